@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# How every target of the project is built.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+function(dovetail_compile_options target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # Claims overlaps in operator+ of std::string where there are none (GCC bug 105651).
+    target_compile_options(${target} PRIVATE -Wno-restrict)
+  endif()
+  if(DOVETAIL_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC documents false positives of this warning in sanitized builds; moving a Result or a future sets it off.
+    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+  endif()
+  if(DOVETAIL_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+endfunction()
+
+if(DOVETAIL_SANITIZE)
+  add_compile_options(-fsanitize=${DOVETAIL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${DOVETAIL_SANITIZE})
+endif()
+
+# dovetail_add_library(NAME SOURCES...): one library per folder, exported as dovetail::NAME.
+function(dovetail_add_library name)
+  add_library(dovetail_${name} ${ARGN})
+  add_library(dovetail::${name} ALIAS dovetail_${name})
+  dovetail_compile_options(dovetail_${name})
+  target_include_directories(dovetail_${name}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    PRIVATE ${PROJECT_SOURCE_DIR})
+  set_target_properties(dovetail_${name} PROPERTIES EXPORT_NAME ${name})
+  install(TARGETS dovetail_${name} EXPORT dovetail
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# dovetail_add_test(NAME SOURCES... [LIBRARIES ...] [LABELS ...]): a GoogleTest program, one ctest entry per program.
+function(dovetail_add_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
+  dovetail_compile_options(${name})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${arg_LABELS}"
+    ENVIRONMENT "DOVETAIL_GOLDEN_DIR=${PROJECT_SOURCE_DIR}/tests/golden")
+endfunction()
