@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/block_decoder.h"
+
+#include <string>
+
+#include <snappy.h>
+
+#include "format/crc32c.h"
+
+namespace dovetail::format {
+namespace {
+
+Error differs(Errc code, const char* field, std::uint64_t found, std::uint64_t expected) {
+  return Error(code, std::string(field) + " is " + std::to_string(found) + ", expected " + std::to_string(expected));
+}
+
+Result<void> uncompress(ByteView stored, std::uint32_t raw_bytes, std::span<std::byte> out) {
+  const char* const from = reinterpret_cast<const char*>(stored.data());
+  std::size_t length = 0;
+  if (!snappy::GetUncompressedLength(from, stored.size(), &length)) {
+    return Error(Errc::decompression, "Snappy finds no length");
+  }
+  // Snappy writes as many bytes as its own header says, whatever the buffer holds.
+  if (length != raw_bytes) return differs(Errc::decompression, "the decompressed length", length, raw_bytes);
+  if (!snappy::RawUncompress(from, stored.size(), reinterpret_cast<char*>(out.data()))) {
+    return Error(Errc::decompression, "Snappy finds damaged bytes");
+  }
+  return {};
+}
+
+// Without a branch in the loop, so that it runs at the speed of memory.
+bool table_holds(const std::byte* table, std::uint32_t records, std::uint32_t raw_bytes) noexcept {
+  std::uint32_t before = 0;
+  bool falling = false;
+  for (std::size_t i = 0; i < records; ++i) {
+    const auto end = load_le<std::uint32_t>(table + i * kTableEntryBytes);
+    falling |= end < before;
+    before = end;
+  }
+  return !falling && before == raw_bytes;
+}
+
+}  // namespace
+
+Result<void> check_block_header(const BlockHeader& header, const IndexEntry& expected, std::uint64_t file_id,
+                                std::uint32_t sequence, std::uint64_t first_record) {
+  struct Field {
+    const char* name;
+    std::uint64_t found;
+    std::uint64_t expected;
+  };
+  const Field place[] = {
+      {"the block type", static_cast<std::uint64_t>(header.type), static_cast<std::uint64_t>(BlockType::data)},
+      {"the file id", header.file_id, file_id},
+      {"the offset in the block header", header.offset, expected.offset},
+      {"the sequence number", header.sequence, sequence},
+      {"the first record", header.first_record, first_record},
+  };
+  const Field content[] = {
+      {"the record count", header.records, expected.records},
+      {"the stored size", header.stored_bytes, expected.stored_bytes},
+      {"the raw size", header.raw_bytes, expected.raw_bytes},
+      {"the table size", header.table_bytes, expected.table_bytes},
+      {"the codec", static_cast<std::uint64_t>(header.codec), static_cast<std::uint64_t>(expected.codec)},
+      {"the payload CRC", header.payload_crc, expected.payload_crc},
+  };
+  for (const Field& field : place) {
+    if (field.found != field.expected) {
+      return differs(Errc::misplaced_block, field.name, field.found, field.expected);
+    }
+  }
+  for (const Field& field : content) {
+    if (field.found != field.expected) return differs(Errc::index_mismatch, field.name, field.found, field.expected);
+  }
+  return {};
+}
+
+Result<BlockRecords> decode_block(const BlockHeader& header, ByteView body, std::span<std::byte> out) {
+  // The header may come from an index or from a caller: what follows relies on these lengths.
+  const auto lengths = check_block_lengths(BlockType::data, header.codec, header.records, header.stored_bytes,
+                                           header.raw_bytes, header.table_bytes);
+  if (!lengths) return lengths.error();
+  if (body.size() != header.body_bytes()) {
+    return differs(Errc::bad_length, "the size of the block's bytes", body.size(), header.body_bytes());
+  }
+  if (crc32c(body) != header.payload_crc) return Error(Errc::payload_checksum, "table or records");
+
+  const ByteView stored = body.subspan(header.table_bytes);
+  const std::byte* records = stored.data();
+  if (header.codec == Codec::snappy) {
+    if (out.size() < header.raw_bytes) {
+      return differs(Errc::bad_length, "the size of the output", out.size(), header.raw_bytes);
+    }
+    if (auto done = uncompress(stored, header.raw_bytes, out); !done) return done.error();
+    records = out.data();
+  }
+  if (header.table_bytes == 0) return BlockRecords(records, header.records, header.raw_bytes / header.records);
+  if (!table_holds(body.data(), header.records, header.raw_bytes)) {
+    return Error(Errc::bad_length, "the ends of the records fall or do not reach the end of the block");
+  }
+  return BlockRecords(records, body.data(), header.records);
+}
+
+}  // namespace dovetail::format

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <dovetail/bytes.h>
+#include <dovetail/error.h>
+
+#include "format/endian.h"
+#include "format/structures.h"
+
+namespace dovetail::format {
+
+/// The records of a decoded block. Ownership: borrows the stored body (for the table) and the decoded bytes.
+class BlockRecords {
+ public:
+  BlockRecords() = default;
+  /// With a table of `records` cumulative ends.
+  BlockRecords(const std::byte* data, const std::byte* table, std::uint32_t records)
+      : data_(data), table_(table), records_(records) {}
+  /// All records of one size.
+  BlockRecords(const std::byte* data, std::uint32_t records, std::uint32_t record_bytes)
+      : data_(data), records_(records), record_bytes_(record_bytes) {}
+
+  std::uint32_t size() const noexcept { return records_; }
+  /// Needs: `i < size()`.
+  ByteView operator[](std::uint32_t i) const noexcept {
+    if (table_ == nullptr) return {data_ + std::size_t{i} * record_bytes_, record_bytes_};
+    const std::uint32_t begin = i == 0 ? 0 : load_le<std::uint32_t>(table_ + (std::size_t{i} - 1) * kTableEntryBytes);
+    const std::uint32_t end = load_le<std::uint32_t>(table_ + std::size_t{i} * kTableEntryBytes);
+    return {data_ + begin, std::size_t{end} - begin};
+  }
+
+ private:
+  const std::byte* data_ = nullptr;
+  const std::byte* table_ = nullptr;
+  std::uint32_t records_ = 0;
+  std::uint32_t record_bytes_ = 0;
+};
+
+/// Whether `header`, read at `expected.offset`, is the block that the index promises.
+/// Errors: `misplaced_block` naming the field, `index_mismatch` where only lengths or CRC differ.
+Result<void> check_block_header(const BlockHeader& header, const IndexEntry& expected, std::uint64_t file_id,
+                                std::uint32_t sequence, std::uint64_t first_record);
+
+/// Checks the CRC of a data block's body, decodes it and checks its table.
+///
+/// `body` is table and payload as stored, `header.body_bytes()` long. With `Codec::none` the records stay in `body`;
+/// otherwise they are decoded into `out`, which must hold `header.raw_bytes`. The table stays in `body` either way.
+/// Errors:  `payload_checksum`, `decompression`, `bad_length`.
+/// Threads: any. Cost: no allocation.
+Result<BlockRecords> decode_block(const BlockHeader& header, ByteView body, std::span<std::byte> out);
+
+}  // namespace dovetail::format

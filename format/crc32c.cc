@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/crc32c.h"
+
+#include "format/crc32c_backends.h"
+
+namespace dovetail::format {
+namespace {
+
+constexpr Crc32cBackend kPortable{"portable", crc32c_portable};
+
+#if defined(DOVETAIL_CRC32C_SSE42)
+constexpr Crc32cBackend kSse42{"sse4.2", crc32c_sse42};
+bool sse42_usable() noexcept {
+  return __builtin_cpu_supports("sse4.2") != 0;
+}
+#endif
+
+#if defined(DOVETAIL_CRC32C_ISAL)
+constexpr Crc32cBackend kIsal{"isa-l", crc32c_isal};
+#endif
+
+Crc32cChoice choose() noexcept {
+  Crc32cChoice choice{kPortable, kPortable};
+#if defined(DOVETAIL_CRC32C_SSE42)
+  // Without SSE4.2 ISA-L falls back to a byte at a time, slower than ours.
+  if (!sse42_usable()) return choice;
+  choice = {kSse42, kSse42};
+#endif
+#if defined(DOVETAIL_CRC32C_ISAL)
+  choice.large = kIsal;
+#endif
+  return choice;
+}
+
+}  // namespace
+
+const Crc32cChoice& crc32c_choice() noexcept {
+  static const Crc32cChoice choice = choose();
+  return choice;
+}
+
+Crc32cBackends crc32c_usable_backends() noexcept {
+  Crc32cBackends all;
+  all.items[all.count++] = kPortable;
+#if defined(DOVETAIL_CRC32C_SSE42)
+  if (sse42_usable()) all.items[all.count++] = kSse42;
+#endif
+#if defined(DOVETAIL_CRC32C_ISAL)
+  all.items[all.count++] = kIsal;
+#endif
+  return all;
+}
+
+std::uint32_t crc32c(ByteView bytes, std::uint32_t before) noexcept {
+  const Crc32cChoice& choice = crc32c_choice();
+  const Crc32cBackend& backend = bytes.size() < kCrc32cLargeBytes ? choice.small : choice.large;
+  return ~backend.update(~before, bytes.data(), bytes.size());
+}
+
+}  // namespace dovetail::format

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The protobuf messages of the container as plain values. Protobuf itself stays in messages.cc.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <dovetail/bytes.h>
+#include <dovetail/error.h>
+#include <dovetail/shard_info.h>
+
+namespace dovetail::format {
+
+/// Payload of the metadata block.
+struct Metadata {
+  std::string record_type;
+  std::string writer;  ///< Program and version.
+  std::map<std::string, std::string> user;
+
+  friend bool operator==(const Metadata&, const Metadata&) = default;
+};
+
+/// Payload of the footer block: `ShardInfo` without name and file size, and where the index lies.
+struct Footer {
+  ShardInfo info;  ///< `name` and `file_bytes` stay empty.
+  std::uint64_t index_offset = 0;
+
+  friend bool operator==(const Footer&, const Footer&) = default;
+};
+
+// Bytes are deterministic: map entries are written in the order of their keys.
+std::string encode(const Metadata& metadata);
+std::string encode(const Footer& footer);
+/// One record of a manifest.
+std::string encode(const ShardInfo& info);
+
+// Errors: `bad_message` where the bytes do not parse, a required value is missing, or values contradict each other (records
+// without blocks, a minimum above its maximum, run_records of 0).
+Result<Metadata> decode_metadata(ByteView bytes);
+Result<Footer> decode_footer(ByteView bytes);
+Result<ShardInfo> decode_shard_info(ByteView bytes);
+
+}  // namespace dovetail::format
