@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <dovetail/error.h>
+#include <dovetail/identity.h>
+#include <dovetail/order.h>
+
+namespace dovetail {
+
+/// How the records of an epoch are ordered.
+enum class OrderKind : std::uint8_t {
+  shuffle = 0,     ///< Shards and runs permuted, open runs interleaved, then a shuffle pool: for training.
+  sequential = 1,  ///< Dataset order, one contiguous range per lane: for evaluation.
+};
+
+/// How shards are dealt to lanes.
+enum class Assign : std::uint8_t {
+  even = 0,   ///< The shards end to end, cut into lanes that differ by at most one record.
+  files = 1,  ///< Whole shards, taken in turn; lanes then differ by what the shards differ.
+};
+
+/// What happens to the records that do not fill a last step.
+enum class Tail : std::uint8_t {
+  drop = 0,  ///< They are left out; other ones in each epoch.
+  pad = 1,   ///< Every record exactly once; missing rows are empty and marked.
+  wrap = 2,  ///< Every record at least once; a lane that ends begins again, and such rows are marked.
+};
+
+/// Everything that decides which rank sees which record when. Must be the same on all ranks.
+struct PlanOptions {
+  std::uint32_t world = 1;      ///< Ranks, at least 1.
+  std::uint32_t batch = 1;      ///< Rows per rank and step, at least 1.
+  std::uint32_t replicate = 1;  ///< This many consecutive ranks read the same rows; divides `world`.
+  std::uint32_t lanes = 0;  ///< Ordered streams; 0 means one per reader. A multiple of the readers; divides their rows.
+  OrderKind order = OrderKind::shuffle;
+  Assign assign = Assign::even;
+  Tail tail = Tail::drop;
+  std::uint32_t open_runs = 32;  ///< Runs interleaved at a time, 1 to 65536. More mix better.
+  std::uint32_t pool = 256;      ///< Records in the shuffle pool of a lane, 1 to 2^24.
+  std::uint64_t seed = 0;        ///< The same on all ranks.
+
+  friend bool operator==(const PlanOptions&, const PlanOptions&) = default;
+};
+
+/// What a plan needs to know of a shard.
+struct ShardShape {
+  std::uint64_t records = 0;
+  std::uint64_t run_records = 1;  ///< At least 1.
+  std::uint64_t raw_bytes = 0;    ///< For estimates only.
+};
+
+/// What a plan needs to know of a dataset. Integers only; a `Dataset` makes it.
+struct DatasetShape {
+  std::vector<ShardShape> shards;
+  Hash128 fingerprint;  ///< Names the content.
+};
+
+/// What one rank gets in an epoch.
+struct RankShare {
+  std::uint64_t records = 0;         ///< Rows that are the first delivery of a record.
+  std::uint32_t shards = 0;          ///< Shards that its lanes touch.
+  std::uint64_t bytes_estimate = 0;  ///< From the mean record size of each shard.
+};
+
+/// The plan of one epoch: how many steps, and who gets what.
+///
+/// Ownership: a value; copies share the layout and keep it alive.
+/// Threads:   const calls may run concurrently.
+class EpochPlan {
+ public:
+  std::uint32_t epoch() const noexcept;
+  /// Steps, the same on every rank; at least 1.
+  std::uint64_t steps() const noexcept;
+  /// Rows of all readers in the epoch: steps x batch x readers. Replicas count once.
+  std::uint64_t rows() const noexcept;
+  /// Rows that are the first delivery of a record.
+  std::uint64_t delivered() const noexcept;
+  /// Records left out by `Tail::drop`. `records - dropped + padded == rows`.
+  std::uint64_t dropped() const noexcept;
+  /// Rows without a record of their own: empty under `Tail::pad`, repeated under `Tail::wrap`.
+  std::uint64_t padded() const noexcept;
+
+  std::uint32_t lanes() const noexcept;
+  /// One lane of the epoch, `lane` below `lanes()`. Cost: proportional to the shards of the lane, and one sort of them.
+  LaneOrder lane(std::uint32_t lane) const;
+  /// Lanes of a rank: [first, first + count). The rank's rows are lane-major.
+  std::uint32_t first_lane(std::uint32_t rank) const noexcept;
+  std::uint32_t lanes_per_rank() const noexcept;
+  /// Outputs that each lane gives to a step.
+  std::uint64_t rows_per_lane() const noexcept;
+
+  RankShare share(std::uint32_t rank) const;
+
+  /// What the digests of all readers add up to: the sum modulo 2^128 of `record_digest(id)` over the first deliveries.
+  /// Cost: about N / 65536 hashes, plus the draws of the rows that `Tail::drop` leaves out.
+  Hash128 digest() const;
+
+ private:
+  friend class Plan;
+  struct Layout;
+  explicit EpochPlan(std::shared_ptr<const Layout> layout);
+  std::shared_ptr<const Layout> layout_;
+};
+
+/// The equal-count decision: a pure function of dataset shape and options, the same on every rank and machine.
+///
+/// Ownership: a value; copies share the dataset shape.
+/// Threads:   const calls may run concurrently.
+/// Source:    docs/order.md specifies every number.
+class Plan {
+ public:
+  /// Checks the options against the dataset.
+  /// Errors: `invalid_option` naming the field and what is allowed; `empty_input` for a dataset of no records;
+  /// `no_steps`
+  ///         naming the largest batch or world that works.
+  static Result<Plan> make(std::shared_ptr<const DatasetShape> dataset, const PlanOptions& options);
+
+  const PlanOptions& options() const noexcept;
+  const DatasetShape& dataset() const noexcept;
+  /// Records of the dataset.
+  std::uint64_t records() const noexcept;
+  /// Ranks that differ: world / replicate.
+  std::uint32_t readers() const noexcept;
+  /// Lanes in use; `options().lanes`, or one per reader.
+  std::uint32_t lanes() const noexcept;
+
+  /// Lays out an epoch. Cost: proportional to the shards.
+  /// Errors: `no_steps`, possible with `Assign::files` only, whose steps differ between epochs.
+  Result<EpochPlan> epoch(std::uint32_t epoch) const;
+  /// Steps of an epoch. Cost: constant with `Assign::even`, else as `epoch()`.
+  Result<std::uint64_t> steps(std::uint32_t epoch) const;
+  /// Steps of epochs [0, epochs).
+  Result<std::uint64_t> total_steps(std::uint32_t epochs) const;
+
+  /// Names all inputs: dataset, options, version of the order. Equal plans give equal ids in every epoch.
+  Hash128 plan_id() const noexcept;
+  /// Names what fixes the order of the lanes: dataset, seed, order, assign, lanes, open runs and pool; not world,
+  /// batch, tail or replicas.
+  Hash128 order_id() const noexcept;
+  /// Eight bytes that are equal on all ranks if and only if (but for a chance of 2^-64) they planned the same: for one
+  /// optional all-reduce at the start.
+  std::uint64_t check() const noexcept;
+
+ private:
+  struct State;
+  explicit Plan(std::shared_ptr<const State> state);
+  std::shared_ptr<const State> state_;
+};
+
+/// The hash of a record id that digests add up. See docs/order.md.
+Hash128 record_digest(std::uint64_t id) noexcept;
+
+}  // namespace dovetail
