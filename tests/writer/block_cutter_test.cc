@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "writer/block_cutter.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "format/layout.h"
+#include "tests/writer/test_files.h"
+
+namespace dovetail::detail {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr std::uint32_t kBlockBytes = 1024;
+
+/// Collects blocks as the lists of their records' sizes.
+struct Cut {
+  using Block = std::vector<std::size_t>;
+
+  explicit Cut(const BlockCutter::Limits& limits)
+      : cutter(limits, [this](const format::RawBlock& raw) {
+          Block block;
+          std::uint32_t begin = 0;
+          for (const std::uint32_t end : raw.ends) {
+            block.push_back(end - begin);
+            begin = end;
+          }
+          text += as_chars(raw.bytes);
+          blocks.push_back(std::move(block));
+          return Result<void>();
+        }) {}
+
+  void add(std::size_t record_bytes, std::size_t count = 1) {
+    const std::string record = test::noise(record_bytes, record_bytes);
+    for (std::size_t i = 0; i < count; ++i) ASSERT_TRUE(cutter.append(as_bytes(record)));
+  }
+  ShardCut end() { return cutter.end_shard().value(); }
+  std::vector<std::size_t> block_records() const {
+    std::vector<std::size_t> sizes;
+    for (const Block& block : blocks) sizes.push_back(block.size());
+    return sizes;
+  }
+
+  std::vector<Block> blocks;
+  std::string text;
+  BlockCutter cutter;
+};
+
+BlockCutter::Limits with_run(std::uint64_t run_records) {
+  return {kBlockBytes, 1 << 20, run_records};
+}
+
+TEST(BlockCutterTest, ClosesABlockBeforeTheRecordThatIsTooMuch) {
+  Cut cut(with_run(1000));
+  cut.add(400, 3);  // two fit into 1024, three do not
+  cut.add(224);     // 400 + 224 fit
+  cut.add(400);     // and exactly 1024 bytes do
+  cut.add(1);
+  cut.end();
+  EXPECT_THAT(cut.blocks, ElementsAre(ElementsAre(400, 400), ElementsAre(400, 224, 400), ElementsAre(1)));
+}
+
+TEST(BlockCutterTest, ClosesABlockAtEveryMultipleOfTheRun) {
+  Cut cut(with_run(3));
+  cut.add(10, 7);
+  EXPECT_EQ(cut.end().run_records, 3u);
+  EXPECT_THAT(cut.block_records(), ElementsAre(3, 3, 1));
+}
+
+TEST(BlockCutterTest, CountsRunsFromTheBeginningOfEachShard) {
+  Cut cut(with_run(3));
+  cut.add(10, 2);
+  cut.end();
+  cut.add(10, 4);
+  cut.end();
+  EXPECT_THAT(cut.block_records(), ElementsAre(2, 3, 1));
+}
+
+TEST(BlockCutterTest, GivesARecordOfHalfABlockItsOwn) {
+  Cut cut(with_run(1000));
+  cut.add(1);
+  cut.add(kBlockBytes / 2);
+  cut.add(1);
+  cut.add(kBlockBytes / 2 - 1);
+  cut.add(100 * kBlockBytes);
+  cut.add(0);
+  cut.end();
+  EXPECT_THAT(cut.blocks,
+              ElementsAre(ElementsAre(1), ElementsAre(512), ElementsAre(1, 511), ElementsAre(102400), ElementsAre(0)));
+}
+
+TEST(BlockCutterTest, ClosesABlockAtTheFormatsLimitOfRecords) {
+  Cut cut(with_run(format::kMaxRunRecords));
+  cut.add(0, format::kMaxBlockRecords + 1);
+  cut.end();
+  EXPECT_THAT(cut.block_records(), ElementsAre(format::kMaxBlockRecords, 1));
+}
+
+TEST(BlockCutterTest, MakesNoBlocksWithoutRecords) {
+  Cut cut(with_run(0));
+  EXPECT_EQ(cut.end().run_records, 1u);
+  EXPECT_THAT(cut.blocks, IsEmpty());
+}
+
+TEST(BlockCutterTest, ChoosesTheRunFromTheMeanOfTheFirstRecords) {
+  Cut cut({kBlockBytes, 4000, 0});
+  cut.add(100, 39);
+  EXPECT_THAT(cut.blocks, IsEmpty()) << "3900 bytes are less than a run: the choice is open";
+  cut.add(100, 1);
+  EXPECT_THAT(cut.block_records(), ElementsAre(10, 10, 10, 10));
+  cut.add(100, 41);
+  EXPECT_EQ(cut.end().run_records, 40u);
+  EXPECT_THAT(cut.block_records(), ElementsAre(10, 10, 10, 10, 10, 10, 10, 10, 1));
+}
+
+TEST(BlockCutterTest, RoundsTheChosenRunToTheNearest) {
+  Cut down({kBlockBytes, 1000, 0});
+  down.add(300, 9);  // 4 records of 300 bytes reach 1000: 3.33 of them are a run
+  EXPECT_EQ(down.end().run_records, 3u);
+  Cut up({kBlockBytes, 1000, 0});
+  up.add(280, 9);  // 3.57
+  EXPECT_EQ(up.end().run_records, 4u);
+}
+
+TEST(BlockCutterTest, ChoosesWithWhatThereIsAtTheEndOfAShardThatIsSmall) {
+  Cut cut({kBlockBytes, 4000, 0});
+  cut.add(100, 2);
+  EXPECT_EQ(cut.end().run_records, 40u);
+  cut.add(1, 100);
+  EXPECT_EQ(cut.end().run_records, 40u) << "once for all shards";
+}
+
+TEST(BlockCutterTest, ChoosesARunOfOneForRecordsAboveIt) {
+  Cut cut({kBlockBytes, 4000, 0});
+  cut.add(50'000);
+  cut.add(1, 3);
+  EXPECT_EQ(cut.end().run_records, 1u);
+  EXPECT_THAT(cut.block_records(), ElementsAre(1, 1, 1, 1));
+}
+
+TEST(BlockCutterTest, HoldsBackABoundedNumberOfEmptyRecords) {
+  Cut cut({kBlockBytes, 4000, 0});
+  cut.add(0, format::kMaxBlockRecords - 1);
+  EXPECT_THAT(cut.blocks, IsEmpty());
+  cut.add(0, 2);
+  EXPECT_EQ(cut.block_records().front(), format::kMaxBlockRecords);
+  EXPECT_EQ(cut.end().run_records, format::kMaxBlockRecords);
+}
+
+TEST(BlockCutterTest, KeepsEveryByteInOrderAndFingerprintsEachShard) {
+  const test::Records records = test::sample_records(500, 700, 1);
+  Cut cut({kBlockBytes, 10'000, 0});
+  std::string expected;
+  for (int shard = 0; shard < 2; ++shard) {
+    format::RecordFingerprint fingerprint;
+    for (const std::string& record : records) {
+      ASSERT_TRUE(cut.cutter.append(as_bytes(record)));
+      fingerprint.add(as_bytes(record));
+      expected += record;
+    }
+    EXPECT_EQ(cut.end().fingerprint, fingerprint.value());
+  }
+  EXPECT_EQ(cut.text, expected);
+  EXPECT_THAT(cut.blocks, Each(::testing::Not(IsEmpty())));
+}
+
+TEST(BlockCutterTest, PassesAFailureOn) {
+  BlockCutter cutter(with_run(1), [](const format::RawBlock&) { return Result<void>(Error(Errc::closed)); });
+  EXPECT_TRUE(cutter.append(as_bytes("a")).error().is(Errc::closed));
+}
+
+}  // namespace
+}  // namespace dovetail::detail

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/dataset_writer.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "format/layout.h"
+#include "tests/writer/test_files.h"
+#include "writer/dataset_files.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class DatasetWriterTest : public ::testing::Test {
+ protected:
+  DatasetWriterOptions options() const {
+    DatasetWriterOptions options;
+    options.shard.dataset_id = id_;
+    options.shard.block_bytes = 2048;
+    options.shard.run_bytes = 10'000;
+    options.encode_threads = 2;
+    return options;
+  }
+  DatasetWriter create(const DatasetWriterOptions& options) { return DatasetWriter::create(data_, options).value(); }
+  static void append(DatasetWriter& writer, const test::Records& records) {
+    for (const std::string& record : records) writer.append(as_bytes(record)).value();
+  }
+  DatasetInfo write(const test::Records& records, const DatasetWriterOptions& options) {
+    DatasetWriter writer = create(options);
+    append(writer, records);
+    return writer.finish().value();
+  }
+  std::vector<std::uint64_t> shard_records() const {
+    std::vector<std::uint64_t> counts;
+    for (const ShardInfo& info : test::read_dataset(data_).infos) counts.push_back(info.records);
+    return counts;
+  }
+  std::vector<std::string> names() const { return test::names_in(data_); }
+
+  test::TempFolder folder_;
+  const std::string data_ = folder_ / "data";
+  const DatasetId id_ = format::test::sample_dataset_id();
+};
+
+TEST_F(DatasetWriterTest, WritesRecordsThatComeBackInOrder) {
+  const test::Records records = test::sample_records(2000, 500, 1);
+  DatasetWriterOptions small = options();
+  small.shard_bytes = 100'000;
+  const DatasetInfo info = write(records, small);
+  const test::DecodedDataset dataset = test::read_dataset(data_);
+  EXPECT_EQ(dataset.records, records);
+  EXPECT_EQ(info.shards, dataset.infos);
+  EXPECT_EQ(info.manifest, data_ + "/manifest.dvt");
+  EXPECT_EQ(info.id, id_);
+  EXPECT_GT(dataset.infos.size(), 2u);
+  EXPECT_EQ(names().size(), dataset.infos.size() + 1) << "and nothing else";
+}
+
+TEST_F(DatasetWriterTest, ClosesAShardWithTheRecordThatFillsIt) {
+  DatasetWriterOptions small = options();
+  small.shard_bytes = 1000;
+  write(test::Records(7, std::string(400, 'x')), small);
+  EXPECT_THAT(shard_records(), ElementsAre(3, 3, 1));
+  small.shard.overwrite = true;
+  write(test::Records(6, std::string(400, 'x')), small);
+  EXPECT_THAT(shard_records(), ElementsAre(3, 3)) << "no shard is begun for records that do not come";
+}
+
+TEST_F(DatasetWriterTest, WritesTheSameBytesForAnyNumberOfThreads) {
+  const test::Records records = test::sample_records(1500, 1500, 2);
+  std::vector<test::Bytes> first;
+  for (const unsigned threads : {1u, 2u, 4u}) {
+    DatasetWriterOptions wide = options();
+    wide.shard_bytes = 300'000;
+    wide.encode_threads = threads;
+    wide.shard.overwrite = true;
+    write(records, wide);
+    std::vector<test::Bytes> files;
+    for (const std::string& name : names()) files.push_back(test::read_file(data_ + '/' + name));
+    if (first.empty()) first = files;
+    EXPECT_EQ(files, first) << threads << " threads";
+  }
+}
+
+TEST_F(DatasetWriterTest, WritesTheBytesOfARecordWriter) {
+  const test::Records records = test::sample_records(800, 900, 3);
+  const DatasetWriterOptions one = options();
+  write(records, one);
+  RecordWriter writer = RecordWriter::create(folder_ / "single.dvt", one.shard).value();
+  for (const std::string& record : records) writer.append(as_bytes(record)).value();
+  writer.finish().value();
+  EXPECT_EQ(test::read_file(data_ + "/shard-000000.dvt"), test::read_file(folder_ / "single.dvt"));
+}
+
+TEST_F(DatasetWriterTest, UsesTheRunThatTheFirstRecordsChoseForAllShards) {
+  DatasetWriter writer = create(options());
+  append(writer, test::Records(3, std::string(100, 'a')));
+  ASSERT_TRUE(writer.next_shard());
+  append(writer, test::Records(300, std::string(10, 'b')));
+  ASSERT_TRUE(writer.finish());
+  for (const ShardInfo& info : test::read_dataset(data_).infos) EXPECT_EQ(info.run_records, 100u);
+}
+
+TEST_F(DatasetWriterTest, MakesExactlyTheShardsThatWereAskedFor) {
+  constexpr std::pair<std::uint64_t, std::uint64_t> kShares[] = {{0, 2}, {2, 5}, {5, 7}, {7, 100}};
+  for (const std::uint64_t records : {0u, 1u, 5u, 10u, 13u}) {
+    DatasetWriterOptions counted = options();
+    counted.shards = 4;
+    counted.expected_records = 10;
+    counted.shard_bytes = 1;  // has no say
+    counted.shard.overwrite = true;
+    write(test::Records(records, "x"), counted);
+    std::vector<std::uint64_t> expected;
+    for (const auto& [begin, end] : kShares) {
+      expected.push_back(std::min(records, end) - std::min(records, begin));
+    }
+    EXPECT_EQ(shard_records(), expected) << records << " records";
+  }
+}
+
+TEST_F(DatasetWriterTest, MakesMoreShardsThanRecords) {
+  DatasetWriterOptions counted = options();
+  counted.shards = 7;
+  counted.expected_records = 2;
+  write({"a", "b"}, counted);
+  EXPECT_THAT(shard_records(), ElementsAre(0, 0, 0, 1, 0, 0, 1));
+}
+
+TEST_F(DatasetWriterTest, EndsShardsWhereItIsTold) {
+  DatasetWriterOptions manual = options();
+  manual.shard_bytes = 0;
+  DatasetWriter writer = create(manual);
+  ASSERT_TRUE(writer.next_shard());
+  append(writer, {"a", "b"});
+  ASSERT_TRUE(writer.next_shard());
+  ASSERT_TRUE(writer.next_shard());
+  append(writer, {"c"});
+  ASSERT_TRUE(writer.finish());
+  EXPECT_THAT(shard_records(), ElementsAre(0, 2, 0, 1));
+}
+
+TEST_F(DatasetWriterTest, TakesNextShardAfterAFullShardForItsEnd) {
+  DatasetWriterOptions small = options();
+  small.shard_bytes = 2;
+  DatasetWriter writer = create(small);
+  append(writer, {"a", "b"});
+  ASSERT_TRUE(writer.next_shard());
+  append(writer, {"c"});
+  ASSERT_TRUE(writer.finish());
+  EXPECT_THAT(shard_records(), ElementsAre(2, 1));
+}
+
+TEST_F(DatasetWriterTest, RefusesNextShardWhereShardsAreCounted) {
+  DatasetWriterOptions counted = options();
+  counted.shards = 2;
+  counted.expected_records = 2;
+  DatasetWriter writer = create(counted);
+  EXPECT_TRUE(writer.next_shard().error().is(Errc::invalid_option));
+  append(writer, {"a", "b"});
+  ASSERT_TRUE(writer.finish());
+  EXPECT_THAT(shard_records(), ElementsAre(1, 1));
+}
+
+TEST_F(DatasetWriterTest, WritesAnEmptyDataset) {
+  const DatasetInfo info = write({}, options());
+  EXPECT_THAT(info.shards, IsEmpty());
+  EXPECT_THAT(names(), ElementsAre("manifest.dvt"));
+  EXPECT_THAT(test::read_dataset(data_).records, IsEmpty());
+}
+
+TEST_F(DatasetWriterTest, WritesAManifestWithFixedRunsUnderAnIdOfItsOwn) {
+  write({"a"}, options());
+  const test::DecodedShard manifest = test::read_shard_file(data_ + "/manifest.dvt");
+  EXPECT_EQ(manifest.header.dataset_id, id_);
+  EXPECT_EQ(manifest.header.shard_number, 0xFFFFFFFFu);
+  EXPECT_EQ(manifest.tail.footer.info.run_records, 4096u);
+  EXPECT_EQ(manifest.metadata.record_type, format::kManifestRecordType);
+  EXPECT_THAT(manifest.metadata.writer, StartsWith("dovetail "));
+}
+
+TEST_F(DatasetWriterTest, WritesARecordAboveEverySharedBlock) {
+  const std::string huge(std::size_t{70} << 20, 'x');
+  write({"before", huge, "after"}, options());
+  const test::DecodedDataset dataset = test::read_dataset(data_);
+  ASSERT_EQ(dataset.records.size(), 3u);
+  EXPECT_TRUE(dataset.records[1] == huge) << "70 MiB differ";
+  EXPECT_EQ(dataset.records[2], "after");
+}
+
+TEST_F(DatasetWriterTest, CountsWhatItWasGiven) {
+  DatasetWriter writer = create(options());
+  append(writer, {"abc", "", "d"});
+  EXPECT_EQ(writer.records(), 3u);
+  EXPECT_EQ(writer.raw_bytes(), 4u);
+}
+
+TEST_F(DatasetWriterTest, RefusesARecordAboveItsLimitAndGoesOn) {
+  DatasetWriterOptions limited = options();
+  limited.shard.max_record_bytes = 3;
+  DatasetWriter writer = create(limited);
+  EXPECT_TRUE(writer.append(as_bytes("abcd")).error().is(Errc::record_too_large));
+  append(writer, {"abc"});
+  ASSERT_TRUE(writer.finish());
+  EXPECT_THAT(test::read_dataset(data_).records, ElementsAre("abc"));
+}
+
+TEST_F(DatasetWriterTest, ShowsNoFinishedFileBeforeTheEnd) {
+  DatasetWriterOptions small = options();
+  small.shard_bytes = 1000;
+  DatasetWriter writer = create(small);
+  append(writer, test::sample_records(600, 200, 4));
+  for (const std::string& name : names()) EXPECT_THAT(name, StartsWith(".shard-"));
+  EXPECT_FALSE(names().empty());
+  ASSERT_TRUE(writer.finish());
+}
+
+TEST_F(DatasetWriterTest, RemovesAllItMadeWhenAbandoned) {
+  DatasetWriterOptions small = options();
+  small.shard_bytes = 1000;
+  {
+    DatasetWriter writer = create(small);
+    append(writer, test::sample_records(600, 200, 5));
+    writer.abandon();
+    EXPECT_THAT(test::names_in(folder_.path()), IsEmpty()) << "the folder too: the writer made it";
+    EXPECT_TRUE(writer.append({}).error().is(Errc::closed));
+    EXPECT_TRUE(writer.next_shard().error().is(Errc::closed));
+    EXPECT_TRUE(writer.finish().error().is(Errc::closed));
+  }
+  { const DatasetWriter destroyed = create(small); }
+  EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
+}
+
+TEST_F(DatasetWriterTest, KeepsAFolderThatWasThere) {
+  const std::string there = folder_ / "there";
+  { DatasetWriter::create(folder_ / "there/below", options()).value().finish().value(); }
+  { const auto unfinished = DatasetWriter::create(there, options()).value(); }
+  EXPECT_THAT(test::names_in(there), ElementsAre("below"));
+}
+
+TEST_F(DatasetWriterTest, NothingHappensToAFinishedDataset) {
+  {
+    DatasetWriter writer = create(options());
+    append(writer, {"a"});
+    ASSERT_TRUE(writer.finish());
+    writer.abandon();
+    EXPECT_TRUE(writer.finish().error().is(Errc::closed));
+  }
+  EXPECT_THAT(names(), ElementsAre("manifest.dvt", "shard-000000.dvt"));
+}
+
+TEST_F(DatasetWriterTest, RefusesAFolderThatHoldsADataset) {
+  write({"a"}, options());
+  const auto refused = DatasetWriter::create(data_, options());
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::already_exists));
+  EXPECT_THAT(refused.error().path(), StartsWith(data_ + '/'));
+  ASSERT_EQ(::remove((data_ + "/manifest.dvt").c_str()), 0);
+  EXPECT_TRUE(DatasetWriter::create(data_, options()).error().is(Errc::already_exists)) << "its shards are there";
+}
+
+TEST_F(DatasetWriterTest, LeavesTheOldDatasetAloneUntilTheNewOneIsWhole) {
+  write({"old", "older"}, options());
+  DatasetWriterOptions again = options();
+  again.shard.overwrite = true;
+  {
+    DatasetWriter writer = create(again);
+    append(writer, test::sample_records(600, 200, 6));
+  }
+  EXPECT_THAT(test::read_dataset(data_).records, ElementsAre("old", "older"));
+  EXPECT_THAT(names(), ElementsAre("manifest.dvt", "shard-000000.dvt"));
+}
+
+TEST_F(DatasetWriterTest, ReplacesALargerDatasetWithoutLeftovers) {
+  DatasetWriterOptions many = options();
+  many.shards = 5;
+  many.expected_records = 5;
+  write(test::Records(5, "old"), many);
+  test::write_file(data_ + "/shard-1.dvt", "not a name that the writer uses");
+  DatasetWriterOptions again = options();
+  again.shard.overwrite = true;
+  write({"new"}, again);
+  EXPECT_THAT(test::read_dataset(data_).records, ElementsAre("new"));
+  EXPECT_THAT(names(), ElementsAre("manifest.dvt", "shard-000000.dvt", "shard-1.dvt"));
+}
+
+TEST_F(DatasetWriterTest, UndoesWhatItPublishedWhereANameIsTakenMeanwhile) {
+  DatasetWriterOptions counted = options();
+  counted.shards = 3;
+  counted.expected_records = 3;
+  DatasetWriter writer = create(counted);
+  append(writer, {"a", "b", "c"});
+  test::write_file(data_ + "/shard-000001.dvt", "somebody else's");
+  const auto finished = writer.finish();
+  ASSERT_FALSE(finished);
+  EXPECT_TRUE(finished.error().is(Errc::already_exists));
+  EXPECT_EQ(finished.error().path(), data_ + "/shard-000001.dvt");
+  EXPECT_THAT(names(), ElementsAre("shard-000001.dvt"));
+  EXPECT_TRUE(writer.append({}).error().is(Errc::already_exists)) << "the first failure is final";
+}
+
+TEST_F(DatasetWriterTest, RefusesOptionsOutOfRange) {
+  const auto refusal = [this](auto change) {
+    DatasetWriterOptions changed = options();
+    change(changed);
+    const auto refused = DatasetWriter::create(data_, changed);
+    EXPECT_TRUE(!refused && refused.error().is(Errc::invalid_option));
+    return refused ? std::string() : refused.error().detail();
+  };
+  EXPECT_THAT(refusal([](auto& o) { o.shard.block_bytes = 1; }), HasSubstr("block_bytes = 1:"));
+  EXPECT_THAT(refusal([](auto& o) { o.shards = 3; }), HasSubstr("expected_records = 0"));
+  EXPECT_THAT(refusal([](auto& o) { o.shards = 1'000'001; }), HasSubstr("shards = 1000001"));
+  EXPECT_THAT(refusal([](auto& o) { o.encode_threads = 1025; }), HasSubstr("encode_threads = 1025"));
+  EXPECT_THAT(refusal([](auto& o) { o.shard.metadata["k"].resize(20u << 20); }), HasSubstr("metadata"));
+  EXPECT_TRUE(DatasetWriter::create("").error().is(Errc::invalid_option));
+  EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
+}
+
+TEST_F(DatasetWriterTest, SaysThatItIsClosedAfterAMove) {
+  DatasetWriter writer = create(options());
+  const DatasetWriter taken = std::move(writer);
+  EXPECT_TRUE(writer.append({}).error().is(Errc::closed));
+  EXPECT_TRUE(writer.next_shard().error().is(Errc::closed));
+  EXPECT_TRUE(writer.finish().error().is(Errc::closed));
+  EXPECT_EQ(writer.records() + writer.raw_bytes(), 0u);
+  writer.abandon();
+}
+
+TEST(DatasetFilesTest, NamesSortLikeTheirShards) {
+  EXPECT_EQ(detail::shard_name(0), "shard-000000.dvt");
+  EXPECT_EQ(detail::shard_name(999'999), "shard-999999.dvt");
+  EXPECT_EQ(detail::shard_number_of("shard-000042.dvt"), 42u);
+  for (const char* other : {"shard-42.dvt", "shard-0000042.dvt", "shard-000042.dvt2", "shard-00004x.dvt", "shard-",
+                            "manifest.dvt", "shard-99999999999.dvt", "shard--00042.dvt"}) {
+    EXPECT_EQ(detail::shard_number_of(other), std::nullopt) << other;
+  }
+}
+
+}  // namespace
+}  // namespace dovetail

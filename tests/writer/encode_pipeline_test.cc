@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "writer/encode_pipeline.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/writer/test_files.h"
+
+namespace dovetail::detail {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class EncodePipelineTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<EncodePipeline> start(unsigned threads, std::uint64_t queued_bytes = 1 << 20) {
+    auto pipeline = EncodePipeline::start(target_, {.threads = threads, .queued_bytes = queued_bytes});
+    return std::move(pipeline.value());
+  }
+  static format::RawBlock block_of(std::size_t bytes) {
+    format::RawBlock block;
+    block.append(as_bytes(test::prose(bytes, bytes)));
+    return block;
+  }
+
+  test::TempFolder folder_;
+  std::shared_ptr<const OutputFolder> target_ = OutputFolder::open(folder_.path()).value();
+};
+
+TEST_F(EncodePipelineTest, HoldsNoMoreBlocksThanItsWindowHoweverManyCome) {
+  const auto pipeline = start(2);
+  for (int i = 0; i < 1000; ++i) {
+    format::RawBlock block = block_of(1000);
+    ASSERT_TRUE(pipeline->add(block));
+    EXPECT_TRUE(block.empty());
+    if (i % 100 == 99) {
+      ASSERT_TRUE(pipeline->end_shard({.run_records = 1, .fingerprint = 0}));
+    }
+  }
+  EXPECT_LE(pipeline->blocks_held(), pipeline->window());
+  EXPECT_THAT(pipeline->finish().value(), SizeIs(10));
+}
+
+TEST_F(EncodePipelineTest, HoldsNoMoreBytesThanItsLimit) {
+  const auto pipeline = start(2, 2500);
+  for (int i = 0; i < 100; ++i) {
+    format::RawBlock block = block_of(1000);
+    ASSERT_TRUE(pipeline->add(block));
+  }
+  EXPECT_LE(pipeline->blocks_held(), 2u);
+  format::RawBlock large = block_of(5000);
+  ASSERT_TRUE(pipeline->add(large)) << "a block above the limit goes alone";
+  ASSERT_TRUE(pipeline->end_shard({}));
+  EXPECT_THAT(pipeline->finish().value(), SizeIs(1));
+}
+
+TEST_F(EncodePipelineTest, GivesTheMemoryOfHugeBlocksBack) {
+  const auto pipeline = start(2);
+  for (int i = 0; i < 3; ++i) {
+    format::RawBlock block = block_of(9 << 20);
+    ASSERT_TRUE(pipeline->add(block));
+    EXPECT_EQ(block.bytes.capacity(), 0u);
+  }
+  ASSERT_TRUE(pipeline->end_shard({}));
+  EXPECT_THAT(pipeline->finish().value(), SizeIs(1));
+  EXPECT_EQ(pipeline->blocks_held(), 0u);
+}
+
+TEST_F(EncodePipelineTest, LeavesItsFilesUnpublishedAndRemovesThem) {
+  {
+    const auto pipeline = start(1);
+    format::RawBlock block = block_of(10);
+    ASSERT_TRUE(pipeline->add(block));
+    ASSERT_TRUE(pipeline->end_shard({}));
+    const auto finished = pipeline->finish().value();
+    ASSERT_THAT(finished, SizeIs(1));
+    EXPECT_EQ(finished.front().info.name, "shard-000000.dvt");
+    EXPECT_THAT(test::names_in(folder_.path()), SizeIs(1));
+  }
+  EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
+}
+
+TEST_F(EncodePipelineTest, RemovesEverythingWhenDestroyedHalfWay) {
+  {
+    const auto pipeline = start(2);
+    for (int i = 0; i < 30; ++i) {
+      format::RawBlock block = block_of(1000);
+      ASSERT_TRUE(pipeline->add(block));
+      ASSERT_TRUE(pipeline->end_shard({}));
+    }
+    EXPECT_FALSE(test::names_in(folder_.path()).empty());
+  }
+  EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
+}
+
+}  // namespace
+}  // namespace dovetail::detail

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "writer/output_file.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/writer/test_files.h"
+
+namespace dovetail::detail {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class OutputFileTest : public ::testing::Test {
+ protected:
+  OutputFile create(const std::string& name) { return OutputFile::create(target_, name).value(); }
+  std::vector<std::string> names() const { return test::names_in(folder_.path()); }
+  std::string content(const std::string& name) const {
+    const test::Bytes bytes = test::read_file(folder_ / name);
+    return std::string(as_chars(bytes));
+  }
+
+  test::TempFolder folder_;
+  std::shared_ptr<const OutputFolder> target_ = OutputFolder::open(folder_.path()).value();
+};
+
+TEST_F(OutputFileTest, HasItsNameOnlyAfterCommit) {
+  OutputFile file = create("data");
+  ASSERT_TRUE(file.write(as_bytes("abc")));
+  EXPECT_THAT(names(), ElementsAre(StartsWith(".data.partial-" + std::to_string(::getpid()) + "-")));
+  ASSERT_TRUE(file.write(as_bytes("def")));
+  ASSERT_TRUE(file.commit(false));
+  EXPECT_THAT(names(), ElementsAre("data"));
+  EXPECT_EQ(content("data"), "abcdef");
+  EXPECT_EQ(file.size(), 6u);
+}
+
+TEST_F(OutputFileTest, LeavesNothingWithoutCommit) {
+  {
+    OutputFile file = create("data");
+    ASSERT_TRUE(file.write(as_bytes("abc")));
+  }
+  EXPECT_THAT(names(), IsEmpty());
+}
+
+TEST_F(OutputFileTest, LeavesNothingOfASyncedFileThatIsNotPublished) {
+  {
+    OutputFile file = create("data");
+    ASSERT_TRUE(file.sync());
+    EXPECT_EQ(names().size(), 1u);
+  }
+  EXPECT_THAT(names(), IsEmpty());
+}
+
+TEST_F(OutputFileTest, StaysAfterCommit) {
+  {
+    OutputFile file = create("data");
+    ASSERT_TRUE(file.commit(false));
+  }
+  EXPECT_THAT(names(), ElementsAre("data"));
+}
+
+TEST_F(OutputFileTest, IsRemovedByDiscardEvenWhenPublished) {
+  OutputFile file = create("data");
+  ASSERT_TRUE(file.commit(false));
+  file.discard();
+  EXPECT_THAT(names(), IsEmpty());
+}
+
+TEST_F(OutputFileTest, MovesWithItsFile) {
+  OutputFile first = create("first");
+  OutputFile second = create("second");
+  OutputFile moved = std::move(first);
+  moved = std::move(second);
+  ASSERT_TRUE(moved.commit(false));
+  EXPECT_THAT(names(), ElementsAre("second"));
+}
+
+TEST_F(OutputFileTest, ReplacesAnotherFileOnlyWhereAsked) {
+  test::write_file(folder_ / "data", "old");
+  OutputFile refused = create("data");
+  ASSERT_TRUE(refused.write(as_bytes("new")));
+  const auto failed = refused.commit(false);
+  ASSERT_FALSE(failed);
+  EXPECT_TRUE(failed.error().is(Errc::already_exists));
+  EXPECT_EQ(failed.error().path(), folder_ / "data");
+  EXPECT_EQ(content("data"), "old");
+  EXPECT_THAT(names(), ElementsAre("data"));
+
+  OutputFile replacing = create("data");
+  ASSERT_TRUE(replacing.write(as_bytes("new")));
+  ASSERT_TRUE(replacing.commit(true));
+  EXPECT_EQ(content("data"), "new");
+}
+
+TEST_F(OutputFileTest, KeepsItsFirstFailure) {
+  test::write_file(folder_ / "data", "old");
+  OutputFile file = create("data");
+  const auto failed = file.commit(false);
+  ASSERT_FALSE(failed);
+  EXPECT_TRUE(file.write(as_bytes("abc")).error().is(Errc::already_exists));
+  EXPECT_TRUE(file.sync().error().is(Errc::already_exists));
+  EXPECT_TRUE(file.publish(true).error().is(Errc::already_exists));
+}
+
+TEST_F(OutputFileTest, RefusesWritesOnceFinished) {
+  OutputFile file = create("data");
+  ASSERT_TRUE(file.commit(false));
+  EXPECT_TRUE(file.write(as_bytes("abc")).error().is(Errc::closed));
+}
+
+TEST_F(OutputFileTest, TakesTheLongestNameOfTheFileSystem) {
+  const std::string name(255, 'n');
+  ASSERT_TRUE(create(name).commit(false));
+  EXPECT_THAT(names(), ElementsAre(name));
+}
+
+TEST_F(OutputFileTest, SurvivesAForkedChildThatDestroysItsCopy) {
+  OutputFile file = create("data");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    { OutputFile copy = std::move(file); }
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(file.commit(false));
+  EXPECT_THAT(names(), ElementsAre("data"));
+}
+
+TEST_F(OutputFileTest, IsNotInheritedByOtherPrograms) {
+  const int before = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::close(before);
+  OutputFile file = create("data");
+  EXPECT_EQ(::fcntl(before, F_GETFD), FD_CLOEXEC) << "the lowest free descriptor is the file's";
+}
+
+// Both ways to refuse a replacement must agree, because the file system chooses between them.
+TEST_F(OutputFileTest, RenamesAndLinksAlike) {
+  for (const auto rename : {rename_without_replacing, link_without_replacing}) {
+    test::write_file(folder_ / "from", "new");
+    test::write_file(folder_ / "to", "old");
+    EXPECT_EQ(rename(target_->descriptor(), "from", "to"), EEXIST);
+    EXPECT_EQ(content("to"), "old");
+    EXPECT_EQ(content("from"), "new");
+    ASSERT_TRUE(target_->remove("to"));
+    EXPECT_EQ(rename(target_->descriptor(), "from", "to"), 0);
+    EXPECT_THAT(names(), ElementsAre("to"));
+    EXPECT_EQ(rename(target_->descriptor(), "from", "other"), ENOENT);
+    ASSERT_TRUE(target_->remove("to"));
+  }
+}
+
+TEST_F(OutputFileTest, NamesTheFileThatCannotBeCreated) {
+  const auto missing = OutputFolder::open(folder_ / "missing");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code(), boost::system::errc::no_such_file_or_directory);
+  EXPECT_EQ(missing.error().path(), folder_ / "missing");
+
+  const auto too_long = OutputFile::create(target_, "data/inside");
+  ASSERT_FALSE(too_long);
+  EXPECT_EQ(too_long.error().path(), folder_ / "data/inside");
+}
+
+TEST(OutputFolderTest, MakesWhatIsMissingAndRemovesOnlyThat) {
+  const test::TempFolder folder;
+  {
+    auto made = OutputFolder::create(folder / "a/b//c/");
+    ASSERT_TRUE(made);
+    EXPECT_TRUE((*made)->names().value().empty());
+    EXPECT_EQ((*made)->path_of("x"), folder / "a/b//c/x");
+    (*made)->remove_created();
+  }
+  EXPECT_THAT(test::names_in(folder.path()), IsEmpty());
+}
+
+TEST(OutputFolderTest, KeepsCreatedFoldersThatHoldOtherThings) {
+  const test::TempFolder folder;
+  auto made = OutputFolder::create(folder / "a/b").value();
+  test::write_file(folder / "a/other", "x");
+  made->remove_created();
+  EXPECT_THAT(test::names_in(folder.path()), ElementsAre("a"));
+  EXPECT_THAT(test::names_in(folder / "a"), ElementsAre("other"));
+}
+
+TEST(OutputFolderTest, RefusesAFileInTheWayAndUndoesWhatItMade) {
+  const test::TempFolder folder;
+  test::write_file(folder / "file", "x");
+  const auto refused = OutputFolder::create(folder / "file/b");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), boost::system::errc::not_a_directory);
+  EXPECT_THAT(test::names_in(folder.path()), ElementsAre("file"));
+}
+
+}  // namespace
+}  // namespace dovetail::detail

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/record_writer.h>
+
+#include <sys/stat.h>
+
+#include <limits>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "format/layout.h"
+#include "tests/writer/test_files.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class RecordWriterTest : public ::testing::Test {
+ protected:
+  ShardInfo write(const test::Records& records, WriterOptions options, const std::string& name = "s.dvt") {
+    RecordWriter writer = RecordWriter::create(folder_ / name, std::move(options)).value();
+    for (const std::string& record : records) writer.append(as_bytes(record)).value();
+    return writer.finish().value();
+  }
+  test::DecodedShard read(const std::string& name = "s.dvt") const { return test::read_shard_file(folder_ / name); }
+  std::vector<std::string> names() const { return test::names_in(folder_.path()); }
+
+  test::TempFolder folder_;
+  const DatasetId id_ = format::test::sample_dataset_id();
+};
+
+TEST_F(RecordWriterTest, WritesRecordsThatComeBack) {
+  const test::Records records = test::sample_records(3000, 600, 7);
+  for (const Codec codec : {Codec::none, Codec::snappy}) {
+    const ShardInfo info = write(records, {.codec = codec, .overwrite = true});
+    const test::DecodedShard shard = read();
+    EXPECT_EQ(shard.records, records);
+    ShardInfo footer = shard.tail.footer.info;
+    footer.name = "s.dvt";
+    EXPECT_EQ(info, footer);
+    EXPECT_EQ(info.records, 3000u);
+    EXPECT_EQ(info.file_bytes, test::read_file(folder_ / "s.dvt").size());
+  }
+}
+
+TEST_F(RecordWriterTest, NotesWhatItWasTold) {
+  write({"a"}, {.dataset_id = id_,
+                .shard_number = 77,
+                .record_type = "letters",
+                .metadata = {{"colour", "blue"}, {"", "no key"}}});
+  const test::DecodedShard shard = read();
+  EXPECT_EQ(shard.header.dataset_id, id_);
+  EXPECT_EQ(shard.header.shard_number, 77u);
+  EXPECT_EQ(shard.metadata.record_type, "letters");
+  EXPECT_THAT(shard.metadata.writer, StartsWith("dovetail "));
+  EXPECT_EQ(shard.metadata.user.size(), 2u);
+}
+
+TEST_F(RecordWriterTest, WritesTheSameBytesForTheSameOptionsAndRecords) {
+  const test::Records records = test::sample_records(500, 3000, 8);
+  write(records, {.dataset_id = id_}, "a.dvt");
+  write(records, {.dataset_id = id_}, "b.dvt");
+  write(records, {}, "c.dvt");
+  EXPECT_EQ(test::read_file(folder_ / "a.dvt"), test::read_file(folder_ / "b.dvt"));
+  EXPECT_NE(test::read_file(folder_ / "a.dvt"), test::read_file(folder_ / "c.dvt")) << "a random id is another one";
+}
+
+TEST_F(RecordWriterTest, WritesAnEmptyShard) {
+  const ShardInfo info = write({}, {});
+  EXPECT_EQ(info.records, 0u);
+  EXPECT_EQ(info.blocks, 0u);
+  EXPECT_EQ(info.run_records, 1u);
+  EXPECT_THAT(read().records, IsEmpty());
+}
+
+TEST_F(RecordWriterTest, WritesEmptyRecords) {
+  const ShardInfo info = write(test::Records(10), {});
+  EXPECT_EQ(info.records, 10u);
+  EXPECT_EQ(info.raw_bytes, 0u);
+  EXPECT_EQ(read().records, test::Records(10));
+}
+
+TEST_F(RecordWriterTest, WritesARecordAboveEverySharedBlock) {
+  const std::string huge(std::size_t{70} << 20, 'x');
+  const ShardInfo info = write({"before", huge, "after"}, {});
+  EXPECT_GT(huge.size(), format::kMaxSharedBlockBytes);
+  EXPECT_EQ(info.max_record_bytes, huge.size());
+  const test::DecodedShard shard = read();
+  ASSERT_EQ(shard.records.size(), 3u);
+  EXPECT_TRUE(shard.records[1] == huge) << "70 MiB differ";
+  EXPECT_EQ(shard.records[2], "after");
+}
+
+TEST_F(RecordWriterTest, EndsABlockWithEveryRun) {
+  write(test::sample_records(1000, 900, 9), {.block_bytes = 4096, .run_records = 13});
+  const test::DecodedShard shard = read();
+  EXPECT_EQ(shard.tail.footer.info.run_records, 13u);
+  std::uint64_t records = 0;
+  for (const format::BlockHeader& block : shard.blocks) {
+    EXPECT_EQ(records / 13, (records + block.records - 1) / 13) << "a block crosses a run's end";
+    records += block.records;
+  }
+}
+
+TEST_F(RecordWriterTest, ChoosesARunOfAboutTheAskedBytes) {
+  const ShardInfo info = write(test::Records(5000, std::string(100, 'x')), {.run_bytes = 25'600});
+  EXPECT_EQ(info.run_records, 256u);
+}
+
+TEST_F(RecordWriterTest, RefusesARecordAboveItsLimitAndGoesOn) {
+  RecordWriter writer = RecordWriter::create(folder_ / "s.dvt", {.max_record_bytes = 3}).value();
+  ASSERT_TRUE(writer.append(as_bytes("abc")));
+  const auto refused = writer.append(as_bytes("abcd"));
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::record_too_large));
+  EXPECT_EQ(refused.error().kind(), ErrorKind::usage);
+  EXPECT_EQ(refused.error().path(), folder_ / "s.dvt");
+  EXPECT_EQ(refused.error().detail(), "record 1 has 4 bytes; max_record_bytes = 3");
+  ASSERT_TRUE(writer.append(as_bytes("xyz")));
+  EXPECT_EQ(writer.records(), 2u);
+  ASSERT_TRUE(writer.finish());
+  EXPECT_THAT(read().records, ElementsAre("abc", "xyz"));
+}
+
+TEST_F(RecordWriterTest, LeavesNoFinishedLookingFileWithoutFinish) {
+  {
+    RecordWriter writer = RecordWriter::create(folder_ / "s.dvt").value();
+    ASSERT_TRUE(writer.append(as_bytes("abc")));
+    EXPECT_THAT(names(), ElementsAre(StartsWith(".s.dvt.partial-")));
+  }
+  EXPECT_THAT(names(), IsEmpty());
+}
+
+TEST_F(RecordWriterTest, AbandonsOnlyWhatIsUnfinished) {
+  RecordWriter unfinished = RecordWriter::create(folder_ / "a.dvt").value();
+  unfinished.abandon();
+  EXPECT_TRUE(unfinished.append({}).error().is(Errc::closed));
+  EXPECT_TRUE(unfinished.finish().error().is(Errc::closed));
+
+  RecordWriter finished = RecordWriter::create(folder_ / "b.dvt").value();
+  ASSERT_TRUE(finished.finish());
+  finished.abandon();
+  EXPECT_THAT(names(), ElementsAre("b.dvt"));
+}
+
+TEST_F(RecordWriterTest, SaysThatItIsClosedAfterFinishAndAfterAMove) {
+  RecordWriter writer = RecordWriter::create(folder_ / "s.dvt").value();
+  ASSERT_TRUE(writer.finish());
+  EXPECT_TRUE(writer.append(as_bytes("a")).error().is(Errc::closed));
+  EXPECT_TRUE(writer.finish().error().is(Errc::closed));
+  const RecordWriter taken = std::move(writer);
+  EXPECT_TRUE(writer.append(as_bytes("a")).error().is(Errc::closed));
+  EXPECT_TRUE(writer.finish().error().is(Errc::closed));
+  EXPECT_EQ(writer.records(), 0u);
+  writer.abandon();
+}
+
+TEST_F(RecordWriterTest, ReplacesAFinishedShardOnlyWhereAsked) {
+  write({"old"}, {});
+  const auto refused = RecordWriter::create(folder_ / "s.dvt");
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::already_exists));
+  EXPECT_EQ(refused.error().kind(), ErrorKind::usage);
+  {
+    RecordWriter unfinished = RecordWriter::create(folder_ / "s.dvt", {.overwrite = true}).value();
+    ASSERT_TRUE(unfinished.append(as_bytes("new")));
+    EXPECT_THAT(read().records, ElementsAre("old")) << "until the new one is whole";
+  }
+  EXPECT_THAT(read().records, ElementsAre("old"));
+  write({"new"}, {.overwrite = true});
+  EXPECT_THAT(read().records, ElementsAre("new"));
+}
+
+TEST_F(RecordWriterTest, LosesARaceForTheNameWithoutHarm) {
+  RecordWriter late = RecordWriter::create(folder_ / "s.dvt").value();
+  write({"first"}, {});
+  const auto finished = late.finish();
+  ASSERT_FALSE(finished);
+  EXPECT_TRUE(finished.error().is(Errc::already_exists));
+  EXPECT_TRUE(late.append({}).error().is(Errc::already_exists)) << "the first failure is final";
+  EXPECT_THAT(read().records, ElementsAre("first"));
+  EXPECT_THAT(names(), ElementsAre("s.dvt"));
+}
+
+TEST_F(RecordWriterTest, NamesTheFolderThatIsMissing) {
+  const auto missing = RecordWriter::create(folder_ / "no/s.dvt");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().kind(), ErrorKind::io);
+  EXPECT_THAT(missing.error().to_string(), HasSubstr(folder_ / "no"));
+}
+
+TEST_F(RecordWriterTest, RefusesPathsThatNameNoFile) {
+  EXPECT_TRUE(RecordWriter::create("").error().is(Errc::invalid_option));
+  EXPECT_TRUE(RecordWriter::create(folder_ / "").error().is(Errc::invalid_option));
+  EXPECT_EQ(RecordWriter::create(folder_.path(), {.overwrite = true}).error().code(),
+            boost::system::errc::is_a_directory);
+}
+
+TEST_F(RecordWriterTest, GivesFilesTheUsualPermissions) {
+  const mode_t mask = ::umask(022);
+  write({"a"}, {});
+  ::umask(mask);
+  struct stat status {};
+  ASSERT_EQ(::stat((folder_ / "s.dvt").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0644u);
+}
+
+struct BadOption {
+  const char* field;
+  WriterOptions options;
+};
+
+class WriterOptionsTest : public ::testing::TestWithParam<BadOption> {};
+
+TEST_P(WriterOptionsTest, RefusesWhatIsOutOfRangeByName) {
+  const test::TempFolder folder;
+  const auto refused = RecordWriter::create(folder / "s.dvt", GetParam().options);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::invalid_option));
+  EXPECT_THAT(refused.error().detail(), AllOf(StartsWith(GetParam().field), HasSubstr("must be")));
+  EXPECT_THAT(test::names_in(folder.path()), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, WriterOptionsTest,
+                         ::testing::Values(BadOption{"block_bytes = 1023", {.block_bytes = 1023}},
+                                           BadOption{"block_bytes = 67108865", {.block_bytes = (64u << 20) + 1}},
+                                           BadOption{"run_bytes = 0", {.run_bytes = 0}},
+                                           BadOption{"run_bytes = 1073741825", {.run_bytes = (1ull << 30) + 1}},
+                                           BadOption{"run_records = 1099511627777", {.run_records = (1ull << 40) + 1}},
+                                           BadOption{"shard_number = 4294967295", {.shard_number = 0xFFFFFFFF}},
+                                           BadOption{"codec = 9", {.codec = static_cast<Codec>(9)}}),
+                         [](const auto& tested) { return "Option" + std::to_string(tested.index); });
+
+TEST_F(RecordWriterTest, RefusesMetadataAboveTheLimit) {
+  const auto refused =
+      RecordWriter::create(folder_ / "s.dvt", {.metadata = {{"k", std::string(format::kMaxMetadataBytes, 'v')}}});
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::invalid_option));
+  EXPECT_THAT(names(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace dovetail

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is left behind when writing fails or the process dies: nothing that looks finished.
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dovetail/dataset_writer.h>
+#include <dovetail/record_writer.h>
+
+#include "tests/writer/test_files.h"
+
+extern char** environ;
+
+namespace dovetail {
+namespace {
+
+using ::testing::Each;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+/// Lets no file of this process grow above a size while it lives.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  sighandler_t handler_;
+};
+
+/// A file system of 1 MiB, where the process may mount one.
+class SmallDisk {
+ public:
+  explicit SmallDisk(const std::string& folder) : folder_(folder) {
+    std::filesystem::create_directory(folder);
+    error_ = ::mount("tmpfs", folder.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "size=1m") == 0 ? 0 : errno;
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  ~SmallDisk() {
+    if (error_ == 0) ::umount2(folder_.c_str(), MNT_DETACH);
+  }
+  /// 0, or why there is none.
+  int error() const { return error_; }
+
+ private:
+  std::string folder_;
+  int error_;
+};
+
+// Appends until an error comes; the last record does not compress.
+template <class Writer>
+Error fill(Writer& writer) {
+  const std::string record = test::noise(100'000, 1);
+  for (int i = 0; i < 1000; ++i) {
+    if (auto appended = writer.append(as_bytes(record)); !appended) return appended.error();
+  }
+  const auto finished = writer.finish();
+  return finished ? Error() : finished.error();
+}
+
+TEST(WriteFailureTest, AFileTooLargeForTheProcessEndsTheShardForGood) {
+  const test::TempFolder folder;
+  const FileSizeLimit limit(3 << 20);
+  RecordWriter writer = RecordWriter::create(folder / "s.dvt").value();
+  const Error error = fill(writer);
+  EXPECT_EQ(error.code(), boost::system::errc::file_too_large);
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_EQ(error.path(), folder / "s.dvt");
+  EXPECT_EQ(error.offset(), 3u << 20) << "where the bytes no longer went";
+  EXPECT_THAT(test::names_in(folder.path()), IsEmpty());
+  EXPECT_EQ(writer.append({}).error().to_string(), error.to_string()) << "the first failure is final";
+  EXPECT_EQ(writer.finish().error().to_string(), error.to_string());
+}
+
+TEST(WriteFailureTest, AFileTooLargeForTheProcessEndsTheDatasetForGood) {
+  const test::TempFolder folder;
+  const FileSizeLimit limit(3 << 20);
+  DatasetWriterOptions options;
+  options.shard_bytes = 2 << 20;  // some shards are whole before one fails
+  options.encode_threads = 2;
+  DatasetWriter writer = DatasetWriter::create(folder / "data", options).value();
+  ASSERT_TRUE(writer.append(as_bytes("small")));
+  ASSERT_TRUE(writer.next_shard());
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(writer.append(as_bytes(test::noise(100'000, 2))));
+  const std::string large = test::noise(4 << 20, 3);
+  Result<void> appended = writer.append(as_bytes(large));
+  const auto finished = writer.finish();
+  ASSERT_FALSE(finished);
+  EXPECT_EQ(finished.error().code(), boost::system::errc::file_too_large);
+  EXPECT_THAT(finished.error().path(), StartsWith(folder / "data/shard-"));
+  EXPECT_THAT(test::names_in(folder.path()), IsEmpty());
+}
+
+TEST(WriteFailureTest, AFullDiskLeavesNothingOfAShard) {
+  const test::TempFolder folder;
+  const SmallDisk disk(folder / "disk");
+  if (disk.error() != 0) GTEST_SKIP() << "cannot mount a small file system: " << std::strerror(disk.error());
+  RecordWriter writer = RecordWriter::create(folder / "disk/s.dvt").value();
+  const Error error = fill(writer);
+  EXPECT_EQ(error.code(), boost::system::errc::no_space_on_device);
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_TRUE(error.offset().has_value());
+  EXPECT_THAT(test::names_in(folder / "disk"), IsEmpty());
+}
+
+TEST(WriteFailureTest, AFullDiskLeavesTheOldDatasetWhole) {
+  const test::TempFolder folder;
+  const SmallDisk disk(folder / "disk");
+  if (disk.error() != 0) GTEST_SKIP() << "cannot mount a small file system: " << std::strerror(disk.error());
+  DatasetWriterOptions options;
+  options.shard_bytes = 300'000;
+  DatasetWriter old = DatasetWriter::create(folder / "disk", options).value();
+  ASSERT_TRUE(old.append(as_bytes("old")));
+  ASSERT_TRUE(old.finish());
+  const auto before = test::names_in(folder / "disk");
+
+  options.shard.overwrite = true;
+  DatasetWriter writer = DatasetWriter::create(folder / "disk", options).value();
+  EXPECT_EQ(fill(writer).code(), boost::system::errc::no_space_on_device);
+  EXPECT_EQ(test::names_in(folder / "disk"), before);
+  EXPECT_EQ(test::read_dataset(folder / "disk").records, test::Records{"old"});
+}
+
+TEST(WriteFailureTest, AVanishedFolderIsAnErrorAtTheEnd) {
+  const test::TempFolder folder;
+  std::filesystem::create_directory(folder / "gone");
+  RecordWriter writer = RecordWriter::create(folder / "gone/s.dvt").value();
+  std::filesystem::remove_all(folder / "gone");
+  const auto finished = writer.finish();
+  ASSERT_FALSE(finished);
+  EXPECT_EQ(finished.error().kind(), ErrorKind::io);
+  EXPECT_EQ(finished.error().path(), folder / "gone/s.dvt");
+}
+
+/// Runs the endless writer until its files hold some bytes, and kills it.
+void kill_while_writing(const std::string& kind, const std::string& target, const std::string& folder) {
+  std::string program = DOVETAIL_ENDLESS_WRITER;
+  std::string arguments[] = {kind, target};
+  char* const argv[] = {program.data(), arguments[0].data(), arguments[1].data(), nullptr};
+  pid_t child = 0;
+  ASSERT_EQ(::posix_spawn(&child, program.c_str(), nullptr, nullptr, argv, environ), 0);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  std::uintmax_t bytes = 0;
+  while (bytes < (1 << 20) && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    bytes = 0;
+    std::error_code missing;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) bytes += entry.file_size(missing);
+  }
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status)) << "the writer ended by itself";
+  EXPECT_GE(bytes, 1u << 20) << "the writer wrote nothing in time";
+}
+
+TEST(WriteFailureTest, AKilledShardWriterLeavesOnlyAPartialFile) {
+  const test::TempFolder folder;
+  kill_while_writing("shard", folder / "s.dvt", folder.path());
+  const auto names = test::names_in(folder.path());
+  ASSERT_EQ(names.size(), 1u);
+  EXPECT_THAT(names, Each(StartsWith(".s.dvt.partial-")));
+  const test::Bytes bytes = test::read_file(folder / names.front());
+  const auto read = format::test::read_shard(bytes);
+  ASSERT_FALSE(read);
+  EXPECT_TRUE(read.error().is(Errc::unfinished)) << read.error().to_string();
+}
+
+TEST(WriteFailureTest, AKilledDatasetWriterLeavesOnlyPartialFiles) {
+  const test::TempFolder folder;
+  kill_while_writing("dataset", folder / "data", folder / "data");
+  const auto names = test::names_in(folder / "data");
+  EXPECT_THAT(names, Not(IsEmpty()));
+  EXPECT_THAT(names, Each(StartsWith(".shard-")));
+  EXPECT_TRUE(DatasetWriter::create(folder / "data")) << "and they are in nobody's way";
+}
+
+}  // namespace
+}  // namespace dovetail

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "writer/dataset_files.h"
+
+#include <charconv>
+#include <cstdio>
+
+#include "format/layout.h"
+#include "writer/writer_options.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+constexpr std::string_view kShardPrefix = "shard-";
+constexpr std::size_t kShardDigits = 6;
+// Fixed, so that a manifest's bytes depend on its shards alone.
+constexpr std::uint64_t kManifestRunRecords = 4096;
+constexpr std::uint32_t kManifestBlockBytes = 64 * 1024;
+
+Result<void> remove_surplus(const OutputFolder& folder, std::size_t shards) {
+  auto names = folder.names();
+  if (!names) return names.error();
+  for (const std::string& name : *names) {
+    const auto number = shard_number_of(name);
+    if (!number || *number < shards) continue;
+    if (auto removed = folder.remove(name); !removed) return removed;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string shard_name(std::uint32_t number) {
+  const std::string digits = std::to_string(number);
+  std::string name(kShardPrefix);
+  if (digits.size() < kShardDigits) name.append(kShardDigits - digits.size(), '0');
+  return name + digits + format::kShardSuffix;
+}
+
+std::optional<std::uint32_t> shard_number_of(std::string_view name) {
+  if (!name.starts_with(kShardPrefix)) return std::nullopt;
+  std::uint32_t number = 0;
+  const auto parsed = std::from_chars(name.data() + kShardPrefix.size(), name.data() + name.size(), number);
+  // Only the one spelling that the writer uses: the folder may hold other files with a like name.
+  if (parsed.ec != std::errc() || name != shard_name(number)) return std::nullopt;
+  return number;
+}
+
+Result<void> check_vacant(const OutputFolder& folder) {
+  auto names = folder.names();
+  if (!names) return names.error();
+  for (const std::string& name : *names) {
+    if (name == format::kManifestName || shard_number_of(name)) {
+      return Error(Errc::already_exists, "the folder holds a dataset").in_file(folder.path_of(name));
+    }
+  }
+  return {};
+}
+
+Result<OutputFile> write_manifest(std::shared_ptr<const OutputFolder> folder, const DatasetId& dataset_id, Codec codec,
+                                  const std::vector<FinishedShard>& shards) {
+  auto file = ShardOutput::create(std::move(folder), format::kManifestName, dataset_id, kManifestShardNumber,
+                                  make_metadata(format::kManifestRecordType));
+  if (!file) return file.error();
+  format::EncodedBlock encoded;
+  BlockCutter cutter({.block_bytes = kManifestBlockBytes, .run_bytes = 0, .run_records = kManifestRunRecords},
+                     [&](const format::RawBlock& block) {
+                       format::encode_block(block, codec, encoded);
+                       return file->add(encoded);
+                     });
+  for (const FinishedShard& shard : shards) {
+    if (auto added = cutter.append(as_bytes(format::encode(shard.info))); !added) return added.error();
+  }
+  auto cut = cutter.end_shard();
+  if (!cut) return cut.error();
+  auto finished = file->finish(*cut);
+  if (!finished) return finished.error();
+  if (auto synced = finished->file.sync(); !synced) return synced.error();
+  return std::move(finished->file);
+}
+
+Result<void> publish_dataset(const OutputFolder& folder, std::vector<FinishedShard>& shards, OutputFile& manifest,
+                             bool overwrite) {
+  if (overwrite) {
+    if (auto removed = folder.remove(format::kManifestName); !removed) return removed;
+    // Durable before a new shard replaces an old one: no crash may leave the old manifest above new shards.
+    if (auto synced = folder.sync(); !synced) return synced;
+  }
+  for (FinishedShard& shard : shards) {
+    if (auto published = shard.file.publish(overwrite); !published) return published;
+  }
+  if (overwrite) {
+    if (auto removed = remove_surplus(folder, shards.size()); !removed) return removed;
+  }
+  if (auto synced = folder.sync(); !synced) return synced;
+  if (auto published = manifest.publish(overwrite); !published) return published;
+  return folder.sync();
+}
+
+}  // namespace dovetail::detail

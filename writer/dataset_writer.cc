@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/dataset_writer.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "format/shard_encoder.h"
+#include "writer/block_cutter.h"
+#include "writer/dataset_files.h"
+#include "writer/encode_pipeline.h"
+#include "writer/writer_options.h"
+
+namespace dovetail {
+
+namespace {
+
+// Found before the first record rather than with the first block.
+Result<void> check_metadata(const WriterOptions& options) {
+  std::vector<std::byte> scratch;
+  return format::ShardEncoder({}, 0).begin(detail::make_metadata(options.record_type, options.metadata), scratch);
+}
+
+// First record of shard `shard` of `shards`.
+std::uint64_t first_record(std::uint64_t shard, std::uint64_t shards, std::uint64_t records) {
+  return static_cast<std::uint64_t>(static_cast<unsigned __int128>(records) * shard / shards);
+}
+
+Error moved_from() {
+  return Error(Errc::closed, "the writer was moved from");
+}
+
+}  // namespace
+
+class DatasetWriter::Impl {
+ public:
+  Impl(DatasetWriterOptions options, std::shared_ptr<detail::OutputFolder> folder,
+       std::unique_ptr<detail::EncodePipeline> pipeline)
+      : options_(std::move(options)),
+        folder_(std::move(folder)),
+        pipeline_(std::move(pipeline)),
+        cutter_(detail::cutter_limits(options_.shard),
+                [this](format::RawBlock& block) { return pipeline_->add(block); }) {}
+
+  ~Impl() { abandon(); }
+
+  Result<void> append(ByteView record) {
+    if (state_ != State::open) return stop_reason();
+    if (auto ok = detail::check_record_size(options_.shard, records_, record.size()); !ok) {
+      return ok.error().in_file(folder_->path());
+    }
+    return guarded([&] { return append_in_order(record); });
+  }
+
+  Result<void> next_shard() {
+    if (state_ != State::open) return stop_reason();
+    if (options_.shards != 0) {
+      return Error(Errc::invalid_option,
+                   "next_shard() cannot be used with shards = " + std::to_string(options_.shards));
+    }
+    return guarded([&] { return end_shard(); });
+  }
+
+  Result<DatasetInfo> finish() {
+    if (state_ != State::open) return stop_reason();
+    DatasetInfo info;
+    if (auto done = guarded([&] { return write_all(info); }); !done) return done.error();
+    state_ = State::finished;
+    shards_.clear();
+    pipeline_.reset();
+    return info;
+  }
+
+  void abandon() noexcept {
+    if (state_ != State::open) return;
+    state_ = State::abandoned;
+    remove_all();
+  }
+
+  std::uint64_t records() const noexcept { return records_; }
+  std::uint64_t raw_bytes() const noexcept { return raw_bytes_; }
+
+ private:
+  enum class State { open, finished, abandoned, failed };
+
+  Error stop_reason() const {
+    if (state_ == State::failed) return failure_;
+    return Error(Errc::closed, state_ == State::finished ? "the dataset is finished" : "the writer was abandoned")
+        .in_file(folder_->path());
+  }
+
+  // The one place where a failure becomes final.
+  template <class Step>
+  Result<void> guarded(Step&& step) {
+    Result<void> done;
+    try {
+      done = step();
+    } catch (const std::bad_alloc&) {
+      done = Error::from_errno(ENOMEM);
+    }
+    if (done) return done;
+    failure_ = done.error();
+    state_ = State::failed;
+    remove_all();
+    return failure_ = failure_.in_file(folder_->path());
+  }
+
+  Result<void> append_in_order(ByteView record) {
+    while (shard_is_complete()) {
+      if (auto ended = end_shard(); !ended) return ended;
+    }
+    if (auto appended = cutter_.append(record); !appended) return appended;
+    ++records_;
+    raw_bytes_ += record.size();
+    shard_bytes_ += record.size();
+    shard_open_ = true;
+    return {};
+  }
+
+  // Asked before each record, so that no shard is begun for records that do not come.
+  bool shard_is_complete() const {
+    if (options_.shards != 0) {
+      return ended_ + 1 < options_.shards &&
+             records_ >= first_record(ended_ + 1, options_.shards, options_.expected_records);
+    }
+    return shard_open_ && options_.shard_bytes != 0 && shard_bytes_ >= options_.shard_bytes;
+  }
+
+  Result<void> end_shard() {
+    if (ended_ == kMaxShards) {
+      return Error(Errc::invalid_option, "shard_bytes = " + std::to_string(options_.shard_bytes) +
+                                             ": makes more than " + std::to_string(kMaxShards) + " shards");
+    }
+    auto cut = cutter_.end_shard();
+    if (!cut) return cut.error();
+    ++ended_;
+    shard_bytes_ = 0;
+    shard_open_ = false;
+    return pipeline_->end_shard(*cut);
+  }
+
+  Result<void> write_all(DatasetInfo& info) {
+    while (options_.shards != 0 ? ended_ < options_.shards : shard_open_) {
+      if (auto ended = end_shard(); !ended) return ended;
+    }
+    auto shards = pipeline_->finish();
+    if (!shards) return shards.error();
+    shards_ = std::move(*shards);
+    auto manifest = detail::write_manifest(folder_, *options_.shard.dataset_id, options_.shard.codec, shards_);
+    if (!manifest) return manifest.error();
+    info.manifest = manifest->path();
+    info.id = *options_.shard.dataset_id;
+    for (const detail::FinishedShard& shard : shards_) info.shards.push_back(shard.info);
+    // Last: nothing that could fail may follow once the dataset is there.
+    auto published = detail::publish_dataset(*folder_, shards_, *manifest, options_.shard.overwrite);
+    if (!published) manifest->discard();
+    return published;
+  }
+
+  void remove_all() noexcept {
+    pipeline_.reset();
+    for (detail::FinishedShard& shard : shards_) shard.file.discard();
+    folder_->remove_created();
+  }
+
+  const DatasetWriterOptions options_;
+  std::shared_ptr<detail::OutputFolder> folder_;
+  std::unique_ptr<detail::EncodePipeline> pipeline_;
+  detail::BlockCutter cutter_;
+  State state_ = State::open;
+  Error failure_;
+  std::uint64_t records_ = 0;
+  std::uint64_t raw_bytes_ = 0;
+  std::uint64_t shard_bytes_ = 0;
+  std::uint32_t ended_ = 0;
+  bool shard_open_ = false;
+  std::vector<detail::FinishedShard> shards_;
+};
+
+Result<DatasetWriter> DatasetWriter::create(const std::string& folder, DatasetWriterOptions options) {
+  if (auto ok = detail::validate(options); !ok) return ok.error();
+  if (auto ok = check_metadata(options.shard); !ok) return ok.error();
+  if (folder.empty()) return Error(Errc::invalid_option, "folder = \"\": must name a folder");
+  auto opened = detail::OutputFolder::create(folder);
+  if (!opened) return opened.error();
+  if (!options.shard.overwrite) {
+    if (auto vacant = detail::check_vacant(**opened); !vacant) return vacant.error();
+  }
+  if (!options.shard.dataset_id) options.shard.dataset_id = DatasetId::random();
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  const unsigned threads = options.encode_threads != 0 ? options.encode_threads : cores;
+  auto pipeline = detail::EncodePipeline::start(
+      *opened, {.dataset_id = *options.shard.dataset_id,
+                .metadata = detail::make_metadata(options.shard.record_type, options.shard.metadata),
+                .codec = options.shard.codec,
+                .threads = std::min(threads, detail::kMaxEncodeThreads)});
+  if (!pipeline) {
+    (*opened)->remove_created();
+    return pipeline.error();
+  }
+  return DatasetWriter(std::make_unique<Impl>(std::move(options), std::move(*opened), std::move(*pipeline)));
+}
+
+DatasetWriter::DatasetWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DatasetWriter::DatasetWriter(DatasetWriter&&) noexcept = default;
+DatasetWriter& DatasetWriter::operator=(DatasetWriter&&) noexcept = default;
+DatasetWriter::~DatasetWriter() = default;
+
+Result<void> DatasetWriter::append(ByteView record) {
+  return impl_ ? impl_->append(record) : moved_from();
+}
+Result<void> DatasetWriter::next_shard() {
+  return impl_ ? impl_->next_shard() : moved_from();
+}
+Result<DatasetInfo> DatasetWriter::finish() {
+  return impl_ ? impl_->finish() : moved_from();
+}
+void DatasetWriter::abandon() noexcept {
+  if (impl_) impl_->abandon();
+}
+std::uint64_t DatasetWriter::records() const noexcept {
+  return impl_ ? impl_->records() : 0;
+}
+std::uint64_t DatasetWriter::raw_bytes() const noexcept {
+  return impl_ ? impl_->raw_bytes() : 0;
+}
+
+}  // namespace dovetail

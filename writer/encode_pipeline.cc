@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "writer/encode_pipeline.h"
+
+#include <utility>
+
+#include "writer/dataset_files.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+// Enough that a thread finds work while the caller writes or waits for its input.
+constexpr std::size_t kBlocksPerThread = 4;
+// Memory that one huge record has stretched is given back rather than kept for the next block.
+constexpr std::size_t kKeptBytes = std::size_t{8} << 20;
+
+}  // namespace
+
+EncodePipeline::EncodePipeline(std::shared_ptr<const OutputFolder> folder, Settings settings)
+    : folder_(std::move(folder)), settings_(std::move(settings)), window_(kBlocksPerThread * settings_.threads) {}
+
+Result<std::unique_ptr<EncodePipeline>> EncodePipeline::start(std::shared_ptr<const OutputFolder> folder,
+                                                              Settings settings) {
+  std::unique_ptr<EncodePipeline> pipeline(new EncodePipeline(std::move(folder), std::move(settings)));
+  auto pool = OrderedPool<Job>::start(pipeline->settings_.threads,
+                                      [codec = pipeline->settings_.codec](Job& job) { return work(job, codec); });
+  if (!pool) return pool.error();
+  pipeline->pool_ = std::move(*pool);
+  return pipeline;
+}
+
+Result<void> EncodePipeline::work(Job& job, Codec codec) {
+  if (auto* block = std::get_if<std::unique_ptr<BlockJob>>(&job)) {
+    format::encode_block((*block)->raw, codec, (*block)->encoded);
+  } else if (auto* sync = std::get_if<SyncJob>(&job)) {
+    return sync->shard.file.sync();
+  }
+  return {};
+}
+
+std::unique_ptr<EncodePipeline::BlockJob> EncodePipeline::take_spare() {
+  if (spare_.empty()) {
+    ++blocks_held_;
+    return std::make_unique<BlockJob>();
+  }
+  std::unique_ptr<BlockJob> block = std::move(spare_.back());
+  spare_.pop_back();
+  return block;
+}
+
+Result<void> EncodePipeline::add(format::RawBlock& block) {
+  const std::uint64_t bytes = block.bytes.size();
+  while (pool_->in_flight() != 0 && (pool_->in_flight() >= window_ || queued_bytes_ + bytes > settings_.queued_bytes)) {
+    if (auto committed = commit_oldest(); !committed) return committed;
+  }
+  std::unique_ptr<BlockJob> job = take_spare();
+  std::swap(job->raw, block);
+  block.clear();
+  queued_bytes_ += bytes;
+  pool_->submit(std::move(job));
+  return {};
+}
+
+Result<void> EncodePipeline::end_shard(const ShardCut& cut) {
+  while (pool_->in_flight() >= window_) {
+    if (auto committed = commit_oldest(); !committed) return committed;
+  }
+  pool_->submit(ShardEnd{cut});
+  return {};
+}
+
+Result<std::vector<FinishedShard>> EncodePipeline::finish() {
+  while (pool_->in_flight() != 0) {
+    if (auto committed = commit_oldest(); !committed) return committed.error();
+  }
+  return std::move(finished_);
+}
+
+Result<void> EncodePipeline::commit_oldest() {
+  auto done = pool_->take();
+  if (!done.outcome) return done.outcome;
+  return std::visit([this](auto&& job) { return commit(std::move(job)); }, std::move(done.job));
+}
+
+Result<void> EncodePipeline::open_shard() {
+  if (shard_) return {};
+  auto opened =
+      ShardOutput::create(folder_, shard_name(next_shard_), settings_.dataset_id, next_shard_, settings_.metadata);
+  if (!opened) return opened.error();
+  shard_.emplace(std::move(*opened));
+  ++next_shard_;
+  return {};
+}
+
+Result<void> EncodePipeline::commit(std::unique_ptr<BlockJob> block) {
+  if (auto opened = open_shard(); !opened) return opened;
+  if (auto added = shard_->add(block->encoded); !added) return added;
+  queued_bytes_ -= block->raw.bytes.size();
+  if (block->raw.bytes.capacity() > kKeptBytes) {
+    --blocks_held_;
+    return {};
+  }
+  spare_.push_back(std::move(block));
+  return {};
+}
+
+Result<void> EncodePipeline::commit(const ShardEnd& end) {
+  if (auto opened = open_shard(); !opened) return opened;
+  auto finished = shard_->finish(end.cut);
+  shard_.reset();
+  if (!finished) return finished.error();
+  pool_->submit(SyncJob{std::move(*finished)});
+  return {};
+}
+
+Result<void> EncodePipeline::commit(SyncJob sync) {
+  finished_.push_back(std::move(sync.shard));
+  return {};
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include <dovetail/error.h>
+#include <dovetail/identity.h>
+#include <dovetail/shard_info.h>
+
+#include "format/block_encoder.h"
+#include "format/messages.h"
+#include "writer/block_cutter.h"
+#include "writer/ordered_pool.h"
+#include "writer/shard_output.h"
+
+namespace dovetail::detail {
+
+/// Turns a sequence of blocks and shard ends into shard files: encodes on several threads, writes in order.
+///
+/// The caller's thread writes, whenever it finds too many blocks in flight; encoding and `fdatasync` happen on the
+/// pool's threads, so that the end of a shard does not stop the next one.
+///
+/// Threads: one thread at a time calls it.
+/// Errors:  any is final: destroy the pipeline, which removes all of its files.
+/// Cost:    at most `window()` blocks, and unless one block is larger at most `Settings::queued_bytes` of records.
+class EncodePipeline {
+ public:
+  struct Settings {
+    DatasetId dataset_id = {};
+    format::Metadata metadata = {};
+    Codec codec = Codec::snappy;
+    unsigned threads = 1;
+    std::uint64_t queued_bytes = std::uint64_t{256} << 20;
+  };
+
+  /// Errors: the system's, where no thread can be started.
+  static Result<std::unique_ptr<EncodePipeline>> start(std::shared_ptr<const OutputFolder> folder, Settings settings);
+
+  /// Takes the records of a block, and leaves memory of an earlier one for the next.
+  Result<void> add(format::RawBlock& block);
+  Result<void> end_shard(const ShardCut& cut);
+  /// Waits for everything. The files are synced and not published. Last call.
+  Result<std::vector<FinishedShard>> finish();
+
+  std::size_t window() const noexcept { return window_; }
+  /// Blocks whose memory exists, in flight or spare.
+  std::size_t blocks_held() const noexcept { return blocks_held_; }
+
+ private:
+  struct BlockJob {
+    format::RawBlock raw;
+    format::EncodedBlock encoded;
+  };
+  struct ShardEnd {
+    ShardCut cut;
+  };
+  struct SyncJob {
+    FinishedShard shard;
+  };
+  using Job = std::variant<std::unique_ptr<BlockJob>, ShardEnd, SyncJob>;
+
+  EncodePipeline(std::shared_ptr<const OutputFolder> folder, Settings settings);
+  static Result<void> work(Job& job, Codec codec);
+  Result<void> commit_oldest();
+  Result<void> commit(std::unique_ptr<BlockJob> block);
+  Result<void> commit(const ShardEnd& end);
+  Result<void> commit(SyncJob sync);
+  Result<void> open_shard();
+  std::unique_ptr<BlockJob> take_spare();
+
+  std::shared_ptr<const OutputFolder> folder_;
+  Settings settings_;
+  std::size_t window_;
+  std::size_t blocks_held_ = 0;
+  std::uint64_t queued_bytes_ = 0;
+  std::vector<std::unique_ptr<BlockJob>> spare_;
+  std::optional<ShardOutput> shard_;
+  std::uint32_t next_shard_ = 0;
+  std::vector<FinishedShard> finished_;
+  std::unique_ptr<OrderedPool<Job>> pool_;  // last: its threads end before what they work on
+};
+
+}  // namespace dovetail::detail

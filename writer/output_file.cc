@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "writer/output_file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+#include <utility>
+
+namespace dovetail::detail {
+
+namespace {
+
+// Linux writes at most 0x7ffff000 bytes per call; smaller pieces also report the offset of a failure more closely.
+constexpr std::size_t kMaxWriteBytes = std::size_t{64} << 20;
+constexpr int kNameAttempts = 16;
+// A file name has at most 255 bytes, and the partial one adds up to 40.
+constexpr std::size_t kMaxNameInPartial = 200;
+
+std::string random_partial_name(const std::string& name) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::random_device source;
+  std::string suffix;
+  for (std::uint32_t word = source(), i = 0; i < 8; ++i, word >>= 4) suffix += kDigits[word & 15];
+  return '.' + name.substr(0, kMaxNameInPartial) + ".partial-" + std::to_string(::getpid()) + '-' + suffix;
+}
+
+}  // namespace
+
+int link_without_replacing(int folder, const char* from, const char* to) noexcept {
+  if (::linkat(folder, from, folder, to, 0) != 0) return errno;
+  return ::unlinkat(folder, from, 0) == 0 ? 0 : errno;
+}
+
+int rename_without_replacing(int folder, const char* from, const char* to) noexcept {
+  if (::renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  return link_without_replacing(folder, from, to);
+}
+
+Result<OutputFile> OutputFile::create(std::shared_ptr<const OutputFolder> folder, const std::string& name) {
+  for (int attempt = 1;; ++attempt) {
+    std::string partial = random_partial_name(name);
+    const int descriptor =
+        ::openat(folder->descriptor(), partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0) return OutputFile(std::move(folder), name, std::move(partial), descriptor);
+    if (errno == EINTR || (errno == EEXIST && attempt < kNameAttempts)) continue;
+    return Error::from_errno(errno, "cannot create the file").in_file(folder->path_of(name));
+  }
+}
+
+OutputFile::OutputFile(std::shared_ptr<const OutputFolder> folder, std::string name, std::string partial,
+                       int descriptor)
+    : folder_(std::move(folder)),
+      name_(std::move(name)),
+      partial_(std::move(partial)),
+      descriptor_(descriptor),
+      owner_(::getpid()) {}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : folder_(std::move(other.folder_)),
+      name_(std::move(other.name_)),
+      partial_(std::move(other.partial_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      owner_(other.owner_),
+      state_(std::exchange(other.state_, State::gone)),
+      size_(other.size_),
+      failure_(std::move(other.failure_)) {}
+
+OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
+  if (this != &other) {
+    if (state_ != State::published) discard();
+    folder_ = std::move(other.folder_);
+    name_ = std::move(other.name_);
+    partial_ = std::move(other.partial_);
+    descriptor_ = std::exchange(other.descriptor_, -1);
+    owner_ = other.owner_;
+    state_ = std::exchange(other.state_, State::gone);
+    size_ = other.size_;
+    failure_ = std::move(other.failure_);
+  }
+  return *this;
+}
+
+OutputFile::~OutputFile() {
+  if (state_ != State::published) discard();
+}
+
+void OutputFile::close_descriptor() noexcept {
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+}
+
+void OutputFile::discard() noexcept {
+  close_descriptor();
+  const State before = std::exchange(state_, State::gone);
+  // A forked child has a copy of this object, and the file is not the child's to remove.
+  if (before == State::gone || owner_ != ::getpid()) return;
+  ::unlinkat(folder_->descriptor(), (before == State::published ? name_ : partial_).c_str(), 0);
+}
+
+Error OutputFile::fail(Error error) {
+  failure_ = error.in_file(path());
+  discard();
+  return *failure_;
+}
+
+Error OutputFile::failure_or_closed() const {
+  return failure_ ? *failure_ : Error(Errc::closed, "the file was finished or removed");
+}
+
+Result<void> OutputFile::write(ByteView bytes) {
+  if (state_ != State::writing) return failure_or_closed();
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kMaxWriteBytes));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return fail(Error::from_errno(errno, "cannot write").at(path(), size_));
+    size_ += static_cast<std::uint64_t>(written);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+Result<void> OutputFile::sync() {
+  if (state_ != State::writing) return failure_or_closed();
+  if (::fdatasync(descriptor_) != 0) return fail(Error::from_errno(errno, "cannot make the bytes durable"));
+  // Network file systems report late write errors here. Linux has closed the descriptor even where it says EINTR.
+  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
+    return fail(Error::from_errno(errno, "cannot close the file"));
+  }
+  state_ = State::synced;
+  return {};
+}
+
+Result<void> OutputFile::publish(bool overwrite) {
+  if (state_ != State::synced) return failure_or_closed();
+  const int folder = folder_->descriptor();
+  int reason = 0;
+  if (!overwrite) {
+    reason = rename_without_replacing(folder, partial_.c_str(), name_.c_str());
+  } else if (::renameat(folder, partial_.c_str(), folder, name_.c_str()) != 0) {
+    reason = errno;
+  }
+  if (reason == EEXIST && !overwrite) return fail(Error(Errc::already_exists));
+  if (reason != 0) return fail(Error::from_errno(reason, "cannot give the file its name"));
+  state_ = State::published;
+  return {};
+}
+
+Result<void> OutputFile::commit(bool overwrite) {
+  if (auto done = sync(); !done) return done;
+  if (auto done = publish(overwrite); !done) return done;
+  if (auto done = folder_->sync(); !done) return fail(done.error());
+  return {};
+}
+
+}  // namespace dovetail::detail

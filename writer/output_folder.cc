@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "writer/output_folder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace dovetail::detail {
+
+namespace {
+
+// Some file systems (FUSE, CIFS) have no fsync for folders; there the rename is as durable as it can be made.
+Result<void> sync_folder(int descriptor, const std::string& path) {
+  if (::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP) return {};
+  return Error::from_errno(errno, "cannot make the folder durable").in_file(path);
+}
+
+Result<void> sync_parent(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int descriptor = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return Error::from_errno(errno, "cannot open the folder").in_file(parent);
+  Result<void> synced = sync_folder(descriptor, parent);
+  ::close(descriptor);
+  return synced;
+}
+
+Result<void> make_folders(const std::string& path, std::vector<std::string>& created) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    if (::mkdir(part.c_str(), 0777) == 0) {
+      created.push_back(part);
+      if (auto synced = sync_parent(part); !synced) return synced.error();
+    } else if (errno != EEXIST && errno != EISDIR) {
+      // The system's reason for a path below a file or a read-only folder is kept; opening it would only say "missing".
+      const int reason = errno;
+      struct stat status {};
+      if (::stat(part.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+        return Error::from_errno(reason, "cannot make the folder").in_file(part);
+      }
+    }
+    if (end == std::string::npos) return {};
+  }
+}
+
+std::string without_trailing_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<OutputFolder>> OutputFolder::open(const std::string& path) {
+  const std::string shown = path.empty() ? "." : path;
+  const int descriptor = ::open(shown.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return Error::from_errno(errno, "cannot open the folder").in_file(shown);
+  return std::shared_ptr<OutputFolder>(new OutputFolder(descriptor, path));
+}
+
+Result<std::shared_ptr<OutputFolder>> OutputFolder::create(const std::string& path) {
+  const std::string folder = without_trailing_slashes(path);
+  std::vector<std::string> created;
+  Result<void> made = folder.empty() ? Result<void>() : make_folders(folder, created);
+  Result<std::shared_ptr<OutputFolder>> opened = made ? open(folder) : made.error();
+  if (!opened) {
+    for (auto it = created.rbegin(); it != created.rend(); ++it) ::rmdir(it->c_str());
+    return opened.error();
+  }
+  (*opened)->created_ = std::move(created);
+  return opened;
+}
+
+OutputFolder::~OutputFolder() {
+  ::close(descriptor_);
+}
+
+std::string OutputFolder::path_of(const std::string& name) const {
+  if (path_.empty()) return name;
+  return path_.back() == '/' ? path_ + name : path_ + '/' + name;
+}
+
+Result<std::vector<std::string>> OutputFolder::names() const {
+  // A descriptor of its own: reading a folder moves its position.
+  const int descriptor = ::openat(descriptor_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const stream = descriptor < 0 ? nullptr : ::fdopendir(descriptor);
+  if (stream == nullptr) {
+    const int reason = errno;
+    if (descriptor >= 0) ::close(descriptor);
+    return Error::from_errno(reason, "cannot list the folder").in_file(path_);
+  }
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* entry = ::readdir(stream)) {
+    std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(std::move(name));
+    errno = 0;
+  }
+  const int reason = errno;
+  ::closedir(stream);
+  if (reason != 0) return Error::from_errno(reason, "cannot list the folder").in_file(path_);
+  return names;
+}
+
+Result<bool> OutputFolder::contains(const std::string& name) const {
+  struct stat status {};
+  if (::fstatat(descriptor_, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return true;
+  if (errno == ENOENT) return false;
+  return Error::from_errno(errno, "cannot look for the file").in_file(path_of(name));
+}
+
+Result<void> OutputFolder::remove(const std::string& name) const {
+  if (::unlinkat(descriptor_, name.c_str(), 0) == 0 || errno == ENOENT) return {};
+  return Error::from_errno(errno, "cannot remove the file").in_file(path_of(name));
+}
+
+Result<void> OutputFolder::sync() const {
+  return sync_folder(descriptor_, path_.empty() ? "." : path_);
+}
+
+void OutputFolder::remove_created() noexcept {
+  for (auto it = created_.rbegin(); it != created_.rend(); ++it) ::rmdir(it->c_str());
+  created_.clear();
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <dovetail/error.h>
+
+namespace dovetail::detail {
+
+/// An open folder in which files are made, renamed and removed by name, wherever the process itself moves to.
+///
+/// Ownership: shared by the files that are being made in it, so that many of them cost one descriptor.
+/// Threads:   const calls may run concurrently.
+class OutputFolder {
+ public:
+  /// Opens a folder; an empty path is the process's own. Errors: the system's.
+  static Result<std::shared_ptr<OutputFolder>> open(const std::string& path);
+  /// Opens a folder, and makes it and what is missing above it.
+  static Result<std::shared_ptr<OutputFolder>> create(const std::string& path);
+
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
+  ~OutputFolder();
+
+  int descriptor() const noexcept { return descriptor_; }
+  const std::string& path() const noexcept { return path_; }
+  /// The path of a file in it, for messages.
+  std::string path_of(const std::string& name) const;
+
+  /// Names of everything in it, in no order.
+  Result<std::vector<std::string>> names() const;
+  /// Whether something of this name is there, be it a dangling link.
+  Result<bool> contains(const std::string& name) const;
+  /// Removes a file. One that is not there is no error.
+  Result<void> remove(const std::string& name) const;
+  /// Makes new and removed names durable.
+  Result<void> sync() const;
+  /// Removes the folders that `create` made, as far as they are empty.
+  void remove_created() noexcept;
+
+ private:
+  OutputFolder(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
+
+  int descriptor_;
+  std::string path_;
+  std::vector<std::string> created_;  // outermost first
+};
+
+}  // namespace dovetail::detail

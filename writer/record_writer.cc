@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/record_writer.h>
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include "format/block_encoder.h"
+#include "writer/block_cutter.h"
+#include "writer/shard_output.h"
+#include "writer/writer_options.h"
+
+namespace dovetail {
+
+namespace {
+
+Result<void> check_target(const std::string& path, bool overwrite) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return {};  // what keeps it from being seen will keep it from being made
+  if (S_ISDIR(status.st_mode)) return Error::from_errno(EISDIR, "a shard is a file").in_file(path);
+  if (!overwrite) return Error(Errc::already_exists).in_file(path);
+  return {};
+}
+
+Error moved_from() {
+  return Error(Errc::closed, "the writer was moved from");
+}
+
+}  // namespace
+
+class RecordWriter::Impl {
+ public:
+  Impl(const std::string& path, WriterOptions options, detail::ShardOutput shard)
+      : path_(path),
+        options_(std::move(options)),
+        shard_(std::move(shard)),
+        cutter_(detail::cutter_limits(options_), [this](format::RawBlock& block) { return write_block(block); }) {}
+
+  Result<void> append(ByteView record) {
+    if (state_ != State::open) return stop_reason();
+    if (auto ok = detail::check_record_size(options_, records_, record.size()); !ok) {
+      return ok.error().in_file(path_);
+    }
+    if (auto done = guarded([&] { return cutter_.append(record); }); !done) return done;
+    ++records_;
+    return {};
+  }
+
+  Result<ShardInfo> finish() {
+    if (state_ != State::open) return stop_reason();
+    ShardInfo info;
+    if (auto done = guarded([&] { return write_end(info); }); !done) return done.error();
+    close(State::finished);
+    return info;
+  }
+
+  void abandon() noexcept {
+    if (state_ == State::open) close(State::abandoned);
+  }
+
+  std::uint64_t records() const noexcept { return records_; }
+
+ private:
+  enum class State { open, finished, abandoned, failed };
+
+  Error stop_reason() const {
+    if (state_ == State::failed) return failure_;
+    return Error(Errc::closed, state_ == State::finished ? "the shard is finished" : "the writer was abandoned")
+        .in_file(path_);
+  }
+
+  // The one place where a failure becomes final.
+  template <class Step>
+  Result<void> guarded(Step&& step) {
+    Result<void> done;
+    try {
+      done = step();
+    } catch (const std::bad_alloc&) {
+      done = Error::from_errno(ENOMEM);
+    }
+    if (done) return done;
+    failure_ = done.error();
+    close(State::failed);
+    return failure_ = failure_.in_file(path_);
+  }
+
+  Result<void> write_block(const format::RawBlock& block) {
+    format::encode_block(block, options_.codec, encoded_);
+    return shard_->add(encoded_);
+  }
+
+  Result<void> write_end(ShardInfo& info) {
+    auto cut = cutter_.end_shard();
+    if (!cut) return cut.error();
+    auto finished = shard_->finish(*cut);
+    if (!finished) return finished.error();
+    info = std::move(finished->info);
+    return finished->file.commit(options_.overwrite);
+  }
+
+  void close(State state) noexcept {
+    state_ = state;
+    shard_.reset();
+  }
+
+  const std::string path_;
+  const WriterOptions options_;
+  std::optional<detail::ShardOutput> shard_;
+  detail::BlockCutter cutter_;
+  format::EncodedBlock encoded_;
+  std::uint64_t records_ = 0;
+  State state_ = State::open;
+  Error failure_;
+};
+
+Result<RecordWriter> RecordWriter::create(const std::string& path, WriterOptions options) {
+  if (auto ok = detail::validate(options); !ok) return ok.error();
+  const std::size_t slash = path.find_last_of('/');
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  if (name.empty()) return Error(Errc::invalid_option, "path = \"" + path + "\": must name a file");
+  if (auto ok = check_target(path, options.overwrite); !ok) return ok.error();
+
+  auto folder = detail::OutputFolder::open(path.substr(0, slash == std::string::npos ? 0 : slash + 1));
+  if (!folder) return folder.error();
+  if (!options.dataset_id) options.dataset_id = DatasetId::random();
+  auto shard = detail::ShardOutput::create(std::move(*folder), name, *options.dataset_id, options.shard_number,
+                                           detail::make_metadata(options.record_type, options.metadata));
+  if (!shard) return shard.error();
+  return RecordWriter(std::make_unique<Impl>(path, std::move(options), std::move(*shard)));
+}
+
+RecordWriter::RecordWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RecordWriter::RecordWriter(RecordWriter&&) noexcept = default;
+RecordWriter& RecordWriter::operator=(RecordWriter&&) noexcept = default;
+RecordWriter::~RecordWriter() = default;
+
+Result<void> RecordWriter::append(ByteView record) {
+  return impl_ ? impl_->append(record) : moved_from();
+}
+Result<ShardInfo> RecordWriter::finish() {
+  return impl_ ? impl_->finish() : moved_from();
+}
+void RecordWriter::abandon() noexcept {
+  if (impl_) impl_->abandon();
+}
+std::uint64_t RecordWriter::records() const noexcept {
+  return impl_ ? impl_->records() : 0;
+}
+
+}  // namespace dovetail

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "writer/writer_options.h"
+
+#include <cstdint>
+
+#include "format/layout.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+Result<void> check_range(const char* name, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
+  if (value >= least && value <= most) return {};
+  return Error(Errc::invalid_option, std::string(name) + " = " + std::to_string(value) + ": must be " +
+                                         std::to_string(least) + " to " + std::to_string(most));
+}
+
+}  // namespace
+
+Result<void> validate(const WriterOptions& options) {
+  using namespace format;
+  if (options.codec != Codec::none && options.codec != Codec::snappy) {
+    return Error(Errc::invalid_option,
+                 "codec = " + std::to_string(static_cast<unsigned>(options.codec)) + ": must be none or snappy");
+  }
+  if (auto ok = check_range("block_bytes", options.block_bytes, kMinBlockTarget, kMaxBlockTarget); !ok) return ok;
+  if (auto ok = check_range("run_bytes", options.run_bytes, 1, kMaxRunBytes); !ok) return ok;
+  if (auto ok = check_range("run_records", options.run_records, 0, kMaxRunRecords); !ok) return ok;
+  return check_range("shard_number", options.shard_number, 0, kManifestShardNumber - 1);
+}
+
+Result<void> validate(const DatasetWriterOptions& options) {
+  if (auto ok = validate(options.shard); !ok) return ok;
+  if (auto ok = check_range("shards", options.shards, 0, kMaxShards); !ok) return ok;
+  if (options.shards != 0 && options.expected_records == 0) {
+    return Error(Errc::invalid_option,
+                 "expected_records = 0: must be given with shards = " + std::to_string(options.shards));
+  }
+  return check_range("encode_threads", options.encode_threads, 0, kMaxEncodeThreads);
+}
+
+Result<void> check_record_size(const WriterOptions& options, std::uint64_t record, std::size_t bytes) {
+  if (bytes <= options.max_record_bytes) return {};
+  return Error(Errc::record_too_large, "record " + std::to_string(record) + " has " + std::to_string(bytes) +
+                                           " bytes; max_record_bytes = " + std::to_string(options.max_record_bytes));
+}
+
+format::Metadata make_metadata(const std::string& record_type, const std::map<std::string, std::string>& user) {
+  return {.record_type = record_type, .writer = "dovetail " DOVETAIL_VERSION, .user = user};
+}
+
+BlockCutter::Limits cutter_limits(const WriterOptions& options) {
+  return {.block_bytes = options.block_bytes, .run_bytes = options.run_bytes, .run_records = options.run_records};
+}
+
+}  // namespace dovetail::detail
