@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <dovetail/error.h>
+#include <dovetail/identity.h>
+#include <dovetail/plan.h>
+#include <dovetail/shard_info.h>
+
+namespace dovetail {
+
+class Dataset;
+
+namespace detail {
+Result<std::string> checked_shard_path(const Dataset& dataset, std::uint32_t shard);
+}
+
+/// How a dataset is opened.
+struct DatasetOptions {
+  /// Lets a manifest name files outside its own folder.
+  bool allow_outside = false;
+  /// Threads that read trailers where there is no manifest; 0 chooses.
+  unsigned threads = 0;
+};
+
+/// Ordered shards, and what is known of each without reading records.
+///
+/// Ownership: a value; copies share the list.
+/// Threads:   const calls may run concurrently.
+class Dataset {
+ public:
+  /// Opens a shard, a folder with a manifest, a manifest, or a glob (`*`, `?` and `[...]`).
+  ///
+  /// A manifest is believed here: its shards are checked against it when they are opened for reading. Without one, the
+  /// shards of a glob or a folder are taken in bytewise order of their relative paths, and the tail of each is read.
+  /// Errors: `empty_input`, `not_indexed` for a TFRecord, `outside_dataset`, anything damaged, or the system's.
+  static Result<Dataset> open(const std::string& path, const DatasetOptions& options = {});
+
+  /// As given to `open`.
+  const std::string& path() const noexcept;
+  /// Whether the list came from a manifest.
+  bool has_manifest() const noexcept;
+  std::span<const ShardInfo> shards() const noexcept;
+  /// Where the file of a shard lies.
+  std::string shard_path(std::uint32_t shard) const;
+  std::uint64_t records() const noexcept;
+  std::uint64_t raw_bytes() const noexcept;
+  /// Names the content: it covers the fingerprint, record count and run length of every shard, in order.
+  Hash128 fingerprint() const noexcept;
+  /// Shard and record of a dataset id. Needs: `id < records()`.
+  struct Place {
+    std::uint32_t shard = 0;
+    std::uint64_t record = 0;
+  };
+  Place locate(std::uint64_t id) const;
+  /// What plans are made of.
+  std::shared_ptr<const DatasetShape> shape() const noexcept;
+
+ private:
+  friend Result<std::string> detail::checked_shard_path(const Dataset& dataset, std::uint32_t shard);
+  struct State;
+  explicit Dataset(std::shared_ptr<const State> state);
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace dovetail

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dovetail/bytes.h>
+#include <dovetail/dataset.h>
+#include <dovetail/error.h>
+#include <dovetail/identity.h>
+#include <dovetail/shard_info.h>
+
+namespace dovetail {
+
+/// One data block, as the index tells it.
+struct BlockInfo {
+  std::uint64_t offset = 0;  ///< Of the block header, in the file.
+  std::uint64_t first_record = 0;
+  std::uint32_t records = 0;
+  std::uint32_t stored_bytes = 0;  ///< Table and records as stored, without header and padding.
+  std::uint32_t raw_bytes = 0;     ///< Records before compression.
+  Codec codec = Codec::none;
+  bool has_table = false;  ///< Whether the records differ in size.
+};
+
+/// Everything a shard says about itself: header, metadata, index, footer.
+struct ShardDescription {
+  std::uint16_t version_major = 0;
+  std::uint16_t version_minor = 0;
+  DatasetId dataset_id;
+  std::uint32_t shard_number = 0;
+  std::string record_type;
+  std::string writer;  ///< Program and version that wrote the file.
+  std::map<std::string, std::string> metadata;
+  ShardInfo info;
+  std::vector<BlockInfo> blocks;
+};
+
+/// Reads the ends of a finished shard, not its records.
+Result<ShardDescription> describe_shard(const std::string& path);
+
+/// Records of one shard in order, each block checked before any of its records is given out.
+///
+/// Ownership: a returned view is valid until the next call.
+/// Threads:   none; one thread at a time.
+/// Errors:    damage names file, offset and the records it takes; the reader may then `skip_damage()` and go on behind
+/// it. Cost:      memory for one block; one read per block.
+class RecordReader {
+ public:
+  /// Opens a finished shard. Errors: `unfinished`, `not_dovetail`, `unsupported_version`, anything damaged, the
+  /// system's.
+  static Result<RecordReader> open(const std::string& path);
+  /// Opens a shard of a dataset. Needs: `shard < dataset.shards().size()`.
+  /// Errors: also `manifest_mismatch`, `outside_dataset`, and `file_changed` where the dataset has no manifest and the
+  ///         shard is not the one that it was opened with.
+  static Result<RecordReader> open(const Dataset& dataset, std::uint32_t shard);
+
+  RecordReader(RecordReader&&) noexcept;
+  RecordReader& operator=(RecordReader&&) noexcept;
+  ~RecordReader();
+
+  const ShardDescription& shard() const noexcept;
+  /// The number of the record that `next()` gives.
+  std::uint64_t position() const noexcept;
+  /// The next record, or nothing at the end of the shard. After an error it gives the same error again.
+  Result<std::optional<ByteView>> next();
+  /// Goes to any record, up to `shard().info.records`. Reads only the block that holds it.
+  Result<void> seek(std::uint64_t record);
+  /// After damage: the records lost, half-open; `next()` continues behind them.
+  struct Lost {
+    std::uint64_t offset = 0;
+    std::uint64_t first = 0;
+    std::uint64_t end = 0;
+  };
+  Lost skip_damage();
+
+ private:
+  class Impl;
+  explicit RecordReader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// One damaged place.
+struct Damage {
+  std::string file;
+  std::uint64_t offset = 0;
+  std::uint64_t first_record = 0;  ///< In the shard.
+  std::uint64_t end_record = 0;    ///< One past the last; equal to `first_record` where no record is lost.
+  std::string reason;
+};
+
+/// What `verify` found.
+struct VerifyReport {
+  std::uint64_t records = 0;  ///< Good ones.
+  std::uint64_t blocks = 0;   ///< Good ones.
+  std::vector<Damage> damaged;
+  bool ok() const noexcept { return damaged.empty(); }
+};
+
+/// Reads everything and checks it: headers, padding, checksums, lengths, index, footer, fingerprints, and the manifest
+/// against its shards. Damage is in the report; an `Error` means that reading itself failed.
+Result<VerifyReport> verify(const std::string& path, unsigned threads = 0);
+
+}  // namespace dovetail

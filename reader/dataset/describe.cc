@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/dataset/describe.h"
+
+#include <utility>
+
+#include "reader/dataset/guard_memory.h"
+
+namespace dovetail {
+namespace detail {
+
+Result<ShardDescription> describe(const ShardFile& shard) {
+  auto metadata = shard.read_metadata();
+  if (!metadata) return metadata.error();
+
+  ShardDescription description;
+  description.version_major = shard.header().major;
+  description.version_minor = shard.header().minor;
+  description.dataset_id = shard.header().dataset_id;
+  description.shard_number = shard.header().shard_number;
+  description.record_type = std::move(metadata->record_type);
+  description.writer = std::move(metadata->writer);
+  description.metadata = std::move(metadata->user);
+  description.info = shard.info();
+  description.blocks.reserve(shard.blocks().size());
+  for (std::size_t i = 0; i < shard.blocks().size(); ++i) {
+    const format::IndexEntry& entry = shard.blocks()[i];
+    BlockInfo block;
+    block.offset = entry.offset;
+    block.first_record = shard.first_record(i);
+    block.records = entry.records;
+    block.stored_bytes = entry.table_bytes + entry.stored_bytes;
+    block.raw_bytes = entry.raw_bytes;
+    block.codec = entry.codec;
+    block.has_table = entry.table_bytes != 0;
+    description.blocks.push_back(block);
+  }
+  return description;
+}
+
+}  // namespace detail
+
+Result<ShardDescription> describe_shard(const std::string& path) {
+  return detail::guard_memory(path, [&]() -> Result<ShardDescription> {
+    auto shard = detail::ShardFile::open(path);
+    if (!shard) return shard.error();
+    return detail::describe(*shard);
+  });
+}
+
+}  // namespace dovetail

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/dataset/listing.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "format/layout.h"
+#include "reader/dataset/glob.h"
+#include "reader/dataset/paths.h"
+
+namespace dovetail::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_manifest_name(std::string_view path) {
+  return name_of(path) == format::kManifestName;
+}
+
+/// Where a writer was stopped between giving its shards their names and its manifest, the manifest's partial file is left.
+Result<void> refuse_unfinished(const std::string& folder) {
+  const std::string begin = std::string(".") + format::kManifestName + ".partial-";
+  std::error_code failure;
+  const fs::directory_iterator end;
+  for (fs::directory_iterator it(folder, failure); !failure && it != end; it.increment(failure)) {
+    const std::string name = it->path().filename().native();
+    if (!name.starts_with(begin)) continue;
+    return Error(Errc::unfinished,
+                 "a dataset is being written here, or its writer was stopped: there is no manifest but " + name +
+                     "; write it again, or name the shards that you want with a pattern, '" +
+                     join_path(folder, "*.dvt") + "'")
+        .in_file(folder);
+  }
+  if (failure) return Error::from_errno(failure.value(), "cannot list the folder").in_file(folder);
+  return {};
+}
+
+Result<Listing> list_folder(const std::string& folder) {
+  struct stat status {};
+  // A dangling link counts: opening it then says what is wrong, while taking the shards without it would hide that.
+  if (::lstat(join_path(folder, format::kManifestName).c_str(), &status) == 0) {
+    return Listing{Listing::Kind::manifest, folder, {format::kManifestName}};
+  }
+  if (errno != ENOENT) return Error::from_errno(errno, "cannot look for a manifest").in_file(folder);
+
+  if (auto finished = refuse_unfinished(folder); !finished) return finished.error();
+  auto names = list_shards_below(folder);
+  if (!names) return names.error();
+  if (names->empty()) {
+    const std::string advice = "pack what it holds with `dovetail convert " + folder + " --to DIR`";
+    return Error(Errc::empty_input, "the folder holds neither a manifest nor shards (*.dvt); " + advice)
+        .in_file(folder);
+  }
+  return Listing{Listing::Kind::files, folder, std::move(*names)};
+}
+
+Result<Listing> list_glob(const std::string& pattern) {
+  auto found = expand_glob(pattern);
+  if (!found) return found.error();
+  const std::size_t matched = found->files.size();
+  std::erase_if(found->files, is_manifest_name);
+  if (found->files.empty()) {
+    return Error(Errc::empty_input, matched == 0 ? "no file matches the pattern"
+                                                 : "only manifests match the pattern; open one of them, or its folder")
+        .in_file(pattern);
+  }
+  return Listing{Listing::Kind::files, std::move(found->folder), std::move(found->files)};
+}
+
+}  // namespace
+
+Result<Listing> list_dataset(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) return list_folder(path);
+    return Listing{Listing::Kind::file, folder_of(path), {name_of(path)}};
+  }
+  const int reason = errno;
+  if ((reason == ENOENT || reason == ENOTDIR) && has_wildcard(path)) return list_glob(path);
+  return Error::from_errno(reason, "cannot open the dataset").in_file(path);
+}
+
+Result<std::vector<std::string>> list_shards_below(const std::string& folder) {
+  std::vector<std::string> names;
+  std::vector<std::string> pending = {""};
+  const fs::directory_iterator end;
+  while (!pending.empty()) {
+    const std::string below = std::move(pending.back());
+    pending.pop_back();
+    const std::string listed = join_path(folder.empty() ? "." : folder, below);
+    std::error_code failure;
+    for (fs::directory_iterator it(listed, failure); !failure && it != end; it.increment(failure)) {
+      const std::string name = it->path().filename().native();
+      if (name.starts_with('.')) continue;
+      std::error_code unknown;
+      if (fs::is_directory(it->symlink_status(unknown))) {
+        pending.push_back(join_path(below, name));
+      } else if (name.ends_with(format::kShardSuffix) && name != format::kManifestName && !it->is_directory(unknown)) {
+        names.push_back(join_path(below, name));
+      }
+    }
+    if (failure) return Error::from_errno(failure.value(), "cannot list the folder").in_file(listed);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dovetail::detail {
+
+/// `name` as seen from where `folder` is seen from. An empty folder is the current one.
+inline std::string join_path(std::string_view folder, std::string_view name) {
+  if (folder.empty() || name.starts_with('/')) return std::string(name);
+  if (name.empty()) return std::string(folder);
+  std::string path(folder);
+  if (path.back() != '/') path += '/';
+  return path += name;
+}
+
+/// The folder that a file lies in; empty for the current one.
+inline std::string folder_of(std::string_view path) {
+  const std::size_t slash = path.find_last_of('/');
+  if (slash == std::string_view::npos) return {};
+  return std::string(path.substr(0, slash == 0 ? 1 : slash));
+}
+
+inline std::string name_of(std::string_view path) {
+  return std::string(path.substr(path.find_last_of('/') + 1));  // npos + 1 is 0
+}
+
+}  // namespace dovetail::detail

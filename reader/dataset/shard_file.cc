@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/dataset/shard_file.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "format/layout.h"
+#include "format/shard_decoder.h"
+#include "reader/dataset/guard_memory.h"
+
+namespace dovetail::detail {
+
+Result<ShardFile> ShardFile::open(const std::string& path, const ShardInfo* expected) {
+  return guard_memory(path, [&]() -> Result<ShardFile> {
+    auto ends = read_shard_ends(path);
+    if (!ends) return ends.error();
+    if (expected != nullptr) {
+      if (auto same = check_shard_info(*expected, ends->info()); !same) return same.error().in_file(path);
+    }
+    ShardFile shard(std::move(*ends));
+    if (auto loaded = shard.load_index(); !loaded) return loaded.error().in_file(path);
+    shard.ends_.tail_bytes = {};
+    return shard;
+  });
+}
+
+Result<void> ShardFile::load_index() {
+  // Decoding the tail has made sure that the index lies in the file and ends at the footer.
+  const std::uint64_t begin = tail().footer.index_offset;
+  const std::uint64_t end = tail().trailer.footer_offset;
+  const std::uint64_t tail_begin = file().size() - ends_.tail_bytes.size();
+  std::vector<std::byte> separate;
+  ByteView index;
+  if (begin >= tail_begin) {
+    index = ByteView(ends_.tail_bytes).subspan(begin - tail_begin, end - begin);
+  } else {
+    separate.resize(end - begin);
+    if (auto read = file().read(begin, separate); !read) return read.error();
+    index = separate;
+  }
+  auto blocks = format::decode_index(index, tail());
+  if (!blocks) return blocks.error();
+  blocks_ = std::move(*blocks);
+
+  first_records_.reserve(blocks_.size() + 1);
+  std::uint64_t records = 0;
+  first_records_.push_back(0);
+  for (const format::IndexEntry& block : blocks_) first_records_.push_back(records += block.records);
+  return {};
+}
+
+std::size_t ShardFile::block_of(std::uint64_t record) const noexcept {
+  const auto next = std::upper_bound(first_records_.begin(), first_records_.end(), record);
+  return static_cast<std::size_t>(next - first_records_.begin()) - 1;
+}
+
+Result<format::Metadata> ShardFile::read_metadata() const {
+  const std::string& path = file().path();
+  constexpr std::uint64_t kOffset = format::kFileHeaderBytes;
+  std::array<std::byte, format::kBlockHeaderBytes> header_bytes;
+  if (auto read = file().read(kOffset, header_bytes); !read) return read.error();
+  auto header = format::decode_block_header(header_bytes);
+  if (!header) return header.error().at(path, kOffset);
+  if (header->span_bytes() > data_offset() - kOffset) {
+    return Error(Errc::bad_length, "the metadata block reaches into the data").at(path, kOffset);
+  }
+  return guard_memory(path, [&]() -> Result<format::Metadata> {
+    std::vector<std::byte> block(header->span_bytes());
+    if (auto read = file().read(kOffset, block); !read) return read.error();
+    auto metadata = format::decode_metadata_block(block, info().file_id);
+    if (!metadata) return metadata.error().at(path, kOffset);
+    return metadata;
+  });
+}
+
+}  // namespace dovetail::detail

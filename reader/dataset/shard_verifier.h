@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <dovetail/error.h>
+#include <dovetail/record_reader.h>
+#include <dovetail/shard_info.h>
+
+namespace dovetail::detail {
+
+/// A failure as an entry of a report: it takes records [first, end) with it.
+Damage as_damage(const Error& error, const std::string& file, std::uint64_t first, std::uint64_t end);
+
+/// Reads every byte of one shard and checks it, and the shard against its line of the manifest where there is one.
+/// A shard that cannot be opened for damage loses all records that it is known to have.
+/// Errors: whatever is not damage, such as a shard that has vanished.
+Result<VerifyReport> verify_shard(const std::string& path, const ShardInfo* expected);
+
+}  // namespace dovetail::detail

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <dovetail/dataset.h>
+#include <dovetail/record_reader.h>
+
+#include "format/layout.h"
+#include "reader/dataset/guard_memory.h"
+#include "reader/dataset/listing.h"
+#include "reader/dataset/manifest.h"
+#include "reader/dataset/parallel.h"
+#include "reader/dataset/paths.h"
+#include "reader/dataset/shard_file.h"
+#include "reader/dataset/shard_verifier.h"
+
+namespace dovetail {
+namespace {
+
+struct Target {
+  std::string path;
+  const ShardInfo* expected = nullptr;
+};
+
+void append(VerifyReport& whole, VerifyReport part) {
+  whole.records += part.records;
+  whole.blocks += part.blocks;
+  std::move(part.damaged.begin(), part.damaged.end(), std::back_inserter(whole.damaged));
+}
+
+Result<void> verify_targets(const std::vector<Target>& targets, unsigned threads, VerifyReport& whole) {
+  std::vector<VerifyReport> parts(targets.size());
+  auto done = detail::for_each_index(targets.size(), threads == 0 ? std::thread::hardware_concurrency() : threads,
+                                     [&](std::size_t i) -> Result<void> {
+                                       auto part = detail::verify_shard(targets[i].path, targets[i].expected);
+                                       if (!part) return part.error();
+                                       parts[i] = std::move(*part);
+                                       return {};
+                                     });
+  if (!done) return done.error();
+  for (VerifyReport& part : parts) append(whole, std::move(part));
+  return {};
+}
+
+Result<VerifyReport> verify_files(const std::string& folder, const std::vector<std::string>& names, unsigned threads) {
+  std::vector<Target> targets;
+  targets.reserve(names.size());
+  for (const std::string& name : names) targets.push_back({detail::join_path(folder, name), nullptr});
+  VerifyReport report;
+  if (auto done = verify_targets(targets, threads, report); !done) return done.error();
+  return report;
+}
+
+// A damaged manifest no longer says which shards there are, so those in its folder are checked each by itself.
+Result<VerifyReport> verify_without_manifest(const std::string& folder, unsigned threads) {
+  auto names = detail::list_shards_below(folder);
+  if (!names) return names.error();
+  return verify_files(folder, *names, threads);
+}
+
+Result<VerifyReport> verify_manifest(const std::string& folder, const std::string& name, unsigned threads) {
+  const std::string path = detail::join_path(folder, name);
+  auto manifest = detail::verify_shard(path, nullptr);
+  if (!manifest) return manifest.error();
+  VerifyReport report;
+  report.damaged = std::move(manifest->damaged);
+
+  auto dataset = Dataset::open(path);
+  if (!dataset) {
+    if (dataset.error().kind() != ErrorKind::damaged) return dataset.error();
+    if (report.ok()) report.damaged.push_back(detail::as_damage(dataset.error(), path, 0, 0));
+    auto shards = verify_without_manifest(folder, threads);
+    if (!shards) return shards.error();
+    append(report, std::move(*shards));
+    return report;
+  }
+
+  std::vector<Target> targets;
+  targets.reserve(dataset->shards().size());
+  for (std::uint32_t shard = 0; shard < dataset->shards().size(); ++shard) {
+    auto shard_path = detail::checked_shard_path(*dataset, shard);
+    if (!shard_path) return shard_path.error();
+    targets.push_back({std::move(*shard_path), &dataset->shards()[shard]});
+  }
+  if (auto done = verify_targets(targets, threads, report); !done) return done.error();
+  return report;
+}
+
+bool is_manifest_file(const std::string& path) {
+  if (detail::name_of(path) == format::kManifestName) return true;
+  const auto shard = detail::ShardFile::open(path);
+  if (!shard) return false;
+  const auto metadata = shard->read_metadata();
+  return metadata && detail::is_manifest(*metadata);
+}
+
+}  // namespace
+
+Result<VerifyReport> verify(const std::string& path, unsigned threads) {
+  return detail::guard_memory(path, [&]() -> Result<VerifyReport> {
+    auto listing = detail::list_dataset(path);
+    if (!listing) return listing.error();
+    const bool one_file = listing->kind == detail::Listing::Kind::file;
+    if (listing->kind == detail::Listing::Kind::manifest || (one_file && is_manifest_file(path))) {
+      return verify_manifest(listing->folder, listing->names.front(), threads);
+    }
+    return verify_files(listing->folder, listing->names, threads);
+  });
+}
+
+}  // namespace dovetail

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/rank_context.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace dovetail {
+namespace {
+
+using Lookup = RankContext::Lookup;
+
+struct Names {
+  const char* launcher;
+  const char* rank;
+  const char* world;
+  const char* local_rank;
+  const char* local_world;
+};
+
+constexpr Names kTorchrun = {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
+constexpr Names kOpenMpi = {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+                            "OMPI_COMM_WORLD_LOCAL_SIZE"};
+constexpr Names kSlurm = {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE"};
+constexpr Names kPmi = {"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
+
+// Slurm sets its number of tasks per node only where it was asked for; these tell it for every job step.
+constexpr char kSlurmNode[] = "SLURM_NODEID";
+constexpr char kSlurmStepTasks[] = "SLURM_STEP_TASKS_PER_NODE";
+
+enum class Found { nothing, part, all };
+
+Found find_set(const Lookup& lookup, const Names& names) {
+  const int found = (lookup(names.rank) ? 1 : 0) + (lookup(names.world) ? 1 : 0);
+  return found == 0 ? Found::nothing : found == 1 ? Found::part : Found::all;
+}
+
+Error bad_variable(const char* name, const std::string& value, const std::string& allowed) {
+  return Error(Errc::invalid_option, std::string(name) + " = '" + value + "': " + allowed);
+}
+
+Error missing_variable(const char* missing, const char* present, const char* launcher) {
+  return Error(Errc::invalid_option,
+               std::string(missing) + " is not set, though " + present + " is; " + launcher + " sets both");
+}
+
+std::optional<std::uint32_t> parse_number(std::string_view text) {
+  std::uint32_t value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// The number in a variable that is set, within [least, limit).
+Result<std::uint32_t> read_number(const Lookup& lookup, const char* name, std::uint64_t least, std::uint64_t limit) {
+  const std::string text = lookup(name).value_or("");
+  const std::optional<std::uint32_t> value = parse_number(text);
+  if (!value || *value < least || *value >= limit) {
+    return bad_variable(name, text,
+                        "it must be a number from " + std::to_string(least) + " to " + std::to_string(limit - 1));
+  }
+  return *value;
+}
+
+constexpr std::uint64_t kWorldLimit = std::uint64_t{std::numeric_limits<std::uint32_t>::max()} + 1;
+
+Result<RankContext> read_rank_and_world(const Lookup& lookup, const Names& names) {
+  if (!lookup(names.rank)) return missing_variable(names.rank, names.world, names.launcher);
+  if (!lookup(names.world)) return missing_variable(names.world, names.rank, names.launcher);
+  auto world = read_number(lookup, names.world, 1, kWorldLimit);
+  if (!world) return world.error();
+  auto rank = read_number(lookup, names.rank, 0, *world);
+  if (!rank) return rank.error();
+  RankContext context;
+  context.rank = *rank;
+  context.world = *world;
+  context.source = names.launcher;
+  return context;
+}
+
+// Both local numbers, or neither: launchers that start one process per node leave them out.
+Result<RankContext> read_set(const Lookup& lookup, const Names& names) {
+  auto context = read_rank_and_world(lookup, names);
+  if (!context) return context;
+  const bool has_rank = lookup(names.local_rank).has_value();
+  const bool has_world = lookup(names.local_world).has_value();
+  if (!has_rank && !has_world) return context;
+  if (!has_rank) return missing_variable(names.local_rank, names.local_world, names.launcher);
+  if (!has_world) return missing_variable(names.local_world, names.local_rank, names.launcher);
+
+  auto local_world = read_number(lookup, names.local_world, 1, std::uint64_t{context->world} + 1);
+  if (!local_world) return local_world.error();
+  auto local_rank = read_number(lookup, names.local_rank, 0, *local_world);
+  if (!local_rank) return local_rank.error();
+  context->local_rank = *local_rank;
+  context->local_world = *local_world;
+  return context;
+}
+
+// Slurm's list of tasks per node, such as "4(x2),3": the entry of one node.
+std::optional<std::uint32_t> tasks_of_node(std::string_view list, std::uint32_t node) {
+  std::uint64_t first = 0;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    std::string_view entry = list.substr(0, comma);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+
+    std::optional<std::uint32_t> repeats = 1;
+    if (const std::size_t open = entry.find("(x"); open != std::string_view::npos && entry.ends_with(')')) {
+      repeats = parse_number(entry.substr(open + 2, entry.size() - open - 3));
+      entry = entry.substr(0, open);
+    }
+    const std::optional<std::uint32_t> tasks = parse_number(entry);
+    if (!tasks || !repeats) return std::nullopt;
+    if (node < first + *repeats) return tasks;
+    first += *repeats;
+  }
+  return std::nullopt;
+}
+
+// How many tasks run on this node: as the job step says, else as was asked for, else the least that can be.
+Result<std::uint32_t> slurm_local_world(const Lookup& lookup, const RankContext& context) {
+  const std::optional<std::string> list = lookup(kSlurmStepTasks);
+  const std::optional<std::string> node = lookup(kSlurmNode);
+  if (list && node) {
+    const std::optional<std::uint32_t> node_number = parse_number(*node);
+    const auto tasks = node_number ? tasks_of_node(*list, *node_number) : std::nullopt;
+    if (!tasks) return bad_variable(kSlurmStepTasks, *list, "it does not tell the tasks of node " + *node);
+    return *tasks;
+  }
+  if (!lookup(kSlurm.local_world)) return context.local_rank + 1;
+  auto asked = read_number(lookup, kSlurm.local_world, 1, kWorldLimit);
+  if (!asked) return asked.error();
+  return std::min(*asked, context.world);
+}
+
+Result<RankContext> read_slurm(const Lookup& lookup) {
+  auto context = read_rank_and_world(lookup, kSlurm);
+  if (!context || !lookup(kSlurm.local_rank)) return context;
+  auto local_rank = read_number(lookup, kSlurm.local_rank, 0, context->world);
+  if (!local_rank) return local_rank.error();
+  context->local_rank = *local_rank;
+  auto local_world = slurm_local_world(lookup, *context);
+  if (!local_world) return local_world.error();
+  if (*local_rank >= *local_world) {
+    return bad_variable(kSlurm.local_rank, std::to_string(*local_rank),
+                        "this node has " + std::to_string(*local_world) + " tasks");
+  }
+  context->local_world = *local_world;
+  return context;
+}
+
+bool is_single_task(const Lookup& lookup) {
+  const std::optional<std::string> tasks = lookup(kSlurm.world);
+  return tasks && parse_number(*tasks) == 1u;
+}
+
+}  // namespace
+
+Result<RankContext> RankContext::from_environment() {
+  return from_environment([](const char* name) -> std::optional<std::string> {
+    const char* const value = std::getenv(name);
+    if (value == nullptr) return std::nullopt;
+    return std::string(value);
+  });
+}
+
+Result<RankContext> RankContext::from_environment(const Lookup& lookup) {
+  const Found torchrun = find_set(lookup, kTorchrun);
+  const Found open_mpi = find_set(lookup, kOpenMpi);
+  const Found slurm = find_set(lookup, kSlurm);
+  const Found pmi = find_set(lookup, kPmi);
+
+  // A launcher that was itself started as Slurm's only task sees Slurm's variables as well; they say nothing of its
+  // own.
+  const bool others = torchrun != Found::nothing || open_mpi != Found::nothing || pmi != Found::nothing;
+  const bool slurm_counts = slurm != Found::nothing && !(others && is_single_task(lookup));
+
+  if (torchrun == Found::all) return read_set(lookup, kTorchrun);
+  if (open_mpi == Found::all) return read_set(lookup, kOpenMpi);
+  if (slurm_counts && slurm == Found::all) return read_slurm(lookup);
+  if (pmi == Found::all) return read_set(lookup, kPmi);
+
+  // No set is whole. Going on as the only rank would silently repeat the data on every process.
+  if (torchrun == Found::part) return read_set(lookup, kTorchrun);
+  if (open_mpi == Found::part) return read_set(lookup, kOpenMpi);
+  if (slurm_counts) return read_slurm(lookup);
+  if (pmi == Found::part) return read_set(lookup, kPmi);
+
+  RankContext alone;
+  alone.source = "no launcher";
+  return alone;
+}
+
+}  // namespace dovetail

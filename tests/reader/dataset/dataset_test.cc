@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/dataset.h>
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <boost/system/errc.hpp>
+
+#include "format/crc32c.h"
+#include "format/endian.h"
+#include "format/structures.h"
+#include "reader/plan/hash_words.h"
+#include "tests/reader/dataset/dataset_files.h"
+
+namespace dovetail {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace test;
+using Names = std::vector<std::string>;
+
+Names names_of(const Dataset& dataset) {
+  Names names;
+  for (const ShardInfo& shard : dataset.shards()) names.push_back(shard.name);
+  return names;
+}
+
+ShardSpec shard_of(std::size_t records, std::uint32_t number = 0) {
+  ShardSpec spec;
+  spec.records = numbered_records(records);
+  spec.shard_number = number;
+  return spec;
+}
+
+Error open_error(const std::string& path, const DatasetOptions& options = {}) {
+  auto dataset = Dataset::open(path, options);
+  EXPECT_FALSE(dataset) << path;
+  return dataset ? Error(Errc::closed) : dataset.error();
+}
+
+TEST(DatasetTest, AFolderIsOpenedByItsManifest) {
+  TempFolder folder;
+  const std::vector<ShardInfo> infos = write_dataset(folder.path(), 3, 20);
+  const Dataset dataset = Dataset::open(folder.path()).value();
+  EXPECT_TRUE(dataset.has_manifest());
+  EXPECT_EQ(dataset.path(), folder.path());
+  EXPECT_EQ(std::vector<ShardInfo>(dataset.shards().begin(), dataset.shards().end()), infos);
+  EXPECT_EQ(dataset.records(), 60u);
+  EXPECT_EQ(dataset.raw_bytes(), infos[0].raw_bytes + infos[1].raw_bytes + infos[2].raw_bytes);
+  EXPECT_EQ(dataset.shard_path(1), folder.file("shard-1.dvt"));
+}
+
+TEST(DatasetTest, AManifestIsKnownByItsContentNotItsName) {
+  TempFolder folder;
+  write_dataset(folder.path(), 2, 5);
+  fs::rename(folder.file("manifest.dvt"), folder.file("list"));
+  const Dataset dataset = Dataset::open(folder.file("list")).value();
+  EXPECT_TRUE(dataset.has_manifest());
+  EXPECT_EQ(dataset.records(), 10u);
+}
+
+TEST(DatasetTest, OpeningByManifestTouchesNoShard) {
+  TempFolder folder;
+  write_dataset(folder.path(), 3, 20);
+  for (const char* name : {"shard-0.dvt", "shard-1.dvt", "shard-2.dvt"}) fs::remove(folder.file(name));
+  EXPECT_EQ(Dataset::open(folder.path()).value().records(), 60u);
+}
+
+TEST(DatasetTest, AnEmptyManifestIsAnEmptyDataset) {
+  TempFolder folder;
+  write_manifest(folder.file("manifest.dvt"), {});
+  const Dataset dataset = Dataset::open(folder.path()).value();
+  EXPECT_TRUE(dataset.shards().empty());
+  EXPECT_EQ(dataset.records(), 0u);
+}
+
+TEST(DatasetTest, AShardIsADatasetOfOne) {
+  TempFolder folder;
+  ShardInfo info = write_shard(folder.path(), "one.dvt", shard_of(7, 4));
+  const Dataset dataset = Dataset::open(folder.file("one.dvt")).value();
+  EXPECT_FALSE(dataset.has_manifest());
+  ASSERT_EQ(dataset.shards().size(), 1u);
+  EXPECT_EQ(dataset.shards()[0], info);
+  EXPECT_EQ(dataset.shard_path(0), folder.file("one.dvt"));
+}
+
+TEST(DatasetTest, WithoutAManifestShardsComeInBytewiseOrderOfTheirPaths) {
+  TempFolder folder;
+  const Names expected = {"A.dvt", "a-b.dvt", "a.dvt", "a/10.dvt", "a/9.dvt", "a/b/c.dvt", "b.dvt"};
+  for (auto name = expected.rbegin(); name != expected.rend(); ++name) write_shard(folder.path(), *name, shard_of(2));
+  write_file(folder.file("notes.txt"), "not a shard");
+  write_file(folder.file(".hidden.dvt"), "not a shard");
+  write_file(folder.file(".hidden/x.dvt"), "not a shard");
+  write_file(folder.file(".a.dvt.partial-1-2"), "not a shard");
+  const Dataset dataset = Dataset::open(folder.path()).value();
+  EXPECT_FALSE(dataset.has_manifest());
+  EXPECT_EQ(names_of(dataset), expected);
+  EXPECT_EQ(dataset.shard_path(3), folder.file("a/10.dvt"));
+}
+
+TEST(DatasetTest, AGlobTakesShardsOfDifferentDatasetsButNoManifest) {
+  TempFolder folder;
+  write_dataset(folder.file("x"), 2, 4);
+  ShardSpec other = shard_of(3);
+  other.dataset_id.bytes[0] = 99;
+  write_shard(folder.file("y"), "shard-0.dvt", other);
+  const Dataset dataset = Dataset::open(folder.file("*/*.dvt")).value();
+  EXPECT_EQ(names_of(dataset), (Names{"x/shard-0.dvt", "x/shard-1.dvt", "y/shard-0.dvt"}));
+  EXPECT_EQ(dataset.shard_path(2), folder.file("y/shard-0.dvt"));
+  EXPECT_EQ(dataset.records(), 11u);
+}
+
+TEST(DatasetTest, AManifestUnderAnotherNameIsNoShard) {
+  TempFolder folder;
+  write_dataset(folder.path(), 2, 4);
+  fs::rename(folder.file("manifest.dvt"), folder.file("list.dvt"));
+  const Error error = open_error(folder.file("*.dvt"));
+  EXPECT_TRUE(error.is(Errc::unknown_format));
+  EXPECT_EQ(error.path(), folder.file("list.dvt"));
+}
+
+TEST(DatasetTest, RelativePathsAreSeenFromTheCurrentFolder) {
+  TempFolder folder;
+  write_dataset(folder.path(), 2, 4);
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  for (const char* path : {".", "manifest.dvt", "./manifest.dvt", "*.dvt", "./shard-[01].dvt"}) {
+    const auto dataset = Dataset::open(path);
+    ASSERT_TRUE(dataset) << dataset.error().to_string();
+    EXPECT_EQ(dataset->records(), 8u) << path;
+    EXPECT_TRUE(RecordReader::open(*dataset, 1)) << path;
+  }
+  fs::current_path(before);
+}
+
+TEST(DatasetTest, AnExistingFileWinsOverAPattern) {
+  TempFolder folder;
+  write_shard(folder.path(), "a[1].dvt", shard_of(3));
+  write_shard(folder.path(), "a1.dvt", shard_of(5));
+  EXPECT_EQ(Dataset::open(folder.file("a[1].dvt")).value().records(), 3u);
+  EXPECT_EQ(Dataset::open(folder.file("a[12].dvt")).value().records(), 5u);
+}
+
+TEST(DatasetTest, NumberOfThreadsChangesNothing) {
+  TempFolder folder;
+  for (int i = 0; i < 40; ++i) {
+    write_shard(folder.path(), "s" + std::to_string(i) + ".dvt", shard_of(static_cast<std::size_t>(i)));
+  }
+  const Dataset one = Dataset::open(folder.path(), {.threads = 1}).value();
+  const Dataset many = Dataset::open(folder.path(), {.threads = 12}).value();
+  EXPECT_EQ(one.fingerprint(), many.fingerprint());
+  EXPECT_EQ(names_of(one), names_of(many));
+}
+
+TEST(DatasetTest, TheFirstBadShardInOrderIsReported) {
+  TempFolder folder;
+  for (int i = 100; i < 140; ++i) write_shard(folder.path(), "s" + std::to_string(i) + ".dvt", shard_of(4));
+  for (const char* name : {"s117.dvt", "s118.dvt", "s130.dvt"})
+    write_file(folder.file(name), "damaged beyond recognition");
+  for (int round = 0; round < 20; ++round) {
+    const Error error = open_error(folder.path(), {.threads = 8});
+    EXPECT_TRUE(error.is(Errc::not_dovetail));
+    EXPECT_EQ(error.path(), folder.file("s117.dvt"));
+  }
+}
+
+TEST(DatasetTest, LocateFindsEveryRecordAcrossEmptyShards) {
+  TempFolder folder;
+  const std::vector<std::size_t> sizes = {0, 3, 0, 0, 1, 5, 0};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    write_shard(folder.path(), "s" + std::to_string(i) + ".dvt", shard_of(sizes[i]));
+  }
+  const Dataset dataset = Dataset::open(folder.path()).value();
+  std::uint64_t id = 0;
+  for (std::uint32_t shard = 0; shard < sizes.size(); ++shard) {
+    for (std::uint64_t record = 0; record < sizes[shard]; ++record, ++id) {
+      EXPECT_EQ(dataset.locate(id).shard, shard) << id;
+      EXPECT_EQ(dataset.locate(id).record, record) << id;
+    }
+  }
+  EXPECT_EQ(id, dataset.records());
+}
+
+TEST(DatasetTest, TheShapeTellsPlansWhatTheyNeed) {
+  TempFolder folder;
+  const std::vector<ShardInfo> infos = write_dataset(folder.path(), 2, 9);
+  const Dataset dataset = Dataset::open(folder.path()).value();
+  const auto shape = dataset.shape();
+  ASSERT_EQ(shape->shards.size(), 2u);
+  EXPECT_EQ(shape->shards[1].records, 9u);
+  EXPECT_EQ(shape->shards[1].run_records, infos[1].run_records);
+  EXPECT_EQ(shape->shards[1].raw_bytes, infos[1].raw_bytes);
+  EXPECT_EQ(shape->fingerprint, dataset.fingerprint());
+  EXPECT_EQ(dataset.shape(), shape);
+}
+
+TEST(DatasetTest, TheFingerprintCoversContentCountsAndOrder) {
+  TempFolder folder;
+  const std::vector<ShardInfo> infos = write_dataset(folder.path(), 2, 9);
+  const std::uint64_t words[] = {2,
+                                 infos[0].records,
+                                 infos[0].run_records,
+                                 infos[0].fingerprint,
+                                 infos[1].records,
+                                 infos[1].run_records,
+                                 infos[1].fingerprint};
+  EXPECT_EQ(Dataset::open(folder.path()).value().fingerprint(), detail::hash_words(words));
+  const Hash128 by_glob = Dataset::open(folder.file("shard-?.dvt")).value().fingerprint();
+  EXPECT_EQ(by_glob, detail::hash_words(words));
+}
+
+TEST(DatasetTest, ShardsWhoseManifestWasNeverFinishedAreNoDataset) {
+  TempFolder folder;
+  write_shard(folder.path(), "shard-000000.dvt", shard_of(2));
+  write_file(folder.file(".manifest.dvt.partial-1-2"), "cut off");
+  const Error error = open_error(folder.path());
+  EXPECT_TRUE(error.is(Errc::unfinished)) << error.to_string();
+  EXPECT_EQ(error.path(), folder.path());
+  EXPECT_EQ(Dataset::open(folder.file("*.dvt")).value().records(), 2u);
+}
+
+TEST(DatasetTest, AnEmptyFolderSaysWhatToDo) {
+  TempFolder folder;
+  const Error error = open_error(folder.path());
+  EXPECT_TRUE(error.is(Errc::empty_input));
+  EXPECT_EQ(error.path(), folder.path());
+  EXPECT_NE(error.detail().find("dovetail convert " + folder.path()), std::string::npos);
+}
+
+TEST(DatasetTest, PatternsThatMatchNothingSaySo) {
+  TempFolder folder;
+  write_dataset(folder.path(), 1, 1);
+  EXPECT_TRUE(open_error(folder.file("*.tfrecord")).is(Errc::empty_input));
+  const Error only_manifest = open_error(folder.file("mani*"));
+  EXPECT_TRUE(only_manifest.is(Errc::empty_input));
+  EXPECT_NE(only_manifest.detail().find("manifest"), std::string::npos);
+}
+
+TEST(DatasetTest, WhatIsNotThereIsTheSystemsErrorWithThePath) {
+  TempFolder folder;
+  const Error missing = open_error(folder.file("nothing.dvt"));
+  EXPECT_EQ(missing.code(), boost::system::errc::no_such_file_or_directory);
+  EXPECT_EQ(missing.kind(), ErrorKind::io);
+  EXPECT_EQ(missing.path(), folder.file("nothing.dvt"));
+  EXPECT_EQ(open_error("").kind(), ErrorKind::io);
+}
+
+TEST(DatasetTest, AVanishedShardIsAnErrorNotASmallerDataset) {
+  TempFolder folder;
+  write_shard(folder.path(), "a.dvt", shard_of(3));
+  fs::create_symlink("gone.dvt", folder.file("b.dvt"));
+  for (const std::string& path : {folder.path(), folder.file("*.dvt")}) {
+    const Error error = open_error(path);
+    EXPECT_EQ(error.code(), boost::system::errc::no_such_file_or_directory);
+    EXPECT_EQ(error.path(), folder.file("b.dvt"));
+  }
+}
+
+TEST(DatasetTest, ADanglingManifestIsAnErrorToo) {
+  TempFolder folder;
+  write_shard(folder.path(), "a.dvt", shard_of(3));
+  fs::create_symlink("gone.dvt", folder.file("manifest.dvt"));
+  EXPECT_EQ(open_error(folder.path()).path(), folder.file("manifest.dvt"));
+}
+
+TEST(DatasetTest, LinksToFoldersAreNotFollowed) {
+  TempFolder folder;
+  write_shard(folder.path(), "a/1.dvt", shard_of(3));
+  fs::create_directory_symlink("..", folder.file("a/up"));
+  fs::create_directory_symlink(".", folder.file("a/here.dvt"));
+  EXPECT_EQ(names_of(Dataset::open(folder.path()).value()), (Names{"a/1.dvt"}));
+}
+
+TEST(DatasetTest, TfrecordFilesAreToldHowToBecomeReadable) {
+  TempFolder folder;
+  std::string file(8, '\0');
+  file[0] = 3;
+  std::byte masked[4];
+  format::store_le(masked, format::mask_crc(format::crc32c(as_bytes(file))));
+  file += as_chars(masked);
+  file += "abc????";
+  write_file(folder.file("train.tfrecord"), file);
+  const Error error = open_error(folder.file("train.tfrecord"));
+  EXPECT_TRUE(error.is(Errc::not_indexed));
+  EXPECT_EQ(error.path(), folder.file("train.tfrecord"));
+  EXPECT_NE(error.detail().find("dovetail convert " + folder.file("train.tfrecord") + " --to DIR"), std::string::npos);
+}
+
+TEST(DatasetTest, ForeignFilesAreNotDovetail) {
+  TempFolder folder;
+  const std::string gzip = std::string("\x1F\x8B\x08\x00", 4) + std::string(80, 'x');
+  for (const std::string& content : {std::string(), std::string("x"), std::string(500, 'x'), gzip}) {
+    write_file(folder.file("a.dvt"), content);
+    const Error error = open_error(folder.file("a.dvt"));
+    EXPECT_TRUE(error.is(Errc::not_dovetail)) << error.to_string();
+    EXPECT_EQ(error.path(), folder.file("a.dvt"));
+  }
+}
+
+TEST(DatasetTest, RecordsBeyondWhatPlansCanCountAreRefused) {
+  TempFolder folder;
+  ShardInfo huge;
+  huge.name = "huge.dvt";
+  huge.records = std::uint64_t{1} << 46;
+  huge.blocks = std::uint64_t{1} << 26;
+  huge.max_block_records = 1u << 20;
+  huge.run_records = 1u << 20;
+  huge.file_bytes = 1;
+  std::vector<ShardInfo> infos;
+  for (std::uint32_t shard = 0; shard < 512; ++shard) {
+    infos.push_back(huge);
+    infos.back().file_id = format::make_file_id(sample_dataset_id(), shard);
+  }
+  write_manifest(folder.file("too_many.dvt"), infos);
+  const Error error = open_error(folder.file("too_many.dvt"));
+  EXPECT_TRUE(error.is(Errc::bad_length)) << error.to_string();
+
+  infos.pop_back();
+  write_manifest(folder.file("most.dvt"), infos);
+  const Dataset dataset = Dataset::open(folder.file("most.dvt")).value();
+  EXPECT_EQ(dataset.records(), std::uint64_t{511} << 46);
+  EXPECT_EQ(dataset.locate(dataset.records() - 1).shard, 510u);
+}
+
+}  // namespace
+}  // namespace dovetail

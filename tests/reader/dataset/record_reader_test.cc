@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/record_reader.h>
+
+#include <filesystem>
+#include <random>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "tests/reader/dataset/dataset_files.h"
+
+namespace dovetail {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace test;
+
+class RecordReaderTest : public testing::Test {
+ protected:
+  std::string shard(const ShardSpec& spec) {
+    write_shard(folder_.path(), "a.dvt", spec);
+    return folder_.file("a.dvt");
+  }
+  std::string shard(Records records, Codec codec = Codec::none) {
+    ShardSpec spec;
+    spec.records = std::move(records);
+    spec.codec = codec;
+    return shard(spec);
+  }
+  // Flips the bits of one byte of the file.
+  void damage(std::uint64_t offset) {
+    std::string bytes = read_file(folder_.file("a.dvt"));
+    bytes[offset] = static_cast<char>(~bytes[offset]);
+    write_file(folder_.file("a.dvt"), bytes);
+  }
+
+  TempFolder folder_;
+};
+
+std::string text_of(Result<std::optional<ByteView>> record) {
+  return std::string(as_chars(record.value().value()));
+}
+
+TEST_F(RecordReaderTest, GivesAllRecordsInOrder) {
+  const Records plain = numbered_records(20);
+  Records prose;
+  for (int i = 0; i < 20; ++i) prose.push_back(std::string(500, static_cast<char>('a' + i)));
+  for (const Records& records : {plain, prose, Records{}, Records{""}, Records{"", "", "", ""}, Records(7, "same")}) {
+    for (const Codec codec : {Codec::none, Codec::snappy}) {
+      RecordReader reader = RecordReader::open(shard(records, codec)).value();
+      EXPECT_EQ(read_records(reader), records);
+      EXPECT_EQ(reader.position(), records.size());
+      EXPECT_FALSE(reader.next().value().has_value());
+    }
+  }
+}
+
+TEST_F(RecordReaderTest, DescribesTheShard) {
+  ShardSpec spec;
+  spec.records = numbered_records(7);
+  spec.shard_number = 5;
+  const ShardInfo info = write_shard(folder_.path(), "a.dvt", spec);
+  const ShardDescription described = describe_shard(folder_.file("a.dvt")).value();
+  EXPECT_EQ(described.version_major, 1);
+  EXPECT_EQ(described.dataset_id, sample_dataset_id());
+  EXPECT_EQ(described.shard_number, 5u);
+  EXPECT_EQ(described.record_type, "text");
+  EXPECT_EQ(described.writer, "test");
+  EXPECT_EQ(described.metadata, (std::map<std::string, std::string>{{"colour", "blue"}}));
+  EXPECT_EQ(described.info, info);
+  ASSERT_EQ(described.blocks.size(), 3u);
+  EXPECT_EQ(described.blocks[1].first_record, 3u);
+  EXPECT_EQ(described.blocks[1].records, 3u);
+  EXPECT_TRUE(described.blocks[1].has_table);
+  EXPECT_FALSE(described.blocks[2].has_table);
+  EXPECT_EQ(described.blocks[2].stored_bytes, spec.records[6].size());
+  EXPECT_EQ(described.blocks[2].raw_bytes, spec.records[6].size());
+  EXPECT_EQ(described.blocks[2].codec, Codec::none);
+
+  const RecordReader reader = RecordReader::open(folder_.file("a.dvt")).value();
+  EXPECT_EQ(reader.shard().info, info);
+}
+
+TEST_F(RecordReaderTest, SeeksToAnyRecord) {
+  const Records records = numbered_records(50);
+  RecordReader reader = RecordReader::open(shard(records)).value();
+  std::mt19937 random(17);
+  for (int i = 0; i < 500; ++i) {
+    const std::size_t to = random() % (records.size() + 1);
+    ASSERT_TRUE(reader.seek(to));
+    EXPECT_EQ(reader.position(), to);
+    for (std::size_t at = to; at < std::min(to + 5, records.size()); ++at)
+      EXPECT_EQ(text_of(reader.next()), records[at]);
+  }
+}
+
+TEST_F(RecordReaderTest, SeekingBeyondTheEndChangesNothing) {
+  const Records records = numbered_records(5);
+  RecordReader reader = RecordReader::open(shard(records)).value();
+  ASSERT_TRUE(reader.seek(2));
+  const auto beyond = reader.seek(6);
+  ASSERT_FALSE(beyond);
+  EXPECT_TRUE(beyond.error().is(Errc::invalid_option));
+  EXPECT_EQ(text_of(reader.next()), records[2]);
+  ASSERT_TRUE(reader.seek(5));
+  EXPECT_FALSE(reader.next().value().has_value());
+}
+
+TEST_F(RecordReaderTest, DamageNamesFileOffsetAndRecordsAndStays) {
+  const std::string path = shard(numbered_records(9));
+  const BlockInfo block = describe_shard(path).value().blocks[1];
+  damage(block.offset + 64 + 20);
+  RecordReader reader = RecordReader::open(path).value();
+  EXPECT_EQ(read_records(reader), numbered_records(3));
+  for (int i = 0; i < 2; ++i) {
+    const auto record = reader.next();
+    ASSERT_FALSE(record);
+    EXPECT_TRUE(record.error().is(Errc::payload_checksum));
+    EXPECT_EQ(record.error().path(), path);
+    EXPECT_EQ(record.error().offset(), block.offset);
+    EXPECT_NE(record.error().detail().find("records [3, 6)"), std::string::npos) << record.error().to_string();
+  }
+  EXPECT_EQ(reader.position(), 3u);
+}
+
+TEST_F(RecordReaderTest, GoesOnBehindDamage) {
+  const std::string path = shard(numbered_records(9));
+  const BlockInfo block = describe_shard(path).value().blocks[1];
+  damage(block.offset + 4);
+  RecordReader reader = RecordReader::open(path).value();
+  read_records(reader);
+  const RecordReader::Lost lost = reader.skip_damage();
+  EXPECT_EQ(lost.offset, block.offset);
+  EXPECT_EQ(lost.first, 3u);
+  EXPECT_EQ(lost.end, 6u);
+  EXPECT_EQ(reader.position(), 6u);
+  const Records all = numbered_records(9);
+  EXPECT_EQ(read_records(reader), Records(all.begin() + 6, all.end()));
+}
+
+TEST_F(RecordReaderTest, SkippingWithoutDamageSkipsNothing) {
+  RecordReader reader = RecordReader::open(shard(numbered_records(4))).value();
+  EXPECT_EQ(text_of(reader.next()), "");
+  const RecordReader::Lost lost = reader.skip_damage();
+  EXPECT_EQ(lost.first, lost.end);
+  EXPECT_EQ(reader.position(), 1u);
+}
+
+TEST_F(RecordReaderTest, SeekingAwayFromDamageReadsOn) {
+  const std::string path = shard(numbered_records(9));
+  damage(describe_shard(path).value().blocks[1].offset);
+  RecordReader reader = RecordReader::open(path).value();
+  ASSERT_TRUE(reader.seek(4));
+  EXPECT_FALSE(reader.next());
+  ASSERT_TRUE(reader.seek(7));
+  EXPECT_EQ(text_of(reader.next()), numbered_records(9)[7]);
+}
+
+TEST_F(RecordReaderTest, BlocksThatChangedPlacesAreFound) {
+  const std::string path = shard(Records(9, "all the same size"));
+  const auto blocks = describe_shard(path).value().blocks;
+  std::string bytes = read_file(path);
+  const std::size_t span = blocks[1].offset - blocks[0].offset;
+  std::swap_ranges(bytes.begin() + static_cast<std::ptrdiff_t>(blocks[0].offset),
+                   bytes.begin() + static_cast<std::ptrdiff_t>(blocks[0].offset + span),
+                   bytes.begin() + static_cast<std::ptrdiff_t>(blocks[1].offset));
+  write_file(path, bytes);
+  RecordReader reader = RecordReader::open(path).value();
+  const auto record = reader.next();
+  ASSERT_FALSE(record);
+  EXPECT_TRUE(record.error().is(Errc::misplaced_block));
+}
+
+TEST_F(RecordReaderTest, BlocksOfAnotherFileAreFound) {
+  ShardSpec spec;
+  spec.records = numbered_records(9);
+  const std::string path = shard(spec);
+  const BlockInfo block = describe_shard(path).value().blocks[0];
+  spec.shard_number = 1;
+  std::string bytes = read_file(path);
+  bytes.replace(block.offset, 64, make_shard(spec).bytes, block.offset, 64);
+  write_file(path, bytes);
+  RecordReader reader = RecordReader::open(path).value();
+  const auto record = reader.next();
+  ASSERT_FALSE(record);
+  EXPECT_TRUE(record.error().is(Errc::misplaced_block));
+}
+
+TEST_F(RecordReaderTest, AFileThatChangesWhileItIsReadHasChanged) {
+  const std::string path = shard(numbered_records(9));
+  const BlockInfo block = describe_shard(path).value().blocks[1];
+  RecordReader reader = RecordReader::open(path).value();
+  EXPECT_EQ(text_of(reader.next()), "");
+  damage(block.offset + 64);
+  ASSERT_TRUE(reader.seek(3));
+  const auto damaged = reader.next();
+  ASSERT_FALSE(damaged);
+  EXPECT_TRUE(damaged.error().is(Errc::file_changed)) << damaged.error().to_string();
+  fs::resize_file(path, block.offset + 10);
+  ASSERT_TRUE(reader.seek(3));
+  const auto cut = reader.next();
+  ASSERT_FALSE(cut);
+  EXPECT_TRUE(cut.error().is(Errc::file_changed)) << cut.error().to_string();
+}
+
+TEST_F(RecordReaderTest, RunsMustBeMadeOfWholeBlocks) {
+  ShardSpec spec;
+  spec.records = numbered_records(9);
+  spec.run_records = 4;
+  spec.block_records = 3;
+  const auto reader = RecordReader::open(shard(spec));
+  ASSERT_FALSE(reader);
+  EXPECT_TRUE(reader.error().is(Errc::index_mismatch));
+}
+
+TEST_F(RecordReaderTest, HeaderAndEndMustBeOfOneFile) {
+  ShardSpec spec;
+  spec.records = numbered_records(9);
+  const std::string path = shard(spec);
+  std::string bytes = read_file(path);
+  spec.dataset_id.bytes[3] ^= 1;
+  bytes.replace(0, 64, make_shard(spec).bytes, 0, 64);
+  write_file(path, bytes);
+  const auto reader = RecordReader::open(path);
+  ASSERT_FALSE(reader);
+  EXPECT_TRUE(reader.error().is(Errc::index_mismatch)) << reader.error().to_string();
+}
+
+TEST_F(RecordReaderTest, UnfinishedFilesSaySo) {
+  const std::string path = shard(numbered_records(9));
+  fs::resize_file(path, fs::file_size(path) - 64);
+  const auto reader = RecordReader::open(path);
+  ASSERT_FALSE(reader);
+  EXPECT_TRUE(reader.error().is(Errc::unfinished));
+  EXPECT_EQ(reader.error().offset(), fs::file_size(path));
+  EXPECT_NE(reader.error().detail().find("can be saved"), std::string::npos);
+}
+
+TEST_F(RecordReaderTest, AHugeFileWithoutATrailerCostsNothing) {
+  const std::string path = shard(numbered_records(9));
+  fs::resize_file(path, std::uintmax_t{1} << 40);
+  const auto reader = RecordReader::open(path);
+  ASSERT_FALSE(reader);
+  EXPECT_TRUE(reader.error().is(Errc::unfinished));
+}
+
+TEST_F(RecordReaderTest, IndexesLongerThanTheTailAreRead) {
+  ShardSpec spec;
+  spec.records.assign(5000, "x");
+  spec.block_records = 1;
+  RecordReader reader = RecordReader::open(shard(spec)).value();
+  EXPECT_EQ(reader.shard().blocks.size(), 5000u);
+  EXPECT_EQ(read_records(reader).size(), 5000u);
+}
+
+TEST_F(RecordReaderTest, ARecordLargerThanAnySharedBlockIsRead) {
+  const std::string large(70u << 20, 'x');
+  ShardSpec spec;
+  spec.records = {"before", large, "behind"};
+  spec.block_records = 1;
+  RecordReader reader = RecordReader::open(shard(spec)).value();
+  EXPECT_EQ(text_of(reader.next()), "before");
+  EXPECT_TRUE(text_of(reader.next()) == large);
+  EXPECT_EQ(text_of(reader.next()), "behind");
+}
+
+TEST_F(RecordReaderTest, OpensShardsOfADataset) {
+  write_dataset(folder_.path(), 3, 8);
+  const Dataset dataset = Dataset::open(folder_.path()).value();
+  for (std::uint32_t shard_number = 0; shard_number < 3; ++shard_number) {
+    RecordReader reader = RecordReader::open(dataset, shard_number).value();
+    EXPECT_EQ(read_records(reader), numbered_records(8, std::to_string(shard_number) + "/"));
+  }
+}
+
+TEST_F(RecordReaderTest, MayBeMoved) {
+  RecordReader reader = RecordReader::open(shard(numbered_records(4))).value();
+  EXPECT_EQ(text_of(reader.next()), "");
+  RecordReader moved = std::move(reader);
+  EXPECT_EQ(text_of(moved.next()), numbered_records(4)[1]);
+}
+
+}  // namespace
+}  // namespace dovetail

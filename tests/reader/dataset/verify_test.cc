@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <boost/system/errc.hpp>
+
+#include <dovetail/dataset.h>
+#include <dovetail/record_reader.h>
+
+#include "format/layout.h"
+#include "tests/reader/dataset/dataset_files.h"
+
+namespace dovetail {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace test;
+
+void flip(const std::string& path, std::uint64_t offset) {
+  std::string bytes = read_file(path);
+  bytes[offset] = static_cast<char>(~bytes[offset]);
+  write_file(path, bytes);
+}
+
+std::vector<BlockInfo> blocks_of(const std::string& path) {
+  return describe_shard(path).value().blocks;
+}
+
+TEST(VerifyTest, AGoodDatasetIsGood) {
+  TempFolder folder;
+  write_dataset(folder.path(), 3, 20);
+  for (const std::string& path : {folder.path(), folder.file("manifest.dvt"), folder.file("shard-*.dvt")}) {
+    const VerifyReport report = verify(path).value();
+    EXPECT_TRUE(report.ok()) << path;
+    EXPECT_EQ(report.records, 60u) << path;
+    EXPECT_EQ(report.blocks, 21u) << path;
+  }
+  const VerifyReport one = verify(folder.file("shard-1.dvt")).value();
+  EXPECT_TRUE(one.ok());
+  EXPECT_EQ(one.records, 20u);
+}
+
+TEST(VerifyTest, ShardsWithoutRecordsAreGood) {
+  TempFolder folder;
+  write_dataset(folder.path(), 2, 0);
+  const VerifyReport report = verify(folder.path()).value();
+  EXPECT_TRUE(report.ok());
+  EXPECT_EQ(report.records, 0u);
+}
+
+TEST(VerifyTest, ReportsExactlyTheDamagedBlocksInOrder) {
+  TempFolder folder;
+  write_dataset(folder.path(), 3, 20);
+  const std::string first = folder.file("shard-0.dvt");
+  const std::string last = folder.file("shard-2.dvt");
+  const auto blocks = blocks_of(first);
+  flip(first, blocks[1].offset + 64);
+  flip(first, blocks[4].offset + 63);
+  flip(last, blocks_of(last)[0].offset + 70);
+  for (const unsigned threads : {1u, 4u}) {
+    const VerifyReport report = verify(folder.path(), threads).value();
+    ASSERT_EQ(report.damaged.size(), 3u);
+    EXPECT_EQ(report.damaged[0].file, first);
+    EXPECT_EQ(report.damaged[0].offset, blocks[1].offset);
+    EXPECT_EQ(report.damaged[0].first_record, 3u);
+    EXPECT_EQ(report.damaged[0].end_record, 6u);
+    EXPECT_NE(report.damaged[0].reason.find("payload checksum"), std::string::npos) << report.damaged[0].reason;
+    EXPECT_EQ(report.damaged[1].offset, blocks[4].offset);
+    EXPECT_EQ(report.damaged[1].first_record, 12u);
+    EXPECT_NE(report.damaged[1].reason.find("header checksum"), std::string::npos) << report.damaged[1].reason;
+    EXPECT_EQ(report.damaged[2].file, last);
+    EXPECT_EQ(report.damaged[2].first_record, 0u);
+    EXPECT_EQ(report.records, 51u);
+    EXPECT_EQ(report.blocks, 18u);
+  }
+}
+
+TEST(VerifyTest, AnUnfinishedShardLosesWhatTheManifestPromised) {
+  TempFolder folder;
+  write_dataset(folder.path(), 3, 20);
+  const std::string path = folder.file("shard-1.dvt");
+  fs::resize_file(path, fs::file_size(path) - 100);
+  const VerifyReport report = verify(folder.path()).value();
+  ASSERT_EQ(report.damaged.size(), 1u);
+  EXPECT_EQ(report.damaged[0].file, path);
+  EXPECT_EQ(report.damaged[0].first_record, 0u);
+  EXPECT_EQ(report.damaged[0].end_record, 20u);
+  EXPECT_NE(report.damaged[0].reason.find("unfinished"), std::string::npos);
+  EXPECT_EQ(report.records, 40u);
+}
+
+TEST(VerifyTest, ADamagedIndexLosesTheRecordsThatTheFooterCounts) {
+  TempFolder folder;
+  write_dataset(folder.path(), 1, 20);
+  const std::string path = folder.file("shard-0.dvt");
+  const BlockInfo last = blocks_of(path).back();
+  flip(path, format::align_up(last.offset + 64 + last.stored_bytes) + 64);
+  const VerifyReport report = verify(path).value();
+  ASSERT_EQ(report.damaged.size(), 1u);
+  EXPECT_EQ(report.damaged[0].end_record, 20u);
+}
+
+TEST(VerifyTest, NonZeroPaddingIsDamageThatLosesNoRecord) {
+  TempFolder folder;
+  write_dataset(folder.path(), 1, 20);
+  const std::string path = folder.file("shard-0.dvt");
+  const BlockInfo block = blocks_of(path)[2];
+  const std::uint64_t padding = block.offset + 64 + block.stored_bytes;
+  ASSERT_LT(padding, format::align_up(padding));
+  flip(path, padding);
+  const VerifyReport report = verify(folder.path()).value();
+  ASSERT_EQ(report.damaged.size(), 1u);
+  EXPECT_EQ(report.damaged[0].offset, padding);
+  EXPECT_EQ(report.damaged[0].first_record, report.damaged[0].end_record);
+  EXPECT_EQ(report.records, 20u);
+}
+
+TEST(VerifyTest, AMissingShardIsAnErrorOfTheSystem) {
+  TempFolder folder;
+  write_dataset(folder.path(), 3, 20);
+  fs::remove(folder.file("shard-1.dvt"));
+  const auto report = verify(folder.path());
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind(), ErrorKind::io);
+  EXPECT_EQ(report.error().path(), folder.file("shard-1.dvt"));
+}
+
+TEST(VerifyTest, ShardsThatTheManifestDoesNotNameAreLeftAlone) {
+  TempFolder folder;
+  write_dataset(folder.path(), 2, 20);
+  write_file(folder.file("old.dvt"), "not a shard");
+  EXPECT_TRUE(verify(folder.path()).value().ok());
+}
+
+TEST(VerifyTest, ADamagedManifestIsReportedAndTheShardsAreCheckedAlone) {
+  TempFolder folder;
+  write_dataset(folder.path(), 2, 20);
+  flip(folder.file("manifest.dvt"), blocks_of(folder.file("manifest.dvt"))[0].offset + 70);
+  const std::string path = folder.file("shard-1.dvt");
+  flip(path, blocks_of(path)[1].offset + 64);
+  for (const std::string& given : {folder.path(), folder.file("manifest.dvt")}) {
+    const VerifyReport report = verify(given).value();
+    ASSERT_EQ(report.damaged.size(), 2u);
+    EXPECT_EQ(report.damaged[0].file, folder.file("manifest.dvt"));
+    EXPECT_EQ(report.damaged[1].file, path);
+    EXPECT_EQ(report.damaged[1].first_record, 3u);
+    EXPECT_EQ(report.records, 37u);
+  }
+}
+
+TEST(VerifyTest, AManifestThatContradictsItselfIsDamage) {
+  TempFolder folder;
+  std::vector<ShardInfo> infos = write_dataset(folder.path(), 2, 20);
+  std::swap(infos[0], infos[1]);
+  write_manifest(folder.file("manifest.dvt"), infos);
+  const VerifyReport report = verify(folder.path()).value();
+  ASSERT_EQ(report.damaged.size(), 1u);
+  EXPECT_EQ(report.damaged[0].file, folder.file("manifest.dvt"));
+  EXPECT_NE(report.damaged[0].reason.find("shard number 1"), std::string::npos) << report.damaged[0].reason;
+  EXPECT_EQ(report.records, 40u);
+}
+
+TEST(VerifyTest, AManifestThatLeavesItsFolderIsNotFollowed) {
+  TempFolder folder;
+  std::vector<ShardInfo> infos = write_dataset(folder.path(), 2, 20);
+  infos[1].name = "../shard-1.dvt";
+  write_manifest(folder.file("manifest.dvt"), infos);
+  const auto report = verify(folder.path());
+  ASSERT_FALSE(report);
+  EXPECT_TRUE(report.error().is(Errc::outside_dataset));
+}
+
+TEST(VerifyTest, ForeignAndUnfinishedFilesOfAGlobAreDamage) {
+  TempFolder folder;
+  write_dataset(folder.path(), 2, 20);
+  write_file(folder.file("shard-x.dvt"), std::string(1000, 'x'));
+  write_file(folder.file("shard-y.dvt"), read_file(folder.file("shard-0.dvt")).substr(0, 500));
+  const VerifyReport report = verify(folder.file("shard-*.dvt")).value();
+  ASSERT_EQ(report.damaged.size(), 2u);
+  EXPECT_EQ(report.damaged[0].file, folder.file("shard-x.dvt"));
+  EXPECT_EQ(report.damaged[1].file, folder.file("shard-y.dvt"));
+  EXPECT_EQ(report.records, 40u);
+}
+
+TEST(VerifyTest, NothingToVerifyIsAnError) {
+  TempFolder folder;
+  EXPECT_TRUE(verify(folder.path()).error().is(Errc::empty_input));
+  EXPECT_EQ(verify(folder.file("nothing")).error().code(), boost::system::errc::no_such_file_or_directory);
+}
+
+}  // namespace
+}  // namespace dovetail
