@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include <dovetail/bytes.h>
+#include <dovetail/order.h>
+
+namespace dovetail {
+
+namespace detail {
+class SlotLease;
+}
+
+/// A place between two steps: "these steps were handed to the trainer".
+struct Position {
+  std::uint32_t epoch = 0;
+  std::uint64_t step = 0;  ///< Steps of the epoch that lie behind.
+
+  friend auto operator<=>(const Position&, const Position&) = default;
+};
+
+/// Where the parts of a batch lie in its slab, in bytes; each part begins at a multiple of 256.
+struct SlabLayout {
+  static constexpr std::size_t kAlignment = 256;
+
+  std::size_t offsets = 0;  ///< int64[rows + 1]
+  std::size_t ids = 0;      ///< uint64[rows]
+  std::size_t status = 0;   ///< uint8[rows]
+  std::size_t values = 0;   ///< The bytes of the rows; last, because their size differs from batch to batch.
+
+  static constexpr SlabLayout for_rows(std::size_t rows) noexcept {
+    constexpr auto up = [](std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; };
+    SlabLayout layout;
+    layout.ids = up((rows + 1) * sizeof(std::int64_t));
+    layout.status = layout.ids + up(rows * sizeof(std::uint64_t));
+    layout.values = layout.status + up(rows);
+    return layout;
+  }
+};
+
+/// One step's rows of one rank, in one slab of a slot: a single copy moves it to a device.
+///
+/// Shapes:    `rows()` is the batch size of the plan, always. Row i is `values()[offsets()[i], offsets()[i + 1])`.
+/// Ownership: a lease. The slot is refilled only after the batch is released or destroyed; the batch keeps the memory
+///            alive and may outlive the reader. Views into it end with it.
+/// Threads:   move-only; const calls may run concurrently.
+class Batch {
+ public:
+  Batch(Batch&&) noexcept;
+  Batch& operator=(Batch&&) noexcept;
+  ~Batch();
+
+  std::uint32_t epoch() const noexcept { return epoch_; }
+  /// In [0, steps(epoch)).
+  std::uint64_t step() const noexcept { return step_; }
+  /// Where a reader continues after this batch. After the last step it is (epoch, steps).
+  Position position_after() const noexcept { return {epoch_, step_ + 1}; }
+
+  std::uint32_t rows() const noexcept { return rows_; }
+  /// Rows with the status `first`: a record that counts, once.
+  std::uint32_t valid() const noexcept { return valid_; }
+
+  std::span<const std::int64_t> offsets() const noexcept;
+  /// The planned record of each row, whatever became of it; `kNoId` where none is planned.
+  std::span<const std::uint64_t> ids() const noexcept;
+  std::span<const RowStatus> status() const noexcept;
+  ByteView values() const noexcept;
+  /// Needs: `i < rows()`.
+  ByteView row(std::uint32_t i) const noexcept;
+
+  /// All parts as one region, from the start of the slot to the end of the values.
+  ByteView slab() const noexcept;
+  SlabLayout layout() const noexcept { return SlabLayout::for_rows(rows_); }
+  /// Whether the slab lies in memory registered with CUDA.
+  bool registered() const noexcept;
+
+  /// Gives the slot back before destruction. Every view is void from here on, and `rows()` is 0.
+  void release() noexcept;
+
+ private:
+  friend class detail::SlotLease;
+  Batch();
+
+  std::shared_ptr<detail::SlotLease> lease_;
+  const std::byte* slab_ = nullptr;
+  std::uint64_t step_ = 0;
+  std::uint32_t epoch_ = 0;
+  std::uint32_t rows_ = 0;
+  std::uint32_t valid_ = 0;
+};
+
+}  // namespace dovetail

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/async_result.hpp>
+
+#include <dovetail/batch.h>
+#include <dovetail/dataset.h>
+#include <dovetail/error.h>
+#include <dovetail/plan.h>
+#include <dovetail/rank_context.h>
+#include <dovetail/reader_stats.h>
+
+namespace dovetail {
+
+/// What a damaged block does to the rows planned from it. Steps, rows and ids stay as planned in every case.
+enum class OnDamage : std::uint8_t {
+  fail,        ///< The reader stops with an error that names file, offset and records.
+  substitute,  ///< The nearest good row of the same lane and batch is repeated: before it, else after it, else empty.
+  empty,       ///< The row has no bytes.
+};
+
+/// Whether slots must lie in memory registered with CUDA.
+enum class Registration : std::uint8_t {
+  preferred,  ///< Registered where a device is there, plain pages otherwise; the stats say which and why.
+  required,   ///< Opening fails without it.
+  off,        ///< Plain pages.
+};
+
+/// What happens to a batch that does not fit its slot.
+enum class Oversize : std::uint8_t {
+  fail,   ///< An error that names the largest record of the batch.
+  spill,  ///< One-off memory of the right size, not registered, counted in the stats.
+};
+
+/// How one rank reads.
+struct ReaderOptions {
+  // These decide what is delivered.
+
+  /// Which rank this is. `plan.world` is taken from here; setting both to different values is an error.
+  RankContext ranks;
+  /// The plan; the same on all ranks.
+  PlanOptions plan;
+  /// The first batch. A step equal to the epoch's steps gives the end of that epoch at once.
+  Position start;
+  /// Epochs to read, counted from `start.epoch`; 0 goes on for ever. After the last, every call gives the end.
+  std::uint32_t epochs = 0;
+  OnDamage on_damage = OnDamage::fail;
+  Oversize oversize = Oversize::fail;
+
+  // These change only speed and memory.
+
+  /// Batches ready or in work ahead of the trainer, 1 to 64.
+  std::uint32_t prefetch = 2;
+  /// Batches that the trainer may hold at a time, 1 to 64.
+  std::uint32_t max_held = 2;
+  /// One budget for slots and read-ahead, in bytes; kept whatever the records. At least what one step needs.
+  std::uint64_t memory_bytes = 256ull * 1024 * 1024;
+  /// Threads that read; 0 chooses.
+  unsigned io_threads = 0;
+  /// Threads that check, decode and gather; 0 takes the cores of the node divided by the readers on it.
+  unsigned decode_threads = 0;
+  Registration registration = Registration::preferred;
+  /// Gets warnings, one line each, in `open` or on a thread of the reader: why slots are not registered, damage that was
+  /// passed over. It must not call the reader. The library itself never prints.
+  std::function<void(std::string_view)> log;
+};
+
+/// Delivers one rank's batches, in the order of the plan, as fast as storage and cores allow.
+///
+/// Threads:   a reader runs its own; its functions may be called from any thread, one `next` at a time.
+/// Ownership: move-only. Destroying it stops it; batches stay valid.
+/// Errors:    the first failure stops the reader, and every later `next` returns it again; `busy` and `slots_held` are
+///            the caller's to mend and stop nothing.
+class BatchReader {
+ public:
+  /// Completion signature of `async_next`.
+  using NextSignature = void(boost::system::error_code, std::optional<Batch>);
+
+  /// Plans, checks limits, makes the slots and begins to read ahead.
+  /// Errors: those of `Plan::make`, `invalid_option`, `budget_too_small`, `resource_limit`, `registration_failed`.
+  static Result<BatchReader> open(const Dataset& dataset, const ReaderOptions& options);
+
+  BatchReader(BatchReader&&) noexcept;
+  BatchReader& operator=(BatchReader&&) noexcept;
+  ~BatchReader();
+
+  const Plan& plan() const noexcept;
+  /// Steps of an epoch, the same on every rank.
+  Result<std::uint64_t> steps(std::uint32_t epoch) const { return plan().steps(epoch); }
+  /// Steps of epochs [0, epochs).
+  Result<std::uint64_t> total_steps(std::uint32_t epochs) const { return plan().total_steps(epochs); }
+  /// Whether batches lie in memory registered with CUDA.
+  bool registered() const noexcept;
+
+  /// Asks for the next batch.
+  ///
+  /// Completion: `void(error_code, std::optional<Batch>)`
+  ///   - engaged: exactly `plan().options().batch` rows, bytes in host memory;
+  ///   - empty:   the epoch is over, at the same step as on every other rank; the next call begins the next epoch;
+  ///   - error:   see the class; `error()` has file, offset and reason.
+  /// Threads: one call outstanding, a second completes with `busy`. The handler runs on its associated executor (Asio's
+  ///          system executor where it has none), and never inside this call.
+  /// Cancel:  total; a cancelled request loses no batch, the next call gets it.
+  template <class CompletionToken>
+  auto async_next(CompletionToken&& token) {
+    return boost::asio::async_initiate<CompletionToken, NextSignature>(
+        [this](auto handler) { start_next(Handler(std::move(handler))); }, token);
+  }
+
+  /// The next batch, waiting for it; empty at the end of an epoch.
+  Result<std::optional<Batch>> next();
+
+  /// The batches up to the end of the epoch as a range. Its iterators throw `Exception` on failure.
+  class EpochRange;
+  EpochRange epoch();
+
+  /// The failure that stopped the reader, with file and offset.
+  std::optional<Error> error() const;
+  ReaderStats stats() const;
+
+  /// Stops reading ahead, waits for reads in flight, and completes an outstanding call with `operation_canceled`.
+  /// Idempotent. Does not wait for batches that are held.
+  void stop();
+
+ private:
+  class Impl;
+  using Handler = boost::asio::any_completion_handler<NextSignature>;
+  explicit BatchReader(std::shared_ptr<Impl> impl);
+  void start_next(Handler handler);
+  std::shared_ptr<Impl> impl_;
+};
+
+/// An input range over the rest of an epoch: `for (Batch& batch : reader.epoch())`.
+class BatchReader::EpochRange {
+ public:
+  class Iterator {
+   public:
+    using iterator_concept = std::input_iterator_tag;
+    using value_type = Batch;
+    using difference_type = std::ptrdiff_t;
+
+    Iterator() = default;
+    Batch& operator*() const { return range_->current_.value(); }
+    Iterator& operator++() {
+      range_->advance();
+      return *this;
+    }
+    void operator++(int) { range_->advance(); }
+    friend bool operator==(const Iterator& it, std::default_sentinel_t) { return it.at_end(); }
+
+   private:
+    friend class EpochRange;
+    bool at_end() const { return !range_->current_.has_value(); }
+    explicit Iterator(EpochRange* range) : range_(range) {}
+    EpochRange* range_ = nullptr;
+  };
+
+  Iterator begin() {
+    advance();
+    return Iterator(this);
+  }
+  std::default_sentinel_t end() const noexcept { return {}; }
+
+ private:
+  friend class BatchReader;
+  explicit EpochRange(BatchReader* reader) : reader_(reader) {}
+  void advance() {
+    current_.reset();
+    current_ = reader_->next().value();
+  }
+  BatchReader* reader_;
+  std::optional<Batch> current_;
+};
+
+inline BatchReader::EpochRange BatchReader::epoch() {
+  return EpochRange(this);
+}
+
+}  // namespace dovetail

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/batch_reader.h>
+
+#include <cerrno>
+#include <exception>
+#include <utility>
+
+#include "reader/delivery/engine.h"
+#include "reader/delivery/reader_setup.h"
+
+namespace dovetail {
+
+/// Keeps the engine alive while a call uses it.
+class BatchReader::Impl {
+ public:
+  explicit Impl(detail::EngineSetup setup) : engine(std::move(setup)) {}
+  detail::Engine engine;
+};
+
+Result<BatchReader> BatchReader::open(const Dataset& dataset, const ReaderOptions& options) try {
+  Result<detail::EngineSetup> setup = detail::set_up(dataset, options);
+  if (!setup.has_value()) return setup.error();
+  auto impl = std::make_shared<Impl>(std::move(*setup));
+  impl->engine.start();
+  return BatchReader(std::move(impl));
+} catch (const std::exception& failure) {  // no memory, no more threads
+  return Error::from_errno(EAGAIN, std::string("the reader could not be started: ") + failure.what());
+}
+
+BatchReader::BatchReader(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+BatchReader::BatchReader(BatchReader&&) noexcept = default;
+
+BatchReader& BatchReader::operator=(BatchReader&& other) noexcept {
+  if (this != &other) {
+    stop();
+    impl_ = std::move(other.impl_);
+  }
+  return *this;
+}
+
+BatchReader::~BatchReader() {
+  stop();
+}
+
+const Plan& BatchReader::plan() const noexcept {
+  return impl_->engine.plan();
+}
+bool BatchReader::registered() const noexcept {
+  return impl_->engine.ring().registered();
+}
+Result<std::optional<Batch>> BatchReader::next() {
+  return impl_->engine.queue().next();
+}
+void BatchReader::start_next(Handler handler) {
+  impl_->engine.queue().async_next(std::move(handler));
+}
+std::optional<Error> BatchReader::error() const {
+  return impl_->engine.queue().error();
+}
+ReaderStats BatchReader::stats() const {
+  return impl_->engine.stats();
+}
+
+void BatchReader::stop() {
+  if (impl_ != nullptr) impl_->engine.stop();
+}
+
+}  // namespace dovetail

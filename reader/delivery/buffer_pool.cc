@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/delivery/buffer_pool.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace dovetail::detail {
+
+std::size_t BufferPool::rounded(std::size_t bytes) noexcept {
+  constexpr std::size_t kSmallest = 4096;
+  if (bytes <= kSmallest) return kSmallest;
+  const std::size_t step = std::bit_floor(bytes) / 8;
+  return (bytes + step - 1) / step * step;
+}
+
+AlignedBuffer BufferPool::take(std::size_t bytes) {
+  const std::size_t size = rounded(bytes);
+  AlignedBuffer buffer;
+  if (const auto found = idle_buffers_.find(size); found != idle_buffers_.end() && !found->second.empty()) {
+    buffer = std::move(found->second.back());
+    found->second.pop_back();
+    idle_ -= size;
+  } else {
+    trim(size);
+    buffer = AlignedBuffer(size);
+  }
+  used_ += size;
+  peak_ = std::max(peak_, used_);
+  return buffer;
+}
+
+void BufferPool::give_back(AlignedBuffer buffer) {
+  if (!buffer) return;
+  const std::size_t size = buffer.size();
+  used_ -= size;
+  if (used_ + idle_ + size > budget_) return;
+  idle_ += size;
+  idle_buffers_[size].push_back(std::move(buffer));
+}
+
+void BufferPool::trim(std::uint64_t room) {
+  while (idle_ > 0 && used_ + idle_ + room > budget_) {
+    const auto largest = std::prev(idle_buffers_.end());
+    if (largest->second.empty()) {
+      idle_buffers_.erase(largest);
+      continue;
+    }
+    idle_ -= largest->first;
+    largest->second.pop_back();
+  }
+}
+
+}  // namespace dovetail::detail

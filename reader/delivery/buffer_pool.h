@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace dovetail::detail {
+
+/// Owned bytes, aligned for blocks, with some slack behind them that decoders may overwrite.
+class AlignedBuffer {
+ public:
+  static constexpr std::size_t kAlignment = 64;
+  static constexpr std::size_t kSlack = 64;
+
+  AlignedBuffer() = default;
+  explicit AlignedBuffer(std::size_t bytes)
+      : data_(static_cast<std::byte*>(::operator new (bytes + kSlack, std::align_val_t{kAlignment}))), size_(bytes) {}
+  AlignedBuffer(AlignedBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~AlignedBuffer() {
+    if (data_ != nullptr) ::operator delete (data_, std::align_val_t{kAlignment});
+  }
+
+  std::byte* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+  explicit operator bool() const noexcept { return data_ != nullptr; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Hands out buffers within a budget and keeps returned ones for the next use, so that steady reading does not
+/// allocate.
+///
+/// Sizes are rounded up to one of eight classes per power of two: at most an eighth is wasted, and few sizes are in
+/// use. Units:   bytes, by the rounded size. Threads: none; belongs to the reader's strand.
+class BufferPool {
+ public:
+  explicit BufferPool(std::uint64_t budget) : budget_(budget) {}
+
+  /// What `take(bytes)` charges.
+  static std::size_t rounded(std::size_t bytes) noexcept;
+  /// Whether so much more can be taken within the budget.
+  bool fits(std::uint64_t rounded_bytes) const noexcept { return used_ + rounded_bytes <= budget_; }
+  /// A buffer of at least `bytes`. Drops idle buffers where they would exceed the budget; may exceed it itself, so ask
+  /// `fits` first.
+  AlignedBuffer take(std::size_t bytes);
+  /// Takes a buffer back. Nothing happens for an empty one.
+  void give_back(AlignedBuffer buffer);
+
+  std::uint64_t budget() const noexcept { return budget_; }
+  /// In use now, and at most so far.
+  std::uint64_t used() const noexcept { return used_; }
+  std::uint64_t peak() const noexcept { return peak_; }
+
+ private:
+  void trim(std::uint64_t room);
+
+  std::uint64_t budget_;
+  std::uint64_t used_ = 0;
+  std::uint64_t idle_ = 0;
+  std::uint64_t peak_ = 0;
+  std::map<std::size_t, std::vector<AlignedBuffer>> idle_buffers_;
+};
+
+}  // namespace dovetail::detail

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/delivery/reader_setup.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace dovetail::detail {
+
+namespace {
+
+constexpr std::uint32_t kMaxSlots = 64;
+constexpr unsigned kMaxThreads = 1024;
+constexpr unsigned kDefaultIoThreads = 8;
+constexpr std::uint32_t kMinOpenShards = 8;
+constexpr std::uint32_t kMaxOpenShards = 4096;
+
+Error out_of_range(const std::string& name, std::uint64_t value, const std::string& allowed) {
+  return Error(Errc::invalid_option, name + " = " + std::to_string(value) + " is out of range: " + allowed);
+}
+
+Result<void> check(const ReaderOptions& options) {
+  if (options.ranks.rank >= options.ranks.world) {
+    return out_of_range("rank", options.ranks.rank,
+                        "it must be below the world of " + std::to_string(options.ranks.world));
+  }
+  if (options.plan.world != 1 && options.plan.world != options.ranks.world) {
+    return Error(Errc::invalid_option, "plan.world = " + std::to_string(options.plan.world) +
+                                           " contradicts ranks.world = " + std::to_string(options.ranks.world));
+  }
+  if (options.ranks.local_world == 0) return out_of_range("local_world", 0, "at least 1");
+  if (options.prefetch < 1 || options.prefetch > kMaxSlots)
+    return out_of_range("prefetch", options.prefetch, "1 to 64");
+  if (options.max_held < 1 || options.max_held > kMaxSlots)
+    return out_of_range("max_held", options.max_held, "1 to 64");
+  if (options.io_threads > kMaxThreads) return out_of_range("io_threads", options.io_threads, "0 to 1024");
+  if (options.decode_threads > kMaxThreads) return out_of_range("decode_threads", options.decode_threads, "0 to 1024");
+  return {};
+}
+
+unsigned usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
+}
+
+Result<std::uint32_t> open_shard_limit(std::size_t shards) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMinOpenShards;
+  const std::uint64_t share = limit.rlim_cur / 2;  // the trainer has files of its own
+  const auto wanted = static_cast<std::uint64_t>(std::min<std::size_t>(shards, kMinOpenShards));
+  if (share < wanted) {
+    return Error(Errc::resource_limit, "the process may have " + std::to_string(limit.rlim_cur) +
+                                           " files open: raise the limit (ulimit -n) to at least " +
+                                           std::to_string(2 * kMinOpenShards));
+  }
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(share, kMaxOpenShards));
+}
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
+  return (value + to - 1) / to * to;
+}
+
+}  // namespace
+
+Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options) {
+  std::uint64_t largest_record = 0;
+  std::uint64_t largest_block = 0;  // as read and as decoded at the same time
+  for (const ShardInfo& shard : dataset.shards()) {
+    largest_record = std::max<std::uint64_t>(largest_record, shard.max_record_bytes);
+    largest_block = std::max(
+        largest_block,
+        BufferPool::rounded(format::kBlockHeaderBytes + std::uint64_t{shard.max_block_stored}) +
+            BufferPool::rounded(std::uint64_t{shard.max_block_raw} + std::uint64_t{shard.max_block_records} * 4));
+  }
+  constexpr std::uint64_t kPage = 4096;
+  MemoryShares shares;
+  shares.slots = options.prefetch + options.max_held;
+  const std::uint64_t fixed = SlabLayout::for_rows(options.plan.batch).values;
+  const std::uint64_t whole = largest_record > (UINT64_MAX >> 1) / options.plan.batch
+                                  ? UINT64_MAX >> 1
+                                  : fixed + largest_record * options.plan.batch;
+  const std::uint64_t share = options.memory_bytes / 2 / shares.slots / kPage * kPage;
+  shares.slot_bytes = round_up(std::min(whole, std::max<std::uint64_t>(share, kPage)), kPage);
+  const std::uint64_t least = 2 * shares.slots * round_up(fixed + largest_record, kPage) + largest_block;
+  if (shares.slot_bytes < fixed + std::min<std::uint64_t>(largest_record, 1) ||
+      shares.slot_bytes * shares.slots + largest_block > options.memory_bytes) {
+    return Error(Errc::budget_too_small, "memory_bytes = " + std::to_string(options.memory_bytes) + " cannot hold " +
+                                             std::to_string(shares.slots) + " slots and one block; " +
+                                             std::to_string(least) + " are enough for one record per slot");
+  }
+  shares.read_ahead_bytes = options.memory_bytes - shares.slot_bytes * shares.slots;
+  return shares;
+}
+
+Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
+  if (Result<void> checked = check(given); !checked.has_value()) return checked.error();
+  ReaderOptions options = given;
+  options.plan.world = options.ranks.world;
+  Result<Plan> plan = Plan::make(dataset.shape(), options.plan);
+  if (!plan.has_value()) return plan.error();
+  Result<std::uint64_t> steps = plan->steps(options.start.epoch);
+  if (!steps.has_value()) return steps.error();
+  if (options.start.step > *steps) {
+    return out_of_range("start.step", options.start.step,
+                        "epoch " + std::to_string(options.start.epoch) + " has " + std::to_string(*steps) + " steps");
+  }
+  Result<MemoryShares> memory = share_memory(dataset, options);
+  if (!memory.has_value()) return memory.error();
+  Result<std::uint32_t> max_open = open_shard_limit(dataset.shards().size());
+  if (!max_open.has_value()) return max_open.error();
+  Result<std::shared_ptr<SlotRing>> ring = SlotRing::make(memory->slots, memory->slot_bytes, options.registration);
+  if (!ring.has_value()) return ring.error();
+  if (options.log && options.registration == Registration::preferred && !(*ring)->registered()) {
+    options.log("batches are in plain pages: " + (*ring)->note());
+  }
+  const unsigned cores = std::max(1u, usable_cores() / options.ranks.local_world);
+  return EngineSetup{.dataset = dataset,
+                     .plan = std::move(*plan),
+                     .options = std::move(options),
+                     .ring = std::move(*ring),
+                     .read_ahead_bytes = memory->read_ahead_bytes,
+                     .max_open_shards = *max_open,
+                     .io_threads = given.io_threads == 0 ? kDefaultIoThreads : given.io_threads,
+                     .decode_threads = given.decode_threads == 0 ? cores : given.decode_threads};
+}
+
+}  // namespace dovetail::detail

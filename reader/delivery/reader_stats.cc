@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/reader_stats.h>
+
+#include <array>
+#include <cstdio>
+#include <string_view>
+
+namespace dovetail {
+
+namespace {
+
+/// Writes the members of one JSON object.
+class JsonObject {
+ public:
+  void number(std::string_view name, std::uint64_t value) { member(name, std::to_string(value)); }
+  void boolean(std::string_view name, bool value) { member(name, value ? "true" : "false"); }
+  void text(std::string_view name, std::string_view value) { member(name, quoted(value)); }
+  void seconds(std::string_view name, std::chrono::nanoseconds value) {
+    fraction(name, std::chrono::duration<double>(value).count());
+  }
+  void fraction(std::string_view name, double value) {
+    std::array<char, 32> digits{};
+    std::snprintf(digits.data(), digits.size(), "%.6f", value);
+    member(name, digits.data());
+  }
+  void member(std::string_view name, std::string_view value) {
+    body_ += (body_.empty() ? "" : ", ") + quoted(name) + ": ";
+    body_ += value;
+  }
+  std::string done() const { return "{" + body_ + "}"; }
+
+ private:
+  static std::string quoted(std::string_view value) {
+    std::string out = "\"";
+    for (const char c : value) {
+      if (c == '"' || c == '\\') {
+        out += '\\';
+        out += c;
+      } else if (static_cast<unsigned char>(c) < 0x20) {
+        std::array<char, 8> escape{};
+        std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(c));
+        out += escape.data();
+      } else {
+        out += c;
+      }
+    }
+    return out + '"';
+  }
+  std::string body_;
+};
+
+std::string to_json(const std::vector<DamagedRange>& damaged) {
+  std::string list;
+  for (const DamagedRange& range : damaged) {
+    JsonObject object;
+    object.text("file", range.file);
+    object.number("offset", range.offset);
+    object.member("records", "[" + std::to_string(range.first_record) + ", " + std::to_string(range.end_record) + "]");
+    object.text("reason", range.reason);
+    list += (list.empty() ? "" : ", ") + object.done();
+  }
+  return "[" + list + "]";
+}
+
+}  // namespace
+
+double ReaderStats::trainer_idle() const noexcept {
+  const auto waited = waiting_for_storage + waiting_for_decode + waiting_for_slot;
+  if (since_first_request.count() <= 0) return 0.0;
+  return static_cast<double>(waited.count()) / static_cast<double>(since_first_request.count());
+}
+
+std::string ReaderStats::to_json() const {
+  JsonObject json;
+  json.number("batches", batches);
+  json.number("rows", rows);
+  json.number("bytes", bytes);
+  json.number("rows_first", rows_first);
+  json.number("rows_repeated", rows_repeated);
+  json.number("rows_empty", rows_empty);
+  json.number("rows_substituted", rows_substituted);
+  json.number("rows_damaged_empty", rows_damaged_empty);
+  json.number("reads", reads);
+  json.number("read_bytes", read_bytes);
+  json.number("retried_reads", retried_reads);
+  json.number("evictions", evictions);
+  json.number("spilled_batches", spilled_batches);
+  json.number("shards_opened", shards_opened);
+  json.seconds("waiting_for_storage", waiting_for_storage);
+  json.seconds("waiting_for_decode", waiting_for_decode);
+  json.seconds("waiting_for_slot", waiting_for_slot);
+  json.seconds("waiting_for_consumer", waiting_for_consumer);
+  json.seconds("filling", filling);
+  json.fraction("trainer_idle", trainer_idle());
+  json.boolean("registered", registered);
+  json.text("registration_note", registration_note);
+  json.number("slots", slots);
+  json.number("slot_bytes", slot_bytes);
+  json.number("budget_bytes", budget_bytes);
+  json.number("read_ahead_bytes", read_ahead_bytes);
+  json.number("read_ahead_peak", read_ahead_peak);
+  json.member("damaged", dovetail::to_json(damaged));
+  return json.done();
+}
+
+}  // namespace dovetail

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/delivery/ready_queue.h"
+
+#include <utility>
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/execution/blocking.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/prefer.hpp>
+#include <boost/asio/system_executor.hpp>
+
+namespace dovetail::detail {
+
+namespace {
+
+Error cancelled(const char* detail) {
+  return Error(boost::system::error_code(boost::asio::error::operation_aborted), detail);
+}
+
+}  // namespace
+
+ReadyQueue::ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held)
+    : ring_(std::move(ring)), max_held_(max_held), clock_(StallClock::Clock::now()) {}
+
+void ReadyQueue::push(ReadyItem item) {
+  std::unique_lock lock(mutex_);
+  if (error_.has_value()) return;
+  items_.push_back(std::move(item));
+  match(lock);
+}
+
+void ReadyQueue::finish() {
+  std::unique_lock lock(mutex_);
+  finished_ = true;
+  match(lock);
+}
+
+void ReadyQueue::set_cause(Stall cause) {
+  const std::lock_guard lock(mutex_);
+  if (cause_ == cause) return;
+  cause_ = cause;
+  update_clock_locked();
+}
+
+std::size_t ReadyQueue::size() const {
+  const std::lock_guard lock(mutex_);
+  return items_.size();
+}
+
+ReadyQueue::Outcome ReadyQueue::next() {
+  std::unique_lock lock(mutex_);
+  if (std::optional<Outcome> outcome = take_locked(); outcome.has_value()) return std::move(*outcome);
+  SyncRequest request;
+  request_ = &request;
+  update_clock_locked();
+  request.arrived.wait(lock, [&] { return request.outcome.has_value(); });
+  return std::move(*request.outcome);
+}
+
+ReadyQueue::AsyncRequest::AsyncRequest(Handler from)
+    : handler(std::move(from)),
+      executor(boost::asio::prefer(boost::asio::get_associated_executor(
+                                       handler, boost::asio::any_completion_executor(boost::asio::system_executor())),
+                                   boost::asio::execution::outstanding_work.tracked)) {}
+
+void ReadyQueue::async_next(Handler handler) {
+  auto request = std::make_unique<AsyncRequest>(std::move(handler));
+  std::unique_lock lock(mutex_);
+  if (std::optional<Outcome> outcome = take_locked(); outcome.has_value()) {
+    lock.unlock();
+    complete(std::move(request), std::move(*outcome));
+    return;
+  }
+  request->ticket = ++tickets_;
+  if (auto slot = boost::asio::get_associated_cancellation_slot(request->handler); slot.is_connected()) {
+    slot.assign([queue = weak_from_this(), ticket = request->ticket](boost::asio::cancellation_type) {
+      if (const std::shared_ptr<ReadyQueue> alive = queue.lock()) alive->cancel(ticket);
+    });
+  }
+  request_ = std::move(request);
+  update_clock_locked();
+}
+
+std::optional<ReadyQueue::Outcome> ReadyQueue::take_locked() {
+  if (!std::holds_alternative<std::monostate>(request_)) {
+    return Outcome(Error(Errc::busy, "a request for the next batch is outstanding already"));
+  }
+  if (!first_request_.has_value()) first_request_ = StallClock::Clock::now();
+  if (error_.has_value()) return Outcome(*error_);
+  if (ring_->held() >= max_held_) {
+    return Outcome(
+        Error(Errc::slots_held, "all " + std::to_string(max_held_) +
+                                    " batches that the trainer may hold are held: release one, or raise max_held"));
+  }
+  if (!items_.empty()) return take_front_locked();
+  if (finished_) return Outcome(std::optional<Batch>());
+  return std::nullopt;
+}
+
+ReadyQueue::Outcome ReadyQueue::take_front_locked() {
+  const ReadyItem item = std::move(items_.front());
+  items_.pop_front();
+  update_clock_locked();
+  if (const auto* batch = std::get_if<ReadyBatch>(&item)) return deliver_locked(*batch);
+  if (const auto* error = std::get_if<Error>(&item)) {
+    error_ = *error;
+    return *error;
+  }
+  return std::optional<Batch>();
+}
+
+ReadyQueue::Outcome ReadyQueue::deliver_locked(const ReadyBatch& batch) {
+  ++delivered_.batches;
+  delivered_.rows += batch.rows;
+  delivered_.bytes += static_cast<std::uint64_t>(batch.bytes);
+  delivered_.rows_empty += batch.status_counts[0];
+  delivered_.rows_first += batch.status_counts[1];
+  delivered_.rows_repeated += batch.status_counts[2];
+  delivered_.rows_substituted += batch.status_counts[3];
+  delivered_.rows_damaged_empty += batch.status_counts[4];
+  return std::optional<Batch>(
+      SlotLease::to_batch(batch.lease, batch.epoch, batch.step, batch.rows, batch.status_counts[1]));
+}
+
+void ReadyQueue::match(std::unique_lock<std::mutex>& lock) {
+  if (std::holds_alternative<std::monostate>(request_)) {
+    update_clock_locked();
+    return;
+  }
+  auto request = std::exchange(request_, std::monostate());
+  std::optional<Outcome> outcome = take_locked();
+  if (!outcome.has_value()) {
+    request_ = std::move(request);
+    update_clock_locked();
+    return;
+  }
+  update_clock_locked();
+  if (auto* waiting = std::get_if<SyncRequest*>(&request)) {
+    (*waiting)->outcome.emplace(std::move(*outcome));
+    (*waiting)->arrived.notify_one();  // under the lock: the request lives on the waiter's stack
+    return;
+  }
+  lock.unlock();
+  complete(std::move(std::get<std::unique_ptr<AsyncRequest>>(request)), std::move(*outcome));
+}
+
+void ReadyQueue::cancel(std::uint64_t ticket) {
+  std::unique_lock lock(mutex_);
+  auto* request = std::get_if<std::unique_ptr<AsyncRequest>>(&request_);
+  if (request == nullptr || (*request)->ticket != ticket) return;
+  std::unique_ptr<AsyncRequest> ended = std::move(*request);
+  request_ = std::monostate();
+  update_clock_locked();
+  lock.unlock();
+  complete(std::move(ended), cancelled("the request was cancelled"));
+}
+
+void ReadyQueue::stop() {
+  std::deque<ReadyItem> dropped;
+  std::unique_lock lock(mutex_);
+  if (!error_.has_value()) error_ = cancelled("the reader was stopped");
+  dropped.swap(items_);
+  match(lock);
+  if (lock.owns_lock()) lock.unlock();  // slots are released with no lock held
+}
+
+void ReadyQueue::complete(std::unique_ptr<AsyncRequest> request, Outcome outcome) {
+  boost::system::error_code code;
+  std::optional<Batch> batch;
+  if (outcome.has_value()) {
+    batch = std::move(*outcome);
+  } else {
+    code = outcome.error().code();
+  }
+  const boost::asio::any_completion_executor later =
+      boost::asio::prefer(request->executor, boost::asio::execution::blocking.never);
+  later.execute([handler = std::move(request->handler), code, batch = std::move(batch)]() mutable {
+    std::move(handler)(code, std::move(batch));
+  });
+}
+
+std::optional<Error> ReadyQueue::error() const {
+  const std::lock_guard lock(mutex_);
+  return error_;
+}
+
+void ReadyQueue::update_clock_locked() {
+  const bool requested = !std::holds_alternative<std::monostate>(request_);
+  const Stall now = requested ? cause_ : !items_.empty() ? Stall::consumer : Stall::filling;
+  if (now != clock_.state()) clock_.enter(now, StallClock::Clock::now());
+}
+
+void ReadyQueue::add_to(ReaderStats& stats) const {
+  const std::lock_guard lock(mutex_);
+  const StallClock::Clock::time_point now = StallClock::Clock::now();
+  stats.batches = delivered_.batches;
+  stats.rows = delivered_.rows;
+  stats.bytes = delivered_.bytes;
+  stats.rows_first = delivered_.rows_first;
+  stats.rows_repeated = delivered_.rows_repeated;
+  stats.rows_empty = delivered_.rows_empty;
+  stats.rows_substituted = delivered_.rows_substituted;
+  stats.rows_damaged_empty = delivered_.rows_damaged_empty;
+  stats.waiting_for_storage = clock_.spent(Stall::storage, now);
+  stats.waiting_for_decode = clock_.spent(Stall::decode, now);
+  stats.waiting_for_slot = clock_.spent(Stall::slot, now);
+  stats.waiting_for_consumer = clock_.spent(Stall::consumer, now);
+  stats.filling = clock_.spent(Stall::filling, now);
+  if (first_request_.has_value()) stats.since_first_request = now - *first_request_;
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <variant>
+
+#include <boost/asio/any_completion_executor.hpp>
+#include <boost/asio/any_completion_handler.hpp>
+
+#include <dovetail/batch_reader.h>
+
+#include "reader/delivery/stall_clock.h"
+#include "reader/memory/slot_ring.h"
+
+namespace dovetail::detail {
+
+/// A gathered batch that the trainer has not asked for yet.
+struct ReadyBatch {
+  std::shared_ptr<SlotLease> lease;
+  std::uint32_t epoch = 0;
+  std::uint64_t step = 0;
+  std::uint32_t rows = 0;
+  std::int64_t bytes = 0;
+  std::uint32_t status_counts[5] = {};
+};
+
+struct EndOfEpoch {};
+
+/// What the trainer gets next: a batch, the end of an epoch, or the failure that ends everything.
+using ReadyItem = std::variant<ReadyBatch, EndOfEpoch, Error>;
+
+/// The seam between the reader's strand and the trainer: finished batches in order on one side, one request at a time
+/// on the other. A request that finds a batch ready does not touch the strand.
+///
+/// Threads: all functions may be called from any thread.
+class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
+ public:
+  using Handler = boost::asio::any_completion_handler<BatchReader::NextSignature>;
+  using Outcome = Result<std::optional<Batch>>;
+
+  ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held);
+
+  // The strand's side.
+
+  /// Adds an item; an error stays for ever, and so does an end after which `finish()` was called.
+  void push(ReadyItem item);
+  /// Nothing comes after what was pushed: every further request gets the end of an epoch.
+  void finish();
+  /// Says what a request would be waiting for now: storage, decode or slot.
+  void set_cause(Stall cause);
+  /// Batches that are ready.
+  std::size_t size() const;
+
+  // The trainer's side.
+
+  Outcome next();
+  void async_next(Handler handler);
+
+  /// Completes an outstanding request, and all later ones, with `operation_canceled`. Drops what is ready.
+  void stop();
+
+  std::optional<Error> error() const;
+  /// Fills in what was delivered and where time went.
+  void add_to(ReaderStats& stats) const;
+
+ private:
+  struct SyncRequest {
+    std::condition_variable arrived;
+    std::optional<Outcome> outcome;
+  };
+  // Lives on the heap: assigning to an any_completion_handler recurses without end in Asio 1.26.
+  struct AsyncRequest {
+    explicit AsyncRequest(Handler from);
+    Handler handler;
+    boost::asio::any_completion_executor executor;  // keeps the executor working until the handler has run
+    std::uint64_t ticket = 0;
+  };
+
+  /// An outcome that needs no waiting, if there is one: a ready item, a state that lasts, or a misuse.
+  std::optional<Outcome> take_locked();
+  /// What the first ready item gives. Needs one.
+  Outcome take_front_locked();
+  Outcome deliver_locked(const ReadyBatch& batch);
+  /// Hands the front item to the outstanding request, if there are both.
+  void match(std::unique_lock<std::mutex>& lock);
+  void cancel(std::uint64_t ticket);
+  void update_clock_locked();
+  static void complete(std::unique_ptr<AsyncRequest> request, Outcome outcome);
+
+  const std::shared_ptr<SlotRing> ring_;
+  const std::uint32_t max_held_;
+  mutable std::mutex mutex_;
+  std::deque<ReadyItem> items_;
+  std::variant<std::monostate, SyncRequest*, std::unique_ptr<AsyncRequest>> request_;
+  std::uint64_t tickets_ = 0;
+  std::optional<Error> error_;  // the failure once it was delivered, or the stop
+  bool finished_ = false;
+  Stall cause_ = Stall::storage;
+  StallClock clock_;
+  std::optional<StallClock::Clock::time_point> first_request_;
+  ReaderStats delivered_;
+};
+
+}  // namespace dovetail::detail

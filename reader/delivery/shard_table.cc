@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/delivery/shard_table.h"
+
+#include <cerrno>
+#include <exception>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+namespace dovetail::detail {
+
+namespace {
+
+using LiveCount = std::shared_ptr<std::atomic<std::uint32_t>>;
+
+/// Opens a shard that counts as live until its last user lets it go.
+Result<std::shared_ptr<const ShardFile>> open_shared(const Dataset& dataset, std::uint32_t shard,
+                                                     const LiveCount& live) try {
+  Result<ShardFile> file = open_shard(dataset, shard);
+  if (!file.has_value()) return file.error();
+  auto owned = std::make_unique<ShardFile>(std::move(*file));
+  ++*live;
+  return std::shared_ptr<const ShardFile>(owned.release(), [live](const ShardFile* closed) {
+    delete closed;
+    --*live;
+  });
+} catch (const std::exception& failure) {
+  return Error::from_errno(ENOMEM, failure.what()).in_file(dataset.shard_path(shard));
+}
+
+}  // namespace
+
+ShardTable::ShardTable(Dataset dataset, Storage& storage, boost::asio::any_io_executor strand, std::uint32_t max_open,
+                       std::function<void()> on_change)
+    : dataset_(std::move(dataset)),
+      storage_(storage),
+      strand_(std::move(strand)),
+      max_open_(max_open),
+      on_change_(std::move(on_change)),
+      entries_(dataset_.shards().size()) {}
+
+void ShardTable::want(std::uint32_t shard) {
+  Entry& entry = entries_[shard];
+  if (entry.file != nullptr || entry.opening || entry.failure.has_value()) return;
+  entry.opening = true;
+  boost::asio::post(storage_.blocking_executor(), [this, shard] {
+    Result<std::shared_ptr<const ShardFile>> opened = open_shared(dataset_, shard, live_);
+    boost::asio::post(strand_, [this, shard, opened = std::move(opened)] { finish(shard, opened); });
+  });
+}
+
+void ShardTable::finish(std::uint32_t shard, Result<std::shared_ptr<const ShardFile>> opened) {
+  Entry& entry = entries_[shard];
+  entry.opening = false;
+  if (opened.has_value()) {
+    ++opened_;
+    entry.file = std::move(*opened);
+    recent_.push_front(shard);
+    entry.used_at = recent_.begin();
+    if (recent_.size() > max_open_) {
+      entries_[recent_.back()].file.reset();
+      recent_.pop_back();
+    }
+  } else {
+    entry.failure = opened.error();
+  }
+  on_change_();
+}
+
+std::shared_ptr<const ShardFile> ShardTable::find(std::uint32_t shard) {
+  Entry& entry = entries_[shard];
+  if (entry.file != nullptr) recent_.splice(recent_.begin(), recent_, entry.used_at);
+  return entry.file;
+}
+
+}  // namespace dovetail::detail

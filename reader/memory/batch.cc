@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/batch.h>
+
+#include <utility>
+
+#include "reader/memory/slot_ring.h"
+
+namespace dovetail {
+
+Batch::Batch() = default;
+Batch::~Batch() = default;
+
+Batch::Batch(Batch&& other) noexcept
+    : lease_(std::move(other.lease_)),
+      slab_(std::exchange(other.slab_, nullptr)),
+      step_(other.step_),
+      epoch_(other.epoch_),
+      rows_(std::exchange(other.rows_, 0)),
+      valid_(std::exchange(other.valid_, 0)) {}
+
+Batch& Batch::operator=(Batch&& other) noexcept {
+  if (this != &other) {
+    lease_ = std::move(other.lease_);
+    slab_ = std::exchange(other.slab_, nullptr);
+    step_ = other.step_;
+    epoch_ = other.epoch_;
+    rows_ = std::exchange(other.rows_, 0);
+    valid_ = std::exchange(other.valid_, 0);
+  }
+  return *this;
+}
+
+std::span<const std::int64_t> Batch::offsets() const noexcept {
+  if (slab_ == nullptr) return {};
+  return {reinterpret_cast<const std::int64_t*>(slab_ + layout().offsets), std::size_t{rows_} + 1};
+}
+
+std::span<const std::uint64_t> Batch::ids() const noexcept {
+  if (slab_ == nullptr) return {};
+  return {reinterpret_cast<const std::uint64_t*>(slab_ + layout().ids), rows_};
+}
+
+std::span<const RowStatus> Batch::status() const noexcept {
+  if (slab_ == nullptr) return {};
+  return {reinterpret_cast<const RowStatus*>(slab_ + layout().status), rows_};
+}
+
+ByteView Batch::values() const noexcept {
+  if (slab_ == nullptr) return {};
+  return {slab_ + layout().values, static_cast<std::size_t>(offsets()[rows_])};
+}
+
+ByteView Batch::row(std::uint32_t i) const noexcept {
+  const std::span<const std::int64_t> ends = offsets();
+  return {slab_ + layout().values + ends[i], static_cast<std::size_t>(ends[i + 1] - ends[i])};
+}
+
+ByteView Batch::slab() const noexcept {
+  if (slab_ == nullptr) return {};
+  return {slab_, layout().values + values().size()};
+}
+
+bool Batch::registered() const noexcept {
+  return lease_ != nullptr && lease_->registered();
+}
+
+void Batch::release() noexcept {
+  lease_.reset();
+  slab_ = nullptr;
+  rows_ = 0;
+  valid_ = 0;
+}
+
+}  // namespace dovetail

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/memory/slot_ring.h"
+
+#include <utility>
+
+namespace dovetail::detail {
+
+Result<std::shared_ptr<SlotRing>> SlotRing::make(std::uint32_t slots, std::size_t slot_bytes, Registration mode) {
+  if (slots == 0 || slot_bytes > SIZE_MAX / slots) return Error(Errc::invalid_option, "slots beyond the address space");
+  Result<HostMemory> memory = HostMemory::make(slots * slot_bytes, mode);
+  if (!memory.has_value()) return memory.error();
+  return std::shared_ptr<SlotRing>(new SlotRing(std::move(*memory), slots, slot_bytes));
+}
+
+SlotRing::SlotRing(HostMemory memory, std::uint32_t slots, std::size_t slot_bytes)
+    : memory_(std::move(memory)), slots_(slots), slot_bytes_(slot_bytes) {
+  for (std::uint32_t slot = slots; slot > 0; --slot) free_.push_back(slot - 1);
+}
+
+std::shared_ptr<SlotLease> SlotRing::acquire() {
+  std::uint32_t slot = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return nullptr;
+    slot = free_.back();
+    free_.pop_back();
+  }
+  return std::make_shared<SlotLease>(shared_from_this(), slot,
+                                     memory_.bytes().subspan(slot * slot_bytes_, slot_bytes_));
+}
+
+Result<std::shared_ptr<SlotLease>> SlotRing::spill(const std::shared_ptr<SlotLease>& slot, std::size_t bytes) {
+  Result<HostMemory> memory = HostMemory::make(bytes, Registration::off);
+  if (!memory.has_value()) return memory.error();
+  return std::make_shared<SlotLease>(shared_from_this(), std::move(*memory), slot->spilled() ? slot->replaced_ : slot);
+}
+
+std::uint32_t SlotRing::held() const {
+  const std::lock_guard lock(mutex_);
+  return held_;
+}
+
+void SlotRing::on_release(std::function<void()> callback) {
+  const std::lock_guard lock(callback_mutex_);
+  callback_ = std::move(callback);
+}
+
+void SlotRing::handed_over() {
+  const std::lock_guard lock(mutex_);
+  ++held_;
+}
+
+void SlotRing::release(std::int64_t slot, bool was_held) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (slot >= 0) free_.push_back(static_cast<std::uint32_t>(slot));
+    if (was_held) --held_;
+  }
+  const std::lock_guard lock(callback_mutex_);
+  if (callback_) callback_();
+}
+
+SlotLease::SlotLease(std::shared_ptr<SlotRing> ring, std::uint32_t slot, std::span<std::byte> bytes)
+    : ring_(std::move(ring)), slot_(slot), bytes_(bytes) {}
+
+SlotLease::SlotLease(std::shared_ptr<SlotRing> ring, HostMemory spilled, std::shared_ptr<SlotLease> slot)
+    : ring_(std::move(ring)),
+      slot_(-1),
+      spilled_(std::move(spilled)),
+      replaced_(std::move(slot)),
+      bytes_(spilled_.bytes()) {}
+
+SlotLease::~SlotLease() {
+  ring_->release(slot_, held_);
+}
+
+Batch SlotLease::to_batch(std::shared_ptr<SlotLease> lease, std::uint32_t epoch, std::uint64_t step, std::uint32_t rows,
+                          std::uint32_t valid) {
+  lease->held_ = true;
+  lease->ring_->handed_over();
+  Batch batch;
+  batch.slab_ = lease->bytes_.data();
+  batch.epoch_ = epoch;
+  batch.step_ = step;
+  batch.rows_ = rows;
+  batch.valid_ = valid;
+  batch.lease_ = std::move(lease);
+  return batch;
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include <dovetail/batch.h>
+#include <dovetail/error.h>
+
+#include "reader/memory/host_memory.h"
+
+namespace dovetail::detail {
+
+class SlotLease;
+
+/// The slots of a reader: equal pieces of one mapping, each filled, handed to the trainer, and filled again.
+///
+/// Ownership: shared by the reader and every batch; the mapping goes with the last of them.
+/// Threads:   all functions may be called from any thread.
+class SlotRing : public std::enable_shared_from_this<SlotRing> {
+ public:
+  static Result<std::shared_ptr<SlotRing>> make(std::uint32_t slots, std::size_t slot_bytes, Registration mode);
+
+  std::uint32_t slots() const noexcept { return slots_; }
+  std::size_t slot_bytes() const noexcept { return slot_bytes_; }
+  bool registered() const noexcept { return memory_.registered(); }
+  const std::string& note() const noexcept { return memory_.note(); }
+
+  /// A free slot, or null where all are filled or held.
+  std::shared_ptr<SlotLease> acquire();
+  /// One-off plain memory in place of a slot that is too small. The slot stays taken as long as the memory lives, so
+  /// there are never more batches than slots.
+  Result<std::shared_ptr<SlotLease>> spill(const std::shared_ptr<SlotLease>& slot, std::size_t bytes);
+
+  /// Batches that the trainer holds.
+  std::uint32_t held() const;
+  /// Called on the releasing thread, with no lock held by it, each time a slot becomes free. An empty function ends it;
+  /// when this returns no earlier one is running.
+  void on_release(std::function<void()> callback);
+
+ private:
+  friend class SlotLease;
+  SlotRing(HostMemory memory, std::uint32_t slots, std::size_t slot_bytes);
+  void handed_over();
+  void release(std::int64_t slot, bool was_held);
+
+  HostMemory memory_;
+  std::uint32_t slots_;
+  std::size_t slot_bytes_;
+  mutable std::mutex mutex_;
+  std::vector<std::uint32_t> free_;
+  std::uint32_t held_ = 0;
+  std::mutex callback_mutex_;
+  std::function<void()> callback_;
+};
+
+/// One slot while it is being filled and while the trainer has it. Destroying it frees the slot.
+class SlotLease {
+  friend class SlotRing;
+
+ public:
+  SlotLease(std::shared_ptr<SlotRing> ring, std::uint32_t slot, std::span<std::byte> bytes);
+  SlotLease(std::shared_ptr<SlotRing> ring, HostMemory spilled, std::shared_ptr<SlotLease> slot);
+  SlotLease(const SlotLease&) = delete;
+  SlotLease& operator=(const SlotLease&) = delete;
+  ~SlotLease();
+
+  std::span<std::byte> bytes() const noexcept { return bytes_; }
+  bool registered() const noexcept { return slot_ >= 0 && ring_->registered(); }
+  bool spilled() const noexcept { return slot_ < 0; }
+
+  /// Makes the batch that the trainer gets; from here on the slot counts as held.
+  static Batch to_batch(std::shared_ptr<SlotLease> lease, std::uint32_t epoch, std::uint64_t step, std::uint32_t rows,
+                        std::uint32_t valid);
+
+ private:
+  std::shared_ptr<SlotRing> ring_;
+  std::int64_t slot_;  // -1 for spilled memory
+  HostMemory spilled_;
+  std::shared_ptr<SlotLease> replaced_;  // the slot that spilled memory stands for
+  std::span<std::byte> bytes_;
+  bool held_ = false;
+};
+
+}  // namespace dovetail::detail

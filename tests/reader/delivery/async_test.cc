@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <dovetail/batch_reader.h>
+
+#include "tests/reader/delivery/sample_dataset.h"
+
+namespace dovetail {
+namespace {
+
+namespace asio = boost::asio;
+
+class AsyncNextTest : public ::testing::Test {
+ protected:
+  AsyncNextTest() : dataset_(testing::make_sample(folder_.path("data"), {.shard_records = {400, 300}})) {}
+
+  BatchReader open(ReaderOptions options = {}) {
+    options.plan.batch = 10;
+    options.epochs = 1;
+    return BatchReader::open(dataset_, options).value();
+  }
+
+  testing::TempFolder folder_;
+  Dataset dataset_;
+};
+
+asio::awaitable<void> count_steps(BatchReader& reader, std::uint64_t& steps) {
+  for (;;) {
+    std::optional<Batch> batch = co_await reader.async_next(asio::use_awaitable);
+    if (!batch.has_value()) co_return;
+    ++steps;
+  }
+}
+
+TEST_F(AsyncNextTest, WorksWithCoroutines) {
+  BatchReader reader = open();
+  asio::io_context context;
+  std::uint64_t steps = 0;
+  std::exception_ptr failure;
+  asio::co_spawn(context, count_steps(reader, steps), [&](std::exception_ptr error) { failure = error; });
+  context.run();
+  EXPECT_FALSE(failure);
+  EXPECT_EQ(steps, reader.steps(0).value());
+}
+
+TEST_F(AsyncNextTest, WorksWithFutures) {
+  BatchReader reader = open();
+  std::uint64_t steps = 0;
+  while (reader.async_next(asio::use_future).get().has_value()) ++steps;
+  EXPECT_EQ(steps, reader.steps(0).value());
+}
+
+TEST_F(AsyncNextTest, NeverCompletesInsideTheCallAndKeepsTheContextBusy) {
+  BatchReader reader = open();
+  asio::io_context context;
+  for (int i = 0; i < 20; ++i) {
+    bool completed = false;
+    reader.async_next(asio::bind_executor(context, [&](boost::system::error_code error, std::optional<Batch> batch) {
+      EXPECT_FALSE(error);
+      EXPECT_TRUE(batch.has_value());
+      completed = true;
+    }));
+    EXPECT_FALSE(completed);
+    context.restart();
+    context.run();  // returns only when the handler has run
+    EXPECT_TRUE(completed);
+  }
+}
+
+TEST_F(AsyncNextTest, ASecondRequestIsBusyAndStopsNothing) {
+  ReaderOptions options;
+  options.max_held = 1;
+  BatchReader reader = open(options);
+  asio::io_context context;
+  std::uint64_t steps = 0;
+  int busy = 0;
+  for (int i = 0; i < 50; ++i) {
+    for (int k = 0; k < 2; ++k) {
+      reader.async_next(asio::bind_executor(context, [&](boost::system::error_code error, std::optional<Batch> batch) {
+        if (error == Errc::busy || error == Errc::slots_held) {
+          ++busy;
+        } else if (batch.has_value()) {
+          EXPECT_EQ(batch->step(), steps++);
+        }
+      }));
+    }
+    context.restart();
+    context.run();
+  }
+  EXPECT_GT(busy, 0);
+  EXPECT_FALSE(reader.error().has_value());
+}
+
+TEST_F(AsyncNextTest, CancellingLosesNoBatch) {
+  BatchReader reader = open();
+  asio::io_context context;
+  std::uint64_t steps = 0;
+  bool ended = false;
+  while (!ended) {
+    asio::cancellation_signal signal;
+    reader.async_next(asio::bind_cancellation_slot(
+        signal.slot(), asio::bind_executor(context, [&](boost::system::error_code error, std::optional<Batch> batch) {
+          if (error) {
+            EXPECT_EQ(error, asio::error::operation_aborted);
+          } else if (batch.has_value()) {
+            EXPECT_EQ(batch->step(), steps++);
+          } else {
+            ended = true;
+          }
+        })));
+    signal.emit(asio::cancellation_type::all);
+    context.restart();
+    context.run();
+  }
+  EXPECT_EQ(steps, reader.steps(0).value());
+}
+
+TEST_F(AsyncNextTest, StopCompletesAnOutstandingRequestAndIsIdempotent) {
+  for (int i = 0; i < 20; ++i) {
+    BatchReader reader = open();
+    asio::io_context context;
+    int completions = 0;
+    reader.async_next(asio::bind_executor(context, [&](boost::system::error_code error, std::optional<Batch> batch) {
+      EXPECT_TRUE(batch.has_value() || error == asio::error::operation_aborted);
+      ++completions;
+    }));
+    reader.stop();
+    reader.stop();
+    context.run();
+    EXPECT_EQ(completions, 1);
+    const Result<std::optional<Batch>> after = reader.next();
+    ASSERT_FALSE(after.has_value());
+    EXPECT_EQ(after.error().kind(), ErrorKind::cancelled);
+  }
+}
+
+TEST_F(AsyncNextTest, StopWakesABlockedNext) {
+  ReaderOptions options;
+  options.epochs = 0;
+  BatchReader reader = open(options);
+  std::atomic<bool> ended = false;
+  std::thread trainer([&] {
+    while (reader.next().has_value()) {
+    }
+    ended = true;
+  });
+  std::this_thread::yield();
+  reader.stop();
+  trainer.join();
+  EXPECT_TRUE(ended);
+}
+
+TEST_F(AsyncNextTest, AReaderMayBeDestroyedInAnyState) {
+  for (std::uint64_t taken = 0; taken < 40; ++taken) {
+    BatchReader reader = open();
+    std::vector<Batch> held;
+    for (std::uint64_t i = 0; i < taken; ++i) {
+      std::optional<Batch> batch = reader.next().value();
+      if (held.empty()) held.push_back(std::move(*batch));
+    }
+  }
+}
+
+TEST_F(AsyncNextTest, ManyReadersOfOneDatasetShareIt) {
+  std::vector<std::thread> threads;
+  std::atomic<std::uint64_t> rows = 0;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    threads.emplace_back([&, rank] {
+      ReaderOptions options;
+      options.ranks = {.rank = rank, .world = 4};
+      options.plan.tail = Tail::pad;
+      BatchReader reader = open(options);
+      for (const Batch& batch : reader.epoch()) rows += batch.valid();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(rows, 700u);
+}
+
+}  // namespace
+}  // namespace dovetail

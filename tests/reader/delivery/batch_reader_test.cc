@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/batch_reader.h>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "tests/reader/delivery/sample_dataset.h"
+
+namespace dovetail {
+namespace {
+
+using testing::SampleShape;
+
+/// One delivered row, bytes checked.
+struct Row {
+  std::uint64_t id;
+  RowStatus status;
+  friend bool operator==(const Row&, const Row&) = default;
+};
+
+const SampleShape kShape{.shard_records = {301, 77, 0, 512, 1, 140}};
+
+class BatchReaderTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new testing::TempFolder();
+    dataset_ = new Dataset(testing::make_sample(folder_->path("data"), kShape));
+  }
+  static void TearDownTestSuite() {
+    delete dataset_;
+    delete folder_;
+  }
+  static const Dataset& dataset() { return *dataset_; }
+
+  static ReaderOptions options(std::uint32_t rank, std::uint32_t world, std::uint32_t batch) {
+    ReaderOptions options;
+    options.ranks = {.rank = rank, .world = world};
+    options.plan.batch = batch;
+    options.plan.open_runs = 4;
+    options.plan.pool = 32;
+    options.epochs = 1;
+    return options;
+  }
+
+ private:
+  static testing::TempFolder* folder_;
+  static Dataset* dataset_;
+};
+
+testing::TempFolder* BatchReaderTest::folder_ = nullptr;
+Dataset* BatchReaderTest::dataset_ = nullptr;
+
+void expect_good_bytes(const Batch& batch, std::uint32_t row, const SampleShape& shape) {
+  if (batch.status()[row] == RowStatus::empty) {
+    ASSERT_EQ(batch.ids()[row], kNoId);
+    ASSERT_TRUE(batch.row(row).empty());
+  } else {
+    ASSERT_EQ(as_chars(batch.row(row)), testing::sample_record(batch.ids()[row], shape)) << "id " << batch.ids()[row];
+  }
+}
+
+std::vector<Row> read_epoch(BatchReader& reader, const SampleShape& shape) {
+  std::vector<Row> rows;
+  std::uint64_t steps = 0;
+  for (const Batch& batch : reader.epoch()) {
+    EXPECT_EQ(batch.rows(), reader.plan().options().batch);
+    for (std::uint32_t row = 0; row < batch.rows(); ++row) {
+      expect_good_bytes(batch, row, shape);
+      rows.push_back({batch.ids()[row], batch.status()[row]});
+    }
+    ++steps;
+  }
+  return rows;
+}
+
+/// What the plan says that a rank gets.
+std::vector<Row> planned(const Plan& plan, std::uint32_t rank, std::uint32_t epoch) {
+  const EpochPlan layout = plan.epoch(epoch).value();
+  std::vector<LaneOrder> lanes;
+  std::vector<LaneCursor> cursors;
+  for (std::uint32_t v = 0; v < layout.lanes_per_rank(); ++v) {
+    lanes.push_back(layout.lane(layout.first_lane(rank) + v));
+    cursors.push_back(lanes.back().cursor());
+  }
+  std::vector<Row> rows;
+  std::vector<Pick> picks(layout.rows_per_lane());
+  for (std::uint64_t step = 0; step < layout.steps(); ++step) {
+    for (std::size_t v = 0; v < lanes.size(); ++v) {
+      cursors[v].next(picks);
+      for (const Pick& pick : picks) rows.push_back({lanes[v].id(pick), lanes[v].status(pick)});
+    }
+  }
+  return rows;
+}
+
+TEST_F(BatchReaderTest, DeliversExactlyWhatThePlanSaysForEveryOrderAssignmentAndTail) {
+  for (const OrderKind order : {OrderKind::shuffle, OrderKind::sequential}) {
+    for (const Assign assign : {Assign::even, Assign::files}) {
+      for (const Tail tail : {Tail::drop, Tail::pad, Tail::wrap}) {
+        for (const std::uint32_t world : {1u, 2u, 3u}) {
+          if (assign == Assign::files && (tail != Tail::pad && world > 1)) continue;  // one lane may have no record
+          for (std::uint32_t rank = 0; rank < world; ++rank) {
+            SCOPED_TRACE(::testing::Message() << "order " << int(order) << " assign " << int(assign) << " tail "
+                                              << int(tail) << " rank " << rank << " of " << world);
+            ReaderOptions options = this->options(rank, world, 17);
+            options.plan.order = order;
+            options.plan.assign = assign;
+            options.plan.tail = tail;
+            BatchReader reader = BatchReader::open(dataset(), options).value();
+            const std::vector<Row> rows = read_epoch(reader, kShape);
+            ASSERT_EQ(rows, planned(reader.plan(), rank, 0));
+            ASSERT_EQ(rows.size(), reader.steps(0).value() * 17);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(BatchReaderTest, WrapsSeveralTimesAroundALaneThatIsShorterThanABatch) {
+  ReaderOptions options = this->options(1, 2, 2000);
+  options.plan.tail = Tail::wrap;
+  BatchReader reader = BatchReader::open(dataset(), options).value();
+  const std::vector<Row> rows = read_epoch(reader, kShape);
+  EXPECT_EQ(rows, planned(reader.plan(), 1, 0));
+  EXPECT_EQ(reader.stats().rows_first, 516u);
+  EXPECT_EQ(reader.stats().rows_repeated, 2000u - 516u);
+}
+
+TEST_F(BatchReaderTest, PadsBatchesThatMayBeAllEmpty) {
+  ReaderOptions options = this->options(0, 2, 600);
+  options.plan.tail = Tail::pad;
+  options.plan.assign = Assign::files;
+  options.plan.lanes = 8;  // more lanes than shards: some have nothing
+  BatchReader reader = BatchReader::open(dataset(), options).value();
+  EXPECT_EQ(read_epoch(reader, kShape), planned(reader.plan(), 0, 0));
+}
+
+TEST_F(BatchReaderTest, GivesTheSameRowsForAnyThreadsPrefetchAndBudget) {
+  const std::vector<Row> expected = planned(Plan::make(dataset().shape(),
+                                                       [&] {
+                                                         PlanOptions plan = options(1, 2, 16).plan;
+                                                         plan.world = 2;
+                                                         return plan;
+                                                       }())
+                                                .value(),
+                                            1, 0);
+  for (const unsigned threads : {1u, 3u}) {
+    for (const std::uint32_t prefetch : {1u, 5u}) {
+      for (const std::uint64_t budget : {std::uint64_t{200} << 10, std::uint64_t{64} << 20}) {
+        ReaderOptions options = this->options(1, 2, 16);
+        options.io_threads = threads;
+        options.decode_threads = threads;
+        options.prefetch = prefetch;
+        options.memory_bytes = budget;
+        BatchReader reader = BatchReader::open(dataset(), options).value();
+        EXPECT_EQ(read_epoch(reader, kShape), expected) << threads << " " << prefetch << " " << budget;
+        const ReaderStats stats = reader.stats();
+        EXPECT_LE(stats.read_ahead_peak + stats.slots * stats.slot_bytes, budget);
+      }
+    }
+  }
+}
+
+TEST_F(BatchReaderTest, StaysWithinATinyBudgetByReadingAgain) {
+  ReaderOptions options = this->options(0, 1, 64);
+  options.plan.open_runs = 64;
+  options.plan.pool = 256;
+  options.memory_bytes = 160 << 10;
+  BatchReader reader = BatchReader::open(dataset(), options).value();
+  EXPECT_EQ(read_epoch(reader, kShape), planned(reader.plan(), 0, 0));
+  EXPECT_GT(reader.stats().evictions, 0u);
+  EXPECT_LE(reader.stats().read_ahead_peak, reader.stats().budget_bytes);
+}
+
+TEST(BatchReaderBudgetTest, BlocksThatExpandManyTimesFitASmallBudgetToo) {
+  testing::TempFolder folder;
+  DatasetWriterOptions writing;
+  writing.shard.run_records = 1 << 16;
+  DatasetWriter writer = DatasetWriter::create(folder.path("data"), writing).value();
+  const std::string zeros(512, '\0');
+  for (int i = 0; i < 16384; ++i) writer.append(as_bytes(zeros)).value();
+  writer.finish().value();
+  ReaderOptions options;
+  options.plan.batch = 16;
+  options.epochs = 1;
+  options.memory_bytes = 1 << 20;
+  BatchReader reader = BatchReader::open(Dataset::open(folder.path("data")).value(), options).value();
+  std::uint64_t rows = 0;
+  for (const Batch& batch : reader.epoch()) rows += batch.valid();
+  EXPECT_EQ(rows, 16384u);
+  EXPECT_LE(reader.stats().read_ahead_peak + reader.stats().slots * reader.stats().slot_bytes, options.memory_bytes);
+}
+
+TEST_F(BatchReaderTest, BeginsAnywhereAndContinuesIdentically) {
+  for (const Tail tail : {Tail::drop, Tail::pad, Tail::wrap}) {
+    ReaderOptions options = this->options(0, 2, 20);
+    options.plan.lanes = 4;
+    options.plan.tail = tail;
+    options.plan.world = 2;
+    const Plan plan = Plan::make(dataset().shape(), options.plan).value();
+    const std::vector<Row> all = planned(plan, 0, 3);
+    for (std::uint64_t step = 0; step <= plan.steps(3).value(); ++step) {
+      options.start = {.epoch = 3, .step = step};
+      BatchReader reader = BatchReader::open(dataset(), options).value();
+      const std::vector<Row> rest = read_epoch(reader, kShape);
+      ASSERT_EQ(rest, std::vector<Row>(all.begin() + static_cast<std::ptrdiff_t>(step * 20), all.end())) << step;
+    }
+  }
+}
+
+TEST_F(BatchReaderTest, EndsEveryEpochWithAnEmptyResultAndGoesOn) {
+  ReaderOptions options = this->options(0, 1, 100);
+  options.epochs = 3;
+  BatchReader reader = BatchReader::open(dataset(), options).value();
+  for (std::uint32_t epoch = 0; epoch < 3; ++epoch) {
+    std::uint64_t step = 0;
+    while (std::optional<Batch> batch = reader.next().value()) {
+      EXPECT_EQ(batch->epoch(), epoch);
+      EXPECT_EQ(batch->step(), step);
+      EXPECT_EQ(batch->position_after(), (Position{epoch, step + 1}));
+      ++step;
+    }
+    EXPECT_EQ(step, reader.steps(epoch).value());
+  }
+  EXPECT_FALSE(reader.next().value().has_value());
+  EXPECT_FALSE(reader.next().value().has_value());
+}
+
+TEST_F(BatchReaderTest, ReplicasReadTheSameRows) {
+  std::vector<std::vector<Row>> rows;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    ReaderOptions options = this->options(rank, 4, 8);
+    options.plan.replicate = 2;
+    BatchReader reader = BatchReader::open(dataset(), options).value();
+    rows.push_back(read_epoch(reader, kShape));
+  }
+  EXPECT_EQ(rows[0], rows[1]);
+  EXPECT_EQ(rows[2], rows[3]);
+  EXPECT_NE(rows[0], rows[2]);
+}
+
+TEST_F(BatchReaderTest, PartsOfTheSlabAreAlignedAndOneRegion) {
+  BatchReader reader = BatchReader::open(dataset(), options(0, 1, 7)).value();
+  const std::optional<Batch> batch = reader.next().value();
+  ASSERT_TRUE(batch.has_value());
+  const SlabLayout layout = batch->layout();
+  for (const std::size_t part : {layout.offsets, layout.ids, layout.status, layout.values}) EXPECT_EQ(part % 256, 0u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(batch->slab().data()) % 256, 0u);
+  EXPECT_EQ(batch->slab().data() + layout.values, batch->values().data());
+  EXPECT_EQ(batch->slab().size(), layout.values + batch->values().size());
+  EXPECT_EQ(batch->offsets().front(), 0);
+  EXPECT_EQ(batch->registered(), reader.registered());
+  EXPECT_EQ(batch->valid(), 7u);
+}
+
+TEST_F(BatchReaderTest, ABatchOutlivesTheReader) {
+  std::optional<Batch> batch;
+  {
+    BatchReader reader = BatchReader::open(dataset(), options(0, 1, 32)).value();
+    batch = reader.next().value();
+  }
+  ASSERT_TRUE(batch.has_value());
+  for (std::uint32_t row = 0; row < batch->rows(); ++row) expect_good_bytes(*batch, row, kShape);
+}
+
+TEST_F(BatchReaderTest, HoldingEverySlotIsAnErrorThatReleasingMends) {
+  ReaderOptions options = this->options(0, 1, 8);
+  options.max_held = 2;
+  BatchReader reader = BatchReader::open(dataset(), options).value();
+  std::optional<Batch> first = reader.next().value();
+  std::optional<Batch> second = reader.next().value();
+  const Result<std::optional<Batch>> third = reader.next();
+  ASSERT_FALSE(third.has_value());
+  EXPECT_TRUE(third.error().is(Errc::slots_held));
+  EXPECT_NE(third.error().to_string().find("release one"), std::string::npos);
+  first->release();
+  EXPECT_EQ(reader.next().value()->step(), 2u);
+}
+
+TEST_F(BatchReaderTest, StatsAddUpToTheLifeOfTheReader) {
+  BatchReader reader = BatchReader::open(dataset(), options(0, 1, 16)).value();
+  const std::vector<Row> rows = read_epoch(reader, kShape);
+  const ReaderStats stats = reader.stats();
+  EXPECT_EQ(stats.rows, rows.size());
+  EXPECT_EQ(stats.rows_first, rows.size());
+  EXPECT_EQ(stats.batches, reader.steps(0).value());
+  EXPECT_GT(stats.reads, 0u);
+  EXPECT_EQ(stats.evictions, 0u);
+  EXPECT_EQ(stats.shards_opened, 5u);  // the empty one is never opened
+  EXPECT_EQ(stats.registered, reader.registered());
+  EXPECT_EQ(stats.registered, stats.registration_note.empty());
+  const auto sum = stats.waiting_for_storage + stats.waiting_for_decode + stats.waiting_for_slot +
+                   stats.waiting_for_consumer + stats.filling;
+  EXPECT_GE(sum, stats.since_first_request);
+  EXPECT_NE(stats.to_json().find("\"rows_first\": " + std::to_string(rows.size())), std::string::npos);
+}
+
+TEST_F(BatchReaderTest, ReadsEachBlockOnceWhenMemoryIsAmple) {
+  ReaderOptions options = this->options(0, 1, 16);
+  options.plan.tail = Tail::pad;
+  BatchReader reader = BatchReader::open(dataset(), options).value();
+  read_epoch(reader, kShape);
+  std::uint64_t stored = 0;
+  for (const ShardInfo& shard : dataset().shards()) stored += shard.stored_bytes + shard.blocks * 64;
+  EXPECT_GE(reader.stats().read_bytes, stored);
+  EXPECT_LE(reader.stats().read_bytes, stored + 64 * reader.stats().reads * 64);  // and padding between blocks
+  EXPECT_EQ(reader.stats().retried_reads, 0u);
+}
+
+TEST_F(BatchReaderTest, RefusesOptionsThatCannotWork) {
+  const auto code = [&](auto change) {
+    ReaderOptions options = this->options(0, 2, 8);
+    change(options);
+    Result<BatchReader> reader = BatchReader::open(dataset(), options);
+    return reader.has_value() ? boost::system::error_code() : reader.error().code();
+  };
+  EXPECT_EQ(code([](ReaderOptions& o) { o.ranks.rank = 2; }), Errc::invalid_option);
+  EXPECT_EQ(code([](ReaderOptions& o) { o.plan.world = 3; }), Errc::invalid_option);
+  EXPECT_EQ(code([](ReaderOptions& o) { o.prefetch = 0; }), Errc::invalid_option);
+  EXPECT_EQ(code([](ReaderOptions& o) { o.max_held = 65; }), Errc::invalid_option);
+  EXPECT_EQ(code([](ReaderOptions& o) { o.start.step = 1000000; }), Errc::invalid_option);
+  EXPECT_EQ(code([](ReaderOptions& o) { o.plan.batch = 4000; }), Errc::no_steps);
+  EXPECT_EQ(code([](ReaderOptions& o) { o.memory_bytes = 1000; }), Errc::budget_too_small);
+  EXPECT_EQ(code([](ReaderOptions& o) { o.plan.lanes = 3; }), Errc::invalid_option);
+}
+
+}  // namespace
+}  // namespace dovetail

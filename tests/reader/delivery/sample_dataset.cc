@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/reader/delivery/sample_dataset.h"
+
+#include <stdlib.h>
+
+#include <fstream>
+
+namespace dovetail::testing {
+
+namespace {
+
+std::uint64_t mix(std::uint64_t z) {
+  z += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+}  // namespace
+
+TempFolder::TempFolder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "dovetail-test-XXXXXX").string();
+  root_ = ::mkdtemp(pattern.data());
+}
+
+TempFolder::~TempFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(root_, ignored);
+}
+
+std::string sample_record(std::uint64_t id, const SampleShape& shape) {
+  const std::uint64_t size = shape.min_bytes + mix(id) % (shape.max_bytes - shape.min_bytes + 1);
+  std::string record(size, static_cast<char>('a' + id % 26));
+  for (std::size_t i = 0; i < record.size(); i += 16) {
+    const std::uint64_t word = mix(id * 1000003 + i);
+    for (std::size_t k = 0; k < 8 && i + k < record.size(); ++k) record[i + k] = static_cast<char>(word >> (8 * k));
+  }
+  return record;
+}
+
+Dataset make_sample(const std::string& folder, const SampleShape& shape) {
+  DatasetWriterOptions options;
+  options.shard_bytes = 0;
+  options.encode_threads = 1;
+  options.shard.codec = shape.codec;
+  options.shard.block_bytes = shape.block_bytes;
+  options.shard.run_records = shape.run_records;
+  options.shard.dataset_id = DatasetId{{1, 2, 3}};
+  DatasetWriter writer = DatasetWriter::create(folder, options).value();
+  std::uint64_t id = 0;
+  for (std::size_t shard = 0; shard < shape.shard_records.size(); ++shard) {
+    if (shard > 0) writer.next_shard().value();
+    for (std::uint64_t i = 0; i < shape.shard_records[shard]; ++i) {
+      writer.append(as_bytes(sample_record(id++, shape))).value();
+    }
+  }
+  writer.finish().value();
+  return Dataset::open(folder).value();
+}
+
+void flip_bit(const std::string& path, std::uint64_t offset, unsigned bit) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(offset));
+  const int byte = file.get();
+  file.seekp(static_cast<std::streamoff>(offset));
+  file.put(static_cast<char>(byte ^ (1 << bit)));
+}
+
+}  // namespace dovetail::testing

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <dovetail/dataset.h>
+#include <dovetail/dataset_writer.h>
+
+namespace dovetail::testing {
+
+/// A folder below the system's temporary one that goes with the object.
+class TempFolder {
+ public:
+  TempFolder();
+  ~TempFolder();
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+
+  std::string path(const std::string& name = {}) const { return name.empty() ? root_ : root_ + "/" + name; }
+
+ private:
+  std::string root_;
+};
+
+/// How the records of a sample dataset look.
+struct SampleShape {
+  std::vector<std::uint64_t> shard_records;
+  std::uint32_t min_bytes = 0;
+  std::uint32_t max_bytes = 200;
+  Codec codec = Codec::snappy;
+  std::uint32_t block_bytes = 1024;
+  std::uint64_t run_records = 16;
+};
+
+/// The bytes of record `id`: told by the id and the shape alone. Half of them compress.
+std::string sample_record(std::uint64_t id, const SampleShape& shape);
+
+/// Writes the records in order into `folder` and opens it.
+Dataset make_sample(const std::string& folder, const SampleShape& shape);
+
+/// Flips a bit of a file.
+void flip_bit(const std::string& path, std::uint64_t offset, unsigned bit = 0);
+
+}  // namespace dovetail::testing

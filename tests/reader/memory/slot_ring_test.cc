@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/memory/slot_ring.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+namespace dovetail::detail {
+namespace {
+
+TEST(SlotRingTest, HandsOutEverySlotOnceAndNoMore) {
+  const std::shared_ptr<SlotRing> ring = SlotRing::make(3, 4096, Registration::preferred).value();
+  std::vector<std::shared_ptr<SlotLease>> leases;
+  std::set<const std::byte*> places;
+  for (int i = 0; i < 3; ++i) {
+    leases.push_back(ring->acquire());
+    ASSERT_NE(leases.back(), nullptr);
+    EXPECT_EQ(leases.back()->bytes().size(), 4096u);
+    std::memset(leases.back()->bytes().data(), i, 4096);
+    places.insert(leases.back()->bytes().data());
+  }
+  EXPECT_EQ(places.size(), 3u);
+  EXPECT_EQ(ring->acquire(), nullptr);
+  leases.pop_back();
+  EXPECT_NE(ring->acquire(), nullptr);
+}
+
+TEST(SlotRingTest, CountsBatchesFromHandOverToRelease) {
+  const std::shared_ptr<SlotRing> ring = SlotRing::make(2, 4096, Registration::off).value();
+  int released = 0;
+  ring->on_release([&] { ++released; });
+  std::shared_ptr<SlotLease> lease = ring->acquire();
+  EXPECT_EQ(ring->held(), 0u);
+  {
+    const Batch batch = SlotLease::to_batch(std::move(lease), 0, 0, 1, 1);
+    EXPECT_EQ(ring->held(), 1u);
+    EXPECT_EQ(released, 0);
+  }
+  EXPECT_EQ(ring->held(), 0u);
+  EXPECT_EQ(released, 1);
+}
+
+TEST(SlotRingTest, SpilledMemoryKeepsItsSlotTakenSoThatBatchesStayFew) {
+  const std::shared_ptr<SlotRing> ring = SlotRing::make(1, 4096, Registration::preferred).value();
+  std::shared_ptr<SlotLease> lease = ring->acquire();
+  for (const std::size_t bytes : {std::size_t{1} << 16, std::size_t{1} << 20}) {
+    lease = ring->spill(lease, bytes).value();
+    EXPECT_TRUE(lease->spilled());
+    EXPECT_FALSE(lease->registered());
+    EXPECT_GE(lease->bytes().size(), bytes);
+    EXPECT_EQ(ring->acquire(), nullptr);
+  }
+  {
+    const Batch batch = SlotLease::to_batch(std::move(lease), 0, 0, 1, 1);
+    EXPECT_EQ(ring->held(), 1u);
+    EXPECT_EQ(ring->acquire(), nullptr);
+  }
+  EXPECT_EQ(ring->held(), 0u);
+  EXPECT_NE(ring->acquire(), nullptr);
+}
+
+TEST(SlotRingTest, ABatchKeepsTheMemoryAfterTheRingIsLetGo) {
+  std::shared_ptr<SlotRing> ring = SlotRing::make(1, 4096, Registration::off).value();
+  std::shared_ptr<SlotLease> lease = ring->acquire();
+  ring.reset();
+  std::memset(lease->bytes().data(), 7, lease->bytes().size());
+  EXPECT_EQ(lease->bytes()[4095], std::byte{7});
+}
+
+TEST(HostMemoryTest, SaysWhyItIsNotRegistered) {
+  const HostMemory off = HostMemory::make(1 << 16, Registration::off).value();
+  EXPECT_FALSE(off.registered());
+  EXPECT_FALSE(off.note().empty());
+  const HostMemory preferred = HostMemory::make(1 << 16, Registration::preferred).value();
+  EXPECT_EQ(preferred.registered(), preferred.note().empty());
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(preferred.bytes().data()) % 4096, 0u);
+}
+
+TEST(HostMemoryTest, RequiredRegistrationSucceedsOrIsAnError) {
+  const Result<HostMemory> required = HostMemory::make(1 << 16, Registration::required);
+  if (required.has_value()) {
+    EXPECT_TRUE(required->registered());
+  } else {
+    EXPECT_TRUE(required.error().is(Errc::registration_failed));
+    EXPECT_FALSE(required.error().detail().empty());
+  }
+}
+
+TEST(HostMemoryTest, RefusesNothingAndTheImpossible) {
+  EXPECT_FALSE(HostMemory::make(0, Registration::off).has_value());
+  EXPECT_FALSE(HostMemory::make(SIZE_MAX, Registration::off).has_value());
+  EXPECT_FALSE(SlotRing::make(0, 4096, Registration::off).has_value());
+  EXPECT_FALSE(SlotRing::make(2, SIZE_MAX / 2 + 2, Registration::off).has_value());
+}
+
+}  // namespace
+}  // namespace dovetail::detail
