@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/byte_stream.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "convert/inflater.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+constexpr std::size_t kReadBytes = std::size_t{1} << 20;
+constexpr std::size_t kInflatedBytes = std::size_t{256} << 10;
+
+/// Memory that is not touched before it is used: most of it never is where files are small.
+class Buffer {
+ public:
+  explicit Buffer(std::size_t bytes) : memory_(std::make_unique_for_overwrite<std::byte[]>(bytes)), bytes_(bytes) {}
+  std::span<std::byte> all() const noexcept { return {memory_.get(), bytes_}; }
+  ByteView first(std::size_t bytes) const noexcept { return all().first(bytes); }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  std::size_t bytes_;
+};
+
+class PlainStream final : public ByteStream {
+ public:
+  explicit PlainStream(SourceFile file) : file_(std::move(file)), buffer_(kReadBytes) {}
+
+  Result<std::optional<StreamPiece>> next() override {
+    const std::uint64_t begin = file_.position();
+    auto read = file_.read(buffer_.all());
+    if (!read) return read.error();
+    if (*read == 0) return std::nullopt;
+    return StreamPiece{buffer_.first(*read), begin, file_.position()};
+  }
+
+ private:
+  SourceFile file_;
+  Buffer buffer_;
+};
+
+class InflateStream final : public ByteStream {
+ public:
+  InflateStream(SourceFile file, Inflater inflater, Compression compression)
+      : file_(std::move(file)),
+        inflater_(std::move(inflater)),
+        compression_(compression),
+        stored_(kReadBytes),
+        decoded_(kInflatedBytes) {}
+
+  // What was decoded before a failure is given out first: the records in it are good.
+  Result<std::optional<StreamPiece>> next() override {
+    if (failure_) return *failure_;
+    const std::uint64_t begin = used();
+    std::span<std::byte> space = decoded_.all();
+    while (!space.empty() && !failure_) {
+      if (rest_.empty()) {
+        auto more = refill();
+        if (!more) {
+          failure_ = more.error();
+        } else if (!*more) {
+          break;
+        }
+      } else if (auto decoded = inflater_.run(rest_, space); !decoded) {
+        failure_ = decoded.error().at(file_.path(), used());
+      }
+    }
+    const std::size_t made = kInflatedBytes - space.size();
+    if (made != 0) return StreamPiece{decoded_.first(made), begin, used()};
+    if (failure_) return *failure_;
+    return std::nullopt;
+  }
+
+ private:
+  std::uint64_t used() const { return file_.position() - rest_.size(); }
+
+  // Whether there is more to decode.
+  Result<bool> refill() {
+    auto read = file_.read(stored_.all());
+    if (!read) return read.error();
+    rest_ = stored_.first(*read);
+    if (*read != 0) return true;
+    if (inflater_.at_end()) return false;
+    return Error(Errc::truncated, "the " + std::string(to_string(compression_)) + " stream ends early")
+        .at(file_.path(), used());
+  }
+
+  SourceFile file_;
+  Inflater inflater_;
+  Compression compression_;
+  Buffer stored_;
+  Buffer decoded_;
+  ByteView rest_;  // of what was read and is not yet decoded
+  std::optional<Error> failure_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ByteStream>> make_byte_stream(SourceFile file, Compression compression) {
+  if (compression == Compression::none) return std::unique_ptr<ByteStream>(new PlainStream(std::move(file)));
+  auto inflater = Inflater::make(compression);
+  if (!inflater) return inflater.error().in_file(file.path());
+  return std::unique_ptr<ByteStream>(new InflateStream(std::move(file), std::move(*inflater), compression));
+}
+
+}  // namespace dovetail::detail

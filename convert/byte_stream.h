@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <dovetail/bytes.h>
+#include <dovetail/convert.h>
+#include <dovetail/error.h>
+
+#include "convert/source_file.h"
+
+namespace dovetail::detail {
+
+/// Decoded bytes, and where in the file the bytes lie that they were decoded from.
+struct StreamPiece {
+  ByteView bytes;
+  std::uint64_t input_begin = 0;
+  std::uint64_t input_end = 0;
+};
+
+/// The decoded bytes of a file from its beginning to its end, in pieces that depend on the file's bytes alone.
+///
+/// Ownership: a piece is valid until the next call.
+/// Errors:    `truncated` and `decompression` for compressed files, and the system's; with path and offset in the file.
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  /// The next piece, which is not empty, or nothing at the end.
+  virtual Result<std::optional<StreamPiece>> next() = 0;
+};
+
+/// Errors: the system's, where memory is short.
+Result<std::unique_ptr<ByteStream>> make_byte_stream(SourceFile file, Compression compression);
+
+}  // namespace dovetail::detail

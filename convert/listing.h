@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <dovetail/convert.h>
+#include <dovetail/error.h>
+
+namespace dovetail::detail {
+
+/// A file to read. A folder's file is named relative to the folder.
+struct ListedFile {
+  std::string name;
+  std::uint64_t size = 0;
+};
+
+/// The files of a source, in the order in which they are read, and how.
+struct SourceListing {
+  SourceFormat format = SourceFormat::folder;  ///< Never `detect`.
+  std::string folder;                          ///< Empty, or ends with a slash.
+  std::vector<ListedFile> files;
+  std::uint64_t bytes = 0;                      ///< Sizes added up.
+  Compression compression = Compression::none;  ///< Of a source that is a file.
+
+  std::string path_of(std::size_t file) const { return folder + files[file].name; }
+};
+
+/// Looks at a source, and below it where it is a folder.
+/// Errors: as `RecordSource::open`.
+Result<SourceListing> list_source(const std::string& path, SourceFormat wanted);
+
+}  // namespace dovetail::detail

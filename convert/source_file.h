@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <dovetail/error.h>
+
+namespace dovetail::detail {
+
+/// A regular file that is read once, from its beginning to its end.
+///
+/// Threads: none; one thread at a time.
+/// Errors:  the system's, with the path, and the offset of a failed read.
+class SourceFile {
+ public:
+  /// Errors: also `unknown_format` for what is not a regular file.
+  static Result<SourceFile> open(const std::string& path);
+
+  SourceFile(SourceFile&& other) noexcept;
+  SourceFile& operator=(SourceFile&& other) noexcept;
+  ~SourceFile();
+
+  const std::string& path() const noexcept { return path_; }
+  /// When it was opened.
+  std::uint64_t size() const noexcept { return size_; }
+  /// Bytes read so far.
+  std::uint64_t position() const noexcept { return position_; }
+
+  /// Fills `out`, or less at the end of the file, and only there: what was read does not depend on how the system
+  /// divided it. Returns the bytes read.
+  Result<std::size_t> read(std::span<std::byte> out);
+  /// Reads from the beginning without moving the position.
+  Result<std::size_t> peek(std::span<std::byte> out) const;
+
+ private:
+  SourceFile(int descriptor, std::string path, std::uint64_t size);
+  Result<std::size_t> read_at(std::uint64_t offset, std::span<std::byte> out) const;
+
+  int descriptor_;
+  std::string path_;
+  std::uint64_t size_;
+  std::uint64_t position_ = 0;
+};
+
+}  // namespace dovetail::detail

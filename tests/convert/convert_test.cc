@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/convert.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/convert/sources.h"
+
+namespace dovetail {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class ConvertTest : public ::testing::Test {
+ protected:
+  std::string put(const std::string& name, std::string_view bytes) {
+    fs::create_directories(fs::path(folder_ / name).parent_path());
+    test::write_file(folder_ / name, bytes);
+    return folder_ / name;
+  }
+  ConvertOptions options(std::vector<std::string> sources) const {
+    ConvertOptions options{.sources = std::move(sources)};
+    options.writer.shard.dataset_id = format::test::sample_dataset_id();
+    options.writer.encode_threads = 2;
+    return options;
+  }
+  Result<ConvertReport> run(const ConvertOptions& options) { return convert(out_, options); }
+  test::DecodedDataset result() const { return test::read_dataset(out_); }
+  std::vector<std::uint64_t> shard_records() const {
+    std::vector<std::uint64_t> counts;
+    for (const ShardInfo& info : result().infos) counts.push_back(info.records);
+    return counts;
+  }
+
+  test::TempFolder folder_;
+  const std::string out_ = folder_ / "out";
+};
+
+TEST_F(ConvertTest, PacksEverySourceInTheGivenOrder) {
+  const std::string tfrecords = put("z.tfrecord", test::tfrecord_bytes({"1", "2"}));
+  const std::string text = put("a.txt", "3\n4");
+  put("files/x", "5");
+  put("files/y", "");
+  const ConvertReport report = run(options({tfrecords, text, folder_ / "files"})).value();
+  const test::DecodedDataset dataset = result();
+  EXPECT_THAT(dataset.records, ElementsAre("1", "2", "3", "4", "5", ""));
+  EXPECT_EQ(report.records, 6u);
+  EXPECT_EQ(report.raw_bytes, 5u);
+  EXPECT_EQ(report.files, 4u);
+  EXPECT_EQ(report.input_bytes, 34u + 3u + 1u);
+  EXPECT_THAT(report.formats, ElementsAre(SourceFormat::tfrecord, SourceFormat::lines, SourceFormat::folder));
+  EXPECT_EQ(report.dataset.shards, dataset.infos);
+  EXPECT_EQ(dataset.shards.front().metadata.record_type, "") << "there is no one type";
+}
+
+TEST_F(ConvertTest, NamesTheRecordType) {
+  const std::string text = put("a.txt", "3\n4");
+  ASSERT_TRUE(run(options({text})));
+  EXPECT_EQ(result().shards.front().metadata.record_type, "line");
+  put("files/x", "5");
+  ConvertOptions files = options({folder_ / "files"});
+  files.writer.shard.overwrite = true;
+  ASSERT_TRUE(run(files));
+  EXPECT_EQ(result().shards.front().metadata.record_type, "file");
+  files.writer.shard.record_type = "mine";
+  ASSERT_TRUE(run(files));
+  EXPECT_EQ(result().shards.front().metadata.record_type, "mine");
+  ConvertOptions tfrecords = options({put("a.tfrecord", test::tfrecord_bytes({"1"}))});
+  tfrecords.writer.shard.overwrite = true;
+  ASSERT_TRUE(run(tfrecords));
+  EXPECT_EQ(result().shards.front().metadata.record_type, "tfrecord");
+}
+
+TEST_F(ConvertTest, CutsExactlyAsManyShardsByInputBytes) {
+  ConvertOptions eight = options({put("a.txt", std::string(100, '\n'))});
+  eight.shards = 8;
+  ASSERT_TRUE(run(eight));
+  // Line i has i bytes before it and goes to shard 8 i / 100.
+  EXPECT_THAT(shard_records(), ElementsAre(13, 12, 13, 12, 13, 12, 13, 12));
+}
+
+TEST_F(ConvertTest, KeepsTheOrderAcrossShards) {
+  const test::Records records = test::sample_records(777, 300, 1);
+  for (const std::string& bytes : {test::tfrecord_bytes(records), test::gzip(test::tfrecord_bytes(records))}) {
+    ConvertOptions five = options({put("a", bytes), folder_ / "a"});
+    five.shards = 5;
+    five.writer.shard.overwrite = true;
+    ASSERT_TRUE(run(five));
+    test::Records twice = records;
+    twice.insert(twice.end(), records.begin(), records.end());
+    const test::DecodedDataset dataset = result();
+    EXPECT_TRUE(dataset.records == twice);
+    ASSERT_THAT(dataset.infos, SizeIs(5));
+    for (const ShardInfo& info : dataset.infos) {
+      EXPECT_NEAR(static_cast<double>(info.raw_bytes), static_cast<double>(dataset.infos[0].raw_bytes), 30'000);
+    }
+  }
+}
+
+TEST_F(ConvertTest, MakesEmptyShardsWhereTheInputIsTooSmall) {
+  ConvertOptions many = options({put("a.txt", "1\n2\n")});
+  many.shards = 7;
+  ASSERT_TRUE(run(many));
+  EXPECT_THAT(shard_records(), ElementsAre(1, 0, 0, 1, 0, 0, 0));
+  put("files/x", "");
+  ConvertOptions nothing = options({folder_ / "files"});
+  nothing.shards = 3;
+  nothing.writer.shard.overwrite = true;
+  ASSERT_TRUE(run(nothing));
+  EXPECT_THAT(shard_records(), ElementsAre(1, 0, 0)) << "records without a single byte";
+}
+
+TEST_F(ConvertTest, GivesTheSameBytesAgain) {
+  const std::string source = put("a", test::gzip(test::tfrecord_bytes(test::sample_records(500, 900, 2))));
+  std::vector<test::Bytes> first;
+  for (const unsigned threads : {1u, 3u}) {
+    ConvertOptions three = options({source});
+    three.shards = 3;
+    three.writer.encode_threads = threads;
+    three.writer.shard.overwrite = true;
+    ASSERT_TRUE(run(three));
+    std::vector<test::Bytes> files;
+    for (const std::string& name : test::names_in(out_)) files.push_back(test::read_file(out_ + '/' + name));
+    EXPECT_THAT(files, SizeIs(4));
+    if (first.empty()) first = files;
+    EXPECT_EQ(files, first);
+  }
+}
+
+TEST_F(ConvertTest, LeavesNothingBehindWhereThereIsNoRecord) {
+  ConvertOptions empty = options({put("a", "")});
+  empty.from = SourceFormat::tfrecord;
+  const auto refused = run(empty);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::empty_input));
+  EXPECT_EQ(refused.error().path(), folder_ / "a");
+  EXPECT_FALSE(fs::exists(out_));
+
+  fs::create_directory(folder_ / "nothing");
+  EXPECT_TRUE(run(options({folder_ / "nothing"})).error().is(Errc::empty_input));
+  EXPECT_TRUE(run(options({})).error().is(Errc::empty_input));
+  EXPECT_FALSE(fs::exists(out_));
+}
+
+TEST_F(ConvertTest, LeavesNothingBehindAfterDamage) {
+  std::string damaged = test::tfrecord_bytes(test::sample_records(300, 900, 3));
+  damaged.resize(damaged.size() - 1);
+  ConvertOptions small = options({put("a", damaged)});
+  small.writer.shard_bytes = 10'000;
+  const auto failed = run(small);
+  ASSERT_FALSE(failed);
+  EXPECT_TRUE(failed.error().is(Errc::truncated));
+  EXPECT_EQ(failed.error().path(), folder_ / "a");
+  EXPECT_FALSE(fs::exists(out_));
+}
+
+TEST_F(ConvertTest, FindsEverySourceBeforeItWritesAnything) {
+  const std::string good = put("a.txt", "1\n");
+  const auto failed = run(options({good, folder_ / "missing"}));
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().kind(), ErrorKind::io);
+  EXPECT_EQ(failed.error().path(), folder_ / "missing");
+  EXPECT_FALSE(fs::exists(out_));
+}
+
+TEST_F(ConvertTest, StopsWhenProgressSaysSo) {
+  ConvertOptions counted = options({put("a.txt", "1\n2\n3\n4\n")});
+  std::vector<std::uint64_t> seen;
+  counted.progress = [&](const ConvertProgress& progress) {
+    seen.push_back(progress.records);
+    EXPECT_EQ(progress.input_total, 8u);
+    EXPECT_EQ(progress.input_bytes, 2 * (progress.records - 1));
+    return progress.records < 3;
+  };
+  const auto cancelled = run(counted);
+  ASSERT_FALSE(cancelled);
+  EXPECT_EQ(cancelled.error().kind(), ErrorKind::cancelled);
+  EXPECT_THAT(seen, ElementsAre(1, 2, 3));
+  EXPECT_FALSE(fs::exists(out_));
+}
+
+TEST_F(ConvertTest, DoesNotReplaceADatasetUnasked) {
+  const std::string text = put("a.txt", "1\n");
+  ASSERT_TRUE(run(options({text})));
+  EXPECT_TRUE(run(options({text})).error().is(Errc::already_exists));
+  EXPECT_THAT(result().records, ElementsAre("1"));
+}
+
+TEST_F(ConvertTest, RefusesToWriteIntoItsOwnSource) {
+  put("files/x", "1");
+  for (const char* target : {"files", "files/out", "files/new/out", "./files/../files/out"}) {
+    const auto refused = convert(folder_ / target, options({folder_ / "files"}));
+    ASSERT_FALSE(refused) << target;
+    EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << target;
+  }
+  EXPECT_THAT(test::names_in(folder_ / "files"), ElementsAre("x"));
+  EXPECT_TRUE(convert(folder_ / "files-out", options({folder_ / "files"}))) << "a name that only begins alike";
+}
+
+TEST_F(ConvertTest, RefusesShardsInTwoPlaces) {
+  ConvertOptions both = options({put("a.txt", "1\n")});
+  both.shards = 2;
+  both.writer.shards = 2;
+  both.writer.expected_records = 1;
+  EXPECT_TRUE(run(both).error().is(Errc::invalid_option));
+  both.writer.shards = 0;
+  both.shards = 1'000'001;
+  EXPECT_TRUE(run(both).error().is(Errc::invalid_option));
+  EXPECT_FALSE(fs::exists(out_));
+}
+
+TEST_F(ConvertTest, LimitsRecordsWithTheWritersLimit) {
+  ConvertOptions limited = options({put("a.txt", "1\n22\n")});
+  limited.writer.shard.max_record_bytes = 1;
+  const auto refused = run(limited);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::record_too_large));
+  EXPECT_EQ(refused.error().path(), folder_ / "a.txt");
+  EXPECT_EQ(refused.error().offset(), 2u);
+}
+
+/// Real TFRecords, where the environment says where they are.
+class RealDataTest : public ConvertTest {
+ protected:
+  void SetUp() override {
+    const char* const folder = std::getenv("DOVETAIL_TEST_DATA");
+    if (folder == nullptr) GTEST_SKIP() << "DOVETAIL_TEST_DATA names no folder with tfx-taxi and tfx-mnist";
+    data_ = folder;
+  }
+
+  // Decoded apart from the library: TFRecord framing as docs and other programs know it, CRCs not looked at.
+  static test::Records unframe(std::string_view bytes) {
+    test::Records records;
+    while (!bytes.empty()) {
+      std::uint64_t length = 0;
+      std::memcpy(&length, bytes.data(), sizeof(length));
+      records.emplace_back(bytes.substr(12, length));
+      bytes.remove_prefix(12 + length + 4);
+    }
+    return records;
+  }
+
+  std::string data_;
+};
+
+TEST_F(RealDataTest, DigitsComeBackByteForByte) {
+  const std::string source = data_ + "/tfx-mnist/mnist.tfrecord";
+  ConvertOptions eight = options({source});
+  eight.shards = 8;
+  EXPECT_EQ(run(eight).value().records, 1000u);
+  const test::DecodedDataset dataset = result();
+  const test::Bytes bytes = test::read_file(source);
+  EXPECT_EQ(test::tfrecord_bytes(dataset.records), as_chars(bytes));
+  EXPECT_TRUE(dataset.records == unframe(as_chars(bytes)));
+  EXPECT_THAT(dataset.infos, SizeIs(8));
+}
+
+TEST_F(RealDataTest, CompressedTaxiRidesAreAllThere) {
+  ConvertOptions eight = options({data_ + "/tfx-taxi"});
+  eight.shards = 8;
+  const ConvertReport report = run(eight).value();
+  EXPECT_EQ(report.records, 9909u);
+  EXPECT_EQ(report.files, 12u);
+  std::uint64_t records = 0;
+  for (const ShardInfo& info : result().infos) {
+    EXPECT_NEAR(static_cast<double>(info.records), 9909.0 / 8, 50);
+    records += info.records;
+  }
+  EXPECT_EQ(records, 9909u);
+}
+
+}  // namespace
+}  // namespace dovetail

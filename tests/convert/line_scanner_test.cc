@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/line_scanner.h"
+
+#include <string>
+#include <string_view>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/writer/test_files.h"
+
+namespace dovetail::detail {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+Result<test::Records> scan(std::string_view text, std::size_t piece, std::uint32_t limit = 1000) {
+  LineScanner scanner(limit);
+  test::Records lines;
+  for (std::size_t begin = 0;; begin += piece) {
+    for (;;) {
+      const auto line = scanner.next();
+      if (!line) return line.error();
+      if (!*line) break;
+      lines.emplace_back(as_chars(**line));
+    }
+    if (begin >= text.size()) break;
+    scanner.feed(as_bytes(text.substr(begin, piece)));
+  }
+  const auto last = scanner.finish();
+  if (!last) return last.error();
+  if (*last) lines.emplace_back(as_chars(**last));
+  return lines;
+}
+
+class LineScannerTest : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  test::Records lines(std::string_view text) const { return scan(text, GetParam()).value(); }
+};
+
+TEST_P(LineScannerTest, TakesEachLineWithoutItsNewline) {
+  EXPECT_THAT(lines("one\ntwo\n"), ElementsAre("one", "two"));
+  EXPECT_THAT(lines("\n\na\n\n"), ElementsAre("", "", "a", ""));
+}
+
+TEST_P(LineScannerTest, CountsALastLineWithoutNewline) {
+  EXPECT_THAT(lines("one\ntwo"), ElementsAre("one", "two"));
+  EXPECT_THAT(lines("one"), ElementsAre("one"));
+}
+
+TEST_P(LineScannerTest, FindsNoLineInNothing) {
+  EXPECT_THAT(lines(""), IsEmpty());
+}
+
+TEST_P(LineScannerTest, KeepsEveryOtherByte) {
+  const std::string odd("a\rb\0c\xFF\n", 7);
+  EXPECT_THAT(lines("dos\r\n" + odd), ElementsAre("dos\r", odd.substr(0, 6)));
+}
+
+TEST_P(LineScannerTest, RefusesLinesAboveTheLimit) {
+  EXPECT_THAT(scan("12345\n12345", GetParam(), 5).value(), ElementsAre("12345", "12345"));
+  for (const char* text : {"ok\n123456\n", "ok\n123456"}) {
+    const auto refused = scan(text, GetParam(), 5);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_TRUE(refused.error().is(Errc::record_too_large));
+    EXPECT_EQ(refused.error().detail(), "line 1 is longer than 5 bytes");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Pieces, LineScannerTest, ::testing::Values(1, 2, 3, 7, 1000),
+                         [](const auto& tested) { return "Of" + std::to_string(tested.param); });
+
+}  // namespace
+}  // namespace dovetail::detail

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// Folders, lines, and how the format of a source is found out.
+#include <dovetail/convert.h>
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dovetail/record_writer.h>
+
+#include "convert/detect.h"
+#include "tests/convert/sources.h"
+
+namespace dovetail {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class RecordSourceTest : public ::testing::Test {
+ protected:
+  RecordSourceTest() { fs::create_directory(root_); }
+
+  void put(const std::string& name, std::string_view bytes) {
+    const fs::path path = fs::path(root_) / name;
+    fs::create_directories(path.parent_path());
+    test::write_file(path, bytes);
+  }
+  test::Records read(SourceFormat format = SourceFormat::detect) {
+    return test::read_source(root_, {.format = format}).value();
+  }
+  Error error_of(const std::string& name, SourceFormat format = SourceFormat::detect) {
+    const auto read = test::read_source(name.empty() ? root_ : root_ + '/' + name, {.format = format});
+    EXPECT_FALSE(read) << name;
+    return read ? Error() : read.error();
+  }
+
+  test::TempFolder folder_;
+  const std::string root_ = folder_ / "source";
+};
+
+TEST_F(RecordSourceTest, TakesEveryFileBelowAFolderInBytewiseOrder) {
+  // '-' and '.' sort before '/', which sorts before letters: the order is that of whole paths, not of folders.
+  put("b/one", "5");
+  put("b-", "3");
+  put("b.txt", "4");
+  put("b/two/deep", "6");
+  put("b0", "7");
+  put("B", "1");
+  put(".hidden", "0");
+  put("\xC3\xA9 with space\n", "8");
+  put("a", "2");
+  EXPECT_THAT(read(), ElementsAre("0", "1", "2", "3", "4", "5", "6", "7", "8"));
+  RecordSource source = RecordSource::open(root_).value();
+  EXPECT_EQ(source.format(), SourceFormat::folder);
+  EXPECT_EQ(source.files(), 9u);
+  EXPECT_EQ(source.input_bytes(), 9u);
+}
+
+TEST_F(RecordSourceTest, KnowsTheFileOfEachRecord) {
+  put("a", "12");
+  put("b", "");
+  put("c", "345");
+  RecordSource source = RecordSource::open(root_ + "//").value();
+  for (const auto& [name, consumed] : {std::pair{"a", 0u}, {"b", 2u}, {"c", 2u}}) {
+    ASSERT_TRUE(source.next().value());
+    EXPECT_EQ(source.file(), root_ + "//" + name);
+    EXPECT_EQ(source.consumed_bytes(), consumed);
+    EXPECT_EQ(source.offset(), 0u);
+  }
+  EXPECT_FALSE(source.next().value());
+  EXPECT_FALSE(source.next().value()) << "the end stays the end";
+  EXPECT_EQ(source.consumed_bytes(), 5u);
+}
+
+TEST_F(RecordSourceTest, TakesEmptyAndLargeFiles) {
+  const std::string large = test::noise(3 << 20, 1);
+  put("a", "");
+  put("b", large);
+  const test::Records records = read();
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0], "");
+  EXPECT_TRUE(records[1] == large);
+}
+
+TEST_F(RecordSourceTest, FollowsLinksToFilesAndNotToFolders) {
+  put("a", "file");
+  put("below/b", "deep");
+  fs::create_symlink("a", root_ + "/link");
+  fs::create_directory_symlink(".", root_ + "/loop");
+  fs::create_directory_symlink("../..", root_ + "/below/up");
+  EXPECT_THAT(read(), ElementsAre("file", "deep", "file"));
+}
+
+TEST_F(RecordSourceTest, RefusesLinksThatLeadNowhere) {
+  put("a", "file");
+  fs::create_symlink("gone", root_ + "/dangling");
+  const Error dangling = error_of("");
+  EXPECT_EQ(dangling.kind(), ErrorKind::io);
+  EXPECT_EQ(dangling.path(), root_ + "/dangling");
+  fs::remove(root_ + "/dangling");
+  fs::create_symlink("circle", root_ + "/circle");
+  EXPECT_EQ(error_of("").code(), boost::system::errc::too_many_symbolic_link_levels);
+}
+
+TEST_F(RecordSourceTest, IgnoresPipesAndSocketsInFolders) {
+  put("a", "file");
+  ASSERT_EQ(::mkfifo((root_ + "/pipe").c_str(), 0600), 0);
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = root_ + "/socket";
+  ASSERT_LT(path.size(), sizeof(address.sun_path));
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  EXPECT_THAT(read(), ElementsAre("file"));
+  ::close(socket);
+}
+
+TEST_F(RecordSourceTest, RefusesAPipeAsASourceWithoutWaitingForIt) {
+  ASSERT_EQ(::mkfifo((root_ + "/pipe").c_str(), 0600), 0);
+  EXPECT_TRUE(error_of("pipe").is(Errc::unknown_format));
+  EXPECT_TRUE(error_of("pipe", SourceFormat::lines).is(Errc::unknown_format));
+}
+
+TEST_F(RecordSourceTest, NamesTheFileThatVanished) {
+  put("a", "1");
+  put("b", "2");
+  RecordSource source = RecordSource::open(root_).value();
+  ASSERT_TRUE(source.next().value());
+  fs::remove(root_ + "/b");
+  const auto failed = source.next();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code(), boost::system::errc::no_such_file_or_directory);
+  EXPECT_EQ(failed.error().path(), root_ + "/b");
+  EXPECT_EQ(error_of("b").code(), boost::system::errc::no_such_file_or_directory);
+}
+
+TEST_F(RecordSourceTest, RefusesFilesAboveTheLimit) {
+  put("a", "12345");
+  EXPECT_THAT(test::read_source(root_, {.max_record_bytes = 5}).value(), ElementsAre("12345"));
+  const auto refused = test::read_source(root_, {.max_record_bytes = 4});
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::record_too_large));
+  EXPECT_EQ(refused.error().path(), root_ + "/a");
+}
+
+// The kernel's own files have a size of 0 and bytes all the same, as a file has that grows while it is read.
+TEST_F(RecordSourceTest, NoticesThatAFileIsNotOfItsSize) {
+  fs::create_symlink("/proc/self/status", root_ + "/status");
+  const Error changed = error_of("");
+  EXPECT_TRUE(changed.is(Errc::file_changed)) << changed.to_string();
+  EXPECT_EQ(changed.path(), root_ + "/status");
+}
+
+TEST_F(RecordSourceTest, RefusesAFolderWithoutFiles) {
+  const Error empty = error_of("");
+  EXPECT_TRUE(empty.is(Errc::empty_input));
+  EXPECT_EQ(empty.path(), root_);
+  fs::create_directories(root_ + "/only/folders");
+  EXPECT_TRUE(error_of("").is(Errc::empty_input));
+}
+
+TEST_F(RecordSourceTest, ReadsAFolderOfTfrecordsByName) {
+  put("b-00001-of-00002.tfrecord.gz", test::gzip(test::tfrecord_bytes({"3"})));
+  put("b-00000-of-00002.tfrecord.gz", test::gzip(""));
+  put("a.tfrecord", test::tfrecord_bytes({"1", "2"}));
+  put("c.tfrecord", "");
+  EXPECT_THAT(read(), ElementsAre("1", "2", "3"));
+  RecordSource source = RecordSource::open(root_).value();
+  EXPECT_EQ(source.format(), SourceFormat::tfrecord);
+  EXPECT_EQ(source.files(), 4u);
+  EXPECT_EQ(read(SourceFormat::folder).size(), 4u) << "each file as one record where that is asked for";
+}
+
+TEST_F(RecordSourceTest, DoesNotChooseForAFolderOfTfrecordsAndOtherFiles) {
+  put("a.tfrecord", test::tfrecord_bytes({"1"}));
+  put("README", "x");
+  const Error mixed = error_of("");
+  EXPECT_TRUE(mixed.is(Errc::unknown_format));
+  EXPECT_THAT(mixed.detail(), HasSubstr("1 of 2 files"));
+  EXPECT_THAT(read(SourceFormat::tfrecord), ElementsAre("1"));
+  EXPECT_EQ(read(SourceFormat::folder).size(), 2u);
+}
+
+TEST_F(RecordSourceTest, ReadsTfrecordsOfAnyNameWhereThatIsSaid) {
+  put("x", test::tfrecord_bytes({"1"}));
+  put("y", test::zlib(test::tfrecord_bytes({"2"})));
+  EXPECT_THAT(read(SourceFormat::tfrecord), ElementsAre("1", "2"));
+}
+
+TEST_F(RecordSourceTest, RecognisesNamesOfTfrecords) {
+  for (const char* name :
+       {"a.tfrecord", "a.tfrecords", "a.tfrecord.gz", "d/a.tfrecords.zlib", "a.tfrecord-00000-of-00010",
+        "train-00003-of-00012.tfrecord.gz", "train-00003-of-00012", "train-00003-of-00012.gz", "a.tfrecord.zz"}) {
+    EXPECT_TRUE(detail::has_tfrecord_name(name)) << name;
+  }
+  for (const char* name : {"a.tfrecord.idx", "a.txt", "tfrecord", "a.tfrecord.d/x", "train-0003-of-0012", ".gz",
+                           "-00003-of-00012", "train-00003-of-00012.json", "train-0000x-of-00012", ""}) {
+    EXPECT_FALSE(detail::has_tfrecord_name(name)) << name;
+  }
+}
+
+TEST_F(RecordSourceTest, TakesTextForLines) {
+  put("text", "one\r\ntwo\n\nlast");
+  EXPECT_THAT(test::read_source(root_ + "/text").value(), ElementsAre("one\r", "two", "", "last"));
+  put("begins like zlib", "x^2 + 1\n");
+  EXPECT_THAT(test::read_source(root_ + "/begins like zlib").value(), ElementsAre("x^2 + 1"));
+  put("text.gz", test::gzip("one\n") + test::gzip("two"));
+  RecordSource source = RecordSource::open(root_ + "/text.gz").value();
+  EXPECT_EQ(source.format(), SourceFormat::lines);
+  EXPECT_THAT(test::read_source(std::move(source)).value(), ElementsAre("one", "two"));
+}
+
+TEST_F(RecordSourceTest, TakesAnythingForLinesWhereThatIsSaid) {
+  put("a", std::string("one\n\0two", 8));
+  put("b", "");
+  EXPECT_THAT(read(SourceFormat::lines), ElementsAre("one", std::string("\0two", 4)));
+  EXPECT_THAT(test::read_source(root_ + "/b", {.format = SourceFormat::lines}).value(), IsEmpty());
+}
+
+TEST_F(RecordSourceTest, ReadsLinesThatSpanPieces) {
+  test::Records lines;
+  std::string text;
+  for (int i = 0; i < 5; ++i) {
+    lines.push_back(std::string(700'000 + static_cast<std::size_t>(i), 'x'));
+    text += lines.back() + '\n';
+  }
+  put("text", text);
+  EXPECT_TRUE(test::read_source(root_ + "/text").value() == lines);
+}
+
+TEST_F(RecordSourceTest, RefusesLinesAboveTheLimitByPlace) {
+  put("text", "one\nthree\n");
+  const auto refused = test::read_source(root_ + "/text", {.max_record_bytes = 4});
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::record_too_large));
+  EXPECT_EQ(refused.error().path(), root_ + "/text");
+  EXPECT_EQ(refused.error().offset(), 4u);
+}
+
+TEST_F(RecordSourceTest, SaysWhichFormatsThereAreWhereItCannotTell) {
+  put("binary", std::string("\x89PNG\0\0", 6));
+  put("binary.gz", test::gzip(std::string("\x89PNG\0\0", 6)));
+  put("empty", "");
+  for (const char* name : {"binary", "binary.gz", "empty"}) {
+    const Error unknown = error_of(name);
+    EXPECT_TRUE(unknown.is(Errc::unknown_format)) << name;
+    EXPECT_EQ(unknown.kind(), ErrorKind::usage);
+    EXPECT_THAT(unknown.detail(), HasSubstr("--from tfrecord")) << name;
+    EXPECT_EQ(unknown.path(), root_ + '/' + name);
+  }
+  EXPECT_TRUE(error_of("binary", SourceFormat::folder).is(Errc::unknown_format)) << "a file is no folder";
+}
+
+TEST_F(RecordSourceTest, KnowsTheCompressionOfAFileBeforeItIsRead) {
+  put("a", test::gzip(test::tfrecord_bytes({"1"})));
+  EXPECT_EQ(RecordSource::open(root_ + "/a").value().compression(), Compression::gzip);
+}
+
+TEST_F(RecordSourceTest, SaysThatItIsClosedAfterAMove) {
+  put("a", "1\n");
+  RecordSource source = RecordSource::open(root_ + "/a").value();
+  const RecordSource taken = std::move(source);
+  EXPECT_TRUE(source.next().error().is(Errc::closed));
+}
+
+TEST_F(RecordSourceTest, RefusesWhatIsPackedAlready) {
+  RecordWriter writer = RecordWriter::create(root_ + "/shard.dvt").value();
+  ASSERT_TRUE(writer.finish());
+  DatasetWriter dataset = DatasetWriter::create(root_ + "/dataset").value();
+  ASSERT_TRUE(dataset.finish());
+  for (const char* name : {"shard.dvt", "dataset", ""}) {
+    for (const SourceFormat format : {SourceFormat::detect, SourceFormat::tfrecord, SourceFormat::lines}) {
+      if (*name == '\0' && format != SourceFormat::detect) continue;
+      const Error packed = error_of(name, format);
+      EXPECT_TRUE(packed.is(Errc::unknown_format)) << name;
+      EXPECT_THAT(packed.detail(), HasSubstr("packed already")) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dovetail

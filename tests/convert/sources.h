@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Input files for tests: TFRecords and their compressed forms, and what a source makes of them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <dovetail/convert.h>
+
+#include "tests/writer/test_files.h"
+
+namespace dovetail::test {
+
+/// Records in TFRecord framing.
+std::string tfrecord_bytes(const Records& records);
+/// One gzip member.
+std::string gzip(std::string_view bytes);
+/// One zlib stream.
+std::string zlib(std::string_view bytes);
+
+/// All records of a source, or its first failure.
+Result<Records> read_source(RecordSource source);
+Result<Records> read_source(const std::string& path, const SourceOptions& options = {});
+
+}  // namespace dovetail::test

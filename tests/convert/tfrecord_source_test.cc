@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// TFRecord files as sources: plain, gzip and zlib, whole, cut and damaged.
+#include <dovetail/convert.h>
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/convert/sources.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr SourceOptions kTfrecord{.format = SourceFormat::tfrecord};
+
+class TfrecordSourceTest : public ::testing::Test {
+ protected:
+  std::string put(std::string_view bytes) {
+    test::write_file(path_, bytes);
+    return path_;
+  }
+
+  test::TempFolder folder_;
+  const std::string path_ = folder_ / "input";
+  const test::Records records_ = test::sample_records(40, 60, 1);
+  const std::string plain_ = test::tfrecord_bytes(records_);
+};
+
+TEST_F(TfrecordSourceTest, TellsPlainGzipAndZlibByContent) {
+  const std::pair<std::string, Compression> kinds[] = {
+      {plain_, Compression::none}, {test::gzip(plain_), Compression::gzip}, {test::zlib(plain_), Compression::zlib}};
+  for (const auto& [bytes, compression] : kinds) {
+    for (const SourceOptions& options : {SourceOptions{}, kTfrecord}) {
+      RecordSource source = RecordSource::open(put(bytes), options).value();
+      EXPECT_EQ(source.format(), SourceFormat::tfrecord);
+      EXPECT_EQ(source.files(), 1u);
+      EXPECT_EQ(source.input_bytes(), bytes.size());
+      ASSERT_TRUE(source.next());
+      EXPECT_EQ(source.compression(), compression) << to_string(compression);
+      EXPECT_EQ(source.file(), path_);
+      EXPECT_EQ(test::read_source(path_, options).value(), records_);
+    }
+  }
+}
+
+// 0x8B1F and 0x88B1F are lengths whose first bytes are those of gzip; 0x9C78 begins like zlib.
+TEST_F(TfrecordSourceTest, IsNotMisledByLengthsThatLookLikeCompression) {
+  for (const std::size_t size : {0x8B1Fu, 0x88B1Fu, 0x9C78u, 0x0178u}) {
+    const test::Records records = {std::string(size, 'x'), "second"};
+    EXPECT_EQ(test::read_source(put(test::tfrecord_bytes(records))).value(), records) << size;
+  }
+}
+
+TEST_F(TfrecordSourceTest, ReadsRecordsLargerThanEveryBuffer) {
+  const test::Records records = {test::noise(3 << 20, 1), "", test::prose(5 << 20, 2), test::noise(1 << 20, 3)};
+  const std::string bytes = test::tfrecord_bytes(records);
+  EXPECT_TRUE(test::read_source(put(bytes)).value() == records);
+  EXPECT_TRUE(test::read_source(put(test::gzip(bytes))).value() == records);
+  EXPECT_TRUE(test::read_source(put(test::zlib(bytes))).value() == records);
+}
+
+TEST_F(TfrecordSourceTest, ReadsConcatenatedGzipMembers) {
+  const std::size_t middle = plain_.size() / 2;  // inside a record
+  const std::string members =
+      test::gzip(plain_.substr(0, middle)) + test::gzip("") + test::gzip(plain_.substr(middle)) + test::gzip("");
+  EXPECT_EQ(test::read_source(put(members)).value(), records_);
+}
+
+TEST_F(TfrecordSourceTest, ReadsAFileWithoutRecordsOnlyWhereToldThatItIsOne) {
+  for (const std::string& empty : {std::string(), test::gzip(""), test::zlib("")}) {
+    EXPECT_THAT(test::read_source(put(empty), kTfrecord).value(), IsEmpty());
+    EXPECT_TRUE(RecordSource::open(path_).error().is(Errc::unknown_format));
+  }
+}
+
+TEST_F(TfrecordSourceTest, NeverTakesACutPlainFileForAWholeOne) {
+  std::size_t boundary = 0;
+  std::size_t next = 0;
+  for (std::size_t cut = 0; cut < plain_.size(); ++cut) {
+    if (next < records_.size() && cut == boundary + records_[next].size() + 16) {
+      boundary = cut;
+      ++next;
+    }
+    const auto read = test::read_source(put(std::string_view(plain_).substr(0, cut)), kTfrecord);
+    if (cut == boundary) {
+      EXPECT_EQ(read.value().size(), next);
+      continue;
+    }
+    ASSERT_FALSE(read) << cut;
+    EXPECT_TRUE(read.error().is(Errc::truncated)) << cut;
+    EXPECT_EQ(read.error().kind(), ErrorKind::damaged);
+    EXPECT_EQ(read.error().path(), path_);
+    EXPECT_EQ(read.error().offset(), boundary) << cut;
+  }
+}
+
+TEST_F(TfrecordSourceTest, NeverTakesACutCompressedFileForAWholeOne) {
+  const std::size_t middle = plain_.size() / 3;
+  const std::string first_member = test::gzip(plain_.substr(0, middle));
+  const std::string gzip = first_member + test::gzip(plain_.substr(middle));
+  for (const std::string& bytes : {gzip, test::zlib(plain_)}) {
+    for (std::size_t cut = 1; cut < bytes.size(); ++cut) {
+      const auto read = test::read_source(put(std::string_view(bytes).substr(0, cut)), kTfrecord);
+      ASSERT_FALSE(read) << cut;
+      EXPECT_TRUE(read.error().is(Errc::truncated)) << cut << ": " << read.error().to_string();
+      EXPECT_EQ(read.error().path(), path_);
+      EXPECT_LE(read.error().offset().value(), cut);
+      EXPECT_THAT(read.error().detail(), HasSubstr("record ")) << cut;
+    }
+  }
+}
+
+TEST_F(TfrecordSourceTest, TakesAMemberBoundaryBetweenRecordsForAnEnd) {
+  EXPECT_EQ(test::read_source(put(test::gzip(plain_))).value(), records_);
+  EXPECT_EQ(test::read_source(put(test::gzip(plain_) + test::gzip(plain_))).value().size(), 2 * records_.size());
+}
+
+TEST_F(TfrecordSourceTest, RefusesBytesBehindTheCompressedStream) {
+  const std::string zlib = test::zlib(plain_);
+  const std::string gzip = test::gzip(plain_);
+  const std::pair<std::string, std::size_t> cases[] = {
+      {zlib + zlib, zlib.size()}, {zlib + '\0', zlib.size()}, {gzip + '\0', gzip.size()}, {gzip + "more", gzip.size()}};
+  for (const auto& [bytes, offset] : cases) {
+    const auto read = test::read_source(put(bytes));
+    ASSERT_FALSE(read);
+    EXPECT_TRUE(read.error().is(Errc::decompression)) << read.error().to_string();
+    EXPECT_EQ(read.error().offset(), offset);
+    EXPECT_THAT(read.error().detail(), HasSubstr("record 40: bytes"));
+  }
+}
+
+TEST_F(TfrecordSourceTest, ReturnsNoOtherRecordsForAnyFlippedBit) {
+  for (const std::string& bytes : {plain_, test::gzip(plain_), test::zlib(plain_)}) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      std::string damaged = bytes;
+      damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
+      const auto read = test::read_source(put(damaged), kTfrecord);
+      if (read) {
+        EXPECT_EQ(*read, records_) << "byte " << i;  // a time or system in the gzip header: nothing that matters
+        EXPECT_LT(i, 10u);
+      } else {
+        EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << read.error().to_string();
+        EXPECT_EQ(read.error().path(), path_);
+        EXPECT_TRUE(read.error().offset().has_value());
+      }
+    }
+  }
+}
+
+TEST_F(TfrecordSourceTest, GivesGoodRecordsBeforeTheDamage) {
+  std::string damaged = test::tfrecord_bytes({"one", "two", "three"});
+  damaged[19 + 12] = 'x';
+  RecordSource source = RecordSource::open(put(damaged)).value();
+  EXPECT_EQ(as_chars(source.next().value().value()), "one");
+  const auto failed = source.next();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().to_string(),
+            path_ + ":19: TFRecord checksum mismatch: record 1: the CRC of its bytes does not match");
+  EXPECT_TRUE(source.next().error().is(Errc::tfrecord_checksum)) << "the first failure is final";
+}
+
+TEST_F(TfrecordSourceTest, RefusesRecordsAboveTheLimit) {
+  put(test::tfrecord_bytes({"four", "fiver"}));
+  const auto refused = test::read_source(path_, {.max_record_bytes = 4});
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::record_too_large));
+  EXPECT_EQ(refused.error().offset(), 20u);
+}
+
+TEST_F(TfrecordSourceTest, KnowsWhereEachRecordLies) {
+  RecordSource source = RecordSource::open(put(test::tfrecord_bytes({"a", "bc", ""}))).value();
+  std::vector<std::uint64_t> offsets;
+  while (source.next().value()) {
+    offsets.push_back(source.offset());
+    EXPECT_EQ(source.consumed_bytes(), source.offset());
+  }
+  EXPECT_THAT(offsets, ElementsAre(0, 17, 35));
+  EXPECT_EQ(source.consumed_bytes(), source.input_bytes()) << "at the end";
+}
+
+TEST_F(TfrecordSourceTest, SpreadsACompressedFileEvenlyOverItsRecords) {
+  const test::Records records(1000, test::prose(1000, 4));
+  RecordSource source = RecordSource::open(put(test::gzip(test::tfrecord_bytes(records)))).value();
+  std::uint64_t number = 0;
+  std::uint64_t last = 0;
+  while (source.next().value()) {
+    EXPECT_GE(source.consumed_bytes(), last);
+    last = source.consumed_bytes();
+    EXPECT_NEAR(static_cast<double>(last) / static_cast<double>(source.input_bytes()),
+                static_cast<double>(number) / 1000, 0.05);
+    ++number;
+  }
+}
+
+}  // namespace
+}  // namespace dovetail
