@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Installs the build, moves it elsewhere, and builds and runs a separate project against it."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+BUILD = os.environ["DOVETAIL_BUILD"]
+SOURCE = os.environ["DOVETAIL_SOURCE"]
+CMAKE = os.environ.get("CMAKE", "cmake")
+CONSUMER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "consumer")
+
+
+def run(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}\n{done.stdout}")
+    return done.stdout
+
+
+class InstallTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory(prefix="dovetail-install-")
+        first = os.path.join(cls.scratch.name, "first")
+        cls.prefix = os.path.join(cls.scratch.name, "moved")
+        run(CMAKE, "--install", BUILD, "--prefix", first)
+        os.rename(first, cls.prefix)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def installed(self):
+        for folder, _, names in os.walk(self.prefix):
+            for name in names:
+                yield os.path.relpath(os.path.join(folder, name), self.prefix)
+
+    def test_a_separate_project_builds_and_runs(self):
+        build = os.path.join(self.scratch.name, "build")
+        run(CMAKE, "-S", CONSUMER, "-B", build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={self.prefix}",
+            "-DCMAKE_BUILD_TYPE=Release")
+        run(CMAKE, "--build", build)
+        dataset = os.path.join(self.scratch.name, "dataset")
+        self.assertIn("wrote 1000 records", run(os.path.join(build, "writer_only"), dataset))
+        self.assertIn("read 1000 records", run(os.path.join(build, "trainer"), dataset))
+
+    def test_the_command_is_installed(self):
+        self.assertIn("convert", run(os.path.join(self.prefix, "bin", "dovetail"), "--help"))
+
+    def test_only_public_headers_are_installed(self):
+        headers = {name for name in self.installed() if name.endswith(".h")}
+        public = {"include/dovetail/" + name for name in os.listdir(os.path.join(SOURCE, "include", "dovetail"))}
+        self.assertEqual(headers, public)
+
+    def test_the_package_can_be_moved(self):
+        for name in self.installed():
+            if name.endswith(".cmake"):
+                with open(os.path.join(self.prefix, name), encoding="utf-8") as file:
+                    text = file.read()
+                for place in (SOURCE, BUILD):
+                    self.assertNotIn(place, text, name)
+
+    def test_the_licence_is_installed(self):
+        self.assertTrue(any(os.path.basename(name) == "LICENSE" for name in self.installed()))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

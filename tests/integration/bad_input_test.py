@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input gets a clear error with file and offset, the right exit code, and loses nothing."""
+
+import os
+import struct
+
+from support import (DAMAGED, IO, USAGE, CommandTest, crc32c, flip_byte, gzip_bytes, main, make_records, read_file, run,
+                     run_good, run_json, tfrecord, write_file)
+
+ONE_RANK = ("--rank", "0", "--world", "1", "--batch", "1")
+
+
+class SourcesTest(CommandTest):
+    """What `convert` refuses leaves no dataset behind."""
+
+    def assert_refused(self, code, source, *flags, says):
+        target = self.path("target")
+        message = self.assert_fails(code, "convert", source, "--to", target, *flags, says=says)
+        self.assertEqual(os.listdir(target) if os.path.exists(target) else [], [])
+        return message
+
+    def test_an_empty_folder(self):
+        os.mkdir(self.path("empty"))
+        self.assert_refused(USAGE, self.path("empty"), says=self.path("empty"))
+
+    def test_a_source_that_is_not_there(self):
+        self.assert_refused(IO, self.path("nothing"), says=self.path("nothing"))
+
+    def test_a_link_that_leads_nowhere(self):
+        os.mkdir(self.path("files"))
+        os.symlink("nowhere", self.path("files", "link"))
+        self.assert_refused(IO, self.path("files"), "--from", "folder", says=self.path("files", "link"))
+
+    def test_a_cut_tfrecord(self):
+        records = make_records(50, seed=20)
+        framed = tfrecord(records)
+        last = len(framed) - len(records[-1]) - 16
+        source = write_file(self.path("cut"), framed[:-1])
+        self.assert_refused(DAMAGED, source, says=f"{source}:{last}")
+
+    def test_a_cut_gzip_file(self):
+        source = write_file(self.path("cut.gz"), gzip_bytes(tfrecord(make_records(50, seed=21)))[:-9])
+        self.assert_refused(DAMAGED, source, says=f"{source}:")
+
+    def test_a_flipped_bit_in_a_tfrecord(self):
+        framed = tfrecord([b"a" * 100, b"b" * 100])
+        source = write_file(self.path("flipped"), framed)
+        flip_byte(source, 116 + 50)
+        self.assert_refused(DAMAGED, source, says=f"{source}:116")
+
+    def test_a_record_larger_than_the_limit(self):
+        source = write_file(self.path("large"), tfrecord([b"ok", b"x" * 1000]))
+        self.assert_refused(USAGE, source, "--max-record-bytes", "999", says=["1000", "999"])
+
+    def test_content_of_no_known_format(self):
+        source = write_file(self.path("unknown"), bytes(range(256)) * 4)
+        self.assert_refused(USAGE, source, says=[source, "--from"])
+
+    def test_a_dataset_as_source(self):
+        dataset = self.make_dataset(make_records(10, seed=22))
+        self.assert_refused(USAGE, dataset, says=dataset)
+
+    def test_a_target_that_holds_a_dataset(self):
+        dataset = self.make_dataset(make_records(40, seed=23))
+        before = run_good("cat", dataset, "--format", "hex")
+        self.assert_fails(USAGE, "convert", dataset + ".tfrecord", "--to", dataset, says=dataset)
+        self.assertEqual(run_good("cat", dataset, "--format", "hex"), before)
+
+    def test_options_out_of_range(self):
+        source = write_file(self.path("source"), tfrecord([b"x"]))
+        for flags, says in ((("--block-bytes", "1"), "block_bytes"), (("--run-bytes", "2G"), "run_bytes"),
+                            (("--dataset-id", "12"), "32 hex digits"), (("--meta", "novalue"), "KEY=VALUE"),
+                            (("--codec", "zip"), "none|snappy"), (("--shards", "-1"), "--shards"),
+                            (("--shards", "2", "--shard-bytes", "1M"), "--shard")):
+            with self.subTest(flags=flags):
+                self.assert_refused(USAGE, source, *flags, says=says)
+
+
+class DatasetsTest(CommandTest):
+    """What the reading subcommands refuse."""
+
+    def setUp(self):
+        super().setUp()
+        self.dataset = self.make_dataset(make_records(400, seed=24))
+        self.shard = os.path.join(self.dataset, "shard-000001.dvt")
+
+    def every_reader(self):
+        return (("cat", self.dataset, "--format", "raw"), ("read", self.dataset, *ONE_RANK))
+
+    def assert_all_fail(self, code, says):
+        for arguments in self.every_reader():
+            with self.subTest(command=arguments[0]):
+                # What was good before the failure may have been written.
+                done = run(*arguments)
+                self.assertEqual(done.returncode, code, done.stderr)
+                for word in says:
+                    self.assertIn(word, done.stderr.decode())
+
+    def test_an_empty_folder(self):
+        os.mkdir(self.path("empty"))
+        plan = ("plan", "--world", "1", "--batch", "1")
+        for command in (plan, ("read", *ONE_RANK), ("cat",), ("inspect",), ("verify",)):
+            with self.subTest(command=command[0]):
+                done = run(command[0], self.path("empty"), *command[1:])
+                self.assertEqual(done.returncode, USAGE)
+                self.assertIn(self.path("empty"), done.stderr.decode())
+
+    def test_a_vanished_shard(self):
+        os.remove(self.shard)
+        self.assert_all_fail(IO, [self.shard])
+        self.assertEqual(run("verify", self.dataset).returncode, IO)
+
+    def test_a_path_that_is_not_there(self):
+        self.assert_fails(IO, "inspect", self.path("nothing"), says=self.path("nothing"))
+
+    def test_a_truncated_shard(self):
+        data = read_file(self.shard)
+        write_file(self.shard, data[:-100])
+        self.assert_all_fail(DAMAGED, [self.shard])
+        self.assertEqual(run("verify", self.dataset).returncode, DAMAGED)
+
+    def test_a_shard_that_was_never_finished(self):
+        write_file(self.shard, read_file(self.shard)[:-64])
+        done = run("inspect", self.shard, "--json")
+        self.assertEqual(done.returncode, DAMAGED)
+        self.assertIn(b'"finished":false', done.stdout)
+        self.assertIn(self.shard, done.stderr.decode())
+
+    def test_a_flipped_bit(self):
+        block = run_json("inspect", self.shard, "--blocks")["block_list"][3]
+        flip_byte(self.shard, block["offset"] + 64 + 5)
+        self.assert_all_fail(DAMAGED, [f"{self.shard}:{block['offset']}"])
+
+    def test_an_unknown_version(self):
+        header = bytearray(read_file(self.shard)[:60])
+        header[8:10] = struct.pack("<H", 9)
+        with open(self.shard, "r+b") as file:
+            file.write(header + struct.pack("<I", crc32c(header)))
+        self.assert_all_fail(DAMAGED, [self.shard, "version"])
+        self.assert_fails(DAMAGED, "inspect", self.shard, says=[self.shard, "9"])
+
+    def test_shards_that_changed_places(self):
+        other = os.path.join(self.dataset, "shard-000002.dvt")
+        os.rename(self.shard, self.path("aside"))
+        os.rename(other, self.shard)
+        os.rename(self.path("aside"), other)
+        self.assert_all_fail(DAMAGED, [self.dataset, "manifest"])
+        self.assertEqual(run("verify", self.dataset).returncode, DAMAGED)
+
+    def test_a_tfrecord_without_an_index(self):
+        source = self.dataset + ".tfrecord"
+        for command in (("plan", source, "--world", "1", "--batch", "1"), ("read", source, *ONE_RANK)):
+            self.assert_fails(USAGE, *command, says=[source, "dovetail convert"])
+
+    def test_no_dovetail_file(self):
+        text = write_file(self.path("notes.dvt"), b"just text, long enough for a header " * 10)
+        self.assert_fails(DAMAGED, "plan", text, "--world", "1", "--batch", "1", says=text)
+
+
+class RequestsTest(CommandTest):
+    """Requests that cannot be carried out name the option and what would work."""
+
+    def setUp(self):
+        super().setUp()
+        self.dataset = self.make_dataset(make_records(100, seed=25))
+
+    def test_a_plan_of_no_steps_names_the_batch_that_works(self):
+        message = self.assert_fails(USAGE, "plan", self.dataset, "--world", "4", "--batch", "26", says="25")
+        self.assertIn(self.dataset, message)
+        self.assert_fails(USAGE, "read", self.dataset, "--rank", "0", "--world", "4", "--batch", "26", says="25")
+
+    def test_plan_options_out_of_range(self):
+        for flags, says in ((("--world", "0"), "world"), (("--batch", "0"), "batch"), (("--pool", "0"), "pool"),
+                            (("--pool", "16777217"), "pool"), (("--open-runs", "0"), "open_runs"),
+                            (("--open-runs", "65537"), "open_runs"), (("--lanes", "3"), "lanes"),
+                            (("--replicate", "3"), "replicate"), (("--tail", "keep"), "drop|pad|wrap"),
+                            (("--order", "random"), "shuffle|sequential"), (("--seed", "-1"), "--seed")):
+            base = {"--world": "2", "--batch": "4", **dict([flags])}
+            with self.subTest(flags=flags):
+                self.assert_fails(USAGE, "plan", self.dataset, *sum(base.items(), ()), says=says)
+
+    def test_reader_options_out_of_range(self):
+        for flags, says in ((("--rank", "2"), "rank"), (("--prefetch", "0"), "prefetch"),
+                            (("--prefetch", "65"), "prefetch"), (("--memory", "1K"), "memory"),
+                            (("--memory", "lots"), "--memory"), (("--memory", "-1"), "--memory")):
+            base = {"--rank": "0", "--world": "2", "--batch": "4", **dict([flags])}
+            with self.subTest(flags=flags):
+                self.assert_fails(USAGE, "read", self.dataset, *sum(base.items(), ()), says=says)
+
+    def test_rank_without_world(self):
+        self.assert_fails(USAGE, "read", self.dataset, "--rank", "0", "--batch", "1", says=["--rank", "--world"])
+
+    def test_a_launcher_whose_variables_contradict_each_other(self):
+        done = run("read", self.dataset, "--batch", "1", env={"RANK": "5", "WORLD_SIZE": "2"})
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn("RANK", done.stderr.decode())
+
+    def test_ranges_that_make_no_sense(self):
+        for text in ("5", "9:3", "a:b", "-1:4", "1:2:3", "101:"):
+            with self.subTest(range=text):
+                self.assert_fails(USAGE, "cat", self.dataset, f"--range={text}", says="range")
+        self.assert_fails(USAGE, "inspect", self.dataset, "--record", "100", says="100")
+
+    def test_command_lines_that_make_no_sense(self):
+        for arguments in ((), ("fly",), ("plan",), ("plan", self.dataset), ("read", self.dataset, "--batch", "many"),
+                          ("cat", self.dataset, "--colour"), ("verify",)):
+            with self.subTest(arguments=arguments):
+                done = run(*arguments)
+                self.assertEqual((done.returncode, done.stdout), (USAGE, b""))
+                self.assertTrue(done.stderr.startswith(b"dovetail: error: "))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A program written from docs/order.md alone reproduces the ids of `dovetail read`."""
+
+import os
+import subprocess
+import sys
+
+from support import CommandTest, main, make_records, read_file, real_data, run_good, shard_shapes
+
+ORDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "order.py")
+
+OPTIONS = (
+    ["--world", "1", "--batch", "7"],
+    ["--world", "4", "--batch", "8", "--rank", "2", "--seed", "12345678901234567890", "--epoch", "5"],
+    ["--world", "2", "--batch", "6", "--lanes", "4", "--rank", "1", "--tail", "pad"],
+    ["--world", "3", "--batch", "10", "--rank", "2", "--tail", "wrap", "--open-runs", "3", "--pool", "17"],
+    ["--world", "4", "--batch", "5", "--rank", "3", "--replicate", "2", "--tail", "pad", "--epoch", "1"],
+    ["--world", "3", "--batch", "4", "--rank", "1", "--assign", "files", "--tail", "wrap", "--epoch", "2"],
+    ["--world", "3", "--batch", "4", "--order", "sequential", "--rank", "1", "--tail", "pad"],
+    ["--world", "2", "--batch", "9", "--pool", "1", "--open-runs", "1", "--seed", "3"],
+)
+
+
+class OrderTest(CommandTest):
+    def check(self, dataset, options):
+        ids = self.path("ids")
+        rank = [] if "--rank" in options else ["--rank", "0"]
+        run_good("read", dataset, *options, *rank, "--ids", ids)
+        shards = ",".join(f"{records}:{run_records}" for records, run_records in shard_shapes(dataset))
+        expected = subprocess.run([sys.executable, ORDER, "--shards", shards, *options], check=True,
+                                  stdout=subprocess.PIPE).stdout
+        self.assertEqual(read_file(ids), expected)
+
+    def test_generated_records(self):
+        dataset = self.make_dataset(make_records(700, seed=10, longest=40), "dataset", 5)
+        for options in OPTIONS:
+            with self.subTest(options=" ".join(options)):
+                self.check(dataset, options)
+
+    def test_shards_that_differ_in_length(self):
+        for i, count in enumerate((1, 15, 16, 17, 90)):
+            folder = self.make_dataset(make_records(count, seed=i, longest=40), f"part{i}", 1)
+            os.rename(os.path.join(folder, "shard-000000.dvt"), folder + ".dvt")
+        for options in OPTIONS[:3]:
+            with self.subTest(options=" ".join(options)):
+                self.check(self.path("part*.dvt"), options)
+
+    def test_digits(self):
+        run_good("convert", real_data("tfx-mnist", "mnist.tfrecord"), "--to", self.path("digits"), "--shards", 8)
+        self.check(self.path("digits"), ["--world", "4", "--batch", "25", "--rank", "1", "--epoch", "9"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The README holds: its commands work as printed, and its code is that of the examples, which are compiled."""
+
+import os
+import re
+import subprocess
+
+from support import COMMAND, CommandTest, gzip_bytes, main, make_records, tfrecord, write_file
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+NOT_RUN = "<!-- not run:"
+BLOCK = re.compile(r"^(?P<before>[^\n]*)\n```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+# Marked regions that the README repeats, in this order, by language.
+REGIONS = {
+    "cpp": (("examples/write_and_read.cc", "write"), ("examples/write_and_read.cc", "read"),
+            ("examples/mpi_trainer/trainer.cc", "trainer")),
+    "cmake": (("tests/install/consumer/CMakeLists.txt", "find_package"),),
+}
+
+
+def read_text(*names):
+    with open(os.path.join(ROOT, *names), encoding="utf-8") as file:
+        return file.read()
+
+
+def blocks(language):
+    """(line before it, text) of every block of a language."""
+    return [(match["before"], match["text"]) for match in BLOCK.finditer(read_text("README.md"))
+            if match["language"] == language]
+
+
+def region(path, name):
+    parts = re.split(rf"^(?:#|//) \[{name}\]\n", read_text(path), flags=re.MULTILINE)
+    assert len(parts) == 3, f"{path}: region {name}"
+    return parts[1]
+
+
+class ReadmeTest(CommandTest):
+    def test_code_is_that_of_the_examples(self):
+        for language, regions in REGIONS.items():
+            texts = [text for _, text in blocks(language)]
+            self.assertEqual(len(texts), len(regions))
+            for text, (path, name) in zip(texts, regions):
+                self.assertEqual(text, region(path, name), f"{path}: {name}")
+
+    def test_commands_work_as_printed(self):
+        """In one folder, in order, as a reader of the README would; its TFRecords are made here."""
+        for i in range(2):
+            framed = tfrecord(make_records(500, seed=70 + i))
+            write_file(self.path(f"train-0000{i}-of-00002.tfrecord.gz"), gzip_bytes(framed))
+        environment = {**os.environ, "PATH": f"{os.path.dirname(os.path.abspath(COMMAND))}:{os.environ['PATH']}"}
+        ran = 0
+        for before, text in blocks("sh"):
+            if before.startswith(NOT_RUN):
+                continue
+            done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=self.folder, env=environment,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            self.assertEqual(done.returncode, 0, f"{text}\n{done.stdout}")
+            ran += 1
+        self.assertGreaterEqual(ran, 2)
+
+    def test_what_is_not_run_says_why(self):
+        for before, text in blocks("sh"):
+            if before.startswith(NOT_RUN):
+                self.assertRegex(before, r"^<!-- not run: .+ -->$", text)
+
+    def test_it_is_short(self):
+        self.assertLessEqual(len(read_text("README.md").splitlines()), 150)
+
+    def test_files_that_it_names_exist(self):
+        for name in re.findall(r"\]\(([^)#:]+)\)", read_text("README.md")):
+            self.assertTrue(os.path.exists(os.path.join(ROOT, name)), name)
+
+
+if __name__ == "__main__":
+    main()

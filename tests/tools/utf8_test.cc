@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/utf8.h"
+
+#include <gtest/gtest.h>
+
+namespace dovetail::tools {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+TEST(Utf8Test, GoodTextIsKept) {
+  for (const std::string_view text :
+       {"", "plain", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x82\xA1", "\xF4\x8F\xBF\xBF"}) {
+    EXPECT_EQ(to_utf8(text), text);
+    EXPECT_TRUE(is_utf8(text));
+  }
+}
+
+TEST(Utf8Test, BytesThatAreNoUtf8AreReplaced) {
+  // A lone continuation, an overlong slash, a surrogate, a number above U+10FFFF, a cut sequence, a byte never used.
+  for (const std::string_view text :
+       {"\x80", "\xC0\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82", "\xFF", "\xE0\x80\x80"}) {
+    const std::string fixed = to_utf8(text);
+    EXPECT_EQ(fixed.find_first_not_of(kReplacement), std::string::npos);
+    EXPECT_EQ(fixed.size(), text.size() * kReplacement.size());
+    EXPECT_FALSE(is_utf8(text));
+  }
+  EXPECT_EQ(to_utf8("a\xFFz"), "a" + std::string(kReplacement) + "z");
+}
+
+}  // namespace
+}  // namespace dovetail::tools

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// `dovetail read`: one rank's batches of an epoch, as a trainer would get them.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include <dovetail/batch_reader.h>
+#include <dovetail/dataset.h>
+
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+#include "tools/json.h"
+#include "tools/plan_arguments.h"
+#include "tools/progress.h"
+#include "tools/render.h"
+#include "tools/sink.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+struct Arguments {
+  std::string path;
+  std::optional<std::uint32_t> rank;
+  std::optional<std::uint32_t> world;
+  ReaderOptions reader;
+  std::optional<std::uint64_t> steps;
+  std::string ids_path;
+  bool json = false;
+};
+
+/// What was read; text and JSON are views of it.
+struct Summary {
+  Hash128 plan_id;
+  RankContext ranks;
+  PlanOptions plan;
+  std::uint32_t epoch = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t valid = 0;
+  std::uint64_t bytes = 0;
+  std::array<std::uint64_t, 5> by_status{};
+  Hash128 digest;
+  double seconds = 0;
+  ReaderStats stats;
+
+  void add(const Batch& batch);
+};
+
+void Summary::add(const Batch& batch) {
+  ++steps;
+  rows += batch.rows();
+  valid += batch.valid();
+  bytes += batch.values().size();
+  for (std::uint32_t row = 0; row < batch.rows(); ++row) {
+    const RowStatus status = batch.status()[row];
+    ++by_status[static_cast<std::size_t>(status)];
+    if (status != RowStatus::empty && status != RowStatus::repeated) digest += record_digest(batch.ids()[row]);
+  }
+}
+
+std::uint64_t count(const Summary& summary, RowStatus status) {
+  return summary.by_status[static_cast<std::size_t>(status)];
+}
+
+boost::json::object to_json(const Summary& summary) {
+  return {{"plan_id", summary.plan_id.to_hex()},
+          {"rank", summary.ranks.rank},
+          {"world", summary.ranks.world},
+          {"replicate", summary.plan.replicate},
+          {"batch", summary.plan.batch},
+          {"epoch", summary.epoch},
+          {"steps", summary.steps},
+          {"rows", summary.rows},
+          {"valid", summary.valid},
+          {"repeated", count(summary, RowStatus::repeated)},
+          {"empty", count(summary, RowStatus::empty)},
+          {"substituted", count(summary, RowStatus::substituted)},
+          {"damaged_empty", count(summary, RowStatus::damaged_empty)},
+          {"bytes", summary.bytes},
+          {"seconds", summary.seconds},
+          {"digest", summary.digest.to_hex()},
+          {"registered", summary.stats.registered},
+          {"stats", from_text(summary.stats.to_json())}};
+}
+
+std::string seconds_text(double seconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3f s", seconds);
+  return text.data();
+}
+
+std::string to_text(const Summary& summary) {
+  const auto rate = static_cast<std::uint64_t>(static_cast<double>(summary.bytes) / summary.seconds);
+  Listing listing;
+  listing.add("plan", summary.plan_id.to_hex());
+  listing.add("rank", std::to_string(summary.ranks.rank) + " of " + std::to_string(summary.ranks.world));
+  listing.add("epoch", summary.epoch);
+  listing.add("steps", std::to_string(summary.steps) + " of " + std::to_string(summary.plan.batch) + " rows");
+  listing.add("rows", std::to_string(summary.rows) + ": " + std::to_string(summary.valid) + " first, " +
+                          std::to_string(count(summary, RowStatus::repeated)) + " repeated, " +
+                          std::to_string(count(summary, RowStatus::empty)) + " empty, " +
+                          std::to_string(count(summary, RowStatus::substituted)) + " substituted, " +
+                          std::to_string(count(summary, RowStatus::damaged_empty)) + " damaged and empty");
+  listing.add("bytes",
+              std::to_string(summary.bytes) + " in " + seconds_text(summary.seconds) + ", " + human_bytes(rate) + "/s");
+  listing.add("digest", summary.digest.to_hex());
+  listing.add("memory", summary.stats.registered ? "registered" : "plain pages: " + summary.stats.registration_note);
+  std::string text = listing.to_text();
+  for (const DamagedRange& range : summary.stats.damaged) {
+    text += "damaged: " + range.file + ':' + std::to_string(range.offset) + ": records [" +
+            std::to_string(range.first_record) + ", " + std::to_string(range.end_record) + "): " + range.reason + '\n';
+  }
+  return text;
+}
+
+void write_ids(Sink& sink, const Dataset& dataset, const Batch& batch) {
+  for (std::uint32_t row = 0; row < batch.rows(); ++row) {
+    const std::uint64_t id = batch.ids()[row];
+    std::string line = std::to_string(batch.step()) + ' ' + std::to_string(row);
+    if (id == kNoId) {
+      line += " -1 -1 ";
+    } else {
+      const Dataset::Place place = dataset.locate(id);
+      line += ' ' + std::to_string(place.shard) + ' ' + std::to_string(place.record) + ' ';
+    }
+    line += std::to_string(static_cast<unsigned>(batch.status()[row])) + '\n';
+    sink.write(line);
+  }
+}
+
+Result<RankContext> rank_context(const Arguments& arguments) {
+  if (!arguments.rank && !arguments.world) return RankContext::from_environment();
+  if (!arguments.rank || !arguments.world) {
+    return Error(Errc::invalid_option, "--rank and --world go together; without both, the launcher's variables count");
+  }
+  RankContext ranks;
+  ranks.rank = *arguments.rank;
+  ranks.world = *arguments.world;
+  return ranks;
+}
+
+/// Reads to the end of the epoch, or for as many steps as were asked for.
+Result<void> read_all(BatchReader& reader, const Dataset& dataset, const Arguments& arguments, Sink* ids,
+                      Summary& summary) {
+  Progress progress("reading");
+  const Result<std::uint64_t> planned = reader.steps(summary.epoch);
+  if (!planned) return planned.error();
+  const std::uint64_t wanted = std::min(*planned, arguments.steps.value_or(*planned));
+  while (summary.steps < wanted && (ids == nullptr || ids->good())) {
+    const Result<std::optional<Batch>> batch = reader.next();
+    if (!batch) return batch.error();
+    if (!batch->has_value()) break;
+    summary.add(**batch);
+    if (ids != nullptr) write_ids(*ids, dataset, **batch);
+    progress.update(summary.rows, summary.bytes, static_cast<double>(summary.steps) / static_cast<double>(wanted));
+  }
+  return {};
+}
+
+Result<Summary> read_epoch(Arguments& arguments, Sink* ids) {
+  using Clock = std::chrono::steady_clock;
+  const Result<RankContext> ranks = rank_context(arguments);
+  if (!ranks) return ranks.error();
+  const Clock::time_point start = Clock::now();
+  const Result<Dataset> dataset = Dataset::open(arguments.path);
+  if (!dataset) return dataset.error();
+
+  arguments.reader.ranks = *ranks;
+  arguments.reader.plan.world = ranks->world;
+  arguments.reader.epochs = 1;
+  Result<BatchReader> reader = BatchReader::open(*dataset, arguments.reader);
+  if (!reader) return reader.error();
+
+  Summary summary;
+  summary.plan_id = reader->plan().plan_id();
+  summary.ranks = *ranks;
+  summary.plan = reader->plan().options();
+  summary.epoch = arguments.reader.start.epoch;
+  const Result<void> read = read_all(*reader, *dataset, arguments, ids, summary);
+  if (!read) return read.error();
+  summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  summary.stats = reader->stats();
+  return summary;
+}
+
+Result<int> run(Arguments& arguments) {
+  arguments.reader.log = [](std::string_view line) {
+    std::fprintf(stderr, "dovetail: warning: %.*s\n", static_cast<int>(line.size()), line.data());
+  };
+  std::optional<Sink> ids;
+  if (!arguments.ids_path.empty()) {
+    Result<Sink> sink = Sink::create(arguments.ids_path);
+    if (!sink) return sink.error();
+    ids.emplace(std::move(*sink));
+  }
+  const Result<Summary> summary = read_epoch(arguments, ids ? &*ids : nullptr);
+  // The lines of what was read before a failure are kept: they show how far it came.
+  const Result<void> ids_written = ids ? ids->finish() : Result<void>();
+  if (!summary) return summary.error();
+  if (!ids_written) return ids_written.error();
+
+  Sink out = Sink::standard_output();
+  out.write(arguments.json ? to_line(to_json(*summary)) : to_text(*summary));
+  if (const Result<void> written = out.finish(); !written) return written.error();
+  return kExitGood;
+}
+
+void add_delivery_arguments(Flags& flags, ReaderOptions& options) {
+  using Answer = std::pair<std::string_view, OnDamage>;
+  using Spill = std::pair<std::string_view, Oversize>;
+  using Memory = std::pair<std::string_view, Registration>;
+  flags.add_choice("--on-damage", options.on_damage,
+                   std::array{Answer{"fail", OnDamage::fail}, Answer{"substitute", OnDamage::substitute},
+                              Answer{"empty", OnDamage::empty}},
+                   "What becomes of rows whose records are damaged");
+  flags.add_choice("--oversize", options.oversize,
+                   std::array{Spill{"fail", Oversize::fail}, Spill{"spill", Oversize::spill}},
+                   "What becomes of a batch that does not fit its slot");
+  flags.add_choice("--registration", options.registration,
+                   std::array{Memory{"preferred", Registration::preferred}, Memory{"required", Registration::required},
+                              Memory{"off", Registration::off}},
+                   "Memory registered with CUDA");
+  flags.add_size("--memory", options.memory_bytes, "Budget for batches and read-ahead").preset("256M");
+  flags.add("--prefetch", options.prefetch, "Batches ahead of the reader");
+  flags.add("--io-threads", options.io_threads, "Threads that read; 0 chooses");
+  flags.add("--decode-threads", options.decode_threads, "Threads that check and decode; 0 chooses");
+}
+
+}  // namespace
+
+void add_read(CommandLine& line) {
+  const auto arguments = std::make_shared<Arguments>();
+  Flags flags = line.subcommand("read", "Read one rank's batches of an epoch and sum them up",
+                                [arguments] { return run(*arguments); });
+  add_path(flags, arguments->path);
+  flags.add("--ids", arguments->ids_path, "Write a line per row: step row shard record status").shown_as("FILE");
+  add_json(flags, arguments->json);
+  flags.group("What is read");
+  flags.add("--rank", arguments->rank, "This rank, from 0; the launcher's variables where not given");
+  flags.add("--world", arguments->world, "Ranks; goes with --rank");
+  add_plan_arguments(flags, arguments->reader.plan);
+  flags.add("--epoch", arguments->reader.start.epoch, "The epoch to read");
+  flags.add("--steps", arguments->steps, "Stop after this many steps");
+  flags.group("How it is read");
+  add_delivery_arguments(flags, arguments->reader);
+}
+
+}  // namespace dovetail::tools

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// `dovetail verify`: reads everything and ends with a verdict.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include <dovetail/record_reader.h>
+
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+#include "tools/json.h"
+#include "tools/sink.h"
+#include "tools/utf8.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+struct Arguments {
+  std::vector<std::string> paths;
+  unsigned threads = 0;
+  bool json = false;
+};
+
+/// What became of all paths together.
+struct Verdict {
+  VerifyReport report;
+  int unreadable_exit = kExitGood;  ///< Of the paths that could not be judged, the worst.
+
+  bool ok() const noexcept { return report.ok() && unreadable_exit == kExitGood; }
+  int exit() const noexcept { return std::max(unreadable_exit, report.ok() ? kExitGood : kExitDamaged); }
+};
+
+boost::json::object to_json(const Verdict& verdict) {
+  boost::json::array damaged;
+  for (const Damage& damage : verdict.report.damaged) {
+    damaged.push_back(boost::json::object{{"file", to_utf8(damage.file)},
+                                          {"offset", damage.offset},
+                                          {"records", boost::json::array{damage.first_record, damage.end_record}},
+                                          {"reason", to_utf8(damage.reason)}});
+  }
+  return {{"ok", verdict.ok()},
+          {"records", verdict.report.records},
+          {"blocks", verdict.report.blocks},
+          {"damaged", std::move(damaged)}};
+}
+
+std::string to_text(const Verdict& verdict) {
+  std::string text;
+  for (const Damage& damage : verdict.report.damaged) {
+    text += damage.file + ':' + std::to_string(damage.offset) + ": ";
+    if (damage.end_record > damage.first_record) {
+      text += "records [" + std::to_string(damage.first_record) + ", " + std::to_string(damage.end_record) + "): ";
+    }
+    text += damage.reason + '\n';
+  }
+  const std::string counts = std::to_string(verdict.report.records) + " records in " +
+                             std::to_string(verdict.report.blocks) + " blocks are good";
+  if (verdict.ok()) return text + "good: all " + counts + '\n';
+  if (verdict.report.ok()) return text + "not judged: not all could be read; " + counts + '\n';
+  return text + "damaged: " + std::to_string(verdict.report.damaged.size()) + " places; " + counts + '\n';
+}
+
+Result<int> run(const Arguments& arguments) {
+  Verdict verdict;
+  for (const std::string& path : arguments.paths) {
+    Result<VerifyReport> report = verify(path, arguments.threads);
+    if (!report) {
+      verdict.unreadable_exit = std::max(verdict.unreadable_exit, tools::report(report.error()));
+      continue;
+    }
+    verdict.report.records += report->records;
+    verdict.report.blocks += report->blocks;
+    std::move(report->damaged.begin(), report->damaged.end(), std::back_inserter(verdict.report.damaged));
+  }
+  Sink out = Sink::standard_output();
+  out.write(arguments.json ? to_line(to_json(verdict)) : to_text(verdict));
+  // A closed pipe takes the text, not the verdict.
+  if (const Result<void> written = out.finish(); !written && exit_code(written.error()) != kExitGood) {
+    return written.error();
+  }
+  return verdict.exit();
+}
+
+}  // namespace
+
+void add_verify(CommandLine& line) {
+  const auto arguments = std::make_shared<Arguments>();
+  Flags flags = line.subcommand("verify", "Read and check everything", [arguments] { return run(*arguments); });
+  flags.add("PATH", arguments->paths, "Shards, folders with a manifest, manifests, or quoted globs").required();
+  flags.add("--jobs", arguments->threads, "Threads; 0 takes all cores");
+  add_json(flags, arguments->json);
+}
+
+}  // namespace dovetail::tools

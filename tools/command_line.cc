@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command_line.h"
+
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+
+#include "tools/exit_code.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+/// CLI11 reads "-1" as the largest unsigned number.
+const CLI::Validator& not_negative() {
+  static const CLI::Validator validator(
+      [](std::string& text) { return text.starts_with('-') ? "'" + text + "' is negative" : std::string(); }, "");
+  return validator;
+}
+
+}  // namespace
+
+Flag Flag::required() {
+  option_->required();
+  return *this;
+}
+
+Flag Flag::shown_as(const std::string& type) {
+  option_->type_name(type);
+  return *this;
+}
+
+Flag Flag::preset(const std::string& text) {
+  option_->default_str(text);
+  return *this;
+}
+
+Flag Flag::excludes(Flag other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+CLI::Option& Flags::grouped(CLI::Option* option) const {
+  if (!group_.empty()) option->group(group_);
+  return *option;
+}
+
+template <class Number>
+CLI::Option& Flags::add_number(const std::string& name, Number& value, const std::string& help) {
+  CLI::Option& option = grouped(command_->add_option(name, value, help));
+  option.transform(not_negative())->type_name("N");
+  return option;
+}
+
+Flag Flags::add(const std::string& name, std::string& value, const std::string& help) {
+  return Flag(grouped(command_->add_option(name, value, help))).shown_as("");
+}
+
+Flag Flags::add(const std::string& name, std::vector<std::string>& values, const std::string& help) {
+  CLI::Option& option = grouped(command_->add_option(name, values, help));
+  // Given several times, a flag takes one value each time; otherwise it would swallow the arguments that follow it.
+  if (name.starts_with('-')) option.allow_extra_args(false);
+  return Flag(option).shown_as("");
+}
+
+Flag Flags::add(const std::string& name, std::uint32_t& value, const std::string& help) {
+  return Flag(*add_number(name, value, help).capture_default_str());
+}
+
+Flag Flags::add(const std::string& name, std::uint64_t& value, const std::string& help) {
+  return Flag(*add_number(name, value, help).capture_default_str());
+}
+
+Flag Flags::add(const std::string& name, std::optional<std::uint32_t>& value, const std::string& help) {
+  return Flag(add_number(name, value, help));
+}
+
+Flag Flags::add(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help) {
+  return Flag(add_number(name, value, help));
+}
+
+Flag Flags::add(const std::string& name, bool& value, const std::string& help) {
+  return Flag(grouped(command_->add_flag(name, value, help)));
+}
+
+Flag Flags::add_size(const std::string& name, std::uint32_t& value, const std::string& help) {
+  CLI::Option& option = grouped(command_->add_option(name, value, help));
+  option.transform(CLI::AsSizeValue(false).description(""))->transform(not_negative())->type_name("SIZE");
+  return Flag(option);
+}
+
+Flag Flags::add_size(const std::string& name, std::uint64_t& value, const std::string& help) {
+  CLI::Option& option = grouped(command_->add_option(name, value, help));
+  option.transform(CLI::AsSizeValue(false).description(""))->transform(not_negative())->type_name("SIZE");
+  return Flag(option);
+}
+
+Flag Flags::add_words(const std::string& name, const std::string& words, std::function<bool(std::string_view)> choose,
+                      const std::string& help) {
+  const auto parse = [name, words, choose = std::move(choose)](const std::string& text) {
+    if (!choose(text)) throw CLI::ValidationError(name, "'" + text + "' is none of " + words);
+  };
+  return Flag(grouped(command_->add_option_function<std::string>(name, parse, help))).shown_as(words);
+}
+
+CommandLine::CommandLine(const std::string& name, const std::string& version, const std::string& summary,
+                         const std::string& footer)
+    : app_(std::make_unique<CLI::App>(summary, name)) {
+  app_->set_version_flag("--version", name + ' ' + version);
+  app_->require_subcommand(1);
+  app_->footer(footer);
+}
+
+CommandLine::~CommandLine() = default;
+
+Flags CommandLine::subcommand(const std::string& name, const std::string& summary, Action action) {
+  CLI::App* const command = app_->add_subcommand(name, summary);
+  command->callback([this, action = std::move(action)] { chosen_ = action; });
+  return Flags(*command);
+}
+
+CommandLine::Parsed CommandLine::parse(int argc, const char* const* argv) {
+  try {
+    app_->parse(argc, argv);
+    return {std::move(chosen_), kExitGood};
+  } catch (const CLI::Success& asked_for_help) {
+    return {nullptr, app_->exit(asked_for_help)};
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "dovetail: error: %s\nTry 'dovetail --help' or 'dovetail SUBCOMMAND --help'.\n", error.what());
+    return {nullptr, kExitUsage};
+  }
+}
+
+void add_path(Flags& flags, std::string& path) {
+  flags.add("PATH", path, "A shard, a folder with a manifest, a manifest, or a quoted glob").required();
+}
+
+void add_json(Flags& flags, bool& json) {
+  flags.add("--json", json, "Print JSON");
+}
+
+}  // namespace dovetail::tools

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of the subcommands. CLI11, which takes long to compile, stays in command_line.cc.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <dovetail/error.h>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace dovetail::tools {
+
+/// One flag, or a positional argument where its name has no dashes.
+class Flag {
+ public:
+  Flag required();
+  /// What the help shows for its value, and for the value that it has where it is not given.
+  Flag shown_as(const std::string& type);
+  Flag preset(const std::string& text);
+  /// Both cannot be given together.
+  Flag excludes(Flag other);
+
+ private:
+  friend class Flags;
+  explicit Flag(CLI::Option& option) : option_(&option) {}
+  CLI::Option* option_;
+};
+
+/// The flags of one subcommand. What they are bound to has to live until the action has run.
+class Flags {
+ public:
+  /// Heading in the help for the flags that are added from here on.
+  void group(const std::string& name) { group_ = name; }
+
+  Flag add(const std::string& name, std::string& value, const std::string& help);
+  Flag add(const std::string& name, std::vector<std::string>& values, const std::string& help);
+  Flag add(const std::string& name, std::uint32_t& value, const std::string& help);
+  Flag add(const std::string& name, std::uint64_t& value, const std::string& help);
+  Flag add(const std::string& name, std::optional<std::uint32_t>& value, const std::string& help);
+  Flag add(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help);
+  /// A switch.
+  Flag add(const std::string& name, bool& value, const std::string& help);
+
+  /// A number of bytes, with an optional suffix: 64K, 256M and 1G are multiples of powers of 1024.
+  Flag add_size(const std::string& name, std::uint32_t& value, const std::string& help);
+  Flag add_size(const std::string& name, std::uint64_t& value, const std::string& help);
+
+  /// One of several words, each standing for a value.
+  template <class Value, std::size_t kCount>
+  Flag add_choice(const std::string& name, Value& value,
+                  const std::array<std::pair<std::string_view, Value>, kCount>& choices, const std::string& help) {
+    std::string words;
+    std::string preset;
+    for (const auto& [word, meaning] : choices) {
+      words += (words.empty() ? "" : "|") + std::string(word);
+      if (meaning == value) preset = word;
+    }
+    const auto choose = [&value, choices](std::string_view text) {
+      for (const auto& [word, meaning] : choices) {
+        if (word != text) continue;
+        value = meaning;
+        return true;
+      }
+      return false;
+    };
+    return add_words(name, words, choose, help).preset(preset);
+  }
+
+ private:
+  friend class CommandLine;
+  explicit Flags(CLI::App& command) : command_(&command) {}
+  Flag add_words(const std::string& name, const std::string& words, std::function<bool(std::string_view)> choose,
+                 const std::string& help);
+  template <class Number>
+  CLI::Option& add_number(const std::string& name, Number& value, const std::string& help);
+  CLI::Option& grouped(CLI::Option* option) const;
+
+  CLI::App* command_;
+  std::string group_;
+};
+
+/// The subcommands and what each does.
+class CommandLine {
+ public:
+  /// Does the work of a subcommand and gives the exit code, or the failure that decides it.
+  using Action = std::function<Result<int>()>;
+
+  CommandLine(const std::string& name, const std::string& version, const std::string& summary,
+              const std::string& footer);
+  ~CommandLine();
+
+  Flags subcommand(const std::string& name, const std::string& summary, Action action);
+
+  /// What is to be done. Where there is nothing, because help was asked for or the arguments make no sense, the exit
+  /// code, after the help or the error has been printed.
+  struct Parsed {
+    Action action;
+    int exit_code = 0;
+  };
+  Parsed parse(int argc, const char* const* argv);
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+  Action chosen_;
+};
+
+/// The positional PATH of a dataset.
+void add_path(Flags& flags, std::string& path);
+
+void add_json(Flags& flags, bool& json);
+
+}  // namespace dovetail::tools

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands.
+#pragma once
+
+#include "tools/command_line.h"
+
+namespace dovetail::tools {
+
+void add_convert(CommandLine& line);
+void add_inspect(CommandLine& line);
+void add_cat(CommandLine& line);
+void add_verify(CommandLine& line);
+void add_plan(CommandLine& line);
+void add_read(CommandLine& line);
+
+}  // namespace dovetail::tools

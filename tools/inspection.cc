@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/inspection.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tools/progress.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+void add_record_sizes(Inspection& inspection, bool first, std::uint64_t least, std::uint64_t most) {
+  inspection.min_record_bytes = first ? least : std::min(inspection.min_record_bytes, least);
+  inspection.max_record_bytes = std::max(inspection.max_record_bytes, most);
+}
+
+void add_shard(Inspection& inspection, ShardDescription shard) {
+  const ShardInfo& info = shard.info;
+  if (info.records > 0) {
+    add_record_sizes(inspection, inspection.records == 0, info.min_record_bytes, info.max_record_bytes);
+  }
+  inspection.records += info.records;
+  inspection.blocks += info.blocks;
+  inspection.raw_bytes += info.raw_bytes;
+  inspection.stored_bytes += info.stored_bytes;
+  for (const BlockInfo& block : shard.blocks) {
+    ++(block.codec == Codec::snappy ? inspection.blocks_snappy : inspection.blocks_plain);
+  }
+  inspection.shards.push_back(std::move(shard));
+}
+
+Result<void> inspect_dataset(const Dataset& dataset, Inspection& inspection) {
+  inspection.fingerprint = dataset.fingerprint().to_hex();
+  inspection.has_manifest = dataset.has_manifest();
+  Progress progress("inspecting");
+  for (std::uint32_t i = 0; i < dataset.shards().size(); ++i) {
+    Result<ShardDescription> shard = describe_shard(dataset.shard_path(i));
+    if (!shard) return shard.error();
+    shard->info.name = dataset.shards()[i].name;
+    if (shard->info != dataset.shards()[i]) {
+      return Error(Errc::manifest_mismatch, "the shard is not the one that the manifest lists")
+          .in_file(dataset.shard_path(i));
+    }
+    add_shard(inspection, std::move(*shard));
+    progress.update(inspection.records, inspection.raw_bytes,
+                    static_cast<double>(i) / static_cast<double>(dataset.shards().size()));
+  }
+  return {};
+}
+
+Result<void> inspect_tfrecord(RecordSource& source, Inspection& inspection) {
+  inspection.format = "tfrecord";
+  inspection.files = source.files();
+  inspection.stored_bytes = source.input_bytes();
+  Progress progress("inspecting");
+  for (;;) {
+    const Result<std::optional<ByteView>> record = source.next();
+    if (!record) return record.error();
+    inspection.compression = to_string(source.compression());
+    if (!record->has_value()) return {};
+    const std::uint64_t bytes = (*record)->size();
+    add_record_sizes(inspection, inspection.records == 0, bytes, bytes);
+    ++inspection.records;
+    inspection.raw_bytes += bytes;
+    progress.update(inspection.records, inspection.raw_bytes,
+                    static_cast<double>(source.consumed_bytes()) / static_cast<double>(source.input_bytes()));
+  }
+}
+
+}  // namespace
+
+Result<Inspection> inspect(const std::string& path, std::optional<Error>& unfinished) {
+  Inspection inspection;
+  inspection.path = path;
+  Result<Input> input = open_input(path);
+  Result<void> read;
+  if (!input) {
+    read = input.error();
+  } else if (RecordSource* source = std::get_if<RecordSource>(&*input)) {
+    read = inspect_tfrecord(*source, inspection);
+  } else {
+    read = inspect_dataset(std::get<Dataset>(*input), inspection);
+  }
+  if (read) return inspection;
+  if (!read.error().is(Errc::unfinished)) return read.error();
+  inspection.finished = false;
+  unfinished = read.error();
+  return inspection;
+}
+
+}  // namespace dovetail::tools

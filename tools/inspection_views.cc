@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/inspection.h"
+#include "tools/render.h"
+#include "tools/utf8.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+std::string version_text(const ShardDescription& shard) {
+  return std::to_string(shard.version_major) + '.' + std::to_string(shard.version_minor);
+}
+
+std::string_view codec_text(Codec codec) {
+  return codec == Codec::snappy ? "snappy" : "none";
+}
+
+boost::json::object to_json(const ShardDescription& shard) {
+  return {{"name", to_utf8(shard.info.name)},
+          {"records", shard.info.records},
+          {"blocks", shard.info.blocks},
+          {"run_records", shard.info.run_records},
+          {"raw_bytes", shard.info.raw_bytes},
+          {"stored_bytes", shard.info.stored_bytes},
+          {"file_bytes", shard.info.file_bytes},
+          {"max_record_bytes", shard.info.max_record_bytes},
+          {"fingerprint", hex64(shard.info.fingerprint)}};
+}
+
+boost::json::array blocks_json(const Inspection& inspection) {
+  boost::json::array blocks;
+  for (std::size_t shard = 0; shard < inspection.shards.size(); ++shard) {
+    for (const BlockInfo& block : inspection.shards[shard].blocks) {
+      blocks.push_back(boost::json::object{{"shard", shard},
+                                           {"offset", block.offset},
+                                           {"first_record", block.first_record},
+                                           {"records", block.records},
+                                           {"stored_bytes", block.stored_bytes},
+                                           {"raw_bytes", block.raw_bytes},
+                                           {"codec", codec_text(block.codec)},
+                                           {"table", block.has_table}});
+    }
+  }
+  return blocks;
+}
+
+std::string blocks_text(const Inspection& inspection) {
+  Table table({"shard", "offset", "first record", "records", "stored", "raw", "codec"});
+  for (std::size_t shard = 0; shard < inspection.shards.size(); ++shard) {
+    for (const BlockInfo& block : inspection.shards[shard].blocks) {
+      table.add({std::to_string(shard), std::to_string(block.offset), std::to_string(block.first_record),
+                 std::to_string(block.records), std::to_string(block.stored_bytes), std::to_string(block.raw_bytes),
+                 std::string(codec_text(block.codec))});
+    }
+  }
+  return '\n' + table.to_text();
+}
+
+std::string shards_text(const Inspection& inspection) {
+  Table table({"shard", "records", "run", "blocks", "raw", "file", "name"}, /*text_last=*/true);
+  for (std::size_t i = 0; i < inspection.shards.size(); ++i) {
+    const ShardInfo& info = inspection.shards[i].info;
+    table.add({std::to_string(i), std::to_string(info.records), std::to_string(info.run_records),
+               std::to_string(info.blocks), human_bytes(info.raw_bytes), human_bytes(info.file_bytes), info.name});
+  }
+  return '\n' + table.to_text();
+}
+
+/// Values of the dataset that its first shard stands for.
+void add_common(const ShardDescription& shard, boost::json::object& object) {
+  boost::json::object metadata;
+  for (const auto& [key, value] : shard.metadata) metadata[to_utf8(key)] = to_utf8(value);
+  object["metadata"] = std::move(metadata);
+  object["version"] = version_text(shard);
+  object["dataset_id"] = shard.dataset_id.to_hex();
+  object["record_type"] = to_utf8(shard.record_type);
+  object["writer"] = to_utf8(shard.writer);
+  object["run_records"] = shard.info.run_records;
+}
+
+void add_common(const ShardDescription& shard, Listing& listing) {
+  listing.add("version", version_text(shard));
+  listing.add("dataset id", shard.dataset_id.to_hex());
+  if (!shard.record_type.empty()) listing.add("record type", shard.record_type);
+  listing.add("writer", shard.writer);
+  for (const auto& [key, value] : shard.metadata) listing.add("meta " + key, value);
+}
+
+}  // namespace
+
+boost::json::object to_json(const Inspection& inspection, bool with_blocks) {
+  boost::json::object object = {{"format", inspection.format}, {"finished", inspection.finished}};
+  if (!inspection.finished) return object;
+  object["records"] = inspection.records;
+  object["blocks"] = inspection.blocks;
+  object["raw_bytes"] = inspection.raw_bytes;
+  object["stored_bytes"] = inspection.stored_bytes;
+  object["min_record_bytes"] = inspection.min_record_bytes;
+  object["max_record_bytes"] = inspection.max_record_bytes;
+  object["codecs"] = boost::json::object{{"none", inspection.blocks_plain}, {"snappy", inspection.blocks_snappy}};
+  object["metadata"] = boost::json::object();
+  if (inspection.format == "tfrecord") {
+    object["compression"] = inspection.compression;
+    object["files"] = inspection.files;
+    return object;
+  }
+  if (!inspection.shards.empty()) add_common(inspection.shards.front(), object);
+  object["fingerprint"] = inspection.fingerprint;
+  object["manifest"] = inspection.has_manifest;
+  boost::json::array shards;
+  for (const ShardDescription& shard : inspection.shards) shards.push_back(to_json(shard));
+  object["shards"] = std::move(shards);
+  if (with_blocks) object["block_list"] = blocks_json(inspection);
+  return object;
+}
+
+std::string to_text(const Inspection& inspection, bool with_blocks) {
+  Listing listing;
+  listing.add("format", inspection.format);
+  listing.add("finished", inspection.finished ? "yes" : "no");
+  if (!inspection.finished) return listing.to_text();
+  listing.add("records", std::to_string(inspection.records) + ", " + std::to_string(inspection.min_record_bytes) +
+                             " to " + std::to_string(inspection.max_record_bytes) + " bytes");
+  listing.add("raw", std::to_string(inspection.raw_bytes) + " bytes");
+  listing.add("stored", std::to_string(inspection.stored_bytes) + " bytes");
+  if (inspection.format == "tfrecord") {
+    listing.add("files", inspection.files);
+    listing.add("compression", inspection.compression);
+    return listing.to_text();
+  }
+  listing.add("blocks", std::to_string(inspection.blocks) + ", " + std::to_string(inspection.blocks_plain) +
+                            " stored as they are, " + std::to_string(inspection.blocks_snappy) + " with Snappy");
+  listing.add("fingerprint", inspection.fingerprint);
+  listing.add("manifest", inspection.has_manifest ? "yes" : "no");
+  if (!inspection.shards.empty()) add_common(inspection.shards.front(), listing);
+  return listing.to_text() + shards_text(inspection) + (with_blocks ? blocks_text(inspection) : std::string());
+}
+
+}  // namespace dovetail::tools

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/json.h"
+
+// Boost.JSON is compiled here, once; the other sources see declarations only.
+#include <boost/json/src.hpp>
+
+namespace dovetail::tools {
+
+std::string to_line(const boost::json::value& value) {
+  return boost::json::serialize(value) + '\n';
+}
+
+boost::json::value from_text(const std::string& text) {
+  return boost::json::parse(text);
+}
+
+}  // namespace dovetail::tools

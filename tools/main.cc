@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The `dovetail` command: chooses a subcommand and turns what it returns into an exit code.
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+constexpr auto kSummary = "Packs training records into shards and gives every rank the same number of batches.";
+constexpr auto kFooter =
+    "Exit codes: 0 good, 1 damaged data, 2 usage, 3 input or output failed.\n"
+    "`dovetail SUBCOMMAND --help` lists the flags of a subcommand.";
+
+int run(int argc, char** argv) {
+  // A closed pipe and a file size limit then are failed writes, which are answered, instead of the process's death.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+
+  CommandLine line("dovetail", DOVETAIL_VERSION, kSummary, kFooter);
+  add_convert(line);
+  add_inspect(line);
+  add_cat(line);
+  add_verify(line);
+  add_plan(line);
+  add_read(line);
+
+  const CommandLine::Parsed parsed = line.parse(argc, argv);
+  if (!parsed.action) return parsed.exit_code;
+  const Result<int> result = parsed.action();
+  return result ? *result : report(result.error());
+}
+
+}  // namespace
+
+}  // namespace dovetail::tools
+
+int main(int argc, char** argv) {
+  try {
+    return dovetail::tools::run(argc, argv);
+  } catch (const dovetail::Exception& failure) {
+    return dovetail::tools::report(failure.error());
+  } catch (const std::bad_alloc&) {
+    std::fputs("dovetail: error: out of memory\n", stderr);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "dovetail: error: %s\n", failure.what());
+  }
+  return dovetail::tools::kExitIo;
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values as text for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dovetail/bytes.h>
+
+namespace dovetail::tools {
+
+/// "1.5 GiB", "512 B".
+std::string human_bytes(std::uint64_t bytes);
+
+/// 16 lower-case digits.
+std::string hex64(std::uint64_t value);
+
+/// Two lower-case digits a byte.
+std::string hex(ByteView bytes);
+
+/// Offset, 16 bytes in hex, and the same as text; one line per 16 bytes.
+std::string hex_dump(ByteView bytes);
+
+/// Names and values, one pair a line, values aligned.
+class Listing {
+ public:
+  void add(std::string name, std::string value);
+  void add(std::string name, std::uint64_t value) { add(std::move(name), std::to_string(value)); }
+  std::string to_text() const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> lines_;
+};
+
+/// Rows under a heading; the columns are aligned to the right, the last one to the left if it is `text_last`.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> heading, bool text_last = false);
+  void add(std::vector<std::string> row);
+  std::string to_text() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  bool text_last_;
+};
+
+}  // namespace dovetail::tools

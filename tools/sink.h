@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <dovetail/bytes.h>
+#include <dovetail/error.h>
+
+namespace dovetail::tools {
+
+/// Buffered output whose failures are values: a full disk and a closed pipe alike.
+///
+/// Errors: the first failure is kept; later writes do nothing, and `finish()` returns it.
+class Sink {
+ public:
+  static Sink standard_output();
+  /// Creates or truncates a file.
+  static Result<Sink> create(const std::string& path);
+
+  Sink(Sink&& other) noexcept;
+  Sink& operator=(Sink&&) = delete;
+  ~Sink();
+
+  void write(std::string_view text);
+  void write(ByteView bytes) { write(as_chars(bytes)); }
+  /// False once a write has failed: further work for this sink is lost.
+  bool good() const noexcept { return good_; }
+  /// Writes what is buffered, and closes a file.
+  Result<void> finish();
+
+ private:
+  Sink(int descriptor, std::string name);
+  void flush();
+
+  int descriptor_;
+  std::string name_;
+  std::string buffer_;
+  bool good_ = true;
+  int errno_ = 0;
+};
+
+}  // namespace dovetail::tools

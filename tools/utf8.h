@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dovetail::tools {
+
+/// A JSON string is UTF-8; a file name or a value of a user need not be. Bytes that are not UTF-8 become U+FFFD.
+std::string to_utf8(std::string_view bytes);
+
+/// Whether `bytes` is UTF-8 as it is.
+bool is_utf8(std::string_view bytes) noexcept;
+
+}  // namespace dovetail::tools
