@@ -8,20 +8,13 @@
 
 #include <dovetail/bytes.h>
 #include <dovetail/order.h>
+#include <dovetail/state.h>
 
 namespace dovetail {
 
 namespace detail {
 class SlotLease;
 }
-
-/// A place between two steps: "these steps were handed to the trainer".
-struct Position {
-  std::uint32_t epoch = 0;
-  std::uint64_t step = 0;  ///< Steps of the epoch that lie behind.
-
-  friend auto operator<=>(const Position&, const Position&) = default;
-};
 
 /// Where the parts of a batch lie in its slab, in bytes; each part begins at a multiple of 256.
 struct SlabLayout {
@@ -59,6 +52,8 @@ class Batch {
   std::uint64_t step() const noexcept { return step_; }
   /// Where a reader continues after this batch. After the last step it is (epoch, steps).
   Position position_after() const noexcept { return {epoch_, step_ + 1}; }
+  /// The checkpoint of the data after this batch, the same on every rank. Not after a move.
+  State state() const;
 
   std::uint32_t rows() const noexcept { return rows_; }
   /// Rows with the status `first`: a record that counts, once.
@@ -86,6 +81,7 @@ class Batch {
   Batch();
 
   std::shared_ptr<detail::SlotLease> lease_;
+  std::shared_ptr<const State> origin_;  // at the beginning of the phase
   const std::byte* slab_ = nullptr;
   std::uint64_t step_ = 0;
   std::uint32_t epoch_ = 0;

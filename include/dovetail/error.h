@@ -31,6 +31,7 @@ enum class Errc {
   manifest_mismatch = 12,   ///< The manifest disagrees with a shard.
   tfrecord_checksum = 13,   ///< A TFRecord length or data CRC does not match.
   file_changed = 14,        ///< A file is not the one that was opened or planned.
+  bad_state = 15,           ///< A saved state or plan that is cut, altered or impossible.
 
   // The request cannot be carried out as given.
   invalid_option = 30,    ///< An option out of its range; the message names it and the range.
@@ -44,6 +45,8 @@ enum class Errc {
   batch_too_large = 38,   ///< A batch does not fit its slot; the message names the record.
   budget_too_small = 39,  ///< The memory budget cannot hold what one step needs at least.
   resource_limit = 40,    ///< A limit of the process (descriptors, locked memory) is too low.
+  state_mismatch = 41,    ///< A state or plan of another dataset or order; the message names what differs.
+  too_many_changes = 42,  ///< More changes of world in one epoch than a state can hold.
 
   // The call came at the wrong time.
   closed = 60,      ///< The object was finished, stopped or moved from.

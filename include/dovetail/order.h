@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -14,10 +15,18 @@ inline constexpr std::uint64_t kNoId = ~std::uint64_t{0};
 /// What a row holds. Values are stable: files and other languages carry them.
 enum class RowStatus : std::uint8_t {
   empty = 0,          ///< No record is planned here.
-  first = 1,          ///< The first delivery of its record in this epoch.
+  first = 1,          ///< The first delivery of its record in this epoch; in a mix, in this pass over its source.
   repeated = 2,       ///< Delivered before in this epoch; the lane wrapped around.
   substituted = 3,    ///< The planned record is damaged; the bytes are those of a good neighbour.
   damaged_empty = 4,  ///< The planned record is damaged; the row has no bytes.
+};
+
+/// A place between two steps: "these steps were handed to the trainer".
+struct Position {
+  std::uint32_t epoch = 0;
+  std::uint64_t step = 0;  ///< Steps of the epoch that lie behind.
+
+  friend auto operator<=>(const Position&, const Position&) = default;
 };
 
 /// Consecutive records of one shard that are read together.
@@ -28,10 +37,16 @@ struct Run {
   std::uint64_t first_id = 0;      ///< Dataset id of the first record.
 };
 
-/// One output of a lane, as a place in a run.
-///
-/// `run` counts the runs of the lane in the order in which they are opened; a lane that wraps counts on, so that
-/// `run / runs()` is the pass.
+/// A planned row: which record, and why it is there.
+struct PlannedRecord {
+  std::uint64_t id = kNoId;
+  RowStatus status = RowStatus::empty;  ///< `empty`, `first` or `repeated`.
+
+  friend bool operator==(const PlannedRecord&, const PlannedRecord&) = default;
+};
+
+/// One output of a lane, as a place in a run. A cursor numbers the runs that it opens; the numbers mean nothing to
+/// another one.
 struct Pick {
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
@@ -42,29 +57,64 @@ struct Pick {
   friend bool operator==(const Pick&, const Pick&) = default;
 };
 
+/// The records of one run that a stretch needs, where it does not need all of them.
+struct PartialRun {
+  std::uint64_t run = 0;
+  std::vector<std::uint64_t> singles;  ///< Ascending, all below `begin`.
+  std::uint64_t begin = 0;             ///< Records [begin, end) are needed as well,
+  std::uint64_t end = 0;
+  std::vector<std::uint64_t> except;  ///< but for these; ascending.
+
+  /// How many of the records [first, last) are needed.
+  std::uint64_t needed(std::uint64_t first, std::uint64_t last) const noexcept;
+};
+
+/// A part of a lane: consecutive outputs of one pass over one source. Its runs have consecutive numbers in the order in
+/// which they are opened.
+///
+/// Threads: const calls may run concurrently.
+class Stretch {
+ public:
+  /// Of all its rows: `first` or `repeated`.
+  RowStatus status() const noexcept;
+  /// Its runs are numbered [first_run, end_run); some of the first and last may be needed in part, or not at all.
+  std::uint64_t first_run() const noexcept;
+  std::uint64_t end_run() const noexcept;
+  /// Needs: a number of this stretch. Cost: one keyed permutation and one binary search over the shards.
+  Run run(std::uint64_t number) const;
+
+  /// Which runs a reader of the stretch needs: the ones numbered [whole_begin, whole_end) whole, but for those of
+  /// `partial`, which are ascending and may lie before; and no other.
+  struct Needs {
+    std::uint64_t whole_begin = 0;
+    std::uint64_t whole_end = 0;
+    std::vector<PartialRun> partial;
+  };
+  /// Cost: up to two seeks.
+  Needs needs() const;
+
+ private:
+  friend class LaneCursor;
+  struct Content;
+  explicit Stretch(std::shared_ptr<const Content> content);
+  std::shared_ptr<const Content> content_;
+};
+
 class LaneCursor;
 
-/// The order of one lane in one epoch: a pure function from output number to record.
+/// The order of one lane in one epoch: a pure function from output number to record. After a change of world it is what
+/// the lane gives of the rest of the epoch.
 ///
 /// Ownership: a value; copies share the layout.
 /// Threads:   const calls may run concurrently.
 class LaneOrder {
  public:
-  /// Records of the lane.
+  /// Records of the lane. Outputs from here on are empty, or repeat the lane from its beginning if the plan wraps.
   std::uint64_t records() const noexcept;
-  /// Runs of the lane, clipped at its ends.
-  std::uint64_t runs() const noexcept;
-  /// The run opened as number `position`; positions from `runs()` on are further passes. Needs `runs() > 0`.
-  /// Cost: one keyed permutation and one binary search over the shards of the lane.
-  Run run(std::uint64_t position) const;
-  /// The pick of one output, computed without the ones before it. Outputs from `records()` on are empty, or repeat the
-  /// lane from its beginning if the plan wraps. Cost: about K ln K draws for a pool of K.
-  Pick at(std::uint64_t output) const;
-  /// The id of a pick, `kNoId` where none is planned.
-  std::uint64_t id(const Pick& pick) const;
-  /// `empty`, `first` or `repeated`: what a pick is when its bytes are good.
-  RowStatus status(const Pick& pick) const noexcept;
-  /// Begins at any output. Cost: as `at()`, whatever the output.
+  /// One output, computed without the ones before it. Cost: about K draws for a pool of K; after a change of world, or in
+  /// a later pass of a mix, also what laying out a lane costs.
+  PlannedRecord at(std::uint64_t output) const;
+  /// Begins at any output. Cost: about K ln K draws for a pool of K, whatever the output.
   LaneCursor cursor(std::uint64_t output = 0) const;
 
  private:
@@ -79,29 +129,30 @@ class LaneOrder {
 ///
 /// Ownership: keeps the lane's layout alive.
 /// Threads:   none; one thread at a time.
-/// Cost:      memory for the pool and the open runs: O(K + C), never for records.
+/// Cost:      memory for the pools and the open runs: O(K + C) for each source, never for records.
 class LaneCursor {
  public:
-  /// A run that was opened before the cursor's position and is not used up.
-  struct OpenRun {
-    std::uint64_t run = 0;
-    std::uint64_t next_record = 0;  ///< Records of the run from here on have not entered the pool.
-  };
-
   LaneCursor(LaneCursor&&) noexcept;
   LaneCursor& operator=(LaneCursor&&) noexcept;
   ~LaneCursor();
 
   /// The next output's number.
   std::uint64_t position() const noexcept;
-  /// Fills `out` with the next picks. Cost: no allocation.
+  /// Fills `out` with the next picks. Cost: no allocation, but where a stretch begins.
   void next(std::span<Pick> out);
+  /// The record of a pick that the last `next` gave. Cost: as `Stretch::run`.
+  PlannedRecord record(const Pick& pick) const;
+  /// The run of a planned pick that the last `next` gave.
+  Run run_of(const Pick& pick) const;
 
-  /// What is in flight at this position: exactly the picks of `pooled()`, the rest of `open_runs()`, and the runs from
-  /// `next_run()` on are still to come in this pass. A reader that starts here needs nothing else.
-  std::vector<Pick> pooled() const;
-  std::vector<OpenRun> open_runs() const;
-  std::uint64_t next_run() const noexcept;
+  /// A stretch, and the number of the run that it opens next.
+  struct Active {
+    Stretch stretch;
+    std::uint64_t next_run = 0;
+  };
+  /// The stretches that picks of the last `next` come from or later ones will, ascending by their runs. `next` may
+  /// invalidate it.
+  std::span<const Active> active();
 
  private:
   friend class LaneOrder;

@@ -16,6 +16,7 @@ namespace dovetail {
 enum class OrderKind : std::uint8_t {
   shuffle = 0,     ///< Shards and runs permuted, open runs interleaved, then a shuffle pool: for training.
   sequential = 1,  ///< Dataset order, one contiguous range per lane: for evaluation.
+  global = 2,      ///< One keyed permutation of all records: the best mixing, at the price of a random read per record.
 };
 
 /// How shards are dealt to lanes.
@@ -31,6 +32,34 @@ enum class Tail : std::uint8_t {
   wrap = 2,  ///< Every record at least once; a lane that ends begins again, and such rows are marked.
 };
 
+/// When an epoch of a mix ends.
+enum class MixStop : std::uint8_t {
+  first = 0,  ///< Before any source would begin again.
+  all = 1,    ///< When every source has been delivered whole; shorter ones have begun again meanwhile.
+  steps = 2,  ///< After a given number of steps.
+};
+
+/// Weights of the sources from some step of the epoch on.
+struct MixWeights {
+  std::uint64_t from_step = 0;
+  std::vector<std::uint32_t> weights;  ///< One per source, any scale; rounded to 1/65536 of their sum.
+
+  friend bool operator==(const MixWeights&, const MixWeights&) = default;
+};
+
+/// How the sources of a joined dataset are mixed: which source each row of a lane comes from.
+///
+/// At every row of a lane each source is within one row of its share, counted since the last change of weights. A source
+/// that ends begins its next pass, newly shuffled.
+struct Mix {
+  std::vector<MixWeights> schedule;  ///< Ascending, the first from step 0. Empty: no mix, the sources are one dataset.
+  MixStop stop = MixStop::first;
+  std::uint64_t steps = 0;  ///< With `MixStop::steps`.
+
+  bool enabled() const noexcept { return !schedule.empty(); }
+  friend bool operator==(const Mix&, const Mix&) = default;
+};
+
 /// Everything that decides which rank sees which record when. Must be the same on all ranks.
 struct PlanOptions {
   std::uint32_t world = 1;      ///< Ranks, at least 1.
@@ -40,9 +69,13 @@ struct PlanOptions {
   OrderKind order = OrderKind::shuffle;
   Assign assign = Assign::even;
   Tail tail = Tail::drop;
-  std::uint32_t open_runs = 32;  ///< Runs interleaved at a time, 1 to 65536. More mix better.
+  std::uint32_t open_runs = 96;  ///< Runs interleaved at a time, 1 to 65536. More mix better; see docs/mixing.md.
   std::uint32_t pool = 256;      ///< Records in the shuffle pool of a lane, 1 to 2^24.
   std::uint64_t seed = 0;        ///< The same on all ranks.
+  /// Every lane holds the same parts of the shards in every epoch, so that local caches stay warm; only their order
+  /// inside it changes. With `OrderKind::shuffle`.
+  bool sticky = false;
+  Mix mix = {};  ///< How joined datasets are mixed.
 
   friend bool operator==(const PlanOptions&, const PlanOptions&) = default;
 };
@@ -58,7 +91,16 @@ struct ShardShape {
 struct DatasetShape {
   std::vector<ShardShape> shards;
   Hash128 fingerprint;  ///< Names the content.
+  /// Shards of each dataset that was joined, in their order; empty for a single one.
+  std::vector<std::uint32_t> source_shards;
 };
+
+struct State;
+
+namespace detail {
+struct EpochLayout;
+struct PlanFacts;
+}  // namespace detail
 
 /// What one rank gets in an epoch.
 struct RankShare {
@@ -69,16 +111,23 @@ struct RankShare {
 
 /// The plan of one epoch: how many steps, and who gets what.
 ///
+/// Where the world changed in mid-epoch, the epoch has *phases*: the lanes, shares and rows here are those of the
+/// present phase, its last one, and the counts are those of the whole epoch.
+///
 /// Ownership: a value; copies share the layout and keep it alive.
 /// Threads:   const calls may run concurrently.
 class EpochPlan {
  public:
   std::uint32_t epoch() const noexcept;
-  /// Steps, the same on every rank; at least 1.
+  /// Steps of the epoch, the same on every rank.
   std::uint64_t steps() const noexcept;
-  /// Rows of all readers in the epoch: steps x batch x readers. Replicas count once.
+  /// The step at which the present phase begins: 0, unless the world changed.
+  std::uint64_t first_step() const noexcept;
+  /// Records of the epoch, those of the dataset; in a mix, the rows that its stop rule gives.
+  std::uint64_t records() const noexcept;
+  /// Rows of all readers in the epoch. Replicas count once.
   std::uint64_t rows() const noexcept;
-  /// Rows that are the first delivery of a record.
+  /// Rows with status `first`.
   std::uint64_t delivered() const noexcept;
   /// Records left out by `Tail::drop`. `records - dropped + padded == rows`.
   std::uint64_t dropped() const noexcept;
@@ -86,25 +135,29 @@ class EpochPlan {
   std::uint64_t padded() const noexcept;
 
   std::uint32_t lanes() const noexcept;
-  /// One lane of the epoch, `lane` below `lanes()`. Cost: proportional to the shards of the lane, and one sort of them.
+  /// One lane of the present phase, `lane` below `lanes()`. Cost: proportional to the shards of the lane, and one sort
+  /// of them.
   LaneOrder lane(std::uint32_t lane) const;
   /// Lanes of a rank: [first, first + count). The rank's rows are lane-major.
   std::uint32_t first_lane(std::uint32_t rank) const noexcept;
   std::uint32_t lanes_per_rank() const noexcept;
   /// Outputs that each lane gives to a step.
   std::uint64_t rows_per_lane() const noexcept;
+  /// The output of every lane with which `step`, at least `first_step()`, begins.
+  std::uint64_t first_output(std::uint64_t step) const noexcept;
 
+  /// What a rank gets in the present phase.
   RankShare share(std::uint32_t rank) const;
 
   /// What the digests of all readers add up to: the sum modulo 2^128 of `record_digest(id)` over the first deliveries.
-  /// Cost: about N / 65536 hashes, plus the draws of the rows that `Tail::drop` leaves out.
+  /// Cost: about N / 65536 hashes, and for the rows that `Tail::drop` or the last pass over a source leaves out their runs
+  ///       and about K ln K draws a lane; with `OrderKind::global` a hash for each such row.
   Hash128 digest() const;
 
  private:
   friend class Plan;
-  struct Layout;
-  explicit EpochPlan(std::shared_ptr<const Layout> layout);
-  std::shared_ptr<const Layout> layout_;
+  explicit EpochPlan(std::shared_ptr<const detail::EpochLayout> layout);
+  std::shared_ptr<const detail::EpochLayout> layout_;
 };
 
 /// The equal-count decision: a pure function of dataset shape and options, the same on every rank and machine.
@@ -116,9 +169,15 @@ class Plan {
  public:
   /// Checks the options against the dataset.
   /// Errors: `invalid_option` naming the field and what is allowed; `empty_input` for a dataset of no records;
-  /// `no_steps`
-  ///         naming the largest batch or world that works.
+  /// `no_steps` naming the largest batch or world that works.
   static Result<Plan> make(std::shared_ptr<const DatasetShape> dataset, const PlanOptions& options);
+
+  /// Continues where a state was taken. The world, the batch, the replicas and the lanes may differ from those of the
+  /// state: where they fit its lanes, the global batches stay the same; else the rest of the epoch is cut anew, every
+  /// remaining record exactly once, and the epochs after it are planned with the new lanes.
+  /// Errors: those of `make`; `state_mismatch` naming each difference of dataset or order; `too_many_changes`.
+  static Result<Plan> resume(std::shared_ptr<const DatasetShape> dataset, const PlanOptions& options,
+                             const State& state);
 
   const PlanOptions& options() const noexcept;
   const DatasetShape& dataset() const noexcept;
@@ -126,30 +185,38 @@ class Plan {
   std::uint64_t records() const noexcept;
   /// Ranks that differ: world / replicate.
   std::uint32_t readers() const noexcept;
-  /// Lanes in use; `options().lanes`, or one per reader.
+  /// Lanes in use; `options().lanes`, or those of the state, or one per reader.
   std::uint32_t lanes() const noexcept;
+  /// Where a run of this plan begins: (0, 0), or where the state was taken.
+  Position start() const noexcept;
+  /// Whether resuming cut the rest of the first epoch anew.
+  bool changes_world() const noexcept;
 
   /// Lays out an epoch. Cost: proportional to the shards.
   /// Errors: `no_steps`, possible with `Assign::files` only, whose steps differ between epochs.
   Result<EpochPlan> epoch(std::uint32_t epoch) const;
-  /// Steps of an epoch. Cost: constant with `Assign::even`, else as `epoch()`.
+  /// Steps of an epoch. Cost: constant with `Assign::even`, else, and for an epoch that changed its world, as `epoch()`.
   Result<std::uint64_t> steps(std::uint32_t epoch) const;
-  /// Steps of epochs [0, epochs).
+  /// Steps of epochs [0, epochs), as if all were planned afresh.
   Result<std::uint64_t> total_steps(std::uint32_t epochs) const;
+  /// The state of a run that has taken `position.step` steps of `position.epoch`.
+  /// Errors: `invalid_option` for a step that the epoch does not have, or that an earlier phase took.
+  Result<State> state(Position position) const;
 
-  /// Names all inputs: dataset, options, version of the order. Equal plans give equal ids in every epoch.
+  /// Names all inputs: dataset, options, version of the order, changes of world. Equal plans give equal ids in every
+  /// epoch.
   Hash128 plan_id() const noexcept;
-  /// Names what fixes the order of the lanes: dataset, seed, order, assign, lanes, open runs and pool; not world,
-  /// batch, tail or replicas.
+  /// Names what fixes the order of the lanes: dataset, seed, order, assign, lanes, open runs, pool, stickiness and mix;
+  /// not world, batch, tail or replicas.
   Hash128 order_id() const noexcept;
-  /// Eight bytes that are equal on all ranks if and only if (but for a chance of 2^-64) they planned the same: for one
-  /// optional all-reduce at the start.
-  std::uint64_t check() const noexcept;
+  /// Eight bytes that are equal on all ranks if and only if (but for a chance of 2^-64) they planned the same and begin
+  /// at the same place: for one optional all-reduce at the start.
+  std::uint64_t check() const noexcept { return check(start()); }
+  std::uint64_t check(Position begin) const noexcept;
 
  private:
-  struct State;
-  explicit Plan(std::shared_ptr<const State> state);
-  std::shared_ptr<const State> state_;
+  explicit Plan(std::shared_ptr<const detail::PlanFacts> facts);
+  std::shared_ptr<const detail::PlanFacts> facts_;
 };
 
 /// The hash of a record id that digests add up. See docs/order.md.

@@ -15,6 +15,7 @@ enum class Purpose : std::uint32_t {
   runs = 2,    ///< The permutation of a lane's runs.
   pool = 3,    ///< The slot that an output leaves.
   drain = 4,   ///< The permutation in which the last records leave the pool.
+  global = 5,  ///< The permutation of all records.
 };
 
 /// A stream of 64-bit words, each a pure function of (seed, purpose, epoch, lane, index). docs/order.md, "Draws".

@@ -1,42 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <limits>
+#include <unordered_set>
 #include <utility>
 
-#include "reader/plan/digest.h"
+#include "reader/plan/epoch_digest.h"
 #include "reader/plan/epoch_layout.h"
-#include "reader/plan/lane_layout.h"
+#include "reader/plan/lane_order.h"
 #include "reader/plan/wide_math.h"
 
 namespace dovetail {
 namespace {
 
-/// The digests of the records that have not left the lane at the cursor's place. Whole runs are summed at once.
-Hash128 digest_left(const LaneOrder& lane, const LaneCursor& cursor, const detail::DigestSums& sums) {
-  Hash128 digest;
-  for (const Pick& pick : cursor.pooled()) digest += record_digest(lane.id(pick));
-  for (const LaneCursor::OpenRun& open : cursor.open_runs()) {
-    const Run run = lane.run(open.run);
-    digest += sums.over(run.first_id + open.next_record, run.count - open.next_record);
+/// What some outputs of base lanes touch, at about the mean record size of their shards.
+struct Touched {
+  const detail::EpochLayout& epoch;
+  RankShare& share;
+  detail::PassOrders orders{epoch};
+  std::unordered_set<std::uint32_t> shards = {};
+
+  void add(const detail::BaseRange& range) {
+    for (std::uint32_t source = 0; source < epoch.facts->sources.size(); ++source) {
+      const std::uint64_t begin = epoch.outputs_of(source, range.output);
+      const std::uint64_t end = epoch.outputs_of(source, range.output + range.count);
+      const std::uint64_t length = epoch.source_records(source, range.lane);
+      const bool scattered = epoch.facts->options.order == OrderKind::global;
+      if (begin == end) continue;
+      if (scattered || end - begin > 2 * length) {
+        add_source(source, end - begin);  // the passes of a lane touch other shards each time
+        continue;
+      }
+      for (std::uint64_t at = begin; at < end;) {
+        const std::uint64_t next = std::min(end, (at / length + 1) * length);
+        add_pass(range.lane, source, at / length, next - at);
+        at = next;
+      }
+    }
   }
-  for (std::uint64_t position = cursor.next_run(); position < lane.runs(); ++position) {
-    const Run run = lane.run(position);
-    digest += sums.over(run.first_id, run.count);
+
+ private:
+  void add_source(std::uint32_t source, std::uint64_t outputs) {
+    std::uint64_t bytes = 0;
+    std::uint64_t records = 0;
+    const detail::Source& all = epoch.facts->sources[source];
+    for (std::uint32_t shard = all.first_shard; shard < all.first_shard + all.shards; ++shard) {
+      add_part(shard, epoch.facts->dataset->shards[shard].records, bytes, records);
+    }
+    add_bytes(bytes, outputs, records);
   }
-  return digest;
-}
+
+  void add_pass(std::uint32_t lane, std::uint32_t source, std::uint64_t pass, std::uint64_t outputs) {
+    std::uint64_t bytes = 0;
+    std::uint64_t records = 0;
+    for (const detail::Piece& piece : orders.pieces(lane, source, pass)) {
+      add_part(piece.shard, piece.end - piece.begin, bytes, records);
+    }
+    add_bytes(bytes, outputs, records);
+  }
+
+  void add_bytes(std::uint64_t bytes, std::uint64_t outputs, std::uint64_t records) {
+    const std::uint64_t whole = outputs / records;
+    const std::uint64_t rest = detail::multiply_divide(bytes, outputs % records, records);
+    const bool too_many = detail::product_overflows(bytes, whole);
+    const std::uint64_t added = too_many ? ~std::uint64_t{0} : detail::saturating_add(bytes * whole, rest);
+    share.bytes_estimate = detail::saturating_add(share.bytes_estimate, added);
+  }
+
+  void add_part(std::uint32_t shard, std::uint64_t part, std::uint64_t& bytes, std::uint64_t& records) {
+    if (part == 0) return;
+    const ShardShape& shape = epoch.facts->dataset->shards[shard];
+    bytes = detail::saturating_add(bytes, detail::multiply_divide(part, shape.raw_bytes, shape.records));
+    records += part;
+    shards.insert(shard);
+  }
+};
 
 }  // namespace
 
-EpochPlan::Layout::Layout(std::shared_ptr<const detail::PlanFacts> plan_facts, std::uint32_t epoch_number,
-                          std::uint64_t epoch_steps, detail::ShardLine shard_line)
-    : facts(std::move(plan_facts)), epoch(epoch_number), steps(epoch_steps), line(std::move(shard_line)) {}
-
-std::uint64_t EpochPlan::Layout::delivered(std::uint32_t lane) const noexcept {
-  return std::min(outputs(), line.lane_records(*facts, lane));
-}
-
-EpochPlan::EpochPlan(std::shared_ptr<const Layout> layout) : layout_(std::move(layout)) {}
+EpochPlan::EpochPlan(std::shared_ptr<const detail::EpochLayout> layout) : layout_(std::move(layout)) {}
 
 std::uint32_t EpochPlan::epoch() const noexcept {
   return layout_->epoch;
@@ -44,84 +84,81 @@ std::uint32_t EpochPlan::epoch() const noexcept {
 std::uint64_t EpochPlan::steps() const noexcept {
   return layout_->steps;
 }
+std::uint64_t EpochPlan::first_step() const noexcept {
+  return layout_->past_steps;
+}
+std::uint64_t EpochPlan::records() const noexcept {
+  return layout_->lanes.base().total();
+}
 std::uint64_t EpochPlan::rows() const noexcept {
-  return layout_->steps * layout_->facts->rows_per_step;
+  return layout_->past_rows + (steps() - first_step()) * layout_->facts->rows_per_step;
 }
 
-// Dropping ends every lane before its last record, and the other tails deliver all records.
+// Whatever the phases: dropping ends every lane before its last record, and the other tails deliver all records.
 std::uint64_t EpochPlan::delivered() const noexcept {
-  return layout_->facts->options.tail == Tail::drop ? rows() : layout_->facts->records;
+  return layout_->facts->options.tail == Tail::drop ? rows() : records();
 }
-
 std::uint64_t EpochPlan::dropped() const noexcept {
-  return layout_->facts->records - delivered();
+  return records() - delivered();
 }
 std::uint64_t EpochPlan::padded() const noexcept {
   return rows() - delivered();
 }
 
 std::uint32_t EpochPlan::lanes() const noexcept {
-  return layout_->facts->lanes;
+  return layout_->facts->grid.lanes;
 }
 std::uint32_t EpochPlan::lanes_per_rank() const noexcept {
-  return layout_->facts->lanes / layout_->facts->readers;
+  return layout_->facts->grid.lanes / layout_->facts->readers;
 }
 std::uint64_t EpochPlan::rows_per_lane() const noexcept {
-  return layout_->facts->rows_per_lane;
+  return layout_->facts->grid.rows_per_lane;
 }
-
 std::uint32_t EpochPlan::first_lane(std::uint32_t rank) const noexcept {
   return rank / layout_->facts->options.replicate * lanes_per_rank();
 }
+std::uint64_t EpochPlan::first_output(std::uint64_t step) const noexcept {
+  return (step - first_step()) * rows_per_lane();
+}
 
 LaneOrder EpochPlan::lane(std::uint32_t lane) const {
-  const detail::PlanFacts& facts = *layout_->facts;
-  const detail::LaneKey key{.seed = facts.options.seed,
-                            .epoch = layout_->epoch,
-                            .lane = lane,
-                            .shuffled = facts.options.order != OrderKind::sequential,
-                            .wraps = facts.options.tail == Tail::wrap,
-                            .open_runs = facts.options.open_runs,
-                            .pool = facts.options.pool};
-  return LaneOrder(std::make_shared<const LaneOrder::Layout>(layout_->line.pieces(facts, lane), key));
+  auto made = std::make_shared<LaneOrder::Layout>();
+  made->epoch = layout_;
+  if (layout_->over) return LaneOrder(std::move(made));
+  made->begin = layout_->lanes.lengths().begin(lane);
+  made->records = layout_->lanes.lengths().length(lane);
+  made->outputs = layout_->lane_outputs;
+  if (!layout_->lanes.changed()) {
+    detail::PassOrders orders(*layout_);
+    for (std::uint32_t source = 0; source < layout_->facts->sources.size(); ++source) {
+      made->first_passes.push_back(orders.order(lane, source, 0));
+    }
+  }
+  return LaneOrder(std::move(made));
 }
 
 RankShare EpochPlan::share(std::uint32_t rank) const {
-  const detail::PlanFacts& facts = *layout_->facts;
   RankShare share;
-  std::uint64_t last_shard = std::numeric_limits<std::uint64_t>::max();
+  if (layout_->over) return share;
+  Touched touched{*layout_, share};
+  const detail::LaneLengths& lengths = layout_->lanes.lengths();
   const std::uint32_t first = first_lane(rank);
   for (std::uint32_t lane = first; lane < first + lanes_per_rank(); ++lane) {
-    std::uint64_t lane_bytes = 0;
-    for (const detail::Piece& piece : layout_->line.pieces(facts, lane)) {
-      const ShardShape& shape = facts.dataset->shards[piece.shard];
-      lane_bytes = detail::saturating_add(
-          lane_bytes, detail::multiply_divide(piece.end - piece.begin, shape.raw_bytes, shape.records));
-      // Only neighbouring lanes share a shard, and only at their common end.
-      if (piece.shard != last_shard) ++share.shards;
-      last_shard = piece.shard;
-    }
-    const std::uint64_t records = layout_->line.lane_records(facts, lane);
-    const std::uint64_t delivered = layout_->delivered(lane);
+    const std::uint64_t delivered = std::min(layout_->lane_outputs, lengths.length(lane));
     share.records += delivered;
-    if (records != 0) {
-      share.bytes_estimate =
-          detail::saturating_add(share.bytes_estimate, detail::multiply_divide(lane_bytes, delivered, records));
+    for (std::uint64_t at = lengths.begin(lane); at < lengths.begin(lane) + delivered;) {
+      detail::BaseRange range = layout_->lanes.locate(at);
+      range.count = std::min(range.count, lengths.begin(lane) + delivered - at);
+      touched.add(range);
+      at += range.count;
     }
   }
+  share.shards = static_cast<std::uint32_t>(touched.shards.size());
   return share;
 }
 
 Hash128 EpochPlan::digest() const {
-  const detail::PlanFacts& facts = *layout_->facts;
-  const detail::DigestSums sums(facts.records);
-  Hash128 digest = sums.over(0, facts.records);
-  for (std::uint32_t number = 0; number < facts.lanes; ++number) {
-    if (layout_->delivered(number) == layout_->line.lane_records(facts, number)) continue;
-    const LaneOrder order = lane(number);
-    digest = digest - digest_left(order, order.cursor(layout_->outputs()), sums);
-  }
-  return digest;
+  return detail::epoch_digest(*layout_);
 }
 
 }  // namespace dovetail

@@ -1,98 +1,125 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/plan.h>
 
+#include <array>
 #include <string>
 #include <utility>
 
+#include <dovetail/state.h>
+
 #include "reader/plan/epoch_layout.h"
-#include "reader/plan/plan_facts.h"
-#include "reader/plan/shard_line.h"
+#include "reader/plan/hash_words.h"
+#include "reader/plan/plan_builder.h"
 #include "reader/plan/wide_math.h"
 
 namespace dovetail {
-namespace {
 
-/// Refuses plans that have no steps in any epoch.
-Result<void> check_steps(const detail::PlanFacts& facts) {
-  detail::LaneSizes sizes = detail::even_sizes(facts);
-  if (facts.options.assign == Assign::files) {
-    // Whole files fill no lane better than equal parts would, and no more lanes than there are files with records.
-    const bool possible = facts.dataset->shards.size() - facts.empty_shards >= facts.lanes &&
-                          detail::count_steps(facts, sizes, 0).has_value();
-    if (possible && facts.options.order != OrderKind::sequential) return {};
-    sizes = detail::ShardLine(facts, 0).sizes(facts);
-  }
-  if (auto steps = detail::count_steps(facts, sizes, 0); !steps) return steps.error();
-  return {};
-}
-
-}  // namespace
-
-Plan::Plan(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+Plan::Plan(std::shared_ptr<const detail::PlanFacts> facts) : facts_(std::move(facts)) {}
 
 Result<Plan> Plan::make(std::shared_ptr<const DatasetShape> dataset, const PlanOptions& options) {
   auto facts = detail::make_facts(std::move(dataset), options);
   if (!facts) return facts.error();
-  if (auto checked = check_steps(*facts); !checked) return checked.error();
-  return Plan(std::make_shared<const State>(State{std::move(*facts)}));
+  if (auto checked = detail::check_epochs(*facts); !checked) return checked.error();
+  return Plan(std::make_shared<const detail::PlanFacts>(std::move(*facts)));
+}
+
+Result<Plan> Plan::resume(std::shared_ptr<const DatasetShape> dataset, const PlanOptions& options, const State& state) {
+  auto facts = detail::resume_facts(std::move(dataset), options, state);
+  if (!facts) return facts.error();
+  if (auto checked = detail::check_epochs(*facts); !checked) return checked.error();
+  Plan plan(std::make_shared<const detail::PlanFacts>(std::move(*facts)));
+  if (auto checked = detail::check_start(plan.facts_); !checked) return checked.error();
+  return plan;
 }
 
 const PlanOptions& Plan::options() const noexcept {
-  return state_->options;
+  return facts_->options;
 }
 const DatasetShape& Plan::dataset() const noexcept {
-  return *state_->dataset;
+  return *facts_->dataset;
 }
 std::uint64_t Plan::records() const noexcept {
-  return state_->records;
+  return facts_->records;
 }
 std::uint32_t Plan::readers() const noexcept {
-  return state_->readers;
+  return facts_->readers;
 }
 std::uint32_t Plan::lanes() const noexcept {
-  return state_->lanes;
+  return facts_->grid.lanes;
+}
+Position Plan::start() const noexcept {
+  return facts_->start;
+}
+bool Plan::changes_world() const noexcept {
+  return facts_->changed_at_start;
 }
 Hash128 Plan::plan_id() const noexcept {
-  return state_->plan_id;
+  return facts_->plan_id;
 }
 Hash128 Plan::order_id() const noexcept {
-  return state_->order_id;
+  return facts_->order_id;
 }
-std::uint64_t Plan::check() const noexcept {
-  return state_->plan_id.high ^ state_->plan_id.low;
+
+std::uint64_t Plan::check(Position begin) const noexcept {
+  const Hash128 all = detail::hash_words(
+      std::array<std::uint64_t, 4>{facts_->plan_id.high, facts_->plan_id.low, begin.epoch, begin.step});
+  return all.high ^ all.low;
 }
 
 Result<EpochPlan> Plan::epoch(std::uint32_t epoch) const {
-  detail::ShardLine line(*state_, epoch);
-  const auto steps = detail::count_steps(*state_, line.sizes(*state_), epoch);
-  if (!steps) return steps.error();
-  return EpochPlan(std::make_shared<const EpochPlan::Layout>(state_, epoch, *steps, std::move(line)));
+  auto layout = detail::make_layout(facts_, epoch);
+  if (!layout) return layout.error();
+  return EpochPlan(std::move(*layout));
 }
 
 Result<std::uint64_t> Plan::steps(std::uint32_t epoch) const {
-  const bool even = state_->options.assign == Assign::even;
-  return detail::count_steps(
-      *state_, even ? detail::even_sizes(*state_) : detail::ShardLine(*state_, epoch).sizes(*state_), epoch);
+  if (facts_->past && facts_->past->epoch == epoch) {
+    const auto layout = detail::make_layout(facts_, epoch);
+    if (!layout) return layout.error();
+    return (*layout)->steps;
+  }
+  if (facts_->lengths) return detail::count_steps(*facts_, facts_->grid, *facts_->lengths, epoch);
+  const auto lengths = detail::lane_lengths(*facts_, facts_->grid, epoch);
+  if (!lengths) return lengths.error();
+  return detail::count_steps(*facts_, facts_->grid, *lengths, epoch);
 }
 
 Result<std::uint64_t> Plan::total_steps(std::uint32_t epochs) const {
-  const bool varies = state_->options.assign == Assign::files && state_->options.order != OrderKind::sequential;
-  if (!varies) {
-    const auto each = steps(0);
+  std::uint64_t total = 0;
+  std::uint32_t planned = 0;
+  if (facts_->lengths) {
+    const auto each = detail::count_steps(*facts_, facts_->grid, *facts_->lengths, 0);
     if (!each) return each.error();
     if (detail::product_overflows(*each, epochs)) {
       return Error(Errc::invalid_option, "epochs = " + std::to_string(epochs) + " of " + std::to_string(*each) +
                                              " steps are out of range: fewer than 2^64 steps are allowed");
     }
-    return *each * epochs;
+    total = *each * epochs;
+    planned = epochs;
   }
-  std::uint64_t total = 0;
-  for (std::uint32_t epoch = 0; epoch < epochs; ++epoch) {
-    const auto each = steps(epoch);
+  for (; planned < epochs; ++planned) {
+    const auto lengths = detail::lane_lengths(*facts_, facts_->grid, planned);
+    if (!lengths) return lengths.error();
+    const auto each = detail::count_steps(*facts_, facts_->grid, *lengths, planned);
     if (!each) return each.error();
     total += *each;
   }
   return total;
+}
+
+Result<State> Plan::state(Position position) const {
+  State state = detail::state_of(*facts_, position.epoch);
+  const std::uint64_t past = state.position().step;
+  if (position.step == past) return state;
+  const auto steps = this->steps(position.epoch);
+  if (!steps) return steps.error();
+  if (position.step > *steps || position.step < past) {
+    return Error(Errc::invalid_option,
+                 "step = " + std::to_string(position.step) + " of epoch " + std::to_string(position.epoch) +
+                     " is out of range: " + std::to_string(past) + " to " + std::to_string(*steps) + " are possible");
+  }
+  state.phases.back().steps += position.step - past;
+  return state;
 }
 
 }  // namespace dovetail

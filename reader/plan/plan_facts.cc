@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "reader/plan/hash_words.h"
-#include "reader/plan/lane_layout.h"
+#include "reader/plan/pass_layout.h"
 #include "reader/plan/wide_math.h"
 
 namespace dovetail::detail {
@@ -16,10 +17,6 @@ namespace {
 
 constexpr std::uint64_t kOrderVersion = 1;
 constexpr std::uint64_t kOrderIdTag = 0x6F72646572;  // "order"
-constexpr std::uint32_t kMaxLanes = 1u << 24;
-constexpr std::uint32_t kMaxOpenRuns = 1u << 16;
-constexpr std::uint32_t kMaxPool = 1u << 24;
-constexpr std::uint64_t kMaxRecords = (std::uint64_t{1} << 55) - 1;
 // A lane remembers each of its runs that has not the common length, so a manifest must not be able to claim any number.
 constexpr std::uint64_t kMaxOddRuns = std::uint64_t{1} << 28;
 
@@ -50,27 +47,40 @@ Result<void> check_ranges(const PlanOptions& options) {
     return out_of_range("open_runs", options.open_runs, one_to(kMaxOpenRuns));
   }
   if (options.pool == 0 || options.pool > kMaxPool) return out_of_range("pool", options.pool, one_to(kMaxPool));
-  if (auto known = check_enum("order", options.order, OrderKind::sequential); !known) return known;
+  if (auto known = check_enum("order", options.order, OrderKind::global); !known) return known;
   if (auto known = check_enum("assign", options.assign, Assign::files); !known) return known;
   return check_enum("tail", options.tail, Tail::wrap);
+}
+
+Result<void> check_together(const PlanOptions& options) {
+  if (options.sticky && options.order != OrderKind::shuffle) {
+    return Error(Errc::invalid_option, "sticky works with order = shuffle only: no other order permutes the shards");
+  }
+  if (options.assign == Assign::even) return {};
+  if (options.order == OrderKind::global) {
+    return Error(Errc::invalid_option, "assign = files does not work with order = global, which deals single records");
+  }
+  if (options.mix.enabled()) {
+    return Error(Errc::invalid_option, "assign = files does not work with a mix: its sources are cut even");
+  }
+  return {};
 }
 
 Result<void> derive_lanes(PlanFacts& facts) {
   const PlanOptions& options = facts.options;
   facts.readers = options.world / options.replicate;
-  facts.lanes = options.lanes != 0 ? options.lanes : facts.readers;
+  const std::uint32_t lanes = options.lanes != 0 ? options.lanes : facts.readers;
   facts.rows_per_step = std::uint64_t{facts.readers} * options.batch;
-  if (facts.lanes % facts.readers != 0 || facts.rows_per_step % facts.lanes != 0) {
-    return Error(Errc::invalid_option, "lanes = " + std::to_string(facts.lanes) + " does not work with " +
+  if (lanes % facts.readers != 0 || facts.rows_per_step % lanes != 0) {
+    return Error(Errc::invalid_option, "lanes = " + std::to_string(lanes) + " does not work with " +
                                            std::to_string(facts.readers) + " readers: it must be a multiple of " +
                                            std::to_string(facts.readers) + " and divide " +
                                            std::to_string(facts.rows_per_step));
   }
-  if (facts.lanes > kMaxLanes) {
-    return options.lanes != 0 ? out_of_range("lanes", facts.lanes, one_to(kMaxLanes))
-                              : out_of_range("world / replicate", facts.lanes, one_to(kMaxLanes));
+  if (lanes > kMaxLanes) {
+    return out_of_range(options.lanes != 0 ? "lanes" : "world / replicate", lanes, one_to(kMaxLanes));
   }
-  facts.rows_per_lane = facts.rows_per_step / facts.lanes;
+  facts.grid = {lanes, facts.rows_per_step / lanes};
   return {};
 }
 
@@ -95,15 +105,42 @@ Result<void> count_records(PlanFacts& facts) {
   return {};
 }
 
-Result<void> check_odd_runs(const DatasetShape& dataset) {
+Result<void> make_sources(PlanFacts& facts) {
+  const DatasetShape& dataset = *facts.dataset;
+  const Mix& mix = facts.options.mix;
+  const auto shards = static_cast<std::uint32_t>(dataset.shards.size());
+  if (!mix.enabled()) {
+    facts.sources.push_back({0, shards, 0, facts.records});
+    return {};
+  }
+  std::vector<std::uint32_t> counts = dataset.source_shards;
+  if (counts.empty()) counts.push_back(shards);
+  auto entries = make_entries(mix, counts.size());
+  if (!entries) return entries.error();
+  facts.mix = std::move(*entries);
+  std::uint64_t first = 0;
+  for (const std::uint32_t count : counts) {
+    if (count > shards - first) break;
+    const std::uint64_t end = first + count;
+    const std::uint64_t first_id = first < shards ? facts.first_id[first] : facts.records;
+    const std::uint64_t end_id = end < shards ? facts.first_id[end] : facts.records;
+    facts.sources.push_back({static_cast<std::uint32_t>(first), count, first_id, end_id - first_id});
+    first = end;
+  }
+  if (first == shards && facts.sources.size() == counts.size()) return {};
+  return Error(Errc::invalid_option,
+               "source_shards do not add up to the " + std::to_string(shards) + " shards of the dataset");
+}
+
+Result<void> check_odd_runs(std::span<const ShardShape> shards) {
   std::vector<RunCount> counts;
-  counts.reserve(dataset.shards.size());
   std::uint64_t runs = 0;
-  for (const ShardShape& shard : dataset.shards) {
+  for (const ShardShape& shard : shards) {
     if (shard.records == 0) continue;
     const std::uint64_t length = std::min(shard.run_records, shard.records);
-    counts.push_back({length, divide_up(shard.records, length)});
-    runs += counts.back().runs;
+    const RunCount shard_runs{length, divide_up(shard.records, length)};
+    add_runs(counts, shard_runs);
+    runs += shard_runs.runs;
   }
   const RunCount common = most_common_run(counts);
   if (runs - common.runs <= kMaxOddRuns) return {};
@@ -111,31 +148,79 @@ Result<void> check_odd_runs(const DatasetShape& dataset) {
                       "at most " + std::to_string(kMaxOddRuns) + " are allowed; pack the shards with one run_records");
 }
 
+Hash128 hash_mix(const PlanFacts& facts) {
+  if (facts.mix == nullptr) return {};
+  const Mix& mix = facts.options.mix;
+  std::vector<std::uint64_t> words{kMixTag, static_cast<std::uint64_t>(mix.stop), mix.steps, facts.sources.size()};
+  for (const Source& source : facts.sources) words.push_back(source.shards);
+  words.push_back(facts.mix->size());
+  for (const MixEntry& entry : *facts.mix) {
+    words.push_back(entry.from_step);
+    words.insert(words.end(), entry.table.weights().begin(), entry.table.weights().end());
+  }
+  return hash_words(words);
+}
+
+}  // namespace
+
 void derive_ids(PlanFacts& facts) {
   const PlanOptions& options = facts.options;
   const Hash128 dataset = facts.dataset->fingerprint;
   const auto order = static_cast<std::uint64_t>(options.order);
   const auto assign = static_cast<std::uint64_t>(options.assign);
   const auto tail = static_cast<std::uint64_t>(options.tail);
-  facts.plan_id = hash_words(std::array<std::uint64_t, 13>{kOrderVersion, dataset.high, dataset.low, options.world,
-                                                           options.batch, options.replicate, facts.lanes, order, assign,
-                                                           tail, options.open_runs, options.pool, options.seed});
-  facts.order_id =
-      hash_words(std::array<std::uint64_t, 10>{kOrderVersion, kOrderIdTag, dataset.high, dataset.low, facts.lanes,
-                                               order, assign, options.open_runs, options.pool, options.seed});
+  const std::uint64_t sticky = options.sticky ? 1 : 0;
+  facts.mix_hash = hash_mix(facts);
+  facts.order_id = hash_words(std::array<std::uint64_t, 13>{
+      kOrderVersion, kOrderIdTag, dataset.high, dataset.low, facts.grid.lanes, order, assign, sticky, options.open_runs,
+      options.pool, options.seed, facts.mix_hash.high, facts.mix_hash.low});
+  std::vector<std::uint64_t> words{kOrderVersion,
+                                   dataset.high,
+                                   dataset.low,
+                                   options.world,
+                                   options.batch,
+                                   options.replicate,
+                                   facts.grid.lanes,
+                                   order,
+                                   assign,
+                                   tail,
+                                   sticky,
+                                   options.open_runs,
+                                   options.pool,
+                                   options.seed,
+                                   facts.mix_hash.high,
+                                   facts.mix_hash.low};
+  if (facts.past) {
+    words.push_back(facts.past->epoch);
+    for (const State::Phase& phase : facts.past->phases) {
+      words.insert(words.end(), {phase.steps, phase.lanes, phase.rows_per_lane});
+    }
+  }
+  facts.plan_id = hash_words(words);
 }
 
-}  // namespace
+Hash128 state_content(const PlanFacts& facts) noexcept {
+  const Hash128 dataset = facts.dataset->fingerprint;
+  if (facts.mix == nullptr) return dataset;
+  return {dataset.high ^ dataset.low, facts.mix_hash.high ^ facts.mix_hash.low};
+}
 
 Result<PlanFacts> make_facts(std::shared_ptr<const DatasetShape> dataset, const PlanOptions& options) {
   if (dataset == nullptr) return Error(Errc::empty_input, "no dataset is given");
   if (auto checked = check_ranges(options); !checked) return checked.error();
+  if (auto checked = check_together(options); !checked) return checked.error();
   PlanFacts facts;
   facts.dataset = std::move(dataset);
   facts.options = options;
   if (auto derived = derive_lanes(facts); !derived) return derived.error();
   if (auto counted = count_records(facts); !counted) return counted.error();
-  if (auto checked = check_odd_runs(*facts.dataset); !checked) return checked.error();
+  if (auto made = make_sources(facts); !made) return made.error();
+  for (const Source& source : facts.sources) {
+    const std::span<const ShardShape> shards(facts.dataset->shards);
+    if (auto checked = check_odd_runs(shards.subspan(source.first_shard, source.shards)); !checked) {
+      return checked.error();
+    }
+  }
   derive_ids(facts);
   return facts;
 }

@@ -9,15 +9,14 @@ namespace dovetail::detail {
 
 void SlotDraws::load(std::uint64_t batch) noexcept {
   batch_ = batch;
-  if (lane_.pool() == 1) return;  // the only slot is 0, whatever is drawn
   Draws::Batch words;
   lane_.pool_draws().batch(batch, words);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    slots_[i] = static_cast<std::uint32_t>(scale_below(words[i], lane_.pool()));
-  }
+  const std::uint64_t pool = lane_.pool();
+  for (std::size_t i = 0; i < words.size(); ++i) slots_[i] = static_cast<std::uint32_t>(scale_below(words[i], pool));
 }
 
-std::uint64_t input_of_output(const LaneLayout& lane, std::uint64_t output) {
+std::uint64_t input_of_output(const PassLayout& lane, std::uint64_t output) {
+  if (lane.pool() == 0) return output;
   const std::uint64_t refilled = lane.records() - lane.pool();
   SlotDraws slots(lane);
   const std::uint64_t slot = output < refilled ? slots(output) : lane.drain()(output - refilled);
@@ -27,16 +26,19 @@ std::uint64_t input_of_output(const LaneLayout& lane, std::uint64_t output) {
   return slot;
 }
 
-std::vector<Held> pool_before(const LaneLayout& lane, std::uint64_t output) {
+std::vector<Held> pool_before(const PassLayout& lane, std::uint64_t output) {
   std::vector<Held> held;
   held.reserve(lane.pool());
   std::vector<bool> known(lane.pool());
   SlotDraws slots(lane);
-  for (std::uint64_t earlier = output; earlier-- > 0 && held.size() < lane.pool();) {
-    const std::uint32_t slot = slots(earlier);
-    if (known[slot]) continue;
-    known[slot] = true;
-    held.push_back({lane.pool() + earlier, slot});
+  for (std::uint64_t end = output; end > 0 && held.size() < lane.pool();) {
+    const std::span<const std::uint32_t> earlier = slots.before(end);
+    for (std::size_t i = earlier.size(); i-- > 0;) {
+      --end;
+      if (known[earlier[i]]) continue;
+      known[earlier[i]] = true;
+      held.push_back({lane.pool() + end, earlier[i]});
+    }
   }
   for (std::uint32_t slot = lane.pool(); slot-- > 0;) {
     if (!known[slot]) held.push_back({slot, slot});

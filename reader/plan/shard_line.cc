@@ -2,78 +2,73 @@
 #include "reader/plan/shard_line.h"
 
 #include <algorithm>
+#include <array>
 
 #include "reader/plan/draws.h"
+#include "reader/plan/hash_words.h"
 #include "reader/plan/permutation.h"
-#include "reader/plan/wide_math.h"
 
 namespace dovetail::detail {
 namespace {
 
-/// Where lane `lane` begins in the line, with `Assign::even`.
-std::uint64_t even_cut(const PlanFacts& facts, std::uint64_t lane) noexcept {
-  return multiply_divide(lane, facts.records, facts.lanes);
+Permutation order_of_shards(const PlanFacts& facts, const Pass& pass) noexcept {
+  const std::uint32_t shards = facts.sources[pass.source].shards;
+  if (facts.options.order != OrderKind::shuffle) return Permutation::identity(shards);
+  const Pass drawn = facts.options.sticky ? Pass{0, pass.source, 0} : pass;
+  return Permutation::keyed(shards, Draws(pass_seed(facts, drawn), Purpose::shards, drawn.epoch, 0));
 }
 
 }  // namespace
 
-ShardLine::ShardLine(const PlanFacts& facts, std::uint32_t epoch) {
-  const std::vector<ShardShape>& shards = facts.dataset->shards;
-  const bool even = facts.options.assign == Assign::even;
-  const Permutation order =
-      facts.options.order == OrderKind::sequential
-          ? Permutation::identity(shards.size())
-          : Permutation::keyed(shards.size(), Draws(facts.options.seed, Purpose::shards, epoch, 0));
-  shards_.reserve(shards.size());
-  if (even) {
-    record_ends_.reserve(shards.size());
-  } else {
-    lane_records_.resize(std::min<std::size_t>(facts.lanes, shards.size()));
-  }
+std::uint64_t pass_seed(const PlanFacts& facts, const Pass& pass) noexcept {
+  if (facts.mix == nullptr) return facts.options.seed;
+  return hash_words(std::array<std::uint64_t, 4>{kMixTag, facts.options.seed, pass.source, pass.number}).low;
+}
+
+ShardLine::ShardLine(const PlanFacts& facts, std::uint32_t lanes, const Pass& pass)
+    : lanes_(lanes), even_(LaneLengths::even(facts.sources[pass.source].records, lanes)) {
+  const Source& source = facts.sources[pass.source];
+  const Permutation order = order_of_shards(facts, pass);
+  shards_.reserve(source.shards);
+  record_ends_.reserve(source.shards);
   std::uint64_t records = 0;
-  for (std::size_t position = 0; position < shards.size(); ++position) {
-    shards_.push_back(static_cast<std::uint32_t>(order(position)));
-    const std::uint64_t shard_records = shards[shards_.back()].records;
-    records += shard_records;
-    if (even) {
-      record_ends_.push_back(records);
-    } else {
-      lane_records_[position % facts.lanes] += shard_records;
-    }
+  for (std::uint32_t position = 0; position < source.shards; ++position) {
+    shards_.push_back(source.first_shard + static_cast<std::uint32_t>(order(position)));
+    records += facts.dataset->shards[shards_.back()].records;
+    record_ends_.push_back(records);
   }
 }
 
-LaneSizes even_sizes(const PlanFacts& facts) noexcept {
-  return {facts.records / facts.lanes, divide_up(facts.records, facts.lanes)};
-}
-
-LaneSizes ShardLine::sizes(const PlanFacts& facts) const noexcept {
-  if (facts.options.assign == Assign::even) return even_sizes(facts);
-  const auto [fewest, most] = std::minmax_element(lane_records_.begin(), lane_records_.end());
-  return {lane_records_.size() < facts.lanes ? 0 : *fewest, *most};
-}
-
-std::uint64_t ShardLine::lane_records(const PlanFacts& facts, std::uint32_t lane) const noexcept {
-  if (facts.options.assign == Assign::even) return even_cut(facts, std::uint64_t{lane} + 1) - even_cut(facts, lane);
-  return lane < lane_records_.size() ? lane_records_[lane] : 0;
+std::vector<std::uint64_t> ShardLine::file_lanes() const {
+  std::vector<std::uint64_t> lanes(lanes_);
+  std::uint64_t begin = 0;
+  for (std::size_t position = 0; position < shards_.size(); ++position) {
+    lanes[position % lanes_] += record_ends_[position] - begin;
+    begin = record_ends_[position];
+  }
+  return lanes;
 }
 
 std::vector<Piece> ShardLine::pieces(const PlanFacts& facts, std::uint32_t lane) const {
   std::vector<Piece> pieces;
   if (facts.options.assign == Assign::files) {
-    for (std::size_t position = lane; position < shards_.size(); position += facts.lanes) {
+    pieces.reserve(shards_.size() / lanes_ + 1);
+    for (std::size_t position = lane; position < shards_.size(); position += lanes_) {
       append_piece(facts, shards_[position], 0, facts.dataset->shards[shards_[position]].records, pieces);
     }
     return pieces;
   }
-  const std::uint64_t begin = even_cut(facts, lane);
-  const std::uint64_t end = even_cut(facts, std::uint64_t{lane} + 1);
+  const std::uint64_t begin = even_.begin(lane);
+  const std::uint64_t end = even_.begin(std::uint64_t{lane} + 1);
+  if (begin == end) return pieces;
   const auto first = std::upper_bound(record_ends_.begin(), record_ends_.end(), begin);
-  for (auto position = static_cast<std::size_t>(first - record_ends_.begin()); position < shards_.size(); ++position) {
-    const std::uint64_t shard_begin = position == 0 ? 0 : record_ends_[position - 1];
-    if (shard_begin >= end) break;
-    append_piece(facts, shards_[position], std::max(begin, shard_begin) - shard_begin,
-                 std::min(end, record_ends_[position]) - shard_begin, pieces);
+  const auto last = std::lower_bound(first, record_ends_.end(), end);
+  pieces.reserve(static_cast<std::size_t>(last - first) + 1);
+  std::uint64_t shard_begin = first == record_ends_.begin() ? 0 : *(first - 1);
+  for (auto shard_end = first; shard_end <= last; ++shard_end) {
+    append_piece(facts, shards_[static_cast<std::size_t>(shard_end - record_ends_.begin())],
+                 std::max(begin, shard_begin) - shard_begin, std::min(end, *shard_end) - shard_begin, pieces);
+    shard_begin = *shard_end;
   }
   return pieces;
 }

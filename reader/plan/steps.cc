@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "reader/plan/plan_facts.h"
+#include "reader/plan/shard_line.h"
 #include "reader/plan/wide_math.h"
 
 namespace dovetail::detail {
@@ -12,13 +14,15 @@ std::string in_epoch(const PlanFacts& facts, std::uint32_t epoch) {
   return facts.options.assign == Assign::files ? " in epoch " + std::to_string(epoch) : "";
 }
 
-Error batch_too_big(const PlanFacts& facts, std::uint64_t fewest, std::uint32_t epoch) {
-  // A batch must be a multiple of the lanes of a reader.
-  const std::uint64_t largest = fewest * (facts.lanes / facts.readers);
-  return Error(Errc::no_steps,
-               "batch = " + std::to_string(facts.options.batch) + " takes " + std::to_string(facts.rows_per_lane) +
-                   " records of every lane for a step, but one has " + std::to_string(fewest) + in_epoch(facts, epoch) +
-                   ": the largest batch that works is " + std::to_string(largest));
+Error batch_too_big(const PlanFacts& facts, const LaneGrid& grid, std::uint64_t fewest, std::uint32_t epoch) {
+  // A batch must be a multiple of the lanes of a reader. In a mix the lanes themselves depend on the batch.
+  const std::uint64_t largest = fewest * (grid.lanes / facts.readers);
+  const std::string advice =
+      facts.mix == nullptr ? "the largest batch that works is " + std::to_string(largest) : "use a smaller batch";
+  return Error(Errc::no_steps, "batch = " + std::to_string(facts.options.batch) + " takes " +
+                                   std::to_string(grid.rows_per_lane) +
+                                   " records of every lane for a step, but one has " + std::to_string(fewest) +
+                                   in_epoch(facts, epoch) + ": " + advice);
 }
 
 /// The most readers, each with one lane, that all get a record: with `files` in every epoch, however the empty shards
@@ -28,7 +32,7 @@ std::uint64_t most_readers(const PlanFacts& facts) {
   return facts.dataset->shards.size() / (std::uint64_t{facts.empty_shards} + 1);
 }
 
-Error too_many_lanes(const PlanFacts& facts, std::uint32_t epoch) {
+Error too_many_lanes(const PlanFacts& facts, const LaneGrid& grid, std::uint32_t epoch) {
   std::uint64_t readers = most_readers(facts);
   std::string condition;
   if (facts.options.tail == Tail::drop) {
@@ -43,19 +47,58 @@ Error too_many_lanes(const PlanFacts& facts, std::uint32_t epoch) {
   }
   if (facts.options.lanes != 0) condition += condition.empty() ? "lanes = 0" : " and lanes = 0";
   if (!condition.empty()) condition = " (with " + condition + ")";
-  return Error(Errc::no_steps, "one of " + std::to_string(facts.lanes) + " lanes has no record" +
+  return Error(Errc::no_steps, "one of " + std::to_string(grid.lanes) + " lanes has no record" +
                                    in_epoch(facts, epoch) + ": the largest world that works is " +
                                    std::to_string(readers * facts.options.replicate) + condition);
 }
 
+Result<LaneLengths> mixed_lengths(const PlanFacts& facts, const LaneGrid& grid) {
+  const MixSchedule schedule(facts.mix, grid.rows_per_lane);
+  std::vector<std::uint64_t> parts(facts.sources.size());
+  std::vector<std::uint64_t> last_parts;
+  std::vector<std::uint64_t> lengths;
+  std::uint64_t total = 0;
+  for (std::uint32_t source = 0; source < facts.sources.size(); ++source) {
+    if (!schedule.used(source) || facts.sources[source].records >= grid.lanes) continue;
+    return Error(Errc::no_steps, "source " + std::to_string(source) + " of the mix has " +
+                                     std::to_string(facts.sources[source].records) + " records for " +
+                                     std::to_string(grid.lanes) + " lanes: use fewer, or give it the weight 0");
+  }
+  for (std::uint32_t lane = 0; lane < grid.lanes; ++lane) {
+    for (std::uint32_t source = 0; source < parts.size(); ++source) {
+      parts[source] = LaneLengths::even(facts.sources[source].records, grid.lanes).length(lane);
+    }
+    if (parts != last_parts) {
+      const Result<std::uint64_t> rows = schedule.rows(facts.options.mix, parts);
+      if (!rows) return rows.error();
+      lengths.push_back(*rows);
+      last_parts = parts;
+    } else {
+      lengths.push_back(lengths.back());
+    }
+    total += lengths.back();
+    if (total >= kMaxRecords) {
+      return Error(Errc::invalid_option, "an epoch of the mix has " + std::to_string(kMaxRecords) + " rows or more");
+    }
+  }
+  return LaneLengths::listed(lengths);
+}
+
 }  // namespace
 
-Result<std::uint64_t> count_steps(const PlanFacts& facts, LaneSizes sizes, std::uint32_t epoch) {
+Result<LaneLengths> lane_lengths(const PlanFacts& facts, const LaneGrid& grid, std::uint32_t epoch) {
+  if (facts.mix != nullptr) return mixed_lengths(facts, grid);
+  if (facts.options.assign == Assign::even) return LaneLengths::even(facts.records, grid.lanes);
+  return LaneLengths::listed(ShardLine(facts, grid.lanes, {epoch, 0, 0}).file_lanes());
+}
+
+Result<std::uint64_t> count_steps(const PlanFacts& facts, const LaneGrid& grid, const LaneLengths& lengths,
+                                  std::uint32_t epoch) {
   const bool every_lane_needs_a_record = facts.options.tail != Tail::pad;
-  if (every_lane_needs_a_record && sizes.fewest == 0) return too_many_lanes(facts, epoch);
-  if (facts.options.tail != Tail::drop) return divide_up(sizes.most, facts.rows_per_lane);
-  if (sizes.fewest < facts.rows_per_lane) return batch_too_big(facts, sizes.fewest, epoch);
-  return sizes.fewest / facts.rows_per_lane;
+  if (every_lane_needs_a_record && lengths.fewest() == 0) return too_many_lanes(facts, grid, epoch);
+  if (facts.options.tail != Tail::drop) return divide_up(lengths.most(), grid.rows_per_lane);
+  if (lengths.fewest() < grid.rows_per_lane) return batch_too_big(facts, grid, lengths.fewest(), epoch);
+  return lengths.fewest() / grid.rows_per_lane;
 }
 
 }  // namespace dovetail::detail

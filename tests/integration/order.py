@@ -2,17 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the ids that a rank reads in an epoch, from docs/order.md alone: every list is written out, nothing is clever.
 
-Prints `step row shard record status` for each row, or with --explain the lists that lead there.
+Prints `step row shard record status` for each row of the last phase, or with --explain the lists that lead there, with
+--state 1 the state and with --ids 1 the identities, --at steps after the last change. A refused plan exits with 2.
 """
-import argparse
+import base64
 import math
+import struct
 import sys
+
+from order_arguments import ASSIGNS, ORDERS, STOPS, TAILS, parse
 
 MASK32 = 2**32 - 1
 MASK64 = 2**64 - 1
 MASK128 = 2**128 - 1
-SHARDS, RUNS, POOL, DRAIN = 1, 2, 3, 4
+SHARDS, RUNS, POOL, DRAIN, GLOBAL = 1, 2, 3, 4, 5
 EMPTY, FIRST, REPEATED = 0, 1, 2
+ORDER_TAG, MIX_TAG = 0x6F72646572, 0x6D6978
+PERIOD = 65536
+MAX_CHANGES = 8
+
+
+class Refused(Exception):
+    """The page does not allow this plan."""
+
+
+def require(condition, message):
+    if not condition:
+        raise Refused(message)
 
 
 def philox(counter, key):
@@ -96,177 +112,465 @@ def hash_words(words):
     return high << 64 | low
 
 
-class Epoch:
-    """One epoch of a plan; `lanes` holds the outputs of every lane as (shard, record) pairs."""
+def high_low(value):
+    return value >> 64, value & MASK64
 
-    def __init__(self, options):
+
+def cut(line, parts):
+    """The line in parts that differ by at most one entry."""
+    return [line[i * len(line) // parts : (i + 1) * len(line) // parts] for i in range(parts)]
+
+
+class PlainOrder:
+    """The order of some shards in an epoch; `lanes` holds the outputs of every lane as (shard, record) pairs."""
+
+    def __init__(self, options, shards, lane_count, seed, line_seed):
         self.o = options
-        if options.world % options.replicate:
-            sys.exit("--replicate must divide --world")
-        self.readers = options.world // options.replicate
-        self.lane_count = options.lanes or self.readers
-        self.records = sum(records for records, _ in options.shards)
-        rows = self.readers * options.batch
-        if self.lane_count % self.readers or rows % self.lane_count:
-            sys.exit("--lanes must be a multiple of the readers and divide their rows")
-        self.rows_per_lane = rows // self.lane_count
-        self.dealt = self.deal()
-        self.details = []
-        self.lanes = [self.lane(v, pieces) for v, pieces in enumerate(self.dealt)]
-        self.steps = self.count_steps()
+        self.shards = shards
+        self.lane_count = lane_count
+        self.seed = seed
+        self.explained = []
+        if options.order == "global":
+            self.lanes = self.permute_records()
+        else:
+            self.shard_order = self.order_shards(line_seed)
+            self.explain(f"shard order: {' '.join(map(str, self.shard_order))}")
+            self.lanes = [self.lane(v, pieces) for v, pieces in enumerate(self.deal())]
+
+    def explain(self, line):
+        self.explained.append(line)
+
+    def permute_records(self):
+        records = [(shard, record) for shard, (count, _) in enumerate(self.shards) for record in range(count)]
+        order = Permutation(len(records), self.seed, GLOBAL, self.o.epoch, 0)
+        lanes = cut([records[number] for number in order.all()], self.lane_count)
+        for v, lane in enumerate(lanes):
+            self.explain(f"lane {v} outputs: {names(lane)}")
+        return lanes
+
+    def order_shards(self, seed):
+        if self.o.order == "sequential":
+            return list(range(len(self.shards)))
+        return Permutation(len(self.shards), seed, SHARDS, 0 if self.o.sticky else self.o.epoch, 0).all()
 
     def deal(self):
         """The pieces (shard, first, last) of each lane; record `last` is not in the piece."""
-        o = self.o
-        order = list(range(len(o.shards)))
-        if o.order == "shuffle":
-            order = Permutation(len(o.shards), o.seed, SHARDS, o.epoch, 0).all()
-        self.shard_order = order
         lanes = [[] for _ in range(self.lane_count)]
-        if o.assign == "files":
-            for position, shard in enumerate(order):
-                lanes[position % self.lane_count].append((shard, 0, o.shards[shard][0]))
+        if self.o.assign == "files":
+            for position, shard in enumerate(self.shard_order):
+                if self.shards[shard][0] > 0:
+                    lanes[position % self.lane_count].append((shard, 0, self.shards[shard][0]))
             return lanes
+        total = sum(records for records, _ in self.shards)
         for v, pieces in enumerate(lanes):
-            first = v * self.records // self.lane_count
-            last = (v + 1) * self.records // self.lane_count
+            first = v * total // self.lane_count
+            last = (v + 1) * total // self.lane_count
             start = 0
-            for shard in order:
-                end = start + o.shards[shard][0]
+            for shard in self.shard_order:
+                end = start + self.shards[shard][0]
                 if max(first, start) < min(last, end):
                     pieces.append((shard, max(first, start) - start, min(last, end) - start))
                 start = end
         return lanes
 
     def lane(self, v, pieces):
-        o = self.o
+        self.explain(f"lane {v} pieces: " + " ".join(f"{shard}[{x},{y})" for shard, x, y in pieces))
         runs = []
         for shard, first, last in pieces:
-            run_records = o.shards[shard][1]
+            run_records = self.shards[shard][1]
             for record in range(first, last):
                 if record == first or record % run_records == 0:
                     runs.append([])
                 runs[-1].append((shard, record))
-        if o.order == "sequential":
-            outputs = [record for run in runs for record in run]
-            self.details.append((runs, [], outputs, [], []))
-            return outputs
-        runs = [runs[number] for number in Permutation(len(runs), o.seed, RUNS, o.epoch, v).all()]
-        groups = self.group(runs)
-        inputs = [record for group in groups for record in self.interleave(group)]
-        outputs, slots, drain = self.pool(v, inputs)
-        self.details.append((runs, groups, inputs, slots, drain))
+        if self.o.order == "shuffle":
+            runs = [runs[number] for number in Permutation(len(runs), self.seed, RUNS, self.o.epoch, v).all()]
+        self.explain(f"lane {v} runs as opened: " + " | ".join(map(names, runs)))
+        outputs = self.interleave(v, runs) if self.o.order == "shuffle" else [record for run in runs for record in run]
+        self.explain(f"lane {v} outputs: {names(outputs)}")
         return outputs
 
-    def group(self, runs):
-        count = -(-len(runs) // self.o.open_runs)
-        return [runs[g * len(runs) // count : (g + 1) * len(runs) // count] for g in range(count)]
+    def interleave(self, v, runs):
+        groups = cut(runs, -(-len(runs) // self.o.open_runs))
+        inputs = [record for group in groups for record in self.take_turns(group)]
+        self.explain(f"lane {v} runs per group: {' '.join(str(len(group)) for group in groups)}")
+        self.explain(f"lane {v} inputs: {names(inputs)}")
+        return self.pool(v, inputs)
 
     @staticmethod
-    def interleave(group):
+    def take_turns(group):
         for turn in range(max(len(run) for run in group)):
             for run in group:
                 if turn < len(run):
                     yield run[turn]
 
     def pool(self, v, inputs):
-        o = self.o
-        size = min(o.pool, len(inputs))
+        size = min(self.o.pool, len(inputs))
         pool, outputs, slots = inputs[:size], [], []
         for t in range(len(inputs) - size):
-            slot = below(word(o.seed, POOL, o.epoch, v, t), size)
+            slot = below(word(self.seed, POOL, self.o.epoch, v, t), size)
             slots.append(slot)
             outputs.append(pool[slot])
             pool[slot] = inputs[size + t]
-        drain = Permutation(size, o.seed, DRAIN, o.epoch, v).all()
-        return outputs + [pool[slot] for slot in drain], slots, drain
+        drain = Permutation(size, self.seed, DRAIN, self.o.epoch, v).all()
+        self.explain(f"lane {v} slots drawn: {' '.join(map(str, slots))}")
+        self.explain(f"lane {v} slots at the end: {' '.join(map(str, drain))}")
+        return outputs + [pool[slot] for slot in drain]
 
-    def count_steps(self):
-        sizes = [len(lane) for lane in self.lanes]
-        if self.o.tail == "drop":
-            steps = min(sizes) // self.rows_per_lane
+
+def names(records):
+    return " ".join(f"{shard}.{record}" for shard, record in records)
+
+
+def source_seed(seed, source, number):
+    """The seed of pass `number` of a source."""
+    return hash_words([MIX_TAG, seed, source, number]) & MASK64
+
+
+def normalise(shares):
+    """The shares as integers with the sum 65536."""
+    total = sum(shares)
+    require(total > 0, "--weights needs a weight above 0 in every entry")
+    weights = [share * PERIOD // total for share in shares]
+    by_remainder = sorted(range(len(shares)), key=lambda i: (-(shares[i] * PERIOD % total), i))
+    for i in by_remainder[: PERIOD - sum(weights)]:
+        weights[i] += 1
+    require(all(w > 0 for g, w in zip(shares, weights) if g > 0), "a weight is too small beside the others")
+    return weights
+
+
+class Table:
+    """Which source each row takes: of those that may have the row, the one whose deadline is the earliest."""
+
+    def __init__(self, weights):
+        self.weights = weights
+        self.counts = [0] * len(weights)
+        self.entries = []
+
+    def __getitem__(self, t):
+        while len(self.entries) <= t:
+            self.entries.append(self.choose(len(self.entries)))
+        return self.entries[t]
+
+    def choose(self, t):
+        ready = [i for i, w in enumerate(self.weights) if w > 0 and self.counts[i] * PERIOD < (t + 1) * w]
+        chosen = min(ready, key=lambda i: (-(-(self.counts[i] + 1) * PERIOD // self.weights[i]), i))
+        self.counts[chosen] += 1
+        return chosen
+
+
+class MixedOrder:
+    """The order of a mix of sources in an epoch; `lanes` as those of a PlainOrder."""
+
+    def __init__(self, options, lane_count, rows_per_lane):
+        self.o = options
+        self.lane_count = lane_count
+        self.rows_per_lane = rows_per_lane
+        self.first_shard = [sum(options.sources[:i]) for i in range(len(options.sources))]
+        self.schedule = [(step * rows_per_lane, Table(weights)) for step, weights in options.weights]
+        self.used = [i for i in range(len(options.sources)) if any(weights[i] > 0 for _, weights in options.weights)]
+        self.sizes = [sum(records for records, _ in self.shards(i)) for i in range(len(options.sources))]
+        require(all(self.sizes[i] >= lane_count for i in self.used), "a source has fewer records than there are lanes")
+        self.passes = {}
+        self.explained = []
+        self.lanes = [self.lane(v) for v in range(lane_count)]
+
+    def shards(self, source):
+        first = self.first_shard[source]
+        return self.o.shards[first : first + self.o.sources[source]]
+
+    def source_pass(self, source, number):
+        if (source, number) not in self.passes:
+            seed = source_seed(self.o.seed, source, number)
+            line_seed = source_seed(self.o.seed, source, 0) if self.o.sticky else seed
+            order = PlainOrder(self.o, self.shards(source), self.lane_count, seed, line_seed)
+            self.passes[source, number] = order
+        return self.passes[source, number]
+
+    def source_of(self, row):
+        first_row, table = [entry for entry in self.schedule if entry[0] <= row][-1]
+        return table[(row - first_row) % PERIOD]
+
+    def lane(self, v):
+        sizes = [(v + 1) * size // self.lane_count - v * size // self.lane_count for size in self.sizes]
+        counts = [0] * len(sizes)
+        outputs, sources = [], []
+        while not self.ends(len(outputs), counts, sizes):
+            source = self.source_of(len(outputs))
+            number, place = divmod(counts[source], sizes[source])
+            shard, record = self.source_pass(source, number).lanes[v][place]
+            outputs.append((self.first_shard[source] + shard, record))
+            sources.append(source)
+            counts[source] += 1
+        more = " ..." if len(sources) > 16 else ""
+        self.explained.append(f"lane {v} rows {len(sources)}, sources {' '.join(map(str, sources[:16]))}{more}")
+        self.explained.append(f"lane {v} outputs: {names(outputs)}")
+        return outputs
+
+    def ends(self, row, counts, sizes):
+        """Whether the lane has only the rows before this one."""
+        if self.o.stop == "steps":
+            return row == self.o.mix_steps * self.rows_per_lane
+        if self.o.stop == "first":
+            source = self.source_of(row)
+            return counts[source] == sizes[source]
+        short = [i for i in self.used if counts[i] < sizes[i]]
+        first_row, table = self.schedule[-1]
+        stuck = row >= first_row and any(table.weights[i] == 0 for i in short)
+        require(not stuck, "--stop all never ends: a source has the weight 0 before all of it was read")
+        return not short
+
+
+class Phase:
+    """Lanes of outputs, and what each step takes of them."""
+
+    def __init__(self, lanes, rows_per_lane, tail, line=()):
+        self.lanes = lanes
+        self.rows_per_lane = rows_per_lane
+        self.tail = tail
+        self.line = line
+        sizes = [len(lane) for lane in lanes]
+        if tail == "drop":
+            self.steps = min(sizes) // rows_per_lane
         else:
-            steps = -(-max(sizes) // self.rows_per_lane)
-        if steps == 0 or (self.o.tail == "wrap" and min(sizes) == 0):
-            sys.exit("this plan has no steps")
-        return steps
+            self.steps = -(-max(sizes) // rows_per_lane)
 
     def output(self, v, t):
         """Output t of lane v: (shard, record, status)."""
         lane = self.lanes[v]
         if t < len(lane):
             return *lane[t], FIRST
-        if self.o.tail == "wrap":
-            return *lane[t % len(lane)], REPEATED
-        return -1, -1, EMPTY
+        if self.tail != "wrap":
+            return -1, -1, EMPTY
+        if not lane:
+            return *self.line[v * len(self.line) // len(self.lanes)], REPEATED
+        return *lane[t % len(lane)], REPEATED
+
+    def rest(self, steps):
+        """What is left after so many steps, lane after lane."""
+        if steps == self.steps:
+            return []
+        return [record for lane in self.lanes for record in lane[steps * self.rows_per_lane :]]
+
+    def delivered(self, steps):
+        return [record for lane in self.lanes for record in lane[: steps * self.rows_per_lane]]
+
+
+class Epoch:
+    """An epoch through its changes of world: the phases that are over, and the one that is at work."""
+
+    def __init__(self, options):
+        self.o = options
+        self.past = []
+        self.first_lanes()
+        for steps, world, batch, lanes in options.changes:
+            self.take(steps)
+            self.change(world, batch, lanes)
+        self.take(options.at)
+
+    def first_lanes(self):
+        """Plans the epoch from its beginning for the present world."""
+        self.order, self.phase = self.begin()
+        self.taken = 0
+        require(self.works(self.phase), "this plan has no steps")
+
+    def begin(self):
+        o, (lane_count, rows_per_lane) = self.o, self.shape()
+        order = (MixedOrder(o, lane_count, rows_per_lane) if o.weights
+                 else PlainOrder(o, o.shards, lane_count, o.seed, o.seed))
+        return order, Phase(order.lanes, rows_per_lane, o.tail)
+
+    def works(self, phase):
+        return phase.steps > 0 and (self.o.tail != "wrap" or all(phase.lanes))
+
+    def works_later(self):
+        """Whether epochs can begin with the present world; where lanes of files differ by epoch, whether any can."""
+        o = self.o
+        if o.assign == "even" or o.order != "shuffle" or o.sticky:
+            return self.works(self.begin()[1])
+        lanes, rows_per_lane = self.shape()
+        records = [records for records, _ in o.shards if records > 0]
+        return o.tail == "pad" or len(records) >= lanes and (o.tail == "wrap" or sum(records) // lanes >= rows_per_lane)
+
+    def shape(self):
+        """The lanes, and the rows of each in a step, of the world as it is given."""
+        o = self.o
+        require(o.world >= 1 and 1 <= o.batch <= MASK32, "--world or --batch is out of range")
+        require(o.world % o.replicate == 0, "--replicate must divide --world")
+        rows = self.readers() * o.batch
+        lanes = o.lanes or self.readers()
+        require(lanes % self.readers() == 0 and rows % lanes == 0 and lanes <= 2**24,
+                "--lanes must be a multiple of the readers and divide their rows")
+        return lanes, rows // lanes
+
+    def readers(self):
+        return self.o.world // self.o.replicate
+
+    def take(self, steps):
+        self.taken += steps
+        require(self.taken <= self.phase.steps, "the present phase has fewer steps")
+
+    def change(self, world, batch, lanes):
+        self.o.world, self.o.batch, self.o.lanes = world, batch, lanes
+        if self.fits():
+            return
+        if self.taken == 0 and not self.past:
+            self.first_lanes()
+            return
+        shape = self.shape()
+        require(self.works_later(), "no later epoch has steps with this world")
+        if self.taken > 0:
+            require(len(self.past) < MAX_CHANGES, f"an epoch has at most {MAX_CHANGES} changes")
+            self.past.append((self.phase, self.taken))
+        phase, taken = self.past[-1]
+        line = phase.rest(taken)
+        self.phase = Phase(cut(line, shape[0]), shape[1], self.o.tail, line)
+        self.taken = 0
+
+    def fits(self):
+        o, lanes = self.o, len(self.phase.lanes)
+        return (o.world >= 1 and o.world % o.replicate == 0 and lanes % self.readers() == 0
+                and self.readers() * o.batch == lanes * self.phase.rows_per_lane and o.lanes in (0, lanes))
+
+    def steps_before(self):
+        """Steps of the phases that are over."""
+        return sum(steps for _, steps in self.past)
 
     def rows(self, rank):
-        """The rank's rows: (step, row, shard, record, status)."""
-        each = self.lane_count // self.readers
+        """The rank's rows of the present phase: (step, row, shard, record, status)."""
+        phase = self.phase
+        each = len(phase.lanes) // self.readers()
         first = rank // self.o.replicate * each
-        for step in range(self.steps):
-            for row in range(each * self.rows_per_lane):
-                lane, place = divmod(row, self.rows_per_lane)
-                yield step, row, *self.output(first + lane, step * self.rows_per_lane + place)
-
-    def delivered(self):
-        """The ids that all readers deliver, once each."""
-        first_id = [sum(records for records, _ in self.o.shards[:shard]) for shard in range(len(self.o.shards))]
-        for lane in self.lanes:
-            for shard, record in lane[: self.steps * self.rows_per_lane]:
-                yield first_id[shard] + record
+        for step in range(phase.steps):
+            for row in range(each * phase.rows_per_lane):
+                lane, place = divmod(row, phase.rows_per_lane)
+                output = phase.output(first + lane, step * phase.rows_per_lane + place)
+                yield self.steps_before() + step, row, *output
 
     def explain(self):
-        name = lambda record: f"{record[0]}.{record[1]}"
-        names = lambda records: " ".join(map(name, records))
-        rows = self.steps * self.rows_per_lane * self.lane_count
-        delivered = list(self.delivered())
+        phases = [*self.past, (self.phase, self.phase.steps)]
+        if len(phases) == 1 or self.o.weights:
+            yield from self.order.explained
+        if len(phases) > 1:
+            yield from self.explain_phases(phases)
+        first_id = [sum(records for records, _ in self.o.shards[:shard]) for shard in range(len(self.o.shards))]
+        delivered = [first_id[shard] + record for phase, steps in phases for shard, record in phase.delivered(steps)]
         digest = sum(map(record_digest, delivered)) & MASK128
-        yield f"shard order: {' '.join(map(str, self.shard_order))}"
-        for v, (runs, groups, inputs, slots, drain) in enumerate(self.details):
-            yield f"lane {v} pieces: " + " ".join(f"{s}[{x},{y})" for s, x, y in self.dealt[v])
-            yield f"lane {v} runs as opened: " + " | ".join(map(names, runs))
-            if self.o.order == "shuffle":
-                yield f"lane {v} runs per group: {' '.join(str(len(group)) for group in groups)}"
-                yield f"lane {v} inputs: {names(inputs)}"
-                yield f"lane {v} slots drawn: {' '.join(map(str, slots))}"
-                yield f"lane {v} slots at the end: {' '.join(map(str, drain))}"
-            yield f"lane {v} outputs: {names(self.lanes[v])}"
-        yield f"steps {self.steps}, rows {rows}, delivered {len(delivered)}"
+        rows = sum(steps * phase.rows_per_lane * len(phase.lanes) for phase, steps in phases)
+        yield f"steps {self.steps_before() + self.phase.steps}, rows {rows}, delivered {len(delivered)}"
         yield f"digest {digest:032x}"
 
+    @staticmethod
+    def explain_phases(phases):
+        for k, (phase, steps) in enumerate(phases):
+            records = sum(map(len, phase.lanes))
+            of = "" if k == len(phases) - 1 else f" of {phase.steps}"
+            yield (f"phase {k}: {len(phase.lanes)} lanes of {phase.rows_per_lane} rows, "
+                   f"{records} records left, {steps}{of} steps")
+            for v, lane in enumerate(phase.lanes):
+                yield f"phase {k} lane {v} outputs: {names(lane)}"
 
-def parse(arguments):
-    def shards(text):
-        return [tuple(map(int, shard.split(":"))) for shard in text.split(",")]
+    def mix_hash(self):
+        o = self.o
+        if not o.weights:
+            return 0
+        entries = [number for step, weights in o.weights for number in (step, *weights)]
+        words = [MIX_TAG, STOPS.index(o.stop), o.mix_steps, len(o.sources), *o.sources, len(o.weights), *entries]
+        return hash_words(words)
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shards", type=shards, required=True, metavar="RECORDS:RUN_RECORDS,...")
-    parser.add_argument("--world", type=int, required=True)
-    parser.add_argument("--batch", type=int, required=True)
-    parser.add_argument("--rank", type=int, default=0)
-    parser.add_argument("--replicate", type=int, default=1)
-    parser.add_argument("--lanes", type=int, default=0)
-    parser.add_argument("--order", choices=["shuffle", "sequential"], default="shuffle")
-    parser.add_argument("--assign", choices=["even", "files"], default="even")
-    parser.add_argument("--tail", choices=["drop", "pad", "wrap"], default="drop")
-    parser.add_argument("--open-runs", type=int, default=32)
-    parser.add_argument("--pool", type=int, default=256)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--epoch", type=int, default=0)
-    parser.add_argument("--explain", action="store_true")
-    return parser.parse_args(arguments)
+    def order_id(self):
+        o = self.o
+        return hash_words([1, ORDER_TAG, *high_low(o.fingerprint), len(self.phase.lanes), ORDERS.index(o.order),
+                           ASSIGNS.index(o.assign), o.sticky, o.open_runs, o.pool, o.seed,
+                           *high_low(self.mix_hash())])
+
+    def plan_id(self):
+        o = self.o
+        words = [1, *high_low(o.fingerprint), o.world, o.batch, o.replicate, len(self.phase.lanes),
+                 ORDERS.index(o.order), ASSIGNS.index(o.assign), TAILS.index(o.tail), o.sticky, o.open_runs, o.pool,
+                 o.seed, *high_low(self.mix_hash())]
+        past = [number for phase, steps in self.past for number in (steps, len(phase.lanes), phase.rows_per_lane)]
+        return hash_words(words + [o.epoch] + past if past else words)
+
+    def check(self):
+        """The check of a run that starts where this one is."""
+        step = self.steps_before() + self.taken
+        high, low = high_low(hash_words([*high_low(self.plan_id()), self.o.epoch, step]))
+        return high ^ low
+
+    def state(self):
+        o = self.o
+        flags = (ORDERS.index(o.order) | ASSIGNS.index(o.assign) << 2 | TAILS.index(o.tail) << 3 | o.sticky << 5
+                 | bool(o.weights) << 6)
+        dataset = high_low(o.fingerprint)
+        if o.weights:
+            high, low = high_low(self.mix_hash())
+            dataset = dataset[0] ^ dataset[1], high ^ low
+        binary = struct.pack("<BBH", 1, flags, o.open_runs - 1) + (o.pool - 1).to_bytes(3, "little")
+        binary += struct.pack("<BQQQII", len(self.past) + 1, o.seed, *dataset, o.epoch, o.replicate)
+        for phase, steps in [*self.past, (self.phase, self.taken)]:
+            binary += struct.pack("<QII", steps, len(phase.lanes), phase.rows_per_lane)
+        words = [word for word, in struct.iter_unpack("<Q", binary)]
+        binary += struct.pack("<I", hash_words(words) & MASK32)
+        return "dvt:" + base64.urlsafe_b64encode(binary).decode().rstrip("=")
+
+
+def check_options(o):
+    """Refuses what no dataset and no world make good."""
+    require(all(records >= 0 and run_records >= 1 for records, run_records in o.shards), "--shards is out of range")
+    require(o.replicate >= 1 and o.lanes >= 0, "--replicate or --lanes is out of range")
+    require(1 <= o.open_runs <= 2**16 and 1 <= o.pool <= 2**24, "--open-runs or --pool is out of range")
+    require(0 <= o.seed <= MASK64 and 0 <= o.epoch <= MASK32, "--seed or --epoch is out of range")
+    require(o.order == "shuffle" or not o.sticky, "--sticky is for --order shuffle")
+    require(o.order != "global" or o.assign == "even", "--order global needs --assign even")
+    require(o.at >= 0 and all(steps >= 0 for steps, *_ in o.changes), "steps are at least 0")
+
+
+def check_mix(o):
+    """Refuses what makes no mix, and normalises the weights."""
+    o.sources = o.sources or [len(o.shards)]
+    steps = [step for step, _ in o.weights]
+    require(sum(o.sources) == len(o.shards) and min(o.sources) >= 0, "--sources must add up to the shards")
+    require(o.assign == "even", "a mix needs --assign even")
+    require(steps[0] == 0 and all(a < b for a, b in zip(steps, steps[1:])), "the steps of --weights ascend from 0")
+    for _, shares in o.weights:
+        require(len(shares) == len(o.sources) and min(shares) >= 0, "--weights needs a weight for every source")
+    require(o.mix_steps >= 0, "--mix-steps is at least 0")
+    o.weights = [(step, normalise(shares)) for step, shares in o.weights]
+
+
+def plan(arguments):
+    options = parse(arguments, __doc__)
+    check_options(options)
+    if options.weights:
+        check_mix(options)
+    return Epoch(options)
+
+
+def output(epoch):
+    """The lines that the program prints."""
+    options, lines = epoch.o, []
+    if options.explain:
+        return list(epoch.explain())
+    if options.state:
+        lines.append(epoch.state())
+    if options.ids:
+        lines += [f"plan_id {epoch.plan_id():032x}", f"order_id {epoch.order_id():032x}", f"check {epoch.check():016x}"]
+    if not lines:
+        require(0 <= options.rank < options.world, "--rank must be below --world")
+        lines = [" ".join(map(str, row)) for row in epoch.rows(options.rank)]
+    return lines
 
 
 def main(arguments):
-    options = parse(arguments)
-    epoch = Epoch(options)
-    if options.explain:
-        print(*epoch.explain(), sep="\n")
-        return
-    for row in epoch.rows(options.rank):
-        print(*row)
+    try:
+        lines = output(plan(arguments))
+    except Refused as refused:
+        print(f"order.py: {refused}", file=sys.stderr)
+        return 2
+    for line in lines:
+        print(line)
+    return 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

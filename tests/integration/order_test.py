@@ -19,6 +19,14 @@ OPTIONS = (
     ["--world", "3", "--batch", "4", "--rank", "1", "--assign", "files", "--tail", "wrap", "--epoch", "2"],
     ["--world", "3", "--batch", "4", "--order", "sequential", "--rank", "1", "--tail", "pad"],
     ["--world", "2", "--batch", "9", "--pool", "1", "--open-runs", "1", "--seed", "3"],
+    ["--world", "3", "--batch", "8", "--order", "global", "--rank", "2", "--tail", "wrap", "--epoch", "7"],
+    ["--world", "2", "--batch", "8", "--rank", "1", "--sticky", "--epoch", "4"],
+)
+# What was read before, and how it goes on: steps, world, batch, lanes.
+CHANGES = (
+    (["--world", "4", "--batch", "8", "--tail", "pad", "--seed", "5"], [(9, 3, 7, 0)]),
+    (["--world", "2", "--batch", "6", "--tail", "wrap", "--epoch", "3"], [(20, 5, 4, 0), (7, 2, 8, 4), (3, 4, 4, 0)]),
+    (["--world", "3", "--batch", "10", "--tail", "drop", "--assign", "files"], [(5, 2, 11, 0)]),
 )
 
 
@@ -28,9 +36,31 @@ class OrderTest(CommandTest):
         rank = [] if "--rank" in options else ["--rank", "0"]
         run_good("read", dataset, *options, *rank, "--ids", ids)
         shards = ",".join(f"{records}:{run_records}" for records, run_records in shard_shapes(dataset))
-        expected = subprocess.run([sys.executable, ORDER, "--shards", shards, *options], check=True,
-                                  stdout=subprocess.PIPE).stdout
-        self.assertEqual(read_file(ids), expected)
+        self.assertEqual(read_file(ids), self.expected(shards, options))
+
+    @staticmethod
+    def expected(shards, options):
+        options = [word for option in options for word in ([option, "1"] if option == "--sticky" else [option])]
+        return subprocess.run([sys.executable, ORDER, "--shards", shards, *options], check=True,
+                              stdout=subprocess.PIPE).stdout
+
+    def test_changes_of_world(self):
+        dataset = self.make_dataset(make_records(700, seed=11, longest=40), "dataset", 5)
+        shards = ",".join(f"{records}:{run_records}" for records, run_records in shard_shapes(dataset))
+        state, ids = self.path("state"), self.path("ids")
+        for options, changes in CHANGES:
+            with self.subTest(options=" ".join(options), changes=changes):
+                present = [*options, "--rank", "1"]
+                for steps, world, batch, lanes in changes:
+                    run_good("read", dataset, *present, "--steps", steps, "--state-out", state)
+                    present = ["--from-state", state, "--world", world, "--batch", batch, "--rank", "1"]
+                    present += ["--lanes", lanes] if lanes else []
+                run_good("read", dataset, *present, "--ids", ids)
+                history = ",".join(":".join(map(str, change)) for change in changes)
+                rows = self.expected(shards, [*options, "--rank", "1", "--changes", history]).splitlines(keepends=True)
+                # Where the last change fits, order.py tells the whole phase.
+                first = sum(steps for steps, *_ in changes)
+                self.assertEqual(read_file(ids), b"".join(row for row in rows if int(row.split()[0]) >= first))
 
     def test_generated_records(self):
         dataset = self.make_dataset(make_records(700, seed=10, longest=40), "dataset", 5)

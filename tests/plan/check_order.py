@@ -5,8 +5,9 @@ and the page that specifies it (order.md).
 
 Usage: check_order.py PRINT_IDS ORDER_PY ORDER_MD
 """
-import importlib.util
+import importlib
 import pathlib
+import random
 import re
 import shlex
 import subprocess
@@ -28,7 +29,13 @@ OPTION_SETS = [
     "--shards 3:1 --world 2 --batch 4 --tail wrap",
     "--shards 1:1 --world 3 --batch 2 --tail pad",
     "--shards 700:1,650:1 --world 1 --batch 450 --open-runs 400 --pool 300 --seed 5",
+    "--shards 170:1,150:9 --world 2 --batch 40 --order global --seed 3 --epoch 2",
+    "--shards 9:3,2:3,30:3,9:3,4:3 --world 2 --batch 4 --sticky 1 --pool 6 --epoch 3",
+    "--shards 90:9,50:9 --world 2 --batch 5 --sources 1,1 --weights 0=999:1,2=1:60000 --stop steps --mix-steps 20",
+    "--shards 80:9,90:7 --world 2 --batch 1 --changes 3:2:2:0,3:2:1:0,3:2:3:0,1:2:1:0,2:2:2:4,3:2:1:0,3:2:4:0,1:2:3:6",
 ]
+RANDOM_PLANS = 300
+KINDS = ("global", "sticky", "changes", "mix", "mix and changes", "any")
 
 
 def run(command):
@@ -63,7 +70,7 @@ def check_option_sets(print_ids, order_py):
 def check_examples(print_ids, order_py, page):
     """Runs every `$ order.py ...` of the page."""
     failures = 0
-    examples = re.findall(r"```console\n\$ order\.py (.*?)\n(.*?)```", page, re.S)
+    examples = re.findall(r"```console\n\$ order\.py ((?:\\\n|.)*)\n((?:.*\n)*?)```", page)
     if not examples:
         return expect("examples in the page", "none", "some")
     for options, output in examples:
@@ -91,13 +98,15 @@ def vector_value(order, name, arguments):
         return f"{sum(map(order.record_digest, range(*numbers))) & order.MASK128:032x}"
     if name == "hash":
         return f"{order.hash_words(numbers):032x}"
+    if name == "seed":
+        return str(order.source_seed(*numbers))
+    if name == "table":
+        table = order.Table(order.normalise(numbers))
+        return " ".join(str(table[t]) for t in range(24))
     return "an unknown kind of vector"
 
 
-def check_vectors(order_py, page):
-    spec = importlib.util.spec_from_file_location("order", order_py)
-    order = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(order)
+def check_vectors(order, page):
     failures = 0
     vectors = re.search(r"```vectors\n(.*?)```", page, re.S)
     for line in vectors[1].splitlines():
@@ -107,12 +116,140 @@ def check_vectors(order_py, page):
     return failures
 
 
+class RandomPlan:
+    """The arguments of a plan; the same ones for the same seed."""
+
+    def __init__(self, order, seed):
+        self.order = order
+        self.draws = random.Random(seed)
+        self.kind = KINDS[seed % len(KINDS)]
+        self.replicate = self.draws.choice([1, 1, 1, 2])
+        shards = self.draws.randint(1, 8)
+        self.arguments = ["--shards", ",".join(self.shard() for _ in range(shards)), *self.world(), *self.options()]
+        if self.has("mix"):
+            self.arguments += self.mix(shards)
+        if self.has("changes"):
+            self.add_changes(self.draws.choice([1, 2, 3, 3]))
+
+    def has(self, part):
+        return part in self.kind or (self.kind == "any" and self.draws.random() < 0.5)
+
+    def shard(self):
+        sizes = [12, 17, 25, 31, 40] if "mix" in self.kind else [0, 1, 5, 9, 20, 31, 40]
+        return f"{self.draws.choice(sizes)}:{self.draws.choice([1, 2, 3, 5, 100])}"
+
+    def grid(self):
+        """Readers, batch and lanes that go together."""
+        readers, each = self.draws.randint(1, 4), self.draws.choice([1, 1, 2, 3])
+        lanes = 0 if each == 1 else self.draws.choice([0, readers * each])
+        return readers, each * self.draws.randint(1, 3), lanes
+
+    def world(self):
+        readers, batch, lanes = self.grid()
+        return ["--world", str(readers * self.replicate), "--batch", str(batch), "--lanes", str(lanes),
+                "--replicate", str(self.replicate)]
+
+    def options(self):
+        draws = self.draws
+        orders = {"global": ["global"], "sticky": ["shuffle"]}
+        order = draws.choice(orders.get(self.kind, ["shuffle", "shuffle", "sequential", "global"]))
+        sticky = "1" if self.kind == "sticky" else draws.choice("01") if order == "shuffle" else "0"
+        whole_files = order != "global" and self.kind in ("sticky", "changes")
+        assign = draws.choice(["even", "files"]) if whole_files else "even"
+        return ["--order", order, "--sticky", sticky, "--assign", assign,
+                "--tail", draws.choice(["drop", "pad", "wrap"]), "--epoch", str(draws.randint(0, 5)),
+                "--open-runs", str(draws.choice([1, 2, 3, 32])), "--pool", str(draws.choice([1, 2, 5, 256])),
+                "--seed", str(draws.getrandbits(64)), "--fingerprint", f"{draws.getrandbits(128):032x}"]
+
+    def mix(self, shards):
+        draws = self.draws
+        inner = sorted(draws.sample(range(1, shards), min(shards - 1, draws.randint(1, 3))))
+        sources = [last - first for first, last in zip([0, *inner], [*inner, shards])]
+        stop = draws.choice(["first", "all", "steps"])
+        # A rare source makes a long epoch where all of it has to come.
+        weights = [0, 1, 1, 2, 3, 7] if stop == "all" else [0, 1, 1, 2, 3, 7, 500, 65535, draws.getrandbits(16)]
+        entries, step = [], 0
+        for _ in range(draws.randint(1, 2)):
+            chosen = [draws.choice(weights) for _ in sources]
+            chosen[draws.randrange(len(sources))] += draws.choice([0, 1, 2, 3])
+            entries.append(f"{step}=" + ":".join(map(str, chosen)))
+            step += draws.randint(1, 5)
+        arguments = ["--sources", ",".join(map(str, sources)), "--weights", ",".join(entries), "--stop", stop]
+        return [*arguments, "--mix-steps", str(draws.randint(1, 12))] if stop == "steps" else arguments
+
+    def add_changes(self, count):
+        """Changes after some steps of what there are: none, all, or any number; sometimes to a world that fits."""
+        changes = []
+        for _ in range(count):
+            steps, lanes, rows = self.present(changes)
+            readers, batch, given = self.grid()
+            if self.draws.random() < 0.3:
+                readers = self.draws.choice([divisor for divisor in range(1, lanes + 1) if lanes % divisor == 0])
+                batch, given = lanes * rows // readers, self.draws.choice([0, lanes])
+            some = self.draws.randint(0, (steps + 1) // 2)
+            taken = self.draws.choice([0, steps, some, some, some, some])
+            changes.append(f"{taken}:{readers * self.replicate}:{batch}:{given}")
+        self.arguments += ["--changes", ",".join(changes)]
+
+    def present(self, changes):
+        """What the phase after these changes has: steps, lanes, rows of each."""
+        try:
+            epoch = self.order.plan([*self.arguments, *(["--changes", ",".join(changes)] if changes else [])])
+        except self.order.Refused:
+            return 1, 1, 1
+        return epoch.phase.steps - epoch.taken, len(epoch.phase.lanes), epoch.phase.rows_per_lane
+
+    def calls(self):
+        """The calls that are compared: two ranks, the state, the identities."""
+        steps, _, _ = self.present([])
+        changes = self.arguments[-1].split(",") if "--changes" in self.arguments else []
+        world = int(changes[-1].split(":")[1] if changes else self.arguments[3])
+        for rank in sorted({0, self.draws.randrange(world)}):
+            yield [*self.arguments, "--rank", str(rank)]
+        for what in ("--state", "--ids"):
+            yield [*self.arguments, "--at", str(self.draws.choice([0, self.draws.randint(0, steps)])), what, "1"]
+
+
+def order_answer(order, arguments):
+    try:
+        return "".join(line + "\n" for line in order.output(order.plan(arguments)))
+    except order.Refused:
+        return "refused\n"
+
+
+def library_answer(print_ids, arguments):
+    done = subprocess.run([print_ids, *arguments], capture_output=True, text=True, timeout=120)
+    if done.returncode == 0:
+        return done.stdout
+    return "refused\n" if done.returncode == 2 else f"failed with {done.returncode}: {done.stderr}"
+
+
+def check_random_plans(print_ids, order):
+    failures = calls = refused = 0
+    for seed in range(RANDOM_PLANS):
+        for arguments in RandomPlan(order, seed).calls():
+            wanted = order_answer(order, arguments)
+            got = library_answer(print_ids, arguments)
+            failures += expect(f"random plan {seed}: {shlex.join(arguments)}", got, wanted)
+            calls += 1
+            refused += wanted == "refused\n"
+    print(f"random plans with the seeds 0 to {RANDOM_PLANS - 1}: {calls} calls, {refused} of them refused")
+    return failures + expect("refused calls", "many" if refused * 3 > calls else "few", "few")
+
+
+def load_order(order_py):
+    sys.path.insert(0, str(pathlib.Path(order_py).parent))
+    return importlib.import_module("order")
+
+
 def main(print_ids, order_py, order_md):
     sys.dont_write_bytecode = True
     page = pathlib.Path(order_md).read_text(encoding="utf-8")
+    order = load_order(order_py)
     failures = check_option_sets(print_ids, order_py)
     failures += check_examples(print_ids, order_py, page)
-    failures += check_vectors(order_py, page)
+    failures += check_vectors(order, page)
+    failures += check_random_plans(print_ids, order)
     print("all agree" if failures == 0 else f"{failures} disagreements")
     return failures != 0
 

@@ -26,13 +26,11 @@ TEST(LaneOrderTest, SeeksInAHugeDatasetWithoutWalkingIt) {
   RandomSource random(1);
   for (int i = 0; i < 50; ++i) {
     const std::uint64_t output = random.below(lane.records() - 200);
-    LaneCursor cursor = lane.cursor(output);
-    std::vector<Pick> picks(200);
-    cursor.next(picks);
-    for (const std::uint64_t ahead : {0u, 1u, 77u, 199u}) ASSERT_EQ(lane.at(output + ahead), picks[ahead]);
-    ASSERT_LT(lane.id(picks[0]), std::uint64_t{1} << 54);
+    const std::vector<std::uint64_t> ids = ids_of(lane, output, 200);
+    for (const std::uint64_t ahead : {0u, 1u, 77u, 199u}) ASSERT_EQ(lane.at(output + ahead).id, ids[ahead]);
+    ASSERT_LT(ids[0], std::uint64_t{1} << 54);
   }
-  EXPECT_FALSE(lane.at(lane.records()).planned());
+  EXPECT_EQ(lane.at(lane.records()), PlannedRecord{});
 }
 
 TEST(LaneOrderTest, MixedRunLengthsSeekAsWell) {
@@ -40,14 +38,11 @@ TEST(LaneOrderTest, MixedRunLengthsSeekAsWell) {
   RandomSource random(2);
   for (int i = 0; i < 40; ++i) shape->shards.push_back({random.below(5000), 1 + random.below(300), 0});
   const LaneOrder lane = lane_of(shape, {.batch = 64, .open_runs = 7, .pool = 50});
-  std::vector<Pick> picks(lane.records());
-  lane.cursor().next(picks);
+  const std::vector<std::uint64_t> ids = ids_of(lane, 0, lane.records());
   for (int i = 0; i < 300; ++i) {
     const std::uint64_t output = random.below(lane.records());
-    ASSERT_EQ(lane.at(output), picks[output]);
-    Pick pick;
-    lane.cursor(output).next({&pick, 1});
-    ASSERT_EQ(pick, picks[output]);
+    ASSERT_EQ(lane.at(output).id, ids[output]);
+    ASSERT_EQ(ids_of(lane, output, 1).front(), ids[output]);
   }
 }
 
@@ -88,31 +83,26 @@ TEST(LaneOrderTest, ThePoolMovesRecordsByItsSizeOnAverage) {
 TEST(LaneOrderTest, PastTheEndThereIsNothing) {
   const LaneOrder lane = lane_of(shape_of({5}), {.batch = 2, .tail = Tail::pad});
   for (const std::uint64_t output : {std::uint64_t{5}, std::uint64_t{6}, std::uint64_t{1} << 60}) {
-    EXPECT_FALSE(lane.at(output).planned());
+    EXPECT_EQ(lane.at(output), PlannedRecord{});
     LaneCursor cursor = lane.cursor(output);
     Pick pick{1, 1};
     cursor.next({&pick, 1});
     EXPECT_FALSE(pick.planned());
-    EXPECT_EQ(lane.id(pick), kNoId);
-    EXPECT_EQ(lane.status(pick), RowStatus::empty);
+    EXPECT_EQ(cursor.record(pick), PlannedRecord{});
     EXPECT_EQ(cursor.position(), output + 1);
-    EXPECT_EQ(cursor.next_run(), lane.runs());
-    EXPECT_TRUE(cursor.pooled().empty());
-    EXPECT_TRUE(cursor.open_runs().empty());
+    EXPECT_TRUE(cursor.active().empty());
   }
 }
 
 TEST(LaneOrderTest, WrapsManyTimes) {
   const LaneOrder lane = lane_of(shape_of({3, 4}, 2), {.batch = 1, .tail = Tail::wrap, .open_runs = 2, .pool = 3});
-  std::vector<Pick> picks(70);
-  lane.cursor().next(picks);
+  const std::vector<std::uint64_t> ids = ids_of(lane, 0, 70);
   for (std::uint64_t output = 0; output < 70; ++output) {
-    ASSERT_EQ(picks[output].run, picks[output % 7].run + output / 7 * lane.runs());
-    ASSERT_EQ(picks[output].record, picks[output % 7].record);
-    ASSERT_EQ(lane.at(output), picks[output]);
+    ASSERT_EQ(ids[output], ids[output % 7]);
+    ASSERT_EQ(lane.at(output).id, ids[output]);
+    ASSERT_EQ(lane.at(output).status, output < 7 ? RowStatus::first : RowStatus::repeated);
   }
-  EXPECT_EQ(lane.run(lane.runs() * 5 + 1).first_id, lane.run(1).first_id);
-  EXPECT_TRUE(lane.at((std::uint64_t{1} << 57) + 3).planned());
+  EXPECT_EQ(lane.at((std::uint64_t{1} << 57) + 3).status, RowStatus::repeated);
 }
 
 TEST(LaneCursorTest, AnEmptyRequestChangesNothing) {
@@ -128,20 +118,26 @@ TEST(LaneCursorTest, MovesAndOutlivesPlanEpochAndLane) {
   LaneCursor moved = std::move(cursor);
   std::vector<Pick> picks(20);
   moved.next(picks);
-  const LaneOrder lane = lane_of(shape_of({50, 60}), {.batch = 3});
-  for (std::size_t i = 0; i < picks.size(); ++i) EXPECT_EQ(lane.id(picks[i]), wanted[i]);
+  for (std::size_t i = 0; i < picks.size(); ++i) EXPECT_EQ(moved.record(picks[i]).id, wanted[i]);
 }
 
-TEST(LaneCursorTest, FreshPassHasNothingInFlight) {
-  const LaneOrder lane = lane_of(shape_of({20}), {.batch = 1, .tail = Tail::wrap, .pool = 6});
+TEST(LaneCursorTest, EveryPassOfAWrapIsAStretchOfItsOwn) {
+  const LaneOrder lane = lane_of(shape_of({20}), {.batch = 30, .tail = Tail::wrap, .pool = 6});
   LaneCursor cursor = lane.cursor();
-  for (std::uint64_t pass = 0; pass < 3; ++pass) {
-    EXPECT_TRUE(cursor.pooled().empty());
-    EXPECT_TRUE(cursor.open_runs().empty());
-    EXPECT_EQ(cursor.next_run(), pass * lane.runs());
-    std::vector<Pick> picks(20);
-    cursor.next(picks);
-  }
+  std::vector<Pick> picks(20);
+  cursor.next(picks);
+  ASSERT_EQ(cursor.active().size(), 1u);
+  const Stretch first = cursor.active()[0].stretch;
+  EXPECT_EQ(first.status(), RowStatus::first);
+  EXPECT_TRUE(first.needs().partial.empty());
+  EXPECT_EQ(first.needs().whole_end, first.end_run());
+  cursor.next(picks);
+  // The plan takes 30 rows: 10 of the second pass, and what nobody asked for is a third.
+  ASSERT_EQ(cursor.active().size(), 3u);
+  const Stretch second = cursor.active()[1].stretch;
+  EXPECT_EQ(second.status(), RowStatus::repeated);
+  EXPECT_EQ(second.first_run(), first.end_run());
+  EXPECT_FALSE(second.needs().partial.empty());
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "reader/plan/digest.h"
 #include "reader/plan/draws.h"
 #include "reader/plan/hash_words.h"
+#include "reader/plan/mix_schedule.h"
 #include "reader/plan/permutation.h"
 
 namespace dovetail::testing {
@@ -51,6 +52,13 @@ std::string permutation_value(const Numbers& n) {
   return text;
 }
 
+std::string table_value(const Numbers& n) {
+  const detail::MixTable table(detail::MixTable::normalise(std::vector<std::uint32_t>(n.begin(), n.end())).value());
+  std::string text;
+  for (std::uint64_t row = 0; row < 24; ++row) text += (row == 0 ? "" : " ") + std::to_string(table.source_at(row));
+  return text;
+}
+
 std::string value_of(const std::string& name, const Numbers& n) {
   if (name == "philox") return philox_value(n);
   if (name == "word") {
@@ -64,6 +72,9 @@ std::string value_of(const std::string& name, const Numbers& n) {
   if (name == "digest") return record_digest(n.at(0)).to_hex();
   if (name == "digests") return detail::DigestSums(n.at(1)).over(n.at(0), n.at(1) - n.at(0)).to_hex();
   if (name == "hash") return detail::hash_words(n).to_hex();
+  if (name == "seed")
+    return std::to_string(detail::hash_words(Numbers{detail::kMixTag, n.at(0), n.at(1), n.at(2)}).low);
+  if (name == "table") return table_value(n);
   return "an unknown kind of vector";
 }
 

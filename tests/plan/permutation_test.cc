@@ -2,40 +2,25 @@
 #include "reader/plan/permutation.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/plan/chi_squared.h"
 #include "tests/plan/random_source.h"
 
 namespace dovetail::detail {
 namespace {
 
+using dovetail::testing::deviation;
+using dovetail::testing::kLimit;
 using dovetail::testing::RandomSource;
 
 Permutation keyed(std::uint64_t size, std::uint64_t seed, std::uint32_t epoch = 0) {
   return Permutation::keyed(size, Draws(seed, Purpose::runs, epoch, 0));
 }
-
-/// How far counts lie from being equal: chi-squared, in its own standard deviations. Uniform ones stay within a few;
-/// the seeds are fixed, so a test either always passes or never does.
-double deviation(const std::vector<std::uint64_t>& counts, std::uint64_t degrees_of_freedom) {
-  double total = 0;
-  for (const std::uint64_t count : counts) total += static_cast<double>(count);
-  const double mean = total / static_cast<double>(counts.size());
-  double chi_squared = 0;
-  for (const std::uint64_t count : counts) {
-    const double difference = static_cast<double>(count) - mean;
-    chi_squared += difference * difference / mean;
-  }
-  const auto freedom = static_cast<double>(degrees_of_freedom);
-  return (chi_squared - freedom) / std::sqrt(2 * freedom);
-}
-
-constexpr double kLimit = 4.5;
 
 TEST(PermutationTest, IsABijectionWithItsInverse) {
   for (std::uint64_t size = 1; size <= 2000; ++size) {

@@ -85,7 +85,10 @@ TEST(PlanTest, RefusesMoreOddRunsThanMemoryCanHold) {
   shape->shards[1].run_records = std::uint64_t{1} << 40;
   const auto plan = Plan::make(shape, {});
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->epoch(0)->lane(0).runs(), (std::uint64_t{1} << 50) + (1u << 10));
+  LaneCursor cursor = plan->epoch(0)->lane(0).cursor();
+  Pick pick;
+  cursor.next({&pick, 1});
+  EXPECT_EQ(cursor.active()[0].stretch.end_run(), (std::uint64_t{1} << 50) + (1u << 10));
 }
 
 TEST(PlanTest, HugeRunLengthsDoNotOverflow) {
@@ -178,6 +181,11 @@ TEST(PlanTest, PlanIdNamesEveryInputAndOrderIdOnlyThoseOfTheOrder) {
        true},
       {[](PlanOptions& o) { o.open_runs = 33; }, true},
       {[](PlanOptions& o) { o.pool = 257; }, true},
+      {[](PlanOptions& o) { o.sticky = true; }, true},
+      {[](PlanOptions& o) {
+         o.mix.schedule = {{0, {1}}};
+       },
+       true},
       {[](PlanOptions& o) { o.seed = 1; }, true},
       {[](PlanOptions& o) { o.seed = std::uint64_t{1} << 32; }, true},
   };
@@ -207,16 +215,19 @@ TEST(PlanTest, IdsHashTheWordsThatTheSpecificationLists) {
                             .tail = Tail::wrap,
                             .open_runs = 5,
                             .pool = 7,
-                            .seed = 0x1122334455667788};
+                            .seed = 0x1122334455667788,
+                            .sticky = true};
   const auto shape = shape_of(std::vector<std::uint64_t>(20, 9));
   const Plan plan = Plan::make(shape, options).value();
   const std::uint64_t high = shape->fingerprint.high;
   const std::uint64_t low = shape->fingerprint.low;
-  EXPECT_EQ(plan.plan_id(), detail::hash_words(std::vector<std::uint64_t>{1, high, low, 6, 8, 2, 12, 0, 1, 2, 5, 7,
-                                                                          0x1122334455667788}));
-  EXPECT_EQ(plan.order_id(), detail::hash_words(std::vector<std::uint64_t>{1, 0x6F72646572, high, low, 12, 0, 1, 5, 7,
-                                                                           0x1122334455667788}));
-  EXPECT_EQ(plan.check(), plan.plan_id().high ^ plan.plan_id().low);
+  EXPECT_EQ(plan.plan_id(), detail::hash_words(std::vector<std::uint64_t>{1, high, low, 6, 8, 2, 12, 0, 1, 2, 1, 5, 7,
+                                                                          0x1122334455667788, 0, 0}));
+  EXPECT_EQ(plan.order_id(), detail::hash_words(std::vector<std::uint64_t>{1, 0x6F72646572, high, low, 12, 0, 1, 1, 5,
+                                                                           7, 0x1122334455667788, 0, 0}));
+  const Hash128 begun = detail::hash_words(std::vector<std::uint64_t>{plan.plan_id().high, plan.plan_id().low, 3, 14});
+  EXPECT_EQ(plan.check({3, 14}), begun.high ^ begun.low);
+  EXPECT_EQ(plan.check(), plan.check({0, 0}));
 }
 
 TEST(PlanTest, TellsWhatItWasMadeOf) {

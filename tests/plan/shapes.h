@@ -25,7 +25,7 @@ inline std::vector<std::uint64_t> ids_of(const LaneOrder& lane, std::uint64_t fi
   std::vector<Pick> picks(count);
   cursor.next(picks);
   std::vector<std::uint64_t> ids;
-  for (const Pick& pick : picks) ids.push_back(lane.id(pick));
+  for (const Pick& pick : picks) ids.push_back(cursor.record(pick).id);
   return ids;
 }
 

@@ -13,7 +13,7 @@ namespace dovetail::detail {
 
 /// Consecutive records of one shard that a lane holds, and the runs that they are cut into.
 struct Piece {
-  std::uint64_t first_run = 0;    ///< Number of its first run in the lane's line; set by `LaneLayout`.
+  std::uint64_t first_run = 0;    ///< Number of its first run in the lane's line; set by `PassLayout`.
   std::uint64_t begin = 0;        ///< First record, in the shard.
   std::uint64_t end = 0;          ///< Past the last record; above `begin`.
   std::uint64_t run_records = 1;  ///< Runs end at its multiples; at most the shard's records, so that sums stay small.
@@ -25,13 +25,12 @@ struct Piece {
   Run run(std::uint64_t index) const noexcept;
 };
 
-/// What a lane's order depends on beside its pieces.
-struct LaneKey {
+/// What the order of a pass over a lane depends on beside its pieces.
+struct PassKey {
   std::uint64_t seed = 0;
   std::uint32_t epoch = 0;
   std::uint32_t lane = 0;
   bool shuffled = true;         ///< False: pieces in line order, one record after the other.
-  bool wraps = false;           ///< Outputs past the end repeat the lane.
   std::uint32_t open_runs = 1;  ///< At least 1.
   std::uint32_t pool = 1;       ///< At least 1.
 };
@@ -42,23 +41,24 @@ struct RunCount {
   std::uint64_t runs = 0;
 };
 
+/// Counts more runs. Neighbours of one length, as they mostly are, share an entry.
+void add_runs(std::vector<RunCount>& counts, const RunCount& more);
 /// The length that most runs have, and how many they are. Cost: one sort, which reorders `counts`.
 RunCount most_common_run(std::vector<RunCount>& counts);
 
-/// The static part of a lane's order: its runs in the order in which they are opened, the groups of runs that are
+/// The static part of the order of one pass over a lane: its runs in the order in which they are opened, the groups of runs that are
 /// interleaved, and the keys of its pool.
 ///
 /// Threads: const calls may run concurrently.
 /// Cost:    memory for the pieces, and for every run whose length is not the most common one. Shards with one run
 ///          length have at most two such runs each; a lane that mixes shards of several run lengths stores every run
 ///          of the less common lengths.
-class LaneLayout {
+class PassLayout {
  public:
-  LaneLayout(std::vector<Piece> pieces, const LaneKey& key);
+  PassLayout(std::vector<Piece> pieces, const PassKey& key);
 
   std::uint64_t records() const noexcept { return records_; }
   std::uint64_t runs() const noexcept { return order_.size(); }
-  bool wraps() const noexcept { return wraps_; }
   const std::vector<Piece>& pieces() const noexcept { return pieces_; }
 
   /// The run opened as number `position`, below `runs()`.
@@ -77,7 +77,7 @@ class LaneLayout {
   /// The most runs that a group has.
   std::uint64_t largest_group() const noexcept;
 
-  /// Slots of the pool; at most `records()`.
+  /// Slots of the pool; at most `records()`. 0 instead of 1: such a pool gives every record back at once.
   std::uint32_t pool() const noexcept { return pool_; }
   const Draws& pool_draws() const noexcept { return pool_draws_; }
   /// The slots in the order in which they are emptied at the end.
@@ -102,7 +102,6 @@ class LaneLayout {
   std::uint64_t common_run_ = 1;
   std::uint64_t records_ = 0;
   std::uint64_t groups_ = 0;
-  bool wraps_ = false;
   std::uint32_t pool_ = 0;
   Permutation order_;
   Permutation drain_;
@@ -110,11 +109,3 @@ class LaneLayout {
 };
 
 }  // namespace dovetail::detail
-
-namespace dovetail {
-
-struct LaneOrder::Layout : detail::LaneLayout {
-  using detail::LaneLayout::LaneLayout;
-};
-
-}  // namespace dovetail

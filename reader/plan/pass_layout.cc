@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader/plan/lane_layout.h"
+#include "reader/plan/pass_layout.h"
 
 #include <algorithm>
 #include <utility>
@@ -24,9 +24,14 @@ std::uint64_t count_records(const std::vector<Piece>& pieces) noexcept {
   return records;
 }
 
-Permutation make_permutation(std::uint64_t size, const LaneKey& key, Purpose purpose) noexcept {
+Permutation make_permutation(std::uint64_t size, const PassKey& key, Purpose purpose) noexcept {
   if (!key.shuffled) return Permutation::identity(size);
   return Permutation::keyed(size, Draws(key.seed, purpose, key.epoch, key.lane));
+}
+
+std::uint32_t slots_of_pool(const PassKey& key, std::uint64_t records) noexcept {
+  const auto slots = static_cast<std::uint32_t>(std::min<std::uint64_t>(key.pool, records));
+  return key.shuffled && slots > 1 ? slots : 0;
 }
 
 }  // namespace
@@ -36,6 +41,11 @@ Run Piece::run(std::uint64_t index) const noexcept {
   const std::uint64_t first = std::max(begin, multiple);
   const std::uint64_t last = std::min(end, multiple + run_records);
   return {.shard = shard, .first_record = first, .count = last - first, .first_id = shard_id + first};
+}
+
+void add_runs(std::vector<RunCount>& counts, const RunCount& more) {
+  if (counts.empty() || counts.back().records != more.records) counts.push_back({more.records, 0});
+  counts.back().runs += more.runs;
 }
 
 RunCount most_common_run(std::vector<RunCount>& counts) {
@@ -50,13 +60,12 @@ RunCount most_common_run(std::vector<RunCount>& counts) {
   return best;
 }
 
-// A sequential lane is the shuffled one with nothing permuted, one run open and a pool of one record: each output then
-// is the input of the same number.
-LaneLayout::LaneLayout(std::vector<Piece> pieces, const LaneKey& key)
+// A sequential lane is the shuffled one with nothing permuted, one run open and no pool: each output then is the input
+// of the same number.
+PassLayout::PassLayout(std::vector<Piece> pieces, const PassKey& key)
     : pieces_(std::move(pieces)),
       records_(count_records(pieces_)),
-      wraps_(key.wraps),
-      pool_(static_cast<std::uint32_t>(std::min<std::uint64_t>(key.shuffled ? key.pool : 1, records_))),
+      pool_(slots_of_pool(key, records_)),
       order_(make_permutation(number_runs(pieces_), key, Purpose::runs)),
       drain_(make_permutation(pool_, key, Purpose::drain)),
       pool_draws_(key.seed, Purpose::pool, key.epoch, key.lane) {
@@ -64,7 +73,7 @@ LaneLayout::LaneLayout(std::vector<Piece> pieces, const LaneKey& key)
   find_odd_runs();
 }
 
-Run LaneLayout::run(std::uint64_t position) const noexcept {
+Run PassLayout::run(std::uint64_t position) const noexcept {
   const std::uint64_t number = order_(position);
   const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), number,
                                       [](std::uint64_t run, const Piece& piece) { return run < piece.first_run; });
@@ -72,18 +81,18 @@ Run LaneLayout::run(std::uint64_t position) const noexcept {
   return piece.run(number - piece.first_run);
 }
 
-void LaneLayout::run_lengths(std::uint64_t begin, std::uint64_t end, std::vector<std::uint64_t>& lengths) const {
+void PassLayout::run_lengths(std::uint64_t begin, std::uint64_t end, std::vector<std::uint64_t>& lengths) const {
   lengths.assign(static_cast<std::size_t>(end - begin), common_run_);
   for (auto odd = first_odd_run(begin); odd != odd_runs_.end() && odd->position < end; ++odd) {
     lengths[static_cast<std::size_t>(odd->position - begin)] += odd->excess - excess_before(odd);
   }
 }
 
-std::uint64_t LaneLayout::group_begin(std::uint64_t group) const noexcept {
+std::uint64_t PassLayout::group_begin(std::uint64_t group) const noexcept {
   return groups_ == runs() ? group : multiply_divide(group, runs(), groups_);
 }
 
-std::uint64_t LaneLayout::group_of(std::uint64_t input) const noexcept {
+std::uint64_t PassLayout::group_of(std::uint64_t input) const noexcept {
   std::uint64_t group = 0;
   std::uint64_t end = groups_;
   while (end - group > 1) {
@@ -93,17 +102,16 @@ std::uint64_t LaneLayout::group_of(std::uint64_t input) const noexcept {
   return group;
 }
 
-std::uint64_t LaneLayout::largest_group() const noexcept {
+std::uint64_t PassLayout::largest_group() const noexcept {
   return groups_ == 0 ? 0 : divide_up(runs(), groups_);
 }
 
-void LaneLayout::find_odd_runs() {
+void PassLayout::find_odd_runs() {
   std::vector<RunCount> full_runs;
-  full_runs.reserve(pieces_.size());
   for (const Piece& piece : pieces_) {
     const std::uint64_t first = divide_up(piece.begin, piece.run_records);
     const std::uint64_t last = piece.end / piece.run_records;
-    if (first < last) full_runs.push_back({piece.run_records, last - first});
+    if (first < last) add_runs(full_runs, {piece.run_records, last - first});
   }
   common_run_ = most_common_run(full_runs).records;
 
@@ -122,22 +130,22 @@ void LaneLayout::find_odd_runs() {
   for (OddRun& odd : odd_runs_) odd.excess = excess += odd.excess;
 }
 
-void LaneLayout::add_odd_run(const Piece& piece, std::uint64_t index) {
+void PassLayout::add_odd_run(const Piece& piece, std::uint64_t index) {
   const std::uint64_t count = piece.run(index).count;
   if (count == common_run_) return;
   odd_runs_.push_back({order_.inverse(piece.first_run + index), count - common_run_});
 }
 
-std::vector<LaneLayout::OddRun>::const_iterator LaneLayout::first_odd_run(std::uint64_t position) const noexcept {
+std::vector<PassLayout::OddRun>::const_iterator PassLayout::first_odd_run(std::uint64_t position) const noexcept {
   return std::lower_bound(odd_runs_.begin(), odd_runs_.end(), position,
                           [](const OddRun& odd, std::uint64_t at) { return odd.position < at; });
 }
 
-std::uint64_t LaneLayout::excess_before(std::vector<OddRun>::const_iterator odd) const noexcept {
+std::uint64_t PassLayout::excess_before(std::vector<OddRun>::const_iterator odd) const noexcept {
   return odd == odd_runs_.begin() ? 0 : (odd - 1)->excess;
 }
 
-std::uint64_t LaneLayout::records_before(std::uint64_t position) const noexcept {
+std::uint64_t PassLayout::records_before(std::uint64_t position) const noexcept {
   // Modulo 2^64 all along: intermediate values may wrap, the result is below 2^55.
   return position * common_run_ + excess_before(first_odd_run(position));
 }

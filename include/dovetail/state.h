@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dovetail/bytes.h>
+#include <dovetail/error.h>
+#include <dovetail/identity.h>
+#include <dovetail/plan.h>
+
+namespace dovetail {
+
+/// Where a run stands and what its order is: a checkpoint of the data. The same on every rank; rank, world and batch
+/// are the launcher's.
+///
+/// It means "these steps were handed to the trainer"; what was only read ahead does not count.
+/// Source: docs/order.md, "State".
+struct State {
+  /// Steps that were taken with the same lanes.
+  struct Phase {
+    std::uint64_t steps = 0;
+    std::uint32_t lanes = 1;
+    std::uint32_t rows_per_lane = 1;  ///< In each step.
+
+    friend bool operator==(const Phase&, const Phase&) = default;
+  };
+
+  /// No state is longer, in either form. Most have 60 bytes, or 84 characters.
+  static constexpr std::size_t kMaxBytes = 256;
+  static constexpr std::size_t kMaxChanges = 8;
+
+  OrderKind order = OrderKind::shuffle;
+  Assign assign = Assign::even;
+  Tail tail = Tail::drop;
+  bool sticky = false;
+  bool mixed = false;
+  std::uint32_t open_runs = 1;
+  std::uint32_t pool = 1;
+  std::uint64_t seed = 0;
+  std::uint32_t replicate = 1;  ///< Of the run that took it; another one may differ.
+  /// The dataset's fingerprint; in a mix, a hash of it (high) and a hash of sources, weights and stop rule (low).
+  Hash128 content;
+  std::uint32_t epoch = 0;
+  std::vector<Phase> phases;  ///< 1 to 9; the last one is under way, the others took at least one step.
+
+  Position position() const noexcept;
+  /// The options that continue it: everything but the mix, which a state only names.
+  PlanOptions options(std::uint32_t world, std::uint32_t batch) const;
+
+  /// Both forms end with a checksum.
+  std::vector<std::byte> to_bytes() const;
+  std::string to_text() const;
+  /// Errors: `bad_state` for what is cut, altered or impossible; `unsupported_version` for a newer version.
+  static Result<State> from_bytes(ByteView bytes);
+  /// White space around the text is ignored.
+  static Result<State> from_text(std::string_view text);
+
+  friend bool operator==(const State&, const State&) = default;
+};
+
+}  // namespace dovetail

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/plan/base64.h"
+
+#include <cstdint>
+
+namespace dovetail::detail {
+namespace {
+
+constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+}  // namespace
+
+std::string to_base64(ByteView bytes) {
+  std::string text;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const std::byte byte : bytes) {
+    bits = bits << 8 | std::to_integer<std::uint32_t>(byte);
+    for (count += 8; count >= 6; count -= 6) text += kDigits[bits >> (count - 6) & 63];
+  }
+  if (count > 0) text += kDigits[bits << (6 - count) & 63];
+  return text;
+}
+
+std::optional<std::vector<std::byte>> from_base64(std::string_view text) {
+  std::vector<std::byte> bytes;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char digit : text) {
+    const std::size_t value = kDigits.find(digit);
+    if (value == kDigits.npos) return std::nullopt;
+    bits = bits << 6 | static_cast<std::uint32_t>(value);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes.push_back(static_cast<std::byte>(bits >> count));
+  }
+  // The last digit has bits to spare, which are 0; a digit alone says nothing.
+  if (count >= 6 || (bits & ((1u << count) - 1)) != 0) return std::nullopt;
+  return bytes;
+}
+
+}  // namespace dovetail::detail

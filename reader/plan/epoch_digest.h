@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <dovetail/identity.h>
+
+#include "reader/plan/epoch_layout.h"
+
+namespace dovetail::detail {
+
+/// The sum of the digests of all first deliveries of an epoch.
+Hash128 epoch_digest(const EpochLayout& epoch);
+
+}  // namespace dovetail::detail

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <utility>
+
+#include "reader/plan/plan_builder.h"
+
+namespace dovetail::detail {
+namespace {
+
+const char* name_of(OrderKind order) {
+  constexpr const char* kNames[] = {"shuffle", "sequential", "global"};
+  return kNames[static_cast<std::size_t>(order)];
+}
+const char* name_of(Assign assign) {
+  return assign == Assign::even ? "even" : "files";
+}
+const char* name_of(Tail tail) {
+  constexpr const char* kNames[] = {"drop", "pad", "wrap"};
+  return kNames[static_cast<std::size_t>(tail)];
+}
+std::string name_of(std::uint64_t number) {
+  return std::to_string(number);
+}
+
+/// Collects what differs between a state and the options that are to continue it.
+class Differences {
+ public:
+  template <class Value>
+  void compare(const char* name, Value options, Value state) {
+    if (options == state) return;
+    add(std::string(name) + " is " + name_of(options) + ", and was " + name_of(state) + " when the state was taken");
+  }
+  void add(const std::string& difference) { text_ += (text_.empty() ? "" : "; ") + difference; }
+
+  Result<void> result() const {
+    if (text_.empty()) return {};
+    return Error(Errc::state_mismatch, text_);
+  }
+
+ private:
+  std::string text_;
+};
+
+Result<void> compare(const PlanFacts& facts, const State& state) {
+  const PlanOptions& options = facts.options;
+  Differences differences;
+  const Hash128 content = state_content(facts);
+  const bool mixed = facts.mix != nullptr;
+  if (mixed != state.mixed) {
+    differences.add(mixed ? "the state was taken without a mix" : "the state was taken from a mix of datasets");
+  } else if (mixed) {
+    if (content.high != state.content.high) differences.add("the datasets of the mix are others");
+    if (content.low != state.content.low) differences.add("weights, stop rule or sources of the mix differ");
+  } else if (content != state.content) {
+    differences.add("the dataset is another one: its fingerprint is " + content.to_hex() + ", and that of the state " +
+                    state.content.to_hex());
+  }
+  differences.compare("order", options.order, state.order);
+  differences.compare("assign", options.assign, state.assign);
+  differences.compare("tail", options.tail, state.tail);
+  differences.compare("sticky", std::uint64_t{options.sticky}, std::uint64_t{state.sticky});
+  differences.compare("open_runs", std::uint64_t{options.open_runs}, std::uint64_t{state.open_runs});
+  differences.compare("pool", std::uint64_t{options.pool}, std::uint64_t{state.pool});
+  differences.compare("seed", options.seed, state.seed);
+  return differences.result();
+}
+
+/// Whether a run goes on with the lanes of a phase.
+bool fits(const PlanOptions& options, const State::Phase& phase) {
+  if (options.replicate == 0 || options.world < options.replicate) return false;
+  const std::uint64_t readers = options.world / options.replicate;
+  return (options.lanes == 0 || options.lanes == phase.lanes) && phase.lanes % readers == 0 &&
+         readers * options.batch == std::uint64_t{phase.lanes} * phase.rows_per_lane;
+}
+
+}  // namespace
+
+Result<PlanFacts> resume_facts(std::shared_ptr<const DatasetShape> dataset, const PlanOptions& options,
+                               const State& state) {
+  if (auto checked = check_state(state); !checked) return checked.error();
+  const State::Phase present = state.phases.back();
+  const bool same_lanes = fits(options, present);
+  PlanOptions continued = options;
+  if (same_lanes) continued.lanes = present.lanes;
+  Result<PlanFacts> facts = make_facts(std::move(dataset), continued);
+  if (!facts) return facts.error();
+  if (auto compared = compare(*facts, state); !compared) return compared.error();
+
+  EpochPast past{state.epoch, state.phases};
+  // A phase without steps leaves the rest as it found it.
+  if (same_lanes || present.steps == 0) past.phases.pop_back();
+  if (past.phases.size() > State::kMaxChanges) {
+    return Error(Errc::too_many_changes,
+                 "epoch " + std::to_string(state.epoch) + " has changed its world " +
+                     std::to_string(State::kMaxChanges) + " times: go on with a world and batch of " +
+                     std::to_string(std::uint64_t{present.lanes} * present.rows_per_lane) +
+                     " rows per step, or begin epoch " + std::to_string(std::uint64_t{state.epoch} + 1));
+  }
+  facts->start = state.position();
+  facts->changed_at_start = !same_lanes && !past.phases.empty();
+  if (!past.phases.empty()) facts->past = std::move(past);
+  derive_ids(*facts);
+  return facts;
+}
+
+}  // namespace dovetail::detail
