@@ -18,6 +18,7 @@
 #include <dovetail/plan.h>
 #include <dovetail/rank_context.h>
 #include <dovetail/reader_stats.h>
+#include <dovetail/state.h>
 
 namespace dovetail {
 
@@ -51,7 +52,10 @@ struct ReaderOptions {
   PlanOptions plan;
   /// The first batch. A step equal to the epoch's steps gives the end of that epoch at once.
   Position start;
-  /// Epochs to read, counted from `start.epoch`; 0 goes on for ever. After the last, every call gives the end.
+  /// Goes on where this was taken, instead of at `start`, which is then left alone. `plan` must have the same dataset and
+  /// order; its world, batch, replicas and lanes may differ, see `Plan::resume`. `State::options` gives what fits.
+  std::optional<State> state;
+  /// Epochs to read, counted from the first; 0 goes on for ever. After the last, every call gives the end.
   std::uint32_t epochs = 0;
   OnDamage on_damage = OnDamage::fail;
   Oversize oversize = Oversize::fail;
@@ -86,7 +90,8 @@ class BatchReader {
   using NextSignature = void(boost::system::error_code, std::optional<Batch>);
 
   /// Plans, checks limits, makes the slots and begins to read ahead.
-  /// Errors: those of `Plan::make`, `invalid_option`, `budget_too_small`, `resource_limit`, `registration_failed`.
+  /// Errors: those of `Plan::make` or `Plan::resume`, `invalid_option`, `budget_too_small`, `resource_limit`,
+  ///         `registration_failed`.
   static Result<BatchReader> open(const Dataset& dataset, const ReaderOptions& options);
 
   BatchReader(BatchReader&&) noexcept;
@@ -98,6 +103,12 @@ class BatchReader {
   Result<std::uint64_t> steps(std::uint32_t epoch) const { return plan().steps(epoch); }
   /// Steps of epochs [0, epochs).
   Result<std::uint64_t> total_steps(std::uint32_t epochs) const { return plan().total_steps(epochs); }
+  /// Where the trainer stands: what `next` has handed over counts, what is only read ahead does not. After the end of an
+  /// epoch it is the beginning of the next. The same on every rank that has taken the same steps.
+  State state() const;
+  /// Eight bytes that are equal on all ranks if they planned the same and began at the same place: for one optional
+  /// all-reduce at the start.
+  std::uint64_t check() const noexcept;
   /// Whether batches lie in memory registered with CUDA.
   bool registered() const noexcept;
 

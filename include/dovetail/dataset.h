@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include <dovetail/error.h>
 #include <dovetail/identity.h>
@@ -16,8 +18,9 @@ namespace dovetail {
 class Dataset;
 
 namespace detail {
+std::optional<std::pair<Dataset, std::uint32_t>> part_of(const Dataset& joined, std::uint32_t shard);
 Result<std::string> checked_shard_path(const Dataset& dataset, std::uint32_t shard);
-}
+}  // namespace detail
 
 /// How a dataset is opened.
 struct DatasetOptions {
@@ -40,9 +43,14 @@ class Dataset {
   /// Errors: `empty_input`, `not_indexed` for a TFRecord, `outside_dataset`, anything damaged, or the system's.
   static Result<Dataset> open(const std::string& path, const DatasetOptions& options = {});
 
-  /// As given to `open`.
+  /// Lays datasets end to end: their shards, and so their ids, in the order given. A plan reads the whole as one dataset,
+  /// or mixes its sources with `PlanOptions::mix`. Datasets that were joined before count as one source each.
+  /// Errors: `empty_input` without datasets; `bad_length` for more than 2^55 records or 2^32 shards together.
+  static Result<Dataset> join(std::span<const Dataset> datasets);
+
+  /// As given to `open`; of joined datasets the first one's.
   const std::string& path() const noexcept;
-  /// Whether the list came from a manifest.
+  /// Whether the list came from a manifest; of joined datasets, whether all did.
   bool has_manifest() const noexcept;
   std::span<const ShardInfo> shards() const noexcept;
   /// Where the file of a shard lies.
@@ -61,6 +69,7 @@ class Dataset {
   std::shared_ptr<const DatasetShape> shape() const noexcept;
 
  private:
+  friend std::optional<std::pair<Dataset, std::uint32_t>> detail::part_of(const Dataset& joined, std::uint32_t shard);
   friend Result<std::string> detail::checked_shard_path(const Dataset& dataset, std::uint32_t shard);
   struct State;
   explicit Dataset(std::shared_ptr<const State> state);

@@ -20,6 +20,18 @@
 namespace dovetail {
 
 struct Dataset::State {
+  /// One of the datasets that were joined.
+  struct Part {
+    Dataset dataset;
+    std::uint32_t first_shard = 0;
+  };
+
+  /// Takes the next shard into the list. Errors: `bad_length`.
+  Result<void> add(const ShardInfo& shard, DatasetShape& into);
+  /// The part that holds a shard; none where nothing was joined.
+  const Part* part_of(std::uint32_t shard) const noexcept;
+
+  std::vector<Part> parts;
   std::string path;
   std::string folder;
   bool has_manifest = false;
@@ -30,10 +42,27 @@ struct Dataset::State {
   std::shared_ptr<const DatasetShape> shape;
 };
 
-namespace {
-
 // Record ids of a dataset stay below this, so that the arithmetic of plans has room.
-constexpr std::uint64_t kMaxRecords = std::uint64_t{1} << 55;
+static constexpr std::uint64_t kMaxRecords = std::uint64_t{1} << 55;
+
+Result<void> Dataset::State::add(const ShardInfo& shard, DatasetShape& into) {
+  const std::uint64_t records = first_ids.back();
+  if (shard.records >= kMaxRecords - records || shard.raw_bytes > ~std::uint64_t{0} - raw_bytes) {
+    return Error(Errc::bad_length, "up to shard '" + shard.name + "' it would hold 2^55 records or 2^64 bytes");
+  }
+  first_ids.push_back(records + shard.records);
+  raw_bytes += shard.raw_bytes;
+  into.shards.push_back({shard.records, shard.run_records, shard.raw_bytes});
+  return {};
+}
+
+const Dataset::State::Part* Dataset::State::part_of(std::uint32_t shard) const noexcept {
+  const auto after = std::upper_bound(parts.begin(), parts.end(), shard,
+                                      [](std::uint32_t number, const Part& part) { return number < part.first_shard; });
+  return after == parts.begin() ? nullptr : &*(after - 1);
+}
+
+namespace {
 
 // Reading trailers waits for storage, not for cores.
 constexpr unsigned kTailThreads = 16;
@@ -119,18 +148,37 @@ Result<Dataset> Dataset::open(const std::string& path, const DatasetOptions& opt
     auto shape = std::make_shared<DatasetShape>();
     shape->shards.reserve(state->shards.size());
     state->first_ids.reserve(state->shards.size() + 1);
-    std::uint64_t records = 0;
+    state->first_ids.push_back(0);
     for (const ShardInfo& shard : state->shards) {
-      state->first_ids.push_back(records);
-      if (shard.records >= kMaxRecords - records || shard.raw_bytes > ~std::uint64_t{0} - state->raw_bytes) {
-        return Error(Errc::bad_length, "up to shard '" + shard.name + "' it would hold 2^55 records or 2^64 bytes")
-            .in_file(path);
-      }
-      records += shard.records;
-      state->raw_bytes += shard.raw_bytes;
-      shape->shards.push_back({shard.records, shard.run_records, shard.raw_bytes});
+      if (auto added = state->add(shard, *shape); !added) return added.error().in_file(path);
     }
-    state->first_ids.push_back(records);
+    shape->fingerprint = fingerprint_of(state->shards);
+    state->shape = std::move(shape);
+    return Dataset(std::move(state));
+  });
+}
+
+Result<Dataset> Dataset::join(std::span<const Dataset> datasets) {
+  if (datasets.empty()) return Error(Errc::empty_input, "no dataset is given");
+  return detail::guard_memory(datasets.front().path(), [&]() -> Result<Dataset> {
+    auto state = std::make_shared<State>();
+    auto shape = std::make_shared<DatasetShape>();
+    state->path = datasets.front().path();
+    state->has_manifest = true;
+    state->first_ids.push_back(0);
+    for (const Dataset& dataset : datasets) {
+      const std::size_t first = state->shards.size();
+      if (dataset.shards().size() >= std::numeric_limits<std::uint32_t>::max() - first) {
+        return Error(Errc::bad_length, "together the datasets have 2^32 shards or more").in_file(dataset.path());
+      }
+      state->parts.push_back({dataset, static_cast<std::uint32_t>(first)});
+      shape->source_shards.push_back(static_cast<std::uint32_t>(dataset.shards().size()));
+      state->has_manifest = state->has_manifest && dataset.has_manifest();
+      for (const ShardInfo& shard : dataset.shards()) {
+        state->shards.push_back(shard);
+        if (auto added = state->add(shard, *shape); !added) return added.error().in_file(dataset.path());
+      }
+    }
     shape->fingerprint = fingerprint_of(state->shards);
     state->shape = std::move(shape);
     return Dataset(std::move(state));
@@ -160,6 +208,8 @@ std::shared_ptr<const DatasetShape> Dataset::shape() const noexcept {
 }
 
 std::string Dataset::shard_path(std::uint32_t shard) const {
+  if (const State::Part* const part = state_->part_of(shard))
+    return part->dataset.shard_path(shard - part->first_shard);
   return detail::join_path(state_->folder, state_->shards[shard].name);
 }
 
@@ -172,8 +222,17 @@ Dataset::Place Dataset::locate(std::uint64_t id) const {
 
 namespace detail {
 
+std::optional<std::pair<Dataset, std::uint32_t>> part_of(const Dataset& joined, std::uint32_t shard) {
+  const Dataset::State::Part* const part = joined.state_->part_of(shard);
+  if (part == nullptr) return std::nullopt;
+  return std::pair(part->dataset, shard - part->first_shard);
+}
+
 Result<std::string> checked_shard_path(const Dataset& dataset, std::uint32_t shard) {
   const Dataset::State& state = *dataset.state_;
+  if (const Dataset::State::Part* const part = state.part_of(shard)) {
+    return checked_shard_path(part->dataset, shard - part->first_shard);
+  }
   if (state.has_manifest && !state.allow_outside) {
     if (auto inside = check_inside(state.folder, state.shards[shard].name); !inside) return inside.error();
   }
@@ -181,6 +240,7 @@ Result<std::string> checked_shard_path(const Dataset& dataset, std::uint32_t sha
 }
 
 Result<ShardFile> open_shard(const Dataset& dataset, std::uint32_t shard) {
+  if (const auto part = part_of(dataset, shard)) return open_shard(part->first, part->second);
   auto path = checked_shard_path(dataset, shard);
   if (!path) return path.error();
   auto file = ShardFile::open(*path, &dataset.shards()[shard]);

@@ -45,6 +45,12 @@ BatchReader::~BatchReader() {
 const Plan& BatchReader::plan() const noexcept {
   return impl_->engine.plan();
 }
+State BatchReader::state() const {
+  return impl_->engine.state();
+}
+std::uint64_t BatchReader::check() const noexcept {
+  return impl_->engine.check();
+}
 bool BatchReader::registered() const noexcept {
   return impl_->engine.ring().registered();
 }

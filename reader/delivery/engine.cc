@@ -134,7 +134,7 @@ bool Engine::hand_over() {
     rows_ahead_ -= step->rows.size();
     if (step->end_of_epoch) {
       retire(*step->epoch);
-      queue_->push(EndOfEpoch{});
+      queue_->push(EndOfEpoch{step->epoch_number});
       continue;
     }
     if (step->lease->spilled()) {
@@ -142,7 +142,7 @@ bool Engine::hand_over() {
       ++stats_.spilled_batches;
     }
     ReadyBatch batch{.lease = std::move(step->lease),
-                     .epoch = step->epoch_number,
+                     .origin = step->epoch->origin(),
                      .step = step->number,
                      .rows = static_cast<std::uint32_t>(step->rows.size()),
                      .bytes = step->value_bytes};
@@ -161,6 +161,14 @@ Stall Engine::current_cause() const {
     if (use.extent->state == Extent::State::loading && !use.extent->read_done) return Stall::storage;
   }
   return head.lease == nullptr ? Stall::slot : Stall::decode;
+}
+
+State Engine::state() const {
+  const ReadyQueue::HandedOver last = queue_->handed_over();
+  if (last.origin == nullptr) return plan_.state(last.position.value_or(options_.start)).value();  // planned before
+  State state = *last.origin;
+  state.phases.back().steps += last.position->step - state.position().step;
+  return state;
 }
 
 ReaderStats Engine::stats() const {

@@ -31,18 +31,21 @@ namespace dovetail::detail {
 /// The lanes of one rank in one epoch, and how far they have been planned.
 class EpochFeed {
  public:
-  EpochFeed(EpochPlan plan, std::vector<LaneFeed> lanes, std::uint64_t first_step)
-      : plan_(std::move(plan)), lanes_(std::move(lanes)), next_step_(first_step) {}
+  EpochFeed(EpochPlan plan, std::vector<LaneFeed> lanes, std::uint64_t first_step, std::shared_ptr<const State> origin)
+      : plan_(std::move(plan)), lanes_(std::move(lanes)), next_step_(first_step), origin_(std::move(origin)) {}
 
   const EpochPlan& plan() const noexcept { return plan_; }
   std::vector<LaneFeed>& lanes() noexcept { return lanes_; }
   bool ended() const noexcept { return next_step_ == plan_.steps(); }
   std::uint64_t take_step() noexcept { return next_step_++; }
+  /// The state that the states of its batches are counted from.
+  const std::shared_ptr<const State>& origin() const noexcept { return origin_; }
 
  private:
   EpochPlan plan_;
   std::vector<LaneFeed> lanes_;
   std::uint64_t next_step_;
+  std::shared_ptr<const State> origin_;
 };
 
 /// Everything that an engine is made from, checked and sized.
@@ -81,7 +84,9 @@ class Engine {
   ReadyQueue& queue() noexcept { return *queue_; }
   const Plan& plan() const noexcept { return plan_; }
   const SlotRing& ring() const noexcept { return *ring_; }
+  std::uint64_t check() const noexcept { return plan_.check(options_.start); }
   /// From any thread.
+  State state() const;
   ReaderStats stats() const;
 
  private:
@@ -138,6 +143,8 @@ class Engine {
   std::shared_ptr<EpochFeed> epoch_;
   std::uint32_t next_epoch_ = 0;
   std::uint64_t first_step_ = 0;
+  std::size_t resolved_rows_ = 0;    // of `planned_`, from the first one on
+  bool planned_last_epoch_ = false;  // no epoch has a higher number
   bool planned_all_ = false;
   bool failed_ = false;
   std::vector<Pick> picks_;        // of the step being planned

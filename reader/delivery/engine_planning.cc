@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "reader/delivery/engine.h"
@@ -44,7 +45,7 @@ void Engine::plan_more() {
 std::unique_ptr<Step> Engine::begin_step() {
   auto step = std::make_unique<Step>();
   if (epoch_ == nullptr) {
-    if (options_.epochs != 0 && next_epoch_ - options_.start.epoch == options_.epochs) {
+    if (planned_last_epoch_ || (options_.epochs != 0 && next_epoch_ - options_.start.epoch == options_.epochs)) {
       planned_all_ = true;
       return nullptr;
     }
@@ -63,6 +64,7 @@ std::unique_ptr<Step> Engine::begin_step() {
     epoch_.reset();
     return step;
   }
+  resolved_rows_ = 0;
   step->number = epoch_->take_step();
   picks_.resize(plan_.options().batch);
   std::span<Pick> rest(picks_);
@@ -77,29 +79,28 @@ std::unique_ptr<Step> Engine::begin_step() {
 Result<void> Engine::begin_epoch() {
   Result<EpochPlan> plan = plan_.epoch(next_epoch_);
   if (!plan.has_value()) return plan.error();
-  const std::uint64_t first_step = std::exchange(first_step_, 0);
-  if (first_step > plan->steps()) {
-    return Error(Errc::invalid_option, "start.step = " + std::to_string(first_step) + " lies behind the " +
-                                           std::to_string(plan->steps()) + " steps of epoch " +
-                                           std::to_string(next_epoch_));
-  }
+  const std::uint64_t first_step = std::max(std::exchange(first_step_, 0), plan->first_step());
+  Result<State> origin = plan_.state({next_epoch_, plan->first_step()});
+  if (!origin.has_value()) return origin.error();
   std::vector<LaneFeed> lanes;
   const std::uint32_t first_lane = plan->first_lane(options_.ranks.rank);
   for (std::uint32_t lane = 0; lane < plan->lanes_per_rank(); ++lane) {
-    lanes.emplace_back(plan->lane(first_lane + lane), first_step * plan->rows_per_lane(), plan_.options().open_runs,
-                       plan_.options().tail == Tail::wrap, extent_bytes_);
+    lanes.emplace_back(plan->lane(first_lane + lane), plan->first_output(first_step), plan_.options().open_runs,
+                       extent_bytes_);
   }
-  epoch_ = std::make_shared<EpochFeed>(std::move(*plan), std::move(lanes), first_step);
+  epoch_ = std::make_shared<EpochFeed>(std::move(*plan), std::move(lanes), first_step,
+                                       std::make_shared<const State>(std::move(*origin)));
+  planned_last_epoch_ = next_epoch_ == std::numeric_limits<std::uint32_t>::max();
   ++next_epoch_;
   return {};
 }
 
 bool Engine::resolve(const Step& step) {
-  bool all = true;
-  for (std::size_t row = 0; row < picks_.size(); ++row) {
-    all = step.epoch->lanes()[row / rules_.rows_per_lane].resolve(picks_[row], shards_) && all;
+  for (std::size_t row = resolved_rows_; row < picks_.size(); ++row) {
+    const bool resolved = step.epoch->lanes()[row / rules_.rows_per_lane].resolve(picks_[row], shards_);
+    if (resolved && row == resolved_rows_) ++resolved_rows_;
   }
-  return all;
+  return resolved_rows_ == picks_.size();
 }
 
 void Engine::plan_rows(Step& step) {

@@ -48,17 +48,36 @@ unsigned usable_cores() {
   return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
 }
 
-Result<std::uint32_t> open_shard_limit(std::size_t shards) {
+/// Shards that are open at a time where every source has as many runs open as the plan says.
+std::uint64_t shards_at_once(const Plan& plan) {
+  const PlanOptions& options = plan.options();
+  const std::uint64_t runs = std::uint64_t{plan.lanes() / plan.readers()} * options.open_runs;
+  std::uint64_t shards = 0;
+  for (std::size_t source = 0; source < plan.dataset().source_shards.size(); ++source) {
+    const bool used = std::any_of(options.mix.schedule.begin(), options.mix.schedule.end(),
+                                  [&](const MixWeights& entry) { return entry.weights[source] != 0; });
+    if (used) shards += std::min<std::uint64_t>(plan.dataset().source_shards[source], runs);
+  }
+  return shards;
+}
+
+/// How many shards may be open. A plain plan waits for some to close; the sources of a mix cannot wait for each other.
+Result<std::uint32_t> open_shard_limit(const Plan& plan) {
+  constexpr std::uint64_t kOfTheTrainer = 64;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMinOpenShards;
   const std::uint64_t share = limit.rlim_cur / 2;  // the trainer has files of its own
-  const auto wanted = static_cast<std::uint64_t>(std::min<std::size_t>(shards, kMinOpenShards));
-  if (share < wanted) {
-    return Error(Errc::resource_limit, "the process may have " + std::to_string(limit.rlim_cur) +
-                                           " files open: raise the limit (ulimit -n) to at least " +
-                                           std::to_string(2 * kMinOpenShards));
+  const std::uint64_t wanted = std::max<std::uint64_t>(
+      std::min<std::size_t>(plan.dataset().shards.size(), kMinOpenShards), shards_at_once(plan));
+  const std::uint64_t possible =
+      std::max(share, limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, kOfTheTrainer));
+  if (wanted > possible) {
+    return Error(Errc::resource_limit, "the process may have " + std::to_string(limit.rlim_cur) + " files open, and " +
+                                           std::to_string(wanted) +
+                                           " shards are read at a time: raise the limit (ulimit -n) to at least " +
+                                           std::to_string(wanted + kOfTheTrainer) + ", or lower open_runs");
   }
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(share, kMaxOpenShards));
+  return static_cast<std::uint32_t>(std::max(std::min<std::uint64_t>(share, kMaxOpenShards), wanted));
 }
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
@@ -101,17 +120,23 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   if (Result<void> checked = check(given); !checked.has_value()) return checked.error();
   ReaderOptions options = given;
   options.plan.world = options.ranks.world;
-  Result<Plan> plan = Plan::make(dataset.shape(), options.plan);
+  Result<Plan> plan = options.state.has_value() ? Plan::resume(dataset.shape(), options.plan, *options.state)
+                                                : Plan::make(dataset.shape(), options.plan);
   if (!plan.has_value()) return plan.error();
+  if (options.state.has_value()) options.start = plan->start();
   Result<std::uint64_t> steps = plan->steps(options.start.epoch);
   if (!steps.has_value()) return steps.error();
   if (options.start.step > *steps) {
     return out_of_range("start.step", options.start.step,
                         "epoch " + std::to_string(options.start.epoch) + " has " + std::to_string(*steps) + " steps");
   }
+  if (options.log && plan->changes_world() && options.start.step < *steps && options.plan.assign == Assign::files) {
+    options.log("the world has changed in epoch " + std::to_string(options.start.epoch) +
+                ": the rest of it is cut even, whole files come back with the next epoch");
+  }
   Result<MemoryShares> memory = share_memory(dataset, options);
   if (!memory.has_value()) return memory.error();
-  Result<std::uint32_t> max_open = open_shard_limit(dataset.shards().size());
+  Result<std::uint32_t> max_open = open_shard_limit(*plan);
   if (!max_open.has_value()) return max_open.error();
   Result<std::shared_ptr<SlotRing>> ring = SlotRing::make(memory->slots, memory->slot_bytes, options.registration);
   if (!ring.has_value()) return ring.error();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/delivery/ready_queue.h"
 
+#include <limits>
 #include <utility>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -108,6 +109,9 @@ ReadyQueue::Outcome ReadyQueue::take_front_locked() {
     error_ = *error;
     return *error;
   }
+  const std::uint32_t ended = std::get<EndOfEpoch>(item).epoch;
+  // No epoch comes after the last one that can be numbered.
+  if (ended != std::numeric_limits<std::uint32_t>::max()) handed_over_ = {nullptr, Position{ended + 1, 0}};
   return std::optional<Batch>();
 }
 
@@ -120,8 +124,9 @@ ReadyQueue::Outcome ReadyQueue::deliver_locked(const ReadyBatch& batch) {
   delivered_.rows_repeated += batch.status_counts[2];
   delivered_.rows_substituted += batch.status_counts[3];
   delivered_.rows_damaged_empty += batch.status_counts[4];
+  handed_over_ = {batch.origin, Position{batch.origin->epoch, batch.step + 1}};
   return std::optional<Batch>(
-      SlotLease::to_batch(batch.lease, batch.epoch, batch.step, batch.rows, batch.status_counts[1]));
+      SlotLease::to_batch(batch.lease, batch.origin, batch.step, batch.rows, batch.status_counts[1]));
 }
 
 void ReadyQueue::match(std::unique_lock<std::mutex>& lock) {
@@ -184,6 +189,11 @@ void ReadyQueue::complete(std::unique_ptr<AsyncRequest> request, Outcome outcome
 std::optional<Error> ReadyQueue::error() const {
   const std::lock_guard lock(mutex_);
   return error_;
+}
+
+ReadyQueue::HandedOver ReadyQueue::handed_over() const {
+  const std::lock_guard lock(mutex_);
+  return handed_over_;
 }
 
 void ReadyQueue::update_clock_locked() {

@@ -22,14 +22,16 @@ namespace dovetail::detail {
 /// A gathered batch that the trainer has not asked for yet.
 struct ReadyBatch {
   std::shared_ptr<SlotLease> lease;
-  std::uint32_t epoch = 0;
+  std::shared_ptr<const State> origin;
   std::uint64_t step = 0;
   std::uint32_t rows = 0;
   std::int64_t bytes = 0;
   std::uint32_t status_counts[5] = {};
 };
 
-struct EndOfEpoch {};
+struct EndOfEpoch {
+  std::uint32_t epoch = 0;
+};
 
 /// What the trainer gets next: a batch, the end of an epoch, or the failure that ends everything.
 using ReadyItem = std::variant<ReadyBatch, EndOfEpoch, Error>;
@@ -65,6 +67,12 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   void stop();
 
   std::optional<Error> error() const;
+  /// What was handed to the trainer last: a batch, as its state, or the end of an epoch. Neither before the first.
+  struct HandedOver {
+    std::shared_ptr<const State> origin;  ///< Of the batch; null after an end.
+    std::optional<Position> position;     ///< Behind the batch; after an end, the beginning of the next epoch.
+  };
+  HandedOver handed_over() const;
   /// Fills in what was delivered and where time went.
   void add_to(ReaderStats& stats) const;
 
@@ -100,6 +108,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   std::uint64_t tickets_ = 0;
   std::optional<Error> error_;  // the failure once it was delivered, or the stop
   bool finished_ = false;
+  HandedOver handed_over_;
   Stall cause_ = Stall::storage;
   StallClock clock_;
   std::optional<StallClock::Clock::time_point> first_request_;

@@ -13,13 +13,12 @@ namespace {
 
 using LiveCount = std::shared_ptr<std::atomic<std::uint32_t>>;
 
-/// Opens a shard that counts as live until its last user lets it go.
+/// Opens a shard. It has been counted as live already, and is until its last user lets it go.
 Result<std::shared_ptr<const ShardFile>> open_shared(const Dataset& dataset, std::uint32_t shard,
                                                      const LiveCount& live) try {
   Result<ShardFile> file = open_shard(dataset, shard);
   if (!file.has_value()) return file.error();
   auto owned = std::make_unique<ShardFile>(std::move(*file));
-  ++*live;
   return std::shared_ptr<const ShardFile>(owned.release(), [live](const ShardFile* closed) {
     delete closed;
     --*live;
@@ -43,8 +42,10 @@ void ShardTable::want(std::uint32_t shard) {
   Entry& entry = entries_[shard];
   if (entry.file != nullptr || entry.opening || entry.failure.has_value()) return;
   entry.opening = true;
+  ++*live_;
   boost::asio::post(storage_.blocking_executor(), [this, shard] {
     Result<std::shared_ptr<const ShardFile>> opened = open_shared(dataset_, shard, live_);
+    if (!opened.has_value()) --*live_;
     boost::asio::post(strand_, [this, shard, opened = std::move(opened)] { finish(shard, opened); });
   });
 }

@@ -38,6 +38,8 @@ class ShardTable {
 
   /// Shards that are open now, or about to be, whoever uses them.
   std::uint32_t live() const noexcept { return *live_; }
+  /// Whether opening more than is needed now would be too much.
+  bool crowded() const noexcept { return live() >= max_open_; }
   /// Shards opened so far, those opened again included.
   std::uint64_t opened() const noexcept { return opened_; }
 

@@ -12,6 +12,7 @@ Batch::~Batch() = default;
 
 Batch::Batch(Batch&& other) noexcept
     : lease_(std::move(other.lease_)),
+      origin_(std::move(other.origin_)),
       slab_(std::exchange(other.slab_, nullptr)),
       step_(other.step_),
       epoch_(other.epoch_),
@@ -21,6 +22,7 @@ Batch::Batch(Batch&& other) noexcept
 Batch& Batch::operator=(Batch&& other) noexcept {
   if (this != &other) {
     lease_ = std::move(other.lease_);
+    origin_ = std::move(other.origin_);
     slab_ = std::exchange(other.slab_, nullptr);
     step_ = other.step_;
     epoch_ = other.epoch_;
@@ -28,6 +30,12 @@ Batch& Batch::operator=(Batch&& other) noexcept {
     valid_ = std::exchange(other.valid_, 0);
   }
   return *this;
+}
+
+State Batch::state() const {
+  State state = *origin_;
+  state.phases.back().steps += step_ + 1 - state.position().step;
+  return state;
 }
 
 std::span<const std::int64_t> Batch::offsets() const noexcept {

@@ -74,13 +74,14 @@ SlotLease::~SlotLease() {
   ring_->release(slot_, held_);
 }
 
-Batch SlotLease::to_batch(std::shared_ptr<SlotLease> lease, std::uint32_t epoch, std::uint64_t step, std::uint32_t rows,
-                          std::uint32_t valid) {
+Batch SlotLease::to_batch(std::shared_ptr<SlotLease> lease, std::shared_ptr<const State> origin, std::uint64_t step,
+                          std::uint32_t rows, std::uint32_t valid) {
   lease->held_ = true;
   lease->ring_->handed_over();
   Batch batch;
   batch.slab_ = lease->bytes_.data();
-  batch.epoch_ = epoch;
+  batch.epoch_ = origin->epoch;
+  batch.origin_ = std::move(origin);
   batch.step_ = step;
   batch.rows_ = rows;
   batch.valid_ = valid;

@@ -74,8 +74,8 @@ class SlotLease {
   bool spilled() const noexcept { return slot_ < 0; }
 
   /// Makes the batch that the trainer gets; from here on the slot counts as held.
-  static Batch to_batch(std::shared_ptr<SlotLease> lease, std::uint32_t epoch, std::uint64_t step, std::uint32_t rows,
-                        std::uint32_t valid);
+  static Batch to_batch(std::shared_ptr<SlotLease> lease, std::shared_ptr<const State> origin, std::uint64_t step,
+                        std::uint32_t rows, std::uint32_t valid);
 
  private:
   std::shared_ptr<SlotRing> ring_;

@@ -90,7 +90,10 @@ std::vector<Row> planned(const Plan& plan, std::uint32_t rank, std::uint32_t epo
   for (std::uint64_t step = 0; step < layout.steps(); ++step) {
     for (std::size_t v = 0; v < lanes.size(); ++v) {
       cursors[v].next(picks);
-      for (const Pick& pick : picks) rows.push_back({lanes[v].id(pick), lanes[v].status(pick)});
+      for (const Pick& pick : picks) {
+        const PlannedRecord record = cursors[v].record(pick);
+        rows.push_back({record.id, record.status});
+      }
     }
   }
   return rows;

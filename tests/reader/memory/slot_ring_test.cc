@@ -33,7 +33,7 @@ TEST(SlotRingTest, CountsBatchesFromHandOverToRelease) {
   std::shared_ptr<SlotLease> lease = ring->acquire();
   EXPECT_EQ(ring->held(), 0u);
   {
-    const Batch batch = SlotLease::to_batch(std::move(lease), 0, 0, 1, 1);
+    const Batch batch = SlotLease::to_batch(std::move(lease), std::make_shared<const State>(), 0, 1, 1);
     EXPECT_EQ(ring->held(), 1u);
     EXPECT_EQ(released, 0);
   }
@@ -52,7 +52,7 @@ TEST(SlotRingTest, SpilledMemoryKeepsItsSlotTakenSoThatBatchesStayFew) {
     EXPECT_EQ(ring->acquire(), nullptr);
   }
   {
-    const Batch batch = SlotLease::to_batch(std::move(lease), 0, 0, 1, 1);
+    const Batch batch = SlotLease::to_batch(std::move(lease), std::make_shared<const State>(), 0, 1, 1);
     EXPECT_EQ(ring->held(), 1u);
     EXPECT_EQ(ring->acquire(), nullptr);
   }
