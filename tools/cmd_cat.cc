@@ -1,68 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // `dovetail cat`: records to standard output, in order.
-#include <array>
 #include <memory>
 
-#include "format/tfrecord.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
-#include "tools/json.h"
+#include "tools/record_form.h"
 #include "tools/record_input.h"
-#include "tools/record_json.h"
-#include "tools/render.h"
 #include "tools/sink.h"
 
 namespace dovetail::tools {
 
 namespace {
 
-enum class Form {
-  text,      ///< The bytes and a newline.
-  hex,       ///< Two digits a byte and a newline.
-  raw,       ///< The bytes.
-  tfrecord,  ///< TFRecord framing.
-  json,      ///< One object a line.
-};
-
 struct Arguments {
   std::string path;
   std::string range = ":";
-  Form form = Form::text;
+  RecordForm form = RecordForm::text;
   bool json = false;
 };
 
-void write_tfrecord(Sink& out, ByteView record) {
-  std::array<std::byte, format::kTfrecordHeaderBytes> header{};
-  std::array<std::byte, format::kTfrecordFooterBytes> footer{};
-  format::encode_tfrecord_header(record.size(), header);
-  format::encode_tfrecord_footer(record, footer);
-  out.write(ByteView(header));
-  out.write(record);
-  out.write(ByteView(footer));
-}
-
-void write_record(Sink& out, const PlacedRecord& record, Form form) {
-  switch (form) {
-    case Form::text:
-      out.write(record.bytes);
-      out.write("\n");
-      break;
-    case Form::hex:
-      out.write(hex(record.bytes) + '\n');
-      break;
-    case Form::raw:
-      out.write(record.bytes);
-      break;
-    case Form::tfrecord:
-      write_tfrecord(out, record.bytes);
-      break;
-    case Form::json:
-      out.write(to_line(to_json(record)));
-      break;
-  }
-}
-
-Result<void> write_all(Sink& out, RecordStream& records, Form form) {
+Result<void> write_all(Sink& out, RecordStream& records, RecordForm form) {
   while (out.good()) {
     const Result<std::optional<PlacedRecord>> record = records.next();
     if (!record) return record.error();
@@ -81,7 +38,7 @@ Result<int> run(const Arguments& arguments) {
   if (!records) return records.error().in_file(arguments.path);
 
   Sink out = Sink::standard_output();
-  const Result<void> read = write_all(out, *records, arguments.json ? Form::json : arguments.form);
+  const Result<void> read = write_all(out, *records, arguments.json ? RecordForm::json : arguments.form);
   // What was read before a failure is good and goes out first.
   const Result<void> written = out.finish();
   if (!read) return read.error();
@@ -92,17 +49,13 @@ Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_cat(CommandLine& line) {
-  using Word = std::pair<std::string_view, Form>;
   const auto arguments = std::make_shared<Arguments>();
   Flags flags = line.subcommand("cat", "Write records to standard output, also those of TFRecord files",
                                 [arguments] { return run(*arguments); });
   add_path(flags, arguments->path);
   flags.add("--range", arguments->range, "Records A:B of the dataset, B not included; A: and :B work too")
       .shown_as("A:B");
-  flags.add_choice("--format", arguments->form,
-                   std::array{Word{"text", Form::text}, Word{"hex", Form::hex}, Word{"raw", Form::raw},
-                              Word{"tfrecord", Form::tfrecord}},
-                   "How a record is written");
+  add_record_form(flags, arguments->form);
   flags.add("--json", arguments->json, "Write one JSON object per record");
 }
 

@@ -1,91 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0
 // `dovetail plan`: what every rank of an epoch would get, from the manifest alone.
+#include <cstdio>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <dovetail/dataset.h>
 #include <dovetail/plan.h>
 
 #include "tools/commands.h"
+#include "tools/datasets.h"
+#include "tools/digest_check.h"
 #include "tools/exit_code.h"
 #include "tools/json.h"
 #include "tools/plan_arguments.h"
-#include "tools/render.h"
+#include "tools/plan_file.h"
+#include "tools/plan_report.h"
+#include "tools/plan_svg.h"
 #include "tools/sink.h"
+#include "tools/text_file.h"
 
 namespace dovetail::tools {
 
 namespace {
 
 struct Arguments {
-  std::string path;
-  PlanOptions options;
-  std::uint32_t epoch = 0;
+  std::vector<std::string> paths;
+  PlanFlags plan;
+  std::optional<std::uint32_t> epoch;
+  bool shuffle_report = false;
+  std::string svg_path;
+  std::string save_path;
+  std::vector<std::string> digest_paths;
   bool json = false;
 };
 
-boost::json::object to_json(const Plan& plan, const EpochPlan& epoch) {
-  boost::json::array ranks;
-  for (std::uint32_t rank = 0; rank < plan.options().world; ++rank) {
-    const RankShare share = epoch.share(rank);
-    ranks.push_back(boost::json::object{{"rank", rank},
-                                        {"records", share.records},
-                                        {"shards", share.shards},
-                                        {"bytes_estimate", share.bytes_estimate}});
-  }
-  return {{"plan_id", plan.plan_id().to_hex()},
-          {"order_id", plan.order_id().to_hex()},
-          {"dataset", plan.dataset().fingerprint.to_hex()},
-          {"check", hex64(plan.check())},
-          {"records", plan.records()},
-          {"shards", plan.dataset().shards.size()},
-          {"world", plan.options().world},
-          {"batch", plan.options().batch},
-          {"lanes", plan.lanes()},
-          {"steps", epoch.steps()},
-          {"rows", epoch.rows()},
-          {"dropped", epoch.dropped()},
-          {"padded", epoch.padded()},
-          {"digest", epoch.digest().to_hex()},
-          {"ranks", std::move(ranks)}};
+Result<void> print(const std::string& text) {
+  Sink out = Sink::standard_output();
+  out.write(text);
+  return out.finish();
 }
 
-std::string to_text(const Plan& plan, const EpochPlan& epoch) {
-  Listing listing;
-  listing.add("plan", plan.plan_id().to_hex());
-  listing.add("order", plan.order_id().to_hex());
-  listing.add("dataset", plan.dataset().fingerprint.to_hex());
-  listing.add("check", hex64(plan.check()));
-  listing.add("records",
-              std::to_string(plan.records()) + " in " + std::to_string(plan.dataset().shards.size()) + " shards");
-  listing.add("epoch", epoch.epoch());
-  listing.add("steps", std::to_string(epoch.steps()) + " of " + std::to_string(plan.options().batch) +
-                           " rows on each of " + std::to_string(plan.options().world) + " ranks");
-  listing.add("rows", std::to_string(epoch.rows()) + ", dropped records " + std::to_string(epoch.dropped()) +
-                          ", padded rows " + std::to_string(epoch.padded()));
-  listing.add("digest", epoch.digest().to_hex());
+std::string all_names(const std::vector<std::string>& paths) {
+  std::string names;
+  for (const std::string& path : paths) names += (names.empty() ? "" : ", ") + path;
+  return names;
+}
 
-  Table table({"rank", "steps", "records", "shards", "bytes (estimate)"});
-  for (std::uint32_t rank = 0; rank < plan.options().world; ++rank) {
-    const RankShare share = epoch.share(rank);
-    table.add({std::to_string(rank), std::to_string(epoch.steps()), std::to_string(share.records),
-               std::to_string(share.shards), human_bytes(share.bytes_estimate)});
+int exit_code(DigestVerdict::Kind kind) noexcept {
+  switch (kind) {
+    case DigestVerdict::Kind::good:
+      return kExitGood;
+    case DigestVerdict::Kind::differs:
+      return kExitDamaged;
+    case DigestVerdict::Kind::unusable:
+      break;
   }
-  return listing.to_text() + '\n' + table.to_text();
+  return kExitUsage;
+}
+
+Result<int> check(const Arguments& arguments, const Plan& plan, const std::optional<State>& state, std::uint32_t epoch,
+                  const std::shared_ptr<const DatasetShape>& dataset) {
+  const Result<std::vector<RankDigest>> reports = read_digests(arguments.digest_paths);
+  if (!reports) return reports.error();
+  const Result<DigestVerdict> verdict = check_digests(plan, state, epoch, dataset, *reports);
+  if (!verdict) return verdict.error();
+  if (auto printed = print(arguments.json ? to_line(to_json(*verdict)) : to_text(*verdict)); !printed) {
+    return printed.error();
+  }
+  return exit_code(verdict->kind);
+}
+
+Result<int> show(const Arguments& arguments, const Plan& plan, std::uint32_t number) {
+  const Result<EpochPlan> epoch = plan.epoch(number);
+  if (!epoch) return epoch.error();
+  const PlanReport report = report_plan(plan, *epoch, arguments.shuffle_report);
+  if (!arguments.svg_path.empty()) {
+    const Result<std::string> drawing = draw_plan(report, all_names(arguments.paths));
+    if (!drawing) return drawing.error();
+    if (auto written = replace_text(arguments.svg_path, *drawing); !written) return written.error();
+  }
+  if (auto printed = print(arguments.json ? to_line(to_json(report)) : to_text(report)); !printed) {
+    return printed.error();
+  }
+  if (report.mixing && report.mixing->weak()) {
+    std::fputs("dovetail: warning: the mixing is weak; the report says why and what helps\n", stderr);
+  }
+  return kExitGood;
 }
 
 Result<int> run(const Arguments& arguments) {
-  const Result<Dataset> dataset = Dataset::open(arguments.path);
+  const Result<Dataset> dataset = open_datasets(arguments.paths);
   if (!dataset) return dataset.error();
-  const Result<Plan> plan = Plan::make(dataset->shape(), arguments.options);
-  if (!plan) return plan.error().in_file(arguments.path);
-  const Result<EpochPlan> epoch = plan->epoch(arguments.epoch);
-  if (!epoch) return epoch.error().in_file(arguments.path);
-
-  Sink out = Sink::standard_output();
-  out.write(arguments.json ? to_line(to_json(*plan, *epoch)) : to_text(*plan, *epoch));
-  if (const Result<void> written = out.finish(); !written) return written.error();
-  return kExitGood;
+  const Result<PlanRequest> request = plan_request(arguments.plan);
+  if (!request) return request.error();
+  const Result<Plan> plan = request->plan(dataset->shape());
+  if (!plan) return plan.error().in_file(arguments.paths.front());
+  if (!arguments.save_path.empty()) {
+    const SavedPlan saved = saved_plan(*plan, request->state);
+    if (auto written = save_plan(arguments.save_path, saved); !written) return written.error();
+  }
+  const std::uint32_t epoch = arguments.epoch.value_or(plan->start().epoch);
+  if (!arguments.digest_paths.empty()) return check(arguments, *plan, request->state, epoch, dataset->shape());
+  const Result<int> shown = show(arguments, *plan, epoch);
+  if (!shown) return shown.error().in_file(arguments.paths.front());
+  return shown;
 }
 
 }  // namespace
@@ -94,12 +114,23 @@ void add_plan(CommandLine& line) {
   const auto arguments = std::make_shared<Arguments>();
   Flags flags = line.subcommand("plan", "Show what every rank gets in an epoch, without reading records",
                                 [arguments] { return run(*arguments); });
-  add_path(flags, arguments->path);
+  add_paths(flags, arguments->paths);
   add_json(flags, arguments->json);
+  flags.add("--shuffle-report", arguments->shuffle_report, "Measure the mixing of the batches beside a full shuffle");
+  flags.add("--svg", arguments->svg_path, "Draw the epoch: shards on the line, what each rank gets, the mixing")
+      .shown_as("FILE");
+  flags.add("--save", arguments->save_path, "Save the plan, for --plan").shown_as("FILE");
+  flags
+      .add("--check-digests", arguments->digest_paths,
+           "Hold what the ranks read against the plan: the outputs of `read --json` of a whole epoch. Exit code 1 if "
+           "the "
+           "digests differ, 2 if files are missing or contradict each other")
+      .shown_as("FILE")
+      .takes_all();
   flags.group("What is read");
-  flags.add("--world", arguments->options.world, "Ranks").required().preset("");
-  add_plan_arguments(flags, arguments->options);
-  flags.add("--epoch", arguments->epoch, "The epoch to plan");
+  flags.add("--world", arguments->plan.world, "Ranks; needed unless --plan tells it");
+  add_plan_arguments(flags, arguments->plan);
+  flags.add("--epoch", arguments->epoch, "The epoch to plan; 0, or that of the state, where not given");
 }
 
 }  // namespace dovetail::tools

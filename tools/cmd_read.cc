@@ -6,29 +6,35 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <dovetail/batch_reader.h>
 #include <dovetail/dataset.h>
+#include <dovetail/state.h>
 
 #include "tools/commands.h"
+#include "tools/datasets.h"
 #include "tools/exit_code.h"
 #include "tools/json.h"
 #include "tools/plan_arguments.h"
 #include "tools/progress.h"
 #include "tools/render.h"
 #include "tools/sink.h"
+#include "tools/state_file.h"
 
 namespace dovetail::tools {
 
 namespace {
 
 struct Arguments {
-  std::string path;
+  std::vector<std::string> paths;
   std::optional<std::uint32_t> rank;
-  std::optional<std::uint32_t> world;
+  PlanFlags plan;
   ReaderOptions reader;
+  std::optional<std::uint32_t> epoch;
   std::optional<std::uint64_t> steps;
   std::string ids_path;
+  std::string state_path;  // to write
   bool json = false;
 };
 
@@ -38,6 +44,7 @@ struct Summary {
   RankContext ranks;
   PlanOptions plan;
   std::uint32_t epoch = 0;
+  std::uint64_t first_step = 0;
   std::uint64_t steps = 0;
   std::uint64_t rows = 0;
   std::uint64_t valid = 0;
@@ -73,6 +80,7 @@ boost::json::object to_json(const Summary& summary) {
           {"replicate", summary.plan.replicate},
           {"batch", summary.plan.batch},
           {"epoch", summary.epoch},
+          {"first_step", summary.first_step},
           {"steps", summary.steps},
           {"rows", summary.rows},
           {"valid", summary.valid},
@@ -99,7 +107,8 @@ std::string to_text(const Summary& summary) {
   listing.add("plan", summary.plan_id.to_hex());
   listing.add("rank", std::to_string(summary.ranks.rank) + " of " + std::to_string(summary.ranks.world));
   listing.add("epoch", summary.epoch);
-  listing.add("steps", std::to_string(summary.steps) + " of " + std::to_string(summary.plan.batch) + " rows");
+  const std::string from = summary.first_step == 0 ? "" : ", from step " + std::to_string(summary.first_step);
+  listing.add("steps", std::to_string(summary.steps) + " of " + std::to_string(summary.plan.batch) + " rows" + from);
   listing.add("rows", std::to_string(summary.rows) + ": " + std::to_string(summary.valid) + " first, " +
                           std::to_string(count(summary, RowStatus::repeated)) + " repeated, " +
                           std::to_string(count(summary, RowStatus::empty)) + " empty, " +
@@ -133,23 +142,24 @@ void write_ids(Sink& sink, const Dataset& dataset, const Batch& batch) {
 }
 
 Result<RankContext> rank_context(const Arguments& arguments) {
-  if (!arguments.rank && !arguments.world) return RankContext::from_environment();
-  if (!arguments.rank || !arguments.world) {
+  if (!arguments.rank && !arguments.plan.world) return RankContext::from_environment();
+  if (!arguments.rank || !arguments.plan.world) {
     return Error(Errc::invalid_option, "--rank and --world go together; without both, the launcher's variables count");
   }
   RankContext ranks;
   ranks.rank = *arguments.rank;
-  ranks.world = *arguments.world;
+  ranks.world = *arguments.plan.world;
   return ranks;
 }
 
-/// Reads to the end of the epoch, or for as many steps as were asked for.
+/// Reads to the end of the epoch, and takes note of it, or for as many steps as were asked for.
 Result<void> read_all(BatchReader& reader, const Dataset& dataset, const Arguments& arguments, Sink* ids,
                       Summary& summary) {
   Progress progress("reading");
   const Result<std::uint64_t> planned = reader.steps(summary.epoch);
   if (!planned) return planned.error();
-  const std::uint64_t wanted = std::min(*planned, arguments.steps.value_or(*planned));
+  const std::uint64_t left = *planned - summary.first_step;
+  const std::uint64_t wanted = std::min(left, arguments.steps.value_or(left));
   while (summary.steps < wanted && (ids == nullptr || ids->good())) {
     const Result<std::optional<Batch>> batch = reader.next();
     if (!batch) return batch.error();
@@ -158,7 +168,9 @@ Result<void> read_all(BatchReader& reader, const Dataset& dataset, const Argumen
     if (ids != nullptr) write_ids(*ids, dataset, **batch);
     progress.update(summary.rows, summary.bytes, static_cast<double>(summary.steps) / static_cast<double>(wanted));
   }
-  return {};
+  if (summary.steps < left) return {};
+  const Result<std::optional<Batch>> end = reader.next();
+  return end ? Result<void>() : end.error();
 }
 
 Result<Summary> read_epoch(Arguments& arguments, Sink* ids) {
@@ -166,11 +178,22 @@ Result<Summary> read_epoch(Arguments& arguments, Sink* ids) {
   const Result<RankContext> ranks = rank_context(arguments);
   if (!ranks) return ranks.error();
   const Clock::time_point start = Clock::now();
-  const Result<Dataset> dataset = Dataset::open(arguments.path);
+  arguments.plan.world = ranks->world;
+  const Result<PlanRequest> request = plan_request(arguments.plan);
+  if (!request) return request.error();
+  if (arguments.epoch && request->state && *arguments.epoch != request->state->epoch) {
+    return Error(Errc::invalid_option, "--epoch " + std::to_string(*arguments.epoch) +
+                                           " contradicts the state, which is in epoch " +
+                                           std::to_string(request->state->epoch));
+  }
+  const Result<Dataset> dataset = open_datasets(arguments.paths);
   if (!dataset) return dataset.error();
+  if (const Result<Plan> plan = request->plan(dataset->shape()); !plan) return plan.error();
 
   arguments.reader.ranks = *ranks;
-  arguments.reader.plan.world = ranks->world;
+  arguments.reader.plan = request->options;
+  arguments.reader.state = request->state;
+  arguments.reader.start.epoch = arguments.epoch.value_or(0);
   arguments.reader.epochs = 1;
   Result<BatchReader> reader = BatchReader::open(*dataset, arguments.reader);
   if (!reader) return reader.error();
@@ -179,11 +202,18 @@ Result<Summary> read_epoch(Arguments& arguments, Sink* ids) {
   summary.plan_id = reader->plan().plan_id();
   summary.ranks = *ranks;
   summary.plan = reader->plan().options();
-  summary.epoch = arguments.reader.start.epoch;
+  const Position begin = reader->state().position();
+  summary.epoch = begin.epoch;
+  summary.first_step = begin.step;
   const Result<void> read = read_all(*reader, *dataset, arguments, ids, summary);
   if (!read) return read.error();
   summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   summary.stats = reader->stats();
+  if (!arguments.state_path.empty()) {
+    if (const Result<void> written = write_state(arguments.state_path, reader->state()); !written) {
+      return written.error();
+    }
+  }
   return summary;
 }
 
@@ -236,15 +266,16 @@ void add_read(CommandLine& line) {
   const auto arguments = std::make_shared<Arguments>();
   Flags flags = line.subcommand("read", "Read one rank's batches of an epoch and sum them up",
                                 [arguments] { return run(*arguments); });
-  add_path(flags, arguments->path);
+  add_paths(flags, arguments->paths);
   flags.add("--ids", arguments->ids_path, "Write a line per row: step row shard record status").shown_as("FILE");
   add_json(flags, arguments->json);
   flags.group("What is read");
   flags.add("--rank", arguments->rank, "This rank, from 0; the launcher's variables where not given");
-  flags.add("--world", arguments->world, "Ranks; goes with --rank");
-  add_plan_arguments(flags, arguments->reader.plan);
-  flags.add("--epoch", arguments->reader.start.epoch, "The epoch to read");
+  flags.add("--world", arguments->plan.world, "Ranks; goes with --rank");
+  add_plan_arguments(flags, arguments->plan);
+  flags.add("--epoch", arguments->epoch, "The epoch to read");
   flags.add("--steps", arguments->steps, "Stop after this many steps");
+  flags.add("--state-out", arguments->state_path, "Write where reading ended, for --from-state").shown_as("FILE");
   flags.group("How it is read");
   add_delivery_arguments(flags, arguments->reader);
 }

@@ -40,6 +40,11 @@ Flag Flag::excludes(Flag other) {
   return *this;
 }
 
+Flag Flag::takes_all() {
+  option_->allow_extra_args(true);
+  return *this;
+}
+
 CLI::Option& Flags::grouped(CLI::Option* option) const {
   if (!group_.empty()) option->group(group_);
   return *option;
@@ -53,6 +58,10 @@ CLI::Option& Flags::add_number(const std::string& name, Number& value, const std
 }
 
 Flag Flags::add(const std::string& name, std::string& value, const std::string& help) {
+  return Flag(grouped(command_->add_option(name, value, help))).shown_as("");
+}
+
+Flag Flags::add(const std::string& name, std::optional<std::string>& value, const std::string& help) {
   return Flag(grouped(command_->add_option(name, value, help))).shown_as("");
 }
 
@@ -133,6 +142,13 @@ CommandLine::Parsed CommandLine::parse(int argc, const char* const* argv) {
 
 void add_path(Flags& flags, std::string& path) {
   flags.add("PATH", path, "A shard, a folder with a manifest, a manifest, or a quoted glob").required();
+}
+
+void add_paths(Flags& flags, std::vector<std::string>& paths) {
+  flags
+      .add("PATH", paths,
+           "A shard, a folder with a manifest, a manifest, or a quoted glob; several are laid end to end")
+      .required();
 }
 
 void add_json(Flags& flags, bool& json) {

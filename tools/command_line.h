@@ -30,6 +30,8 @@ class Flag {
   Flag preset(const std::string& text);
   /// Both cannot be given together.
   Flag excludes(Flag other);
+  /// Takes all arguments up to the next flag.
+  Flag takes_all();
 
  private:
   friend class Flags;
@@ -49,6 +51,7 @@ class Flags {
   Flag add(const std::string& name, std::uint64_t& value, const std::string& help);
   Flag add(const std::string& name, std::optional<std::uint32_t>& value, const std::string& help);
   Flag add(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help);
+  Flag add(const std::string& name, std::optional<std::string>& value, const std::string& help);
   /// A switch.
   Flag add(const std::string& name, bool& value, const std::string& help);
 
@@ -60,13 +63,31 @@ class Flags {
   template <class Value, std::size_t kCount>
   Flag add_choice(const std::string& name, Value& value,
                   const std::array<std::pair<std::string_view, Value>, kCount>& choices, const std::string& help) {
-    std::string words;
     std::string preset;
     for (const auto& [word, meaning] : choices) {
-      words += (words.empty() ? "" : "|") + std::string(word);
       if (meaning == value) preset = word;
     }
-    const auto choose = [&value, choices](std::string_view text) {
+    return add_words(name, words_of(choices), chooser(value, choices), help).preset(preset);
+  }
+  /// The same, with no value where it is not given.
+  template <class Value, std::size_t kCount>
+  Flag add_choice(const std::string& name, std::optional<Value>& value,
+                  const std::array<std::pair<std::string_view, Value>, kCount>& choices, const std::string& help) {
+    return add_words(name, words_of(choices), chooser(value, choices), help);
+  }
+
+ private:
+  friend class CommandLine;
+  explicit Flags(CLI::App& command) : command_(&command) {}
+  template <class Choices>
+  static std::string words_of(const Choices& choices) {
+    std::string words;
+    for (const auto& choice : choices) words += (words.empty() ? "" : "|") + std::string(choice.first);
+    return words;
+  }
+  template <class Target, class Choices>
+  static std::function<bool(std::string_view)> chooser(Target& value, const Choices& choices) {
+    return [&value, choices](std::string_view text) {
       for (const auto& [word, meaning] : choices) {
         if (word != text) continue;
         value = meaning;
@@ -74,12 +95,7 @@ class Flags {
       }
       return false;
     };
-    return add_words(name, words, choose, help).preset(preset);
   }
-
- private:
-  friend class CommandLine;
-  explicit Flags(CLI::App& command) : command_(&command) {}
   Flag add_words(const std::string& name, const std::string& words, std::function<bool(std::string_view)> choose,
                  const std::string& help);
   template <class Number>
@@ -117,6 +133,9 @@ class CommandLine {
 
 /// The positional PATH of a dataset.
 void add_path(Flags& flags, std::string& path);
+
+/// One or more of them.
+void add_paths(Flags& flags, std::vector<std::string>& paths);
 
 void add_json(Flags& flags, bool& json);
 

@@ -12,5 +12,6 @@ void add_cat(CommandLine& line);
 void add_verify(CommandLine& line);
 void add_plan(CommandLine& line);
 void add_read(CommandLine& line);
+void add_show(CommandLine& line);
 
 }  // namespace dovetail::tools

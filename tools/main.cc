@@ -29,6 +29,7 @@ int run(int argc, char** argv) {
   add_verify(line);
   add_plan(line);
   add_read(line);
+  add_show(line);
 
   const CommandLine::Parsed parsed = line.parse(argc, argv);
   if (!parsed.action) return parsed.exit_code;

@@ -31,6 +31,12 @@ std::string human_bytes(std::uint64_t bytes) {
   return text.data();
 }
 
+std::string decimal(double value, int digits) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
+  return text.data();
+}
+
 std::string hex64(std::uint64_t value) {
   std::string text(16, '0');
   for (std::size_t i = text.size(); i > 0; value >>= 4) text[--i] = kDigits[value & 15];

@@ -14,6 +14,9 @@ namespace dovetail::tools {
 /// "1.5 GiB", "512 B".
 std::string human_bytes(std::uint64_t bytes);
 
+/// With so many digits behind the point.
+std::string decimal(double value, int digits);
+
 /// 16 lower-case digits.
 std::string hex64(std::uint64_t value);
 

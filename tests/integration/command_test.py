@@ -22,7 +22,7 @@ class CommandLineTest(CommandTest):
         self.dataset = self.make_dataset(self.records)
 
     def test_help_and_version(self):
-        subcommands = ("convert", "inspect", "cat", "verify", "plan", "read")
+        subcommands = ("convert", "inspect", "cat", "verify", "plan", "read", "show")
         text = run_good("--help").decode()
         for name in subcommands:
             self.assertIn(name, text)

@@ -15,7 +15,7 @@ BLOCK = re.compile(r"^(?P<before>[^\n]*)\n```(?P<language>\w+)\n(?P<text>.*?)^``
 # Marked regions that the README repeats, in this order, by language.
 REGIONS = {
     "cpp": (("examples/write_and_read.cc", "write"), ("examples/write_and_read.cc", "read"),
-            ("examples/mpi_trainer/trainer.cc", "trainer")),
+            ("examples/write_and_read.cc", "resume")),
     "cmake": (("tests/install/consumer/CMakeLists.txt", "find_package"),),
 }
 

@@ -4,8 +4,11 @@
 
 import concurrent.futures
 import itertools
+import json
+import resource
 
-from support import (FIRST, REPEATED, CommandTest, main, make_records, read_ids, real_data, run_json, shard_shapes)
+from support import (FIRST, GOOD, REPEATED, USAGE, CommandTest, main, make_records, read_ids, real_data, run, run_good,
+                     run_json, shard_shapes, tfrecord, write_file)
 
 WORLDS = (1, 2, 3, 4, 7, 8, 16)
 TAILS = ("drop", "pad", "wrap")
@@ -111,6 +114,34 @@ class WorldsTest(CommandTest):
         whole = self.read_world(dataset, 1, 10)[0][1]
         summary, ids = self.read_world(dataset, 1, 10, "--steps", 7)[0]
         self.assertEqual((summary["steps"], ids), (7, whole[:70]))
+
+
+class FewDescriptorsTest(CommandTest):
+    LIMIT = 128
+
+    def read(self, *arguments):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (self.LIMIT, self.LIMIT))
+
+        return run("read", *arguments, "--rank", 0, "--world", 1, "--batch", 32, preexec_fn=limit)
+
+    def pack(self, name, seed):
+        """More shards than there are descriptors, and each record a run of its own."""
+        source = write_file(self.path(name + ".tfrecord"), tfrecord(make_records(450, seed=seed, longest=20)))
+        run_good("convert", source, "--to", self.path(name), "--shards", 150, "--run-records", 1)
+        return self.path(name)
+
+    def test_shards_beyond_the_limit_wait_for_each_other(self):
+        one, two = self.pack("one", 1), self.pack("two", 2)
+        for paths in ([one], [one, two]):
+            done = self.read(*paths, "--json")
+            self.assertEqual(done.returncode, GOOD, done.stderr)
+            self.assertEqual(json.loads(done.stdout)["steps"], 450 * len(paths) // 32)
+
+    def test_a_mix_that_needs_more_says_so(self):
+        done = self.read(self.pack("one", 1), self.pack("two", 2), "--weights", "1,1")
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn("ulimit -n", done.stderr.decode())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `dovetail plan` can do beside counting: measure the mixing, draw, save plans, and check what the ranks read."""
+
+import collections
+import json
+import os
+import xml.etree.ElementTree
+
+from support import (DAMAGED, FIRST, GOOD, USAGE, CommandTest, main, make_records, read_file, read_ids, run,
+                     run_good, run_json, write_file)
+
+MIXING_KEYS = ["mean_shards", "least_shards", "mean_top_two", "most_top_two", "displacement", "neighbours"]
+REPORT_KEYS = ["plan", "full_shuffle", "batches", "all_batches", "rows", "weak", "flaws", "advice"]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class PlanTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.records = make_records(1000, seed=60, longest=40)
+        self.dataset = self.make_dataset(self.records, "dataset", 10)
+
+    def read_rank(self, rank, world, batch, *flags):
+        """Output file of `read --json` and the rows."""
+        ids = self.path("ids")
+        where = ("--rank", rank, "--world", world, "--batch", batch)
+        output = run_good("read", self.dataset, *where, *flags, "--ids", ids, "--json")
+        first = json.loads(output).get("first_step", 0)
+        return write_file(self.path(f"{world}-{rank}-{first}.json"), output), read_ids(ids)
+
+
+class ShuffleReportTest(PlanTest):
+    def test_report_has_exactly_the_promised_keys(self):
+        plan = run_json("plan", self.dataset, "--world", 2, "--batch", 20, "--shuffle-report")
+        mixing = plan["mixing"]
+        self.assertEqual(list(mixing), REPORT_KEYS)
+        self.assertEqual(list(mixing["plan"]), MIXING_KEYS)
+        self.assertEqual(list(mixing["full_shuffle"]), MIXING_KEYS)
+        self.assertNotIn("mixing", run_json("plan", self.dataset, "--world", 2, "--batch", 20))
+
+    def test_numbers_are_those_of_the_batches_that_are_read(self):
+        for flags in ((), ("--open-runs", 2, "--pool", 5), ("--order", "global"), ("--tail", "pad", "--lanes", 4)):
+            with self.subTest(flags=flags):
+                where = ("--world", 2, "--batch", 16, *flags)
+                mixing = run_json("plan", self.dataset, *where, "--shuffle-report")["mixing"]
+                batches = collections.defaultdict(list)
+                for rank in range(2):
+                    for step, _, shard, _, status in self.read_rank(rank, 2, 16, *flags)[1]:
+                        if status == FIRST:
+                            batches[rank, step].append(shard)
+                full = [batch for batch in batches.values() if len(batch) == 16]
+                shards = [len(set(batch)) for batch in full]
+                top_two = [sum(count for _, count in collections.Counter(batch).most_common(2)) / 16 for batch in full]
+                self.assertEqual(mixing["batches"], len(full))
+                self.assertAlmostEqual(mixing["plan"]["mean_shards"], sum(shards) / len(shards))
+                self.assertEqual(mixing["plan"]["least_shards"], min(shards))
+                self.assertAlmostEqual(mixing["plan"]["mean_top_two"], sum(top_two) / len(top_two))
+                self.assertAlmostEqual(mixing["plan"]["most_top_two"], max(top_two))
+
+    def test_weak_mixing_is_warned_of_and_good_mixing_is_not(self):
+        where = ("plan", self.dataset, "--world", 1, "--batch", 32, "--shuffle-report")
+        weak = run(*where, "--order", "sequential")
+        self.assertEqual(weak.returncode, GOOD)
+        self.assertIn(b"dovetail: warning: the mixing is weak", weak.stderr)
+        self.assertIn(b"weak: ", weak.stdout)
+        self.assertIn(b"--order shuffle or global", weak.stdout)
+        self.assertTrue(run_json(*where, "--order", "sequential")["mixing"]["weak"])
+        good = run(*where)
+        self.assertEqual(good.stderr, b"")
+        self.assertIn(b"good: ", good.stdout)
+        self.assertEqual(run_json(*where)["mixing"]["flaws"], [])
+
+    def test_few_open_runs_are_named(self):
+        advice = run_json("plan", self.dataset, "--world", 1, "--batch", 32, "--shuffle-report", "--open-runs", 1,
+                          "--pool", 1)["mixing"]["advice"]
+        self.assertTrue(any("--open-runs" in sentence for sentence in advice), advice)
+
+    def test_ranks_with_few_shards_are_told_apart(self):
+        advice = run_json("plan", self.dataset, "--world", 10, "--batch", 20, "--shuffle-report")["mixing"]["advice"]
+        self.assertTrue(any("more and smaller shards" in sentence for sentence in advice), advice)
+
+
+class SvgTest(PlanTest):
+    def draw(self, *flags):
+        path = self.path("plan.svg")
+        run_good("plan", self.dataset, *flags, "--svg", path)
+        tree = xml.etree.ElementTree.parse(path)
+        return tree.getroot(), lambda kind: [item for item in tree.iter() if item.get("class") == kind]
+
+    def test_shards_cuts_and_ranks_are_drawn(self):
+        root, find = self.draw("--world", 4, "--batch", 10)
+        self.assertEqual(root.tag, SVG + "svg")
+        self.assertEqual([group.get("id") for group in root.iter(SVG + "g")], ["line", "ranks", "mixing"])
+        self.assertEqual((len(find("cut")), len(find("bar"))), (3, 12))
+        self.assertGreaterEqual(len(find("part")), 10)
+        self.assertLessEqual(len(find("part")), 13)
+        names = [text.text for text in root.iter(SVG + "text")]
+        for rank in range(4):
+            self.assertIn(f"rank {rank}", names)
+
+    def test_the_map_has_a_cell_for_every_shard_and_step(self):
+        _, find = self.draw("--world", 1, "--batch", 100)
+        self.assertEqual(sum(path.get("d").count("M") for path in find("cells")), 10 * 10)
+
+    def test_every_order_is_drawn(self):
+        for flags in (("--order", "sequential"), ("--order", "global"), ("--assign", "files"), ("--sticky",),
+                      ("--tail", "pad"), ("--replicate", 2)):
+            self.draw("--world", 2, "--batch", 10, *flags)
+
+    def test_names_are_escaped(self):
+        odd = self.path("a<b>&\"c'")
+        os.rename(self.dataset, odd)
+        self.dataset = odd
+        root, _ = self.draw("--world", 1, "--batch", 10)
+        self.assertIn(odd, [text.text for text in root.iter(SVG + "text")])
+
+    def test_a_folder_that_is_not_there_is_an_error(self):
+        self.assert_fails(3, "plan", self.dataset, "--world", 1, "--batch", 10, "--svg", self.path("no", "plan.svg"),
+                          says="plan.svg")
+
+
+class SavedPlanTest(PlanTest):
+    FLAGS = ("--world", 2, "--batch", 12, "--seed", 99, "--open-runs", 3, "--tail", "pad", "--lanes", 4)
+
+    def save(self):
+        path = self.path("plan.json")
+        return path, run_json("plan", self.dataset, *self.FLAGS, "--save", path)
+
+    def test_a_saved_plan_is_read_exactly(self):
+        path, plan = self.save()
+        self.assertEqual(run_json("plan", self.dataset, "--plan", path), plan)
+        digests = []
+        for rank in range(2):
+            summary = run_json("read", self.dataset, "--rank", rank, "--world", 2, "--plan", path)
+            self.assertEqual(summary["plan_id"], plan["plan_id"])
+            digests.append(int(summary["digest"], 16))
+        self.assertEqual(sum(digests) % 2**128, int(plan["digest"], 16))
+
+    def test_other_data_and_other_options_are_refused_by_name(self):
+        path, plan = self.save()
+        other = self.make_dataset(make_records(1000, seed=61, longest=40), "other", 10)
+        self.assert_fails(USAGE, "plan", other, "--plan", path, says=["fingerprint", plan["dataset"]])
+        self.assert_fails(USAGE, "plan", self.dataset, "--plan", path, "--seed", 98,
+                          says="seed is 98, and in the saved plan 99")
+        self.assert_fails(USAGE, "read", self.dataset, "--plan", path, "--rank", 0, "--world", 4, says="world is 4")
+        saved = json.loads(read_file(path))
+        for name, value in (("seed", 1), ("batch", 24), ("tail", "wrap"), ("open_runs", 4)):
+            altered = json.dumps({**saved, "options": {**saved["options"], name: value}})
+            write_file(path, altered.encode())
+            self.assert_fails(USAGE, "plan", self.dataset, "--plan", path, says="plan_id is")
+
+    def test_a_damaged_plan_is_refused(self):
+        path, _ = self.save()
+        content = read_file(path)
+        for damaged in (b"", content[:100], b"[]", content.replace(b'"seed"', b'"sead"'), b"dvt:"):
+            write_file(path, damaged)
+            self.assert_fails(DAMAGED, "plan", self.dataset, "--plan", path, says=path)
+        write_file(path, content.replace(b'"dovetail_plan":1', b'"dovetail_plan":2'))
+        self.assert_fails(DAMAGED, "plan", self.dataset, "--plan", path, says="version 2")
+
+    def test_world_and_batch_are_needed_without_one(self):
+        self.assert_fails(USAGE, "plan", self.dataset, "--batch", 4, says="--world")
+        self.assert_fails(USAGE, "plan", self.dataset, "--world", 4, says="--batch")
+
+    def test_sticky_keeps_the_shards_of_a_rank(self):
+        def touched(epoch, *flags):
+            rows = self.read_rank(0, 2, 10, "--epoch", epoch, *flags)[1]
+            return {row[2] for row in rows}, [row[2:4] for row in rows]
+
+        first, second = touched(0, "--sticky"), touched(1, "--sticky")
+        self.assertEqual(first[0], second[0])
+        self.assertNotEqual(first[1], second[1])
+        self.assertNotEqual(touched(0)[0], touched(1)[0])
+
+
+class MixTest(PlanTest):
+    def test_weights_and_stop_rules_reach_the_plan(self):
+        other = self.make_dataset(make_records(200, seed=62, longest=40), "other", 3)
+        paths = (self.dataset, other)
+        joined = run_json("plan", *paths, "--world", 2, "--batch", 10)
+        self.assertEqual((joined["records"], joined["shards"], joined["steps"]), (1200, 13, 60))
+        where = ("plan", *paths, "--world", 2, "--batch", 10)
+        # Of 20 rows a step, 4 are of the source with 200 records.
+        self.assertEqual(run_json(*where, "--weights", "4,1")["steps"], 50)
+        self.assertEqual(run_json(*where, "--weights", "0.5,0.5", "--stop", "all", "--tail", "pad")["steps"], 100)
+        self.assertEqual(run_json(*where, "--weights", "0=1:1,3=1:0", "--stop", "steps", "--mix-steps", 7)["steps"], 7)
+        self.assertIn("weights 0=4:1, stop first", run_good(*where, "--weights", "4,1").decode())
+        self.assert_fails(USAGE, *where, "--stop", "all", says="--weights")
+        self.assert_fails(USAGE, *where, "--weights", "1,2,3", says="3 weights for 2 sources")
+        self.assert_fails(USAGE, *where, "--weights", "1;2", says="--weights = 1;2")
+
+    def test_a_mix_is_saved_and_drawn(self):
+        other = self.make_dataset(make_records(200, seed=63, longest=40), "other", 3)
+        path, svg = self.path("plan.json"), self.path("plan.svg")
+        plan = run_json("plan", self.dataset, other, "--world", 2, "--batch", 10, "--weights", "0=3:1,5=1:1", "--save",
+                        path, "--svg", svg)
+        self.assertEqual(run_json("plan", self.dataset, other, "--plan", path), plan)
+        names = [text.text for text in xml.etree.ElementTree.parse(svg).iter(SVG + "text")]
+        self.assertIn("source 1", names)
+        self.assert_fails(USAGE, "plan", other, self.dataset, "--plan", path, says="fingerprint")
+
+
+class CheckDigestsTest(PlanTest):
+    WHERE = ("--world", 4, "--batch", 16)
+
+    def check(self, code, *arguments):
+        done = run("plan", self.dataset, *arguments, "--json")
+        self.assertEqual(done.returncode, code, done.stderr.decode() + done.stdout.decode())
+        return json.loads(done.stdout)
+
+    def test_what_was_read_adds_up(self):
+        files = [self.read_rank(rank, 4, 16)[0] for rank in range(4)]
+        verdict = self.check(GOOD, *self.WHERE, "--check-digests", *files)
+        self.assertEqual((verdict["verdict"], verdict["files"], verdict["problems"]), ("good", 4, []))
+        self.assertEqual(verdict["planned"], verdict["found"])
+        self.assertIn(b"good: the digests of 4 files", run_good("plan", self.dataset, *self.WHERE, "--check-digests",
+                                                                *files))
+
+    def test_an_altered_digest_names_its_rank(self):
+        files = [self.read_rank(rank, 4, 16)[0] for rank in range(4)]
+        summary = json.loads(read_file(files[2]))
+        summary["digest"] = f"{(int(summary['digest'], 16) + 1) % 2**128:032x}"
+        write_file(files[2], json.dumps(summary).encode())
+        verdict = self.check(1, *self.WHERE, "--check-digests", *files)
+        self.assertEqual(verdict["verdict"], "differs")
+        self.assertEqual(len(verdict["problems"]), 1)
+        self.assertIn("rank 2 of 4", verdict["problems"][0])
+
+    def test_missing_and_contradicting_files_are_named(self):
+        files = [self.read_rank(rank, 4, 16)[0] for rank in range(4)]
+        self.assertEqual(self.check(USAGE, *self.WHERE, "--check-digests", *files[:3])["problems"],
+                         ["no file of rank 3 of 4"])
+        twice = self.check(USAGE, *self.WHERE, "--check-digests", *files, files[1])
+        self.assertIn("the same steps twice", twice["problems"][0])
+        other = self.check(USAGE, *self.WHERE, "--seed", 1, "--check-digests", *files)
+        self.assertEqual(len([text for text in other["problems"] if "another plan" in text]), 4)
+        broken = write_file(self.path("broken.json"), b"{}")
+        self.assert_fails(DAMAGED, "plan", self.dataset, *self.WHERE, "--check-digests", broken, says=broken)
+        self.assert_fails(3, "plan", self.dataset, *self.WHERE, "--check-digests", self.path("none.json"))
+
+    def test_replicas_count_once(self):
+        files = [self.read_rank(rank, 4, 16, "--replicate", 2)[0] for rank in range(4)]
+        self.check(GOOD, *self.WHERE, "--replicate", 2, "--check-digests", *files)
+        self.check(GOOD, *self.WHERE, "--replicate", 2, "--check-digests", files[0], files[3])
+        self.check(USAGE, *self.WHERE, "--replicate", 2, "--check-digests", files[0], files[1])
+
+    def test_an_epoch_read_in_two_worlds_adds_up(self):
+        state = self.path("state")
+        files = [self.read_rank(rank, 4, 16, "--steps", 6, "--state-out", state)[0] for rank in range(4)]
+        files += [self.read_rank(rank, 3, 11, "--from-state", state)[0] for rank in range(3)]
+        where = ("--world", 3, "--batch", 11, "--from-state", state)
+        verdict = self.check(GOOD, *where, "--check-digests", *files)
+        self.assertEqual(verdict["files"], 7)
+        self.assertEqual(self.check(USAGE, *where, "--check-digests", *files[1:])["problems"],
+                         ["no file of rank 0 of 4"])
+        self.assertEqual(run_json("plan", self.dataset, *where)["first_step"], 6)
+
+    def test_a_run_that_was_interrupted_and_resumed_adds_up(self):
+        state = self.path("state")
+        files = [self.read_rank(rank, 4, 16, "--steps", 6, "--state-out", state)[0] for rank in range(4)]
+        files += [self.read_rank(rank, 4, 16, "--from-state", state)[0] for rank in range(4)]
+        self.check(GOOD, *self.WHERE, "--check-digests", *files)
+        verdict = self.check(USAGE, *self.WHERE, "--check-digests", *files[:4])
+        self.assertEqual(verdict["problems"], ["no file tells of steps [6, 15)"])
+
+
+if __name__ == "__main__":
+    main()

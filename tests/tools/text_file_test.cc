@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/text_file.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include <dovetail/state.h>
+
+#include "tests/tools/plan_shapes.h"
+#include "tools/state_file.h"
+
+namespace dovetail::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+State some_state() {
+  State state;
+  state.seed = 7;
+  state.content = {1, 2};
+  state.epoch = 3;
+  state.phases = {{10, 4, 8}, {0, 2, 16}};
+  return state;
+}
+
+TEST(TextFileTest, ReplacesTheWholeFileAndLeavesNothingBeside) {
+  const std::string folder = test_file("folder");
+  fs::create_directories(folder);
+  const std::string path = folder + "/text";
+  ASSERT_TRUE(replace_text(path, "a much longer text"));
+  ASSERT_TRUE(replace_text(path, "short\n"));
+  EXPECT_EQ(read_text(path, 100).value(), "short\n");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
+  fs::remove_all(folder);
+}
+
+TEST(TextFileTest, AFolderThatIsNotThereIsAnErrorThatNamesTheFile) {
+  const auto written = replace_text(test_file("nowhere") + "/text", "x");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().kind(), ErrorKind::io);
+  EXPECT_NE(written.error().to_string().find("nowhere"), std::string::npos);
+}
+
+TEST(TextFileTest, DevicesAreWrittenToAsTheyAre) {
+  ASSERT_TRUE(replace_text("/dev/null", "x"));
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST(TextFileTest, RefusesToReadMoreThanAllowed) {
+  const std::string path = test_file("text");
+  ASSERT_TRUE(replace_text(path, "12345"));
+  EXPECT_TRUE(read_text(path, 5));
+  const auto text = read_text(path, 4);
+  ASSERT_FALSE(text);
+  EXPECT_TRUE(text.error().is(Errc::bad_state));
+  fs::remove(path);
+}
+
+TEST(StateFileTest, BothFormsAreReadBack) {
+  const std::string path = test_file("state");
+  ASSERT_TRUE(write_state(path, some_state()));
+  EXPECT_EQ(read_state(path).value(), some_state());
+  const std::vector<std::byte> bytes = some_state().to_bytes();
+  std::ofstream(path, std::ios::binary) << as_chars(bytes);
+  EXPECT_EQ(read_state(path).value(), some_state());
+  fs::remove(path);
+}
+
+TEST(StateFileTest, WhatIsNoStateIsAnErrorThatNamesTheFile) {
+  const std::string path = test_file("state");
+  for (const std::string text : {"", "dvt:", "hello", "{\"dovetail_plan\":1}"}) {
+    ASSERT_TRUE(replace_text(path, text));
+    const auto state = read_state(path);
+    ASSERT_FALSE(state) << text;
+    EXPECT_TRUE(state.error().is(Errc::bad_state)) << text;
+    EXPECT_EQ(state.error().path(), path);
+  }
+  fs::remove(path);
+}
+
+}  // namespace
+}  // namespace dovetail::tools

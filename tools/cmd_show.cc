@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// `dovetail show`: the records of any step, past or to come, computed from the plan.
+#include <array>
+#include <memory>
+#include <string_view>
+
+#include <dovetail/dataset.h>
+
+#include "tools/commands.h"
+#include "tools/datasets.h"
+#include "tools/exit_code.h"
+#include "tools/json.h"
+#include "tools/plan_arguments.h"
+#include "tools/record_form.h"
+#include "tools/record_json.h"
+#include "tools/record_picker.h"
+#include "tools/render.h"
+#include "tools/sink.h"
+#include "tools/step_rows.h"
+#include "tools/utf8.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+struct Arguments {
+  std::vector<std::string> paths;
+  StepQuery query;
+  PlanFlags plan;
+  RecordForm form = RecordForm::text;
+  bool cat = false;
+  bool json = false;
+};
+
+std::string_view word_of(RowStatus status) {
+  constexpr std::array<std::string_view, 5> kWords{"empty", "first", "repeated", "substituted", "damaged"};
+  return kWords[static_cast<std::size_t>(status)];
+}
+
+boost::json::object to_json(const Dataset& dataset, const StepRow& row) {
+  boost::json::object object;
+  if (row.rank) object["rank"] = *row.rank;
+  object["row"] = row.row;
+  object["status"] = static_cast<unsigned>(row.record.status);
+  if (row.record.id == kNoId) {
+    for (const char* name : {"id", "shard", "name", "record"}) object[name] = nullptr;
+    return object;
+  }
+  const Dataset::Place place = dataset.locate(row.record.id);
+  object["id"] = row.record.id;
+  object["shard"] = place.shard;
+  object["name"] = to_utf8(dataset.shards()[place.shard].name);
+  object["record"] = place.record;
+  return object;
+}
+
+std::string to_json_text(const Dataset& dataset, const StepRows& rows) {
+  boost::json::array list;
+  for (const StepRow& row : rows.rows) list.push_back(to_json(dataset, row));
+  return to_line(boost::json::object{{"plan_id", rows.plan_id.to_hex()},
+                                     {"epoch", rows.position.epoch},
+                                     {"step", rows.position.step},
+                                     {"steps", rows.steps},
+                                     {"rows", std::move(list)}});
+}
+
+std::string to_text(const Dataset& dataset, const StepRows& rows) {
+  Listing listing;
+  listing.add("plan", rows.plan_id.to_hex());
+  listing.add("epoch", rows.position.epoch);
+  listing.add("step", std::to_string(rows.position.step) + " of " + std::to_string(rows.steps));
+  Table table({"rank", "row", "id", "status", "record", "shard"}, true);
+  for (const StepRow& row : rows.rows) {
+    std::vector<std::string> cells{row.rank ? std::to_string(*row.rank) : "-",
+                                   std::to_string(row.row),
+                                   "-",
+                                   std::string(word_of(row.record.status)),
+                                   "-",
+                                   "-"};
+    if (row.record.id != kNoId) {
+      const Dataset::Place place = dataset.locate(row.record.id);
+      cells[2] = std::to_string(row.record.id);
+      cells[4] = std::to_string(place.record);
+      cells[5] = dataset.shards()[place.shard].name;
+    }
+    table.add(std::move(cells));
+  }
+  return listing.to_text() + '\n' + table.to_text();
+}
+
+Result<void> write_records(Sink& out, const Dataset& dataset, const StepRows& rows, const Arguments& arguments) {
+  RecordPicker picker(dataset);
+  for (const StepRow& row : rows.rows) {
+    if (!out.good()) break;
+    if (row.record.id == kNoId) {
+      if (arguments.json) out.write(to_line(to_json(dataset, row)));
+      continue;
+    }
+    const Dataset::Place place = dataset.locate(row.record.id);
+    const Result<ByteView> bytes = picker.read(place);
+    if (!bytes) return bytes.error();
+    const PlacedRecord record{row.record.id, place.shard, place.record, *bytes};
+    if (!arguments.json) {
+      write_record(out, record, arguments.form);
+      continue;
+    }
+    boost::json::object object = to_json(dataset, row);
+    for (const auto& field : to_json(record)) object.emplace(field.key(), field.value());
+    out.write(to_line(object));
+  }
+  return {};
+}
+
+Result<int> run(const Arguments& arguments) {
+  const Result<Dataset> dataset = open_datasets(arguments.paths);
+  if (!dataset) return dataset.error();
+  const Result<StepRows> rows = rows_of_step(arguments.plan, dataset->shape(), arguments.query);
+  if (!rows) return rows.error();
+
+  Sink out = Sink::standard_output();
+  Result<void> read;
+  if (arguments.cat) {
+    read = write_records(out, *dataset, *rows, arguments);
+  } else {
+    out.write(arguments.json ? to_json_text(*dataset, *rows) : to_text(*dataset, *rows));
+  }
+  // What was read before a failure is good and goes out first.
+  const Result<void> written = out.finish();
+  if (!read) return read.error();
+  if (!written) return written.error();
+  return kExitGood;
+}
+
+}  // namespace
+
+void add_show(CommandLine& line) {
+  const auto arguments = std::make_shared<Arguments>();
+  Flags flags = line.subcommand("show", "List the records of any step of a run, or print them, without running it",
+                                [arguments] { return run(*arguments); });
+  add_paths(flags, arguments->paths);
+  flags.add("--step", arguments->query.step, "The step, from 0").required().preset("");
+  flags.add("--rank", arguments->query.rank, "This rank only; of replicas, which read the same, the first is listed");
+  flags.add("--cat", arguments->cat, "Print the records themselves");
+  add_record_form(flags, arguments->form);
+  flags.add("--json", arguments->json, "Print JSON; with --cat an object for each row");
+  flags.group("What was read");
+  flags.add("--world", arguments->plan.world, "Ranks; with --from-state and without it, the ranks are left out");
+  add_plan_arguments(flags, arguments->plan);
+  flags.add("--epoch", arguments->query.epoch, "The epoch; 0, or that of the state, where not given");
+}
+
+}  // namespace dovetail::tools

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tools/command_line.h"
+#include "tools/record_input.h"
+#include "tools/sink.h"
+
+namespace dovetail::tools {
+
+/// How a record is written.
+enum class RecordForm {
+  text,      ///< The bytes and a newline.
+  hex,       ///< Two digits a byte and a newline.
+  raw,       ///< The bytes.
+  tfrecord,  ///< TFRecord framing.
+  json,      ///< One object a line.
+};
+
+/// `--format`, for all forms but `json`.
+Flag add_record_form(Flags& flags, RecordForm& form);
+
+void write_record(Sink& out, const PlacedRecord& record, RecordForm form);
+
+}  // namespace dovetail::tools

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace dovetail::tools {
+
+/// Text for XML: markup is escaped, and what XML does not allow becomes U+FFFD.
+std::string xml_text(std::string_view text);
+
+/// A colour of a scale that runs from dark blue over green to yellow, even for the colour-blind: `place` in [0, 1].
+std::string scale_colour(double place);
+
+/// A drawing, built from top to bottom. Lengths are pixels.
+class Svg {
+ public:
+  Svg(double width, std::string_view title);
+
+  void begin_group(std::string_view id);
+  void end_group();
+  /// `hint` is what a browser shows under the pointer.
+  void rect(double x, double y, double width, double height, std::string_view fill, std::string_view kind = {},
+            std::string_view hint = {});
+  void line(double x1, double y1, double x2, double y2, std::string_view colour, double width = 1,
+            std::string_view kind = {});
+  /// `data` in the language of SVG paths.
+  void path(std::string_view data, std::string_view fill, std::string_view kind = {});
+
+  enum class Anchor { start, middle, end };
+  struct TextStyle {
+    double size = 12;
+    Anchor anchor = Anchor::start;
+    std::string_view colour = "#333";
+    bool bold = false;
+    bool turned = false;  ///< Upwards, along a vertical axis.
+  };
+  void text(double x, double y, std::string_view text, const TextStyle& style);
+  void text(double x, double y, std::string_view text);
+
+  /// The whole file, as high as given.
+  std::string finish(double height) const;
+
+ private:
+  double width_;
+  std::string title_;
+  std::string body_;
+};
+
+/// A length with two decimals at most.
+std::string length_text(double value);
+
+}  // namespace dovetail::tools

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/text_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+#include "tools/sink.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+/// An open file that is closed with its scope.
+class Descriptor {
+ public:
+  Descriptor(const std::string& path, int flags) : number_(::open(path.c_str(), flags | O_CLOEXEC)) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int number() const noexcept { return number_; }
+  bool good() const noexcept { return number_ >= 0; }
+
+ private:
+  int number_;
+};
+
+bool is_special(const std::string& path) {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode);
+}
+
+Result<void> write_whole(const std::string& path, std::string_view text) {
+  Result<Sink> sink = Sink::create(path);
+  if (!sink) return sink.error();
+  sink->write(text);
+  return sink->finish();
+}
+
+Result<void> sync(const std::string& path, int flags) {
+  const Descriptor file(path, flags);
+  if (!file.good() || ::fsync(file.number()) != 0) return Error::from_errno(errno).in_file(path);
+  return {};
+}
+
+Result<void> write_aside(const std::string& path, const std::string& aside, std::string_view text) {
+  if (auto written = write_whole(aside, text); !written) return written;
+  if (auto synced = sync(aside, O_RDONLY); !synced) return synced;
+  if (std::rename(aside.c_str(), path.c_str()) != 0) return Error::from_errno(errno).in_file(path);
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
+  const Descriptor file(path, O_RDONLY);
+  if (!file.good()) return Error::from_errno(errno).in_file(path);
+  // One byte more tells a file that is too long.
+  std::string text(max_bytes + 1, '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t got = ::read(file.number(), text.data() + size, text.size() - size);
+    if (got == 0) break;
+    if (got > 0) {
+      size += static_cast<std::size_t>(got);
+    } else if (errno != EINTR) {
+      return Error::from_errno(errno).in_file(path);
+    }
+  }
+  if (size > max_bytes) {
+    return Error(Errc::bad_state, "it is longer than " + std::to_string(max_bytes) + " bytes").in_file(path);
+  }
+  text.resize(size);
+  return text;
+}
+
+Result<void> replace_text(const std::string& path, std::string_view text) {
+  if (is_special(path)) return write_whole(path, text);
+  const std::string aside = path + ".tmp-" + std::to_string(::getpid());
+  if (auto replaced = write_aside(path, aside, text); !replaced) {
+    ::unlink(aside.c_str());
+    return replaced;
+  }
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return sync(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+}
+
+}  // namespace dovetail::tools

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <dovetail/error.h>
+
+namespace dovetail::tools {
+
+/// The whole of a small file. Errors: the system's; `bad_state` for more than `max_bytes`.
+Result<std::string> read_text(const std::string& path, std::size_t max_bytes);
+
+/// Replaces a file in one go: whoever reads it, and whatever fails, finds the old text or the new one, also after a
+/// power cut. Devices and pipes are written to as they are.
+/// Errors: the system's, naming the file; what was written in part is removed.
+Result<void> replace_text(const std::string& path, std::string_view text);
+
+}  // namespace dovetail::tools
