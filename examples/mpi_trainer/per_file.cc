@@ -10,6 +10,9 @@
 
 namespace digits {
 
+using mpi_job::all_equal;
+using mpi_job::Job;
+
 namespace {
 
 /// Files rank, rank + world, rank + 2 world, ...
@@ -44,7 +47,7 @@ void show_per_file_split(const Job& job, const dovetail::Dataset& dataset, std::
   // A rank whose files do not fill one batch has no plan: no steps.
   const std::uint64_t steps = mine ? mine->steps(0).value() : 0;
   const bool same_plan = all_equal(mine ? mine->check() : 0);
-  const std::vector<std::uint64_t> all_steps = gather_all(steps);
+  const std::vector<std::uint64_t> all_steps = mpi_job::gather_all(steps);
   if (job.first()) {
     std::printf("split by files: the ranks' plans are %s\n", same_plan ? "the same" : "NOT the same");
     if (std::equal(all_steps.begin() + 1, all_steps.end(), all_steps.begin())) {

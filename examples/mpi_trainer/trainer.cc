@@ -19,6 +19,9 @@
 
 namespace digits {
 
+using mpi_job::all_equal;
+using mpi_job::Job;
+
 namespace {
 
 constexpr std::uint32_t kBatch = 25;
@@ -79,7 +82,7 @@ void evaluate(const Job& job, const dovetail::Dataset& dataset, const Softmax& m
 void run(const Job& job, const std::string& path, bool per_file) {
   std::optional<Packed> packed;
   if (job.first()) packed.emplace(path, kShards);
-  const auto dataset = dovetail::Dataset::open(broadcast(job.first() ? packed->path() : "")).value();
+  const auto dataset = dovetail::Dataset::open(mpi_job::broadcast(job.first() ? packed->path() : "")).value();
   if (per_file) {
     show_per_file_split(job, dataset, kBatch);
   } else {
@@ -95,7 +98,7 @@ void run(const Job& job, const std::string& path, bool per_file) {
 }  // namespace digits
 
 int main(int argc, char** argv) {
-  const digits::Job job(&argc, &argv);
+  const mpi_job::Job job(&argc, &argv);
   const bool per_file = argc == 3 && std::string(argv[2]) == "--per-file";
   if (argc != 2 && !per_file) {
     if (job.first()) std::fprintf(stderr, "usage: mpirun -np RANKS %s DIGITS [--per-file]\n", argv[0]);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of the job do together, over MPI.
+// What the ranks of a job do together, over MPI.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace digits {
+namespace mpi_job {
 
 /// MPI for the life of `main`.
 class Job {
@@ -36,4 +36,4 @@ std::vector<std::uint64_t> gather_all(std::uint64_t value);
 /// One all-reduce: whether all ranks have the same value.
 bool all_equal(std::uint64_t value);
 
-}  // namespace digits
+}  // namespace mpi_job

@@ -5,10 +5,12 @@
 
 #include <cstdlib>
 
-namespace digits {
+namespace mpi_job {
 
 Job::Job(int* argc, char*** argv) {
-  MPI_Init(argc, argv);
+  // A reader has threads of its own; none of them calls MPI.
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &world_);
 }
@@ -45,4 +47,4 @@ bool all_equal(std::uint64_t value) {
   return bounds[0] == ~bounds[1];
 }
 
-}  // namespace digits
+}  // namespace mpi_job
