@@ -9,13 +9,17 @@ TAIL ?= drop
 SHARDS ?= 8
 KEEP ?=
 
-.PHONY: help bootstrap build demo test format clean
+# For `make bench`: a folder that keeps what was measured, as JSON.
+OUT ?=
+
+.PHONY: help bootstrap build demo test bench format clean
 
 help:
 	@echo "make demo     pack DATA=$(DATA) into SHARDS=$(SHARDS) shards and read it on WORLD=$(WORLD) ranks; knobs: BATCH,"
 	@echo "              TAIL=drop|pad|wrap, KEEP=folder"
 	@echo "make test     everything: unit, integration, install and example tests, sanitizer builds included"
 	@echo "make build    the optimised build, in build/release"
+	@echo "make bench    what planning costs and how it grows, a few minutes; knob: OUT=folder for the JSON"
 	@echo "make format   clang-format over all sources"
 	@echo "make clean    remove build/"
 
@@ -35,6 +39,19 @@ demo: bootstrap build/release/build.ninja
 
 test: bootstrap
 	@scripts/test.sh
+
+bench: out = $(or $(OUT),build/release/bench)
+bench: bootstrap
+	cmake --preset release -DDOVETAIL_BUILD_BENCH=ON >/dev/null
+	cmake --build --preset release --target plan_bench plan_scale
+	@mkdir -p "$(out)"
+	@echo "plan_bench: the median and the fastest of 9 repetitions"
+	@build/release/bench/plan_bench --benchmark_repetitions=9 --benchmark_min_time=0.2 \
+	  --benchmark_enable_random_interleaving=true --benchmark_out="$(out)/plan_bench.json" >/dev/null
+	@python3 bench/report.py "$(out)/plan_bench.json"
+	@echo
+	@echo "plan_scale: how it grows"
+	@build/release/bench/plan_scale --out "$(out)/plan_scale.json"
 
 format:
 	git ls-files -z '*.h' '*.cc' | xargs -0 clang-format-14 -i
