@@ -26,7 +26,10 @@ PlanFlags flags_of(std::uint32_t world, std::uint32_t batch) {
 
 class StepRowsTest : public ::testing::Test {
  protected:
-  ~StepRowsTest() override { std::filesystem::remove(state_path_); }
+  ~StepRowsTest() override {
+    std::filesystem::remove(state_path_);
+    std::filesystem::remove(state_path_ + ".first");
+  }
 
   Result<StepRows> rows(const PlanFlags& flags, std::uint64_t step, std::optional<std::uint32_t> rank = {},
                         std::optional<std::uint32_t> epoch = {}) const {
