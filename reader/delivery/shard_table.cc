@@ -11,18 +11,13 @@ namespace dovetail::detail {
 
 namespace {
 
-using LiveCount = std::shared_ptr<std::atomic<std::uint32_t>>;
-
-/// Opens a shard. It has been counted as live already, and is until its last user lets it go.
+/// Opens a shard. `counted` goes with its last user, or with the failure.
 Result<std::shared_ptr<const ShardFile>> open_shared(const Dataset& dataset, std::uint32_t shard,
-                                                     const LiveCount& live) try {
+                                                     const std::shared_ptr<void>& counted) try {
   Result<ShardFile> file = open_shard(dataset, shard);
   if (!file.has_value()) return file.error();
   auto owned = std::make_unique<ShardFile>(std::move(*file));
-  return std::shared_ptr<const ShardFile>(owned.release(), [live](const ShardFile* closed) {
-    delete closed;
-    --*live;
-  });
+  return std::shared_ptr<const ShardFile>(owned.release(), [counted](const ShardFile* closed) { delete closed; });
 } catch (const std::exception& failure) {
   return Error::from_errno(ENOMEM, failure.what()).in_file(dataset.shard_path(shard));
 }
@@ -43,9 +38,10 @@ void ShardTable::want(std::uint32_t shard) {
   if (entry.file != nullptr || entry.opening || entry.failure.has_value()) return;
   entry.opening = true;
   ++*live_;
-  boost::asio::post(storage_.blocking_executor(), [this, shard] {
-    Result<std::shared_ptr<const ShardFile>> opened = open_shared(dataset_, shard, live_);
-    if (!opened.has_value()) --*live_;
+  std::shared_ptr<void> counted(nullptr, [live = live_](void*) { --*live; });
+  boost::asio::post(storage_.blocking_executor(), [this, shard, counted = std::move(counted)]() mutable {
+    Result<std::shared_ptr<const ShardFile>> opened = open_shared(dataset_, shard, counted);
+    counted.reset();
     boost::asio::post(strand_, [this, shard, opened = std::move(opened)] { finish(shard, opened); });
   });
 }
