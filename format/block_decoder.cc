@@ -3,9 +3,12 @@
 
 #include <string>
 
+#if defined(DOVETAIL_PACKAGED_SNAPPY_DECODER)
 #include <snappy.h>
+#endif
 
 #include "format/crc32c.h"
+#include "format/snappy_decoder.h"
 
 namespace dovetail::format {
 namespace {
@@ -14,17 +17,23 @@ Error differs(Errc code, const char* field, std::uint64_t found, std::uint64_t e
   return Error(code, std::string(field) + " is " + std::to_string(found) + ", expected " + std::to_string(expected));
 }
 
+#if defined(DOVETAIL_PACKAGED_SNAPPY_DECODER)
+bool snappy_bytes(ByteView stored, std::uint32_t /*raw_bytes*/, std::span<std::byte> out) noexcept {
+  return snappy::RawUncompress(reinterpret_cast<const char*>(stored.data()), stored.size(),
+                               reinterpret_cast<char*>(out.data()));
+}
+#else
+constexpr auto& snappy_bytes = snappy_decode;
+#endif
+
 Result<void> uncompress(ByteView stored, std::uint32_t raw_bytes, std::span<std::byte> out) {
-  const char* const from = reinterpret_cast<const char*>(stored.data());
-  std::size_t length = 0;
-  if (!snappy::GetUncompressedLength(from, stored.size(), &length)) {
-    return Error(Errc::decompression, "Snappy finds no length");
+  const auto preamble = read_snappy_preamble(stored);
+  if (!preamble) return Error(Errc::decompression, "Snappy finds no length");
+  // The packaged decoder writes as many bytes as the preamble says, whatever the buffer holds.
+  if (preamble->raw_bytes != raw_bytes) {
+    return differs(Errc::decompression, "the decompressed length", preamble->raw_bytes, raw_bytes);
   }
-  // Snappy writes as many bytes as its own header says, whatever the buffer holds.
-  if (length != raw_bytes) return differs(Errc::decompression, "the decompressed length", length, raw_bytes);
-  if (!snappy::RawUncompress(from, stored.size(), reinterpret_cast<char*>(out.data()))) {
-    return Error(Errc::decompression, "Snappy finds damaged bytes");
-  }
+  if (!snappy_bytes(stored, raw_bytes, out)) return Error(Errc::decompression, "Snappy finds damaged bytes");
   return {};
 }
 

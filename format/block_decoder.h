@@ -25,6 +25,11 @@ class BlockRecords {
       : data_(data), records_(records), record_bytes_(record_bytes) {}
 
   std::uint32_t size() const noexcept { return records_; }
+  /// Where a record begins. Needs: `i < size()`.
+  const std::byte* begin_of(std::uint32_t i) const noexcept {
+    if (table_ == nullptr) return data_ + std::size_t{i} * record_bytes_;
+    return i == 0 ? data_ : data_ + load_le<std::uint32_t>(table_ + (std::size_t{i} - 1) * kTableEntryBytes);
+  }
   /// Needs: `i < size()`.
   ByteView operator[](std::uint32_t i) const noexcept {
     if (table_ == nullptr) return {data_ + std::size_t{i} * record_bytes_, record_bytes_};
@@ -48,7 +53,9 @@ Result<void> check_block_header(const BlockHeader& header, const IndexEntry& exp
 /// Checks the CRC of a data block's body, decodes it and checks its table.
 ///
 /// `body` is table and payload as stored, `header.body_bytes()` long. With `Codec::none` the records stay in `body`;
-/// otherwise they are decoded into `out`, which must hold `header.raw_bytes`. The table stays in `body` either way.
+/// otherwise they are decoded into the front of `out`, which must hold `header.raw_bytes`. What is behind them in `out`,
+/// up to `kDecodeSlack` bytes (snappy_decoder.h), may be overwritten, and makes decoding somewhat faster. The table
+/// stays in `body` either way.
 /// Errors:  `payload_checksum`, `decompression`, `bad_length`.
 /// Threads: any. Cost: no allocation.
 Result<BlockRecords> decode_block(const BlockHeader& header, ByteView body, std::span<std::byte> out);

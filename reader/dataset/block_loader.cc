@@ -8,6 +8,7 @@
 #include <boost/system/errc.hpp>
 
 #include "format/layout.h"
+#include "format/snappy_decoder.h"
 #include "format/structures.h"
 
 namespace dovetail::detail {
@@ -67,7 +68,7 @@ Result<format::BlockRecords> BlockLoader::load_once(const ShardFile& shard, std:
 
   std::span<std::byte> decoded;
   if (header->codec != Codec::none) {
-    auto taken = decoded_.take(header->raw_bytes);
+    auto taken = decoded_.take(header->raw_bytes + format::kDecodeSlack);
     if (!taken) return taken.error().at(path, entry.offset);
     decoded = *taken;
   }
