@@ -3,18 +3,44 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <limits>
+#include <mutex>
 #include <utility>
 
 namespace dovetail::detail {
 namespace {
 
-// Linux transfers at most this much per call and silently stops there.
-constexpr std::size_t kMaxTransfer = 0x7FFFF000;
+// Linux fetches no more than the read-ahead or largest request of the device for one hint, and drops the rest of it.
+constexpr std::uint64_t kHintBytes = 256 << 10;
+
+// Offsets come from files; the system's are signed.
+constexpr auto kMaxOffset = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
+
+// Enough for the devices of today; file systems with larger units say so.
+constexpr std::size_t kDirectAlignment = 4096;
+
+/// The parts of a destination that are left, as the system wants them.
+struct Vectors {
+  std::array<iovec, 2> parts;
+  int count = 0;
+
+  explicit Vectors(const ReadInto& into) noexcept {
+    for (const std::span<std::byte> part : {into.first, into.second}) {
+      if (!part.empty()) parts[static_cast<std::size_t>(count++)] = {.iov_base = part.data(), .iov_len = part.size()};
+    }
+  }
+};
+
+bool within_system_range(std::uint64_t offset, std::size_t bytes) noexcept {
+  return bytes <= kMaxOffset && offset <= kMaxOffset - bytes;
+}
 
 FileIdentity identity_of(const struct stat& status) noexcept {
   FileIdentity identity;
@@ -36,16 +62,41 @@ std::string describe_change(const FileIdentity& opened, const FileIdentity& now)
 
 }  // namespace
 
+ReadInto ReadInto::after(std::size_t bytes) const noexcept {
+  const std::size_t of_first = std::min(bytes, first.size());
+  return {.first = first.subspan(of_first), .second = second.subspan(bytes - of_first)};
+}
+
+ReadInto ReadInto::before(std::size_t bytes) const noexcept {
+  const std::size_t of_first = std::min(bytes, first.size());
+  return {.first = first.first(of_first), .second = second.first(bytes - of_first)};
+}
+
+struct InputFile::Access {
+  std::atomic<bool> cannot_try{false};
+  std::atomic<bool> cannot_be_direct{false};
+  std::once_flag direct_opened;
+  DirectAccess direct;
+
+  ~Access() {
+    if (direct.fd >= 0) ::close(direct.fd);
+  }
+};
+
 InputFile::InputFile(int fd, std::string path, const FileIdentity& identity)
-    : fd_(fd), path_(std::move(path)), identity_(identity) {}
+    : fd_(fd), path_(std::move(path)), identity_(identity), access_(std::make_unique<Access>()) {}
 
 InputFile::InputFile(InputFile&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)), identity_(other.identity_) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      path_(std::move(other.path_)),
+      identity_(other.identity_),
+      access_(std::move(other.access_)) {}
 
 InputFile& InputFile::operator=(InputFile&& other) noexcept {
   std::swap(fd_, other.fd_);
   std::swap(path_, other.path_);
   std::swap(identity_, other.identity_);
+  std::swap(access_, other.access_);
   return *this;
 }
 
@@ -70,29 +121,97 @@ Result<InputFile> InputFile::open(const std::string& path) {
   return file;
 }
 
-Result<void> InputFile::read(std::uint64_t offset, std::span<std::byte> out) const {
-  // Offsets come from files; the system's are signed.
-  constexpr auto kMaxOffset = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
-  if (out.size() > kMaxOffset || offset > kMaxOffset - out.size()) {
+Error InputFile::end_of_file(std::uint64_t at, std::size_t missing) const {
+  if (auto same = check_unchanged(); !same) return same.error().at(path_, at);
+  return Error(Errc::truncated, "the file ends here, " + std::to_string(missing) + " bytes too early").at(path_, at);
+}
+
+Result<void> InputFile::read(std::uint64_t offset, ReadInto into) const {
+  if (!within_system_range(offset, into.size())) {
     return Error(Errc::truncated, "no file is that long").at(path_, offset);
   }
-  std::size_t done = 0;
-  while (done < out.size()) {
-    const std::uint64_t at = offset + done;
-    const ssize_t got =
-        ::pread(fd_, out.data() + done, std::min(out.size() - done, kMaxTransfer), static_cast<off_t>(at));
+  while (into.size() > 0) {
+    const Vectors vectors(into);
+    const ssize_t got = ::preadv(fd_, vectors.parts.data(), vectors.count, static_cast<off_t>(offset));
     if (got < 0) {
       if (errno == EINTR) continue;
-      return Error::from_errno(errno, "cannot read " + std::to_string(out.size() - done) + " bytes").at(path_, at);
+      return Error::from_errno(errno, "cannot read " + std::to_string(into.size()) + " bytes").at(path_, offset);
     }
-    if (got == 0) {
-      if (auto same = check_unchanged(); !same) return same.error().at(path_, at);
-      return Error(Errc::truncated, "the file ends here, " + std::to_string(out.size() - done) + " bytes too early")
-          .at(path_, at);
-    }
-    done += static_cast<std::size_t>(got);
+    if (got == 0) return end_of_file(offset, into.size());
+    into = into.after(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
   }
   return {};
+}
+
+Result<bool> InputFile::try_read(std::uint64_t offset, ReadInto into) const {
+  if (!within_system_range(offset, into.size())) {
+    return Error(Errc::truncated, "no file is that long").at(path_, offset);
+  }
+  while (into.size() > 0) {
+    if (access_->cannot_try.load(std::memory_order_relaxed)) return false;
+    const Vectors vectors(into);
+    const ssize_t got = ::preadv2(fd_, vectors.parts.data(), vectors.count, static_cast<off_t>(offset), RWF_NOWAIT);
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EPERM || errno == EINVAL) {
+        access_->cannot_try.store(true, std::memory_order_relaxed);
+      }
+      return false;
+    }
+    if (got == 0) {
+      // Linux 5.9 and 5.10 answer 0 here also where the file goes on.
+      if (offset < identity_.bytes) return false;
+      return end_of_file(offset, into.size());
+    }
+    into = into.after(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return true;
+}
+
+void InputFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  if (offset >= identity_.bytes) return;
+  const std::uint64_t end = offset + std::min(bytes, identity_.bytes - offset);
+  for (; offset < end; offset += kHintBytes) {
+    const auto part = static_cast<off_t>(std::min(kHintBytes, end - offset));
+    if (::posix_fadvise(fd_, static_cast<off_t>(offset), part, POSIX_FADV_WILLNEED) != 0) return;
+  }
+}
+
+void InputFile::open_direct() const {
+  // By the descriptor, not the path: somebody may have put another file there since.
+  const std::string self = "/proc/self/fd/" + std::to_string(fd_);
+  int fd = -1;
+  do {
+    fd = ::open(self.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  } while (fd < 0 && errno == EINTR);
+  if (fd < 0) return refuse_direct();
+  access_->direct.fd = fd;
+  access_->direct.alignment = kDirectAlignment;
+
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return refuse_direct();
+  const FileIdentity opened = identity_of(status);
+  if (opened.device != identity_.device || opened.inode != identity_.inode) return refuse_direct();
+#ifdef STATX_DIOALIGN
+  struct statx details {};
+  if (::statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &details) == 0 && (details.stx_mask & STATX_DIOALIGN) != 0) {
+    if (details.stx_dio_offset_align == 0) return refuse_direct();
+    access_->direct.alignment = std::max<std::size_t>(
+        {kDirectAlignment, std::size_t{details.stx_dio_offset_align}, std::size_t{details.stx_dio_mem_align}});
+  }
+#endif
+}
+
+std::optional<DirectAccess> InputFile::direct() const {
+  std::call_once(access_->direct_opened, [this] { open_direct(); });
+  if (access_->cannot_be_direct.load(std::memory_order_relaxed)) return std::nullopt;
+  return access_->direct;
+}
+
+void InputFile::refuse_direct() const noexcept {
+  access_->cannot_be_direct.store(true, std::memory_order_relaxed);
 }
 
 Result<void> InputFile::check_unchanged() const {

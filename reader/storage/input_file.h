@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -20,9 +22,28 @@ struct FileIdentity {
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
+/// Where one read puts its bytes: `first` is filled, then `second`. A header goes aside so, and its record into a row.
+struct ReadInto {
+  std::span<std::byte> first = {};
+  std::span<std::byte> second = {};
+
+  std::size_t size() const noexcept { return first.size() + second.size(); }
+  /// The same destination without its first `bytes`, which are at most `size()`.
+  ReadInto after(std::size_t bytes) const noexcept;
+  /// Its first `bytes`, which are at most `size()`.
+  ReadInto before(std::size_t bytes) const noexcept;
+};
+
+/// A second descriptor of a file that reads past the page cache.
+struct DirectAccess {
+  int fd = -1;
+  /// Offset, size and memory of every read are multiples of this many bytes.
+  std::size_t alignment = 0;
+};
+
 /// A regular file opened for reading.
 ///
-/// Ownership: owns the descriptor; move-only. A moved-from file may only be assigned to or destroyed.
+/// Ownership: owns its descriptors; move-only. A moved-from file may only be assigned to or destroyed.
 /// Threads:   const calls may run concurrently; no file position is shared.
 /// Errors:    all name the file, and those of `read` the offset.
 class InputFile {
@@ -41,9 +62,24 @@ class InputFile {
   /// As of opening.
   const FileIdentity& identity() const noexcept { return identity_; }
 
-  /// Fills `out` from `offset` on. Errors: `truncated` past the end, `file_changed` where the end has moved since the
+  /// Fills `into` from `offset` on. Errors: `truncated` past the end, `file_changed` where the end has moved since the
   /// file was opened, or the system's.
-  Result<void> read(std::uint64_t offset, std::span<std::byte> out) const;
+  Result<void> read(std::uint64_t offset, ReadInto into) const;
+  Result<void> read(std::uint64_t offset, std::span<std::byte> into) const { return read(offset, ReadInto{into}); }
+
+  /// The same without waiting for a device. False: it would have to wait, or cannot tell; `into` may be filled in part,
+  /// and only `read` says what is wrong, if anything. Cost: one system call, none where the file system or a sandbox
+  /// has refused such reads before.
+  Result<bool> try_read(std::uint64_t offset, ReadInto into) const;
+
+  /// Begins reading the range into the page cache. A hint: fails silently. Cost: a system call for every 256 KiB.
+  void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+
+  /// Access past the page cache, opened at the first call; nothing where the file system does not offer it. Borrowed
+  /// from the file. Cost: opens a file once.
+  std::optional<DirectAccess> direct() const;
+  /// From now on `direct()` is nothing: for file systems whose refusal comes with the first read.
+  void refuse_direct() const noexcept;
 
   /// Errors: `file_changed` unless the open file is still in the state in which it was opened.
   Result<void> check_unchanged() const;
@@ -53,11 +89,17 @@ class InputFile {
   void drop_cache(std::uint64_t offset, std::uint64_t bytes) const noexcept;
 
  private:
+  struct Access;
+
   InputFile(int fd, std::string path, const FileIdentity& identity);
+  void open_direct() const;
+  Error end_of_file(std::uint64_t at, std::size_t missing) const;
 
   int fd_ = -1;
   std::string path_;
   FileIdentity identity_;
+  /// What has been learned about the file system.
+  std::unique_ptr<Access> access_;
 };
 
 }  // namespace dovetail::detail

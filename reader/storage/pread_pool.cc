@@ -7,24 +7,38 @@
 #include "reader/storage/storage.h"
 
 namespace dovetail::detail {
-
 namespace {
 
 class PreadPool final : public Storage {
  public:
-  explicit PreadPool(unsigned threads) : pool_(threads) {}
+  explicit PreadPool(unsigned threads) : pool_(threads) {
+    facts_.kind = StorageKind::pread;
+    facts_.depth = threads;
+    facts_.best_read_bytes = std::size_t{1} << 20;
+  }
   ~PreadPool() override { stop(); }
 
-  void read(const InputFile& file, std::uint64_t offset, std::span<std::byte> into, ReadHandler done) override {
+  Result<bool> try_read(const InputFile& file, std::uint64_t offset, ReadInto into) override {
+    return file.try_read(offset, into);
+  }
+
+  void read(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) override {
     boost::asio::post(
         pool_, [&file, offset, into, done = std::move(done)]() mutable { std::move(done)(file.read(offset, into)); });
   }
+
+  void will_need(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept override {
+    file.will_need(offset, bytes);
+  }
+
+  const StorageFacts& facts() const noexcept override { return facts_; }
 
   boost::asio::any_io_executor blocking_executor() override { return pool_.get_executor(); }
 
   void stop() override { pool_.join(); }
 
  private:
+  StorageFacts facts_;
   boost::asio::thread_pool pool_;
 };
 

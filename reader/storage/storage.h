@@ -5,35 +5,90 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 
 #include <dovetail/error.h>
+#include <dovetail/storage_kind.h>
 
 #include "reader/storage/input_file.h"
 
 namespace dovetail::detail {
 
-/// Where bytes come from: "read these bytes of this file into this span", many at a time.
+/// What whoever sizes reads, memory and descriptors has to know about a storage. Fixed while it lives.
+struct StorageFacts {
+  /// Never `automatic`.
+  StorageKind kind = StorageKind::pread;
+  /// Reads past the page cache: `try_read` is always false and `will_need` does nothing.
+  bool direct = false;
+  /// Reads that it keeps in flight.
+  unsigned depth = 0;
+  /// Descriptors that an open file takes.
+  unsigned descriptors_per_file = 1;
+  /// Memory that it holds for as long as it lives; part of the reader's budget.
+  std::size_t memory_bytes = 0;
+  /// The size from which larger single reads are not faster.
+  std::size_t best_read_bytes = 0;
+  /// Anything about the choice that somebody might wonder about later; empty where all is as asked.
+  std::string note;
+};
+
+/// Where bytes come from: "read these bytes of this file into this memory", many at a time.
 ///
-/// Ownership: file and span are borrowed until the completion runs.
-/// Threads:   `read` may be called from any thread; completions run on threads of the storage, never inside `read`.
+/// Ownership: file and memory are borrowed until the completion runs.
+/// Threads:   all calls but `stop` may come from any thread; completions run on threads of the storage, never inside
+///            `read`. They keep other reads waiting, so they hand work on rather than do it.
+/// Errors:    name file and offset. A file that ends early is `truncated`, or `file_changed` if it was longer before.
 class Storage {
  public:
   using ReadHandler = boost::asio::any_completion_handler<void(Result<void>)>;
 
   virtual ~Storage() = default;
 
-  /// Reads all of `into`. Errors name file and offset; a file that ends early is `truncated`.
-  virtual void read(const InputFile& file, std::uint64_t offset, std::span<std::byte> into, ReadHandler done) = 0;
+  /// Reads on the calling thread if that needs no waiting for a device. True: all bytes are there. False: `read` is
+  /// wanted; `into` may be filled in part.
+  virtual Result<bool> try_read(const InputFile& file, std::uint64_t offset, ReadInto into) = 0;
+
+  /// Reads all of `into`.
+  virtual void read(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) = 0;
+  void read(const InputFile& file, std::uint64_t offset, std::span<std::byte> into, ReadHandler done) {
+    read(file, offset, ReadInto{into}, std::move(done));
+  }
+
+  /// Says that the range will be read soon: begins to fetch it where the page cache is used. Returns without waiting
+  /// for the device.
+  virtual void will_need(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept = 0;
+
+  virtual const StorageFacts& facts() const noexcept = 0;
+
+  /// Reads of a direct storage that went through the page cache, because the file system does not offer more.
+  virtual std::uint64_t cached_reads() const noexcept { return 0; }
 
   /// For the other calls that block: opening files, reading their ends.
   virtual boost::asio::any_io_executor blocking_executor() = 0;
 
-  /// Waits for all reads in flight and their completions. What is asked for while it stops, or later, may be dropped.
+  /// Waits for all reads in flight and their completions, so not to be called from one. What is asked for while it
+  /// stops, or later, may be dropped: its completion is destroyed without being called.
   virtual void stop() = 0;
 };
+
+/// Changes speed only.
+struct StorageOptions {
+  /// Threads of `pread`, and of the calls that block; at least 1.
+  unsigned threads = 8;
+  /// Reads in flight of io_uring, 1 to 4096.
+  unsigned depth = 64;
+  /// What a direct storage may hold to read into, at least 128 KiB. It keeps fewer reads in flight rather than more
+  /// memory.
+  std::size_t memory_bytes = std::size_t{17} << 20;
+};
+
+/// Errors: `invalid_option`; `resource_limit` where io_uring was asked for and cannot be had, saying why and what to do,
+/// and for every kind where the process may start no more threads.
+Result<std::unique_ptr<Storage>> make_storage(StorageKind kind, const StorageOptions& options);
 
 /// Reads with `pread` on a pool of threads: the default, and the fastest where the page cache is warm.
 std::unique_ptr<Storage> make_pread_pool(unsigned threads);

@@ -28,7 +28,8 @@ RESERVED = (
     (re.compile(r"^google/protobuf/|\.pb\.h$"), re.compile(r"^(format/[^/]*\.cc|examples/mpi_trainer/[^/]*\.cc)$")),
     (re.compile(r"^boost/asio"),
      re.compile(r"^(include/dovetail/batch_reader\.h|reader/(delivery|storage|memory)/|tests/|bench/)")),
-    (re.compile(r"^(liburing|snappy|isa-l)"), re.compile(r"^(format|reader/storage|tests|bench)/")),
+    (re.compile(r"^liburing(\.h|/)"), re.compile(r"^reader/storage/uring_\w+\.cc$")),
+    (re.compile(r"^(snappy|isa-l)"), re.compile(r"^(format|tests|bench)/")),
     (re.compile(r"^(x86intrin|immintrin|nmmintrin|isa-l)(\.h|/)"), re.compile(r"^format/crc32c_\w+\.cc$")),
 )
 # The pure half: integers only. Boost.System comes in through the error type.

@@ -22,6 +22,8 @@ WRONG = {
     "reader/delivery/c.cc": "google/protobuf/message.h",
     "include/dovetail/c.h": "dovetail.pb.h",
     "writer/b.cc": "boost/asio.hpp",
+    "reader/storage/pread_pool.cc": "liburing.h",
+    "reader/delivery/d.cc": "liburing.h",
     "reader/plan/b.cc": "thread",
     "format/b.cc": "immintrin.h",
 }
@@ -31,6 +33,7 @@ RIGHT = {
     "reader/delivery/a.cc": "reader/dataset/shard_file.h",
     "tools/a.cc": "dovetail/plan.h",
     "reader/memory/a.cc": "cuda_runtime_api.h",
+    "reader/storage/uring_storage.cc": "liburing.h",
     "reader/plan/a.cc": "vector",
 }
 

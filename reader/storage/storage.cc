@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/storage/storage.h"
+
+#include <exception>
+#include <string>
+
+#include "reader/storage/uring_storage.h"
+
+namespace dovetail {
+
+std::string_view to_string(StorageKind kind) noexcept {
+  switch (kind) {
+    case StorageKind::automatic:
+      return "automatic";
+    case StorageKind::pread:
+      return "pread";
+    case StorageKind::io_uring:
+      return "io_uring";
+    case StorageKind::io_uring_direct:
+      return "io_uring_direct";
+  }
+  return "unknown";
+}
+
+namespace detail {
+namespace {
+
+constexpr unsigned kMaxThreads = 4096;
+constexpr unsigned kMaxDepth = 4096;
+constexpr std::size_t kMinMemory = 128 << 10;
+
+Result<void> validate(const StorageOptions& options) {
+  if (options.threads < 1 || options.threads > kMaxThreads) {
+    return Error(Errc::invalid_option, "threads is " + std::to_string(options.threads) + ", and has to be from 1 to " +
+                                           std::to_string(kMaxThreads));
+  }
+  if (options.depth < 1 || options.depth > kMaxDepth) {
+    return Error(Errc::invalid_option, "depth is " + std::to_string(options.depth) + ", and has to be from 1 to " +
+                                           std::to_string(kMaxDepth));
+  }
+  if (options.memory_bytes < kMinMemory) {
+    return Error(Errc::invalid_option, "memory_bytes is " + std::to_string(options.memory_bytes) +
+                                           ", and has to be at least " + std::to_string(kMinMemory));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Storage>> make_storage(StorageKind kind, const StorageOptions& options) {
+  if (auto valid = validate(options); !valid) return valid.error();
+  try {
+    switch (kind) {
+      case StorageKind::automatic:
+      case StorageKind::pread:
+        return make_pread_pool(options.threads);
+      case StorageKind::io_uring:
+        return make_uring_storage(false, options);
+      case StorageKind::io_uring_direct:
+        return make_uring_storage(true, options);
+    }
+  } catch (const std::exception& failure) {
+    return Error(Errc::resource_limit, std::string("the threads that read cannot be started: ") + failure.what());
+  }
+  return Error(Errc::invalid_option, "there is no such kind of storage");
+}
+
+}  // namespace detail
+}  // namespace dovetail

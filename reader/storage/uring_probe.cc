@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/storage/uring_probe.h"
+
+#include <liburing.h>
+
+#include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <boost/system/system_category.hpp>
+
+namespace dovetail::detail {
+namespace {
+
+constexpr int kAttempts = 20;
+constexpr std::chrono::milliseconds kPause{10};
+
+Error unusable(const std::string& why) {
+  return Error(Errc::resource_limit, "io_uring cannot be used: " + why + ", or use pread");
+}
+
+std::string why_forbidden() {
+  char setting = '0';
+  std::ifstream("/proc/sys/kernel/io_uring_disabled") >> setting;
+  if (setting != '0') return std::string("the sysctl kernel.io_uring_disabled is ") + setting + "; set it to 0";
+  return "a seccomp filter forbids it, as those of containers do; allow io_uring_setup, io_uring_enter and "
+         "io_uring_register";
+}
+
+Error explain(int error) {
+  switch (error) {
+    case ENOSYS:
+      return unusable("the kernel is without it; run one of 5.6 or newer");
+    case EPERM:
+    case EACCES:
+      return unusable(why_forbidden());
+    case ENOMEM:
+      return unusable("not enough memory may be locked; raise RLIMIT_MEMLOCK (ulimit -l)");
+    case EMFILE:
+    case ENFILE:
+      return unusable("no descriptor is left; raise RLIMIT_NOFILE (ulimit -n)");
+    default:
+      return unusable(boost::system::system_category().message(error) + "; ask the system's log");
+  }
+}
+
+int open_with_best_flags(unsigned entries, ::io_uring& ring) {
+  // Completions are then worked off when this thread waits for them, without interrupting it: since Linux 6.1.
+  int error = -::io_uring_queue_init(entries, &ring, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN);
+  if (error == EINVAL) error = -::io_uring_queue_init(entries, &ring, 0);
+  return error;
+}
+
+}  // namespace
+
+Result<void> open_ring(unsigned entries, ::io_uring& ring) {
+  int error = open_with_best_flags(entries, ring);
+  // The kernel gives back what a closed ring had locked some time after it was closed, so a reader that follows
+  // another one may be too early.
+  for (int attempt = 0; error == ENOMEM && attempt < kAttempts; ++attempt) {
+    std::this_thread::sleep_for(kPause);
+    error = open_with_best_flags(entries, ring);
+  }
+  if (error != 0) return explain(error);
+
+  const std::unique_ptr<io_uring_probe, decltype(&::io_uring_free_probe)> probe(::io_uring_get_probe_ring(&ring),
+                                                                                &::io_uring_free_probe);
+  for (const int operation : {IORING_OP_READV, IORING_OP_READ, IORING_OP_READ_FIXED, IORING_OP_POLL_ADD}) {
+    if (probe != nullptr && ::io_uring_opcode_supported(probe.get(), operation) != 0) continue;
+    ::io_uring_queue_exit(&ring);
+    return explain(ENOSYS);
+  }
+  return {};
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/storage/uring_storage.h"
+
+#include <liburing.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "reader/storage/bounce_buffers.h"
+#include "reader/storage/uring_probe.h"
+
+namespace dovetail::detail {
+namespace {
+
+// Larger reads become several at once: a device answers them faster than one after the other.
+constexpr std::size_t kCachedPiece = std::size_t{1} << 20;
+constexpr std::size_t kLargestDirectPiece = 256 << 10;
+constexpr std::size_t kSmallestDirectPiece = 64 << 10;
+// So that a read of a whole piece still fits one buffer where it is not aligned.
+constexpr std::size_t kDirectSlack = 8 << 10;
+// Where a budget is small, pieces get smaller rather than fewer than this.
+constexpr std::size_t kEnoughInFlight = 16;
+// Copying to their destination takes long enough for a device to run dry; in between, new reads are submitted.
+constexpr unsigned kCompletionsAtOnce = 8;
+constexpr unsigned kMaxAttempts = 16;
+// What the wake-up is called among the numbers of pieces.
+constexpr std::uint64_t kWake = ~std::uint64_t{0};
+
+/// How a budget is divided into buffers.
+struct DirectSizes {
+  std::size_t piece = kLargestDirectPiece;
+  std::size_t count = 0;
+
+  DirectSizes(std::size_t memory, unsigned depth) noexcept {
+    const auto fitting = [&] { return std::min<std::size_t>(memory / (piece + kDirectSlack), depth); };
+    while (piece > kSmallestDirectPiece && fitting() < std::min<std::size_t>(depth, kEnoughInFlight)) piece /= 2;
+    count = fitting();
+  }
+};
+
+/// What `Storage::read` was asked for.
+struct Request {
+  Request(const InputFile& from, std::uint64_t at, ReadInto destination, Storage::ReadHandler completion)
+      : file(from), offset(at), into(destination), done(std::move(completion)) {}
+
+  const InputFile& file;
+  const std::uint64_t offset;
+  const ReadInto into;
+  Storage::ReadHandler done;
+
+  /// Not in `direct` storage: read through the page cache.
+  std::optional<DirectAccess> direct;
+  /// Bytes for which pieces have been started.
+  std::size_t cut = 0;
+  unsigned pieces_in_flight = 0;
+  /// The one with the smallest offset, as a reader from front to back would have met it.
+  std::optional<Error> error;
+
+  bool within_file() const noexcept {
+    return offset <= file.size() && into.size() <= file.size() - offset && into.size() > 0;
+  }
+  void fail(const Error& other) {
+    if (!error || other.offset() < error->offset()) error = other;
+  }
+};
+
+/// A part of a request that is one operation of the ring.
+struct Piece {
+  std::shared_ptr<Request> request;
+  /// Where in the file the next missing byte is, and where it goes.
+  std::uint64_t offset = 0;
+  ReadInto into;
+  unsigned attempts = 0;
+  /// Of direct reads: what is read into the buffer, and how much of that lies before the wanted bytes.
+  std::uint64_t aligned_offset = 0;
+  std::size_t aligned_bytes = 0;
+  std::array<iovec, 2> vectors{};
+};
+
+void copy_into(const ReadInto& into, std::span<const std::byte> bytes) noexcept {
+  const std::size_t of_first = std::min(bytes.size(), into.first.size());
+  std::copy_n(bytes.data(), of_first, into.first.data());
+  std::copy_n(bytes.data() + of_first, bytes.size() - of_first, into.second.data());
+}
+
+class UringStorage final : public Storage {
+ public:
+  UringStorage(bool direct, const StorageOptions& options);
+  ~UringStorage() override;
+
+  Result<void> start();
+
+  Result<bool> try_read(const InputFile& file, std::uint64_t offset, ReadInto into) override;
+  void read(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) override;
+  void will_need(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept override;
+  const StorageFacts& facts() const noexcept override { return facts_; }
+  std::uint64_t cached_reads() const noexcept override { return cached_reads_.load(std::memory_order_relaxed); }
+  boost::asio::any_io_executor blocking_executor() override { return pool_.get_executor(); }
+  void stop() override;
+
+ private:
+  /// A piece that `pool_` has finished.
+  struct Finished {
+    unsigned number = 0;
+    Result<void> result;
+  };
+
+  // On any thread.
+  void wake(std::unique_lock<std::mutex> lock);
+
+  // On the thread of the ring, which is the only one that touches it.
+  Result<void> open();
+  Result<void> prepare_buffers();
+  void run();
+  bool take_orders();
+  void sleep();
+  void start_pieces();
+  void find_access(Request& request);
+  void cut_direct(Piece& piece);
+  void submit(unsigned number);
+  void handle_completions();
+  void on_read(unsigned number, int result);
+  void finish_in_pool(unsigned number);
+  void finish(unsigned number, const Result<void>& result);
+
+  const DirectSizes sizes_;
+  StorageFacts facts_;
+  std::atomic<std::uint64_t> cached_reads_{0};
+
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Request>> asked_;
+  std::vector<Finished> finished_;
+  bool awake_ = false;
+  bool stopping_ = false;
+  int wake_fd_ = -1;
+
+  // Of the thread of the ring.
+  ::io_uring ring_{};
+  BounceBuffers buffers_;
+  bool registered_ = false;
+  bool wake_armed_ = false;
+  std::deque<std::shared_ptr<Request>> waiting_;
+  std::vector<Piece> pieces_;
+  std::vector<unsigned> free_;  // used from the back: the buffer that was used last is still in the caches
+
+  boost::asio::thread_pool pool_;
+  std::once_flag stopped_;
+  std::thread thread_;
+};
+
+UringStorage::UringStorage(bool direct, const StorageOptions& options)
+    : sizes_(options.memory_bytes, options.depth), pool_(options.threads) {
+  facts_.kind = direct ? StorageKind::io_uring_direct : StorageKind::io_uring;
+  facts_.direct = direct;
+  facts_.depth = direct ? static_cast<unsigned>(sizes_.count) : options.depth;
+  facts_.descriptors_per_file = direct ? 2 : 1;
+  facts_.memory_bytes = direct ? sizes_.count * (sizes_.piece + kDirectSlack) : 0;
+  facts_.best_read_bytes = direct ? sizes_.piece : kCachedPiece;
+}
+
+UringStorage::~UringStorage() {
+  stop();
+  if (wake_fd_ >= 0) ::close(wake_fd_);
+}
+
+Result<void> UringStorage::start() {
+  wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake_fd_ < 0) return Error::from_errno(errno, "no descriptor for io_uring");
+  std::promise<Result<void>> opened;
+  std::future<Result<void>> outcome = opened.get_future();
+  // The ring is opened there too: the kernel serves a ring with one user faster.
+  thread_ = std::thread([this, opened = std::move(opened)]() mutable {
+    Result<void> result = open();
+    const bool usable = result.has_value();
+    opened.set_value(std::move(result));
+    if (usable) run();
+  });
+  return outcome.get();
+}
+
+Result<bool> UringStorage::try_read(const InputFile& file, std::uint64_t offset, ReadInto into) {
+  if (facts_.direct) return false;
+  return file.try_read(offset, into);
+}
+
+void UringStorage::read(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) {
+  auto request = std::make_shared<Request>(file, offset, into, std::move(done));
+  std::unique_lock lock(mutex_);
+  if (stopping_) return;
+  asked_.push_back(std::move(request));
+  wake(std::move(lock));
+}
+
+void UringStorage::will_need(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept {
+  if (!facts_.direct) file.will_need(offset, bytes);
+}
+
+void UringStorage::stop() {
+  std::call_once(stopped_, [this] {
+    {
+      std::unique_lock lock(mutex_);
+      stopping_ = true;
+      wake(std::move(lock));
+    }
+    if (thread_.joinable()) thread_.join();
+    pool_.join();
+  });
+}
+
+void UringStorage::wake(std::unique_lock<std::mutex> lock) {
+  const bool asleep = !std::exchange(awake_, true);
+  lock.unlock();
+  if (asleep && wake_fd_ >= 0) (void)::eventfd_write(wake_fd_, 1);
+}
+
+Result<void> UringStorage::open() {
+  // One more for the wake-up, so that there is always room for every piece.
+  if (auto opened = open_ring(facts_.depth + 1, ring_); !opened) return opened;
+  if (facts_.direct) {
+    if (auto prepared = prepare_buffers(); !prepared) {
+      ::io_uring_queue_exit(&ring_);
+      return prepared;
+    }
+  }
+  pieces_.resize(facts_.depth);
+  for (unsigned number = facts_.depth; number > 0; --number) free_.push_back(number - 1);
+  return {};
+}
+
+Result<void> UringStorage::prepare_buffers() {
+  auto buffers = BounceBuffers::make(sizes_.count, sizes_.piece + kDirectSlack);
+  if (!buffers) return buffers.error();
+  buffers_ = std::move(*buffers);
+  const iovec all{.iov_base = buffers_.all().data(), .iov_len = buffers_.all().size()};
+  const int error = -::io_uring_register_buffers(&ring_, &all, 1);
+  registered_ = error == 0;
+  if (!registered_) {
+    facts_.note = Error::from_errno(error, "its " + std::to_string(all.iov_len) +
+                                               " bytes of buffers are not registered, which costs some speed; raise "
+                                               "RLIMIT_MEMLOCK (ulimit -l)")
+                      .to_string();
+  }
+  return {};
+}
+
+void UringStorage::run() {
+  for (;;) {
+    const bool stopping = take_orders();
+    start_pieces();
+    if (stopping && waiting_.empty() && free_.size() == pieces_.size()) break;
+    sleep();
+    handle_completions();
+  }
+  ::io_uring_queue_exit(&ring_);
+}
+
+/// Takes until there is nothing left, so that nobody has to wake a thread that is about to look. Whether to stop.
+bool UringStorage::take_orders() {
+  std::vector<std::shared_ptr<Request>> asked;
+  std::vector<Finished> finished;
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      asked.swap(asked_);
+      finished.swap(finished_);
+      if (asked.empty() && finished.empty()) {
+        awake_ = false;
+        return stopping_;
+      }
+    }
+    for (auto& request : asked) waiting_.push_back(std::move(request));
+    for (const Finished& piece : finished) finish(piece.number, piece.result);
+    asked.clear();
+    finished.clear();
+  }
+}
+
+void UringStorage::start_pieces() {
+  while (!waiting_.empty() && !free_.empty()) {
+    const unsigned number = free_.back();
+    free_.pop_back();
+    Piece& piece = pieces_[number];
+    piece = Piece{};
+    piece.request = waiting_.front();
+    Request& request = *piece.request;
+    if (request.cut == 0 && facts_.direct) find_access(request);
+    piece.offset = request.offset + request.cut;
+    piece.into = request.into.after(request.cut);
+    const bool within_file = request.within_file();
+    if (within_file && request.direct) {
+      cut_direct(piece);
+    } else if (within_file) {
+      piece.into = piece.into.before(std::min(piece.into.size(), kCachedPiece));
+    }
+    request.cut += piece.into.size();
+    ++request.pieces_in_flight;
+    if (request.cut == request.into.size()) waiting_.pop_front();
+    // What reaches past the end has an error to be named.
+    if (within_file) {
+      submit(number);
+    } else {
+      finish_in_pool(number);
+    }
+  }
+}
+
+void UringStorage::find_access(Request& request) {
+  if (!request.within_file()) return;
+  request.direct = request.file.direct();
+  if (request.direct && request.direct->alignment > sizes_.piece) request.direct.reset();
+  if (!request.direct) cached_reads_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void UringStorage::cut_direct(Piece& piece) {
+  const std::uint64_t alignment = piece.request->direct->alignment;
+  const std::uint64_t end = piece.offset + piece.into.size();
+  piece.aligned_offset = piece.offset / alignment * alignment;
+  // The last bytes of a file are fewer than the whole unit that is asked for.
+  const std::uint64_t aligned_end = (end + alignment - 1) / alignment * alignment;
+  std::uint64_t bytes = aligned_end - piece.aligned_offset;
+  if (bytes > buffers_.bytes_each()) bytes = sizes_.piece / alignment * alignment;
+  piece.aligned_bytes = static_cast<std::size_t>(bytes);
+  const std::uint64_t wanted_end = std::min(end, piece.aligned_offset + bytes);
+  piece.into = piece.into.before(static_cast<std::size_t>(wanted_end - piece.offset));
+}
+
+void UringStorage::submit(unsigned number) {
+  Piece& piece = pieces_[number];
+  const Request& request = *piece.request;
+  io_uring_sqe* const entry = ::io_uring_get_sqe(&ring_);  // the ring has room for all pieces
+  if (request.direct) {
+    const auto bytes = static_cast<unsigned>(piece.aligned_bytes);
+    std::byte* const buffer = buffers_.at(number).data();
+    if (registered_) {
+      ::io_uring_prep_read_fixed(entry, request.direct->fd, buffer, bytes, piece.aligned_offset, 0);
+    } else {
+      ::io_uring_prep_read(entry, request.direct->fd, buffer, bytes, piece.aligned_offset);
+    }
+  } else {
+    unsigned parts = 0;
+    for (const std::span<std::byte> part : {piece.into.first, piece.into.second}) {
+      if (!part.empty()) piece.vectors[parts++] = {.iov_base = part.data(), .iov_len = part.size()};
+    }
+    ::io_uring_prep_readv(entry, request.file.fd(), piece.vectors.data(), parts, piece.offset);
+  }
+  ::io_uring_sqe_set_data64(entry, number);
+}
+
+/// Until a piece is done or somebody wants something.
+void UringStorage::sleep() {
+  if (!std::exchange(wake_armed_, true)) {
+    io_uring_sqe* const entry = ::io_uring_get_sqe(&ring_);
+    ::io_uring_prep_poll_add(entry, wake_fd_, POLLIN);
+    ::io_uring_sqe_set_data64(entry, kWake);
+  }
+  // Errors are signals and shortages that pass; what was not submitted stays in the ring for the next time.
+  if (::io_uring_submit_and_wait(&ring_, 1) < 0) std::this_thread::yield();
+  const std::lock_guard lock(mutex_);
+  awake_ = true;
+}
+
+void UringStorage::handle_completions() {
+  std::array<io_uring_cqe*, kCompletionsAtOnce> entries{};
+  const unsigned count = ::io_uring_peek_batch_cqe(&ring_, entries.data(), kCompletionsAtOnce);
+  std::array<std::pair<std::uint64_t, int>, kCompletionsAtOnce> done;
+  for (unsigned i = 0; i < count; ++i) done[i] = {::io_uring_cqe_get_data64(entries[i]), entries[i]->res};
+  ::io_uring_cq_advance(&ring_, count);
+  for (unsigned i = 0; i < count; ++i) {
+    const auto [number, result] = done[i];
+    if (number != kWake) {
+      on_read(static_cast<unsigned>(number), result);
+      continue;
+    }
+    wake_armed_ = false;
+    eventfd_t wakes = 0;
+    (void)::eventfd_read(wake_fd_, &wakes);
+  }
+}
+
+void UringStorage::on_read(unsigned number, int result) {
+  Piece& piece = pieces_[number];
+  if ((result == -EINTR || result == -EAGAIN) && ++piece.attempts < kMaxAttempts) return submit(number);
+  const Request& request = *piece.request;
+  if (result > 0) {
+    const auto got = static_cast<std::size_t>(result);
+    const auto before = static_cast<std::size_t>(request.direct ? piece.offset - piece.aligned_offset : 0);
+    const std::size_t bytes = std::min(got - std::min(got, before), piece.into.size());
+    if (request.direct) copy_into(piece.into, buffers_.at(number).subspan(before, bytes));
+    piece.offset += bytes;
+    piece.into = piece.into.after(bytes);
+    if (piece.into.size() == 0) return finish(number, {});
+    if (!request.direct) return submit(number);
+  }
+  if (request.direct && (result == -EINVAL || result == -EOPNOTSUPP)) request.file.refuse_direct();
+  finish_in_pool(number);
+}
+
+/// An ordinary read does what the ring has not done, or names what is wrong, in the same words as ever.
+void UringStorage::finish_in_pool(unsigned number) {
+  const Piece& piece = pieces_[number];
+  const Request& request = *piece.request;
+  if (request.direct) cached_reads_.fetch_add(1, std::memory_order_relaxed);
+  boost::asio::post(pool_, [this, number, &file = request.file, offset = piece.offset, into = piece.into] {
+    Result<void> result = file.read(offset, into);
+    std::unique_lock lock(mutex_);
+    finished_.push_back({.number = number, .result = std::move(result)});
+    wake(std::move(lock));
+  });
+}
+
+void UringStorage::finish(unsigned number, const Result<void>& result) {
+  const std::shared_ptr<Request> request = std::move(pieces_[number].request);
+  free_.push_back(number);
+  if (!result) request->fail(result.error());
+  if (--request->pieces_in_flight > 0 || request->cut < request->into.size()) return;
+  std::move(request->done)(request->error ? Result<void>(*request->error) : Result<void>());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Storage>> make_uring_storage(bool direct, const StorageOptions& options) {
+  auto storage = std::make_unique<UringStorage>(direct, options);
+  if (auto started = storage->start(); !started) return started.error();
+  return storage;
+}
+
+}  // namespace dovetail::detail

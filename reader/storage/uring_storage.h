@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "reader/storage/storage.h"
+
+namespace dovetail::detail {
+
+/// Reads through io_uring, past the page cache if `direct`. One thread owns the ring and runs the completions.
+///
+/// Errors: `resource_limit` where a ring cannot be had: built without io_uring, an old kernel, a sandbox, a limit.
+Result<std::unique_ptr<Storage>> make_uring_storage(bool direct, const StorageOptions& options);
+
+}  // namespace dovetail::detail

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/storage/uring_storage.h"
+
+namespace dovetail::detail {
+
+Result<std::unique_ptr<Storage>> make_uring_storage(bool /*direct*/, const StorageOptions& /*options*/) {
+  return Error(Errc::resource_limit,
+               "this build has no io_uring: install liburing's development package and configure again, or use pread");
+}
+
+}  // namespace dovetail::detail
