@@ -19,13 +19,16 @@
 #include <dovetail/rank_context.h>
 #include <dovetail/reader_stats.h>
 #include <dovetail/state.h>
+#include <dovetail/storage_kind.h>
+#include <dovetail/timeline.h>
 
 namespace dovetail {
 
 /// What a damaged block does to the rows planned from it. Steps, rows and ids stay as planned in every case.
 enum class OnDamage : std::uint8_t {
   fail,        ///< The reader stops with an error that names file, offset and records.
-  substitute,  ///< The nearest good row of the same lane and batch is repeated: before it, else after it, else empty.
+  substitute,  ///< The nearest good row of the same lane and batch is repeated: before it, else after it. Where there is
+               ///< none, or no room for it in the slot, the row has no bytes.
   empty,       ///< The row has no bytes.
 };
 
@@ -68,7 +71,9 @@ struct ReaderOptions {
   std::uint32_t max_held = 2;
   /// One budget for slots and read-ahead, in bytes; kept whatever the records. At least what one step needs.
   std::uint64_t memory_bytes = 256ull * 1024 * 1024;
-  /// Threads that read; 0 chooses.
+  /// How bytes are read.
+  StorageKind storage = StorageKind::automatic;
+  /// Threads that wait for storage; 0 chooses.
   unsigned io_threads = 0;
   /// Threads that check, decode and gather; 0 takes the cores of the node divided by the readers on it.
   unsigned decode_threads = 0;
@@ -76,6 +81,16 @@ struct ReaderOptions {
   /// Gets warnings, one line each, in `open` or on a thread of the reader: why slots are not registered, damage that was
   /// passed over. It must not call the reader. The library itself never prints.
   std::function<void(std::string_view)> log;
+
+  // These are for finding out what limits a job.
+
+  /// Gets what the reader does and when. Costs nothing where it is null.
+  std::shared_ptr<Timeline> timeline;
+  /// For measuring only: reads this many batches, and then hands out the same ones for ever, in order, without reading or
+  /// copying. What the trainer reaches with them no reader can exceed. Epochs then never end, and ids, status, bytes and
+  /// states are those of the first round. At most the steps that are left of the first epoch; each batch takes a slot of
+  /// `memory_bytes`, in place of `prefetch` and `max_held` slots. 0 reads as usual.
+  std::uint32_t replay = 0;
 };
 
 /// Delivers one rank's batches, in the order of the plan, as fast as storage and cores allow.

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <dovetail/storage_kind.h>
+
 namespace dovetail {
 
 /// A damaged block that a reader met.
@@ -17,7 +19,18 @@ struct DamagedRange {
   std::string reason;
 };
 
-/// What a reader has done and where its time went. Durations are of wall time since the reader was opened.
+/// The reads from one shard that had to wait for storage.
+struct ShardReads {
+  std::string file;
+  std::uint32_t shard = 0;  ///< Position in the dataset.
+  std::uint64_t reads = 0;
+  std::uint64_t bytes = 0;
+  std::chrono::nanoseconds mean{};  ///< From when a read was asked for until its bytes were there.
+  std::chrono::nanoseconds longest{};
+};
+
+/// What a reader has done and where its time went. Durations are of wall time since the reader was opened, but for those
+/// of threads.
 struct ReaderStats {
   // What was delivered.
   std::uint64_t batches = 0;
@@ -32,6 +45,10 @@ struct ReaderStats {
   // What it took.
   std::uint64_t reads = 0;
   std::uint64_t read_bytes = 0;
+  std::uint64_t waiting_reads = 0;    ///< Reads that had to wait for a device, or for the threads of the storage.
+  std::uint64_t direct_reads = 0;     ///< Of all reads, those of a record straight into its row,
+  std::uint64_t direct_bytes = 0;     ///< and of all bytes theirs.
+  std::uint64_t cached_reads = 0;     ///< Reads of `io_uring_direct` that had to go through the page cache.
   std::uint64_t retried_reads = 0;    ///< Second readings of blocks that failed their check.
   std::uint64_t evictions = 0;        ///< Decoded bytes dropped for the budget before their last use, to be read again.
   std::uint64_t spilled_batches = 0;  ///< Batches in one-off memory because they did not fit their slot.
@@ -44,6 +61,19 @@ struct ReaderStats {
   std::chrono::nanoseconds waiting_for_consumer{};  ///< A batch was ready and nobody asked.
   std::chrono::nanoseconds filling{};               ///< No request, nothing ready: reading ahead.
   std::chrono::nanoseconds since_first_request{};   ///< Life of the reader as the trainer sees it.
+
+  // What threads were busy with, the trainer's among them while it helps; summed over them, so it may exceed the life of
+  // the reader. Gathering includes reading and checking what goes straight into rows, where that needs no waiting.
+  std::chrono::nanoseconds time_planning{};
+  std::chrono::nanoseconds time_reading{};  ///< Out of the page cache; waiting for a device keeps no thread busy.
+  std::chrono::nanoseconds time_decoding{};
+  std::chrono::nanoseconds time_gathering{};  ///< Of short ones, one in some is timed and stands for the others.
+
+  // Storage.
+  StorageKind storage = StorageKind::pread;  ///< Never `automatic`.
+  std::string storage_note;                  ///< What is not as it was asked for; empty where all is.
+  /// The shards whose reads took longest on average, longest first; 5 at most. Only reads that had to wait are counted.
+  std::vector<ShardReads> slowest_shards;
 
   // Memory.
   bool registered = false;

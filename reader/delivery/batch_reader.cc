@@ -55,13 +55,13 @@ bool BatchReader::registered() const noexcept {
   return impl_->engine.ring().registered();
 }
 Result<std::optional<Batch>> BatchReader::next() {
-  return impl_->engine.queue().next();
+  return impl_->engine.next();
 }
 void BatchReader::start_next(Handler handler) {
-  impl_->engine.queue().async_next(std::move(handler));
+  impl_->engine.async_next(std::move(handler));
 }
 std::optional<Error> BatchReader::error() const {
-  return impl_->engine.queue().error();
+  return impl_->engine.error();
 }
 ReaderStats BatchReader::stats() const {
   return impl_->engine.stats();

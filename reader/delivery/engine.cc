@@ -2,43 +2,73 @@
 #include "reader/delivery/engine.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <utility>
 
 #include <boost/asio/post.hpp>
 
-#include "reader/delivery/engine_jobs.h"
-
 namespace dovetail::detail {
 
 namespace {
 
-/// Runs are read with one call up to this size: beyond it larger reads gain nothing.
-constexpr std::uint64_t kMaxExtentBytes = 1 << 20;
+/// Where the page cache is used, blocks are read one by one: a block is then gathered from the caches. Otherwise runs
+/// are read with one call up to this size, beyond which larger reads gain nothing.
+constexpr std::uint64_t kCachedExtentBytes = 64 << 10;
+constexpr std::uint64_t kDirectExtentBytes = 1 << 20;
+/// Smaller records are read with others, if they share no block, rather than with a call each.
+constexpr std::uint64_t kDirectRecordBytes = 16 << 10;
+
+/// With several threads, what one of them reads for another: enough that nobody waits, little enough for the caches.
+constexpr std::uint64_t kLeastWindow = 4 << 20;
+constexpr std::uint64_t kMostWindow = 64 << 20;
+
+/// How far the plan runs ahead of gathering.
+constexpr std::uint64_t kLeastRowsAhead = 8 * Planner::kRowsAtOnce;
+constexpr std::uint64_t kMostRowsAhead = 64 * Planner::kRowsAtOnce;
+constexpr std::size_t kMostStepsAhead = 4096;
+
+/// That the stats name.
+constexpr std::size_t kSlowestShards = 5;
+
+ExtentRules extent_rules(const StorageFacts& storage, std::uint64_t budget) {
+  const std::uint64_t most = storage.direct ? kDirectExtentBytes : kCachedExtentBytes;
+  return {.join_bytes = std::min(most, budget / 8), .direct_bytes = kDirectRecordBytes};
+}
+
+ReadWindow read_window(const StorageFacts& storage, std::uint64_t budget, unsigned threads) {
+  const std::uint64_t most = std::min(kMostWindow, budget / 2);
+  return ReadWindow(storage.direct ? most : threads > 1 ? kLeastWindow : 0, most, storage.direct);
+}
 
 }  // namespace
 
 Engine::Engine(EngineSetup setup)
-    : dataset_(std::move(setup.dataset)),
-      plan_(std::move(setup.plan)),
-      options_(std::move(setup.options)),
+    : dataset_(setup.dataset),
+      plan_(setup.plan),
+      options_(setup.options),
+      ring_(setup.ring),
+      queue_(std::make_shared<ReadyQueue>(ring_, options_.max_held, options_.timeline, options_.ranks.rank)),
+      storage_(std::move(setup.storage)),
+      threads_(setup.threads),
+      max_open_shards_(setup.max_open_shards),
+      shards_(dataset_, *storage_, std::max(1u, setup.max_open_shards / 2), [this] { kick(); }),
+      planner_({.dataset = dataset_,
+                .plan = plan_,
+                .options = options_,
+                .extents = extent_rules(storage_->facts(), setup.read_ahead_bytes),
+                .read_ahead_bytes = setup.read_ahead_bytes,
+                .max_open_shards = setup.max_open_shards},
+               shards_),
       rules_{.on_damage = options_.on_damage,
              .oversize = options_.oversize,
              .rank = options_.ranks.rank,
-             .rows_per_lane =
-                 static_cast<std::uint32_t>(std::uint64_t{plan_.readers()} * plan_.options().batch / plan_.lanes())},
-      extent_bytes_(std::min(kMaxExtentBytes, setup.read_ahead_bytes / 8)),
-      ring_(std::move(setup.ring)),
-      queue_(std::make_shared<ReadyQueue>(ring_, options_.max_held)),
-      storage_(make_pread_pool(setup.io_threads)),
-      workers_(setup.decode_threads),
-      strand_(boost::asio::make_strand(workers_)),
-      shards_(dataset_, *storage_, strand_, std::max(1u, setup.max_open_shards / 2), [this] { pump(); }),
-      max_live_shards_(setup.max_open_shards),
-      buffers_(setup.read_ahead_bytes),
-      next_epoch_(options_.start.epoch),
-      first_step_(options_.start.step) {
-  ring_->on_release([this] { post_pump(); });
+             .rows_per_lane = planner_.rows_per_lane()},
+      workers_(setup.threads),
+      window_(read_window(storage_->facts(), setup.read_ahead_bytes, setup.threads)),
+      pipeline_(setup.read_ahead_bytes, window_),
+      replay_(options_.replay) {
+  ring_->on_release([this] { kick(); });
 }
 
 Engine::~Engine() {
@@ -46,7 +76,7 @@ Engine::~Engine() {
 }
 
 void Engine::start() {
-  post_pump();
+  kick();
 }
 
 void Engine::stop() {
@@ -58,109 +88,189 @@ void Engine::stop() {
   queue_->stop();
   storage_->stop();  // first: its completions still need the workers
   workers_.join();
+  std::unique_lock busy(mutex_);
+  idle_.wait(busy, [this] { return helping_ == 0; });
 }
 
-void Engine::post_pump() {
-  if (stopping_ || pump_posted_.exchange(true)) return;
-  boost::asio::post(strand_, [this] {
-    pump_posted_ = false;
-    pump();
-  });
+void Engine::async_next(ReadyQueue::Handler handler) {
+  queue_->async_next(std::move(handler));
+  kick();
 }
 
-void Engine::pump() noexcept {
-  if (stopping_ || failed_) return;
+bool Engine::help() {
+  Job job;
+  {
+    const std::lock_guard lock(mutex_);
+    if (replay_.complete()) {
+      replay_.refill(*queue_);
+      return true;
+    }
+    job = claim_locked(Role::trainer);
+    if (job.kind == Job::Kind::none) {
+      // From here on the trainer stands still, and its core is free for a worker.
+      queue_->stand_still(cause_locked());
+      kick_locked();
+      return false;
+    }
+    ++helping_;
+    kick_locked();
+  }
+  run(job);
+  const std::lock_guard lock(mutex_);
+  if (--helping_ == 0 && stopping_) idle_.notify_all();
+  return true;
+}
+
+void Engine::work() {
+  for (;;) {
+    Job job;
+    {
+      const std::lock_guard lock(mutex_);
+      const bool beside_trainer = queue_->busy_trainer();
+      if (active_ <= threads_ - (beside_trainer ? 1 : 0)) {
+        job = claim_locked(beside_trainer ? Role::supplier : Role::worker);
+      }
+      if (job.kind == Job::Kind::none) {
+        --active_;
+        return;
+      }
+      kick_locked();
+    }
+    run(job);
+  }
+}
+
+void Engine::kick() {
+  const std::lock_guard lock(mutex_);
+  kick_locked();
+}
+
+void Engine::kick_locked() {
+  if (replay_.complete() && !stopping_) return replay_.refill(*queue_);
+  if (queue_->waiting()) queue_->set_cause(cause_locked());
+  const bool beside_trainer = queue_->busy_trainer();
+  if (active_ >= threads_ - (beside_trainer ? 1 : 0)) return;
+  if (!has_work_locked(beside_trainer ? Role::supplier : Role::worker)) return;
+  ++active_;
+  boost::asio::post(workers_, [this] { work(); });
+}
+
+bool Engine::has_work_locked(Role role) const {
+  if (ended_locked()) return false;
+  if (!arrived_loads_.empty() || !arrived_records_.empty()) return true;
+  // Waking costs more than a short job: a supplier is woken for half a window.
+  if (role == Role::supplier) {
+    return (pipeline_.can_load(true) && 2 * pipeline_.loads_ahead() <= window_.bytes()) ||
+           (2 * pipeline_.rows_ahead() < Planner::kRowsAtOnce && wants_plan_locked());
+  }
+  return pipeline_.can_gather(*ring_) || pipeline_.can_load(true) || wants_plan_locked();
+}
+
+Engine::Job Engine::claim_locked(Role role) {
+  if (ended_locked()) return {};
+  Job job = choose_locked(role);
+  job.by_trainer = role == Role::trainer;
+  if (job.kind == Job::Kind::gather) job.timed = times_gather_locked();
+  return job;
+}
+
+Engine::Job Engine::choose_locked(Role role) {
+  if (role != Role::supplier) {
+    if (Step* const step = pipeline_.claim_gather(*ring_)) return {.kind = Job::Kind::gather, .step = step};
+  }
+  if (!arrived_records_.empty()) {
+    const auto [step, read] = arrived_records_.front();
+    arrived_records_.pop_front();
+    return {.kind = Job::Kind::check, .step = step, .direct = read};
+  }
+  if (!arrived_loads_.empty()) {
+    Load* const load = arrived_loads_.front();
+    arrived_loads_.pop_front();
+    return {.kind = Job::Kind::decode, .load = load};
+  }
+  if (Load* const load = pipeline_.claim_load(true)) return {.kind = Job::Kind::load, .load = load};
+  if (wants_plan_locked()) {
+    planning_ = true;
+    planner_.reuse(spare_steps_);
+    return {.kind = Job::Kind::plan, .cold = window_.cold()};
+  }
+  if (role == Role::supplier) {
+    if (Step* const step = pipeline_.claim_gather(*ring_)) return {.kind = Job::Kind::gather, .step = step};
+  }
+  return {};
+}
+
+bool Engine::wants_plan_locked() const {
+  if (planning_ || planned_all_) return false;
+  if (blocked_ && shards_.changes() == blocked_at_) return false;
+  if (pipeline_.empty()) return true;
+  // Rows that are gathered let shards go.
+  if (shards_.live() >= max_open_shards_) return false;
+  if (pipeline_.steps() < ring_->slots() + 2) return true;
+  if (pipeline_.steps() >= kMostStepsAhead) return false;
+  if (pipeline_.rows_ahead() < Planner::kRowsAtOnce) return true;
+  const std::uint64_t most = window_.cold() ? kMostRowsAhead : kLeastRowsAhead;
+  return pipeline_.rows_ahead() < most && pipeline_.bytes_ahead() < 2 * window_.bytes();
+}
+
+void Engine::run(const Job& job) {
   try {
-    do {
-      plan_more();
-      start_gathers();
-    } while (hand_over());
-    if (planned_all_ && steps_.empty() && !failed_) queue_->finish();
-    queue_->set_cause(current_cause());
-    const std::lock_guard lock(stats_mutex_);
-    stats_.shards_opened = shards_.opened();
-    stats_.read_ahead_bytes = buffers_.used();
-    stats_.read_ahead_peak = buffers_.peak();
+    switch (job.kind) {
+      case Job::Kind::plan:
+        return run_plan(job);
+      case Job::Kind::load:
+        return run_load(job);
+      case Job::Kind::decode:
+        return run_decode(job);
+      case Job::Kind::gather:
+        return run_gather(job);
+      case Job::Kind::check:
+        return run_check(job);
+      case Job::Kind::none:
+        return;
+    }
   } catch (const std::exception& failure) {
     fail(Error::from_errno(ENOMEM, failure.what()));
   }
 }
 
 void Engine::fail(Error error) {
-  if (failed_) return;
+  const std::lock_guard lock(mutex_);
+  fail_locked(std::move(error));
+}
+
+void Engine::fail_locked(Error error) {
+  if (failed_ || replay_.complete()) return;  // what is repeated needs nothing that could fail
   failed_ = true;
   queue_->push(std::move(error));
 }
 
-void Engine::start_gathers() {
-  // Slots go to steps in order: a later step must never hold the slot that an earlier one needs.
-  for (const std::unique_ptr<Step>& step : steps_) {
-    if (step->done || step->gathering) continue;  // while gathering, the step is the worker's
-    if (step->lease == nullptr) step->lease = ring_->acquire();
-    if (step->lease == nullptr) return;
-    const Unit& unit = step->units[step->next_unit];
-    if (!unit.admitted || unit.missing > 0) continue;
-    step->gathering = true;
-    on_worker([this, step = step.get()] { gather_next_unit(*step, *ring_, rules_); },
-              [this, step = step.get()] { on_gathered(*step); });
-  }
-}
-
-void Engine::on_gathered(Step& step) {
-  Unit& unit = step.units[step.next_unit];
-  for (const Unit::Use& use : unit.uses) {
-    Extent& extent = *use.extent;
-    --extent.pins;
-    extent.remaining -= use.rows;
-    if (extent.pins == 0 && extent.remaining == 0) discharge(extent);
-  }
-  unit.uses.clear();
-  step.gathering = false;
-  ++step.next_unit;
-  step.done = step.error.has_value() || step.next_unit == step.units.size();
-  pump();
-}
-
-bool Engine::hand_over() {
-  bool any = false;
-  while (!steps_.empty() && steps_.front()->done) {
-    if (steps_.front()->error.has_value()) {
-      fail(*steps_.front()->error);  // the step stays: extents on their way still name its units
-      return false;
-    }
-    any = true;
-    const std::unique_ptr<Step> step = std::move(steps_.front());
-    steps_.pop_front();
-    rows_ahead_ -= step->rows.size();
+void Engine::hand_over_locked() {
+  while (!failed_ && !replay_.complete()) {
+    const Step* const done = pipeline_.finished();
+    if (done == nullptr) break;
+    if (done->error.has_value()) return fail_locked(*done->error);
+    std::unique_ptr<Step> step = pipeline_.take_finished();
     if (step->end_of_epoch) {
-      retire(*step->epoch);
-      queue_->push(EndOfEpoch{step->epoch_number});
-      continue;
+      queue_->push(EndOfEpoch{step->epoch});
+    } else {
+      stats_.spilled_batches += step->lease->spilled() ? 1 : 0;
+      ReadyBatch batch{.lease = std::move(step->lease),
+                       .origin = std::move(step->origin),
+                       .step = step->number,
+                       .rows = static_cast<std::uint32_t>(step->rows.size()),
+                       .bytes = step->value_bytes,
+                       .status_counts = step->status_counts};
+      queue_->push(replay_.wanted() ? replay_.keep(std::move(batch)) : std::move(batch));
     }
-    if (step->lease->spilled()) {
-      const std::lock_guard lock(stats_mutex_);
-      ++stats_.spilled_batches;
-    }
-    ReadyBatch batch{.lease = std::move(step->lease),
-                     .origin = step->epoch->origin(),
-                     .step = step->number,
-                     .rows = static_cast<std::uint32_t>(step->rows.size()),
-                     .bytes = step->value_bytes};
-    std::copy(std::begin(step->status_counts), std::end(step->status_counts), std::begin(batch.status_counts));
-    queue_->push(std::move(batch));
+    spare_steps_.push_back(std::move(step));
   }
-  return any;
+  if (planned_all_ && pipeline_.empty() && !planning_ && !replay_.wanted()) queue_->finish();
 }
 
-Stall Engine::current_cause() const {
-  if (steps_.empty()) return Stall::storage;
-  const Step& head = *steps_.front();
-  if (head.done || head.gathering) return Stall::decode;
-  const Unit& unit = head.units[head.next_unit];
-  for (const Unit::Use& use : unit.uses) {
-    if (use.extent->state == Extent::State::loading && !use.extent->read_done) return Stall::storage;
-  }
-  return head.lease == nullptr ? Stall::slot : Stall::decode;
+Stall Engine::cause_locked() const {
+  if (pipeline_.empty() || pipeline_.waits_for_storage()) return Stall::storage;
+  return pipeline_.waits_for_slot() ? Stall::slot : Stall::decode;
 }
 
 State Engine::state() const {
@@ -174,10 +284,17 @@ State Engine::state() const {
 ReaderStats Engine::stats() const {
   ReaderStats stats;
   {
-    const std::lock_guard lock(stats_mutex_);
+    const std::lock_guard lock(mutex_);
     stats = stats_;
+    stats.read_ahead_bytes = pipeline_.buffers().used();
+    stats.read_ahead_peak = pipeline_.buffers().peak();
+    stats.slowest_shards = waited_reads_.slowest(dataset_, kSlowestShards);
   }
   queue_->add_to(stats);
+  stats.shards_opened = shards_.opened();
+  stats.storage = storage_->facts().kind;
+  stats.storage_note = storage_->facts().note;
+  stats.cached_reads = storage_->cached_reads();
   stats.registered = ring_->registered();
   stats.registration_note = ring_->note();
   stats.slots = ring_->slots();

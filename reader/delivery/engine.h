@@ -2,168 +2,170 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <functional>
-#include <list>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 
 #include <dovetail/batch_reader.h>
 
-#include "reader/delivery/buffer_pool.h"
+#include "reader/delivery/brief_mutex.h"
 #include "reader/delivery/gather.h"
-#include "reader/delivery/lane_feed.h"
+#include "reader/delivery/pipeline.h"
+#include "reader/delivery/planner.h"
+#include "reader/delivery/read_window.h"
 #include "reader/delivery/ready_queue.h"
+#include "reader/delivery/replay.h"
 #include "reader/delivery/shard_table.h"
 #include "reader/delivery/step.h"
+#include "reader/delivery/timeline_event.h"
+#include "reader/delivery/waited_reads.h"
 #include "reader/storage/storage.h"
 
 namespace dovetail::detail {
-
-/// The lanes of one rank in one epoch, and how far they have been planned.
-class EpochFeed {
- public:
-  EpochFeed(EpochPlan plan, std::vector<LaneFeed> lanes, std::uint64_t first_step, std::shared_ptr<const State> origin)
-      : plan_(std::move(plan)), lanes_(std::move(lanes)), next_step_(first_step), origin_(std::move(origin)) {}
-
-  const EpochPlan& plan() const noexcept { return plan_; }
-  std::vector<LaneFeed>& lanes() noexcept { return lanes_; }
-  bool ended() const noexcept { return next_step_ == plan_.steps(); }
-  std::uint64_t take_step() noexcept { return next_step_++; }
-  /// The state that the states of its batches are counted from.
-  const std::shared_ptr<const State>& origin() const noexcept { return origin_; }
-
- private:
-  EpochPlan plan_;
-  std::vector<LaneFeed> lanes_;
-  std::uint64_t next_step_;
-  std::shared_ptr<const State> origin_;
-};
 
 /// Everything that an engine is made from, checked and sized.
 struct EngineSetup {
   Dataset dataset;
   Plan plan;
   ReaderOptions options;
+  std::unique_ptr<Storage> storage;
   std::shared_ptr<SlotRing> ring;
-  std::uint64_t read_ahead_bytes = 0;  ///< Budget beside the slots.
+  std::uint64_t read_ahead_bytes = 0;  ///< Budget beside the slots and the storage.
   std::uint32_t max_open_shards = 0;
-  unsigned io_threads = 1;
-  unsigned decode_threads = 1;
+  unsigned threads = 1;
 };
 
-/// The machine behind a `BatchReader`: plans steps ahead, has their extents read and decoded, has their rows gathered,
+/// The machine behind a `BatchReader`: plans steps ahead, has their blocks read and decoded, has their rows gathered,
 /// and hands the batches over in order.
 ///
-/// One strand owns all state. Whatever happens (bytes read, rows gathered, a slot freed) ends in `pump()`, which moves
-/// everything that can move. Nothing waits, and nothing but the budget and the slots holds a step back:
+/// The work is cut into jobs of a few to some hundred microseconds: plan a chunk of steps, read and decode an extent,
+/// gather a unit. What may be done next follows from the `Pipeline` under one lock; any thread takes a job, does it
+/// without the lock, and looks again. Workers are woken where there is work for them, and a trainer that waits for a
+/// batch works as well: it would otherwise stand still, and what it reads stays in the caches of its core.
 ///
-///     plan step -> open its shards -> cut it into units -> admit a unit (budget) -> read, decode -> gather (slot) ->
-///     deliver
-///
-/// Units are admitted in order, and the first one may evict whatever no admitted unit needs, so the head of the line
-/// always gets on: there is no deadlock.
-class Engine {
+/// Threads: all public functions may be called from any thread.
+class Engine final : private TrainerHelp {
  public:
   explicit Engine(EngineSetup setup);
   ~Engine();
 
   /// Begins to read ahead.
   void start();
-  /// Waits for reads and jobs in flight. Idempotent, from any thread.
+  /// Waits for reads and jobs in flight. Idempotent.
   void stop();
 
-  ReadyQueue& queue() noexcept { return *queue_; }
+  ReadyQueue::Outcome next() { return queue_->next(*this); }
+  void async_next(ReadyQueue::Handler handler);
+
   const Plan& plan() const noexcept { return plan_; }
   const SlotRing& ring() const noexcept { return *ring_; }
   std::uint64_t check() const noexcept { return plan_.check(options_.start); }
-  /// From any thread.
+  std::optional<Error> error() const { return queue_->error(); }
   State state() const;
   ReaderStats stats() const;
 
  private:
-  // engine.cc: what drives everything.
-  void post_pump();
-  void pump() noexcept;
+  struct Job {
+    enum class Kind : std::uint8_t { none, plan, load, decode, gather, check };
+    Kind kind = Kind::none;
+    Load* load = nullptr;
+    Step* step = nullptr;
+    DirectRead* direct = nullptr;
+    bool cold = false;        ///< What is planned should be fetched into the page cache.
+    bool by_trainer = false;  ///< Claimed by one.
+    bool timed = true;
+  };
+  /// Who asks for work: the trainer needs the next batch soonest; workers beside a busy trainer keep it supplied.
+  enum class Role : std::uint8_t { trainer, supplier, worker };
+  using Clock = TimelineEvent::Clock;
+
+  // engine.cc: who works when.
+  bool help() override;
+  void work();
+  void kick();
+  void kick_locked();
+  bool has_work_locked(Role role) const;
+  /// The job that comes next, or none. Out of memory is a failure of the reader.
+  Job claim_locked(Role role);
+  Job find_job_locked(Role role);
+  Job choose_locked(Role role);
+  bool times_gather_locked();
+  /// Nothing is to be done any more.
+  bool ended_locked() const { return stopping_ || failed_ || replay_.complete(); }
+  bool wants_plan_locked() const;
+  void run(const Job& job);
   void fail(Error error);
-  void start_gathers();
-  void on_gathered(Step& step);
-  /// Delivers finished steps from the head of the line; whether there were any.
-  bool hand_over();
-  Stall current_cause() const;
+  void fail_locked(Error error);
+  void hand_over_locked();
+  Stall cause_locked() const;
 
-  // engine_planning.cc: from the plan to units.
-  void plan_more();
-  std::unique_ptr<Step> begin_step();
-  Result<void> begin_epoch();
-  bool resolve(const Step& step);
-  void plan_rows(Step& step);
-  void cut_units(Step& step);
-  void note_lost_shard(std::uint32_t shard);
-
-  // engine_loading.cc: from units to decoded extents, within the budget.
-  bool admit_pending();
-  bool admit(Unit& unit);
-  bool is_head(const Unit& unit) const;
-  /// Evicts what nothing admitted needs until so much fits; where that is not enough, the unit's step fails.
-  bool make_room(Unit& unit, std::uint64_t cost);
-  void start_load(Extent& extent);
-  void on_loaded(Extent& extent);
-  void discharge(Extent& extent);
-  void note_damage(const Extent& extent);
-  void note_damage(DamagedRange range);
-  void retire(EpochFeed& epoch);
-  /// Runs `job` on a worker and then `then` on the strand; an exception stops the reader.
-  template <class Job, class Then>
-  void on_worker(Job job, Then then);
+  // engine_jobs.cc: what is done.
+  void run_plan(const Job& job);
+  void run_load(const Job& job);
+  void run_decode(const Job& job);
+  void run_gather(const Job& job);
+  void run_check(const Job& job);
+  void finish_load(Load& load, Clock::duration reading, Clock::duration decoding);
+  void read_later(Load& load);
+  void read_later(Step& step, DirectRead& read);
+  void finish_gather(Step& step);
+  /// A damaged block, unless it was noted before.
+  void note_damage_locked(const Extent& extent, std::uint32_t block, const Error& damage,
+                          std::vector<DamagedRange>& noted);
+  void note_lost_shard_locked(std::uint32_t shard, std::vector<DamagedRange>& noted);
+  /// Nothing where the gathering of a unit was not timed.
+  void note_gather_time_locked(std::chrono::nanoseconds spent);
+  /// A read that had to wait, and began so long ago.
+  void note_waited_locked(const Extent& extent, Clock::time_point began);
+  /// Writes what has just been done on this thread into the timeline, if there is one.
+  void trace(TimelineEvent::Kind kind, const Job& job, Clock::time_point began, Clock::time_point ended) const;
+  /// Says so in the log, with no lock held.
+  void warn(const std::vector<DamagedRange>& noted) const;
 
   const Dataset dataset_;
   const Plan plan_;
   const ReaderOptions options_;
-  const GatherRules rules_;
-  const std::uint64_t extent_bytes_;
   const std::shared_ptr<SlotRing> ring_;
   const std::shared_ptr<ReadyQueue> queue_;
   const std::unique_ptr<Storage> storage_;
-  boost::asio::thread_pool workers_;
-  boost::asio::strand<boost::asio::thread_pool::executor_type> strand_;
-
-  // The strand's.
+  const unsigned threads_;
+  const std::uint32_t max_open_shards_;
   ShardTable shards_;
-  std::uint32_t max_live_shards_;
-  BufferPool buffers_;
-  std::shared_ptr<EpochFeed> epoch_;
-  std::uint32_t next_epoch_ = 0;
-  std::uint64_t first_step_ = 0;
-  std::size_t resolved_rows_ = 0;    // of `planned_`, from the first one on
-  bool planned_last_epoch_ = false;  // no epoch has a higher number
+  Planner planner_;  // whoever has set `planning_`
+  const GatherRules rules_;
+  boost::asio::thread_pool workers_;
+
+  mutable BriefMutex mutex_;
+  std::condition_variable_any idle_;
+  ReadWindow window_;
+  Pipeline pipeline_;
+  std::deque<Load*> arrived_loads_;
+  std::deque<std::pair<Step*, DirectRead*>> arrived_records_;
+  std::vector<std::unique_ptr<Step>> spare_steps_;  // delivered
+  bool planning_ = false;
   bool planned_all_ = false;
+  bool blocked_ = false;          // the planner waits for a shard,
+  std::uint64_t blocked_at_ = 0;  // since so many changes of the table
   bool failed_ = false;
-  std::vector<Pick> picks_;        // of the step being planned
-  std::unique_ptr<Step> planned_;  // waits for its shards to open
-  std::deque<std::unique_ptr<Step>> steps_;
-  std::deque<Unit*> unadmitted_;
-  std::uint64_t rows_ahead_ = 0;  // in steps_
-  std::uint64_t unit_marks_ = 0;
-  std::list<Extent*> resident_;  // loading or ready, in the order of admission
-  std::set<std::uint32_t> lost_shards_;
+  unsigned active_ = 0;                                               // workers that are running, or about to
+  unsigned helping_ = 0;                                              // trainers that do a job
   std::set<std::pair<std::uint32_t, std::uint64_t>> damaged_blocks_;  // shard and block, each reported once
+  Replay replay_;
+  WaitedReads waited_reads_;
+  std::chrono::nanoseconds short_gather_{};  // the last one that was timed
+  unsigned untimed_gathers_ = 0;             // to come before the next one that is
+  ReaderStats stats_;
 
   std::atomic<bool> stopping_ = false;
-  std::atomic<bool> pump_posted_ = false;
   std::mutex stop_mutex_;
   bool stopped_ = false;
-
-  mutable std::mutex stats_mutex_;
-  ReaderStats stats_;
 };
 
 }  // namespace dovetail::detail

@@ -2,185 +2,274 @@
 #include "reader/delivery/gather.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
-#include <vector>
+
+#include "format/crc32c.h"
+#include "reader/delivery/slab.h"
+#include "reader/delivery/substitution.h"
 
 namespace dovetail::detail {
 
 namespace {
 
-/// The parts of a slab while it is being filled.
-class Slab {
+constexpr std::size_t kCopySlack = 64;
+
+/// Copies a record; with `slack`, up to `kCopySlack` bytes behind it are read and written as well, which spares short
+/// records a call and a branch by their length.
+[[gnu::always_inline]] inline void copy_record(std::byte* out, const std::byte* in, std::size_t bytes,
+                                               bool slack) noexcept {
+  if (!slack || bytes > 4 * kCopySlack) {
+    if (bytes > 0) std::memcpy(out, in, bytes);
+    return;
+  }
+  for (std::size_t at = 0; at < bytes; at += kCopySlack) std::memcpy(out + at, in + at, kCopySlack);
+}
+
+/// Asks the caches for records some rows before they are copied: the open blocks are more than the caches of one core
+/// hold, and the order jumps among them. Past the end of the step it goes on with the next one.
+class Prefetch {
  public:
-  Slab(Step& step, SlotRing& ring, const GatherRules& rules)
-      : step_(step), ring_(ring), rules_(rules), layout_(SlabLayout::for_rows(step.rows.size())) {
-    point_to(step.lease->bytes());
+  Prefetch(const Step& step, const Unit& unit) : rows_(step.rows.data()), end_(unit.end_row) {
+    const PlannedRow& first = rows_[unit.first_row];
+    const bool large = unit.first_row < end_ && first.block != nullptr && !first.block->damaged() &&
+                       first.block->records[first.record].size() > kSmallBytes;
+    distance_ = large ? kLargeDistance : kSmallDistance;
+    lines_ = large ? kLargeLines : 1;
+    if (step.following != nullptr && unit.end_row == step.rows.size()) {
+      following_ = step.following->rows.data();
+      following_rows_ = step.following->units.front().end_row;
+    }
+    if (step.asked_for && unit.first_row == 0) return;
+    for (std::uint32_t r = unit.first_row; r < std::min(end_, unit.first_row + distance_); ++r) ask_for(rows_[r]);
   }
 
-  std::int64_t* offsets() const noexcept { return offsets_; }
-  std::uint64_t* ids() const noexcept { return ids_; }
-  RowStatus* status() const noexcept { return status_; }
-  std::byte* values() const noexcept { return values_; }
-
-  /// Makes room for so many bytes of values, in one-off memory if need be.
-  Result<void> reserve(std::uint64_t bytes) {
-    if (bytes <= capacity_) return {};
-    if (rules_.oversize == Oversize::fail) return too_large(bytes);
-    Result<std::shared_ptr<SlotLease>> larger =
-        ring_.spill(step_.lease, layout_.values + std::max(bytes, 2 * capacity_));
-    if (!larger.has_value()) return larger.error();
-    const std::span<const std::byte> filled =
-        step_.lease->bytes().first(layout_.values + static_cast<std::size_t>(step_.value_bytes));
-    std::memcpy((*larger)->bytes().data(), filled.data(), filled.size());
-    step_.lease = std::move(*larger);
-    point_to(step_.lease->bytes());
-    return {};
+  /// Row `r` is about to be copied.
+  [[gnu::always_inline]] void before(std::uint32_t r) const noexcept {
+    const std::uint32_t at = r + distance_;
+    if (at < end_) {
+      ask_for(rows_[at]);
+    } else if (at - end_ < following_rows_) {
+      ask_for(following_[at - end_]);
+    }
   }
 
  private:
-  void point_to(std::span<std::byte> bytes) {
-    offsets_ = reinterpret_cast<std::int64_t*>(bytes.data() + layout_.offsets);
-    ids_ = reinterpret_cast<std::uint64_t*>(bytes.data() + layout_.ids);
-    status_ = reinterpret_cast<RowStatus*>(bytes.data() + layout_.status);
-    values_ = bytes.data() + layout_.values;
-    capacity_ = bytes.size() - layout_.values;
+  // Of small records many have to be on their way at a time; of large ones the processor follows later lines itself.
+  static constexpr std::size_t kSmallBytes = 256;
+  static constexpr std::uint32_t kSmallDistance = 32;
+  static constexpr std::uint32_t kLargeDistance = 2;
+  static constexpr std::uint32_t kLargeLines = 16;
+  static constexpr std::size_t kLineBytes = 64;
+
+  // Inlined at any cost: gcc takes a function that only prefetches for one without effect, and leaves its calls out.
+  [[gnu::always_inline]] void ask_for(const PlannedRow& row) const noexcept {
+    if (row.block == nullptr || row.block->damaged()) return;
+    const std::byte* const begin = row.block->records.begin_of(row.record);
+    for (std::uint32_t line = 0; line < lines_; ++line) __builtin_prefetch(begin + line * kLineBytes);
   }
 
-  Error too_large(std::uint64_t bytes) const {
-    std::uint64_t largest_id = kNoId;
-    std::size_t largest_bytes = 0;
-    const Unit& unit = step_.units[step_.next_unit];
-    for (std::uint32_t r = unit.first_row; r < unit.end_row; ++r) {
-      const PlannedRow& row = step_.rows[r];
-      if (row.extent == nullptr || row.extent->damaged(row.block)) continue;
-      const std::size_t size = row.extent->records[row.block][row.record].size();
-      if (size > largest_bytes || largest_id == kNoId) {
-        largest_bytes = size;
-        largest_id = row.id;
-      }
-    }
-    return Error(Errc::batch_too_large,
-                 "step " + std::to_string(step_.number) + " of epoch " + std::to_string(step_.epoch_number) +
-                     " needs at least " + std::to_string(bytes) + " bytes for its rows, a slot has " +
-                     std::to_string(capacity_) + "; its largest record is id " + std::to_string(largest_id) + " with " +
-                     std::to_string(largest_bytes) + " bytes: raise memory_bytes, lower the batch, or let it spill");
-  }
-
-  Step& step_;
-  SlotRing& ring_;
-  const GatherRules& rules_;
-  SlabLayout layout_;
-  std::int64_t* offsets_ = nullptr;
-  std::uint64_t* ids_ = nullptr;
-  RowStatus* status_ = nullptr;
-  std::byte* values_ = nullptr;
-  std::uint64_t capacity_ = 0;
+  const PlannedRow* rows_;
+  std::uint32_t end_;
+  std::uint32_t distance_ = 0;
+  std::uint32_t lines_ = 0;
+  const PlannedRow* following_ = nullptr;
+  std::uint32_t following_rows_ = 0;
 };
 
-Error damage_at_step(const Error& damage, const Step& step, const PlannedRow& row, const GatherRules& rules) {
-  const Extent& extent = *row.extent;
-  const std::uint64_t block = extent.first_block + row.block;
+Error damage_at_step(const Error& damage, const Extent& extent, std::uint32_t block_in_extent, const Step& step,
+                     const GatherRules& rules) {
+  const std::uint64_t block = extent.first_block + block_in_extent;
   const std::string text = damage.detail() + (damage.detail().empty() ? "" : "; ") + "records [" +
                            std::to_string(extent.file->first_record(block)) + ", " +
                            std::to_string(extent.file->first_record(block + 1)) + ") of the shard, needed by rank " +
                            std::to_string(rules.rank) + " at step " + std::to_string(step.number) + " of epoch " +
-                           std::to_string(step.epoch_number);
+                           std::to_string(step.epoch);
   return Error(damage.code(), text).at(damage.path(), damage.offset().value_or(extent.file_offset));
 }
 
-/// Fills the rows of damaged records from their nearest good neighbours. Damage is rare, so this may allocate and copy.
-Result<void> substitute_rows(Step& step, Slab& slab, const GatherRules& rules) {
-  const auto rows = static_cast<std::uint32_t>(step.rows.size());
-  const auto good = [&](std::uint32_t r) {
-    return slab.status()[r] == RowStatus::first || slab.status()[r] == RowStatus::repeated;
-  };
-  std::vector<std::uint32_t> source(rows);
-  std::uint64_t total = 0;
-  for (std::uint32_t r = 0; r < rows; ++r) {
-    source[r] = r;
-    if (slab.status()[r] == RowStatus::damaged_empty) {
-      const std::uint32_t lane_begin = r / rules.rows_per_lane * rules.rows_per_lane;
-      const std::uint32_t lane_end = lane_begin + rules.rows_per_lane;
-      std::uint32_t before = r;
-      while (before > lane_begin && !good(before)) --before;
-      std::uint32_t after = r;
-      while (after < lane_end && !good(after)) ++after;
-      if (good(before)) {
-        source[r] = before;
-      } else if (after < lane_end) {
-        source[r] = after;
-      }
-    }
-    total += static_cast<std::uint64_t>(slab.offsets()[source[r] + 1] - slab.offsets()[source[r]]);
+/// Reads a direct record into its row if that needs no waiting.
+void read_direct(Step& step, const Extent& extent, std::uint32_t row, std::uint64_t at, Storage& storage) {
+  DirectRead& read = step.direct.emplace_back();
+  read.extent = &extent;
+  read.row = row;
+  read.at = at;
+  const Result<bool> there = storage.try_read(extent.file->file(), extent.file_offset, destination(step, read));
+  ++step.direct_reads;
+  if (there.has_value() && !*there) {
+    read.waits = true;
+    return;
   }
-  if (Result<void> room = slab.reserve(total); !room.has_value()) return room;
+  if (!there.has_value()) read.read = there.error();
+  check_direct(step, read);
+  if (read.damage.has_value()) return;
+  step.direct_bytes += extent.record_bytes();
+  step.direct.pop_back();
+}
 
-  const std::vector<std::int64_t> old(slab.offsets(), slab.offsets() + rows + 1);
-  const std::vector<std::byte> packed(slab.values(), slab.values() + old[rows]);
-  std::int64_t end = 0;
-  for (std::uint32_t r = 0; r < rows; ++r) {
-    const std::uint32_t from = source[r];
-    const auto bytes = static_cast<std::size_t>(old[from + 1] - old[from]);
-    std::copy_n(packed.data() + old[from], bytes, slab.values() + end);
-    end += static_cast<std::int64_t>(bytes);
-    slab.offsets()[r + 1] = end;
-    if (from != r) slab.status()[r] = RowStatus::substituted;
+/// Copies the rows from `row` on whose blocks are in memory and good, as long as they fit; gives the first that is not
+/// copied, and moves `end` to the end of the values.
+std::uint32_t copy_blocks(const Step& step, const Unit& unit, const Prefetch& prefetch, const Slab& slab,
+                          std::uint32_t row, std::uint64_t& end) noexcept {
+  // Copies in registers: the stores below could change anything else, as far as the compiler knows.
+  const PlannedRow* const rows = step.rows.data();
+  std::int64_t* const offsets = slab.offsets();
+  std::uint64_t* const ids = slab.ids();
+  RowStatus* const status = slab.status();
+  std::byte* const values = slab.values();
+  const std::uint64_t capacity = slab.capacity();
+  const std::uint32_t end_row = unit.end_row;
+  std::uint64_t at = end;
+  for (; row < end_row; ++row) {
+    prefetch.before(row);
+    const PlannedRow& from = rows[row];
+    if (from.block == nullptr || from.block->damaged()) break;
+    const ByteView record = from.block->records[from.record];
+    const std::uint64_t after = at + record.size();
+    if (after > capacity) break;
+    copy_record(values + at, record.data(), record.size(), after + kCopySlack <= capacity);
+    at = after;
+    offsets[row + 1] = static_cast<std::int64_t>(at);
+    ids[row] = from.id;
+    status[row] = from.status;
   }
-  step.value_bytes = end;
+  end = at;
+  return row;
+}
+
+/// Any row: one that is empty, damaged, read from the file, or makes the values larger than the slot.
+Result<void> fill_row(Step& step, Slab& slab, const GatherRules& rules, Storage& storage, std::uint32_t r,
+                      std::uint64_t& end) {
+  const PlannedRow& row = step.rows[r];
+  RowStatus status = row.status;
+  if (row.block != nullptr && row.block->damaged()) {
+    const Load& load = *row.block->load;
+    if (rules.on_damage == OnDamage::fail) {
+      return damage_at_step(*load.damage[row.block->number], load.extent, row.block->number, step, rules);
+    }
+    status = RowStatus::damaged_empty;
+  } else if (row.block != nullptr) {
+    const ByteView record = row.block->records[row.record];
+    if (Result<void> room = slab.reserve(end + record.size(), end); !room.has_value()) return room;
+    copy_record(slab.values() + end, record.data(), record.size(), false);
+    end += record.size();
+  } else if (row.direct != nullptr) {
+    const std::uint64_t bytes = row.direct->record_bytes();
+    if (Result<void> room = slab.reserve(end + bytes, end); !room.has_value()) return room;
+    read_direct(step, *row.direct, r, end, storage);
+    end += bytes;
+  }
+  slab.offsets()[r + 1] = static_cast<std::int64_t>(end);
+  slab.ids()[r] = row.id;
+  slab.status()[r] = status;
   return {};
 }
 
-Result<void> copy_rows(Step& step, Slab& slab, const GatherRules& rules) {
+Result<void> copy_rows(Step& step, Slab& slab, const GatherRules& rules, Storage& storage) {
   const Unit& unit = step.units[step.next_unit];
-  std::int64_t end = step.value_bytes;
+  const Prefetch prefetch(step, unit);
+  auto end = static_cast<std::uint64_t>(step.value_bytes);
   for (std::uint32_t r = unit.first_row; r < unit.end_row; ++r) {
-    const PlannedRow& row = step.rows[r];
-    RowStatus status = row.status;
-    if (row.extent != nullptr) {
-      if (row.extent->damaged(row.block)) {
-        if (rules.on_damage == OnDamage::fail) {
-          return damage_at_step(*row.extent->damage[row.block], step, row, rules);
-        }
-        status = RowStatus::damaged_empty;
-      } else {
-        const ByteView record = row.extent->records[row.block][row.record];
-        step.value_bytes = end;
-        if (Result<void> room = slab.reserve(static_cast<std::uint64_t>(end) + record.size()); !room.has_value()) {
-          return room;
-        }
-        if (!record.empty()) std::memcpy(slab.values() + end, record.data(), record.size());
-        end += static_cast<std::int64_t>(record.size());
-      }
+    r = copy_blocks(step, unit, prefetch, slab, r, end);
+    if (r == unit.end_row) break;
+    if (Result<void> filled = fill_row(step, slab, rules, storage, r, end); !filled.has_value()) return filled;
+  }
+  step.value_bytes = static_cast<std::int64_t>(end);
+  return {};
+}
+
+void count_status(std::span<const RowStatus> rows, std::array<std::uint32_t, 5>& counts) {
+  counts = {};
+  // Nearly always all are the same.
+  if (std::memcmp(rows.data(), rows.data() + 1, rows.size() - 1) == 0) {
+    counts[static_cast<std::size_t>(rows.front())] = static_cast<std::uint32_t>(rows.size());
+    return;
+  }
+  for (const RowStatus status : rows) ++counts[static_cast<std::size_t>(status)];
+}
+
+/// Takes the rows of damaged direct records out of the values of the unit.
+void close_gaps(Step& step, Slab& slab) {
+  const Unit& unit = step.units[step.next_unit];
+  for (const DirectRead& read : step.direct) {
+    if (read.damage.has_value()) slab.status()[read.row] = RowStatus::damaged_empty;
+  }
+  std::int64_t begin = slab.offsets()[unit.first_row];
+  std::int64_t end = begin;
+  for (std::uint32_t r = unit.first_row; r < unit.end_row; ++r) {
+    const std::int64_t next = slab.offsets()[r + 1];
+    if (slab.status()[r] != RowStatus::damaged_empty) {
+      std::memmove(slab.values() + end, slab.values() + begin, static_cast<std::size_t>(next - begin));
+      end += next - begin;
     }
     slab.offsets()[r + 1] = end;
-    slab.ids()[r] = row.id;
-    slab.status()[r] = status;
+    begin = next;
   }
   step.value_bytes = end;
-  return {};
 }
 
 }  // namespace
 
-void gather_next_unit(Step& step, SlotRing& ring, const GatherRules& rules) {
-  Slab slab(step, ring, rules);
+ReadInto destination(Step& step, DirectRead& read) {
+  std::byte* const values = step.lease->bytes().data() + SlabLayout::for_rows(step.rows.size()).values;
+  return {read.header, {values + read.at, read.extent->record_bytes()}};
+}
+
+void check_direct(Step& step, DirectRead& read) {
+  const Extent& extent = *read.extent;
+  const ReadInto into = destination(step, read);
+  const auto check = [&]() -> Result<void> {
+    const Result<format::BlockHeader> header = checked_header(*extent.file, extent.first_block, read.header.data());
+    if (!header.has_value()) return header.error();
+    if (format::crc32c(into.second) != header->payload_crc) return Error(Errc::payload_checksum, "the record");
+    return {};
+  };
+  Result<void> good = read.read.has_value() ? check() : read.read;
+  if (!good.has_value()) {
+    ++step.retried_reads;
+    const InputFile& file = extent.file->file();
+    file.drop_cache(extent.file_offset, extent.stored_bytes);
+    good = file.read(extent.file_offset, read.header);
+    if (good.has_value()) good = file.read(extent.file_offset + read.header.size(), into.second);
+    if (good.has_value()) good = check();
+  }
+  if (!good.has_value()) read.damage = good.error().at(extent.file->file().path(), extent.file_offset);
+}
+
+void gather_unit(Step& step, SlotRing& ring, const GatherRules& rules, Storage& storage) {
+  Slab slab(step, ring, rules.oversize);
   if (step.next_unit == 0) slab.offsets()[0] = 0;
-  if (Result<void> copied = copy_rows(step, slab, rules); !copied.has_value()) {
+  step.direct.clear();
+  if (Result<void> copied = copy_rows(step, slab, rules, storage); !copied.has_value()) {
+    std::erase_if(step.direct, [](const DirectRead& read) { return !read.damage.has_value(); });  // noted all the same
     step.error = copied.error();
-    return;
+  }
+}
+
+void finish_unit(Step& step, SlotRing& ring, const GatherRules& rules) {
+  if (step.error.has_value()) return;
+  Slab slab(step, ring, rules.oversize);
+  const auto damaged = std::find_if(step.direct.begin(), step.direct.end(),
+                                    [](const DirectRead& read) { return read.damage.has_value(); });
+  if (damaged != step.direct.end()) {
+    if (rules.on_damage == OnDamage::fail) {
+      step.error = damage_at_step(*damaged->damage, *damaged->extent, 0, step, rules);
+      return;
+    }
+    close_gaps(step, slab);
   }
   if (step.next_unit + 1 < step.units.size()) return;
   const auto rows = static_cast<std::uint32_t>(step.rows.size());
-  if (rules.on_damage == OnDamage::substitute &&
-      std::find(slab.status(), slab.status() + rows, RowStatus::damaged_empty) != slab.status() + rows) {
-    if (Result<void> filled = substitute_rows(step, slab, rules); !filled.has_value()) {
+  count_status({slab.status(), rows}, step.status_counts);
+  constexpr auto kDamaged = static_cast<std::size_t>(RowStatus::damaged_empty);
+  if (rules.on_damage == OnDamage::substitute && step.status_counts[kDamaged] > 0) {
+    if (Result<void> filled = substitute_rows(step, slab, rules.rows_per_lane); !filled.has_value()) {
       step.error = filled.error();
-      return;
     }
   }
-  for (std::uint32_t r = 0; r < rows; ++r) ++step.status_counts[static_cast<std::size_t>(slab.status()[r])];
 }
 
 }  // namespace dovetail::detail

@@ -5,6 +5,7 @@
 
 #include "reader/delivery/step.h"
 #include "reader/memory/slot_ring.h"
+#include "reader/storage/storage.h"
 
 namespace dovetail::detail {
 
@@ -17,10 +18,22 @@ struct GatherRules {
 };
 
 /// Copies the rows of the step's next unit from their blocks into its slot, each record once, and writes their offsets,
-/// ids and status. After the last unit the rows of damaged records are filled as asked. Failures go to `step.error`.
+/// ids and status. Direct records are read into their rows and checked there; those that storage would have to wait for
+/// are only given their places, and marked in `step.direct`. A failure goes to `step.error`.
 ///
-/// Needs:   the unit's extents ready and pinned; `step.lease` set.
-/// Threads: any, one at a time for a step. Cost: no allocation, but for a spilled batch.
-void gather_next_unit(Step& step, SlotRing& ring, const GatherRules& rules);
+/// Needs:   the unit's loads ready; `step.lease` set.
+/// Threads: any, one at a time for a step. Cost: no allocation, but for a spilled batch and for what has to wait.
+void gather_unit(Step& step, SlotRing& ring, const GatherRules& rules, Storage& storage);
+
+/// Where a direct record of a gathered unit goes.
+ReadInto destination(Step& step, DirectRead& read);
+
+/// Checks a direct record that was read into its row. What fails is read once more, past the page cache, before it
+/// counts as damaged. Threads: any.
+void check_direct(Step& step, DirectRead& read);
+
+/// Ends the unit once all of its direct records are checked. After the last unit the rows of damaged records are filled
+/// as asked.
+void finish_unit(Step& step, SlotRing& ring, const GatherRules& rules);
 
 }  // namespace dovetail::detail

@@ -2,23 +2,27 @@
 #include "reader/delivery/lane_feed.h"
 
 #include <iterator>
+#include <utility>
 
 namespace dovetail::detail {
 
 LaneFeed::LaneFeed(const LaneOrder& order, std::uint64_t first_output, std::uint32_t open_ahead,
-                   std::uint64_t extent_bytes)
-    : cursor_(order.cursor(first_output)), open_ahead_(open_ahead), extent_bytes_(extent_bytes) {}
+                   const ExtentRules& rules)
+    : cursor_(order.cursor(first_output)), open_ahead_(open_ahead), rules_(rules) {}
 
-void LaneFeed::next(std::span<Pick> out) {
-  cursor_.next(out);
-}
-
-void LaneFeed::look_ahead(ShardTable& shards) {
+void LaneFeed::fetch(std::size_t count, ShardTable& shards) {
+  for (auto window = windows_.begin(); window != windows_.end();) {
+    window = window->second.ended() ? windows_.erase(window) : std::next(window);
+  }
+  recent_ = nullptr;
+  picks_.resize(count);
+  next_ = 0;
+  cursor_.next(picks_);
   for (const LaneCursor::Active& active : cursor_.active()) {
     const std::uint64_t first_run = active.stretch.first_run();
     if (first_run >= next_stretch_) {
       next_stretch_ = active.stretch.end_run();
-      windows_.try_emplace(first_run, active.stretch, extent_bytes_);
+      windows_.try_emplace(first_run, active.stretch, rules_);
     }
     // A stretch that is planned to its end has no window any more.
     const auto window = windows_.find(first_run);
@@ -26,26 +30,18 @@ void LaneFeed::look_ahead(ShardTable& shards) {
   }
 }
 
-RunWindow& LaneFeed::window_of(const Pick& pick) {
+RunWindow& LaneFeed::find_window(const Pick& pick) {
   return std::prev(windows_.upper_bound(pick.run))->second;
 }
 
-bool LaneFeed::resolve(const Pick& pick, ShardTable& shards) {
-  return !pick.planned() || window_of(pick).resolve(pick, shards);
+void LaneFeed::take_planned(std::span<const std::uint64_t> runs, std::vector<std::unique_ptr<RunEntry>>& out) {
+  for (const std::uint64_t run : runs) out.push_back(window_of(Pick{.run = run}).take(run));
 }
 
-PlannedRow LaneFeed::plan_row(const Pick& pick) {
-  return pick.planned() ? window_of(pick).plan_row(pick) : PlannedRow{};
-}
-
-void LaneFeed::forget_used_up() {
-  for (auto window = windows_.begin(); window != windows_.end();) {
-    window = window->second.forget_used_up() ? windows_.erase(window) : std::next(window);
-  }
-}
-
-void LaneFeed::for_each_extent(const std::function<void(Extent&)>& visit) {
-  for (auto& [first_run, window] : windows_) window.for_each_extent(visit);
+void LaneFeed::take_all(std::vector<std::unique_ptr<RunEntry>>& out) {
+  for (auto& [first_run, window] : windows_) window.take_all(out);
+  windows_.clear();
+  recent_ = nullptr;
 }
 
 }  // namespace dovetail::detail

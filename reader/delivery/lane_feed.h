@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include <dovetail/order.h>
 
@@ -12,34 +13,41 @@
 
 namespace dovetail::detail {
 
-/// Turns the picks of one lane into rows, and knows which runs come next.
+/// The picks of one lane, and the runs that they come from.
 ///
-/// Threads: none; belongs to the reader's strand.
+/// Threads: none; belongs to the planner.
 class LaneFeed {
  public:
-  LaneFeed(const LaneOrder& order, std::uint64_t first_output, std::uint32_t open_ahead, std::uint64_t extent_bytes);
+  LaneFeed(const LaneOrder& order, std::uint64_t first_output, std::uint32_t open_ahead, const ExtentRules& rules);
 
-  /// Picks of the next step; a pick stays valid until `plan_row` has used it up.
-  void next(std::span<Pick> out);
-  /// Opens the shards of the runs that come next.
-  void look_ahead(ShardTable& shards);
-  /// Whether the pick's run knows its extents or its failure; asks for its shard otherwise.
-  bool resolve(const Pick& pick, ShardTable& shards);
-  /// The row of a resolved pick. Each pick is planned once.
-  PlannedRow plan_row(const Pick& pick);
-  /// Forgets the runs that are planned to their end. Whoever planned rows must own their extents by then.
-  void forget_used_up();
-  /// Calls `visit` for every extent that is still known here.
-  void for_each_extent(const std::function<void(Extent&)>& visit);
+  /// Computes the next picks, and opens the shards of the runs that come after them. What the last call gave must have
+  /// been used up.
+  void fetch(std::size_t count, ShardTable& shards);
+  /// What `fetch` gave, from the first pick that has no row on.
+  std::span<const Pick> picks() const noexcept { return std::span(picks_).subspan(next_); }
+  void advance() noexcept { ++next_; }
+
+  /// Where a planned pick's run is.
+  RunWindow& window_of(const Pick& pick) {
+    if (recent_ == nullptr || !recent_->holds(pick.run)) recent_ = &find_window(pick);
+    return *recent_;
+  }
+  /// Gives up runs that are planned to their end.
+  void take_planned(std::span<const std::uint64_t> runs, std::vector<std::unique_ptr<RunEntry>>& out);
+  /// Gives up all runs that are left, at the end of the epoch.
+  void take_all(std::vector<std::unique_ptr<RunEntry>>& out);
 
  private:
-  RunWindow& window_of(const Pick& pick);
+  RunWindow& find_window(const Pick& pick);
 
   LaneCursor cursor_;
   std::uint32_t open_ahead_;
-  std::uint64_t extent_bytes_;
+  ExtentRules rules_;
+  std::vector<Pick> picks_;
+  std::size_t next_ = 0;
   std::uint64_t next_stretch_ = 0;              // stretches whose runs begin before this number have a window
   std::map<std::uint64_t, RunWindow> windows_;  // by the first run of the stretch
+  RunWindow* recent_ = nullptr;
 };
 
 }  // namespace dovetail::detail

@@ -62,20 +62,20 @@ std::uint64_t shards_at_once(const Plan& plan) {
 }
 
 /// How many shards may be open. A plain plan waits for some to close; the sources of a mix cannot wait for each other.
-Result<std::uint32_t> open_shard_limit(const Plan& plan) {
+Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_per_shard) {
   constexpr std::uint64_t kOfTheTrainer = 64;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMinOpenShards;
-  const std::uint64_t share = limit.rlim_cur / 2;  // the trainer has files of its own
+  const std::uint64_t share = limit.rlim_cur / 2 / descriptors_per_shard;  // the trainer has files of its own
   const std::uint64_t wanted = std::max<std::uint64_t>(
       std::min<std::size_t>(plan.dataset().shards.size(), kMinOpenShards), shards_at_once(plan));
-  const std::uint64_t possible =
-      std::max(share, limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, kOfTheTrainer));
+  const std::uint64_t possible = std::max(
+      share, (limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, kOfTheTrainer)) / descriptors_per_shard);
   if (wanted > possible) {
-    return Error(Errc::resource_limit, "the process may have " + std::to_string(limit.rlim_cur) + " files open, and " +
-                                           std::to_string(wanted) +
-                                           " shards are read at a time: raise the limit (ulimit -n) to at least " +
-                                           std::to_string(wanted + kOfTheTrainer) + ", or lower open_runs");
+    return Error(Errc::resource_limit,
+                 "the process may have " + std::to_string(limit.rlim_cur) + " files open, and " +
+                     std::to_string(wanted) + " shards are read at a time: raise the limit (ulimit -n) to at least " +
+                     std::to_string(wanted * descriptors_per_shard + kOfTheTrainer) + ", or lower open_runs");
   }
   return static_cast<std::uint32_t>(std::max(std::min<std::uint64_t>(share, kMaxOpenShards), wanted));
 }
@@ -86,7 +86,7 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
 
 }  // namespace
 
-Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options) {
+Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options, std::uint64_t storage_bytes) {
   std::uint64_t largest_record = 0;
   std::uint64_t largest_block = 0;  // as read and as decoded at the same time
   for (const ShardInfo& shard : dataset.shards()) {
@@ -98,21 +98,22 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
   }
   constexpr std::uint64_t kPage = 4096;
   MemoryShares shares;
-  shares.slots = options.prefetch + options.max_held;
+  shares.slots = options.replay > 0 ? options.replay : options.prefetch + options.max_held;
   const std::uint64_t fixed = SlabLayout::for_rows(options.plan.batch).values;
   const std::uint64_t whole = largest_record > (UINT64_MAX >> 1) / options.plan.batch
                                   ? UINT64_MAX >> 1
                                   : fixed + largest_record * options.plan.batch;
-  const std::uint64_t share = options.memory_bytes / 2 / shares.slots / kPage * kPage;
-  shares.slot_bytes = round_up(std::min(whole, std::max<std::uint64_t>(share, kPage)), kPage);
-  const std::uint64_t least = 2 * shares.slots * round_up(fixed + largest_record, kPage) + largest_block;
-  if (shares.slot_bytes < fixed + std::min<std::uint64_t>(largest_record, 1) ||
-      shares.slot_bytes * shares.slots + largest_block > options.memory_bytes) {
+  const std::uint64_t fixed_bytes = largest_block + storage_bytes;
+  const std::uint64_t left = options.memory_bytes - std::min(options.memory_bytes, fixed_bytes);
+  const std::uint64_t share = left / 2 / shares.slots / kPage * kPage;
+  shares.slot_bytes = std::min(round_up(whole, kPage), share);
+  if (shares.slot_bytes < fixed + std::min<std::uint64_t>(largest_record, 1)) {
+    const std::uint64_t least = 2 * shares.slots * round_up(fixed + largest_record, kPage) + fixed_bytes;
     return Error(Errc::budget_too_small, "memory_bytes = " + std::to_string(options.memory_bytes) + " cannot hold " +
                                              std::to_string(shares.slots) + " slots and one block; " +
                                              std::to_string(least) + " are enough for one record per slot");
   }
-  shares.read_ahead_bytes = options.memory_bytes - shares.slot_bytes * shares.slots;
+  shares.read_ahead_bytes = options.memory_bytes - shares.slot_bytes * shares.slots - storage_bytes;
   return shares;
 }
 
@@ -130,13 +131,22 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
     return out_of_range("start.step", options.start.step,
                         "epoch " + std::to_string(options.start.epoch) + " has " + std::to_string(*steps) + " steps");
   }
+  if (options.replay > *steps - options.start.step) {
+    return out_of_range("replay", options.replay,
+                        "epoch " + std::to_string(options.start.epoch) + " has " +
+                            std::to_string(*steps - options.start.step) + " steps left from step " +
+                            std::to_string(options.start.step));
+  }
   if (options.log && plan->changes_world() && options.start.step < *steps && options.plan.assign == Assign::files) {
     options.log("the world has changed in epoch " + std::to_string(options.start.epoch) +
                 ": the rest of it is cut even, whole files come back with the next epoch");
   }
-  Result<MemoryShares> memory = share_memory(dataset, options);
+  Result<std::unique_ptr<Storage>> storage =
+      make_storage(options.storage, {.threads = options.io_threads == 0 ? kDefaultIoThreads : options.io_threads});
+  if (!storage.has_value()) return storage.error();
+  Result<MemoryShares> memory = share_memory(dataset, options, (*storage)->facts().memory_bytes);
   if (!memory.has_value()) return memory.error();
-  Result<std::uint32_t> max_open = open_shard_limit(*plan);
+  Result<std::uint32_t> max_open = open_shard_limit(*plan, (*storage)->facts().descriptors_per_file);
   if (!max_open.has_value()) return max_open.error();
   Result<std::shared_ptr<SlotRing>> ring = SlotRing::make(memory->slots, memory->slot_bytes, options.registration);
   if (!ring.has_value()) return ring.error();
@@ -147,11 +157,11 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   return EngineSetup{.dataset = dataset,
                      .plan = std::move(*plan),
                      .options = std::move(options),
+                     .storage = std::move(*storage),
                      .ring = std::move(*ring),
                      .read_ahead_bytes = memory->read_ahead_bytes,
                      .max_open_shards = *max_open,
-                     .io_threads = given.io_threads == 0 ? kDefaultIoThreads : given.io_threads,
-                     .decode_threads = given.decode_threads == 0 ? cores : given.decode_threads};
+                     .threads = given.decode_threads == 0 ? cores : given.decode_threads};
 }
 
 }  // namespace dovetail::detail

@@ -62,6 +62,21 @@ std::string to_json(const std::vector<DamagedRange>& damaged) {
   return "[" + list + "]";
 }
 
+std::string to_json(const std::vector<ShardReads>& shards) {
+  std::string list;
+  for (const ShardReads& shard : shards) {
+    JsonObject object;
+    object.text("file", shard.file);
+    object.number("shard", shard.shard);
+    object.number("reads", shard.reads);
+    object.number("bytes", shard.bytes);
+    object.seconds("mean", shard.mean);
+    object.seconds("longest", shard.longest);
+    list += (list.empty() ? "" : ", ") + object.done();
+  }
+  return "[" + list + "]";
+}
+
 }  // namespace
 
 double ReaderStats::trainer_idle() const noexcept {
@@ -82,6 +97,10 @@ std::string ReaderStats::to_json() const {
   json.number("rows_damaged_empty", rows_damaged_empty);
   json.number("reads", reads);
   json.number("read_bytes", read_bytes);
+  json.number("waiting_reads", waiting_reads);
+  json.number("direct_reads", direct_reads);
+  json.number("direct_bytes", direct_bytes);
+  json.number("cached_reads", cached_reads);
   json.number("retried_reads", retried_reads);
   json.number("evictions", evictions);
   json.number("spilled_batches", spilled_batches);
@@ -92,6 +111,13 @@ std::string ReaderStats::to_json() const {
   json.seconds("waiting_for_consumer", waiting_for_consumer);
   json.seconds("filling", filling);
   json.fraction("trainer_idle", trainer_idle());
+  json.seconds("time_planning", time_planning);
+  json.seconds("time_reading", time_reading);
+  json.seconds("time_decoding", time_decoding);
+  json.seconds("time_gathering", time_gathering);
+  json.text("storage", to_string(storage));
+  json.text("storage_note", storage_note);
+  json.member("slowest_shards", dovetail::to_json(slowest_shards));
   json.boolean("registered", registered);
   json.text("registration_note", registration_note);
   json.number("slots", slots);

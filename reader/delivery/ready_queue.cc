@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/delivery/ready_queue.h"
 
+#include <algorithm>
+#include <chrono>
 #include <limits>
+#include <thread>
 #include <utility>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -12,6 +15,8 @@
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/system_executor.hpp>
 
+#include "reader/delivery/timeline_event.h"
+
 namespace dovetail::detail {
 
 namespace {
@@ -20,15 +25,33 @@ Error cancelled(const char* detail) {
   return Error(boost::system::error_code(boost::asio::error::operation_aborted), detail);
 }
 
+/// A trainer that is back within this time, so many times in a row, is busy with nothing but reading.
+constexpr std::chrono::microseconds kQuick{25};
+constexpr std::uint32_t kQuickRequests = 8;
+
+/// A batch that another thread is about to finish is nearer than a sleep and a wake-up.
+constexpr std::uint32_t kSpins = 20;
+
 }  // namespace
 
-ReadyQueue::ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held)
-    : ring_(std::move(ring)), max_held_(max_held), clock_(StallClock::Clock::now()) {}
+ReadyQueue::ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held, std::shared_ptr<Timeline> timeline,
+                       std::uint32_t rank)
+    : ring_(std::move(ring)),
+      max_held_(max_held),
+      timeline_(std::move(timeline)),
+      rank_(rank),
+      last_outcome_(StallClock::Clock::now()),
+      clock_(last_outcome_) {}
 
 void ReadyQueue::push(ReadyItem item) {
   std::unique_lock lock(mutex_);
-  if (error_.has_value()) return;
+  if (error_.has_value()) {
+    // It stays until the queue goes: whoever pushes may hold a lock that giving the slot back takes as well.
+    items_.push_back(std::move(item));
+    return;
+  }
   items_.push_back(std::move(item));
+  ready_ = static_cast<std::uint32_t>(items_.size());
   match(lock);
 }
 
@@ -50,14 +73,54 @@ std::size_t ReadyQueue::size() const {
   return items_.size();
 }
 
-ReadyQueue::Outcome ReadyQueue::next() {
+ReadyQueue::Outcome ReadyQueue::next(TrainerHelp& help) {
   std::unique_lock lock(mutex_);
-  if (std::optional<Outcome> outcome = take_locked(); outcome.has_value()) return std::move(*outcome);
-  SyncRequest request;
-  request_ = &request;
+  if (outstanding_locked()) return std::move(*take_locked());
+  note_request_locked(true);
+  std::optional<Outcome> outcome = take_locked();
+  const bool at_once = outcome.has_value();
+  const bool was_quick = busy_trainer();
+  bool helped = true;
+  while (!outcome.has_value() && helped) {
+    request_ = Helping();
+    cause_ = Stall::decode;
+    update_clock_locked();
+    lock.unlock();
+    helped = help.help();
+    if (!helped && was_quick) spin();
+    lock.lock();
+    request_ = std::monostate();
+    outcome = take_locked();
+  }
+  if (!outcome.has_value()) {
+    SyncRequest request;
+    request_ = &request;
+    update_clock_locked();
+    request.arrived.wait(lock, [&] { return request.outcome.has_value(); });
+    outcome = std::move(request.outcome);
+  }
+  waiting_ = false;
   update_clock_locked();
-  request.arrived.wait(lock, [&] { return request.outcome.has_value(); });
-  return std::move(*request.outcome);
+  last_outcome_ = at_once ? StallClock::Clock::now() : clock_.since();  // a clock costs as much as some rows
+  return std::move(*outcome);
+}
+
+void ReadyQueue::spin() const noexcept {
+  for (std::uint32_t turn = 0; turn < kSpins && ready_.load(std::memory_order_relaxed) == 0; ++turn) {
+    std::this_thread::yield();
+  }
+}
+
+void ReadyQueue::stand_still(Stall cause) {
+  busy_trainer_ = false;
+  waiting_ = true;
+  set_cause(cause);
+}
+
+void ReadyQueue::note_request_locked(bool helps) {
+  const bool quick = StallClock::Clock::now() - last_outcome_ < kQuick;
+  quick_requests_ = quick && helps ? std::min(quick_requests_ + 1, kQuickRequests) : 0;
+  busy_trainer_ = quick_requests_ == kQuickRequests;
 }
 
 ReadyQueue::AsyncRequest::AsyncRequest(Handler from)
@@ -69,6 +132,7 @@ ReadyQueue::AsyncRequest::AsyncRequest(Handler from)
 void ReadyQueue::async_next(Handler handler) {
   auto request = std::make_unique<AsyncRequest>(std::move(handler));
   std::unique_lock lock(mutex_);
+  if (!outstanding_locked()) note_request_locked(false);
   if (std::optional<Outcome> outcome = take_locked(); outcome.has_value()) {
     lock.unlock();
     complete(std::move(request), std::move(*outcome));
@@ -81,11 +145,16 @@ void ReadyQueue::async_next(Handler handler) {
     });
   }
   request_ = std::move(request);
+  waiting_ = true;
   update_clock_locked();
 }
 
+bool ReadyQueue::outstanding_locked() const {
+  return !std::holds_alternative<std::monostate>(request_);
+}
+
 std::optional<ReadyQueue::Outcome> ReadyQueue::take_locked() {
-  if (!std::holds_alternative<std::monostate>(request_)) {
+  if (outstanding_locked()) {
     return Outcome(Error(Errc::busy, "a request for the next batch is outstanding already"));
   }
   if (!first_request_.has_value()) first_request_ = StallClock::Clock::now();
@@ -103,6 +172,7 @@ std::optional<ReadyQueue::Outcome> ReadyQueue::take_locked() {
 ReadyQueue::Outcome ReadyQueue::take_front_locked() {
   const ReadyItem item = std::move(items_.front());
   items_.pop_front();
+  ready_ = static_cast<std::uint32_t>(items_.size());
   update_clock_locked();
   if (const auto* batch = std::get_if<ReadyBatch>(&item)) return deliver_locked(*batch);
   if (const auto* error = std::get_if<Error>(&item)) {
@@ -125,12 +195,23 @@ ReadyQueue::Outcome ReadyQueue::deliver_locked(const ReadyBatch& batch) {
   delivered_.rows_substituted += batch.status_counts[3];
   delivered_.rows_damaged_empty += batch.status_counts[4];
   handed_over_ = {batch.origin, Position{batch.origin->epoch, batch.step + 1}};
+  if (timeline_ != nullptr) {
+    const auto now = StallClock::Clock::now();
+    timeline_->record({.kind = TimelineEvent::Kind::batch,
+                       .rank = rank_,
+                       .begin = now,
+                       .end = now,
+                       .bytes = static_cast<std::uint64_t>(batch.bytes),
+                       .shard = {},
+                       .epoch = batch.origin->epoch,
+                       .step = batch.step});
+  }
   return std::optional<Batch>(
       SlotLease::to_batch(batch.lease, batch.origin, batch.step, batch.rows, batch.status_counts[1]));
 }
 
-void ReadyQueue::match(std::unique_lock<std::mutex>& lock) {
-  if (std::holds_alternative<std::monostate>(request_)) {
+void ReadyQueue::match(std::unique_lock<BriefMutex>& lock) {
+  if (!outstanding_locked() || std::holds_alternative<Helping>(request_)) {
     update_clock_locked();
     return;
   }
@@ -141,6 +222,7 @@ void ReadyQueue::match(std::unique_lock<std::mutex>& lock) {
     update_clock_locked();
     return;
   }
+  waiting_ = false;
   update_clock_locked();
   if (auto* waiting = std::get_if<SyncRequest*>(&request)) {
     (*waiting)->outcome.emplace(std::move(*outcome));
@@ -157,6 +239,7 @@ void ReadyQueue::cancel(std::uint64_t ticket) {
   if (request == nullptr || (*request)->ticket != ticket) return;
   std::unique_ptr<AsyncRequest> ended = std::move(*request);
   request_ = std::monostate();
+  waiting_ = false;
   update_clock_locked();
   lock.unlock();
   complete(std::move(ended), cancelled("the request was cancelled"));
@@ -167,6 +250,7 @@ void ReadyQueue::stop() {
   std::unique_lock lock(mutex_);
   if (!error_.has_value()) error_ = cancelled("the reader was stopped");
   dropped.swap(items_);
+  ready_ = 1;  // for who spins: the error
   match(lock);
   if (lock.owns_lock()) lock.unlock();  // slots are released with no lock held
 }
@@ -197,9 +281,20 @@ ReadyQueue::HandedOver ReadyQueue::handed_over() const {
 }
 
 void ReadyQueue::update_clock_locked() {
-  const bool requested = !std::holds_alternative<std::monostate>(request_);
+  const bool requested = outstanding_locked();
   const Stall now = requested ? cause_ : !items_.empty() ? Stall::consumer : Stall::filling;
-  if (now != clock_.state()) clock_.enter(now, StallClock::Clock::now());
+  if (now == clock_.state()) return;
+  const StallClock::Clock::time_point at = StallClock::Clock::now();
+  if (timeline_ != nullptr) {
+    timeline_->record({.kind = TimelineEvent::Kind::state,
+                       .stall = clock_.state(),
+                       .rank = rank_,
+                       .begin = clock_.since(),
+                       .end = at,
+                       .shard = {},
+                       .step = {}});
+  }
+  clock_.enter(now, at);
 }
 
 void ReadyQueue::add_to(ReaderStats& stats) const {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -14,6 +17,7 @@
 
 #include <dovetail/batch_reader.h>
 
+#include "reader/delivery/brief_mutex.h"
 #include "reader/delivery/stall_clock.h"
 #include "reader/memory/slot_ring.h"
 
@@ -26,7 +30,7 @@ struct ReadyBatch {
   std::uint64_t step = 0;
   std::uint32_t rows = 0;
   std::int64_t bytes = 0;
-  std::uint32_t status_counts[5] = {};
+  std::array<std::uint32_t, 5> status_counts{};
 };
 
 struct EndOfEpoch {
@@ -35,6 +39,16 @@ struct EndOfEpoch {
 
 /// What the trainer gets next: a batch, the end of an epoch, or the failure that ends everything.
 using ReadyItem = std::variant<ReadyBatch, EndOfEpoch, Error>;
+
+/// Work that a trainer can do instead of waiting.
+class TrainerHelp {
+ public:
+  /// Does one piece of it. False where there is none; `stand_still` was called then.
+  virtual bool help() = 0;
+
+ protected:
+  ~TrainerHelp() = default;
+};
 
 /// The seam between the reader's strand and the trainer: finished batches in order on one side, one request at a time
 /// on the other. A request that finds a batch ready does not touch the strand.
@@ -45,7 +59,9 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   using Handler = boost::asio::any_completion_handler<BatchReader::NextSignature>;
   using Outcome = Result<std::optional<Batch>>;
 
-  ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held);
+  /// `timeline` gets what is waited for and what is handed over, as that of `rank`; it may be null.
+  ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held, std::shared_ptr<Timeline> timeline = nullptr,
+             std::uint32_t rank = 0);
 
   // The strand's side.
 
@@ -58,9 +74,17 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   /// Batches that are ready.
   std::size_t size() const;
 
+  /// Whether a request is waiting for its batch, other than by helping.
+  bool waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
+  /// Whether the trainer asks for batch after batch with hardly a pause and without waiting, so that its core is busy
+  /// with reading: it then counts as one of the reader's threads.
+  bool busy_trainer() const noexcept { return busy_trainer_.load(std::memory_order_relaxed); }
+  /// The trainer finds no more work to help with, and waits for this.
+  void stand_still(Stall cause);
+
   // The trainer's side.
 
-  Outcome next();
+  Outcome next(TrainerHelp& help);
   void async_next(Handler handler);
 
   /// Completes an outstanding request, and all later ones, with `operation_canceled`. Drops what is ready.
@@ -78,7 +102,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
 
  private:
   struct SyncRequest {
-    std::condition_variable arrived;
+    std::condition_variable_any arrived;
     std::optional<Outcome> outcome;
   };
   // Lives on the heap: assigning to an any_completion_handler recurses without end in Asio 1.26.
@@ -95,16 +119,29 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   Outcome take_front_locked();
   Outcome deliver_locked(const ReadyBatch& batch);
   /// Hands the front item to the outstanding request, if there are both.
-  void match(std::unique_lock<std::mutex>& lock);
+  void match(std::unique_lock<BriefMutex>& lock);
   void cancel(std::uint64_t ticket);
   void update_clock_locked();
+  bool outstanding_locked() const;
+  /// Waits for a moment whether an item comes.
+  void spin() const noexcept;
+  /// A request has begun; `helps` says whether on a thread that may help.
+  void note_request_locked(bool helps);
   static void complete(std::unique_ptr<AsyncRequest> request, Outcome outcome);
 
   const std::shared_ptr<SlotRing> ring_;
   const std::uint32_t max_held_;
-  mutable std::mutex mutex_;
+  const std::shared_ptr<Timeline> timeline_;
+  const std::uint32_t rank_;
+  mutable BriefMutex mutex_;
   std::deque<ReadyItem> items_;
-  std::variant<std::monostate, SyncRequest*, std::unique_ptr<AsyncRequest>> request_;
+  struct Helping {};
+  std::variant<std::monostate, Helping, SyncRequest*, std::unique_ptr<AsyncRequest>> request_;
+  std::atomic<std::uint32_t> ready_ = 0;  // as many as `items_` has
+  std::atomic<bool> waiting_ = false;
+  std::atomic<bool> busy_trainer_ = false;
+  std::uint32_t quick_requests_ = 0;  // the last ones in a row that came soon after the batch before
+  StallClock::Clock::time_point last_outcome_;
   std::uint64_t tickets_ = 0;
   std::optional<Error> error_;  // the failure once it was delivered, or the stop
   bool finished_ = false;

@@ -24,50 +24,68 @@ Result<std::shared_ptr<const ShardFile>> open_shared(const Dataset& dataset, std
 
 }  // namespace
 
-ShardTable::ShardTable(Dataset dataset, Storage& storage, boost::asio::any_io_executor strand, std::uint32_t max_open,
-                       std::function<void()> on_change)
+ShardTable::ShardTable(Dataset dataset, Storage& storage, std::uint32_t max_open, std::function<void()> on_change)
     : dataset_(std::move(dataset)),
       storage_(storage),
-      strand_(std::move(strand)),
       max_open_(max_open),
       on_change_(std::move(on_change)),
       entries_(dataset_.shards().size()) {}
 
 void ShardTable::want(std::uint32_t shard) {
-  Entry& entry = entries_[shard];
-  if (entry.file != nullptr || entry.opening || entry.failure.has_value()) return;
-  entry.opening = true;
+  {
+    const std::lock_guard lock(mutex_);
+    Entry& entry = entries_[shard];
+    if (entry.file != nullptr || entry.opening || entry.failure.has_value()) return;
+    entry.opening = true;
+  }
   ++*live_;
   std::shared_ptr<void> counted(nullptr, [live = live_](void*) { --*live; });
   boost::asio::post(storage_.blocking_executor(), [this, shard, counted = std::move(counted)]() mutable {
     Result<std::shared_ptr<const ShardFile>> opened = open_shared(dataset_, shard, counted);
     counted.reset();
-    boost::asio::post(strand_, [this, shard, opened = std::move(opened)] { finish(shard, opened); });
+    finish(shard, std::move(opened));
   });
 }
 
 void ShardTable::finish(std::uint32_t shard, Result<std::shared_ptr<const ShardFile>> opened) {
-  Entry& entry = entries_[shard];
-  entry.opening = false;
-  if (opened.has_value()) {
-    ++opened_;
-    entry.file = std::move(*opened);
-    recent_.push_front(shard);
-    entry.used_at = recent_.begin();
-    if (recent_.size() > max_open_) {
-      entries_[recent_.back()].file.reset();
-      recent_.pop_back();
+  std::shared_ptr<const ShardFile> closing;  // outside of the lock
+  {
+    const std::lock_guard lock(mutex_);
+    Entry& entry = entries_[shard];
+    entry.opening = false;
+    if (opened.has_value()) {
+      ++opened_;
+      entry.file = std::move(*opened);
+      recent_.push_front(shard);
+      entry.used_at = recent_.begin();
+      if (recent_.size() > max_open_) {
+        closing = std::move(entries_[recent_.back()].file);
+        recent_.pop_back();
+      }
+    } else {
+      entry.failure = opened.error();
     }
-  } else {
-    entry.failure = opened.error();
+    ++changes_;
   }
+  closing.reset();
   on_change_();
 }
 
 std::shared_ptr<const ShardFile> ShardTable::find(std::uint32_t shard) {
+  const std::lock_guard lock(mutex_);
   Entry& entry = entries_[shard];
   if (entry.file != nullptr) recent_.splice(recent_.begin(), recent_, entry.used_at);
   return entry.file;
+}
+
+bool ShardTable::failed(std::uint32_t shard) const {
+  const std::lock_guard lock(mutex_);
+  return entries_[shard].failure.has_value();
+}
+
+Error ShardTable::failure(std::uint32_t shard) const {
+  const std::lock_guard lock(mutex_);
+  return *entries_[shard].failure;
 }
 
 }  // namespace dovetail::detail

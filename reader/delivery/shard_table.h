@@ -6,10 +6,9 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
-
-#include <boost/asio/any_io_executor.hpp>
 
 #include <dovetail/dataset.h>
 
@@ -18,23 +17,23 @@
 
 namespace dovetail::detail {
 
-/// The shards that a reader has open, each opened on first use and checked against the manifest.
+/// The shards that a reader has open, each opened on first use and checked against the manifest; many at a time.
 ///
 /// At most `max_open` are kept; beyond that the one unused for longest is let go, and closes when its last run is done.
-/// Threads: none; belongs to the reader's strand. Opening itself runs on the storage's threads.
+/// Threads: all functions may be called from any thread. Opening itself runs on the storage's threads.
 class ShardTable {
  public:
-  /// `on_change` is called on `strand` after a shard has opened or failed to.
-  ShardTable(Dataset dataset, Storage& storage, boost::asio::any_io_executor strand, std::uint32_t max_open,
-             std::function<void()> on_change);
+  /// `on_change` is called, with no lock held, after a shard has opened or failed to.
+  ShardTable(Dataset dataset, Storage& storage, std::uint32_t max_open, std::function<void()> on_change);
 
   /// Begins to open a shard, unless it is open, being opened, or failed.
   void want(std::uint32_t shard);
 
   /// The shard, null where it is not open (yet).
   std::shared_ptr<const ShardFile> find(std::uint32_t shard);
-  /// Why a shard could not be opened.
-  const std::optional<Error>& failure(std::uint32_t shard) const { return entries_[shard].failure; }
+  bool failed(std::uint32_t shard) const;
+  /// Why a shard could not be opened. Needs: `failed(shard)`.
+  Error failure(std::uint32_t shard) const;
 
   /// Shards that are open now, or about to be, whoever uses them.
   std::uint32_t live() const noexcept { return *live_; }
@@ -42,6 +41,8 @@ class ShardTable {
   bool crowded() const noexcept { return live() >= max_open_; }
   /// Shards opened so far, those opened again included.
   std::uint64_t opened() const noexcept { return opened_; }
+  /// Shards that opened or failed to so far: grows whenever a caller that found a shard missing may look again.
+  std::uint64_t changes() const noexcept { return changes_; }
 
  private:
   struct Entry {
@@ -52,14 +53,15 @@ class ShardTable {
   };
   void finish(std::uint32_t shard, Result<std::shared_ptr<const ShardFile>> opened);
 
-  Dataset dataset_;
+  const Dataset dataset_;
   Storage& storage_;
-  boost::asio::any_io_executor strand_;
-  std::uint32_t max_open_;
-  std::function<void()> on_change_;
+  const std::uint32_t max_open_;
+  const std::function<void()> on_change_;
+  mutable std::mutex mutex_;
   std::vector<Entry> entries_;
   std::list<std::uint32_t> recent_;  // most recently used first
-  std::uint64_t opened_ = 0;
+  std::atomic<std::uint64_t> opened_ = 0;
+  std::atomic<std::uint64_t> changes_ = 0;
   std::shared_ptr<std::atomic<std::uint32_t>> live_ = std::make_shared<std::atomic<std::uint32_t>>(0);
 };
 

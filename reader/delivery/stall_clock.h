@@ -24,6 +24,8 @@ class StallClock {
     state_ = stall;
   }
   Stall state() const noexcept { return state_; }
+  /// When the present state began.
+  Clock::time_point since() const noexcept { return since_; }
   std::chrono::nanoseconds spent(Stall stall, Clock::time_point now) const noexcept {
     return spent_[index(stall)] + (stall == state_ ? now - since_ : Clock::duration{});
   }

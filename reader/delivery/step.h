@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -8,59 +12,85 @@
 
 #include <dovetail/error.h>
 #include <dovetail/order.h>
+#include <dovetail/state.h>
 
-#include "reader/delivery/extent.h"
+#include "format/layout.h"
+#include "reader/delivery/load.h"
 #include "reader/memory/slot_ring.h"
 
 namespace dovetail::detail {
 
-class EpochFeed;
-struct Step;
+struct RunEntry;
 
-/// Where the bytes of one row come from.
+/// Where the bytes of one row come from: a loaded block, or straight from the file, or neither.
 struct PlannedRow {
-  Extent* extent = nullptr;  ///< Null where no record is planned, or its shard could not be opened.
-  std::uint32_t block = 0;   ///< In the extent.
-  std::uint32_t record = 0;  ///< In the block.
+  const LoadedBlock* block = nullptr;
+  const Extent* direct = nullptr;
   std::uint64_t id = kNoId;
+  std::uint32_t record = 0;             ///< In the block.
   RowStatus status = RowStatus::empty;  ///< As planned; `damaged_empty` where the shard could not be opened.
 };
 
-/// Consecutive rows of a step whose extents fit the budget together: a whole step, unless memory is tight.
+/// Consecutive rows of a step whose loads fit the budget together: a whole step, unless memory is tight.
 struct Unit {
-  struct Use {
-    std::shared_ptr<Extent> extent;
-    std::uint32_t rows = 0;
-  };
-
-  Step* step = nullptr;
   std::uint32_t first_row = 0;
   std::uint32_t end_row = 0;
-  std::vector<Use> uses;  ///< Each extent once.
-  bool admitted = false;
-  std::uint32_t missing = 0;  ///< Extents that are still being loaded.
+  std::uint64_t loads_before = 0;  ///< All loads with lower numbers must be ready.
+  std::uint64_t load_bytes = 0;    ///< Of the loads that begin with it.
+  std::uint64_t direct_bytes = 0;  ///< Read straight into its rows.
+
+  std::vector<std::unique_ptr<Load>> evicted;   ///< To be dropped before its own loads begin, for the budget.
+  std::vector<std::unique_ptr<Load>> ended;     ///< To be dropped once it is gathered: nothing else uses them.
+  std::vector<std::unique_ptr<RunEntry>> runs;  ///< Planned to their ends; dropped with `ended`.
+};
+
+/// A record on its way from the file into its row.
+struct DirectRead {
+  const Extent* extent = nullptr;
+  std::uint32_t row = 0;
+  std::uint64_t at = 0;  ///< In the values.
+  bool waits = false;    ///< For storage.
+  Result<void> read;
+  std::optional<Error> damage;
+  std::array<std::byte, format::kBlockHeaderBytes> header;
 };
 
 /// One batch on its way from the plan to the trainer; or the end of an epoch.
 ///
-/// Threads: belongs to the reader's strand, but for the gathering of one unit at a time.
+/// Threads: belongs to the planner while it is being planned, then to the reader's lock, but for the gathering of one
+///          unit at a time.
 struct Step {
-  std::shared_ptr<EpochFeed> epoch;  ///< Keeps runs and extents.
-  std::uint32_t epoch_number = 0;
+  std::shared_ptr<const State> origin;  ///< That the batch's state is counted from.
+  std::uint32_t epoch = 0;
   std::uint64_t number = 0;
   bool end_of_epoch = false;
 
   std::vector<PlannedRow> rows;
   std::vector<Unit> units;
+  std::vector<Load*> loads;   ///< That begin with it, in order.
   std::size_t next_unit = 0;  ///< Gathered so far.
+  std::size_t retired = 0;    ///< Units whose ended loads are dropped.
   bool gathering = false;
   bool done = false;
   std::optional<Error> error;  ///< Why the step cannot be delivered.
 
+  // For gathering, as of when it began.
+  const Step* following = nullptr;  ///< Whose loads are ready as well: its first records can be asked for.
+  bool asked_for = false;           ///< Its own were, by the step before.
+
   // What gathering has made.
   std::shared_ptr<SlotLease> lease;
   std::int64_t value_bytes = 0;
-  std::uint32_t status_counts[5] = {};
+  std::vector<DirectRead> direct;  ///< Those of the unit that had to wait for storage, or are damaged.
+  std::atomic<std::uint32_t> direct_left = 0;
+  std::atomic<std::uint32_t> retried_reads = 0;
+  std::uint32_t direct_reads = 0;
+  std::uint64_t direct_bytes = 0;
+  std::chrono::nanoseconds gathering_time{};
+  std::array<std::uint32_t, 5> status_counts{};
+
+  /// Makes it as new, but for the memory of its lists.
+  void reset();
 };
 
 }  // namespace dovetail::detail

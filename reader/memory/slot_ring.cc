@@ -15,18 +15,19 @@ Result<std::shared_ptr<SlotRing>> SlotRing::make(std::uint32_t slots, std::size_
 SlotRing::SlotRing(HostMemory memory, std::uint32_t slots, std::size_t slot_bytes)
     : memory_(std::move(memory)), slots_(slots), slot_bytes_(slot_bytes) {
   for (std::uint32_t slot = slots; slot > 0; --slot) free_.push_back(slot - 1);
+  free_slots_ = slots;
 }
 
 std::shared_ptr<SlotLease> SlotRing::acquire() {
-  std::uint32_t slot = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    if (free_.empty()) return nullptr;
-    slot = free_.back();
-    free_.pop_back();
-  }
-  return std::make_shared<SlotLease>(shared_from_this(), slot,
-                                     memory_.bytes().subspan(slot * slot_bytes_, slot_bytes_));
+  if (!has_free()) return nullptr;
+  const std::lock_guard lock(mutex_);
+  if (free_.empty()) return nullptr;
+  const std::uint32_t slot = free_.back();
+  auto lease =
+      std::make_shared<SlotLease>(shared_from_this(), slot, memory_.bytes().subspan(slot * slot_bytes_, slot_bytes_));
+  free_.pop_back();
+  --free_slots_;
+  return lease;
 }
 
 Result<std::shared_ptr<SlotLease>> SlotRing::spill(const std::shared_ptr<SlotLease>& slot, std::size_t bytes) {
@@ -35,25 +36,22 @@ Result<std::shared_ptr<SlotLease>> SlotRing::spill(const std::shared_ptr<SlotLea
   return std::make_shared<SlotLease>(shared_from_this(), std::move(*memory), slot->spilled() ? slot->replaced_ : slot);
 }
 
-std::uint32_t SlotRing::held() const {
-  const std::lock_guard lock(mutex_);
-  return held_;
-}
-
 void SlotRing::on_release(std::function<void()> callback) {
   const std::lock_guard lock(callback_mutex_);
   callback_ = std::move(callback);
 }
 
 void SlotRing::handed_over() {
-  const std::lock_guard lock(mutex_);
   ++held_;
 }
 
 void SlotRing::release(std::int64_t slot, bool was_held) {
   {
     const std::lock_guard lock(mutex_);
-    if (slot >= 0) free_.push_back(static_cast<std::uint32_t>(slot));
+    if (slot >= 0) {
+      free_.push_back(static_cast<std::uint32_t>(slot));
+      ++free_slots_;
+    }
     if (was_held) --held_;
   }
   const std::lock_guard lock(callback_mutex_);
@@ -69,6 +67,14 @@ SlotLease::SlotLease(std::shared_ptr<SlotRing> ring, HostMemory spilled, std::sh
       spilled_(std::move(spilled)),
       replaced_(std::move(slot)),
       bytes_(spilled_.bytes()) {}
+
+std::shared_ptr<SlotLease> SlotLease::again(std::shared_ptr<SlotLease> first) {
+  auto lease = std::make_shared<SlotLease>(first->ring_, HostMemory(), nullptr);
+  lease->bytes_ = first->bytes_;
+  lease->replaced_ = std::move(first);
+  lease->repeated_ = true;
+  return lease;
+}
 
 SlotLease::~SlotLease() {
   ring_->release(slot_, held_);

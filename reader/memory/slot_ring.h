@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,6 +31,8 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   bool registered() const noexcept { return memory_.registered(); }
   const std::string& note() const noexcept { return memory_.note(); }
 
+  /// Whether a slot is neither filled nor held.
+  bool has_free() const noexcept { return free_slots_.load(std::memory_order_relaxed) > 0; }
   /// A free slot, or null where all are filled or held.
   std::shared_ptr<SlotLease> acquire();
   /// One-off plain memory in place of a slot that is too small. The slot stays taken as long as the memory lives, so
@@ -37,7 +40,7 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   Result<std::shared_ptr<SlotLease>> spill(const std::shared_ptr<SlotLease>& slot, std::size_t bytes);
 
   /// Batches that the trainer holds.
-  std::uint32_t held() const;
+  std::uint32_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
   /// Called on the releasing thread, with no lock held by it, each time a slot becomes free. An empty function ends it;
   /// when this returns no earlier one is running.
   void on_release(std::function<void()> callback);
@@ -53,7 +56,8 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   std::size_t slot_bytes_;
   mutable std::mutex mutex_;
   std::vector<std::uint32_t> free_;
-  std::uint32_t held_ = 0;
+  std::atomic<std::uint32_t> free_slots_ = 0;  // as many as `free_` has
+  std::atomic<std::uint32_t> held_ = 0;
   std::mutex callback_mutex_;
   std::function<void()> callback_;
 };
@@ -65,13 +69,16 @@ class SlotLease {
  public:
   SlotLease(std::shared_ptr<SlotRing> ring, std::uint32_t slot, std::span<std::byte> bytes);
   SlotLease(std::shared_ptr<SlotRing> ring, HostMemory spilled, std::shared_ptr<SlotLease> slot);
+  /// The same bytes once more, to be held on their own; `first` stays until all such leases are gone. Needs: nobody
+  /// writes to `first` any more.
+  static std::shared_ptr<SlotLease> again(std::shared_ptr<SlotLease> first);
   SlotLease(const SlotLease&) = delete;
   SlotLease& operator=(const SlotLease&) = delete;
   ~SlotLease();
 
   std::span<std::byte> bytes() const noexcept { return bytes_; }
-  bool registered() const noexcept { return slot_ >= 0 && ring_->registered(); }
-  bool spilled() const noexcept { return slot_ < 0; }
+  bool registered() const noexcept { return repeated_ ? replaced_->registered() : slot_ >= 0 && ring_->registered(); }
+  bool spilled() const noexcept { return repeated_ ? replaced_->spilled() : slot_ < 0; }
 
   /// Makes the batch that the trainer gets; from here on the slot counts as held.
   static Batch to_batch(std::shared_ptr<SlotLease> lease, std::shared_ptr<const State> origin, std::uint64_t step,
@@ -79,11 +86,12 @@ class SlotLease {
 
  private:
   std::shared_ptr<SlotRing> ring_;
-  std::int64_t slot_;  // -1 for spilled memory
+  std::int64_t slot_;  // -1 for spilled memory, and where the slot is that of `replaced_`
   HostMemory spilled_;
-  std::shared_ptr<SlotLease> replaced_;  // the slot that spilled memory stands for
+  std::shared_ptr<SlotLease> replaced_;  // the slot that spilled memory stands for, or that is handed out again
   std::span<std::byte> bytes_;
   bool held_ = false;
+  bool repeated_ = false;
 };
 
 }  // namespace dovetail::detail

@@ -3,101 +3,20 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-#include <set>
+#include <string>
 #include <vector>
 
-#include "tests/reader/delivery/sample_dataset.h"
+#include "tests/reader/delivery/reader_fixture.h"
 
 namespace dovetail {
 namespace {
 
-using testing::SampleShape;
+using testing::kSampleShape;
+using testing::planned;
+using testing::read_epoch;
+using testing::Rows;
 
-/// One delivered row, bytes checked.
-struct Row {
-  std::uint64_t id;
-  RowStatus status;
-  friend bool operator==(const Row&, const Row&) = default;
-};
-
-const SampleShape kShape{.shard_records = {301, 77, 0, 512, 1, 140}};
-
-class BatchReaderTest : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    folder_ = new testing::TempFolder();
-    dataset_ = new Dataset(testing::make_sample(folder_->path("data"), kShape));
-  }
-  static void TearDownTestSuite() {
-    delete dataset_;
-    delete folder_;
-  }
-  static const Dataset& dataset() { return *dataset_; }
-
-  static ReaderOptions options(std::uint32_t rank, std::uint32_t world, std::uint32_t batch) {
-    ReaderOptions options;
-    options.ranks = {.rank = rank, .world = world};
-    options.plan.batch = batch;
-    options.plan.open_runs = 4;
-    options.plan.pool = 32;
-    options.epochs = 1;
-    return options;
-  }
-
- private:
-  static testing::TempFolder* folder_;
-  static Dataset* dataset_;
-};
-
-testing::TempFolder* BatchReaderTest::folder_ = nullptr;
-Dataset* BatchReaderTest::dataset_ = nullptr;
-
-void expect_good_bytes(const Batch& batch, std::uint32_t row, const SampleShape& shape) {
-  if (batch.status()[row] == RowStatus::empty) {
-    ASSERT_EQ(batch.ids()[row], kNoId);
-    ASSERT_TRUE(batch.row(row).empty());
-  } else {
-    ASSERT_EQ(as_chars(batch.row(row)), testing::sample_record(batch.ids()[row], shape)) << "id " << batch.ids()[row];
-  }
-}
-
-std::vector<Row> read_epoch(BatchReader& reader, const SampleShape& shape) {
-  std::vector<Row> rows;
-  std::uint64_t steps = 0;
-  for (const Batch& batch : reader.epoch()) {
-    EXPECT_EQ(batch.rows(), reader.plan().options().batch);
-    for (std::uint32_t row = 0; row < batch.rows(); ++row) {
-      expect_good_bytes(batch, row, shape);
-      rows.push_back({batch.ids()[row], batch.status()[row]});
-    }
-    ++steps;
-  }
-  return rows;
-}
-
-/// What the plan says that a rank gets.
-std::vector<Row> planned(const Plan& plan, std::uint32_t rank, std::uint32_t epoch) {
-  const EpochPlan layout = plan.epoch(epoch).value();
-  std::vector<LaneOrder> lanes;
-  std::vector<LaneCursor> cursors;
-  for (std::uint32_t v = 0; v < layout.lanes_per_rank(); ++v) {
-    lanes.push_back(layout.lane(layout.first_lane(rank) + v));
-    cursors.push_back(lanes.back().cursor());
-  }
-  std::vector<Row> rows;
-  std::vector<Pick> picks(layout.rows_per_lane());
-  for (std::uint64_t step = 0; step < layout.steps(); ++step) {
-    for (std::size_t v = 0; v < lanes.size(); ++v) {
-      cursors[v].next(picks);
-      for (const Pick& pick : picks) {
-        const PlannedRecord record = cursors[v].record(pick);
-        rows.push_back({record.id, record.status});
-      }
-    }
-  }
-  return rows;
-}
+class BatchReaderTest : public testing::SampleReaderTest {};
 
 TEST_F(BatchReaderTest, DeliversExactlyWhatThePlanSaysForEveryOrderAssignmentAndTail) {
   for (const OrderKind order : {OrderKind::shuffle, OrderKind::sequential}) {
@@ -113,7 +32,7 @@ TEST_F(BatchReaderTest, DeliversExactlyWhatThePlanSaysForEveryOrderAssignmentAnd
             options.plan.assign = assign;
             options.plan.tail = tail;
             BatchReader reader = BatchReader::open(dataset(), options).value();
-            const std::vector<Row> rows = read_epoch(reader, kShape);
+            const Rows rows = read_epoch(reader, kSampleShape);
             ASSERT_EQ(rows, planned(reader.plan(), rank, 0));
             ASSERT_EQ(rows.size(), reader.steps(0).value() * 17);
           }
@@ -127,7 +46,7 @@ TEST_F(BatchReaderTest, WrapsSeveralTimesAroundALaneThatIsShorterThanABatch) {
   ReaderOptions options = this->options(1, 2, 2000);
   options.plan.tail = Tail::wrap;
   BatchReader reader = BatchReader::open(dataset(), options).value();
-  const std::vector<Row> rows = read_epoch(reader, kShape);
+  const Rows rows = read_epoch(reader, kSampleShape);
   EXPECT_EQ(rows, planned(reader.plan(), 1, 0));
   EXPECT_EQ(reader.stats().rows_first, 516u);
   EXPECT_EQ(reader.stats().rows_repeated, 2000u - 516u);
@@ -139,18 +58,18 @@ TEST_F(BatchReaderTest, PadsBatchesThatMayBeAllEmpty) {
   options.plan.assign = Assign::files;
   options.plan.lanes = 8;  // more lanes than shards: some have nothing
   BatchReader reader = BatchReader::open(dataset(), options).value();
-  EXPECT_EQ(read_epoch(reader, kShape), planned(reader.plan(), 0, 0));
+  EXPECT_EQ(read_epoch(reader, kSampleShape), planned(reader.plan(), 0, 0));
 }
 
 TEST_F(BatchReaderTest, GivesTheSameRowsForAnyThreadsPrefetchAndBudget) {
-  const std::vector<Row> expected = planned(Plan::make(dataset().shape(),
-                                                       [&] {
-                                                         PlanOptions plan = options(1, 2, 16).plan;
-                                                         plan.world = 2;
-                                                         return plan;
-                                                       }())
-                                                .value(),
-                                            1, 0);
+  const Rows expected = planned(Plan::make(dataset().shape(),
+                                           [&] {
+                                             PlanOptions plan = options(1, 2, 16).plan;
+                                             plan.world = 2;
+                                             return plan;
+                                           }())
+                                    .value(),
+                                1, 0);
   for (const unsigned threads : {1u, 3u}) {
     for (const std::uint32_t prefetch : {1u, 5u}) {
       for (const std::uint64_t budget : {std::uint64_t{200} << 10, std::uint64_t{64} << 20}) {
@@ -160,7 +79,7 @@ TEST_F(BatchReaderTest, GivesTheSameRowsForAnyThreadsPrefetchAndBudget) {
         options.prefetch = prefetch;
         options.memory_bytes = budget;
         BatchReader reader = BatchReader::open(dataset(), options).value();
-        EXPECT_EQ(read_epoch(reader, kShape), expected) << threads << " " << prefetch << " " << budget;
+        EXPECT_EQ(read_epoch(reader, kSampleShape), expected) << threads << " " << prefetch << " " << budget;
         const ReaderStats stats = reader.stats();
         EXPECT_LE(stats.read_ahead_peak + stats.slots * stats.slot_bytes, budget);
       }
@@ -174,7 +93,7 @@ TEST_F(BatchReaderTest, StaysWithinATinyBudgetByReadingAgain) {
   options.plan.pool = 256;
   options.memory_bytes = 160 << 10;
   BatchReader reader = BatchReader::open(dataset(), options).value();
-  EXPECT_EQ(read_epoch(reader, kShape), planned(reader.plan(), 0, 0));
+  EXPECT_EQ(read_epoch(reader, kSampleShape), planned(reader.plan(), 0, 0));
   EXPECT_GT(reader.stats().evictions, 0u);
   EXPECT_LE(reader.stats().read_ahead_peak, reader.stats().budget_bytes);
 }
@@ -205,12 +124,12 @@ TEST_F(BatchReaderTest, BeginsAnywhereAndContinuesIdentically) {
     options.plan.tail = tail;
     options.plan.world = 2;
     const Plan plan = Plan::make(dataset().shape(), options.plan).value();
-    const std::vector<Row> all = planned(plan, 0, 3);
+    const Rows all = planned(plan, 0, 3);
     for (std::uint64_t step = 0; step <= plan.steps(3).value(); ++step) {
       options.start = {.epoch = 3, .step = step};
       BatchReader reader = BatchReader::open(dataset(), options).value();
-      const std::vector<Row> rest = read_epoch(reader, kShape);
-      ASSERT_EQ(rest, std::vector<Row>(all.begin() + static_cast<std::ptrdiff_t>(step * 20), all.end())) << step;
+      const Rows rest = read_epoch(reader, kSampleShape);
+      ASSERT_EQ(rest, testing::rows_from(all, step * 20)) << step;
     }
   }
 }
@@ -234,12 +153,12 @@ TEST_F(BatchReaderTest, EndsEveryEpochWithAnEmptyResultAndGoesOn) {
 }
 
 TEST_F(BatchReaderTest, ReplicasReadTheSameRows) {
-  std::vector<std::vector<Row>> rows;
+  std::vector<Rows> rows;
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     ReaderOptions options = this->options(rank, 4, 8);
     options.plan.replicate = 2;
     BatchReader reader = BatchReader::open(dataset(), options).value();
-    rows.push_back(read_epoch(reader, kShape));
+    rows.push_back(read_epoch(reader, kSampleShape));
   }
   EXPECT_EQ(rows[0], rows[1]);
   EXPECT_EQ(rows[2], rows[3]);
@@ -267,7 +186,9 @@ TEST_F(BatchReaderTest, ABatchOutlivesTheReader) {
     batch = reader.next().value();
   }
   ASSERT_TRUE(batch.has_value());
-  for (std::uint32_t row = 0; row < batch->rows(); ++row) expect_good_bytes(*batch, row, kShape);
+  Rows rows;
+  testing::append_checked(*batch, kSampleShape, rows);
+  EXPECT_EQ(rows.size(), 32u);
 }
 
 TEST_F(BatchReaderTest, HoldingEverySlotIsAnErrorThatReleasingMends) {
@@ -286,7 +207,7 @@ TEST_F(BatchReaderTest, HoldingEverySlotIsAnErrorThatReleasingMends) {
 
 TEST_F(BatchReaderTest, StatsAddUpToTheLifeOfTheReader) {
   BatchReader reader = BatchReader::open(dataset(), options(0, 1, 16)).value();
-  const std::vector<Row> rows = read_epoch(reader, kShape);
+  const Rows rows = read_epoch(reader, kSampleShape);
   const ReaderStats stats = reader.stats();
   EXPECT_EQ(stats.rows, rows.size());
   EXPECT_EQ(stats.rows_first, rows.size());
@@ -306,7 +227,7 @@ TEST_F(BatchReaderTest, ReadsEachBlockOnceWhenMemoryIsAmple) {
   ReaderOptions options = this->options(0, 1, 16);
   options.plan.tail = Tail::pad;
   BatchReader reader = BatchReader::open(dataset(), options).value();
-  read_epoch(reader, kShape);
+  read_epoch(reader, kSampleShape);
   std::uint64_t stored = 0;
   for (const ShardInfo& shard : dataset().shards()) stored += shard.stored_bytes + shard.blocks * 64;
   EXPECT_GE(reader.stats().read_bytes, stored);
@@ -329,6 +250,34 @@ TEST_F(BatchReaderTest, RefusesOptionsThatCannotWork) {
   EXPECT_EQ(code([](ReaderOptions& o) { o.plan.batch = 4000; }), Errc::no_steps);
   EXPECT_EQ(code([](ReaderOptions& o) { o.memory_bytes = 1000; }), Errc::budget_too_small);
   EXPECT_EQ(code([](ReaderOptions& o) { o.plan.lanes = 3; }), Errc::invalid_option);
+}
+
+TEST(BatchReaderBudgetTest, TheBudgetThatARefusalCallsEnoughIsEnough) {
+  for (const Codec codec : {Codec::none, Codec::snappy}) {
+    for (const std::uint32_t block_bytes : {1u << 10, 1u << 20}) {
+      testing::TempFolder folder;
+      const Dataset dataset = testing::make_sample(
+          folder.path("data"), {.shard_records = {300}, .max_bytes = 9000, .codec = codec, .block_bytes = block_bytes});
+      ReaderOptions options;
+      options.plan.batch = 100;
+      options.epochs = 1;
+      options.oversize = Oversize::spill;
+      std::uint64_t refused = 0;
+      for (options.memory_bytes = 4096; refused < 1000; options.memory_bytes += options.memory_bytes / 8, ++refused) {
+        const Result<BatchReader> reader = BatchReader::open(dataset, options);
+        if (reader.has_value()) break;
+        ASSERT_TRUE(reader.error().is(Errc::budget_too_small));
+        const std::string text = reader.error().to_string();
+        const std::size_t end = text.find(" are enough");
+        ASSERT_NE(end, std::string::npos) << text;
+        ReaderOptions enough = options;
+        enough.memory_bytes = std::stoull(text.substr(text.rfind(' ', end - 1)));
+        ASSERT_GT(enough.memory_bytes, options.memory_bytes) << text;
+        ASSERT_TRUE(BatchReader::open(dataset, enough).has_value()) << text;
+      }
+      EXPECT_GT(refused, 0u);
+    }
+  }
 }
 
 }  // namespace

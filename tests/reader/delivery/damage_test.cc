@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <dovetail/batch_reader.h>
+#include <dovetail/dataset_writer.h>
 #include <dovetail/record_reader.h>
 
 #include "tests/reader/delivery/sample_dataset.h"
@@ -174,6 +175,36 @@ TEST_F(DamageTest, AShardThatDisagreesWithTheManifestIsRefused) {
   while (batch.has_value() && batch->has_value()) batch = reader.next();
   ASSERT_FALSE(batch.has_value());
   EXPECT_TRUE(batch.error().is(Errc::manifest_mismatch)) << batch.error().to_string();
+}
+
+TEST(SubstituteTest, RowsThatTheSlotHasNoRoomForStayEmptyInsteadOfFailingTheStep) {
+  testing::TempFolder folder;
+  DatasetWriterOptions made;
+  made.shard.codec = Codec::none;
+  made.shard.block_bytes = 2048;
+  made.shard.run_records = 25;
+  DatasetWriter writer = DatasetWriter::create(folder.path("data"), made).value();
+  writer.append(as_bytes(std::string(12'000, 'a'))).value();
+  for (int i = 0; i < 24; ++i) writer.append(as_bytes(std::string(100, 'b'))).value();
+  writer.finish().value();
+  const Dataset dataset = Dataset::open(folder.path("data")).value();
+  const BlockInfo damaged = describe_shard(dataset.shard_path(0)).value().blocks.at(1);
+  testing::flip_bit(dataset.shard_path(0), damaged.offset + 64 + damaged.stored_bytes / 2, 3);
+
+  ReaderOptions options;
+  options.plan.batch = 25;
+  options.plan.order = OrderKind::sequential;
+  options.epochs = 1;
+  options.on_damage = OnDamage::substitute;
+  options.memory_bytes = 300'000;  // a slot holds two of the large record, and not one for each damaged row
+  BatchReader reader = BatchReader::open(dataset, options).value();
+  const Result<std::optional<Batch>> batch = reader.next();
+  ASSERT_TRUE(batch.has_value()) << batch.error().to_string();
+  const ReaderStats stats = reader.stats();
+  EXPECT_GE(stats.rows_substituted, 1u);
+  EXPECT_GE(stats.rows_damaged_empty, 1u);
+  EXPECT_EQ(stats.rows_substituted + stats.rows_damaged_empty, damaged.records);
+  EXPECT_EQ(stats.rows_first, 25u - damaged.records);
 }
 
 class OversizeTest : public ::testing::Test {

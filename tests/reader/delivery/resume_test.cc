@@ -11,73 +11,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/reader/delivery/sample_dataset.h"
+#include "tests/reader/delivery/reader_fixture.h"
 
 namespace dovetail {
 namespace {
 
+using testing::append_checked;
+using testing::kSampleRecords;
+using testing::kSampleShape;
+using testing::read_epoch;
+using testing::Row;
+using testing::Rows;
+using testing::rows_from;
 using testing::SampleShape;
 
-struct Row {
-  std::uint64_t id;
-  RowStatus status;
-  friend bool operator==(const Row&, const Row&) = default;
-};
-using Rows = std::vector<Row>;
-
-const SampleShape kShape{.shard_records = {301, 77, 0, 512, 1, 140}};
-constexpr std::uint64_t kRecords = 1031;
-
-class ResumeTest : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    folder_ = new testing::TempFolder();
-    dataset_ = new Dataset(testing::make_sample(folder_->path("data"), kShape));
-  }
-  static void TearDownTestSuite() {
-    delete dataset_;
-    delete folder_;
-  }
-  static const Dataset& dataset() { return *dataset_; }
-  static testing::TempFolder& folder() { return *folder_; }
-
-  static ReaderOptions options(std::uint32_t rank, std::uint32_t world, std::uint32_t batch, Tail tail = Tail::drop) {
-    ReaderOptions options;
-    options.ranks = {.rank = rank, .world = world};
-    options.plan.batch = batch;
-    options.plan.tail = tail;
-    options.plan.open_runs = 4;
-    options.plan.pool = 32;
-    options.epochs = 1;
-    return options;
-  }
-
- private:
-  static testing::TempFolder* folder_;
-  static Dataset* dataset_;
-};
-
-testing::TempFolder* ResumeTest::folder_ = nullptr;
-Dataset* ResumeTest::dataset_ = nullptr;
-
-void append(const Batch& batch, Rows& rows) {
-  for (std::uint32_t row = 0; row < batch.rows(); ++row) {
-    if (batch.status()[row] != RowStatus::empty) {
-      ASSERT_EQ(as_chars(batch.row(row)), testing::sample_record(batch.ids()[row], kShape));
-    }
-    rows.push_back({batch.ids()[row], batch.status()[row]});
-  }
-}
-
-Rows read_rest(BatchReader& reader) {
-  Rows rows;
-  for (const Batch& batch : reader.epoch()) append(batch, rows);
-  return rows;
-}
-
-Rows tail_of(const Rows& rows, std::uint64_t first) {
-  return {rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end()};
-}
+class ResumeTest : public testing::SampleReaderTest {};
 
 TEST_F(ResumeTest, EveryStateOfAnEpochContinuesWithTheIdenticalRows) {
   for (const OrderKind order : {OrderKind::shuffle, OrderKind::sequential, OrderKind::global}) {
@@ -90,7 +38,7 @@ TEST_F(ResumeTest, EveryStateOfAnEpochContinuesWithTheIdenticalRows) {
       std::vector<State> states{reader.state()};
       Rows all;
       while (std::optional<Batch> batch = reader.next().value()) {
-        append(*batch, all);
+        append_checked(*batch, kSampleShape, all);
         ASSERT_EQ(batch->state(), reader.state());
         states.push_back(batch->state());
       }
@@ -103,7 +51,7 @@ TEST_F(ResumeTest, EveryStateOfAnEpochContinuesWithTheIdenticalRows) {
         BatchReader resumed = BatchReader::open(dataset(), options).value();
         ASSERT_EQ(resumed.state(), states[step]) << "right after it was restored";
         ASSERT_EQ(resumed.check(), reader.plan().check({3, step}));
-        ASSERT_EQ(read_rest(resumed), tail_of(all, 20 * step)) << "step " << step;
+        ASSERT_EQ(read_epoch(resumed, kSampleShape), rows_from(all, 20 * step)) << "step " << step;
       }
     }
   }
@@ -134,14 +82,14 @@ TEST_F(ResumeTest, TheLastStateGivesTheEndAtOnceAndThenTheNextEpoch) {
   BatchReader reader = BatchReader::open(dataset(), options).value();
   std::optional<State> last;
   while (std::optional<Batch> batch = reader.next().value()) last = batch->state();
-  const Rows second = read_rest(reader);
+  const Rows second = read_epoch(reader, kSampleShape);
   EXPECT_EQ(last->position(), (Position{0, reader.steps(0).value()}));
 
   options.state = last;
   BatchReader resumed = BatchReader::open(dataset(), options).value();
   EXPECT_FALSE(resumed.next().value().has_value());
   EXPECT_EQ(resumed.state().position(), (Position{1, 0}));
-  EXPECT_EQ(read_rest(resumed), second);
+  EXPECT_EQ(read_epoch(resumed, kSampleShape), second);
   EXPECT_EQ(resumed.stats().batches, reader.steps(1).value());
 }
 
@@ -149,11 +97,11 @@ TEST_F(ResumeTest, ReadsNothingButWhatComesNext) {
   ReaderOptions options = this->options(0, 1, 32);
   BatchReader whole = BatchReader::open(dataset(), options).value();
   const std::uint64_t steps = whole.steps(0).value();
-  read_rest(whole);
+  read_epoch(whole, kSampleShape);
   for (const std::uint64_t step : {steps / 2, steps - 2, steps}) {
     options.state = whole.plan().state({0, step}).value();
     BatchReader rest = BatchReader::open(dataset(), options).value();
-    read_rest(rest);
+    read_epoch(rest, kSampleShape);
     if (step == steps) {
       EXPECT_EQ(rest.stats().reads, 0u);
       continue;
@@ -169,7 +117,7 @@ TEST_F(ResumeTest, ReadsNothingButWhatComesNext) {
       if (!runs.insert(pick.run).second) continue;
       const dovetail::Run run = cursor.run_of(pick);
       for (std::uint64_t record = 0; record < run.count; ++record) {
-        bytes += testing::sample_record(run.first_id + record, kShape).size();
+        bytes += testing::sample_record(run.first_id + record, kSampleShape).size();
       }
     }
     EXPECT_LE(rest.stats().read_bytes, bytes + runs.size() * 512) << "from step " << step << " of " << steps;
@@ -190,7 +138,7 @@ State run_world(const Dataset& dataset, ReaderOptions options, std::optional<Sta
       const std::optional<Batch> next = reader.next().value();
       if (!next) break;
       Rows rows;
-      append(*next, rows);
+      append_checked(*next, kSampleShape, rows);
       for (const Row& row : rows) {
         if (row.status == RowStatus::first) ++seen[row.id];
       }
@@ -212,7 +160,7 @@ TEST_F(ResumeTest, EightSixSixteenFiveRanksDeliverTheEpochOnce) {
       state = run_world(dataset(), options, state, 6, 10, 4, seen);
       state = run_world(dataset(), options, state, 16, 3, 5, seen);
       state = run_world(dataset(), options, state, 5, 8, 1000, seen);
-      EXPECT_EQ(seen.size(), kRecords);
+      EXPECT_EQ(seen.size(), kSampleRecords);
       for (const auto& [id, times] : seen) ASSERT_EQ(times, 1) << "record " << id;
     }
   }
@@ -234,7 +182,7 @@ TEST_F(ResumeTest, AMixOfDatasetsIsDeliveredAsPlannedAndResumes) {
   const SampleShape other{.shard_records = {50, 90}};
   const Dataset second = testing::make_sample(folder().path("second"), other);
   const Dataset both = Dataset::join(std::vector<Dataset>{dataset(), second}).value();
-  ASSERT_EQ(both.records(), kRecords + 140);
+  ASSERT_EQ(both.records(), kSampleRecords + 140);
   ASSERT_EQ(both.shape()->source_shards, (std::vector<std::uint32_t>{6, 2}));
   ReaderOptions options = this->options(1, 2, 12);
   options.plan.mix.schedule = {{0, {3, 1}}, {20, {1, 1}}};
@@ -252,8 +200,8 @@ TEST_F(ResumeTest, AMixOfDatasetsIsDeliveredAsPlannedAndResumes) {
       const std::uint64_t id = batch->ids()[row];
       ASSERT_EQ(id, cursor.record(picks[row]).id);
       ASSERT_EQ(batch->status()[row], RowStatus::first);
-      ASSERT_EQ(as_chars(batch->row(row)),
-                id < kRecords ? testing::sample_record(id, kShape) : testing::sample_record(id - kRecords, other));
+      ASSERT_EQ(as_chars(batch->row(row)), id < kSampleRecords ? testing::sample_record(id, kSampleShape)
+                                                               : testing::sample_record(id - kSampleRecords, other));
       steps.back().push_back(id);
     }
     states.push_back(batch->state());
@@ -283,7 +231,7 @@ TEST_F(ResumeTest, AStateIsThereEvenWhereTheNextEpochCannotBegin) {
     if (plan.steps(0).has_error() || plan.steps(1).has_value()) continue;
     met = true;
     BatchReader reader = BatchReader::open(few, options).value();
-    read_rest(reader);
+    read_epoch(reader, kSampleShape);
     EXPECT_EQ(reader.state().position(), (Position{1, 0}));
   }
   EXPECT_TRUE(met) << "some seed must give such epochs";
@@ -294,7 +242,7 @@ TEST_F(ResumeTest, TheLastEpochThatCanBeNumberedIsTheLast) {
   options.start.epoch = ~std::uint32_t{0};
   options.epochs = 0;
   BatchReader reader = BatchReader::open(dataset(), options).value();
-  EXPECT_EQ(read_rest(reader).size(), 800u);
+  EXPECT_EQ(read_epoch(reader, kSampleShape).size(), 800u);
   EXPECT_EQ(reader.state().position(), (Position{~std::uint32_t{0}, 2}));
   EXPECT_FALSE(reader.next().value().has_value());
   EXPECT_FALSE(reader.next().value().has_value());

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "reader/delivery/buffer_pool.h"
+#include "reader/delivery/read_window.h"
+#include "reader/delivery/run_window.h"
+#include "reader/delivery/step.h"
+#include "reader/memory/slot_ring.h"
+
+namespace dovetail::detail {
+
+/// What is no longer needed, collected under a lock and destroyed without it: files close.
+struct Discarded {
+  std::vector<std::unique_ptr<Load>> loads;
+  std::vector<std::unique_ptr<RunEntry>> runs;
+};
+
+/// The planned steps between plan and trainer, and which piece of work on them comes next.
+///
+/// All dependencies are numbers in the order of the plan: a unit may be gathered once all loads before a number are
+/// ready, loads begin in order, and memory is free once all units before a place are gathered. The plan has made sure
+/// that the loads of the first unit fit the budget then, so it always gets on: there is no deadlock.
+///
+/// Threads: none; guarded by the reader's lock. Cost of a call: constant, but for what it moves on.
+class Pipeline {
+ public:
+  Pipeline(std::uint64_t budget, const ReadWindow& window) : buffers_(budget), window_(window) {}
+
+  /// Steps in the order of the plan.
+  void append(std::vector<std::unique_ptr<Step>> steps, Discarded& discarded);
+
+  /// The next load to begin, with its buffers; null where there is none, or the window or the budget has no room.
+  /// `ahead` says whether more may be begun than the next unit needs.
+  Load* claim_load(bool ahead);
+  /// The next step to gather a unit of, with its slot; null where its bytes are not there, or no slot is free.
+  Step* claim_gather(SlotRing& ring);
+
+  void loaded(Load& load);
+  /// Its unit is gathered, or has failed.
+  void gathered(Step& step, Discarded& discarded);
+  /// The step at the head of the line if it is done, or at its end.
+  Step* finished();
+  std::unique_ptr<Step> take_finished();
+
+  bool empty() const noexcept { return steps_.empty(); }
+  const Step& front() const { return *steps_.front(); }
+  std::size_t steps() const noexcept { return steps_.size(); }
+  /// What lies between the plan and gathering.
+  std::uint64_t rows_ahead() const noexcept { return planned_rows_ - gathered_rows_; }
+  std::uint64_t bytes_ahead() const noexcept { return planned_bytes_ - gathered_bytes_; }
+  /// Whether a load could begin now: `claim_load`, without taking it.
+  bool can_load(bool ahead) const;
+  bool can_gather(const SlotRing& ring) const;
+  /// Of loads that have begun, what no unit has used so far.
+  std::uint64_t loads_ahead() const noexcept { return begun_bytes_ - used_bytes_; }
+  /// Whether the first unit waits for bytes that are being read.
+  bool waits_for_storage() const;
+  /// Whether the first unit has all but a slot.
+  bool waits_for_slot() const;
+  const BufferPool& buffers() const noexcept { return buffers_; }
+
+ private:
+  const Unit* first_unit() const;
+  void retire(Discarded& discarded);
+  void drop(std::vector<std::unique_ptr<Load>>& loads, Discarded& discarded);
+
+  BufferPool buffers_;
+  const ReadWindow& window_;
+  std::deque<std::unique_ptr<Step>> steps_;
+  std::deque<Load*> loads_;         // from number `ready_before_` on
+  std::uint64_t ready_before_ = 0;  // all loads with lower numbers are ready
+  std::uint64_t next_load_ = 0;     // the first that has not begun
+  std::size_t first_open_ = 0;      // steps before it are done or being gathered
+  std::uint64_t begun_bytes_ = 0;   // of loads, whose units
+  std::uint64_t used_bytes_ = 0;    // are gathered
+  std::uint64_t planned_rows_ = 0;
+  std::uint64_t gathered_rows_ = 0;
+  std::uint64_t planned_bytes_ = 0;
+  std::uint64_t gathered_bytes_ = 0;
+};
+
+}  // namespace dovetail::detail

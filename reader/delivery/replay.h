@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "reader/delivery/ready_queue.h"
+
+namespace dovetail::detail {
+
+/// Keeps the first batches of a reader in their slots and hands them out for ever, in order: what the trainer gets then
+/// costs nothing but the handing over.
+///
+/// Ownership: shares the slots with the batches that it hands out.
+/// Threads:   none; guarded by the reader's lock.
+class Replay {
+ public:
+  /// So many batches; 0 keeps none.
+  explicit Replay(std::uint32_t batches) : wanted_(batches) {}
+
+  bool wanted() const noexcept { return wanted_ > 0; }
+  /// All batches are there: nothing more has to be read.
+  bool complete() const noexcept { return wanted() && kept_.size() == wanted_; }
+  /// Keeps the next batch; gives what the trainer gets. Needs: `wanted() && !complete()`.
+  ReadyBatch keep(ReadyBatch batch);
+  /// Adds all of them to a queue that has run empty. Needs: `complete()`.
+  void refill(ReadyQueue& queue) const;
+
+ private:
+  std::uint32_t wanted_;
+  std::vector<ReadyBatch> kept_;
+};
+
+}  // namespace dovetail::detail

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/delivery/residency.h"
+
+#include <utility>
+
+#include "reader/delivery/run_window.h"
+
+namespace dovetail::detail {
+
+Load& Residency::begin(Extent& extent) {
+  extent.load = std::make_unique<Load>(extent, loads_);
+  ++loads_;
+  used_ += extent.load_cost();
+  extent.resident_at = resident_.size();
+  resident_.push_back(&extent);
+  return *extent.load;
+}
+
+std::unique_ptr<Load> Residency::end(Extent& extent) {
+  resident_.back()->resident_at = extent.resident_at;
+  resident_[extent.resident_at] = resident_.back();
+  resident_.pop_back();
+  if (extent.user->extent == &extent) extent.user->block = nullptr;
+  return std::move(extent.load);
+}
+
+bool Residency::make_room(std::uint64_t cost, std::uint64_t row, std::vector<std::unique_ptr<Load>>& evicted) {
+  while (!fits(cost)) {
+    Extent* victim = nullptr;
+    for (Extent* const extent : resident_) {
+      if (extent->last_row < row && (victim == nullptr || extent->last_row > victim->last_row)) victim = extent;
+    }
+    if (victim == nullptr) return false;
+    evicted.push_back(end(*victim));
+    release(victim->load_cost());
+    ++evictions_;
+  }
+  return true;
+}
+
+}  // namespace dovetail::detail

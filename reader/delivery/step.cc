@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/delivery/step.h"
+
+#include "reader/delivery/run_window.h"
+
+namespace dovetail::detail {
+
+void Step::reset() {
+  origin.reset();
+  epoch = 0;
+  number = 0;
+  end_of_epoch = false;
+  rows.clear();
+  units.clear();
+  loads.clear();
+  next_unit = 0;
+  retired = 0;
+  gathering = false;
+  done = false;
+  error.reset();
+  following = nullptr;
+  asked_for = false;
+  lease.reset();
+  value_bytes = 0;
+  direct.clear();
+  direct_left = 0;
+  retried_reads = 0;
+  direct_reads = 0;
+  direct_bytes = 0;
+  gathering_time = {};
+  status_counts = {};
+}
+
+}  // namespace dovetail::detail

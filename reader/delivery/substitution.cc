@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/delivery/substitution.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace dovetail::detail {
+
+namespace {
+
+/// For each row, the row whose bytes it gets: itself, unless it is damaged and a neighbour of its lane is good.
+std::vector<std::uint32_t> sources(const Slab& slab, std::uint32_t rows, std::uint32_t rows_per_lane) {
+  std::vector<std::uint32_t> source(rows);
+  for (std::uint32_t lane = 0; lane < rows; lane += rows_per_lane) {
+    const auto find = [&, good = rows](std::uint32_t r) mutable {
+      const RowStatus status = slab.status()[r];
+      if (status == RowStatus::first || status == RowStatus::repeated) good = r;
+      return status == RowStatus::damaged_empty ? good : r;
+    };
+    auto before = find;
+    auto after = find;
+    for (std::uint32_t r = lane; r < lane + rows_per_lane; ++r) source[r] = before(r);
+    for (std::uint32_t r = lane + rows_per_lane; r-- > lane;) {
+      const std::uint32_t behind = after(r);
+      if (source[r] == rows) source[r] = behind == rows ? r : behind;
+    }
+  }
+  return source;
+}
+
+}  // namespace
+
+Result<void> substitute_rows(Step& step, Slab& slab, std::uint32_t rows_per_lane) {
+  const auto rows = static_cast<std::uint32_t>(step.rows.size());
+  std::vector<std::uint32_t> source = sources(slab, rows, rows_per_lane);
+  const std::vector<std::int64_t> old(slab.offsets(), slab.offsets() + rows + 1);
+  auto total = static_cast<std::uint64_t>(old[rows]);
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    if (source[r] == r) continue;
+    const auto bytes = static_cast<std::uint64_t>(old[source[r] + 1] - old[source[r]]);
+    if (slab.may_grow() || total + bytes <= slab.capacity()) {
+      total += bytes;
+    } else {
+      source[r] = r;  // it stays empty rather than fail a step whose own rows fit
+    }
+  }
+  const std::vector<std::byte> packed(slab.values(), slab.values() + old[rows]);
+  if (Result<void> room = slab.reserve(total, 0); !room.has_value()) return room;
+
+  std::int64_t end = 0;
+  step.status_counts = {};
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    const std::uint32_t from = source[r];
+    const auto bytes = static_cast<std::size_t>(old[from + 1] - old[from]);
+    std::copy_n(packed.data() + old[from], bytes, slab.values() + end);
+    end += static_cast<std::int64_t>(bytes);
+    slab.offsets()[r + 1] = end;
+    if (from != r) slab.status()[r] = RowStatus::substituted;
+    ++step.status_counts[static_cast<std::size_t>(slab.status()[r])];
+  }
+  step.value_bytes = end;
+  return {};
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include <dovetail/dataset.h>
+#include <dovetail/reader_stats.h>
+
+namespace dovetail::detail {
+
+/// How long reads that had to wait took, by shard.
+///
+/// Threads: none; guarded by the reader's lock. Cost: some 60 bytes for each shard that such reads came from.
+class WaitedReads {
+ public:
+  void add(std::uint32_t shard, std::uint64_t bytes, std::chrono::nanoseconds duration);
+  /// The shards with the longest mean, longest first.
+  std::vector<ShardReads> slowest(const Dataset& dataset, std::size_t most) const;
+
+ private:
+  struct Sum {
+    std::uint64_t reads = 0;
+    std::uint64_t bytes = 0;
+    std::chrono::nanoseconds total{};
+    std::chrono::nanoseconds longest{};
+  };
+  std::unordered_map<std::uint32_t, Sum> shards_;
+};
+
+}  // namespace dovetail::detail

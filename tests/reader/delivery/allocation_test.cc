@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a steady reader asks the allocator and storage for: something for each batch, each run and each extent, nothing
+// for each record.
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include <gtest/gtest.h>
+
+#include "tests/reader/delivery/injected_engine.h"
+#include "tests/reader/delivery/reader_fixture.h"
+#include "tests/support/gated_storage.h"
+
+namespace {
+
+std::atomic<std::uint64_t> allocations = 0;
+
+void* counted(std::size_t bytes, std::size_t alignment) {
+  ++allocations;
+  void* const memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  return counted(bytes, alignof(std::max_align_t));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+namespace dovetail {
+namespace {
+
+using testing::GatedStorage;
+
+class SteadyReadingTest : public ::testing::Test {
+ protected:
+  static constexpr std::uint64_t kRecords = 1 << 16;
+  static constexpr std::uint64_t kRunRecords = 1024;
+
+  SteadyReadingTest()
+      : dataset_(testing::make_sample(folder_.path("data"), {.shard_records = {kRecords},
+                                                             .min_bytes = 8,
+                                                             .max_bytes = 24,
+                                                             .codec = Codec::none,
+                                                             .block_bytes = 16384,
+                                                             .run_records = kRunRecords})) {}
+
+  struct Cost {
+    std::uint64_t allocations = 0;
+    std::uint64_t tries = 0;
+    std::uint64_t reads = 0;  ///< As the reader counts them.
+    std::uint64_t batches = 0;
+  };
+  /// What the second of two epochs costs.
+  Cost second_epoch(std::uint32_t batch, std::uint32_t epochs = 2) {
+    ReaderOptions options;
+    options.plan.batch = batch;
+    options.epochs = epochs;
+    options.registration = Registration::off;
+    options.decode_threads = 1;
+    options.storage = StorageKind::pread;
+    GatedStorage* storage = nullptr;
+    const std::unique_ptr<detail::Engine> engine =
+        testing::open_engine(dataset_, options, [&](std::unique_ptr<detail::Storage> inner) {
+          auto counting = std::make_unique<GatedStorage>(std::move(inner), GatedStorage::Immediate::yes);
+          storage = counting.get();
+          return counting;
+        }).value();
+    while (engine->next().value().has_value()) {
+    }
+    Cost cost;
+    cost.allocations = allocations;
+    cost.tries = storage->counts().tries;
+    cost.reads = engine->stats().reads;
+    while (engine->next().value().has_value()) ++cost.batches;
+    cost.allocations = allocations - cost.allocations;
+    cost.tries = storage->counts().tries - cost.tries;
+    cost.reads = engine->stats().reads - cost.reads;
+    return cost;
+  }
+
+  testing::TempFolder folder_;
+  Dataset dataset_;
+};
+
+TEST_F(SteadyReadingTest, AllocatesForBatchesAndRunsAndNeverForRecords) {
+  constexpr std::uint64_t kRuns = kRecords / kRunRecords;
+  const Cost small = second_epoch(64);
+  const Cost large = second_epoch(1024);
+  ASSERT_EQ(small.batches, 1024u);
+  ASSERT_EQ(large.batches, 64u);
+  RecordProperty("allocations_of_1024_batches", std::to_string(small.allocations));
+  RecordProperty("allocations_of_64_batches", std::to_string(large.allocations));
+  // The same runs and extents, 960 batches more. A run takes an entry, its file, its extents; an extent its load.
+  EXPECT_LE(large.allocations, 3 * large.batches + 4 * kRuns + 128);
+  EXPECT_LE(small.allocations, 3 * small.batches + 4 * kRuns + 128);
+  EXPECT_LT(large.allocations, kRecords / 64);
+}
+
+TEST_F(SteadyReadingTest, AsksStorageOnceForEachExtentAndNeverForARecord) {
+  const Cost cost = second_epoch(256);
+  EXPECT_EQ(cost.tries, cost.reads);
+  // A block has some 16 KiB, so an epoch of 1 MiB takes some 64 extents; planning ahead moves a few between epochs.
+  EXPECT_LE(cost.tries, 2 * kRecords / kRunRecords);
+}
+
+}  // namespace
+}  // namespace dovetail

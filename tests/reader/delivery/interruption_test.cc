@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cancelling, stopping and releasing at any time, with storage that is late.
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "tests/reader/delivery/injected_engine.h"
+#include "tests/reader/delivery/reader_fixture.h"
+#include "tests/support/gated_storage.h"
+#include "tests/support/sanitizers.h"
+#include "tests/support/shuffled_storage.h"
+
+namespace dovetail {
+namespace {
+
+namespace asio = boost::asio;
+using testing::GatedStorage;
+using testing::kSampleShape;
+
+class InterruptionTest : public testing::SampleReaderTest {
+ protected:
+  static ReaderOptions options(unsigned threads) {
+    ReaderOptions options = SampleReaderTest::options(0, 1, 25);
+    options.decode_threads = threads;
+    options.registration = Registration::off;
+    return options;
+  }
+  static std::unique_ptr<detail::Engine> open_shuffled(const ReaderOptions& options, std::uint64_t seed) {
+    return testing::open_engine(dataset(), options,
+                                [&](std::unique_ptr<detail::Storage> inner) {
+                                  return std::make_unique<testing::ShuffledStorage>(std::move(inner), seed);
+                                })
+        .value();
+  }
+  /// Withholds every read, of all files or of none.
+  static std::unique_ptr<detail::Engine> open_gated(const ReaderOptions& options, GatedStorage*& storage) {
+    return testing::open_engine(dataset(), options,
+                                [&](std::unique_ptr<detail::Storage> inner) {
+                                  auto gated =
+                                      std::make_unique<GatedStorage>(std::move(inner), GatedStorage::Immediate::no,
+                                                                     [](const std::string&) { return true; });
+                                  storage = gated.get();
+                                  return gated;
+                                })
+        .value();
+  }
+};
+
+TEST_F(InterruptionTest, CancellingAtAnyTimeLosesNoBatchWithLateStorage) {
+  constexpr unsigned kSeeds = testing::kSanitized ? 3 : 8;
+  for (unsigned seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937_64 random(seed);
+    const std::unique_ptr<detail::Engine> engine = open_shuffled(options(1 + seed % 3), seed);
+    asio::io_context context;
+    testing::Rows rows;
+    std::uint64_t cancelled = 0;
+    bool ended = false;
+    while (!ended) {
+      asio::cancellation_signal signal;
+      bool completed = false;
+      testing::async_next(*engine, asio::bind_cancellation_slot(
+                                       signal.slot(), asio::bind_executor(context, [&](boost::system::error_code error,
+                                                                                       std::optional<Batch> batch) {
+                                         completed = true;
+                                         if (error) {
+                                           EXPECT_EQ(error, asio::error::operation_aborted);
+                                           ++cancelled;
+                                         } else if (batch.has_value()) {
+                                           testing::append_checked(*batch, kSampleShape, rows);
+                                         } else {
+                                           ended = true;
+                                         }
+                                       })));
+      context.restart();
+      context.run_for(std::chrono::microseconds(random() % 1500));
+      if (!completed) signal.emit(asio::cancellation_type::all);
+      context.restart();
+      context.run();
+      ASSERT_TRUE(completed);
+    }
+    EXPECT_EQ(rows, testing::planned(engine->plan(), 0, 0));
+    EXPECT_GT(cancelled, 0u);
+  }
+}
+
+TEST_F(InterruptionTest, StoppingAtAnyTimeEndsANextThatHelpsOrWaits) {
+  constexpr unsigned kSeeds = testing::kSanitized ? 20 : 60;
+  for (unsigned seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937_64 random(seed);
+    ReaderOptions endless = options(1 + seed % 3);
+    endless.epochs = 0;
+    const std::unique_ptr<detail::Engine> engine = open_shuffled(endless, seed);
+    std::vector<Batch> held;
+    std::thread trainer([&] {
+      for (;;) {
+        Result<std::optional<Batch>> batch = engine->next();
+        if (!batch.has_value()) {
+          EXPECT_EQ(batch.error().kind(), ErrorKind::cancelled);
+          return;
+        }
+        if (held.empty() && batch->has_value()) held.push_back(std::move(**batch));
+      }
+    });
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 3000));
+    std::thread other([&] { engine->stop(); });
+    engine->stop();
+    other.join();
+    trainer.join();
+    if (!held.empty()) {
+      testing::Rows rows;
+      testing::append_checked(held.front(), kSampleShape, rows);
+    }
+  }
+}
+
+TEST_F(InterruptionTest, StoppingEndsANextThatWaitsForStorageThatIsLate) {
+  for (const unsigned threads : {1u, 3u}) {
+    GatedStorage* storage = nullptr;
+    const std::unique_ptr<detail::Engine> engine = open_gated(options(threads), storage);
+    std::future<bool> trainer = std::async(std::launch::async, [&] { return engine->next().has_value(); });
+    storage->wait_for_withheld(1);
+    engine->stop();
+    EXPECT_FALSE(trainer.get());
+  }
+}
+
+TEST_F(InterruptionTest, ABatchOutlivesTheEngineAndMayGoOnAnyThread) {
+  for (int i = 0; i < 10; ++i) {
+    std::optional<Batch> first;
+    std::optional<Batch> second;
+    {
+      const std::unique_ptr<detail::Engine> engine = open_shuffled(options(2), 7);
+      first = engine->next().value();
+      second = engine->next().value();
+    }
+    testing::Rows rows;
+    testing::append_checked(*first, kSampleShape, rows);
+    testing::append_checked(*second, kSampleShape, rows);
+    EXPECT_EQ(rows.size(), 50u);
+    std::thread other([batch = std::move(*first)]() mutable { batch.release(); });
+    second.reset();
+    other.join();
+  }
+}
+
+TEST_F(InterruptionTest, ABatchReleasedOnAnotherThreadLetsTheReaderGoOn) {
+  ReaderOptions one = options(2);
+  one.prefetch = 1;
+  one.max_held = 1;
+  const std::unique_ptr<detail::Engine> engine = open_shuffled(one, 3);
+  testing::Rows rows;
+  std::optional<Batch> batch = engine->next().value();
+  while (batch.has_value()) {
+    const Result<std::optional<Batch>> held = engine->next();
+    ASSERT_TRUE(held.has_error());
+    ASSERT_TRUE(held.error().is(Errc::slots_held));
+    testing::append_checked(*batch, kSampleShape, rows);
+    std::thread([taken = std::move(*batch)]() mutable { taken.release(); }).join();
+    batch.reset();
+    batch = engine->next().value();
+  }
+  EXPECT_EQ(rows, testing::planned(engine->plan(), 0, 0));
+}
+
+// While the reads of one shard are withheld, all that does not need it goes on.
+TEST(SlowShardTest, OneLateShardHoldsBackOnlyTheBatchesThatNeedIt) {
+  testing::TempFolder folder;
+  const testing::SampleShape shape{
+      .shard_records = std::vector<std::uint64_t>(16, 64), .min_bytes = 200, .max_bytes = 200, .codec = Codec::none};
+  const Dataset dataset = testing::make_sample(folder.path("data"), shape);
+  for (const unsigned threads : {1u, 2u}) {
+    ReaderOptions options;
+    options.plan.batch = 16;
+    options.plan.order = OrderKind::shuffle;
+    options.plan.open_runs = 4;
+    options.plan.pool = 16;
+    options.epochs = 1;
+    options.decode_threads = threads;
+    options.storage = StorageKind::pread;
+    // A shard whose records come first in a batch in the middle of the epoch.
+    options.plan.world = 1;
+    const testing::Rows rows = testing::planned(Plan::make(dataset.shape(), options.plan).value(), 0, 0);
+    std::vector<std::uint64_t> first_step(16, ~std::uint64_t{0});
+    for (std::uint64_t row = 0; row < rows.size(); ++row) {
+      first_step[rows[row].id / 64] = std::min(first_step[rows[row].id / 64], row / 16);
+    }
+    const auto late = std::max_element(first_step.begin(), first_step.end());
+    const std::uint64_t free_steps = *late;
+    ASSERT_GT(free_steps, 4u);
+    const std::string path = dataset.shard_path(static_cast<std::uint32_t>(late - first_step.begin()));
+
+    GatedStorage* storage = nullptr;
+    const std::unique_ptr<detail::Engine> engine =
+        testing::open_engine(dataset, options, [&](std::unique_ptr<detail::Storage> inner) {
+          auto gated = std::make_unique<GatedStorage>(std::move(inner), GatedStorage::Immediate::no,
+                                                      [&](const std::string& file) { return file == path; });
+          storage = gated.get();
+          return gated;
+        }).value();
+    for (std::uint64_t step = 0; step < free_steps; ++step) ASSERT_EQ(engine->next().value()->step(), step);
+    std::future<std::uint64_t> blocked = std::async(std::launch::async, [&] { return engine->next().value()->step(); });
+    storage->wait_for_withheld(1);
+    // A wait makes the window of reading ahead far larger than what is left: all of it is asked for meanwhile.
+    std::uint64_t expected = 0;
+    for (std::uint32_t shard = 0; shard < 16; ++shard) expected += detail::open_shard(dataset, shard)->blocks().size();
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (storage->counts().read_bytes < rows.size() * 200 && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+    EXPECT_GE(storage->counts().read_bytes, rows.size() * 200) << "what comes behind the late shard was not asked for";
+    EXPECT_LE(storage->counts().reads, expected);
+    EXPECT_EQ(blocked.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+    EXPECT_EQ(storage->reads_of(path), storage->withheld());
+    storage->let_go(GatedStorage::Open::for_ever);
+    EXPECT_EQ(blocked.get(), free_steps);
+    std::uint64_t step = free_steps;
+    while (engine->next().value().has_value()) ++step;
+    EXPECT_EQ(step + 1, rows.size() / 16);
+  }
+}
+
+// Blocks of 4 MiB, far more runs open than fit: the budget holds, and the epoch ends.
+TEST(BudgetTest, HostileSizesStayWithinTheBudgetAndEnd) {
+  testing::TempFolder folder;
+  const testing::SampleShape shape{.shard_records = {64, 64},
+                                   .min_bytes = 200 << 10,
+                                   .max_bytes = 300 << 10,
+                                   .codec = Codec::none,
+                                   .block_bytes = 4 << 20,
+                                   .run_records = 16};
+  const Dataset dataset = testing::make_sample(folder.path("data"), shape);
+  ASSERT_GT(dataset.shards()[0].max_block_raw, 3u << 20);
+  std::mt19937_64 random(1);
+  for (int i = 0; i < (testing::kSanitized ? 4 : 10); ++i) {
+    ReaderOptions options;
+    options.plan.batch = 8;
+    options.plan.open_runs = 96;
+    options.plan.seed = random();
+    options.epochs = 1;
+    options.decode_threads = 1 + static_cast<unsigned>(i % 3);
+    options.oversize = Oversize::spill;
+    options.memory_bytes = 1 << 20;
+    while (detail::set_up(dataset, options).has_error()) options.memory_bytes += 1 << 18;  // the least that opens
+    options.memory_bytes += i % 2 == 0 ? 0 : random() % (8 << 20);
+    detail::EngineSetup setup = detail::set_up(dataset, options).value();
+    const std::uint64_t budget = setup.read_ahead_bytes;
+    detail::Engine engine(std::move(setup));
+    engine.start();
+    std::uint64_t batches = 0;
+    while (engine.next().value().has_value()) {
+      ++batches;
+      ASSERT_LE(engine.stats().read_ahead_bytes, budget);
+    }
+    EXPECT_EQ(batches, 16u);
+    EXPECT_LE(engine.stats().read_ahead_peak, budget);
+    EXPECT_GT(engine.stats().evictions, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace dovetail

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/reader_stats.h>
+
+#include <gtest/gtest.h>
+
+#include <boost/json/src.hpp>
+
+#include <dovetail/batch_reader.h>
+
+#include "reader/delivery/waited_reads.h"
+#include "tests/reader/delivery/sample_dataset.h"
+
+namespace dovetail {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::SampleShape;
+
+class StatsTest : public ::testing::Test {
+ protected:
+  Dataset make(const SampleShape& shape) { return testing::make_sample(folder_.path("data"), shape); }
+
+  static ReaderOptions options(StorageKind storage) {
+    ReaderOptions options;
+    options.plan.batch = 8;
+    options.epochs = 1;
+    options.storage = storage;
+    return options;
+  }
+  static std::uint64_t read_all(BatchReader& reader) {
+    std::uint64_t batches = 0;
+    for (const Batch& batch : reader.epoch()) batches += batch.rows() > 0 ? 1 : 0;
+    return batches;
+  }
+
+ private:
+  testing::TempFolder folder_;
+};
+
+TEST_F(StatsTest, EveryKindOfWorkTakesTimeAndNoMoreThanItsThreadsHave) {
+  const Dataset dataset = make({.shard_records = {2000, 3000}});
+  ReaderOptions asked = options(StorageKind::automatic);
+  asked.decode_threads = 2;
+  BatchReader reader = BatchReader::open(dataset, asked).value();
+  EXPECT_EQ(read_all(reader), 625u);
+  const ReaderStats stats = reader.stats();
+  EXPECT_GT(stats.time_planning, 0ns);
+  EXPECT_GT(stats.time_reading, 0ns);
+  EXPECT_GT(stats.time_decoding, 0ns);
+  EXPECT_GT(stats.time_gathering, 0ns);
+  const auto life = stats.waiting_for_storage + stats.waiting_for_decode + stats.waiting_for_slot +
+                    stats.waiting_for_consumer + stats.filling;
+  // Two workers and the trainer.
+  EXPECT_LE(stats.time_planning + stats.time_reading + stats.time_decoding, 3 * life);
+}
+
+TEST_F(StatsTest, TheStorageIsNamedAndNeverAutomatic) {
+  const Dataset dataset = make({.shard_records = {100}});
+  BatchReader reader = BatchReader::open(dataset, options(StorageKind::automatic)).value();
+  EXPECT_EQ(reader.stats().storage, StorageKind::pread);
+  EXPECT_EQ(reader.stats().storage_note, "");
+}
+
+TEST_F(StatsTest, RecordsReadStraightIntoRowsAreCounted) {
+  const Dataset dataset = make({.shard_records = {20, 20},
+                                .min_bytes = 32 << 10,
+                                .max_bytes = 40 << 10,
+                                .codec = Codec::none,
+                                .block_bytes = 1024});
+  BatchReader reader = BatchReader::open(dataset, options(StorageKind::pread)).value();
+  EXPECT_EQ(read_all(reader), 5u);
+  const ReaderStats stats = reader.stats();
+  EXPECT_EQ(stats.direct_reads, 40u);
+  EXPECT_EQ(stats.direct_reads, stats.reads);
+  EXPECT_EQ(stats.direct_bytes, dataset.raw_bytes());
+}
+
+TEST_F(StatsTest, ReadsThatWaitAreTimedByShard) {
+  const Dataset dataset = make({.shard_records = {400, 400, 400}});
+  Result<BatchReader> reader = BatchReader::open(dataset, options(StorageKind::io_uring_direct));
+  if (!reader.has_value()) GTEST_SKIP() << reader.error().to_string();
+  EXPECT_EQ(read_all(*reader), 150u);
+  const ReaderStats stats = reader->stats();
+  ASSERT_EQ(stats.slowest_shards.size(), 3u);
+  std::uint64_t reads = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const ShardReads& shard = stats.slowest_shards[i];
+    reads += shard.reads;
+    EXPECT_EQ(shard.file, dataset.shard_path(shard.shard));
+    EXPECT_GT(shard.mean, 0ns);
+    EXPECT_LE(shard.mean, shard.longest);
+    EXPECT_GT(shard.bytes, 0u);
+    if (i > 0) {
+      EXPECT_LE(shard.mean, stats.slowest_shards[i - 1].mean);
+    }
+  }
+  EXPECT_EQ(reads, stats.waiting_reads);
+}
+
+TEST_F(StatsTest, SlowestShardsComeFirstAndOnlySoMany) {
+  const Dataset dataset = make({.shard_records = {1, 1, 1}});
+  detail::WaitedReads reads;
+  reads.add(0, 10, 3ms);
+  reads.add(0, 10, 1ms);
+  reads.add(1, 20, 5ms);
+  reads.add(2, 30, 1ms);
+  const std::vector<ShardReads> slowest = reads.slowest(dataset, 2);
+  ASSERT_EQ(slowest.size(), 2u);
+  EXPECT_EQ(slowest[0].shard, 1u);
+  EXPECT_EQ(slowest[1].shard, 0u);
+  EXPECT_EQ(slowest[1].reads, 2u);
+  EXPECT_EQ(slowest[1].bytes, 20u);
+  EXPECT_EQ(slowest[1].mean, 2ms);
+  EXPECT_EQ(slowest[1].longest, 3ms);
+}
+
+TEST(StatsJson, HoldsWhatTheValuesSay) {
+  ReaderStats stats;
+  stats.time_decoding = 1500ms;
+  stats.storage = StorageKind::io_uring;
+  stats.storage_note = "a \"note\"";
+  stats.direct_reads = 7;
+  stats.slowest_shards.push_back({.file = "a\\b", .shard = 3, .reads = 2, .bytes = 9, .mean = 250us, .longest = 300us});
+  const boost::json::value json = boost::json::parse(stats.to_json());
+  EXPECT_EQ(json.at("time_decoding").as_double(), 1.5);
+  EXPECT_EQ(json.at("storage").as_string(), "io_uring");
+  EXPECT_EQ(json.at("storage_note").as_string(), "a \"note\"");
+  EXPECT_EQ(json.at("direct_reads").as_int64(), 7);
+  const boost::json::value& shard = json.at("slowest_shards").at(0);
+  EXPECT_EQ(shard.at("file").as_string(), "a\\b");
+  EXPECT_EQ(shard.at("mean").as_double(), 0.00025);
+}
+
+}  // namespace
+}  // namespace dovetail
