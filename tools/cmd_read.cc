@@ -11,6 +11,7 @@
 #include <dovetail/batch_reader.h>
 #include <dovetail/dataset.h>
 #include <dovetail/state.h>
+#include <dovetail/timeline.h>
 
 #include "tools/commands.h"
 #include "tools/datasets.h"
@@ -21,10 +22,15 @@
 #include "tools/render.h"
 #include "tools/sink.h"
 #include "tools/state_file.h"
+#include "tools/storage_words.h"
+#include "tools/text_file.h"
 
 namespace dovetail::tools {
 
 namespace {
+
+/// Enough for what a person looks at; a minute of reading large batches, a second of the smallest.
+constexpr std::size_t kTimelineEvents = 1 << 19;
 
 struct Arguments {
   std::vector<std::string> paths;
@@ -34,7 +40,8 @@ struct Arguments {
   std::optional<std::uint32_t> epoch;
   std::optional<std::uint64_t> steps;
   std::string ids_path;
-  std::string state_path;  // to write
+  std::string state_path;     // to write
+  std::string timeline_path;  // to write
   bool json = false;
 };
 
@@ -45,6 +52,7 @@ struct Summary {
   PlanOptions plan;
   std::uint32_t epoch = 0;
   std::uint64_t first_step = 0;
+  std::uint32_t replay = 0;
   std::uint64_t steps = 0;
   std::uint64_t rows = 0;
   std::uint64_t valid = 0;
@@ -81,6 +89,7 @@ boost::json::object to_json(const Summary& summary) {
           {"batch", summary.plan.batch},
           {"epoch", summary.epoch},
           {"first_step", summary.first_step},
+          {"replay", summary.replay},
           {"steps", summary.steps},
           {"rows", summary.rows},
           {"valid", summary.valid},
@@ -91,6 +100,7 @@ boost::json::object to_json(const Summary& summary) {
           {"bytes", summary.bytes},
           {"seconds", summary.seconds},
           {"digest", summary.digest.to_hex()},
+          {"storage", to_string(summary.stats.storage)},
           {"registered", summary.stats.registered},
           {"stats", from_text(summary.stats.to_json())}};
 }
@@ -109,6 +119,10 @@ std::string to_text(const Summary& summary) {
   listing.add("epoch", summary.epoch);
   const std::string from = summary.first_step == 0 ? "" : ", from step " + std::to_string(summary.first_step);
   listing.add("steps", std::to_string(summary.steps) + " of " + std::to_string(summary.plan.batch) + " rows" + from);
+  if (summary.replay > 0) {
+    listing.add("replay",
+                "the first " + std::to_string(summary.replay) + " steps over and over: no reading is measured");
+  }
   listing.add("rows", std::to_string(summary.rows) + ": " + std::to_string(summary.valid) + " first, " +
                           std::to_string(count(summary, RowStatus::repeated)) + " repeated, " +
                           std::to_string(count(summary, RowStatus::empty)) + " empty, " +
@@ -117,6 +131,8 @@ std::string to_text(const Summary& summary) {
   listing.add("bytes",
               std::to_string(summary.bytes) + " in " + seconds_text(summary.seconds) + ", " + human_bytes(rate) + "/s");
   listing.add("digest", summary.digest.to_hex());
+  const std::string& note = summary.stats.storage_note;
+  listing.add("storage", std::string(to_string(summary.stats.storage)) + (note.empty() ? "" : ": " + note));
   listing.add("memory", summary.stats.registered ? "registered" : "plain pages: " + summary.stats.registration_note);
   std::string text = listing.to_text();
   for (const DamagedRange& range : summary.stats.damaged) {
@@ -159,7 +175,9 @@ Result<void> read_all(BatchReader& reader, const Dataset& dataset, const Argumen
   const Result<std::uint64_t> planned = reader.steps(summary.epoch);
   if (!planned) return planned.error();
   const std::uint64_t left = *planned - summary.first_step;
-  const std::uint64_t wanted = std::min(left, arguments.steps.value_or(left));
+  const bool for_ever = arguments.reader.replay > 0;
+  const std::uint64_t asked_for = arguments.steps.value_or(left);
+  const std::uint64_t wanted = for_ever ? asked_for : std::min(left, asked_for);
   while (summary.steps < wanted && (ids == nullptr || ids->good())) {
     const Result<std::optional<Batch>> batch = reader.next();
     if (!batch) return batch.error();
@@ -168,7 +186,7 @@ Result<void> read_all(BatchReader& reader, const Dataset& dataset, const Argumen
     if (ids != nullptr) write_ids(*ids, dataset, **batch);
     progress.update(summary.rows, summary.bytes, static_cast<double>(summary.steps) / static_cast<double>(wanted));
   }
-  if (summary.steps < left) return {};
+  if (for_ever || summary.steps < left) return {};
   const Result<std::optional<Batch>> end = reader.next();
   return end ? Result<void>() : end.error();
 }
@@ -199,6 +217,7 @@ Result<Summary> read_epoch(Arguments& arguments, Sink* ids) {
   if (!reader) return reader.error();
 
   Summary summary;
+  summary.replay = arguments.reader.replay;
   summary.plan_id = reader->plan().plan_id();
   summary.ranks = *ranks;
   summary.plan = reader->plan().options();
@@ -227,11 +246,17 @@ Result<int> run(Arguments& arguments) {
     if (!sink) return sink.error();
     ids.emplace(std::move(*sink));
   }
+  if (!arguments.timeline_path.empty()) arguments.reader.timeline = std::make_shared<Timeline>(kTimelineEvents);
   const Result<Summary> summary = read_epoch(arguments, ids ? &*ids : nullptr);
   // The lines of what was read before a failure are kept: they show how far it came.
   const Result<void> ids_written = ids ? ids->finish() : Result<void>();
+  // So is the timeline.
+  const Result<void> timeline_written =
+      arguments.reader.timeline ? replace_text(arguments.timeline_path, arguments.reader.timeline->to_json())
+                                : Result<void>();
   if (!summary) return summary.error();
   if (!ids_written) return ids_written.error();
+  if (!timeline_written) return timeline_written.error();
 
   Sink out = Sink::standard_output();
   out.write(arguments.json ? to_line(to_json(*summary)) : to_text(*summary));
@@ -275,9 +300,18 @@ void add_read(CommandLine& line) {
   add_plan_arguments(flags, arguments->plan);
   flags.add("--epoch", arguments->epoch, "The epoch to read");
   flags.add("--steps", arguments->steps, "Stop after this many steps");
-  flags.add("--state-out", arguments->state_path, "Write where reading ended, for --from-state").shown_as("FILE");
+  const Flag state_out =
+      flags.add("--state-out", arguments->state_path, "Write where reading ended, for --from-state").shown_as("FILE");
   flags.group("How it is read");
+  add_storage(flags, arguments->reader.storage);
   add_delivery_arguments(flags, arguments->reader);
+  flags.group("What limits it");
+  flags.add("--timeline", arguments->timeline_path, "Write what happened when, for Perfetto or chrome://tracing")
+      .shown_as("FILE");
+  flags
+      .add("--replay", arguments->reader.replay,
+           "Read so many steps and hand the same ones out over and over, --steps in all; 0 reads as usual")
+      .excludes(state_out);
 }
 
 }  // namespace dovetail::tools

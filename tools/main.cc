@@ -30,6 +30,7 @@ int run(int argc, char** argv) {
   add_plan(line);
   add_read(line);
   add_show(line);
+  add_bench(line);
 
   const CommandLine::Parsed parsed = line.parse(argc, argv);
   if (!parsed.action) return parsed.exit_code;

@@ -47,9 +47,9 @@ Result<void> take_all(const PlanFlags& flags, PlanOptions& options) {
 
 }  // namespace
 
-void add_plan_arguments(Flags& flags, PlanFlags& plan) {
+void add_plan_arguments(Flags& flags, PlanFlags& plan, const std::string& batch_help) {
   const PlanOptions preset;
-  flags.add("--batch", plan.batch, "Rows per rank and step; needed unless --plan tells it");
+  flags.add("--batch", plan.batch, batch_help);
   flags.add("--replicate", plan.replicate, "This many consecutive ranks read the same rows")
       .preset(std::to_string(preset.replicate));
   flags.add("--lanes", plan.lanes, "Ordered streams; 0 is one per reader").preset(std::to_string(preset.lanes));

@@ -35,7 +35,8 @@ struct PlanFlags {
 };
 
 /// Adds all of them but `--world`, which not every subcommand asks for in the same way.
-void add_plan_arguments(Flags& flags, PlanFlags& plan);
+void add_plan_arguments(Flags& flags, PlanFlags& plan,
+                        const std::string& batch_help = "Rows per rank and step; needed unless --plan tells it");
 
 /// What is to be planned.
 struct PlanRequest {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading as a trainer would that does nothing else.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include <dovetail/batch_reader.h>
+#include <dovetail/dataset.h>
+
+namespace dovetail::tools {
+
+/// What was delivered in a pass, and what it took; the sum of all its rounds.
+struct ReadingPass {
+  std::uint64_t steps = 0;  ///< In the first round; the others have no more.
+  std::uint64_t rounds = 0;
+  std::uint64_t batches = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+  std::uint64_t reads = 0;
+  std::uint64_t waiting_reads = 0;
+  double time_planning = 0;  ///< Of threads, in seconds.
+  double time_reading = 0;
+  double time_decoding = 0;
+  double time_gathering = 0;
+  double waiting_for_storage = 0;  ///< Of the trainer, in seconds.
+  StorageKind storage = StorageKind::pread;
+  std::string storage_note;
+
+  double bytes_per_second() const noexcept { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
+  double rows_per_second() const noexcept { return seconds > 0 ? static_cast<double>(rows) / seconds : 0; }
+  /// Of reads, those that waited.
+  double waiting_share() const noexcept {
+    // Reads that were under way at the end are among those that waited already.
+    return reads > 0 ? std::min(1.0, static_cast<double>(waiting_reads) / static_cast<double>(reads)) : 0;
+  }
+  double work() const noexcept { return time_planning + time_reading + time_decoding + time_gathering; }
+};
+
+/// Reads the first steps of an epoch, at most `steps`, and again from the first one until the time is up, but at most
+/// so many rounds; a round that the time ends counts as far as it came.
+Result<ReadingPass> read_pass(const Dataset& dataset, const ReaderOptions& options, std::uint64_t steps,
+                              std::uint64_t rounds, double seconds);
+
+}  // namespace dovetail::tools
