@@ -9,8 +9,10 @@ TAIL ?= drop
 SHARDS ?= 8
 KEEP ?=
 
-# For `make bench`: a folder that keeps what was measured, as JSON.
+# For `make bench`: a folder that keeps what was measured, as JSON; what delivery_bench is told, such as
+# "--workloads w1 --rounds 9". DATA on the command line is where its data stay, 12 GB.
 OUT ?=
+DELIVERY ?=
 
 .PHONY: help bootstrap build demo test bench format clean
 
@@ -19,7 +21,8 @@ help:
 	@echo "              TAIL=drop|pad|wrap, KEEP=folder"
 	@echo "make test     everything: unit, integration, install and example tests, sanitizer builds included"
 	@echo "make build    the optimised build, in build/release"
-	@echo "make bench    what planning costs and how it grows, a few minutes; knob: OUT=folder for the JSON"
+	@echo "make bench    what delivery reaches, beside its peers and limits, and what planning costs; knobs: OUT=folder for"
+	@echo "              the JSON, DATA=folder for 12 GB of data, DELIVERY=options of delivery_bench"
 	@echo "make format   clang-format over all sources"
 	@echo "make clean    remove build/"
 
@@ -41,10 +44,25 @@ test: bootstrap
 	@scripts/test.sh
 
 bench: out = $(or $(OUT),build/release/bench)
+bench: data = $(if $(filter command,$(origin DATA)),$(DATA),build/release/bench/data)
 bench: bootstrap
 	cmake --preset release -DDOVETAIL_BUILD_BENCH=ON >/dev/null
-	cmake --build --preset release --target plan_bench plan_scale
+	cmake --build --preset release --target delivery_bench stage_bench snappy_bench plan_bench plan_scale
 	@mkdir -p "$(out)"
+	@echo "delivery_bench: end to end"
+	@build/release/bench/delivery_bench --data "$(data)" --out "$(out)/delivery_bench.json" $(DELIVERY)
+	@python3 bench/delivery_report.py "$(out)/delivery_bench.json"
+	@echo
+	@echo "stage_bench: the median and the fastest of 5 repetitions"
+	@build/release/bench/stage_bench --benchmark_repetitions=5 --benchmark_min_time=0.1 \
+	  --benchmark_enable_random_interleaving=true --benchmark_out="$(out)/stage_bench.json" >/dev/null
+	@python3 bench/report.py "$(out)/stage_bench.json"
+	@echo
+	@echo "snappy_bench: our decoder beside the packaged one"
+	@build/release/bench/snappy_bench --benchmark_repetitions=5 --benchmark_min_time=0.1 \
+	  --benchmark_enable_random_interleaving=true --benchmark_out="$(out)/snappy_bench.json" >/dev/null
+	@python3 bench/report.py "$(out)/snappy_bench.json"
+	@echo
 	@echo "plan_bench: the median and the fastest of 9 repetitions"
 	@build/release/bench/plan_bench --benchmark_repetitions=9 --benchmark_min_time=0.2 \
 	  --benchmark_enable_random_interleaving=true --benchmark_out="$(out)/plan_bench.json" >/dev/null

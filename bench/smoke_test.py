@@ -11,7 +11,7 @@ import unittest
 import xml.etree.ElementTree as xml
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-PLAN_BENCH, PLAN_SCALE = sys.argv[1:3]
+PLAN_BENCH, PLAN_SCALE, STAGE_BENCH, DELIVERY_BENCH = sys.argv[1:5]
 WORLDS = [1, 16]
 
 
@@ -48,6 +48,80 @@ class SmokeTest(unittest.TestCase):
         report = script("report.py", path)
         for measured in runs:
             self.assertIn(measured["run_name"], report)
+
+    def test_every_stage_is_measured_and_reported(self):
+        path = os.path.join(self.folder, "stage_bench.json")
+        run(STAGE_BENCH, "--benchmark_min_time=0.001", f"--benchmark_out={path}")
+        with open(path, encoding="utf-8") as file:
+            runs = json.load(file)["benchmarks"]
+        for measured in runs:
+            self.assertNotIn("error_occurred", measured, measured)
+            self.assertGreater(measured["bytes_per_second"], 0, measured)
+        names = {measured["run_name"].split("/")[0] for measured in runs}
+        self.assertEqual(names, {"crc32c", "block_decode", "packaged_snappy", "gather_copy"})
+        report = script("report.py", path)
+        for measured in runs:
+            self.assertIn(measured["run_name"], report)
+
+    def deliver(self, name, *options):
+        """What delivery_bench measures with a thousandth of the records."""
+        path = os.path.join(self.folder, name)
+        run(DELIVERY_BENCH, "--data", os.path.join(self.folder, "data"), "--scale=0.001", "--bytes=0", "--rounds=1",
+            "--cold-rounds=1", "--warmups=0", "--limit-seconds=0.001", "--out", path, *options)
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_delivery_is_measured_beside_peers_and_limits_and_reported(self):
+        # The program itself checks that every contestant delivers every record once.
+        measured = self.deliver("delivery.json", "--modes=two_processes,one_process,one_core")
+        self.assertEqual([workload["name"] for workload in measured["workloads"]], ["w1", "w2", "w3"])
+        report = script("delivery_report.py", os.path.join(self.folder, "delivery.json"))
+        two_cores = measured["machine"]["usable_cpus"] >= 2
+        for workload in measured["workloads"]:
+            cells = [cell for cell in workload["cells"] if "skipped" not in cell]
+            self.assertLessEqual({"dovetail", "tfrecord"}, {cell["task"] for cell in cells})
+            for cell in cells:
+                self.assertGreater(cell["bytes_per_second"]["median"], 0, cell)
+                rows = [sum(outcome["delivered"]["rows"] for outcome in outcomes) for outcomes in cell["rounds"]]
+                self.assertEqual(rows, [workload["records"] * cell["epochs"]] * len(rows))
+                self.assertEqual({len(outcomes) for outcomes in cell["rounds"]},
+                                 {2 if cell["mode"] == "two_processes" else 1})
+            for part in workload["limits"]:
+                self.assertTrue("skipped" in part or part["bytes_per_second"]["median"] > 0, part)
+            composed = {(limit["form"], limit["mode"]) for limit in workload["composed"] if limit["cache"] == "warm"}
+            forms = ["stored"] if workload["name"] == "w2" else ["stored", "snappy"]
+            modes = ["one_core", "two_processes"] if two_cores else ["one_core"]
+            self.assertEqual(composed, {(form, mode) for form in forms for mode in modes})
+            for limit in workload["composed"]:
+                # No chain of parts is faster than its slowest one.
+                for part in limit["parts"]:
+                    self.assertLessEqual(limit["bytes_per_second"] * part["share"], part["bytes_per_second"] * 1.001)
+                    self.assertIn(part["limit"], report)
+
+    def test_data_are_used_again_unless_the_recipe_differs(self):
+        narrow = ["--workloads=w1", "--codecs=stored", "--caches=warm", "--modes=one_core", "--no-limits"]
+        shard = os.path.join(self.folder, "data", "w1-stored", "shard-000003.dvt")
+        self.deliver("first.json", *narrow)
+        first = os.stat(shard).st_ino, os.stat(shard).st_mtime_ns
+        self.deliver("second.json", *narrow)
+        self.assertEqual((os.stat(shard).st_ino, os.stat(shard).st_mtime_ns), first)
+        measured = self.deliver("third.json", *narrow, "--run-bytes=65536")
+        self.assertNotEqual((os.stat(shard).st_ino, os.stat(shard).st_mtime_ns), first)
+        self.assertEqual(measured["settings"]["run_bytes"], 65536)
+
+    def test_delivery_of_other_records_is_an_error(self):
+        narrow = ["--workloads=w3", "--codecs=stored", "--caches=warm", "--modes=one_core", "--no-limits", "--no-peers"]
+        self.deliver("first.json", *narrow)
+        # The sums that the data had when they were made are the last line of the recipe.
+        recipe = os.path.join(self.folder, "data", "w3-stored", "recipe.txt")
+        with open(recipe, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        sums = lines[-1].split()
+        sums[-1] = str(int(sums[-1]) + 1)
+        with open(recipe, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines[:-1] + [" ".join(sums)]) + "\n")
+        with self.assertRaisesRegex(AssertionError, "other records than the data have"):
+            self.deliver("second.json", *narrow)
 
     def test_scale_gives_the_same_rows_as_table_json_and_drawing(self):
         sizes = ["--max-shards=1000", "--shard-records=10000", f"--max-world={WORLDS[-1]}", "--repetitions=2"]

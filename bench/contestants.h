@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What delivers a workload: Dovetail and its peers. All take one record after the other from several files, shuffle them
+// in a buffer of 256 records, and put 64 at a time into memory that is used again and again; all touch the rows alike.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <dovetail/bytes.h>
+
+#include "bench/job.h"
+
+namespace dovetail::bench {
+
+inline constexpr std::uint32_t kBatch = 64;
+inline constexpr std::uint32_t kPool = 256;
+
+struct Contestant {
+  const char* name;
+  /// Does the job in this process. Throws what fails.
+  Outcome (*run)(const Job& job);
+};
+
+/// Nothing where there is none of this name.
+const Contestant* find_contestant(std::string_view name) noexcept;
+
+/// The library: rank `job.rank` of `job.world` reads all epochs through a `BatchReader`.
+Outcome run_dovetail(const Job& job);
+/// TFRecord framing, one buffer of 256 KiB for each file, both CRCs of every record checked. Ranks share out the files.
+Outcome run_tfrecord(const Job& job);
+/// The shards of Dovetail through packaged Snappy: block after block of each file, checked and decoded. Ranks share out
+/// the files.
+Outcome run_packaged_snappy(const Job& job);
+/// A cursor over one LMDB file, which checks nothing; each rank scans its part of the keys.
+Outcome run_lmdb(const Job& job);
+
+/// Why there is no LMDB here; empty where it is.
+std::string lmdb_missing();
+/// Writes an LMDB file whose key i, a `uint64`, has `record(i)`, valid until the next call. Throws what fails.
+void write_lmdb(const std::string& path, std::uint64_t records, std::uint64_t bytes,
+                const std::function<ByteView(std::uint64_t)>& record);
+
+}  // namespace dovetail::bench
