@@ -43,6 +43,14 @@ demo: bootstrap build/release/build.ninja
 test: bootstrap
 	@scripts/test.sh
 
+# A program, repetitions, seconds of each; `out` is the folder for its JSON.
+define run_google_benchmark
+@build/release/bench/$(1) --benchmark_repetitions=$(2) --benchmark_min_time=$(3) \
+  --benchmark_enable_random_interleaving=true --benchmark_out="$(out)/$(1).json" >/dev/null
+@python3 bench/report.py "$(out)/$(1).json"
+@echo
+endef
+
 bench: out = $(or $(OUT),build/release/bench)
 bench: data = $(if $(filter command,$(origin DATA)),$(DATA),build/release/bench/data)
 bench: bootstrap
@@ -54,20 +62,11 @@ bench: bootstrap
 	@python3 bench/delivery_report.py "$(out)/delivery_bench.json"
 	@echo
 	@echo "stage_bench: the median and the fastest of 5 repetitions"
-	@build/release/bench/stage_bench --benchmark_repetitions=5 --benchmark_min_time=0.1 \
-	  --benchmark_enable_random_interleaving=true --benchmark_out="$(out)/stage_bench.json" >/dev/null
-	@python3 bench/report.py "$(out)/stage_bench.json"
-	@echo
+	$(call run_google_benchmark,stage_bench,5,0.1)
 	@echo "snappy_bench: our decoder beside the packaged one"
-	@build/release/bench/snappy_bench --benchmark_repetitions=5 --benchmark_min_time=0.1 \
-	  --benchmark_enable_random_interleaving=true --benchmark_out="$(out)/snappy_bench.json" >/dev/null
-	@python3 bench/report.py "$(out)/snappy_bench.json"
-	@echo
+	$(call run_google_benchmark,snappy_bench,5,0.1)
 	@echo "plan_bench: the median and the fastest of 9 repetitions"
-	@build/release/bench/plan_bench --benchmark_repetitions=9 --benchmark_min_time=0.2 \
-	  --benchmark_enable_random_interleaving=true --benchmark_out="$(out)/plan_bench.json" >/dev/null
-	@python3 bench/report.py "$(out)/plan_bench.json"
-	@echo
+	$(call run_google_benchmark,plan_bench,9,0.2)
 	@echo "plan_scale: how it grows"
 	@build/release/bench/plan_scale --out "$(out)/plan_scale.json"
 

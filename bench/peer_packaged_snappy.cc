@@ -73,20 +73,7 @@ class SnappyBlocks {
 }  // namespace
 
 Outcome run_packaged_snappy(const Job& job) {
-  Outcome outcome;
-  ShuffledRows rows(job);
-  const auto paths = share_of(shards_in(job.data), job.rank, job.world);
-  Start start;
-  start.wait();
-  std::vector<SnappyBlocks> files(paths.begin(), paths.end());
-  for (std::uint32_t epoch = 0; epoch < job.epochs; ++epoch) {
-    for (SnappyBlocks& file : files) file.rewind();
-    InTurn in_turn(files);
-    rows.epoch([&](std::string& record) { return in_turn.next(record); }, start, outcome);
-  }
-  outcome.seconds = start.seconds();
-  outcome.cpu_seconds = start.cpu_seconds();
-  return outcome;
+  return run_shuffled<SnappyBlocks>(job, share_of(shards_in(job.data), job.rank, job.world));
 }
 
 }  // namespace dovetail::bench

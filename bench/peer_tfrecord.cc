@@ -82,20 +82,7 @@ class TfrecordFile {
 }  // namespace
 
 Outcome run_tfrecord(const Job& job) {
-  Outcome outcome;
-  ShuffledRows rows(job);
-  const auto paths = share_of(files_in(job.data, ".tfrecord"), job.rank, job.world);
-  Start start;
-  start.wait();
-  std::vector<TfrecordFile> files(paths.begin(), paths.end());
-  for (std::uint32_t epoch = 0; epoch < job.epochs; ++epoch) {
-    for (TfrecordFile& file : files) file.rewind();
-    InTurn in_turn(files);
-    rows.epoch([&](std::string& record) { return in_turn.next(record); }, start, outcome);
-  }
-  outcome.seconds = start.seconds();
-  outcome.cpu_seconds = start.cpu_seconds();
-  return outcome;
+  return run_shuffled<TfrecordFile>(job, share_of(files_in(job.data, ".tfrecord"), job.rank, job.world));
 }
 
 }  // namespace dovetail::bench

@@ -94,4 +94,23 @@ class InTurn {
   std::size_t at_ = 0;
 };
 
+/// Reads the files as often as the job says and delivers their records, shuffled. `File(path)` opens one; it has
+/// `rewind()` and `next(std::string&)`.
+template <class File>
+Outcome run_shuffled(const Job& job, const std::vector<std::string>& paths) {
+  Outcome outcome;
+  ShuffledRows rows(job);
+  Start start;
+  start.wait();
+  std::vector<File> files(paths.begin(), paths.end());
+  for (std::uint32_t epoch = 0; epoch < job.epochs; ++epoch) {
+    for (File& file : files) file.rewind();
+    InTurn in_turn(files);
+    rows.epoch([&](std::string& record) { return in_turn.next(record); }, start, outcome);
+  }
+  outcome.seconds = start.seconds();
+  outcome.cpu_seconds = start.cpu_seconds();
+  return outcome;
+}
+
 }  // namespace dovetail::bench

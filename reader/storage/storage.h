@@ -54,9 +54,6 @@ class Storage {
 
   /// Reads all of `into`.
   virtual void read(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) = 0;
-  void read(const InputFile& file, std::uint64_t offset, std::span<std::byte> into, ReadHandler done) {
-    read(file, offset, ReadInto{into}, std::move(done));
-  }
 
   /// Says that the range will be read soon: begins to fetch it where the page cache is used. Returns without waiting
   /// for the device.
