@@ -51,6 +51,14 @@ bool table_holds(const std::byte* table, std::uint32_t records, std::uint32_t ra
 
 }  // namespace
 
+bool BlockRecords::all_have(std::uint32_t bytes) const noexcept {
+  if (table_ == nullptr) return record_bytes_ == bytes;
+  for (std::uint32_t i = 0; i < records_; ++i) {
+    if ((*this)[i].size() != bytes) return false;
+  }
+  return true;
+}
+
 Result<void> check_block_header(const BlockHeader& header, const IndexEntry& expected, std::uint64_t file_id,
                                 std::uint32_t sequence, std::uint64_t first_record) {
   struct Field {

@@ -25,6 +25,8 @@ class BlockRecords {
       : data_(data), records_(records), record_bytes_(record_bytes) {}
 
   std::uint32_t size() const noexcept { return records_; }
+  /// Whether each record has so many bytes. Cost: constant where there is no table.
+  bool all_have(std::uint32_t bytes) const noexcept;
   /// Where a record begins. Needs: `i < size()`.
   const std::byte* begin_of(std::uint32_t i) const noexcept {
     if (table_ == nullptr) return data_ + std::size_t{i} * record_bytes_;

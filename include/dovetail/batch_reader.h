@@ -65,7 +65,7 @@ struct ReaderOptions {
 
   // These change only speed and memory.
 
-  /// Batches ready or in work ahead of the trainer, 1 to 64.
+  /// Batches ready or in work ahead of the trainer, 1 to 64; more where records of one size make it worth their memory.
   std::uint32_t prefetch = 2;
   /// Batches that the trainer may hold at a time, 1 to 64.
   std::uint32_t max_held = 2;

@@ -44,7 +44,7 @@ class AlignedBuffer {
 /// allocate.
 ///
 /// Sizes are rounded up to one of eight classes per power of two: at most an eighth is wasted, and few sizes are in
-/// use. Units:   bytes, by the rounded size. Threads: none; belongs to the reader's strand.
+/// use. Units:   bytes, by the rounded size. Threads: none; guarded by the reader's lock.
 class BufferPool {
  public:
   explicit BufferPool(std::uint64_t budget) : budget_(budget) {}

@@ -12,13 +12,6 @@ namespace dovetail::detail {
 
 namespace {
 
-/// Where the page cache is used, blocks are read one by one: a block is then gathered from the caches. Otherwise runs
-/// are read with one call up to this size, beyond which larger reads gain nothing.
-constexpr std::uint64_t kCachedExtentBytes = 64 << 10;
-constexpr std::uint64_t kDirectExtentBytes = 1 << 20;
-/// Smaller records are read with others, if they share no block, rather than with a call each.
-constexpr std::uint64_t kDirectRecordBytes = 16 << 10;
-
 /// With several threads, what one of them reads for another: enough that nobody waits, little enough for the caches.
 constexpr std::uint64_t kLeastWindow = 4 << 20;
 constexpr std::uint64_t kMostWindow = 64 << 20;
@@ -31,14 +24,18 @@ constexpr std::size_t kMostStepsAhead = 4096;
 /// That the stats name.
 constexpr std::size_t kSlowestShards = 5;
 
-ExtentRules extent_rules(const StorageFacts& storage, std::uint64_t budget) {
+/// With more than this in slots, what is scattered to them leaves the caches of a core before the trainer gets it.
+constexpr std::size_t kStreamedBytes = 1 << 20;
+
+ExtentRules extent_rules(const StorageFacts& storage, std::uint64_t budget, bool scatters) {
   const std::uint64_t most = storage.direct ? kDirectExtentBytes : kCachedExtentBytes;
-  return {.join_bytes = std::min(most, budget / 8), .direct_bytes = kDirectRecordBytes};
+  return {.join_bytes = std::min(most, budget / 8), .direct_bytes = scatters ? UINT64_MAX : kDirectRecordBytes};
 }
 
-ReadWindow read_window(const StorageFacts& storage, std::uint64_t budget, unsigned threads) {
+ReadWindow read_window(const StorageFacts& storage, std::uint64_t budget, unsigned threads, bool scatters) {
   const std::uint64_t most = std::min(kMostWindow, budget / 2);
-  return ReadWindow(storage.direct ? most : threads > 1 ? kLeastWindow : 0, most, storage.direct);
+  // What is scattered leaves the caches anyway.
+  return ReadWindow(storage.direct || scatters ? most : threads > 1 ? kLeastWindow : 0, most, storage.direct);
 }
 
 }  // namespace
@@ -51,21 +48,26 @@ Engine::Engine(EngineSetup setup)
       queue_(std::make_shared<ReadyQueue>(ring_, options_.max_held, options_.timeline, options_.ranks.rank)),
       storage_(std::move(setup.storage)),
       threads_(setup.threads),
+      rows_at_once_(setup.rows_at_once),
+      scatters_(setup.scatters),
+      streams_(ring_->bytes().size() > kStreamedBytes),
       max_open_shards_(setup.max_open_shards),
       shards_(dataset_, *storage_, std::max(1u, setup.max_open_shards / 2), [this] { kick(); }),
       planner_({.dataset = dataset_,
                 .plan = plan_,
                 .options = options_,
-                .extents = extent_rules(storage_->facts(), setup.read_ahead_bytes),
+                .extents = extent_rules(storage_->facts(), setup.read_ahead_bytes, setup.scatters),
                 .read_ahead_bytes = setup.read_ahead_bytes,
-                .max_open_shards = setup.max_open_shards},
+                .max_open_shards = setup.max_open_shards,
+                .rows_at_once = setup.rows_at_once,
+                .scatter_into = setup.scatters ? ring_.get() : nullptr},
                shards_),
       rules_{.on_damage = options_.on_damage,
              .oversize = options_.oversize,
              .rank = options_.ranks.rank,
              .rows_per_lane = planner_.rows_per_lane()},
       workers_(setup.threads),
-      window_(read_window(storage_->facts(), setup.read_ahead_bytes, setup.threads)),
+      window_(read_window(storage_->facts(), setup.read_ahead_bytes, setup.threads, setup.scatters)),
       pipeline_(setup.read_ahead_bytes, window_),
       replay_(options_.replay) {
   ring_->on_release([this] { kick(); });
@@ -160,10 +162,13 @@ bool Engine::has_work_locked(Role role) const {
   if (!arrived_loads_.empty() || !arrived_records_.empty()) return true;
   // Waking costs more than a short job: a supplier is woken for half a window.
   if (role == Role::supplier) {
+    const bool plans =
+        scatters_ ? 4 * ring_->free_slots() > ring_->slots() : 2 * pipeline_.rows_ahead() < Planner::kRowsAtOnce;
     return (pipeline_.can_load(true) && 2 * pipeline_.loads_ahead() <= window_.bytes()) ||
-           (2 * pipeline_.rows_ahead() < Planner::kRowsAtOnce && wants_plan_locked());
+           (plans && wants_plan_locked());
   }
-  return pipeline_.can_gather(*ring_) || pipeline_.can_load(true) || wants_plan_locked();
+  return (!planning_ && pipeline_.waits_for_seal()) || pipeline_.can_gather(*ring_) || pipeline_.can_load(true) ||
+         wants_plan_locked();
 }
 
 Engine::Job Engine::claim_locked(Role role) {
@@ -188,11 +193,19 @@ Engine::Job Engine::choose_locked(Role role) {
     arrived_loads_.pop_front();
     return {.kind = Job::Kind::decode, .load = load};
   }
-  if (Load* const load = pipeline_.claim_load(true)) return {.kind = Job::Kind::load, .load = load};
-  if (wants_plan_locked()) {
+  // One thread plans at a time, which must not become what the others wait for: beside them it comes first.
+  const bool plans_first = scatters_ && role != Role::trainer && wants_plan_locked();
+  if (!plans_first) {
+    if (Load* const load = pipeline_.claim_load(true)) return {.kind = Job::Kind::load, .load = load};
+  }
+  if (plans_first || wants_plan_locked()) {
     planning_ = true;
     planner_.reuse(spare_steps_);
     return {.kind = Job::Kind::plan, .cold = window_.cold()};
+  }
+  if (!planning_ && pipeline_.waits_for_seal()) {
+    planning_ = true;
+    return {.kind = Job::Kind::seal};
   }
   if (role == Role::supplier) {
     if (Step* const step = pipeline_.claim_gather(*ring_)) return {.kind = Job::Kind::gather, .step = step};
@@ -203,6 +216,7 @@ Engine::Job Engine::choose_locked(Role role) {
 bool Engine::wants_plan_locked() const {
   if (planning_ || planned_all_) return false;
   if (blocked_ && shards_.changes() == blocked_at_) return false;
+  if (scatters_) return can_lay_out_locked();
   if (pipeline_.empty()) return true;
   // Rows that are gathered let shards go.
   if (shards_.live() >= max_open_shards_) return false;
@@ -213,11 +227,22 @@ bool Engine::wants_plan_locked() const {
   return pipeline_.rows_ahead() < most && pipeline_.bytes_ahead() < 2 * window_.bytes();
 }
 
+bool Engine::can_lay_out_locked() const {
+  if (blocked_) return true;  // its step has a slot already
+  const std::uint32_t free = ring_->free_slots();
+  if (free == 0 || (!pipeline_.empty() && shards_.live() >= max_open_shards_)) return false;
+  // Many steps at a time, unless the next one waits for it.
+  const std::uint64_t batch = plan_.options().batch;
+  return free * batch >= rows_at_once_ || 2 * free >= ring_->slots() || pipeline_.empty() || pipeline_.waits_for_seal();
+}
+
 void Engine::run(const Job& job) {
   try {
     switch (job.kind) {
       case Job::Kind::plan:
         return run_plan(job);
+      case Job::Kind::seal:
+        return run_seal();
       case Job::Kind::load:
         return run_load(job);
       case Job::Kind::decode:
@@ -258,7 +283,7 @@ void Engine::hand_over_locked() {
       ReadyBatch batch{.lease = std::move(step->lease),
                        .origin = std::move(step->origin),
                        .step = step->number,
-                       .rows = static_cast<std::uint32_t>(step->rows.size()),
+                       .rows = step->row_count,
                        .bytes = step->value_bytes,
                        .status_counts = step->status_counts};
       queue_->push(replay_.wanted() ? replay_.keep(std::move(batch)) : std::move(batch));

@@ -37,6 +37,8 @@ struct EngineSetup {
   ReaderOptions options;
   std::unique_ptr<Storage> storage;
   std::shared_ptr<SlotRing> ring;
+  bool scatters = false;  ///< Steps are laid out as they are planned, each in a slot.
+  std::uint64_t rows_at_once = Planner::kRowsAtOnce;
   std::uint64_t read_ahead_bytes = 0;  ///< Budget beside the slots and the storage.
   std::uint32_t max_open_shards = 0;
   unsigned threads = 1;
@@ -73,7 +75,7 @@ class Engine final : private TrainerHelp {
 
  private:
   struct Job {
-    enum class Kind : std::uint8_t { none, plan, load, decode, gather, check };
+    enum class Kind : std::uint8_t { none, plan, seal, load, decode, gather, check };
     Kind kind = Kind::none;
     Load* load = nullptr;
     Step* step = nullptr;
@@ -100,6 +102,7 @@ class Engine final : private TrainerHelp {
   /// Nothing is to be done any more.
   bool ended_locked() const { return stopping_ || failed_ || replay_.complete(); }
   bool wants_plan_locked() const;
+  bool can_lay_out_locked() const;
   void run(const Job& job);
   void fail(Error error);
   void fail_locked(Error error);
@@ -108,11 +111,19 @@ class Engine final : private TrainerHelp {
 
   // engine_jobs.cc: what is done.
   void run_plan(const Job& job);
+  void run_seal();
   void run_load(const Job& job);
   void run_decode(const Job& job);
   void run_gather(const Job& job);
   void run_check(const Job& job);
-  void finish_load(Load& load, Clock::duration reading, Clock::duration decoding);
+  /// Copies the records of the load to where they go, unless they are gathered; gives the time when that was done.
+  Clock::time_point scatter_load(const Job& job, Clock::time_point decoded);
+  struct LoadTimes {
+    Clock::duration reading;
+    Clock::duration decoding;
+    Clock::duration scattering;
+  };
+  void finish_load(Load& load, const LoadTimes& times);
   void read_later(Load& load);
   void read_later(Step& step, DirectRead& read);
   void finish_gather(Step& step);
@@ -136,6 +147,9 @@ class Engine final : private TrainerHelp {
   const std::shared_ptr<ReadyQueue> queue_;
   const std::unique_ptr<Storage> storage_;
   const unsigned threads_;
+  const std::uint64_t rows_at_once_;
+  const bool scatters_;
+  const bool streams_;  // scatters past the caches
   const std::uint32_t max_open_shards_;
   ShardTable shards_;
   Planner planner_;  // whoever has set `planning_`

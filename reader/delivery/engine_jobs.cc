@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "reader/delivery/engine.h"
+#include "reader/delivery/scatter.h"
 
 namespace dovetail::detail {
 
@@ -34,7 +35,7 @@ void Engine::run_plan(const Job& job) {
   stats_.time_planning += ended - began;
   stats_.evictions = planner_.evictions();
   for (const std::uint32_t shard : lost) note_lost_shard_locked(shard, noted);
-  pipeline_.append(std::move(steps), discarded);
+  pipeline_.append(std::move(steps), planner_.sealed(), discarded);
   planning_ = false;
   planned_all_ = outcome == Planner::Outcome::all;
   blocked_ = outcome == Planner::Outcome::blocked;
@@ -43,6 +44,15 @@ void Engine::run_plan(const Job& job) {
   kick_locked();
   lock.unlock();
   warn(noted);
+}
+
+void Engine::run_seal() {
+  planner_.seal();
+  Discarded discarded;
+  const std::lock_guard lock(mutex_);
+  pipeline_.append({}, planner_.sealed(), discarded);
+  planning_ = false;
+  kick_locked();
 }
 
 void Engine::run_load(const Job& job) {
@@ -55,15 +65,24 @@ void Engine::run_load(const Job& job) {
   if (!there.has_value()) load.read = there.error();
   const Clock::time_point read = Clock::now();
   load.check_and_decode();
-  const Clock::time_point ended = Clock::now();
+  const Clock::time_point decoded = Clock::now();
+  const Clock::time_point ended = scatter_load(job, decoded);
   trace(TimelineEvent::Kind::load, job, began, ended);
   trace(TimelineEvent::Kind::read, job, began, read);
-  trace(TimelineEvent::Kind::decode, job, read, ended);
+  trace(TimelineEvent::Kind::decode, job, read, decoded);
   {
     const std::lock_guard lock(mutex_);
     window_.hit(extent.stored_bytes);
   }
-  finish_load(load, read - began, ended - read);
+  finish_load(load, {.reading = read - began, .decoding = decoded - read, .scattering = ended - decoded});
+}
+
+Engine::Clock::time_point Engine::scatter_load(const Job& job, Clock::time_point decoded) {
+  if (!scatters_) return decoded;
+  scatter(*job.load, ring_->bytes().data(), streams_);
+  const Clock::time_point ended = Clock::now();
+  trace(TimelineEvent::Kind::scatter, job, decoded, ended);
+  return ended;
 }
 
 void Engine::read_later(Load& load) {
@@ -89,23 +108,28 @@ void Engine::read_later(Load& load) {
 void Engine::run_decode(const Job& job) {
   const Clock::time_point began = Clock::now();
   job.load->check_and_decode();
-  const Clock::time_point ended = Clock::now();
-  trace(TimelineEvent::Kind::decode, job, began, ended);
-  finish_load(*job.load, {}, ended - began);
+  const Clock::time_point decoded = Clock::now();
+  const Clock::time_point ended = scatter_load(job, decoded);
+  trace(TimelineEvent::Kind::decode, job, began, decoded);
+  finish_load(*job.load, {.reading = {}, .decoding = decoded - began, .scattering = ended - decoded});
 }
 
-void Engine::finish_load(Load& load, Clock::duration reading, Clock::duration decoding) {
+void Engine::finish_load(Load& load, const LoadTimes& times) {
+  Discarded discarded;
   std::vector<DamagedRange> noted;
   std::unique_lock lock(mutex_);
-  stats_.time_reading += reading;
-  stats_.time_decoding += decoding;
+  stats_.time_reading += times.reading;
+  stats_.time_decoding += times.decoding;
+  stats_.time_gathering += times.scattering;
   ++stats_.reads;
   stats_.read_bytes += load.extent.stored_bytes;
   stats_.retried_reads += load.retried_reads;
   for (std::uint32_t block = 0; block < load.damage.size(); ++block) {
     if (load.damage[block].has_value()) note_damage_locked(load.extent, block, *load.damage[block], noted);
   }
-  pipeline_.loaded(load);
+  if (!load.damage.empty()) pipeline_.note_lost(load, ring_->bytes().data());
+  pipeline_.loaded(load, discarded);
+  if (scatters_) hand_over_locked();
   kick_locked();
   lock.unlock();
   warn(noted);

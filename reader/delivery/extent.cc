@@ -40,6 +40,7 @@ RunBlocks make_extents(const ShardFile& file, std::uint32_t shard, std::uint64_t
                           .extent = static_cast<std::uint32_t>(run.extents.size() - 1),
                           .block = extent.blocks});
     ++extent.blocks;
+    extent.records += entry.records;
     extent.stored_bytes = body_end - extent.file_offset;
     compressed = compressed || entry.codec != Codec::none;
     decoded += std::uint64_t{entry.raw_bytes} + entry.table_bytes;

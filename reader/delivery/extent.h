@@ -27,7 +27,8 @@ struct Extent {
   std::uint64_t file_offset = 0;
   std::uint64_t stored_bytes = 0;   ///< From the first header to the end of the last body.
   std::uint64_t decoded_bytes = 0;  ///< Records and tables; 0 where every block is stored as it is.
-  bool direct = false;              ///< Never loaded: its record goes from the file into the row.
+  std::uint64_t records = 0;
+  bool direct = false;  ///< Never loaded: its record goes from the file into the row.
 
   // Use, counted by the planner.
   RunEntry* user = nullptr;
@@ -43,6 +44,13 @@ struct Extent {
   /// Bytes of the only record. Needs: `direct`.
   std::uint32_t record_bytes() const noexcept { return file->blocks()[first_block].raw_bytes; }
 };
+
+/// Where the page cache is used, blocks are read one by one: a block is then gathered from the caches. Otherwise runs
+/// are read with one call up to this size, beyond which larger reads gain nothing.
+inline constexpr std::uint64_t kCachedExtentBytes = 64 << 10;
+inline constexpr std::uint64_t kDirectExtentBytes = 1 << 20;
+/// Smaller records are read with others, if they share no block, rather than with a call each.
+inline constexpr std::uint64_t kDirectRecordBytes = 16 << 10;
 
 /// How blocks are joined to extents.
 struct ExtentRules {

@@ -2,13 +2,13 @@
 #include "reader/delivery/gather.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "format/crc32c.h"
+#include "reader/delivery/scatter.h"
 #include "reader/delivery/slab.h"
 #include "reader/delivery/substitution.h"
 
@@ -39,7 +39,7 @@ class Prefetch {
                        first.block->records[first.record].size() > kSmallBytes;
     distance_ = large ? kLargeDistance : kSmallDistance;
     lines_ = large ? kLargeLines : 1;
-    if (step.following != nullptr && unit.end_row == step.rows.size()) {
+    if (step.following != nullptr && unit.end_row == step.row_count) {
       following_ = step.following->rows.data();
       following_rows_ = step.following->units.front().end_row;
     }
@@ -79,17 +79,6 @@ class Prefetch {
   const PlannedRow* following_ = nullptr;
   std::uint32_t following_rows_ = 0;
 };
-
-Error damage_at_step(const Error& damage, const Extent& extent, std::uint32_t block_in_extent, const Step& step,
-                     const GatherRules& rules) {
-  const std::uint64_t block = extent.first_block + block_in_extent;
-  const std::string text = damage.detail() + (damage.detail().empty() ? "" : "; ") + "records [" +
-                           std::to_string(extent.file->first_record(block)) + ", " +
-                           std::to_string(extent.file->first_record(block + 1)) + ") of the shard, needed by rank " +
-                           std::to_string(rules.rank) + " at step " + std::to_string(step.number) + " of epoch " +
-                           std::to_string(step.epoch);
-  return Error(damage.code(), text).at(damage.path(), damage.offset().value_or(extent.file_offset));
-}
 
 /// Reads a direct record into its row if that needs no waiting.
 void read_direct(Step& step, const Extent& extent, std::uint32_t row, std::uint64_t at, Storage& storage) {
@@ -181,40 +170,21 @@ Result<void> copy_rows(Step& step, Slab& slab, const GatherRules& rules, Storage
   return {};
 }
 
-void count_status(std::span<const RowStatus> rows, std::array<std::uint32_t, 5>& counts) {
-  counts = {};
-  // Nearly always all are the same.
-  if (std::memcmp(rows.data(), rows.data() + 1, rows.size() - 1) == 0) {
-    counts[static_cast<std::size_t>(rows.front())] = static_cast<std::uint32_t>(rows.size());
-    return;
-  }
-  for (const RowStatus status : rows) ++counts[static_cast<std::size_t>(status)];
-}
-
-/// Takes the rows of damaged direct records out of the values of the unit.
-void close_gaps(Step& step, Slab& slab) {
-  const Unit& unit = step.units[step.next_unit];
-  for (const DirectRead& read : step.direct) {
-    if (read.damage.has_value()) slab.status()[read.row] = RowStatus::damaged_empty;
-  }
-  std::int64_t begin = slab.offsets()[unit.first_row];
-  std::int64_t end = begin;
-  for (std::uint32_t r = unit.first_row; r < unit.end_row; ++r) {
-    const std::int64_t next = slab.offsets()[r + 1];
-    if (slab.status()[r] != RowStatus::damaged_empty) {
-      std::memmove(slab.values() + end, slab.values() + begin, static_cast<std::size_t>(next - begin));
-      end += next - begin;
-    }
-    slab.offsets()[r + 1] = end;
-    begin = next;
-  }
-  step.value_bytes = end;
-}
-
 }  // namespace
 
+Error damage_at_step(const Error& damage, const Extent& extent, std::uint32_t block_in_extent, const Step& step,
+                     const GatherRules& rules) {
+  const std::uint64_t block = extent.first_block + block_in_extent;
+  const std::string text = damage.detail() + (damage.detail().empty() ? "" : "; ") + "records [" +
+                           std::to_string(extent.file->first_record(block)) + ", " +
+                           std::to_string(extent.file->first_record(block + 1)) + ") of the shard, needed by rank " +
+                           std::to_string(rules.rank) + " at step " + std::to_string(step.number) + " of epoch " +
+                           std::to_string(step.epoch);
+  return Error(damage.code(), text).at(damage.path(), damage.offset().value_or(extent.file_offset));
+}
+
 ReadInto destination(Step& step, DirectRead& read) {
-  std::byte* const values = step.lease->bytes().data() + SlabLayout::for_rows(step.rows.size()).values;
+  std::byte* const values = step.lease->bytes().data() + SlabLayout::for_rows(step.row_count).values;
   return {read.header, {values + read.at, read.extent->record_bytes()}};
 }
 
@@ -240,6 +210,7 @@ void check_direct(Step& step, DirectRead& read) {
 }
 
 void gather_unit(Step& step, SlotRing& ring, const GatherRules& rules, Storage& storage) {
+  if (step.laid_out) return fill_late_rows(step, rules);
   Slab slab(step, ring, rules.oversize);
   if (step.next_unit == 0) slab.offsets()[0] = 0;
   step.direct.clear();
@@ -259,11 +230,15 @@ void finish_unit(Step& step, SlotRing& ring, const GatherRules& rules) {
       step.error = damage_at_step(*damaged->damage, *damaged->extent, 0, step, rules);
       return;
     }
-    close_gaps(step, slab);
+    for (const DirectRead& read : step.direct) {
+      if (read.damage.has_value()) slab.status()[read.row] = RowStatus::damaged_empty;
+    }
+    const Unit& unit = step.units[step.next_unit];
+    step.value_bytes = slab.close_gaps(unit.first_row, unit.end_row);
   }
   if (step.next_unit + 1 < step.units.size()) return;
-  const auto rows = static_cast<std::uint32_t>(step.rows.size());
-  count_status({slab.status(), rows}, step.status_counts);
+  if (step.has_gaps) step.value_bytes = slab.close_gaps(0, step.row_count);
+  step.status_counts = slab.count_status();
   constexpr auto kDamaged = static_cast<std::size_t>(RowStatus::damaged_empty);
   if (rules.on_damage == OnDamage::substitute && step.status_counts[kDamaged] > 0) {
     if (Result<void> filled = substitute_rows(step, slab, rules.rows_per_lane); !filled.has_value()) {

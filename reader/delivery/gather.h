@@ -17,9 +17,14 @@ struct GatherRules {
   std::uint32_t rows_per_lane = 1;  ///< Rows of a batch that come from one lane; consecutive.
 };
 
+/// The damage of a block as the failure of the step that needs it.
+Error damage_at_step(const Error& damage, const Extent& extent, std::uint32_t block_in_extent, const Step& step,
+                     const GatherRules& rules);
+
 /// Copies the rows of the step's next unit from their blocks into its slot, each record once, and writes their offsets,
 /// ids and status. Direct records are read into their rows and checked there; those that storage would have to wait for
-/// are only given their places, and marked in `step.direct`. A failure goes to `step.error`.
+/// are only given their places, and marked in `step.direct`. Of a step that is laid out, only late rows are left to
+/// copy. A failure goes to `step.error`.
 ///
 /// Needs:   the unit's loads ready; `step.lease` set.
 /// Threads: any, one at a time for a step. Cost: no allocation, but for a spilled batch and for what has to wait.

@@ -10,7 +10,7 @@ LaneFeed::LaneFeed(const LaneOrder& order, std::uint64_t first_output, std::uint
                    const ExtentRules& rules)
     : cursor_(order.cursor(first_output)), open_ahead_(open_ahead), rules_(rules) {}
 
-void LaneFeed::fetch(std::size_t count, ShardTable& shards) {
+void LaneFeed::fetch(std::size_t count, ShardTable& shards, std::vector<Coming>* coming) {
   for (auto window = windows_.begin(); window != windows_.end();) {
     window = window->second.ended() ? windows_.erase(window) : std::next(window);
   }
@@ -26,7 +26,7 @@ void LaneFeed::fetch(std::size_t count, ShardTable& shards) {
     }
     // A stretch that is planned to its end has no window any more.
     const auto window = windows_.find(first_run);
-    if (window != windows_.end()) window->second.look_ahead(active.next_run + open_ahead_, shards);
+    if (window != windows_.end()) window->second.look_ahead(active.next_run + open_ahead_, shards, coming);
   }
 }
 

@@ -20,13 +20,12 @@ class LaneFeed {
  public:
   LaneFeed(const LaneOrder& order, std::uint64_t first_output, std::uint32_t open_ahead, const ExtentRules& rules);
 
-  /// Computes the next picks, and opens the shards of the runs that come after them. What the last call gave must have
-  /// been used up.
-  void fetch(std::size_t count, ShardTable& shards);
+  /// Computes the next picks, and opens the shards of the runs that come after them; where
+  /// these lie, as far as it is known, goes to `coming`, if that is given. What the last call gave must have been used up.
+  void fetch(std::size_t count, ShardTable& shards, std::vector<Coming>* coming);
   /// What `fetch` gave, from the first pick that has no row on.
   std::span<const Pick> picks() const noexcept { return std::span(picks_).subspan(next_); }
-  void advance() noexcept { ++next_; }
-
+  void advance(std::size_t picks) noexcept { next_ += picks; }
   /// Where a planned pick's run is.
   RunWindow& window_of(const Pick& pick) {
     if (recent_ == nullptr || !recent_->holds(pick.run)) recent_ = &find_window(pick);

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace dovetail::detail {
@@ -71,10 +72,16 @@ Load::Load(const Extent& of, std::uint64_t with_number) : extent(of), number(wit
 }
 
 void Load::check_and_decode() {
+  const ShardInfo& info = extent.file->info();
   std::uint64_t decoded_at = 0;
   for (LoadedBlock& block : blocks) {
     const format::IndexEntry& entry = extent.file->blocks()[extent.first_block + block.number];
-    const Result<format::BlockRecords> loaded = load_block(*this, block.number, decoded_at);
+    Result<format::BlockRecords> loaded = load_block(*this, block.number, decoded_at);
+    if (loaded.has_value() && info.min_record_bytes == info.max_record_bytes &&
+        !loaded->all_have(info.max_record_bytes)) {
+      loaded = Error(Errc::index_mismatch,
+                     "records are not all of " + std::to_string(info.max_record_bytes) + " bytes, as the footer says");
+    }
     if (loaded.has_value()) {
       block.records = *loaded;
     } else {

@@ -26,8 +26,8 @@ struct LoadedBlock {
 /// first use.
 ///
 /// Ownership: the extent's, until the unit of its last use takes it over.
-/// Threads:   `state` and the buffers belong to the reader's lock; contents to the thread that loads, and once it is
-///            `ready` to all readers.
+/// Threads:   the destinations belong to the planner until the load is sealed; `state` and the buffers to the reader's
+///            lock; contents to the thread that loads, and once it is `ready` to all readers.
 struct Load {
   enum class State : std::uint8_t { planned, working, reading, ready };
 
@@ -35,6 +35,12 @@ struct Load {
 
   const Extent& extent;
   const std::uint64_t number;
+  /// Where the records go as soon as they are decoded: for each record of the extent, its row's first byte, counted from
+  /// the first slot's. Empty where rows are gathered instead. Fixed once the load is sealed.
+  std::vector<std::uint32_t> destinations;
+  bool used_up = false;   ///< No row will be planned from it any more; belongs to the planner.
+  bool sealed = false;    ///< It may begin: no further destination is noted; belongs to the planner.
+  bool complete = false;  ///< All of its rows have a destination, so that it need not stay; fixed once it is sealed.
   State state = State::planned;
   AlignedBuffer stored;
   AlignedBuffer decoded;
@@ -43,8 +49,12 @@ struct Load {
   std::vector<std::optional<Error>> damage;  ///< One per block; empty where no block is damaged.
   std::uint32_t retried_reads = 0;
 
+  /// For records that no row was planned from, or only after the load was sealed.
+  static constexpr std::uint32_t kNowhere = UINT32_MAX;
+
   /// Checks and decodes what was read into `stored`; `read` says whether that succeeded. A block that fails, or could
-  /// not be read, is read once more on its own, past the page cache, before it counts as damaged.
+  /// not be read, is read once more on its own, past the page cache, before it counts as damaged. A block whose records
+  /// are not of the one size that the footer promises is damaged as well.
   void check_and_decode();
 };
 

@@ -24,16 +24,18 @@ struct Discarded {
 /// The planned steps between plan and trainer, and which piece of work on them comes next.
 ///
 /// All dependencies are numbers in the order of the plan: a unit may be gathered once all loads before a number are
-/// ready, loads begin in order, and memory is free once all units before a place are gathered. The plan has made sure
+/// ready, loads begin in order, and memory is free once all units before a place are gathered. A step that is laid out
+/// needs no gathering, unless it has late or lost rows: it is done with its last load. The plan has made sure
 /// that the loads of the first unit fit the budget then, so it always gets on: there is no deadlock.
 ///
-/// Threads: none; guarded by the reader's lock. Cost of a call: constant, but for what it moves on.
+/// Threads: none; guarded by the reader's lock. Cost of a call: constant, but for what it moves on, and where a block is
+/// damaged.
 class Pipeline {
  public:
   Pipeline(std::uint64_t budget, const ReadWindow& window) : buffers_(budget), window_(window) {}
 
-  /// Steps in the order of the plan.
-  void append(std::vector<std::unique_ptr<Step>> steps, Discarded& discarded);
+  /// Steps in the order of the plan. Loads before number `sealed` may begin.
+  void append(std::vector<std::unique_ptr<Step>> steps, std::uint64_t sealed, Discarded& discarded);
 
   /// The next load to begin, with its buffers; null where there is none, or the window or the budget has no room.
   /// `ahead` says whether more may be begun than the next unit needs.
@@ -41,7 +43,7 @@ class Pipeline {
   /// The next step to gather a unit of, with its slot; null where its bytes are not there, or no slot is free.
   Step* claim_gather(SlotRing& ring);
 
-  void loaded(Load& load);
+  void loaded(Load& load, Discarded& discarded);
   /// Its unit is gathered, or has failed.
   void gathered(Step& step, Discarded& discarded);
   /// The step at the head of the line if it is done, or at its end.
@@ -57,6 +59,10 @@ class Pipeline {
   /// Whether a load could begin now: `claim_load`, without taking it.
   bool can_load(bool ahead) const;
   bool can_gather(const SlotRing& ring) const;
+  /// Whether the first unit waits for a load that is not sealed.
+  bool waits_for_seal() const;
+  /// Notes the rows that are laid out but get no bytes from the load, because a block is damaged. Needs: it is not ready.
+  void note_lost(const Load& load, const std::byte* first_slot);
   /// Of loads that have begun, what no unit has used so far.
   std::uint64_t loads_ahead() const noexcept { return begun_bytes_ - used_bytes_; }
   /// Whether the first unit waits for bytes that are being read.
@@ -66,7 +72,21 @@ class Pipeline {
   const BufferPool& buffers() const noexcept { return buffers_; }
 
  private:
+  struct LostRecord {
+    const std::byte* destination = nullptr;
+    const Extent* extent = nullptr;
+    std::uint32_t block = 0;
+    Error damage;
+  };
+
   const Unit* first_unit() const;
+  /// Ends the steps at the head of the line that need nothing more, and what they alone needed.
+  void settle(Discarded& discarded);
+  /// Whether a step is done; ends one that is laid out and needs nothing more.
+  bool is_complete(Step& step);
+  /// Gives lost records to the steps that they belong to, as far as these are there.
+  void hand_out_lost();
+  void count_gathered(const Unit& unit);
   void retire(Discarded& discarded);
   void drop(std::vector<std::unique_ptr<Load>>& loads, Discarded& discarded);
 
@@ -76,7 +96,9 @@ class Pipeline {
   std::deque<Load*> loads_;         // from number `ready_before_` on
   std::uint64_t ready_before_ = 0;  // all loads with lower numbers are ready
   std::uint64_t next_load_ = 0;     // the first that has not begun
+  std::uint64_t sealed_ = 0;        // all loads with lower numbers may begin
   std::size_t first_open_ = 0;      // steps before it are done or being gathered
+  std::vector<LostRecord> lost_;    // that have no step yet
   std::uint64_t begun_bytes_ = 0;   // of loads, whose units
   std::uint64_t used_bytes_ = 0;    // are gathered
   std::uint64_t planned_rows_ = 0;

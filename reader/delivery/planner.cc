@@ -6,17 +6,25 @@
 #include <string>
 #include <utility>
 
+#include "reader/delivery/streaming_copy.h"
+
 namespace dovetail::detail {
 
 namespace {
 
-constexpr std::size_t kSpareSteps = 64;
+constexpr std::size_t kSpareSteps = 64;  // where there are fewer slots
 
 /// Whether a shard could not be opened for reasons that lie with this process, not with the shard.
 bool is_shortage(const Error& error) {
   namespace errc = boost::system::errc;
   return error.code() == errc::too_many_files_open || error.code() == errc::too_many_files_open_in_system ||
          error.code() == errc::not_enough_memory;
+}
+
+std::uint32_t largest_record(const Dataset& dataset) {
+  std::uint32_t largest = 0;
+  for (const ShardInfo& shard : dataset.shards()) largest = std::max(largest, shard.max_record_bytes);
+  return largest;
 }
 
 }  // namespace
@@ -29,8 +37,11 @@ Planner::Planner(const Settings& settings, ShardTable& shards)
       rows_per_lane_(
           static_cast<std::uint32_t>(std::uint64_t{plan_.readers()} * plan_.options().batch / plan_.lanes())),
       max_open_shards_(settings.max_open_shards),
+      rows_at_once_(settings.rows_at_once),
+      scatter_into_(settings.scatter_into),
       shards_(shards),
-      residency_(settings.read_ahead_bytes),
+      residency_(settings.read_ahead_bytes, settings.scatter_into != nullptr),
+      regular_bytes_(largest_record(dataset_)),
       next_epoch_(options_.start.epoch),
       first_step_(options_.start.step) {}
 
@@ -38,13 +49,30 @@ Planner::~Planner() = default;
 
 Planner::Outcome Planner::plan(bool cold, std::vector<std::unique_ptr<Step>>& out) {
   cold_ = cold;
-  const std::uint64_t until = rows_ + kRowsAtOnce;
+  const std::uint64_t until = rows_ + rows_at_once_;
+  Outcome outcome = Outcome::more;
   do {
-    const Outcome outcome = plan_step(out);
-    if (outcome != Outcome::more) return outcome;
+    outcome = plan_step(out);
     // Runs keep their shards open until they are planned to their end and gathered.
-  } while (rows_ < until && shards_.live() < max_open_shards_);
-  return Outcome::more;
+  } while (outcome == Outcome::more && rows_ < until && shards_.live() < max_open_shards_ &&
+           (scatter_into_ == nullptr || scatter_into_->has_free()));
+  seal_loads(outcome == Outcome::all);
+  return outcome;
+}
+
+void Planner::seal() {
+  seal_loads(true);
+}
+
+void Planner::seal_loads(bool all) {
+  for (; !unsealed_.empty() && (all || unsealed_.front()->used_up); unsealed_.pop_front()) {
+    Load& load = *unsealed_.front();
+    load.sealed = true;
+    load.complete = load.used_up && !load.destinations.empty();
+    if (load.used_up) continue;  // its run may have gone with it
+    RunEntry& user = *load.extent.user;
+    if (user.extent == &load.extent) user.destinations = nullptr;
+  }
 }
 
 Planner::Outcome Planner::plan_step(std::vector<std::unique_ptr<Step>>& out) {
@@ -77,14 +105,15 @@ std::unique_ptr<Step> Planner::begin_step() {
     return step;
   }
   if (epoch_->fetched_steps == 0) {
-    const std::uint64_t wanted = std::max<std::uint64_t>(1, kRowsAtOnce / plan_.options().batch);
+    const std::uint64_t wanted = std::max<std::uint64_t>(1, rows_at_once_ / plan_.options().batch);
     epoch_->fetched_steps = std::min(wanted, epoch_->plan.steps() - epoch_->next_step);
     for (LaneFeed& lane : epoch_->lanes) {
-      lane.fetch(static_cast<std::size_t>(epoch_->fetched_steps * rows_per_lane_), shards_);
+      lane.fetch(static_cast<std::size_t>(epoch_->fetched_steps * rows_per_lane_), shards_, cold_ ? &coming_ : nullptr);
     }
   }
   --epoch_->fetched_steps;
   step->number = epoch_->next_step++;
+  step->row_count = plan_.options().batch;
   return step;
 }
 
@@ -148,59 +177,152 @@ bool Planner::plan_rows() {
   if (step_->end_of_epoch) return true;
   if (step_->units.empty()) {
     planned_ = 0;
-    step_->rows.resize(plan_.options().batch);
+    begin_rows();
     open_unit();
   }
-  while (planned_ < step_->rows.size()) {
+  while (planned_ < step_->row_count) {
     LaneFeed& lane = epoch_->lanes[planned_ / rows_per_lane_];
     const std::uint32_t lane_end = planned_ / rows_per_lane_ * rows_per_lane_ + rows_per_lane_;
-    const bool planned = plan_lane(lane, lane_end);
+    const bool planned = step_->laid_out ? lay_out_lane(lane, lane_end) : plan_lane(lane, lane_end);
     lane.take_planned(planned_runs_, step_->units.back().runs);
     planned_runs_.clear();
     if (step_->done) return true;
     if (!planned) return false;
   }
   close_unit();
+  if (step_->laid_out) end_rows();
   return true;
+}
+
+void Planner::begin_rows() {
+  if (scatter_into_ == nullptr) {
+    step_->rows.resize(step_->row_count);
+    return;
+  }
+  step_->laid_out = true;
+  step_->lease = scatter_into_->acquire();
+  const std::byte* const values = SlabParts(step_->lease->bytes(), step_->row_count).values;
+  values_at_ = static_cast<std::uint32_t>(values - scatter_into_->bytes().data());
+  value_bytes_ = 0;
+  laid_out_.resize(step_->row_count);
+  ids_.resize(step_->row_count);
+}
+
+void Planner::end_rows() {
+  const SlabParts slab(step_->lease->bytes(), step_->row_count);
+  step_->value_bytes = value_bytes_;
+  // It is long until the trainer reads them.
+  streaming_copy(reinterpret_cast<std::byte*>(slab.ids), reinterpret_cast<const std::byte*>(ids_.data()),
+                 ids_.size() * sizeof(ids_[0]));
+  end_streaming();
+  // Offsets and status are nearly always what the slot has from an earlier batch.
+  std::uint32_t& known = step_->lease->slot_note();
+  const bool regular = value_bytes_ == std::uint64_t{regular_bytes_} * step_->row_count &&
+                       step_->status_counts[static_cast<std::size_t>(RowStatus::first)] == step_->row_count;
+  if (regular && known == regular_bytes_) return;
+  known = regular ? regular_bytes_ : 0;
+  slab.offsets[0] = 0;
+  for (std::uint32_t row = 0; row < step_->row_count; ++row) {
+    slab.offsets[row + 1] = laid_out_[row].end;
+    slab.status[row] = laid_out_[row].status;
+  }
 }
 
 bool Planner::plan_lane(LaneFeed& lane, std::uint32_t end) {
-  while (planned_ < end) {
-    const Pick pick = lane.picks().front();
-    if (pick.planned()) {
-      RunWindow& window = lane.window_of(pick);
-      RunEntry& entry = window.entry(pick.run);
-      if (entry.block == nullptr || pick.record - entry.block_first >= entry.block_records) {
-        if (!entry.resolved && !window.resolve(entry, shards_)) return false;
-        if (!turn_to(entry, pick.record)) return false;
-      }
-      plan_row(entry, pick.record, step_->rows[planned_]);
-      if (--entry.unplanned == 0) planned_runs_.push_back(pick.run);
+  // Copies in registers: the stores below could change anything else, as far as the compiler knows.
+  const Pick* pick = lane.picks().data();
+  PlannedRow* const rows = step_->rows.data();
+  const std::uint64_t rows_before = rows_ - planned_;
+  std::uint32_t row = planned_;
+  const auto keep = [&] {
+    lane.advance(row - planned_);
+    planned_ = row;
+    rows_ = rows_before + row;
+  };
+  for (; row < end; ++row, ++pick) {
+    if (!pick->planned()) continue;
+    RunWindow& window = lane.window_of(*pick);
+    RunEntry& entry = window.entry(pick->run);
+    if (!entry.is_at(pick->record)) {
+      keep();
+      if (!move_to(window, entry, pick->record)) return false;
     }
-    lane.advance();
-    ++planned_;
-    ++rows_;
+    PlannedRow& planned = rows[row];
+    planned.id = entry.first_id + pick->record;
+    planned.status = entry.status;
+    if (entry.block != nullptr) {
+      planned.block = entry.block;
+      planned.record = static_cast<std::uint32_t>(pick->record - entry.block_first);
+      Extent& extent = *entry.extent;
+      extent.last_row = rows_before + row;
+      if (--extent.unplanned == 0) end_of(extent);
+    } else if (entry.extent != nullptr) {
+      planned.direct = entry.extent;
+      step_->units.back().direct_bytes += entry.extent->record_bytes();
+    } else {
+      planned.status = RowStatus::damaged_empty;
+    }
+    if (--entry.unplanned == 0) planned_runs_.push_back(pick->run);
   }
+  keep();
   return true;
 }
 
-inline void Planner::plan_row(RunEntry& entry, std::uint64_t record, PlannedRow& row) {
-  row.id = entry.first_id + record;
-  if (entry.extent == nullptr) {
-    row.status = RowStatus::damaged_empty;
-    return;
+bool Planner::lay_out_lane(LaneFeed& lane, std::uint32_t end) {
+  // Copies in registers: the stores below could change anything else, as far as the compiler knows.
+  const Pick* pick = lane.picks().data();
+  std::uint64_t* const ids = ids_.data();
+  LaidOutRow* const laid_out = laid_out_.data();
+  const std::uint32_t first = planned_;
+  const std::uint64_t rows_before = rows_ - first;
+  const std::uint32_t values_at = values_at_;
+  std::uint32_t value_bytes = value_bytes_;
+  std::uint32_t row = first;
+  const auto keep = [&] {
+    lane.advance(row - planned_);
+    planned_ = row;
+    rows_ = rows_before + row;
+    value_bytes_ = value_bytes;
+  };
+  for (; row < end; ++row, ++pick) {
+    RowStatus status = RowStatus::empty;
+    std::uint64_t id = kNoId;
+    if (pick->planned()) {
+      RunWindow& window = lane.window_of(*pick);
+      RunEntry& entry = window.entry(pick->run);
+      if (!entry.is_at(pick->record)) {
+        keep();
+        if (!move_to(window, entry, pick->record)) return false;
+      }
+      id = entry.first_id + pick->record;
+      status = entry.status;
+      if (entry.extent == nullptr) {
+        status = RowStatus::damaged_empty;
+      } else {
+        const auto in_block = static_cast<std::uint32_t>(pick->record - entry.block_first);
+        if (entry.destinations != nullptr) {
+          entry.destinations[in_block] = values_at + value_bytes;
+        } else {
+          step_->late.push_back({.block = entry.block, .record = in_block, .row = row});
+        }
+        value_bytes += entry.record_bytes;
+        Extent& extent = *entry.extent;
+        extent.last_row = rows_before + row;
+        if (--extent.unplanned == 0) end_of(extent);
+      }
+      if (--entry.unplanned == 0) planned_runs_.push_back(pick->run);
+    }
+    ids[row] = id;
+    laid_out[row] = {.end = value_bytes, .status = status};
+    ++step_->status_counts[static_cast<std::size_t>(status)];
   }
-  row.status = entry.status;
-  Extent& extent = *entry.extent;
-  if (extent.direct) {
-    row.direct = &extent;
-    step_->units.back().direct_bytes += extent.record_bytes();
-    return;
-  }
-  row.block = entry.block;
-  row.record = static_cast<std::uint32_t>(record - entry.block_first);
-  extent.last_row = rows_;
-  if (--extent.unplanned == 0) end_of(extent);
+  keep();
+  return true;
+}
+
+bool Planner::move_to(RunWindow& window, RunEntry& entry, std::uint64_t record) {
+  if (!entry.resolved && !window.resolve(entry, shards_)) return false;
+  return turn_to(entry, record);
 }
 
 void Planner::end_of(Extent& extent) {
@@ -210,7 +332,7 @@ void Planner::end_of(Extent& extent) {
 
 bool Planner::turn_to(RunEntry& entry, std::uint64_t record) {
   if (entry.file == nullptr) return lose(entry.run.shard);
-  if (cold_ && !entry.listed) list_coming(entry);
+  if (cold_) entry.list(entry.file, coming_);
   entry.turn_to(record);
   if (entry.extent->direct || entry.block != nullptr) return true;
   if (!bring_in(*entry.extent)) return false;
@@ -235,7 +357,13 @@ bool Planner::bring_in(Extent& extent) {
       return false;
     }
   }
-  step_->loads.push_back(&residency_.begin(extent));
+  Load& load = residency_.begin(extent);
+  step_->loads.push_back(&load);
+  if (scatter_into_ == nullptr) {
+    load.sealed = true;
+  } else {
+    unsealed_.push_back(&load);
+  }
   step_->units.back().load_bytes += cost;
   return true;
 }
@@ -256,22 +384,14 @@ void Planner::stop_at(Error error) {
   all_ = true;
 }
 
-void Planner::list_coming(RunEntry& entry) {
-  entry.listed = true;
-  const Extent& first = entry.blocks.extents.front();
-  const Extent& last = entry.blocks.extents.back();
-  coming_.push_back({.file = entry.file,
-                     .offset = first.file_offset,
-                     .bytes = last.file_offset + last.stored_bytes - first.file_offset});
-}
-
 std::vector<Coming> Planner::take_coming() {
   return std::exchange(coming_, {});
 }
 
 void Planner::reuse(std::vector<std::unique_ptr<Step>>& steps) {
+  const std::size_t most = scatter_into_ == nullptr ? kSpareSteps : scatter_into_->slots();
   for (std::unique_ptr<Step>& step : steps) {
-    if (spare_.size() < kSpareSteps) spare_.push_back(std::move(step));
+    if (spare_.size() < most) spare_.push_back(std::move(step));
   }
   steps.clear();
 }

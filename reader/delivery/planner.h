@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -12,19 +13,16 @@
 #include "reader/delivery/lane_feed.h"
 #include "reader/delivery/residency.h"
 #include "reader/delivery/shard_table.h"
+#include "reader/delivery/slab.h"
 #include "reader/delivery/step.h"
+#include "reader/memory/slot_ring.h"
 
 namespace dovetail::detail {
 
-/// A range of a file that will be read.
-struct Coming {
-  std::shared_ptr<const ShardFile> file;
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;
-};
-
-/// Turns the plan into steps whose rows know where their bytes come from, in chunks, ahead of reading: the one place
-/// where the order meets files, extents and the budget.
+/// Turns the plan into steps, in chunks, ahead of reading: the one place where the order meets files, extents and the
+/// budget. Rows know where their bytes come from; or, where all records of a shard have one size, bytes know where they
+/// go: the step is laid out in a slot at once, and each load gets the destinations of its records, to scatter them as soon
+/// as they are decoded. A load may begin once it is sealed, which fixes its destinations.
 ///
 /// Threads: none; one thread at a time. Cost: no allocation per row.
 class Planner {
@@ -36,11 +34,13 @@ class Planner {
     ExtentRules extents;
     std::uint64_t read_ahead_bytes = 0;
     std::uint32_t max_open_shards = 0;
+    std::uint64_t rows_at_once = kRowsAtOnce;
+    SlotRing* scatter_into = nullptr;  ///< Steps are laid out in its slots, where it is set.
   };
   Planner(const Settings& settings, ShardTable& shards);
   ~Planner();
 
-  /// Rows that are worth a call.
+  /// Rows that are worth a call, at least.
   static constexpr std::uint64_t kRowsAtOnce = 1024;
 
   /// How planning ended for now.
@@ -49,9 +49,14 @@ class Planner {
     blocked,  ///< A shard has to open first.
     all,      ///< Nothing comes any more.
   };
-  /// Appends the next steps to `out`: about `kRowsAtOnce` rows, at least one step unless it is blocked or all is planned. With
-  /// `cold`, lists the runs that they begin with as coming.
+  /// Appends the next steps to `out`: about `rows_at_once` rows, at least one step unless it is blocked or all is planned,
+  /// and seals the loads that no further row needs. With `cold`, lists the runs that they begin with as coming.
+  /// Needs: a free slot, where steps are laid out.
   Outcome plan(bool cold, std::vector<std::unique_ptr<Step>>& out);
+  /// Seals all loads: planning cannot go on for now, and steps wait for them.
+  void seal();
+  /// All loads with lower numbers are sealed.
+  std::uint64_t sealed() const noexcept { return residency_.loads() - unsealed_.size(); }
   /// What was listed since the last call.
   std::vector<Coming> take_coming();
 
@@ -64,6 +69,10 @@ class Planner {
   std::uint32_t rows_per_lane() const noexcept { return rows_per_lane_; }
 
  private:
+  struct LaidOutRow {
+    std::uint32_t end = 0;  ///< In the values.
+    RowStatus status = RowStatus::empty;
+  };
   /// The lanes of the rank in one epoch.
   struct Epoch {
     EpochPlan plan;
@@ -77,11 +86,20 @@ class Planner {
   std::unique_ptr<Step> begin_step();
   Result<void> begin_epoch();
   void end_epoch(Step& step);
+  /// Makes room for the rows of `step_`, in a slot where it is laid out.
+  void begin_rows();
   /// Plans the rows of `step_` that have none; false where a shard has to open first.
   bool plan_rows();
   /// The same for the rows before `end`, all of one lane.
   bool plan_lane(LaneFeed& lane, std::uint32_t end);
-  void plan_row(RunEntry& entry, std::uint64_t record, PlannedRow& row);
+  /// The same where the step is laid out.
+  bool lay_out_lane(LaneFeed& lane, std::uint32_t end);
+  /// Finds the block of a record; false where a shard has to open first, or planning ends here.
+  bool move_to(RunWindow& window, RunEntry& entry, std::uint64_t record);
+  /// Writes offsets, ids and status of the rows into the slot.
+  void end_rows();
+  /// Seals loads in order, up to the first that further rows may be planned from, or `all`.
+  void seal_loads(bool all);
   /// The extent's last use is in the open unit.
   void end_of(Extent& extent);
   /// Turns to the block of a record, in memory by plan. False where planning ends here.
@@ -92,7 +110,6 @@ class Planner {
   bool lose(std::uint32_t shard);
   /// Nothing is planned behind the present step, which fails.
   void stop_at(Error error);
-  void list_coming(RunEntry& entry);
   std::unique_ptr<Step> new_step();
   void open_unit();
   void close_unit();
@@ -103,8 +120,11 @@ class Planner {
   const ExtentRules rules_;
   const std::uint32_t rows_per_lane_;
   const std::uint32_t max_open_shards_;
+  const std::uint64_t rows_at_once_;
+  SlotRing* const scatter_into_;
   ShardTable& shards_;
   Residency residency_;
+  const std::uint32_t regular_bytes_;  // of each row, nearly always, where steps are laid out
   std::unique_ptr<Epoch> epoch_;
   std::uint32_t next_epoch_ = 0;
   std::uint64_t first_step_ = 0;
@@ -113,6 +133,11 @@ class Planner {
   std::vector<std::unique_ptr<Step>> spare_;
   std::unique_ptr<Step> step_;               // being planned
   std::uint32_t planned_ = 0;                // rows of `step_`
+  std::vector<LaidOutRow> laid_out_;         // of `step_`
+  std::vector<std::uint64_t> ids_;           // of them
+  std::uint32_t values_at_ = 0;              // the values of `step_`, from the first slot
+  std::uint32_t value_bytes_ = 0;            // of the rows that are planned
+  std::deque<Load*> unsealed_;               // in order
   std::uint64_t rows_ = 0;                   // planned so far
   std::uint64_t unit_row_ = 0;               // the first of the open unit, counted like `rows_`
   std::uint64_t ended_cost_ = 0;             // of the loads that end with the open unit

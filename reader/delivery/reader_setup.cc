@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <utility>
 
@@ -17,6 +18,11 @@ constexpr unsigned kMaxThreads = 1024;
 constexpr unsigned kDefaultIoThreads = 8;
 constexpr std::uint32_t kMinOpenShards = 8;
 constexpr std::uint32_t kMaxOpenShards = 4096;
+/// Slots, where rows are scattered: each has a step of some hundred bytes beside it.
+constexpr std::uint64_t kMostScattered = 8192;
+constexpr std::uint64_t kMostRowsAtOnce = 8192;
+/// Of smaller records, what a batch costs beside its bytes counts more, and costs more where many batches are begun.
+constexpr std::uint64_t kLeastScattered = 256;
 
 Error out_of_range(const std::string& name, std::uint64_t value, const std::string& allowed) {
   return Error(Errc::invalid_option, name + " = " + std::to_string(value) + " is out of range: " + allowed);
@@ -80,40 +86,95 @@ Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_pe
   return static_cast<std::uint32_t>(std::max(std::min<std::uint64_t>(share, kMaxOpenShards), wanted));
 }
 
+constexpr std::uint64_t kSlotAlignment = SlabLayout::kAlignment;
+
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
   return (value + to - 1) / to * to;
+}
+
+/// What the largest block takes of read-ahead, as read and as decoded at the same time.
+std::uint64_t largest_block(const Dataset& dataset) {
+  std::uint64_t largest = 0;
+  for (const ShardInfo& shard : dataset.shards()) {
+    largest = std::max(largest, BufferPool::rounded(format::kBlockHeaderBytes + std::uint64_t{shard.max_block_stored}) +
+                                    BufferPool::rounded(std::uint64_t{shard.max_block_raw} +
+                                                        std::uint64_t{shard.max_block_records} * 4));
+  }
+  return largest;
 }
 
 }  // namespace
 
 Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options, std::uint64_t storage_bytes) {
   std::uint64_t largest_record = 0;
-  std::uint64_t largest_block = 0;  // as read and as decoded at the same time
   for (const ShardInfo& shard : dataset.shards()) {
     largest_record = std::max<std::uint64_t>(largest_record, shard.max_record_bytes);
-    largest_block = std::max(
-        largest_block,
-        BufferPool::rounded(format::kBlockHeaderBytes + std::uint64_t{shard.max_block_stored}) +
-            BufferPool::rounded(std::uint64_t{shard.max_block_raw} + std::uint64_t{shard.max_block_records} * 4));
   }
-  constexpr std::uint64_t kPage = 4096;
   MemoryShares shares;
   shares.slots = options.replay > 0 ? options.replay : options.prefetch + options.max_held;
   const std::uint64_t fixed = SlabLayout::for_rows(options.plan.batch).values;
   const std::uint64_t whole = largest_record > (UINT64_MAX >> 1) / options.plan.batch
                                   ? UINT64_MAX >> 1
                                   : fixed + largest_record * options.plan.batch;
-  const std::uint64_t fixed_bytes = largest_block + storage_bytes;
+  const std::uint64_t fixed_bytes = largest_block(dataset) + storage_bytes;
   const std::uint64_t left = options.memory_bytes - std::min(options.memory_bytes, fixed_bytes);
-  const std::uint64_t share = left / 2 / shares.slots / kPage * kPage;
-  shares.slot_bytes = std::min(round_up(whole, kPage), share);
+  const std::uint64_t share = left / 2 / shares.slots / kSlotAlignment * kSlotAlignment;
+  shares.slot_bytes = std::min(round_up(whole, kSlotAlignment), share);
   if (shares.slot_bytes < fixed + std::min<std::uint64_t>(largest_record, 1)) {
-    const std::uint64_t least = 2 * shares.slots * round_up(fixed + largest_record, kPage) + fixed_bytes;
+    const std::uint64_t least = 2 * shares.slots * round_up(fixed + largest_record, kSlotAlignment) + fixed_bytes;
     return Error(Errc::budget_too_small, "memory_bytes = " + std::to_string(options.memory_bytes) + " cannot hold " +
                                              std::to_string(shares.slots) + " slots and one block; " +
                                              std::to_string(least) + " are enough for one record per slot");
   }
   shares.read_ahead_bytes = options.memory_bytes - shares.slot_bytes * shares.slots - storage_bytes;
+  return shares;
+}
+
+MemoryShares share_for_scattering(MemoryShares shares, const Dataset& dataset, const Plan& plan,
+                                  const ReaderOptions& options, bool page_cache) {
+  const PlanOptions& how = plan.options();
+  // The turns of a mix are too uneven, and a global order takes one record from each block.
+  if (!page_cache || options.replay > 0 || how.order == OrderKind::global || !how.mix.schedule.empty()) return shares;
+  std::uint64_t per_extent = 1;
+  std::uint64_t largest_record = 0;
+  for (const ShardInfo& shard : dataset.shards()) {
+    if (shard.records == 0) continue;
+    const std::uint64_t bytes = shard.max_record_bytes;
+    if (bytes == 0 || shard.min_record_bytes != bytes) return shares;
+    largest_record = std::max(largest_record, bytes);
+    const std::uint64_t most = std::max<std::uint64_t>(shard.max_block_records, kCachedExtentBytes / bytes);
+    per_extent = std::max(per_extent, std::min(most, shard.run_records));
+  }
+  if (largest_record < kLeastScattered || largest_record >= kDirectRecordBytes) return shares;
+  const std::uint64_t values = largest_record * how.batch;
+  if (SlabLayout::for_rows(how.batch).values + values > shares.slot_bytes) return shares;
+
+  // From the first use of a block to the last: one record of each open run in turn, then as long as the slowest of them
+  // stays in the pool; of n records that leave a pool of k at random, the last does after about k ln n outputs.
+  const std::uint64_t records = plan.records() / plan.lanes() + 1;
+  const std::uint64_t in_turn = std::min(records, (how.order == OrderKind::shuffle ? how.open_runs : 1) * per_extent);
+  const std::uint64_t pooled =
+      how.order == OrderKind::shuffle && how.pool > 1 ? how.pool * (std::bit_width(in_turn) * 7 / 10 + 1) : 0;
+  const std::uint64_t rows = std::max<std::uint64_t>(1, plan.readers() * std::uint64_t{how.batch} / plan.lanes());
+  // What planning needs of the open runs leaves the caches while blocks are read, so it is worth much at a time.
+  const std::uint64_t rows_at_once = std::clamp(in_turn / 2, Planner::kRowsAtOnce, kMostRowsAtOnce);
+  const std::uint64_t steps_at_once = rows_at_once / how.batch + 1;
+  const std::uint64_t least = shares.slots + steps_at_once + (in_turn + pooled) / rows;
+  const std::uint64_t room = shares.read_ahead_bytes + shares.slots * shares.slot_bytes;
+  const std::uint64_t half = (room - std::min(room, largest_block(dataset))) / 2;
+  // By plan, a block counts as in memory from its first use to its last: what is open, and what the pool still holds of
+  // the blocks before. Where slots would take the room for that, blocks were read again and again.
+  const std::uint64_t extent = std::max(largest_block(dataset), 2 * BufferPool::rounded(kCachedExtentBytes));
+  const std::uint64_t open = plan.lanes() / plan.readers() * std::min<std::uint64_t>(in_turn, how.open_runs) * extent;
+  const std::uint64_t left = room - std::min(room, 2 * open);
+  const std::uint64_t most =
+      std::min(kMostScattered, std::min({half, left, std::uint64_t{UINT32_MAX}}) / shares.slot_bytes);
+  if (least > most) return shares;
+  shares.scatters = true;
+  shares.rows_at_once = rows_at_once;
+  // As many again, so that the next blocks can be read while the trainer uses up the batches of the present ones.
+  shares.slots = static_cast<std::uint32_t>(std::min(most, least + in_turn / rows));
+  shares.read_ahead_bytes = room - shares.slots * shares.slot_bytes;
   return shares;
 }
 
@@ -146,6 +207,7 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   if (!storage.has_value()) return storage.error();
   Result<MemoryShares> memory = share_memory(dataset, options, (*storage)->facts().memory_bytes);
   if (!memory.has_value()) return memory.error();
+  *memory = share_for_scattering(*memory, dataset, *plan, options, !(*storage)->facts().direct);
   Result<std::uint32_t> max_open = open_shard_limit(*plan, (*storage)->facts().descriptors_per_file);
   if (!max_open.has_value()) return max_open.error();
   Result<std::shared_ptr<SlotRing>> ring = SlotRing::make(memory->slots, memory->slot_bytes, options.registration);
@@ -159,6 +221,8 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
                      .options = std::move(options),
                      .storage = std::move(*storage),
                      .ring = std::move(*ring),
+                     .scatters = memory->scatters,
+                     .rows_at_once = memory->rows_at_once,
                      .read_ahead_bytes = memory->read_ahead_bytes,
                      .max_open_shards = *max_open,
                      .threads = given.decode_threads == 0 ? cores : given.decode_threads};

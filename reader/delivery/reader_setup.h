@@ -12,11 +12,19 @@ struct MemoryShares {
   std::uint32_t slots = 0;
   std::uint64_t slot_bytes = 0;
   std::uint64_t read_ahead_bytes = 0;
+  std::uint64_t rows_at_once = Planner::kRowsAtOnce;  ///< That are planned.
+  bool scatters = false;  ///< There are slots enough to lay steps out as long before as their blocks are read.
 };
 
 /// A slot holds a batch of the largest records where half of the budget, one block aside, allows; else its share of it. Read-ahead
 /// gets what is left, but for what the storage holds. Errors: `budget_too_small` naming what is needed at least.
 Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options, std::uint64_t storage_bytes);
+
+/// Adds slots, out of what read-ahead has, so that rows are scattered from their blocks as these arrive: where all records
+/// of a shard have one size, blocks hold several of them and come through the page cache, and half of the budget, one
+/// block aside, has room for the batches that the records of one block go to. Returns the shares unchanged otherwise.
+MemoryShares share_for_scattering(MemoryShares shares, const Dataset& dataset, const Plan& plan,
+                                  const ReaderOptions& options, bool page_cache);
 
 /// Checks the options against each other, the dataset and the limits of the process, plans, and makes the slots.
 Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& options);

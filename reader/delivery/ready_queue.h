@@ -50,8 +50,8 @@ class TrainerHelp {
   ~TrainerHelp() = default;
 };
 
-/// The seam between the reader's strand and the trainer: finished batches in order on one side, one request at a time
-/// on the other. A request that finds a batch ready does not touch the strand.
+/// The seam between the reader and the trainer: finished batches in order on one side, one request at a time
+/// on the other. A request that finds a batch ready does not touch the reader's lock.
 ///
 /// Threads: all functions may be called from any thread.
 class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
@@ -63,7 +63,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held, std::shared_ptr<Timeline> timeline = nullptr,
              std::uint32_t rank = 0);
 
-  // The strand's side.
+  // The reader's side.
 
   /// Adds an item; an error stays for ever, and so does an end after which `finish()` was called.
   void push(ReadyItem item);

@@ -10,6 +10,7 @@ namespace dovetail::detail {
 Load& Residency::begin(Extent& extent) {
   extent.load = std::make_unique<Load>(extent, loads_);
   ++loads_;
+  if (scatters_) extent.load->destinations.assign(extent.records, Load::kNowhere);
   used_ += extent.load_cost();
   extent.resident_at = resident_.size();
   resident_.push_back(&extent);
@@ -20,7 +21,11 @@ std::unique_ptr<Load> Residency::end(Extent& extent) {
   resident_.back()->resident_at = extent.resident_at;
   resident_[extent.resident_at] = resident_.back();
   resident_.pop_back();
-  if (extent.user->extent == &extent) extent.user->block = nullptr;
+  if (extent.user->extent == &extent) {
+    extent.user->block = nullptr;
+    extent.user->destinations = nullptr;
+  }
+  extent.load->used_up = true;
   return std::move(extent.load);
 }
 

@@ -16,7 +16,8 @@ namespace dovetail::detail {
 /// Threads: none; belongs to the planner.
 class Residency {
  public:
-  explicit Residency(std::uint64_t budget) : budget_(budget) {}
+  /// With `scatters`, loads note where their records go.
+  explicit Residency(std::uint64_t budget, bool scatters) : budget_(budget), scatters_(scatters) {}
 
   std::uint64_t budget() const noexcept { return budget_; }
   bool fits(std::uint64_t cost) const noexcept { return used_ + cost <= budget_; }
@@ -40,6 +41,7 @@ class Residency {
 
  private:
   std::uint64_t budget_;
+  bool scatters_;
   std::uint64_t used_ = 0;
   std::uint64_t loads_ = 0;
   std::uint64_t evictions_ = 0;

@@ -18,7 +18,20 @@ void RunEntry::turn_to(std::uint64_t record) noexcept {
   extent = &blocks.extents[place.extent];
   block_first = place.first_record - run.first_record;
   block_records = file->blocks()[extent->first_block + place.block].records;
-  block = extent->load == nullptr ? nullptr : &extent->load->blocks[place.block];
+  Load* const load = extent->load.get();
+  block = load == nullptr ? nullptr : &load->blocks[place.block];
+  destinations = load == nullptr || load->sealed || load->destinations.empty()
+                     ? nullptr
+                     : load->destinations.data() + (place.first_record - file->first_record(extent->first_block));
+}
+
+void RunEntry::list(const std::shared_ptr<const ShardFile>& in, std::vector<Coming>& coming) {
+  if (std::exchange(listed, true)) return;
+  const format::IndexEntry& first = in->blocks()[in->block_of(run.first_record)];
+  const format::IndexEntry& last = in->blocks()[in->block_of(run.first_record + run.count - 1)];
+  const std::uint64_t end =
+      last.offset + format::kBlockHeaderBytes + std::uint64_t{last.table_bytes} + last.stored_bytes;
+  coming.push_back({.file = in, .offset = first.offset, .bytes = end - first.offset});
 }
 
 RunWindow::RunWindow(Stretch stretch, const ExtentRules& rules)
@@ -67,13 +80,17 @@ void RunWindow::extend_to(std::uint64_t number) {
   }
 }
 
-void RunWindow::look_ahead(std::uint64_t until, ShardTable& shards) {
+void RunWindow::look_ahead(std::uint64_t until, ShardTable& shards, std::vector<Coming>* coming) {
   until = std::min(until, end_);
   for (looked_ahead_ = std::max(looked_ahead_, base_); looked_ahead_ < until && !shards.crowded(); ++looked_ahead_) {
     // A run that was looked up before may have been given up already.
     if (looked_ahead_ - base_ < size_ && ring_[looked_ahead_ & (ring_.size() - 1)] == nullptr) continue;
-    const RunEntry& run = entry(looked_ahead_);
-    if (run.unplanned != 0) shards.want(run.run.shard);
+    RunEntry& run = entry(looked_ahead_);
+    if (run.unplanned == 0) continue;
+    shards.want(run.run.shard);
+    if (coming == nullptr) continue;
+    // A run keeps its file only once it is planned: those ahead would hold more shards open than may be.
+    if (const std::shared_ptr<const ShardFile> open = shards.find(run.run.shard)) run.list(open, *coming);
   }
 }
 
@@ -94,6 +111,8 @@ bool RunWindow::resolve(RunEntry& entry, ShardTable& shards) {
     const std::uint64_t to = std::min(end, file->first_record(extent.first_block + extent.blocks)) - run.first_record;
     extent.unplanned = entry.partial == nullptr ? to - from : entry.partial->needed(from, to);
   }
+  const ShardInfo& info = file->info();
+  if (info.min_record_bytes == info.max_record_bytes) entry.record_bytes = info.max_record_bytes;
   entry.file = std::move(file);
   return true;
 }

@@ -13,6 +13,13 @@
 
 namespace dovetail::detail {
 
+/// A range of a file that will be read.
+struct Coming {
+  std::shared_ptr<const ShardFile> file;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
 /// A run on its way: where its records are, and how many of them are still to be planned.
 ///
 /// The first members are all that planning a row needs as long as its block is the one of the row before, in one line of
@@ -20,9 +27,11 @@ namespace dovetail::detail {
 struct alignas(64) RunEntry {
   const LoadedBlock* block = nullptr;  ///< That was used last; null where it is not in memory, by plan.
   std::uint64_t block_first = 0;       ///< Its first record, counted from the run's; may lie before the run.
-  std::uint64_t block_records = 0;
-  Extent* extent = nullptr;    ///< That it belongs to.
-  std::uint64_t first_id = 0;  ///< Of the run.
+  std::uint32_t block_records = 0;
+  std::uint32_t record_bytes = 0;         ///< Of each record of the shard, where all have the same.
+  Extent* extent = nullptr;               ///< That it belongs to.
+  std::uint32_t* destinations = nullptr;  ///< Of the block's records; null where none can be noted.
+  std::uint64_t first_id = 0;             ///< Of the run.
   std::uint64_t unplanned = 0;
   RowStatus status = RowStatus::first;  ///< Of its rows.
   bool resolved = false;
@@ -33,8 +42,12 @@ struct alignas(64) RunEntry {
   RunBlocks blocks;
   const PartialRun* partial = nullptr;  ///< Which records come, where not all do.
 
+  /// Whether the record is in the block, and that in memory, by plan.
+  bool is_at(std::uint64_t record) const noexcept { return block != nullptr && record - block_first < block_records; }
   /// Turns to the block of a record of the run, in memory or not. Needs: the file.
   void turn_to(std::uint64_t record) noexcept;
+  /// Notes where it lies, once. Needs: its shard's file, which it does not keep.
+  void list(const std::shared_ptr<const ShardFile>& in, std::vector<Coming>& coming);
 };
 
 /// The live runs of one stretch. Runs are opened in the order of their numbers and few are live at a time, so a window
@@ -48,8 +61,9 @@ class RunWindow {
   const Stretch& stretch() const noexcept { return stretch_; }
   bool holds(std::uint64_t run) const noexcept { return run >= first_run_ && run < end_run_; }
 
-  /// Opens the shards of needed runs before number `until`, while not too many are open.
-  void look_ahead(std::uint64_t until, ShardTable& shards);
+  /// Opens the shards of needed runs before number `until`, while not too many are open. Where they lie goes to `coming`,
+  /// if that is given, as far as their shards are open.
+  void look_ahead(std::uint64_t until, ShardTable& shards, std::vector<Coming>* coming);
   /// The run of a pick that has no row yet.
   RunEntry& entry(std::uint64_t number) {
     if (number - base_ >= size_) extend_to(number);

@@ -10,7 +10,13 @@ void Step::reset() {
   epoch = 0;
   number = 0;
   end_of_epoch = false;
+  row_count = 0;
+  laid_out = false;
   rows.clear();
+  late.clear();
+  lost.clear();
+  lost_before.clear();
+  has_gaps = false;
   units.clear();
   loads.clear();
   next_unit = 0;

@@ -31,6 +31,21 @@ struct PlannedRow {
   RowStatus status = RowStatus::empty;  ///< As planned; `damaged_empty` where the shard could not be opened.
 };
 
+/// A row of a step that is laid out which its block could not bring: it was planned after the block began to be read.
+struct LateRow {
+  const LoadedBlock* block = nullptr;
+  std::uint32_t record = 0;  ///< In the block.
+  std::uint32_t row = 0;
+};
+
+/// A row of a step that is laid out whose block is damaged.
+struct LostRow {
+  std::uint32_t row = 0;
+  std::uint32_t block = 0;         ///< In the extent,
+  const Extent* extent = nullptr;  ///< which lives as long as the step is not gathered.
+  Error damage;
+};
+
 /// Consecutive rows of a step whose loads fit the budget together: a whole step, unless memory is tight.
 struct Unit {
   std::uint32_t first_row = 0;
@@ -65,7 +80,12 @@ struct Step {
   std::uint64_t number = 0;
   bool end_of_epoch = false;
 
-  std::vector<PlannedRow> rows;
+  std::uint32_t row_count = 0;
+  bool laid_out = false;         ///< Offsets, ids and status are in its slot as planned; blocks bring the bytes.
+  bool has_gaps = false;         ///< Some of its rows have room, but are damaged.
+  std::vector<PlannedRow> rows;  ///< One for each; none where it is laid out.
+  std::vector<LateRow> late;     ///< Of a step that is laid out, in order.
+  std::vector<LostRow> lost;     ///< The same, in any order; noted while others may be gathered.
   std::vector<Unit> units;
   std::vector<Load*> loads;   ///< That begin with it, in order.
   std::size_t next_unit = 0;  ///< Gathered so far.
@@ -75,8 +95,9 @@ struct Step {
   std::optional<Error> error;  ///< Why the step cannot be delivered.
 
   // For gathering, as of when it began.
-  const Step* following = nullptr;  ///< Whose loads are ready as well: its first records can be asked for.
-  bool asked_for = false;           ///< Its own were, by the step before.
+  std::vector<LostRow> lost_before;  ///< Taken from `lost`: all of the unit's, and some of later ones.
+  const Step* following = nullptr;   ///< Whose loads are ready as well: its first records can be asked for.
+  bool asked_for = false;            ///< Its own were, by the step before.
 
   // What gathering has made.
   std::shared_ptr<SlotLease> lease;
@@ -89,6 +110,11 @@ struct Step {
   std::chrono::nanoseconds gathering_time{};
   std::array<std::uint32_t, 5> status_counts{};
 
+  /// Whether blocks alone do not complete it. Needs: it is laid out, and not being gathered.
+  bool needs_gathering() const noexcept {
+    return has_gaps || !late.empty() || !lost.empty() || !lost_before.empty() ||
+           status_counts[static_cast<std::size_t>(RowStatus::damaged_empty)] > 0;
+  }
   /// Makes it as new, but for the memory of its lists.
   void reset();
 };

@@ -31,7 +31,7 @@ std::vector<std::uint32_t> sources(const Slab& slab, std::uint32_t rows, std::ui
 }  // namespace
 
 Result<void> substitute_rows(Step& step, Slab& slab, std::uint32_t rows_per_lane) {
-  const auto rows = static_cast<std::uint32_t>(step.rows.size());
+  const auto rows = step.row_count;
   std::vector<std::uint32_t> source = sources(slab, rows, rows_per_lane);
   const std::vector<std::int64_t> old(slab.offsets(), slab.offsets() + rows + 1);
   auto total = static_cast<std::uint64_t>(old[rows]);

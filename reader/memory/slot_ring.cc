@@ -15,6 +15,7 @@ Result<std::shared_ptr<SlotRing>> SlotRing::make(std::uint32_t slots, std::size_
 SlotRing::SlotRing(HostMemory memory, std::uint32_t slots, std::size_t slot_bytes)
     : memory_(std::move(memory)), slots_(slots), slot_bytes_(slot_bytes) {
   for (std::uint32_t slot = slots; slot > 0; --slot) free_.push_back(slot - 1);
+  slot_notes_.resize(slots);
   free_slots_ = slots;
 }
 

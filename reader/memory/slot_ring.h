@@ -28,11 +28,14 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
 
   std::uint32_t slots() const noexcept { return slots_; }
   std::size_t slot_bytes() const noexcept { return slot_bytes_; }
+  /// All slots, one behind the other.
+  std::span<std::byte> bytes() const noexcept { return memory_.bytes(); }
   bool registered() const noexcept { return memory_.registered(); }
   const std::string& note() const noexcept { return memory_.note(); }
 
   /// Whether a slot is neither filled nor held.
-  bool has_free() const noexcept { return free_slots_.load(std::memory_order_relaxed) > 0; }
+  bool has_free() const noexcept { return free_slots() > 0; }
+  std::uint32_t free_slots() const noexcept { return free_slots_.load(std::memory_order_relaxed); }
   /// A free slot, or null where all are filled or held.
   std::shared_ptr<SlotLease> acquire();
   /// One-off plain memory in place of a slot that is too small. The slot stays taken as long as the memory lives, so
@@ -56,6 +59,7 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   std::size_t slot_bytes_;
   mutable std::mutex mutex_;
   std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> slot_notes_;
   std::atomic<std::uint32_t> free_slots_ = 0;  // as many as `free_` has
   std::atomic<std::uint32_t> held_ = 0;
   std::mutex callback_mutex_;
@@ -77,6 +81,8 @@ class SlotLease {
   ~SlotLease();
 
   std::span<std::byte> bytes() const noexcept { return bytes_; }
+  /// A note that stays with the slot, 0 at first: belongs to whoever fills it. Needs: not spilled.
+  std::uint32_t& slot_note() const noexcept { return ring_->slot_notes_[static_cast<std::size_t>(slot_)]; }
   bool registered() const noexcept { return repeated_ ? replaced_->registered() : slot_ >= 0 && ring_->registered(); }
   bool spilled() const noexcept { return repeated_ ? replaced_->spilled() : slot_ < 0; }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -115,6 +117,34 @@ TEST(BatchReaderBudgetTest, BlocksThatExpandManyTimesFitASmallBudgetToo) {
   for (const Batch& batch : reader.epoch()) rows += batch.valid();
   EXPECT_EQ(rows, 16384u);
   EXPECT_LE(reader.stats().read_ahead_peak + reader.stats().slots * reader.stats().slot_bytes, options.memory_bytes);
+}
+
+TEST(BatchReaderBudgetTest, SlotsToScatterIntoLeaveLargeBlocksTheirRoom) {
+  testing::TempFolder folder;
+  DatasetWriterOptions writing;
+  writing.shard.run_records = 1 << 16;
+  writing.shard.block_bytes = 4 << 20;
+  DatasetWriter writer = DatasetWriter::create(folder.path("data"), writing).value();
+  std::mt19937_64 random(1);
+  std::string record(1024, '\0');  // of which a quarter can be compressed: stored and decoded blocks are both large
+  for (int i = 0; i < 16384; ++i) {
+    std::generate_n(record.begin(), 768, [&] { return static_cast<char>(random()); });
+    writer.append(as_bytes(record)).value();
+  }
+  writer.finish().value();
+  for (const std::uint64_t mebibytes : {10u, 13u, 14u, 15u, 16u, 24u, 48u, 128u}) {
+    SCOPED_TRACE(std::to_string(mebibytes) + " MiB");
+    ReaderOptions options;
+    options.plan.batch = 16;
+    options.plan.order = OrderKind::sequential;
+    options.epochs = 1;
+    options.memory_bytes = mebibytes << 20;
+    BatchReader reader = BatchReader::open(Dataset::open(folder.path("data")).value(), options).value();
+    std::uint64_t rows = 0;
+    for (const Batch& batch : reader.epoch()) rows += batch.valid();
+    EXPECT_EQ(rows, 16384u);
+    EXPECT_EQ(reader.stats().evictions, 0u);
+  }
 }
 
 TEST_F(BatchReaderTest, BeginsAnywhereAndContinuesIdentically) {

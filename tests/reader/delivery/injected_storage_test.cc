@@ -60,6 +60,16 @@ class InjectedStorageTest : public ::testing::Test {
                               .codec = Codec::none,
                               .block_bytes = 16384,
                               .run_records = 4});
+    add("300 bytes, fixed size", {.shard_records = {301, 77, 0, 512, 1, 140},
+                                  .min_bytes = 300,
+                                  .max_bytes = 300,
+                                  .codec = Codec::none,
+                                  .block_bytes = 4096});
+    add("1 KiB, fixed size", {.shard_records = {100, 60, 1, 90},
+                              .min_bytes = 1024,
+                              .max_bytes = 1024,
+                              .codec = Codec::none,
+                              .block_bytes = 8192});
     const Sample& first = samples_->at(1);
     const Sample& second = samples_->at(4);
     const std::uint64_t first_records = first.dataset.records();
@@ -126,8 +136,10 @@ class RandomCase {
     const ReaderStats stats = engine->stats();
     EXPECT_LE(stats.read_ahead_peak, read_ahead);
     EXPECT_LE(stats.slots * stats.slot_bytes + stats.read_ahead_peak, options_.memory_bytes);
+    scattered_ = stats.slots > options_.prefetch + options_.max_held;
     return true;
   }
+  bool scattered() const { return scattered_; }
 
  private:
   std::uint32_t below(std::uint64_t limit) { return static_cast<std::uint32_t>(random_() % limit); }
@@ -254,17 +266,22 @@ class RandomCase {
   std::mt19937_64 random_;
   const Sample& sample_;
   ReaderOptions options_;
+  bool scattered_ = false;
 };
 
 TEST_F(InjectedStorageTest, AnyOptionsDeliverThePlanThroughStorageAtItsWorst) {
   constexpr std::uint64_t kCases = testing::kSanitized ? 24 : 60;
   std::uint64_t ran = 0;
+  std::uint64_t scattered = 0;
   for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    ran += RandomCase(seed, samples()).run() ? 1 : 0;
+    RandomCase random(seed, samples());
+    ran += random.run() ? 1 : 0;
+    scattered += random.scattered() ? 1 : 0;
     if (HasFailure()) return;
   }
   EXPECT_GT(ran, kCases / 2) << "too few of the drawn options make a plan";
+  EXPECT_GT(scattered, 0u) << "none of the readers laid its steps out";
 }
 
 TEST_F(InjectedStorageTest, AReaderAsksForEveryExtentAndDirectRecordOnce) {

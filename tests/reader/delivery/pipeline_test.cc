@@ -100,7 +100,7 @@ class Simulation {
     while (outcome == Planner::Outcome::blocked && shards_.changes() == changes) std::this_thread::yield();
     for (const std::unique_ptr<Step>& step : steps) note_planned(*step);
     Discarded discarded;
-    pipeline_.append(std::move(steps), discarded);
+    pipeline_.append(std::move(steps), planner_->sealed(), discarded);
     check(discarded);
     return true;
   }
@@ -119,7 +119,7 @@ class Simulation {
         last_unit_[row.block->load->number] = units_;
       }
     }
-    ASSERT_TRUE(step.end_of_epoch || step.units.back().end_row == step.rows.size());
+    ASSERT_TRUE(step.end_of_epoch || step.units.back().end_row == step.row_count);
   }
 
   bool begin_load() {
@@ -141,7 +141,8 @@ class Simulation {
     Load* const load = loading_.back();
     loading_.pop_back();
     loaded_.insert(load->number);
-    pipeline_.loaded(*load);
+    Discarded discarded;
+    pipeline_.loaded(*load, discarded);
     return true;
   }
 
@@ -308,13 +309,13 @@ TEST(PipelineStepsTest, AStepThatIsBeingGatheredIsLeftAlone) {
   add_unit(first);
   add_unit(second);
   Discarded discarded;
-  pipeline.append(std::move(steps), discarded);
+  pipeline.append(std::move(steps), 3, discarded);
 
-  pipeline.loaded(*pipeline.claim_load(true));
+  pipeline.loaded(*pipeline.claim_load(true), discarded);
   ASSERT_EQ(pipeline.claim_gather(*ring), &first);
   EXPECT_EQ(first.following, nullptr) << "the bytes of the next step are not there";
-  pipeline.loaded(*pipeline.claim_load(true));
-  pipeline.loaded(*pipeline.claim_load(true));
+  pipeline.loaded(*pipeline.claim_load(true), discarded);
+  pipeline.loaded(*pipeline.claim_load(true), discarded);
   ASSERT_EQ(pipeline.claim_gather(*ring), &second);
   pipeline.gathered(first, discarded);
   ASSERT_EQ(pipeline.claim_gather(*ring), &first);
@@ -338,7 +339,7 @@ class ResidencyTest : public ::testing::Test {
 };
 
 TEST_F(ResidencyTest, EvictsWhatWasUsedLastAndNothingThatTheUnitUses) {
-  Residency residency(4 * kCost);
+  Residency residency(4 * kCost, false);
   std::vector<std::unique_ptr<Extent>> extents;
   for (std::uint64_t i = 0; i < 4; ++i) {
     extents.push_back(make_extent());
@@ -361,7 +362,7 @@ TEST_F(ResidencyTest, EvictsWhatWasUsedLastAndNothingThatTheUnitUses) {
 }
 
 TEST_F(ResidencyTest, WhatHasEndedCountsUntilItIsReleased) {
-  Residency residency(kCost);
+  Residency residency(kCost, false);
   const std::unique_ptr<Extent> first = make_extent();
   residency.begin(*first);
   const std::unique_ptr<Load> ended = residency.end(*first);
