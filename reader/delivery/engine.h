@@ -112,6 +112,8 @@ class Engine final : private TrainerHelp {
   // engine_jobs.cc: what is done.
   void run_plan(const Job& job);
   void run_seal();
+  /// Closes files with no lock held, and looks whether planning waited for that.
+  void let_go(Discarded& discarded);
   void run_load(const Job& job);
   void run_decode(const Job& job);
   void run_gather(const Job& job);
@@ -153,6 +155,9 @@ class Engine final : private TrainerHelp {
   const std::uint32_t max_open_shards_;
   ShardTable shards_;
   Planner planner_;  // whoever has set `planning_`
+  /// What it has planned. Never on the stack: loads that end with a step may be in work already, so that an exception must
+  /// not drop them.
+  std::vector<std::unique_ptr<Step>> planned_steps_;
   const GatherRules rules_;
   boost::asio::thread_pool workers_;
 

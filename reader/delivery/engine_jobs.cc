@@ -21,8 +21,7 @@ constexpr unsigned kUntimedGathers = 15;
 void Engine::run_plan(const Job& job) {
   const Clock::time_point began = Clock::now();
   const std::uint64_t changes = shards_.changes();
-  std::vector<std::unique_ptr<Step>> steps;
-  const Planner::Outcome outcome = planner_.plan(job.cold, steps);
+  const Planner::Outcome outcome = planner_.plan(job.cold, planned_steps_);
   const std::vector<std::uint32_t> lost = planner_.take_lost_shards();
   for (const Coming& range : planner_.take_coming()) {
     storage_->will_need(range.file->file(), range.offset, range.bytes);
@@ -35,7 +34,8 @@ void Engine::run_plan(const Job& job) {
   stats_.time_planning += ended - began;
   stats_.evictions = planner_.evictions();
   for (const std::uint32_t shard : lost) note_lost_shard_locked(shard, noted);
-  pipeline_.append(std::move(steps), planner_.sealed(), discarded);
+  pipeline_.append(planned_steps_, discarded);
+  pipeline_.seal(planner_.sealed());
   planning_ = false;
   planned_all_ = outcome == Planner::Outcome::all;
   blocked_ = outcome == Planner::Outcome::blocked;
@@ -43,16 +43,23 @@ void Engine::run_plan(const Job& job) {
   hand_over_locked();
   kick_locked();
   lock.unlock();
+  let_go(discarded);
   warn(noted);
 }
 
 void Engine::run_seal() {
   planner_.seal();
-  Discarded discarded;
   const std::lock_guard lock(mutex_);
-  pipeline_.append({}, planner_.sealed(), discarded);
+  pipeline_.seal(planner_.sealed());
   planning_ = false;
   kick_locked();
+}
+
+void Engine::let_go(Discarded& discarded) {
+  discarded.loads.clear();
+  if (discarded.runs.empty()) return;
+  discarded.runs.clear();
+  kick();
 }
 
 void Engine::run_load(const Job& job) {
@@ -132,6 +139,7 @@ void Engine::finish_load(Load& load, const LoadTimes& times) {
   if (scatters_) hand_over_locked();
   kick_locked();
   lock.unlock();
+  let_go(discarded);
   warn(noted);
 }
 
@@ -206,6 +214,7 @@ void Engine::finish_gather(Step& step) {
   hand_over_locked();
   kick_locked();
   lock.unlock();
+  let_go(discarded);
   warn(noted);
 }
 

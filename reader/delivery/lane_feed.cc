@@ -35,7 +35,10 @@ RunWindow& LaneFeed::find_window(const Pick& pick) {
 }
 
 void LaneFeed::take_planned(std::span<const std::uint64_t> runs, std::vector<std::unique_ptr<RunEntry>>& out) {
-  for (const std::uint64_t run : runs) out.push_back(window_of(Pick{.run = run}).take(run));
+  for (const std::uint64_t run : runs) {
+    out.emplace_back();
+    out.back() = window_of(Pick{.run = run}).take(run);
+  }
 }
 
 void LaneFeed::take_all(std::vector<std::unique_ptr<RunEntry>>& out) {

@@ -11,8 +11,7 @@
 
 namespace dovetail::detail {
 
-void Pipeline::append(std::vector<std::unique_ptr<Step>> steps, std::uint64_t sealed, Discarded& discarded) {
-  sealed_ = sealed;
+void Pipeline::append(std::vector<std::unique_ptr<Step>>& steps, Discarded& discarded) {
   for (std::unique_ptr<Step>& step : steps) {
     if (!step->error.has_value()) {
       loads_.insert(loads_.end(), step->loads.begin(), step->loads.end());
@@ -25,6 +24,7 @@ void Pipeline::append(std::vector<std::unique_ptr<Step>> steps, std::uint64_t se
     }
     steps_.push_back(std::move(step));
   }
+  steps.clear();
   hand_out_lost();
   settle(discarded);
 }

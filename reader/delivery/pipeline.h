@@ -34,8 +34,10 @@ class Pipeline {
  public:
   Pipeline(std::uint64_t budget, const ReadWindow& window) : buffers_(budget), window_(window) {}
 
-  /// Steps in the order of the plan. Loads before number `sealed` may begin.
-  void append(std::vector<std::unique_ptr<Step>> steps, std::uint64_t sealed, Discarded& discarded);
+  /// Takes steps in the order of the plan, and leaves `steps` empty; where memory runs out it leaves what it has not taken.
+  void append(std::vector<std::unique_ptr<Step>>& steps, Discarded& discarded);
+  /// Loads before this number may begin.
+  void seal(std::uint64_t before) noexcept { sealed_ = before; }
 
   /// The next load to begin, with its buffers; null where there is none, or the window or the budget has no room.
   /// `ahead` says whether more may be begun than the next unit needs.

@@ -77,32 +77,30 @@ void Planner::seal_loads(bool all) {
 
 Planner::Outcome Planner::plan_step(std::vector<std::unique_ptr<Step>>& out) {
   if (all_) return Outcome::all;
-  if (step_ == nullptr) step_ = begin_step();
-  if (step_ == nullptr) return Outcome::all;
+  if (step_ == nullptr && !begin_step()) return Outcome::all;
   if (!step_->done && !plan_rows()) return Outcome::blocked;
   out.push_back(std::move(step_));
   return all_ ? Outcome::all : Outcome::more;
 }
 
-std::unique_ptr<Step> Planner::begin_step() {
-  std::unique_ptr<Step> step = new_step();
+bool Planner::begin_step() {
+  step_ = new_step();
   if (epoch_ == nullptr) {
     if (last_epoch_ || (options_.epochs != 0 && next_epoch_ - options_.start.epoch == options_.epochs)) {
       all_ = true;
-      return nullptr;
+      step_.reset();
+      return false;
     }
     if (Result<void> begun = begin_epoch(); !begun.has_value()) {
-      step->error = begun.error();
-      step->done = true;
-      all_ = true;
-      return step;
+      stop_at(begun.error());
+      return true;
     }
   }
-  step->origin = epoch_->origin;
-  step->epoch = epoch_->plan.epoch();
+  step_->origin = epoch_->origin;
+  step_->epoch = epoch_->plan.epoch();
   if (epoch_->next_step == epoch_->plan.steps()) {
-    end_epoch(*step);
-    return step;
+    end_epoch();
+    return true;
   }
   if (epoch_->fetched_steps == 0) {
     const std::uint64_t wanted = std::max<std::uint64_t>(1, rows_at_once_ / plan_.options().batch);
@@ -112,9 +110,9 @@ std::unique_ptr<Step> Planner::begin_step() {
     }
   }
   --epoch_->fetched_steps;
-  step->number = epoch_->next_step++;
-  step->row_count = plan_.options().batch;
-  return step;
+  step_->number = epoch_->next_step++;
+  step_->row_count = plan_.options().batch;
+  return true;
 }
 
 std::unique_ptr<Step> Planner::new_step() {
@@ -146,18 +144,19 @@ Result<void> Planner::begin_epoch() {
   return {};
 }
 
-void Planner::end_epoch(Step& step) {
+void Planner::end_epoch() {
   // Records that the epoch drops may have shared extents with others.
-  Unit& unit = step.units.emplace_back();
+  Unit& unit = step_->units.emplace_back();
   unit.loads_before = residency_.loads();
   while (!residency_.extents().empty()) {
     Extent& extent = *residency_.extents().back();
-    unit.ended.push_back(residency_.end(extent));
+    unit.ended.emplace_back();  // first what may fail: a load may be in work already
+    unit.ended.back() = residency_.end(extent);
     residency_.release(extent.load_cost());
   }
   for (LaneFeed& lane : epoch_->lanes) lane.take_all(unit.runs);
   epoch_.reset();
-  step.end_of_epoch = true;
+  step_->end_of_epoch = true;
 }
 
 void Planner::open_unit() {
@@ -327,7 +326,9 @@ bool Planner::move_to(RunWindow& window, RunEntry& entry, std::uint64_t record) 
 
 void Planner::end_of(Extent& extent) {
   ended_cost_ += extent.load_cost();
-  step_->units.back().ended.push_back(residency_.end(extent));
+  std::vector<std::unique_ptr<Load>>& ended = step_->units.back().ended;
+  ended.emplace_back();
+  ended.back() = residency_.end(extent);
 }
 
 bool Planner::turn_to(RunEntry& entry, std::uint64_t record) {

@@ -83,9 +83,10 @@ class Planner {
   };
 
   Outcome plan_step(std::vector<std::unique_ptr<Step>>& out);
-  std::unique_ptr<Step> begin_step();
+  /// Makes `step_`, or an end of the epoch in its place. False where nothing comes any more.
+  bool begin_step();
   Result<void> begin_epoch();
-  void end_epoch(Step& step);
+  void end_epoch();
   /// Makes room for the rows of `step_`, in a slot where it is laid out.
   void begin_rows();
   /// Plans the rows of `step_` that have none; false where a shard has to open first.

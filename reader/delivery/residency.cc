@@ -36,7 +36,8 @@ bool Residency::make_room(std::uint64_t cost, std::uint64_t row, std::vector<std
       if (extent->last_row < row && (victim == nullptr || extent->last_row > victim->last_row)) victim = extent;
     }
     if (victim == nullptr) return false;
-    evicted.push_back(end(*victim));
+    evicted.emplace_back();
+    evicted.back() = end(*victim);
     release(victim->load_cost());
     ++evictions_;
   }

@@ -100,7 +100,8 @@ class Simulation {
     while (outcome == Planner::Outcome::blocked && shards_.changes() == changes) std::this_thread::yield();
     for (const std::unique_ptr<Step>& step : steps) note_planned(*step);
     Discarded discarded;
-    pipeline_.append(std::move(steps), planner_->sealed(), discarded);
+    pipeline_.append(steps, discarded);
+    pipeline_.seal(planner_->sealed());
     check(discarded);
     return true;
   }
@@ -309,7 +310,8 @@ TEST(PipelineStepsTest, AStepThatIsBeingGatheredIsLeftAlone) {
   add_unit(first);
   add_unit(second);
   Discarded discarded;
-  pipeline.append(std::move(steps), 3, discarded);
+  pipeline.append(steps, discarded);
+  pipeline.seal(3);
 
   pipeline.loaded(*pipeline.claim_load(true), discarded);
   ASSERT_EQ(pipeline.claim_gather(*ring), &first);
