@@ -65,7 +65,8 @@ struct ReaderOptions {
 
   // These change only speed and memory.
 
-  /// Batches ready or in work ahead of the trainer, 1 to 64; more where records of one size make it worth their memory.
+  /// Batches ready or in work ahead of the trainer, 1 to 64. More, within half of `memory_bytes`, where all records of a
+  /// shard have one size from 256 bytes to 16 KiB: each is then copied to its row, in whatever batch, when it is read.
   std::uint32_t prefetch = 2;
   /// Batches that the trainer may hold at a time, 1 to 64.
   std::uint32_t max_held = 2;

@@ -67,7 +67,8 @@ struct ReaderStats {
   std::chrono::nanoseconds time_planning{};
   std::chrono::nanoseconds time_reading{};  ///< Out of the page cache; waiting for a device keeps no thread busy.
   std::chrono::nanoseconds time_decoding{};
-  std::chrono::nanoseconds time_gathering{};  ///< Of short ones, one in some is timed and stands for the others.
+  /// Scattering included. Of short gatherings one in some is timed and stands for the others.
+  std::chrono::nanoseconds time_gathering{};
 
   // Storage.
   StorageKind storage = StorageKind::pread;  ///< Never `automatic`.
@@ -78,7 +79,7 @@ struct ReaderStats {
   // Memory.
   bool registered = false;
   std::string registration_note;  ///< Why the slots are not registered; empty where they are.
-  std::uint32_t slots = 0;
+  std::uint32_t slots = 0;  ///< `prefetch + max_held`; more where rows are scattered, see `ReaderOptions::prefetch`.
   std::uint64_t slot_bytes = 0;
   std::uint64_t budget_bytes = 0;      ///< For slots and read-ahead together.
   std::uint64_t read_ahead_bytes = 0;  ///< Held now, beside the slots.

@@ -31,7 +31,7 @@ struct PlannedRow {
   RowStatus status = RowStatus::empty;  ///< As planned; `damaged_empty` where the shard could not be opened.
 };
 
-/// A row of a step that is laid out which its block could not bring: it was planned after the block began to be read.
+/// A row of a step that is laid out which its block could not bring: it was planned after its load was sealed.
 struct LateRow {
   const LoadedBlock* block = nullptr;
   std::uint32_t record = 0;  ///< In the block.
