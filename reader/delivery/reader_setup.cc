@@ -210,7 +210,9 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   *memory = share_for_scattering(*memory, dataset, *plan, options, !(*storage)->facts().direct);
   Result<std::uint32_t> max_open = open_shard_limit(*plan, (*storage)->facts().descriptors_per_file);
   if (!max_open.has_value()) return max_open.error();
-  Result<std::shared_ptr<SlotRing>> ring = SlotRing::make(memory->slots, memory->slot_bytes, options.registration);
+  // Rows that are scattered go to thousands of pages in turn.
+  Result<std::shared_ptr<SlotRing>> ring =
+      SlotRing::make(memory->slots, memory->slot_bytes, options.registration, memory->scatters);
   if (!ring.has_value()) return ring.error();
   if (options.log && options.registration == Registration::preferred && !(*ring)->registered()) {
     options.log("batches are in plain pages: " + (*ring)->note());

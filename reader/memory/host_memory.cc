@@ -9,7 +9,7 @@
 
 namespace dovetail::detail {
 
-Result<HostMemory> HostMemory::make(std::size_t bytes, Registration mode) {
+Result<HostMemory> HostMemory::make(std::size_t bytes, Registration mode, bool huge_pages) {
   if (bytes == 0) return Error(Errc::invalid_option, "slots of 0 bytes");
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   if (bytes > SIZE_MAX - page) return Error(Errc::invalid_option, "slots beyond the address space");
@@ -18,9 +18,7 @@ Result<HostMemory> HostMemory::make(std::size_t bytes, Registration mode) {
   if (mapping == MAP_FAILED) {
     return Error::from_errno(errno, "cannot map " + std::to_string(size) + " bytes for batches");
   }
-  // Rows that are scattered go to thousands of pages in turn. Where the system has no huge pages to give, small ones do;
-  // where it has, slots become resident 2 MiB at a time.
-  (void)::madvise(mapping, size, MADV_HUGEPAGE);
+  if (huge_pages) (void)::madvise(mapping, size, MADV_HUGEPAGE);  // small ones do as well
   HostMemory memory;
   memory.begin_ = static_cast<std::byte*>(mapping);
   memory.size_ = size;

@@ -19,8 +19,9 @@ namespace dovetail::detail {
 /// Threads:   move-only, not synchronised.
 class HostMemory {
  public:
-  /// Maps and, by `mode`, registers. Errors: the system's, and `registration_failed` with `Registration::required`.
-  static Result<HostMemory> make(std::size_t bytes, Registration mode);
+  /// Maps and, by `mode`, registers. With `huge_pages`, asks the system for them, which need not have any; what is touched
+  /// is then resident 2 MiB at a time. Errors: the system's, and `registration_failed` with `Registration::required`.
+  static Result<HostMemory> make(std::size_t bytes, Registration mode, bool huge_pages = false);
 
   HostMemory() = default;
   HostMemory(HostMemory&& other) noexcept;

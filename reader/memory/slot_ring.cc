@@ -5,9 +5,10 @@
 
 namespace dovetail::detail {
 
-Result<std::shared_ptr<SlotRing>> SlotRing::make(std::uint32_t slots, std::size_t slot_bytes, Registration mode) {
+Result<std::shared_ptr<SlotRing>> SlotRing::make(std::uint32_t slots, std::size_t slot_bytes, Registration mode,
+                                                 bool huge_pages) {
   if (slots == 0 || slot_bytes > SIZE_MAX / slots) return Error(Errc::invalid_option, "slots beyond the address space");
-  Result<HostMemory> memory = HostMemory::make(slots * slot_bytes, mode);
+  Result<HostMemory> memory = HostMemory::make(slots * slot_bytes, mode, huge_pages);
   if (!memory.has_value()) return memory.error();
   return std::shared_ptr<SlotRing>(new SlotRing(std::move(*memory), slots, slot_bytes));
 }

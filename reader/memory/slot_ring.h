@@ -24,7 +24,9 @@ class SlotLease;
 /// Threads:   all functions may be called from any thread.
 class SlotRing : public std::enable_shared_from_this<SlotRing> {
  public:
-  static Result<std::shared_ptr<SlotRing>> make(std::uint32_t slots, std::size_t slot_bytes, Registration mode);
+  /// Errors: `invalid_option` for slots beyond the address space; those of `HostMemory::make`.
+  static Result<std::shared_ptr<SlotRing>> make(std::uint32_t slots, std::size_t slot_bytes, Registration mode,
+                                                bool huge_pages = false);
 
   std::uint32_t slots() const noexcept { return slots_; }
   std::size_t slot_bytes() const noexcept { return slot_bytes_; }
