@@ -67,7 +67,7 @@ class Batch {
   /// Needs: `i < rows()`.
   ByteView row(std::uint32_t i) const noexcept;
 
-  /// All parts as one region, from the start of the slot to the end of the values.
+  /// All parts as one region, up to the end of the values.
   ByteView slab() const noexcept;
   SlabLayout layout() const noexcept { return SlabLayout::for_rows(rows_); }
   /// Whether the slab lies in memory registered with CUDA.

@@ -49,6 +49,7 @@ Engine::Engine(EngineSetup setup)
       storage_(std::move(setup.storage)),
       threads_(setup.threads),
       rows_at_once_(setup.rows_at_once),
+      slot_rows_(std::uint64_t{setup.batches_per_slot} * setup.plan.options().batch),
       scatters_(setup.scatters),
       streams_(ring_->bytes().size() > kStreamedBytes),
       max_open_shards_(setup.max_open_shards),
@@ -60,6 +61,8 @@ Engine::Engine(EngineSetup setup)
                 .read_ahead_bytes = setup.read_ahead_bytes,
                 .max_open_shards = setup.max_open_shards,
                 .rows_at_once = setup.rows_at_once,
+                .batches_per_step = setup.batches_per_slot,
+                .slab_bytes = setup.slab_bytes,
                 .scatter_into = setup.scatters ? ring_.get() : nullptr},
                shards_),
       rules_{.on_damage = options_.on_damage,
@@ -232,8 +235,8 @@ bool Engine::can_lay_out_locked() const {
   const std::uint32_t free = ring_->free_slots();
   if (free == 0 || (!pipeline_.empty() && shards_.live() >= max_open_shards_)) return false;
   // Many steps at a time, unless the next one waits for it.
-  const std::uint64_t batch = plan_.options().batch;
-  return free * batch >= rows_at_once_ || 2 * free >= ring_->slots() || pipeline_.empty() || pipeline_.waits_for_seal();
+  return free * slot_rows_ >= rows_at_once_ || 2 * free >= ring_->slots() || pipeline_.empty() ||
+         pipeline_.waits_for_seal();
 }
 
 void Engine::run(const Job& job) {
@@ -270,25 +273,29 @@ void Engine::fail_locked(Error error) {
   queue_->push(std::move(error));
 }
 
-void Engine::hand_over_locked() {
+void Engine::hand_over_locked(Discarded& discarded) {
   while (!failed_ && !replay_.complete()) {
-    const Step* const done = pipeline_.finished();
-    if (done == nullptr) break;
-    if (done->error.has_value()) return fail_locked(*done->error);
-    std::unique_ptr<Step> step = pipeline_.take_finished();
-    if (step->end_of_epoch) {
-      queue_->push(EndOfEpoch{step->epoch});
-    } else {
-      stats_.spilled_batches += step->lease->spilled() ? 1 : 0;
-      ReadyBatch batch{.lease = std::move(step->lease),
-                       .origin = std::move(step->origin),
-                       .step = step->number,
-                       .rows = step->row_count,
-                       .bytes = step->value_bytes,
-                       .status_counts = step->status_counts};
-      queue_->push(replay_.wanted() ? replay_.keep(std::move(batch)) : std::move(batch));
+    Step* const step = pipeline_.first();
+    if (step == nullptr) break;
+    if (const std::uint32_t ready = step->ready_batches(); ready > step->handed_over) {
+      ReadyBatches batches{.lease = step->done ? std::move(step->lease) : step->lease,
+                           .origin = step->origin,
+                           .step = step->number,
+                           .next = step->handed_over,
+                           .end = ready,
+                           .rows = step->batch_rows,
+                           .slab_bytes = step->slab_bytes};
+      stats_.spilled_batches += batches.lease->spilled() ? 1 : 0;
+      if (replay_.wanted()) replay_.keep(batches);
+      queue_->push(std::move(batches));
+      step->handed_over = ready;
     }
-    spare_steps_.push_back(std::move(step));
+    if (!step->done) break;
+    if (step->error.has_value()) return fail_locked(*step->error);
+    if (step->end_of_epoch) queue_->push(EndOfEpoch{step->epoch});
+    if (step->lease != nullptr) discarded.leases.push_back(std::move(step->lease));
+    step->origin.reset();
+    spare_steps_.push_back(pipeline_.take_first());
   }
   if (planned_all_ && pipeline_.empty() && !planning_ && !replay_.wanted()) queue_->finish();
 }

@@ -38,6 +38,8 @@ struct EngineSetup {
   std::unique_ptr<Storage> storage;
   std::shared_ptr<SlotRing> ring;
   bool scatters = false;  ///< Steps are laid out as they are planned, each in a slot.
+  std::uint32_t batches_per_slot = 1;
+  std::size_t slab_bytes = 0;  ///< Of each.
   std::uint64_t rows_at_once = Planner::kRowsAtOnce;
   std::uint64_t read_ahead_bytes = 0;  ///< Budget beside the slots and the storage.
   std::uint32_t max_open_shards = 0;
@@ -106,13 +108,13 @@ class Engine final : private TrainerHelp {
   void run(const Job& job);
   void fail(Error error);
   void fail_locked(Error error);
-  void hand_over_locked();
+  void hand_over_locked(Discarded& discarded);
   Stall cause_locked() const;
 
   // engine_jobs.cc: what is done.
   void run_plan(const Job& job);
   void run_seal();
-  /// Closes files with no lock held, and looks whether planning waited for that.
+  /// Closes files and frees slots with no lock held, and looks whether planning waited for that.
   void let_go(Discarded& discarded);
   void run_load(const Job& job);
   void run_decode(const Job& job);
@@ -150,6 +152,7 @@ class Engine final : private TrainerHelp {
   const std::unique_ptr<Storage> storage_;
   const unsigned threads_;
   const std::uint64_t rows_at_once_;
+  const std::uint64_t slot_rows_;
   const bool scatters_;
   const bool streams_;  // scatters past the caches
   const std::uint32_t max_open_shards_;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <string>
@@ -40,7 +41,7 @@ void Engine::run_plan(const Job& job) {
   planned_all_ = outcome == Planner::Outcome::all;
   blocked_ = outcome == Planner::Outcome::blocked;
   blocked_at_ = changes;
-  hand_over_locked();
+  hand_over_locked(discarded);
   kick_locked();
   lock.unlock();
   let_go(discarded);
@@ -56,6 +57,7 @@ void Engine::run_seal() {
 }
 
 void Engine::let_go(Discarded& discarded) {
+  discarded.leases.clear();
   discarded.loads.clear();
   if (discarded.runs.empty()) return;
   discarded.runs.clear();
@@ -136,7 +138,7 @@ void Engine::finish_load(Load& load, const LoadTimes& times) {
   }
   if (!load.damage.empty()) pipeline_.note_lost(load, ring_->bytes().data());
   pipeline_.loaded(load, discarded);
-  if (scatters_) hand_over_locked();
+  if (scatters_) hand_over_locked(discarded);
   kick_locked();
   lock.unlock();
   let_go(discarded);
@@ -211,7 +213,7 @@ void Engine::finish_gather(Step& step) {
   stats_.retried_reads += step.retried_reads.exchange(0);
   window_.hit(std::exchange(step.direct_bytes, 0u));
   pipeline_.gathered(step, discarded);
-  hand_over_locked();
+  hand_over_locked(discarded);
   kick_locked();
   lock.unlock();
   let_go(discarded);
@@ -262,9 +264,14 @@ void Engine::trace(TimelineEvent::Kind kind, const Job& job, Clock::time_point b
     event.bytes = extent->stored_bytes;
   }
   if (job.step != nullptr) {
-    event.epoch = job.step->epoch;
-    event.step = job.step->number;
-    if (extent == nullptr) event.bytes = static_cast<std::uint64_t>(job.step->value_bytes);
+    const Step& step = *job.step;
+    const Unit& unit = step.units[step.next_unit];
+    const std::uint32_t first = job.direct != nullptr ? job.direct->row : unit.first_row;
+    const std::uint32_t last = job.direct != nullptr ? first : std::max(unit.end_row, first + 1) - 1;
+    event.epoch = step.epoch;
+    event.step = step.number + first / step.batch_rows;
+    event.steps = last / step.batch_rows - first / step.batch_rows + 1;
+    if (extent == nullptr) event.bytes = gathered_bytes(step);
   }
   options_.timeline->record(event);
 }

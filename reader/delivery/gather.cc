@@ -101,19 +101,20 @@ void read_direct(Step& step, const Extent& extent, std::uint32_t row, std::uint6
 
 /// Copies the rows from `row` on whose blocks are in memory and good, as long as they fit; gives the first that is not
 /// copied, and moves `end` to the end of the values.
-std::uint32_t copy_blocks(const Step& step, const Unit& unit, const Prefetch& prefetch, const Slab& slab,
+std::uint32_t copy_blocks(const Step& step, const BatchRows& of, const Prefetch& prefetch, const Slab& slab,
                           std::uint32_t row, std::uint64_t& end) noexcept {
   // Copies in registers: the stores below could change anything else, as far as the compiler knows.
-  const PlannedRow* const rows = step.rows.data();
+  const std::uint32_t before = of.batch * step.batch_rows;
+  const PlannedRow* const rows = step.rows.data() + before;
   std::int64_t* const offsets = slab.offsets();
   std::uint64_t* const ids = slab.ids();
   RowStatus* const status = slab.status();
   std::byte* const values = slab.values();
   const std::uint64_t capacity = slab.capacity();
-  const std::uint32_t end_row = unit.end_row;
+  const std::uint32_t end_row = of.end;
   std::uint64_t at = end;
   for (; row < end_row; ++row) {
-    prefetch.before(row);
+    prefetch.before(before + row);
     const PlannedRow& from = rows[row];
     if (from.block == nullptr || from.block->damaged()) break;
     const ByteView record = from.block->records[from.record];
@@ -130,14 +131,15 @@ std::uint32_t copy_blocks(const Step& step, const Unit& unit, const Prefetch& pr
 }
 
 /// Any row: one that is empty, damaged, read from the file, or makes the values larger than the slot.
-Result<void> fill_row(Step& step, Slab& slab, const GatherRules& rules, Storage& storage, std::uint32_t r,
+Result<void> fill_row(Step& step, std::uint32_t in_step, Slab& slab, const GatherRules& rules, Storage& storage,
                       std::uint64_t& end) {
-  const PlannedRow& row = step.rows[r];
+  const PlannedRow& row = step.rows[in_step];
+  const std::uint32_t r = in_step % step.batch_rows;
   RowStatus status = row.status;
   if (row.block != nullptr && row.block->damaged()) {
     const Load& load = *row.block->load;
     if (rules.on_damage == OnDamage::fail) {
-      return damage_at_step(*load.damage[row.block->number], load.extent, row.block->number, step, rules);
+      return damage_at_step(*load.damage[row.block->number], load.extent, row.block->number, step, in_step, rules);
     }
     status = RowStatus::damaged_empty;
   } else if (row.block != nullptr) {
@@ -148,7 +150,7 @@ Result<void> fill_row(Step& step, Slab& slab, const GatherRules& rules, Storage&
   } else if (row.direct != nullptr) {
     const std::uint64_t bytes = row.direct->record_bytes();
     if (Result<void> room = slab.reserve(end + bytes, end); !room.has_value()) return room;
-    read_direct(step, *row.direct, r, end, storage);
+    read_direct(step, *row.direct, in_step, end, storage);
     end += bytes;
   }
   slab.offsets()[r + 1] = static_cast<std::int64_t>(end);
@@ -157,35 +159,66 @@ Result<void> fill_row(Step& step, Slab& slab, const GatherRules& rules, Storage&
   return {};
 }
 
-Result<void> copy_rows(Step& step, Slab& slab, const GatherRules& rules, Storage& storage) {
-  const Unit& unit = step.units[step.next_unit];
-  const Prefetch prefetch(step, unit);
-  auto end = static_cast<std::uint64_t>(step.value_bytes);
-  for (std::uint32_t r = unit.first_row; r < unit.end_row; ++r) {
-    r = copy_blocks(step, unit, prefetch, slab, r, end);
-    if (r == unit.end_row) break;
-    if (Result<void> filled = fill_row(step, slab, rules, storage, r, end); !filled.has_value()) return filled;
+/// Gives the failure of the first row that has one.
+Result<void> copy_rows(Step& step, const BatchRows& of, const Prefetch& prefetch, Slab& slab, const GatherRules& rules,
+                       Storage& storage) {
+  if (of.first == 0) slab.offsets()[0] = 0;
+  auto end = static_cast<std::uint64_t>(slab.offsets()[of.first]);
+  for (std::uint32_t r = of.first; r < of.end; ++r) {
+    r = copy_blocks(step, of, prefetch, slab, r, end);
+    if (r == of.end) break;
+    const std::uint32_t in_step = of.batch * step.batch_rows + r;
+    if (Result<void> filled = fill_row(step, in_step, slab, rules, storage, end); !filled.has_value()) return filled;
   }
-  step.value_bytes = static_cast<std::int64_t>(end);
   return {};
+}
+
+/// Ends the direct reads of the step's next unit: under `OnDamage::fail` the first damaged one is the step's error.
+void end_direct_reads(Step& step, SlotRing& ring, const GatherRules& rules) {
+  const auto damaged = std::find_if(step.direct.begin(), step.direct.end(),
+                                    [](const DirectRead& read) { return read.damage.has_value(); });
+  if (damaged == step.direct.end()) return;
+  if (rules.on_damage == OnDamage::fail) {
+    return step.fail(damaged->row, damage_at_step(*damaged->damage, *damaged->extent, 0, step, damaged->row, rules));
+  }
+  for (const DirectRead& read : step.direct) {
+    if (!read.damage.has_value()) continue;
+    const SlabParts slab(step, read.row / step.batch_rows);
+    slab.status[read.row % step.batch_rows] = RowStatus::damaged_empty;
+  }
+  const Unit& unit = step.units[step.next_unit];
+  for (std::uint32_t row = unit.first_row; row < unit.end_row;) {
+    const BatchRows rows = BatchRows::from(step, row, unit.end_row);
+    Slab(step, rows.batch, ring, rules.oversize).close_gaps(rows.first, rows.end);
+    row += rows.size();
+  }
+}
+
+/// Fills the rows of damaged records of one batch that is complete as asked.
+Result<void> repair(Step& step, Slab& slab, const GatherRules& rules) {
+  if (step.has_gaps) slab.close_gaps(0, slab.rows());
+  if (rules.on_damage != OnDamage::substitute) return {};
+  constexpr auto kDamaged = static_cast<std::size_t>(RowStatus::damaged_empty);
+  if (count_status({slab.status(), slab.rows()})[kDamaged] == 0) return {};
+  return substitute_rows(slab, rules.rows_per_lane);
 }
 
 }  // namespace
 
 Error damage_at_step(const Error& damage, const Extent& extent, std::uint32_t block_in_extent, const Step& step,
-                     const GatherRules& rules) {
+                     std::uint32_t row, const GatherRules& rules) {
   const std::uint64_t block = extent.first_block + block_in_extent;
-  const std::string text = damage.detail() + (damage.detail().empty() ? "" : "; ") + "records [" +
-                           std::to_string(extent.file->first_record(block)) + ", " +
-                           std::to_string(extent.file->first_record(block + 1)) + ") of the shard, needed by rank " +
-                           std::to_string(rules.rank) + " at step " + std::to_string(step.number) + " of epoch " +
-                           std::to_string(step.epoch);
+  const std::string text =
+      damage.detail() + (damage.detail().empty() ? "" : "; ") + "records [" +
+      std::to_string(extent.file->first_record(block)) + ", " + std::to_string(extent.file->first_record(block + 1)) +
+      ") of the shard, needed by rank " + std::to_string(rules.rank) + " at step " +
+      std::to_string(step.number + row / step.batch_rows) + " of epoch " + std::to_string(step.epoch);
   return Error(damage.code(), text).at(damage.path(), damage.offset().value_or(extent.file_offset));
 }
 
 ReadInto destination(Step& step, DirectRead& read) {
-  std::byte* const values = step.lease->bytes().data() + SlabLayout::for_rows(step.row_count).values;
-  return {read.header, {values + read.at, read.extent->record_bytes()}};
+  const SlabParts slab(step, read.row / step.batch_rows);
+  return {read.header, {slab.values + read.at, read.extent->record_bytes()}};
 }
 
 void check_direct(Step& step, DirectRead& read) {
@@ -211,38 +244,42 @@ void check_direct(Step& step, DirectRead& read) {
 
 void gather_unit(Step& step, SlotRing& ring, const GatherRules& rules, Storage& storage) {
   if (step.laid_out) return fill_late_rows(step, rules);
-  Slab slab(step, ring, rules.oversize);
-  if (step.next_unit == 0) slab.offsets()[0] = 0;
+  const Unit& unit = step.units[step.next_unit];
+  const Prefetch prefetch(step, unit);
   step.direct.clear();
-  if (Result<void> copied = copy_rows(step, slab, rules, storage); !copied.has_value()) {
-    std::erase_if(step.direct, [](const DirectRead& read) { return !read.damage.has_value(); });  // noted all the same
-    step.error = copied.error();
+  for (std::uint32_t row = unit.first_row; row < unit.end_row;) {
+    const BatchRows rows = BatchRows::from(step, row, unit.end_row);
+    Slab slab(step, rows.batch, ring, rules.oversize);
+    if (Result<void> copied = copy_rows(step, rows, prefetch, slab, rules, storage); !copied.has_value()) {
+      std::erase_if(step.direct,
+                    [](const DirectRead& read) { return !read.damage.has_value(); });  // noted all the same
+      return step.fail(row, copied.error());
+    }
+    row += rows.size();
   }
 }
 
-void finish_unit(Step& step, SlotRing& ring, const GatherRules& rules) {
-  if (step.error.has_value()) return;
-  Slab slab(step, ring, rules.oversize);
-  const auto damaged = std::find_if(step.direct.begin(), step.direct.end(),
-                                    [](const DirectRead& read) { return read.damage.has_value(); });
-  if (damaged != step.direct.end()) {
-    if (rules.on_damage == OnDamage::fail) {
-      step.error = damage_at_step(*damaged->damage, *damaged->extent, 0, step, rules);
-      return;
-    }
-    for (const DirectRead& read : step.direct) {
-      if (read.damage.has_value()) slab.status()[read.row] = RowStatus::damaged_empty;
-    }
-    const Unit& unit = step.units[step.next_unit];
-    step.value_bytes = slab.close_gaps(unit.first_row, unit.end_row);
+std::uint64_t gathered_bytes(const Step& step) {
+  std::uint64_t bytes = 0;
+  const Unit& unit = step.units[step.next_unit];
+  for (std::uint32_t row = unit.first_row; row < unit.end_row && !step.error.has_value();) {
+    const BatchRows rows = BatchRows::from(step, row, unit.end_row);
+    const SlabParts slab(step, rows.batch);
+    bytes += static_cast<std::uint64_t>(slab.offsets[rows.end] - slab.offsets[rows.first]);
+    row += rows.size();
   }
-  if (step.next_unit + 1 < step.units.size()) return;
-  if (step.has_gaps) step.value_bytes = slab.close_gaps(0, step.row_count);
-  step.status_counts = slab.count_status();
-  constexpr auto kDamaged = static_cast<std::size_t>(RowStatus::damaged_empty);
-  if (rules.on_damage == OnDamage::substitute && step.status_counts[kDamaged] > 0) {
-    if (Result<void> filled = substitute_rows(step, slab, rules.rows_per_lane); !filled.has_value()) {
-      step.error = filled.error();
+  return bytes;
+}
+
+void finish_unit(Step& step, SlotRing& ring, const GatherRules& rules) {
+  if (!step.error.has_value()) end_direct_reads(step, ring, rules);
+  if (rules.on_damage != OnDamage::substitute && !step.has_gaps) return;
+  const Unit& unit = step.units[step.next_unit];
+  const std::uint32_t end = step.error.has_value() ? step.good_batches : unit.end_row / step.batch_rows;
+  for (std::uint32_t batch = unit.first_row / step.batch_rows; batch < end; ++batch) {
+    Slab slab(step, batch, ring, rules.oversize);
+    if (Result<void> repaired = repair(step, slab, rules); !repaired.has_value()) {
+      return step.fail(batch * step.batch_rows, repaired.error());
     }
   }
 }

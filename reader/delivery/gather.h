@@ -17,9 +17,9 @@ struct GatherRules {
   std::uint32_t rows_per_lane = 1;  ///< Rows of a batch that come from one lane; consecutive.
 };
 
-/// The damage of a block as the failure of the step that needs it.
+/// The damage of a block as the failure of the batch whose row needs it.
 Error damage_at_step(const Error& damage, const Extent& extent, std::uint32_t block_in_extent, const Step& step,
-                     const GatherRules& rules);
+                     std::uint32_t row, const GatherRules& rules);
 
 /// Copies the rows of the step's next unit from their blocks into its slot, each record once, and writes their offsets,
 /// ids and status. Direct records are read into their rows and checked there; those that storage would have to wait for
@@ -30,6 +30,9 @@ Error damage_at_step(const Error& damage, const Extent& extent, std::uint32_t bl
 /// Threads: any, one at a time for a step. Cost: no allocation, but for a spilled batch and for what has to wait.
 void gather_unit(Step& step, SlotRing& ring, const GatherRules& rules, Storage& storage);
 
+/// Of the rows of the step's next unit, which is gathered; none where that failed.
+std::uint64_t gathered_bytes(const Step& step);
+
 /// Where a direct record of a gathered unit goes.
 ReadInto destination(Step& step, DirectRead& read);
 
@@ -37,8 +40,8 @@ ReadInto destination(Step& step, DirectRead& read);
 /// counts as damaged. Threads: any.
 void check_direct(Step& step, DirectRead& read);
 
-/// Ends the unit once all of its direct records are checked. After the last unit the rows of damaged records are filled
-/// as asked.
+/// Ends the unit once all of its direct records are checked. In batches that are complete with it, the rows of damaged
+/// records are filled as asked.
 void finish_unit(Step& step, SlotRing& ring, const GatherRules& rules);
 
 }  // namespace dovetail::detail

@@ -74,9 +74,11 @@ void Pipeline::settle(Discarded& discarded) {
 }
 
 bool Pipeline::is_complete(Step& step) {
-  if (step.done || !step.laid_out || step.gathering) return step.done;
-  if (step.units.back().loads_before > ready_before_ || step.needs_gathering()) return false;
-  for (; step.next_unit < step.units.size(); ++step.next_unit) count_gathered(step.units[step.next_unit]);
+  if (step.done || !step.laid_out || step.gathering || step.needs_gathering()) return step.done;
+  for (; step.next_unit < step.units.size(); ++step.next_unit) {
+    if (step.units[step.next_unit].loads_before > ready_before_) return false;
+    count_gathered(step.units[step.next_unit]);
+  }
   step.done = true;
   return true;
 }
@@ -111,11 +113,14 @@ void Pipeline::hand_out_lost() {
     Step& step = *std::prev(after)->second;
     const std::span<std::byte> bytes = step.lease->bytes();
     if (lost.destination >= bytes.data() + bytes.size()) return false;  // its step is still being planned
-    const SlabParts slab(bytes, step.row_count);
-    const std::span<const std::int64_t> offsets(slab.offsets, std::size_t{step.row_count} + 1);
+    const auto batch = static_cast<std::uint32_t>((lost.destination - bytes.data()) / step.slab_bytes);
+    if (batch >= step.batches()) return true;  // the step ends with a failure before it
+    const SlabParts slab(step, batch);
+    const std::span<const std::int64_t> offsets(slab.offsets, std::size_t{step.batch_rows} + 1);
     // Behind all rows that begin there: those before the last have no bytes.
     const auto behind = std::upper_bound(offsets.begin(), offsets.end(), lost.destination - slab.values);
-    step.lost.push_back({.row = static_cast<std::uint32_t>(behind - offsets.begin() - 1),
+    const auto row = static_cast<std::uint32_t>(behind - offsets.begin() - 1);
+    step.lost.push_back({.row = batch * step.batch_rows + row,
                          .block = lost.block,
                          .extent = lost.extent,
                          .damage = std::move(lost.damage)});
@@ -194,11 +199,7 @@ void Pipeline::drop(std::vector<std::unique_ptr<Load>>& loads, Discarded& discar
   loads.clear();
 }
 
-Step* Pipeline::finished() {
-  return steps_.empty() || !steps_.front()->done ? nullptr : steps_.front().get();
-}
-
-std::unique_ptr<Step> Pipeline::take_finished() {
+std::unique_ptr<Step> Pipeline::take_first() {
   std::unique_ptr<Step> step = std::move(steps_.front());
   steps_.pop_front();
   if (first_open_ > 0) --first_open_;

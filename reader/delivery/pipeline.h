@@ -15,8 +15,9 @@
 
 namespace dovetail::detail {
 
-/// What is no longer needed, collected under a lock and destroyed without it: files close.
+/// What is no longer needed, collected under a lock and destroyed without it: files close, slots come free.
 struct Discarded {
+  std::vector<std::shared_ptr<SlotLease>> leases;
   std::vector<std::unique_ptr<Load>> loads;
   std::vector<std::unique_ptr<RunEntry>> runs;
 };
@@ -48,9 +49,10 @@ class Pipeline {
   void loaded(Load& load, Discarded& discarded);
   /// Its unit is gathered, or has failed.
   void gathered(Step& step, Discarded& discarded);
-  /// The step at the head of the line if it is done, or at its end.
-  Step* finished();
-  std::unique_ptr<Step> take_finished();
+  /// The step at the head of the line, if it is there; it may have batches to hand over.
+  Step* first() { return steps_.empty() ? nullptr : steps_.front().get(); }
+  /// Takes it. Needs: it is done, or at its end.
+  std::unique_ptr<Step> take_first();
 
   bool empty() const noexcept { return steps_.empty(); }
   const Step& front() const { return *steps_.front(); }

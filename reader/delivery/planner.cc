@@ -2,6 +2,7 @@
 #include "reader/delivery/planner.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
@@ -38,6 +39,8 @@ Planner::Planner(const Settings& settings, ShardTable& shards)
           static_cast<std::uint32_t>(std::uint64_t{plan_.readers()} * plan_.options().batch / plan_.lanes())),
       max_open_shards_(settings.max_open_shards),
       rows_at_once_(settings.rows_at_once),
+      batches_per_step_(settings.batches_per_step),
+      slab_bytes_(settings.slab_bytes),
       scatter_into_(settings.scatter_into),
       shards_(shards),
       residency_(settings.read_ahead_bytes, settings.scatter_into != nullptr),
@@ -80,6 +83,7 @@ Planner::Outcome Planner::plan_step(std::vector<std::unique_ptr<Step>>& out) {
   if (step_ == nullptr && !begin_step()) return Outcome::all;
   if (!step_->done && !plan_rows()) return Outcome::blocked;
   out.push_back(std::move(step_));
+  if (failed_ != nullptr) out.push_back(std::move(failed_));
   return all_ ? Outcome::all : Outcome::more;
 }
 
@@ -103,15 +107,20 @@ bool Planner::begin_step() {
     return true;
   }
   if (epoch_->fetched_steps == 0) {
-    const std::uint64_t wanted = std::max<std::uint64_t>(1, rows_at_once_ / plan_.options().batch);
+    const std::uint64_t together = std::uint64_t{plan_.options().batch} * batches_per_step_;
+    const std::uint64_t wanted = std::max<std::uint64_t>(1, rows_at_once_ / together) * batches_per_step_;
     epoch_->fetched_steps = std::min(wanted, epoch_->plan.steps() - epoch_->next_step);
     for (LaneFeed& lane : epoch_->lanes) {
       lane.fetch(static_cast<std::size_t>(epoch_->fetched_steps * rows_per_lane_), shards_, cold_ ? &coming_ : nullptr);
     }
   }
-  --epoch_->fetched_steps;
-  step_->number = epoch_->next_step++;
-  step_->row_count = plan_.options().batch;
+  const std::uint64_t batches = std::min<std::uint64_t>(batches_per_step_, epoch_->fetched_steps);
+  step_->number = epoch_->next_step;
+  step_->batch_rows = plan_.options().batch;
+  step_->row_count = static_cast<std::uint32_t>(batches * step_->batch_rows);
+  step_->slab_bytes = slab_bytes_;
+  epoch_->fetched_steps -= batches;
+  epoch_->next_step += batches;
   return true;
 }
 
@@ -172,6 +181,32 @@ void Planner::close_unit() {
   residency_.release(std::exchange(ended_cost_, 0));
 }
 
+void Planner::mark_batch() {
+  const Unit& unit = step_->units.back();
+  at_batch_ = {.ended = unit.ended.size(), .runs = unit.runs.size(), .ended_cost = ended_cost_};
+}
+
+void Planner::begin_unit_with_batch() {
+  const std::uint32_t begin = planned_ / step_->batch_rows * step_->batch_rows;
+  if (begin <= step_->units.back().first_row) return;
+  Unit& next = step_->units.emplace_back();
+  Unit& open = *std::prev(step_->units.end(), 2);
+  next.ended.reserve(open.ended.size() - at_batch_.ended + 1);
+  next.runs.reserve(open.runs.size() - at_batch_.runs + 1);
+  const auto ended = open.ended.begin() + static_cast<std::ptrdiff_t>(at_batch_.ended);
+  const auto runs = open.runs.begin() + static_cast<std::ptrdiff_t>(at_batch_.runs);
+  std::move(ended, open.ended.end(), std::back_inserter(next.ended));
+  std::move(runs, open.runs.end(), std::back_inserter(next.runs));
+  open.ended.erase(ended, open.ended.end());
+  open.runs.erase(runs, open.runs.end());
+  open.end_row = next.first_row = begin;
+  open.loads_before = residency_.loads();
+  unit_row_ = rows_ - (planned_ - begin);
+  residency_.release(at_batch_.ended_cost);
+  ended_cost_ -= at_batch_.ended_cost;
+  at_batch_ = {};
+}
+
 bool Planner::plan_rows() {
   if (step_->end_of_epoch) return true;
   if (step_->units.empty()) {
@@ -180,16 +215,20 @@ bool Planner::plan_rows() {
     open_unit();
   }
   while (planned_ < step_->row_count) {
-    LaneFeed& lane = epoch_->lanes[planned_ / rows_per_lane_];
+    if (planned_ % step_->batch_rows == 0) mark_batch();
+    LaneFeed& lane = epoch_->lanes[planned_ % step_->batch_rows / rows_per_lane_];
     const std::uint32_t lane_end = planned_ / rows_per_lane_ * rows_per_lane_ + rows_per_lane_;
     const bool planned = step_->laid_out ? lay_out_lane(lane, lane_end) : plan_lane(lane, lane_end);
     lane.take_planned(planned_runs_, step_->units.back().runs);
     planned_runs_.clear();
-    if (step_->done) return true;
+    if (all_) return true;
     if (!planned) return false;
+    if (step_->laid_out && planned_ % step_->batch_rows == 0) {
+      end_batch();
+      if (planned_ < step_->row_count) begin_batch();
+    }
   }
   close_unit();
-  if (step_->laid_out) end_rows();
   return true;
 }
 
@@ -200,31 +239,38 @@ void Planner::begin_rows() {
   }
   step_->laid_out = true;
   step_->lease = scatter_into_->acquire();
-  const std::byte* const values = SlabParts(step_->lease->bytes(), step_->row_count).values;
-  values_at_ = static_cast<std::uint32_t>(values - scatter_into_->bytes().data());
-  value_bytes_ = 0;
-  laid_out_.resize(step_->row_count);
-  ids_.resize(step_->row_count);
+  laid_out_.resize(step_->batch_rows);
+  ids_.resize(step_->batch_rows);
+  regular_ = step_->row_count == std::uint64_t{batches_per_step_} * step_->batch_rows;
+  begin_batch();
 }
 
-void Planner::end_rows() {
-  const SlabParts slab(step_->lease->bytes(), step_->row_count);
-  step_->value_bytes = value_bytes_;
+void Planner::begin_batch() {
+  const std::byte* const values = SlabParts(*step_, planned_ / step_->batch_rows).values;
+  values_at_ = static_cast<std::uint32_t>(values - scatter_into_->bytes().data());
+  value_bytes_ = 0;
+  all_first_ = true;
+}
+
+void Planner::end_batch() {
+  const std::uint32_t batch = planned_ / step_->batch_rows - 1;
+  const SlabParts slab(*step_, batch);
   // It is long until the trainer reads them.
   streaming_copy(reinterpret_cast<std::byte*>(slab.ids), reinterpret_cast<const std::byte*>(ids_.data()),
                  ids_.size() * sizeof(ids_[0]));
   end_streaming();
-  // Offsets and status are nearly always what the slot has from an earlier batch.
+  // Offsets and status are nearly always what the slot has from earlier batches.
+  const bool regular = all_first_ && value_bytes_ == std::uint64_t{regular_bytes_} * step_->batch_rows;
+  regular_ = regular_ && regular;
   std::uint32_t& known = step_->lease->slot_note();
-  const bool regular = value_bytes_ == std::uint64_t{regular_bytes_} * step_->row_count &&
-                       step_->status_counts[static_cast<std::size_t>(RowStatus::first)] == step_->row_count;
-  if (regular && known == regular_bytes_) return;
-  known = regular ? regular_bytes_ : 0;
-  slab.offsets[0] = 0;
-  for (std::uint32_t row = 0; row < step_->row_count; ++row) {
-    slab.offsets[row + 1] = laid_out_[row].end;
-    slab.status[row] = laid_out_[row].status;
+  if (!regular || known != regular_bytes_) {
+    slab.offsets[0] = 0;
+    for (std::uint32_t row = 0; row < step_->batch_rows; ++row) {
+      slab.offsets[row + 1] = laid_out_[row].end;
+      slab.status[row] = laid_out_[row].status;
+    }
   }
+  if (batch + 1 == step_->batches()) known = regular_ ? regular_bytes_ : 0;
 }
 
 bool Planner::plan_lane(LaneFeed& lane, std::uint32_t end) {
@@ -270,18 +316,20 @@ bool Planner::plan_lane(LaneFeed& lane, std::uint32_t end) {
 bool Planner::lay_out_lane(LaneFeed& lane, std::uint32_t end) {
   // Copies in registers: the stores below could change anything else, as far as the compiler knows.
   const Pick* pick = lane.picks().data();
+  const std::uint32_t before = planned_ / step_->batch_rows * step_->batch_rows;  // rows of earlier batches
   std::uint64_t* const ids = ids_.data();
   LaidOutRow* const laid_out = laid_out_.data();
-  const std::uint32_t first = planned_;
-  const std::uint64_t rows_before = rows_ - first;
+  const std::uint64_t rows_before = rows_ - planned_;
   const std::uint32_t values_at = values_at_;
   std::uint32_t value_bytes = value_bytes_;
-  std::uint32_t row = first;
+  std::uint32_t row = planned_;
+  bool all_first = all_first_;
   const auto keep = [&] {
     lane.advance(row - planned_);
     planned_ = row;
     rows_ = rows_before + row;
     value_bytes_ = value_bytes;
+    all_first_ = all_first;
   };
   for (; row < end; ++row, ++pick) {
     RowStatus status = RowStatus::empty;
@@ -297,6 +345,7 @@ bool Planner::lay_out_lane(LaneFeed& lane, std::uint32_t end) {
       status = entry.status;
       if (entry.extent == nullptr) {
         status = RowStatus::damaged_empty;
+        step_->misses_rows = true;
       } else {
         const auto in_block = static_cast<std::uint32_t>(pick->record - entry.block_first);
         if (entry.destinations != nullptr) {
@@ -311,9 +360,9 @@ bool Planner::lay_out_lane(LaneFeed& lane, std::uint32_t end) {
       }
       if (--entry.unplanned == 0) planned_runs_.push_back(pick->run);
     }
-    ids[row] = id;
-    laid_out[row] = {.end = value_bytes, .status = status};
-    ++step_->status_counts[static_cast<std::size_t>(status)];
+    ids[row - before] = id;
+    laid_out[row - before] = {.end = value_bytes, .status = status};
+    all_first = all_first && status == RowStatus::first;
   }
   keep();
   return true;
@@ -342,6 +391,7 @@ bool Planner::turn_to(RunEntry& entry, std::uint64_t record) {
 }
 
 bool Planner::bring_in(Extent& extent) {
+  begin_unit_with_batch();
   const std::uint64_t cost = extent.load_cost();
   if (!residency_.fits(cost) && !residency_.make_room(cost, unit_row_, step_->units.back().evicted)) {
     // What the unit's own rows use may go as well once they are gathered.
@@ -380,9 +430,28 @@ bool Planner::lose(std::uint32_t shard) {
 }
 
 void Planner::stop_at(Error error) {
-  step_->error = std::move(error);
-  step_->done = true;
   all_ = true;
+  const std::uint32_t good = step_->units.empty() ? 0 : planned_ / step_->batch_rows;
+  if (good == 0) {
+    step_->error = std::move(error);
+    step_->done = true;
+    return;
+  }
+  failed_ = new_step();
+  failed_->error = std::move(error);
+  failed_->done = true;
+  cut_step(good);
+}
+
+void Planner::cut_step(std::uint32_t batches) {
+  close_unit();
+  step_->row_count = batches * step_->batch_rows;
+  // Units that the batches do not reach stay, with no rows: loads begin and end with them.
+  for (Unit& unit : step_->units) {
+    unit.first_row = std::min(unit.first_row, step_->row_count);
+    unit.end_row = std::min(unit.end_row, step_->row_count);
+  }
+  if (step_->laid_out) step_->lease->slot_note() = 0;
 }
 
 std::vector<Coming> Planner::take_coming() {

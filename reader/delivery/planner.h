@@ -35,7 +35,9 @@ class Planner {
     std::uint64_t read_ahead_bytes = 0;
     std::uint32_t max_open_shards = 0;
     std::uint64_t rows_at_once = kRowsAtOnce;
-    SlotRing* scatter_into = nullptr;  ///< Steps are laid out in its slots, where it is set.
+    std::uint32_t batches_per_step = 1;  ///< That share a slot, each in a slab of this size; the last step of an epoch
+    std::size_t slab_bytes = 0;          ///< may have fewer.
+    SlotRing* scatter_into = nullptr;    ///< Steps are laid out in its slots, where it is set.
   };
   Planner(const Settings& settings, ShardTable& shards);
   ~Planner();
@@ -87,8 +89,15 @@ class Planner {
   bool begin_step();
   Result<void> begin_epoch();
   void end_epoch();
+  /// Remembers what the open unit has at the beginning of a batch.
+  void mark_batch();
+  /// Ends the open unit before the present batch, so that what this one has to wait for holds back none of the step's
+  /// batches before it.
+  void begin_unit_with_batch();
   /// Makes room for the rows of `step_`, in a slot where it is laid out.
   void begin_rows();
+  /// The same for the batch that is laid out next.
+  void begin_batch();
   /// Plans the rows of `step_` that have none; false where a shard has to open first.
   bool plan_rows();
   /// The same for the rows before `end`, all of one lane.
@@ -97,8 +106,8 @@ class Planner {
   bool lay_out_lane(LaneFeed& lane, std::uint32_t end);
   /// Finds the block of a record; false where a shard has to open first, or planning ends here.
   bool move_to(RunWindow& window, RunEntry& entry, std::uint64_t record);
-  /// Writes offsets, ids and status of the rows into the slot.
-  void end_rows();
+  /// Writes offsets, ids and status of the batch that is laid out into the slot.
+  void end_batch();
   /// Seals loads in order, up to the first that further rows may be planned from, or `all`.
   void seal_loads(bool all);
   /// The extent's last use is in the open unit.
@@ -109,8 +118,10 @@ class Planner {
   bool bring_in(Extent& extent);
   /// Notes a shard that could not be opened. False where that ends planning.
   bool lose(std::uint32_t shard);
-  /// Nothing is planned behind the present step, which fails.
+  /// Nothing is planned behind the present batch, which fails.
   void stop_at(Error error);
+  /// Leaves the step with its first batches only. Needs: these are planned.
+  void cut_step(std::uint32_t batches);
   std::unique_ptr<Step> new_step();
   void open_unit();
   void close_unit();
@@ -122,6 +133,8 @@ class Planner {
   const std::uint32_t rows_per_lane_;
   const std::uint32_t max_open_shards_;
   const std::uint64_t rows_at_once_;
+  const std::uint32_t batches_per_step_;
+  const std::size_t slab_bytes_;
   SlotRing* const scatter_into_;
   ShardTable& shards_;
   Residency residency_;
@@ -132,16 +145,24 @@ class Planner {
   bool last_epoch_ = false;  // no epoch has a higher number
   bool all_ = false;
   std::vector<std::unique_ptr<Step>> spare_;
-  std::unique_ptr<Step> step_;               // being planned
-  std::uint32_t planned_ = 0;                // rows of `step_`
-  std::vector<LaidOutRow> laid_out_;         // of `step_`
-  std::vector<std::uint64_t> ids_;           // of them
-  std::uint32_t values_at_ = 0;              // the values of `step_`, from the first slot
-  std::uint32_t value_bytes_ = 0;            // of the rows that are planned
-  std::deque<Load*> unsealed_;               // in order
-  std::uint64_t rows_ = 0;                   // planned so far
-  std::uint64_t unit_row_ = 0;               // the first of the open unit, counted like `rows_`
-  std::uint64_t ended_cost_ = 0;             // of the loads that end with the open unit
+  std::unique_ptr<Step> step_;        // being planned
+  std::unique_ptr<Step> failed_;      // comes behind it
+  std::uint32_t planned_ = 0;         // rows of `step_`
+  std::vector<LaidOutRow> laid_out_;  // of the batch
+  std::vector<std::uint64_t> ids_;    // of them
+  bool all_first_ = true;             // and none is missing
+  bool regular_ = true;               // all batches of the step are
+  std::uint32_t values_at_ = 0;       // the values of the batch, from the first slot
+  std::uint32_t value_bytes_ = 0;     // of the rows that are planned
+  std::deque<Load*> unsealed_;        // in order
+  std::uint64_t rows_ = 0;            // planned so far
+  std::uint64_t unit_row_ = 0;        // the first of the open unit, counted like `rows_`
+  std::uint64_t ended_cost_ = 0;      // of the loads that end with the open unit
+  struct {
+    std::size_t ended = 0;
+    std::size_t runs = 0;
+    std::uint64_t ended_cost = 0;
+  } at_batch_;                               // of the open unit, when the present batch began
   std::vector<std::uint64_t> planned_runs_;  // of the lane that is being planned, to their ends
   std::set<std::uint32_t> lost_shards_;
   std::vector<std::uint32_t> newly_lost_;

@@ -21,6 +21,10 @@ constexpr std::uint32_t kMaxOpenShards = 4096;
 /// Slots, where rows are scattered: each has a step of some hundred bytes beside it.
 constexpr std::uint64_t kMostScattered = 8192;
 constexpr std::uint64_t kMostRowsAtOnce = 8192;
+/// Batches that are smaller share a slot, so that what a step costs beside its bytes is spent once for all of them; but
+/// never so many that slots take more than an eighth of the budget.
+constexpr std::uint64_t kSharedSlotBytes = 64 << 10;
+constexpr std::uint64_t kMostBatchesPerSlot = 64;
 /// Of smaller records, what a batch costs beside its bytes counts more, and costs more where many batches are begun.
 constexpr std::uint64_t kLeastScattered = 256;
 
@@ -126,6 +130,13 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
                                              std::to_string(shares.slots) + " slots and one block; " +
                                              std::to_string(least) + " are enough for one record per slot");
   }
+  shares.slab_bytes = shares.slot_bytes;
+  // Those that share a slot have room for their largest records, and nothing to wait for but blocks.
+  if (options.replay == 0 && shares.slab_bytes >= whole && largest_record < kDirectRecordBytes) {
+    const std::uint64_t most = std::min(kSharedSlotBytes, share / 4) / shares.slab_bytes;
+    shares.batches_per_slot = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most, 1, kMostBatchesPerSlot));
+    shares.slot_bytes = shares.batches_per_slot * shares.slab_bytes;
+  }
   shares.read_ahead_bytes = options.memory_bytes - shares.slot_bytes * shares.slots - storage_bytes;
   return shares;
 }
@@ -147,7 +158,7 @@ MemoryShares share_for_scattering(MemoryShares shares, const Dataset& dataset, c
   }
   if (largest_record < kLeastScattered || largest_record >= kDirectRecordBytes) return shares;
   const std::uint64_t values = largest_record * how.batch;
-  if (SlabLayout::for_rows(how.batch).values + values > shares.slot_bytes) return shares;
+  if (SlabLayout::for_rows(how.batch).values + values > shares.slab_bytes) return shares;
 
   // From the first use of a block to the last: one record of each open run in turn, then as long as the slowest of them
   // stays in the pool; of n records that leave a pool of k at random, the last does after about k ln n outputs.
@@ -155,10 +166,11 @@ MemoryShares share_for_scattering(MemoryShares shares, const Dataset& dataset, c
   const std::uint64_t in_turn = std::min(records, (how.order == OrderKind::shuffle ? how.open_runs : 1) * per_extent);
   const std::uint64_t pooled =
       how.order == OrderKind::shuffle && how.pool > 1 ? how.pool * (std::bit_width(in_turn) * 7 / 10 + 1) : 0;
-  const std::uint64_t rows = std::max<std::uint64_t>(1, plan.readers() * std::uint64_t{how.batch} / plan.lanes());
+  const std::uint64_t slot_rows = std::uint64_t{how.batch} * shares.batches_per_slot;
+  const std::uint64_t rows = std::max<std::uint64_t>(1, plan.readers() * slot_rows / plan.lanes());
   // What planning needs of the open runs leaves the caches while blocks are read, so it is worth much at a time.
   const std::uint64_t rows_at_once = std::clamp(in_turn / 2, Planner::kRowsAtOnce, kMostRowsAtOnce);
-  const std::uint64_t steps_at_once = rows_at_once / how.batch + 1;
+  const std::uint64_t steps_at_once = rows_at_once / slot_rows + 1;
   const std::uint64_t least = shares.slots + steps_at_once + (in_turn + pooled) / rows;
   const std::uint64_t room = shares.read_ahead_bytes + shares.slots * shares.slot_bytes;
   const std::uint64_t half = (room - std::min(room, largest_block(dataset))) / 2;
@@ -224,6 +236,8 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
                      .storage = std::move(*storage),
                      .ring = std::move(*ring),
                      .scatters = memory->scatters,
+                     .batches_per_slot = memory->batches_per_slot,
+                     .slab_bytes = memory->slab_bytes,
                      .rows_at_once = memory->rows_at_once,
                      .read_ahead_bytes = memory->read_ahead_bytes,
                      .max_open_shards = *max_open,

@@ -11,13 +11,15 @@ namespace dovetail::detail {
 struct MemoryShares {
   std::uint32_t slots = 0;
   std::uint64_t slot_bytes = 0;
+  std::uint32_t batches_per_slot = 1;
+  std::uint64_t slab_bytes = 0;  ///< Of each.
   std::uint64_t read_ahead_bytes = 0;
   std::uint64_t rows_at_once = Planner::kRowsAtOnce;  ///< That are planned.
   bool scatters = false;  ///< There are slots enough to lay steps out as long before as their blocks are read.
 };
 
 /// A slot holds a batch of the largest records where half of the budget, one block aside, allows; else its share of it. Read-ahead
-/// gets what is left, but for what the storage holds. Errors: `budget_too_small` naming what is needed at least.
+/// gets what is left, but for what the storage holds. Where batches are tiny, several share a slot. Errors: `budget_too_small` naming what is needed at least.
 Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options, std::uint64_t storage_bytes);
 
 /// Adds slots, out of what read-ahead has, so that rows are scattered from their blocks as these arrive: where all records

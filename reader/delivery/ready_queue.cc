@@ -2,6 +2,7 @@
 #include "reader/delivery/ready_queue.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <limits>
 #include <thread>
@@ -15,6 +16,7 @@
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/system_executor.hpp>
 
+#include "reader/delivery/slab.h"
 #include "reader/delivery/timeline_event.h"
 
 namespace dovetail::detail {
@@ -170,11 +172,18 @@ std::optional<ReadyQueue::Outcome> ReadyQueue::take_locked() {
 }
 
 ReadyQueue::Outcome ReadyQueue::take_front_locked() {
-  const ReadyItem item = std::move(items_.front());
+  if (auto* const front = std::get_if<ReadyBatches>(&items_.front());
+      front != nullptr && front->next + 1 < front->end) {
+    const std::uint32_t batch = front->next++;
+    return deliver_locked(*front, batch, front->lease);
+  }
+  ReadyItem item = std::move(items_.front());
   items_.pop_front();
   ready_ = static_cast<std::uint32_t>(items_.size());
   update_clock_locked();
-  if (const auto* batch = std::get_if<ReadyBatch>(&item)) return deliver_locked(*batch);
+  if (auto* const last = std::get_if<ReadyBatches>(&item)) {
+    return deliver_locked(*last, last->next, std::move(last->lease));
+  }
   if (const auto* error = std::get_if<Error>(&item)) {
     error_ = *error;
     return *error;
@@ -185,29 +194,35 @@ ReadyQueue::Outcome ReadyQueue::take_front_locked() {
   return std::optional<Batch>();
 }
 
-ReadyQueue::Outcome ReadyQueue::deliver_locked(const ReadyBatch& batch) {
+ReadyQueue::Outcome ReadyQueue::deliver_locked(const ReadyBatches& from, std::uint32_t batch,
+                                               std::shared_ptr<SlotLease> lease) {
+  const std::uint64_t step = from.step + batch;
+  const std::size_t slab_at = batch * from.slab_bytes;
+  const SlabParts slab(lease->bytes().subspan(slab_at), from.rows);
+  const std::array<std::uint32_t, 5> counts = count_status({slab.status, from.rows});
+  const auto bytes = static_cast<std::uint64_t>(slab.offsets[from.rows]);
   ++delivered_.batches;
-  delivered_.rows += batch.rows;
-  delivered_.bytes += static_cast<std::uint64_t>(batch.bytes);
-  delivered_.rows_empty += batch.status_counts[0];
-  delivered_.rows_first += batch.status_counts[1];
-  delivered_.rows_repeated += batch.status_counts[2];
-  delivered_.rows_substituted += batch.status_counts[3];
-  delivered_.rows_damaged_empty += batch.status_counts[4];
-  handed_over_ = {batch.origin, Position{batch.origin->epoch, batch.step + 1}};
+  delivered_.rows += from.rows;
+  delivered_.bytes += bytes;
+  delivered_.rows_empty += counts[0];
+  delivered_.rows_first += counts[1];
+  delivered_.rows_repeated += counts[2];
+  delivered_.rows_substituted += counts[3];
+  delivered_.rows_damaged_empty += counts[4];
+  if (handed_over_.origin != from.origin) handed_over_.origin = from.origin;
+  handed_over_.position = Position{from.origin->epoch, step + 1};
   if (timeline_ != nullptr) {
     const auto now = StallClock::Clock::now();
     timeline_->record({.kind = TimelineEvent::Kind::batch,
                        .rank = rank_,
                        .begin = now,
                        .end = now,
-                       .bytes = static_cast<std::uint64_t>(batch.bytes),
+                       .bytes = bytes,
                        .shard = {},
-                       .epoch = batch.origin->epoch,
-                       .step = batch.step});
+                       .epoch = from.origin->epoch,
+                       .step = step});
   }
-  return std::optional<Batch>(
-      SlotLease::to_batch(batch.lease, batch.origin, batch.step, batch.rows, batch.status_counts[1]));
+  return std::optional<Batch>(SlotLease::to_batch(std::move(lease), slab_at, from.origin, step, from.rows, counts[1]));
 }
 
 void ReadyQueue::match(std::unique_lock<BriefMutex>& lock) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -23,22 +22,23 @@
 
 namespace dovetail::detail {
 
-/// A gathered batch that the trainer has not asked for yet.
-struct ReadyBatch {
+/// Gathered batches of one slot that the trainer has not asked for yet.
+struct ReadyBatches {
   std::shared_ptr<SlotLease> lease;
   std::shared_ptr<const State> origin;
-  std::uint64_t step = 0;
-  std::uint32_t rows = 0;
-  std::int64_t bytes = 0;
-  std::array<std::uint32_t, 5> status_counts{};
+  std::uint64_t step = 0;  ///< Of the first batch of the slot; those behind it are of the steps that follow.
+  std::uint32_t next = 0;  ///< Batches [next, end) of the slot.
+  std::uint32_t end = 1;
+  std::uint32_t rows = 0;      ///< Of each.
+  std::size_t slab_bytes = 0;  ///< From one to the next, in the slot.
 };
 
 struct EndOfEpoch {
   std::uint32_t epoch = 0;
 };
 
-/// What the trainer gets next: a batch, the end of an epoch, or the failure that ends everything.
-using ReadyItem = std::variant<ReadyBatch, EndOfEpoch, Error>;
+/// What the trainer gets next: batches, the end of an epoch, or the failure that ends everything.
+using ReadyItem = std::variant<ReadyBatches, EndOfEpoch, Error>;
 
 /// Work that a trainer can do instead of waiting.
 class TrainerHelp {
@@ -71,7 +71,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   void finish();
   /// Says what a request would be waiting for now: storage, decode or slot.
   void set_cause(Stall cause);
-  /// Batches that are ready.
+  /// Items that are ready.
   std::size_t size() const;
 
   /// Whether a request is waiting for its batch, other than by helping.
@@ -117,7 +117,8 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   std::optional<Outcome> take_locked();
   /// What the first ready item gives. Needs one.
   Outcome take_front_locked();
-  Outcome deliver_locked(const ReadyBatch& batch);
+  /// Hands over one of them.
+  Outcome deliver_locked(const ReadyBatches& batches, std::uint32_t batch, std::shared_ptr<SlotLease> lease);
   /// Hands the front item to the outstanding request, if there are both.
   void match(std::unique_lock<BriefMutex>& lock);
   void cancel(std::uint64_t ticket);

@@ -21,14 +21,14 @@ class Replay {
   bool wanted() const noexcept { return wanted_ > 0; }
   /// All batches are there: nothing more has to be read.
   bool complete() const noexcept { return wanted() && kept_.size() == wanted_; }
-  /// Keeps the next batch; gives what the trainer gets. Needs: `wanted() && !complete()`.
-  ReadyBatch keep(ReadyBatch batch);
+  /// Keeps the next batch. Needs: `wanted() && !complete()`, and that each batch has a slot of its own.
+  void keep(const ReadyBatches& batch) { kept_.push_back(batch); }
   /// Adds all of them to a queue that has run empty. Needs: `complete()`.
   void refill(ReadyQueue& queue) const;
 
  private:
   std::uint32_t wanted_;
-  std::vector<ReadyBatch> kept_;
+  std::vector<ReadyBatches> kept_;
 };
 
 }  // namespace dovetail::detail

@@ -39,17 +39,16 @@ void scatter(const Load& load, std::byte* first_slot, bool streams) {
 }
 
 void fill_late_rows(Step& step, const GatherRules& rules) {
-  const SlabParts slab(step.lease->bytes(), step.row_count);
   const Unit& unit = step.units[step.next_unit];
   step.lease->slot_note() = 0;  // the slot's next batch has to write its offsets and status
   std::uint32_t first_lost = unit.end_row;
   std::optional<Error> error;
   const auto lose = [&](std::uint32_t row, const Extent& extent, std::uint32_t block, const Error& damage) {
-    slab.status[row] = RowStatus::damaged_empty;
+    SlabParts(step, row / step.batch_rows).status[row % step.batch_rows] = RowStatus::damaged_empty;
     step.has_gaps = true;
     if (rules.on_damage != OnDamage::fail || (error.has_value() && row >= first_lost)) return;
     first_lost = row;
-    error = damage_at_step(damage, extent, block, step, rules);
+    error = damage_at_step(damage, extent, block, step, row, rules);
   };
   std::erase_if(step.lost_before, [&](const LostRow& lost) {
     if (lost.row >= unit.end_row) return false;  // its unit tells, so that the same row fails in every run
@@ -65,9 +64,10 @@ void fill_late_rows(Step& step, const GatherRules& rules) {
       continue;
     }
     const ByteView record = late->block->records[late->record];
-    std::memcpy(slab.values + slab.offsets[late->row], record.data(), record.size());
+    const SlabParts slab(step, late->row / step.batch_rows);
+    std::memcpy(slab.values + slab.offsets[late->row % step.batch_rows], record.data(), record.size());
   }
-  step.error = std::move(error);
+  if (error.has_value()) step.fail(first_lost, *error);
 }
 
 }  // namespace dovetail::detail

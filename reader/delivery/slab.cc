@@ -17,22 +17,44 @@ SlabParts::SlabParts(std::span<std::byte> bytes, std::uint32_t rows) noexcept {
   capacity = bytes.size() - layout.values;
 }
 
-Slab::Slab(Step& step, SlotRing& ring, Oversize oversize)
-    : step_(step), ring_(ring), oversize_(oversize), parts_(step.lease->bytes(), step.row_count) {}
+SlabParts::SlabParts(const Step& step, std::uint32_t batch) noexcept
+    : SlabParts(step.lease->bytes().subspan(batch * step.slab_bytes,
+                                            step.batches() == 1 ? std::dynamic_extent : step.slab_bytes),
+                step.batch_rows) {}
+
+std::array<std::uint32_t, 5> count_status(std::span<const RowStatus> rows) noexcept {
+  std::array<std::uint32_t, 5> counts{};
+  // Nearly always all are the same.
+  if (std::memcmp(rows.data(), rows.data() + 1, rows.size() - 1) == 0) {
+    counts[static_cast<std::size_t>(rows[0])] = static_cast<std::uint32_t>(rows.size());
+    return counts;
+  }
+  for (const RowStatus status : rows) ++counts[static_cast<std::size_t>(status)];
+  return counts;
+}
+
+BatchRows BatchRows::from(const Step& step, std::uint32_t at, std::uint32_t end) noexcept {
+  const std::uint32_t batch = at / step.batch_rows;
+  const std::uint32_t before = batch * step.batch_rows;
+  return {.batch = batch, .first = at - before, .end = std::min(end - before, step.batch_rows)};
+}
+
+Slab::Slab(Step& step, std::uint32_t batch, SlotRing& ring, Oversize oversize)
+    : step_(step), batch_(batch), ring_(ring), oversize_(oversize), parts_(step, batch) {}
 
 Result<void> Slab::reserve(std::uint64_t bytes, std::uint64_t filled) {
   if (bytes <= parts_.capacity) return {};
-  if (oversize_ == Oversize::fail) return too_large(bytes);
-  const std::size_t values = SlabLayout::for_rows(step_.row_count).values;
+  if (!may_grow()) return too_large(bytes);
+  const std::size_t values = SlabLayout::for_rows(step_.batch_rows).values;
   Result<std::shared_ptr<SlotLease>> larger = ring_.spill(step_.lease, values + std::max(bytes, 2 * parts_.capacity));
   if (!larger.has_value()) return larger.error();
   std::memcpy((*larger)->bytes().data(), step_.lease->bytes().data(), values + filled);
   step_.lease = std::move(*larger);
-  parts_ = SlabParts(step_.lease->bytes(), step_.row_count);
+  parts_ = SlabParts(step_, batch_);
   return {};
 }
 
-std::int64_t Slab::close_gaps(std::uint32_t first, std::uint32_t end) noexcept {
+void Slab::close_gaps(std::uint32_t first, std::uint32_t end) noexcept {
   std::int64_t begin = parts_.offsets[first];
   std::int64_t to = begin;
   for (std::uint32_t row = first; row < end; ++row) {
@@ -44,26 +66,14 @@ std::int64_t Slab::close_gaps(std::uint32_t first, std::uint32_t end) noexcept {
     parts_.offsets[row + 1] = to;
     begin = next;
   }
-  return to;
-}
-
-std::array<std::uint32_t, 5> Slab::count_status() const noexcept {
-  std::array<std::uint32_t, 5> counts{};
-  const RowStatus* const status = parts_.status;
-  // Nearly always all are the same.
-  if (std::memcmp(status, status + 1, step_.row_count - 1) == 0) {
-    counts[static_cast<std::size_t>(status[0])] = step_.row_count;
-    return counts;
-  }
-  for (std::uint32_t row = 0; row < step_.row_count; ++row) ++counts[static_cast<std::size_t>(status[row])];
-  return counts;
 }
 
 Error Slab::too_large(std::uint64_t bytes) const {
   std::uint64_t largest_id = kNoId;
   std::size_t largest_bytes = 0;
   const Unit& unit = step_.units[step_.next_unit];
-  for (std::uint32_t r = unit.first_row; r < unit.end_row; ++r) {
+  const BatchRows rows = BatchRows::from(step_, std::max(unit.first_row, batch_ * step_.batch_rows), unit.end_row);
+  for (std::uint32_t r = rows.in_step(step_); r < rows.in_step(step_) + rows.size(); ++r) {
     const PlannedRow& row = step_.rows[r];
     std::size_t size = 0;
     if (row.direct != nullptr) {
@@ -78,7 +88,7 @@ Error Slab::too_large(std::uint64_t bytes) const {
       largest_id = row.id;
     }
   }
-  return Error(Errc::batch_too_large, "step " + std::to_string(step_.number) + " of epoch " +
+  return Error(Errc::batch_too_large, "step " + std::to_string(step_.number + batch_) + " of epoch " +
                                           std::to_string(step_.epoch) + " needs at least " + std::to_string(bytes) +
                                           " bytes for its rows, a slot has " + std::to_string(parts_.capacity) +
                                           "; its largest record is id " + std::to_string(largest_id) + " with " +

@@ -19,6 +19,8 @@ namespace dovetail::detail {
 struct SlabParts {
   SlabParts() = default;
   SlabParts(std::span<std::byte> bytes, std::uint32_t rows) noexcept;
+  /// Those of one of the step's batches. Needs: its lease.
+  SlabParts(const Step& step, std::uint32_t batch) noexcept;
 
   std::int64_t* offsets = nullptr;
   std::uint64_t* ids = nullptr;
@@ -27,10 +29,26 @@ struct SlabParts {
   std::uint64_t capacity = 0;  ///< Room for values, in bytes.
 };
 
-/// A step's slab while it is being filled.
+/// How many of the rows have each status.
+std::array<std::uint32_t, 5> count_status(std::span<const RowStatus> rows) noexcept;
+
+/// A run of rows of one batch of a step, counted from the batch's first.
+struct BatchRows {
+  std::uint32_t batch = 0;
+  std::uint32_t first = 0;
+  std::uint32_t end = 0;
+
+  /// Those among rows [at, end) of the step that are in one batch with the first of them.
+  static BatchRows from(const Step& step, std::uint32_t at, std::uint32_t end) noexcept;
+  /// The first of them, counted from the step's first.
+  std::uint32_t in_step(const Step& step) const noexcept { return batch * step.batch_rows + first; }
+  std::uint32_t size() const noexcept { return end - first; }
+};
+
+/// The slab of one of a step's batches while it is being filled.
 class Slab {
  public:
-  Slab(Step& step, SlotRing& ring, Oversize oversize);
+  Slab(Step& step, std::uint32_t batch, SlotRing& ring, Oversize oversize);
 
   std::int64_t* offsets() const noexcept { return parts_.offsets; }
   std::uint64_t* ids() const noexcept { return parts_.ids; }
@@ -39,20 +57,21 @@ class Slab {
   /// Room for values, in bytes.
   std::uint64_t capacity() const noexcept { return parts_.capacity; }
 
-  /// Takes the bytes of damaged rows among [first, end) out of the values, which end with them; gives their new end.
-  std::int64_t close_gaps(std::uint32_t first, std::uint32_t end) noexcept;
-  /// How many rows have each status.
-  std::array<std::uint32_t, 5> count_status() const noexcept;
+  /// Takes the bytes of damaged rows among [first, end) out of the values, which end with them.
+  void close_gaps(std::uint32_t first, std::uint32_t end) noexcept;
+  std::uint32_t rows() const noexcept { return step_.batch_rows; }
 
   /// Whether `reserve` can give more than there is.
-  bool may_grow() const noexcept { return oversize_ == Oversize::spill; }
-  /// Makes room for so many bytes of values, in one-off memory if need be, of which the first `filled` are kept.
+  bool may_grow() const noexcept { return oversize_ == Oversize::spill && step_.batches() == 1; }
+  /// Makes room for so many bytes of values, in one-off memory if need be, of which the first `filled` are kept. Batches
+  /// that share a slot have room for their largest records from the start.
   Result<void> reserve(std::uint64_t bytes, std::uint64_t filled);
 
  private:
   Error too_large(std::uint64_t bytes) const;
 
   Step& step_;
+  std::uint32_t batch_;
   SlotRing& ring_;
   Oversize oversize_;
   SlabParts parts_;

@@ -46,7 +46,8 @@ struct LostRow {
   Error damage;
 };
 
-/// Consecutive rows of a step whose loads fit the budget together: a whole step, unless memory is tight.
+/// Consecutive rows of a step that are gathered together, for which their loads must fit the budget together: a whole
+/// step, unless memory is tight; but where a step has several batches, one that begins loads begins a unit as well.
 struct Unit {
   std::uint32_t first_row = 0;
   std::uint32_t end_row = 0;
@@ -70,29 +71,36 @@ struct DirectRead {
   std::array<std::byte, format::kBlockHeaderBytes> header;
 };
 
-/// One batch on its way from the plan to the trainer; or the end of an epoch.
+/// A batch on its way from the plan to the trainer, or the end of an epoch. Where batches are tiny, several consecutive
+/// ones: what a step costs beside its bytes is then spent once for all of them. They share a slot, each in a slab of its
+/// own, and are told apart again when they are handed over.
 ///
 /// Threads: belongs to the planner while it is being planned, then to the reader's lock, but for the gathering of one
 ///          unit at a time.
 struct Step {
   std::shared_ptr<const State> origin;  ///< That the batch's state is counted from.
   std::uint32_t epoch = 0;
-  std::uint64_t number = 0;
+  std::uint64_t number = 0;  ///< Of the first batch.
   bool end_of_epoch = false;
 
-  std::uint32_t row_count = 0;
+  std::uint32_t row_count = 0;   ///< Of all batches.
+  std::uint32_t batch_rows = 1;  ///< Of each.
+  std::size_t slab_bytes = 0;    ///< From one batch to the next, in the slot.
   bool laid_out = false;         ///< Offsets, ids and status are in its slot as planned; blocks bring the bytes.
-  bool has_gaps = false;         ///< Some of its rows have room, but are damaged.
+  bool misses_rows = false;      ///< Some were planned as damaged, with no room.
+  bool has_gaps = false;         ///< Some have room, but are damaged.
   std::vector<PlannedRow> rows;  ///< One for each; none where it is laid out.
   std::vector<LateRow> late;     ///< Of a step that is laid out, in order.
   std::vector<LostRow> lost;     ///< The same, in any order; noted while others may be gathered.
   std::vector<Unit> units;
-  std::vector<Load*> loads;   ///< That begin with it, in order.
-  std::size_t next_unit = 0;  ///< Gathered so far.
-  std::size_t retired = 0;    ///< Units whose ended loads are dropped.
+  std::vector<Load*> loads;       ///< That begin with it, in order.
+  std::size_t next_unit = 0;      ///< Gathered so far.
+  std::uint32_t handed_over = 0;  ///< Of its batches.
+  std::size_t retired = 0;        ///< Units whose ended loads are dropped.
   bool gathering = false;
   bool done = false;
-  std::optional<Error> error;  ///< Why the step cannot be delivered.
+  std::optional<Error> error;      ///< Why the step cannot be delivered,
+  std::uint32_t good_batches = 0;  ///< but for so many at its beginning.
 
   // For gathering, as of when it began.
   std::vector<LostRow> lost_before;  ///< Taken from `lost`: all of the unit's, and some of later ones.
@@ -101,19 +109,27 @@ struct Step {
 
   // What gathering has made.
   std::shared_ptr<SlotLease> lease;
-  std::int64_t value_bytes = 0;
   std::vector<DirectRead> direct;  ///< Those of the unit that had to wait for storage, or are damaged.
   std::atomic<std::uint32_t> direct_left = 0;
   std::atomic<std::uint32_t> retried_reads = 0;
   std::uint32_t direct_reads = 0;
   std::uint64_t direct_bytes = 0;
   std::chrono::nanoseconds gathering_time{};
-  std::array<std::uint32_t, 5> status_counts{};
 
   /// Whether blocks alone do not complete it. Needs: it is laid out, and not being gathered.
   bool needs_gathering() const noexcept {
-    return has_gaps || !late.empty() || !lost.empty() || !lost_before.empty() ||
-           status_counts[static_cast<std::size_t>(RowStatus::damaged_empty)] > 0;
+    return misses_rows || has_gaps || !late.empty() || !lost.empty() || !lost_before.empty();
+  }
+  std::uint32_t batches() const noexcept { return row_count / batch_rows; }
+  /// Batches that can be handed over.
+  std::uint32_t ready_batches() const noexcept {
+    if (error.has_value()) return good_batches;
+    return next_unit == 0 ? 0 : units[next_unit - 1].end_row / batch_rows;
+  }
+  /// It cannot be delivered from this row's batch on.
+  void fail(std::uint32_t row, Error why) {
+    error = std::move(why);
+    good_batches = row / batch_rows;
   }
   /// Makes it as new, but for the memory of its lists.
   void reset();

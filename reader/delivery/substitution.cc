@@ -30,8 +30,8 @@ std::vector<std::uint32_t> sources(const Slab& slab, std::uint32_t rows, std::ui
 
 }  // namespace
 
-Result<void> substitute_rows(Step& step, Slab& slab, std::uint32_t rows_per_lane) {
-  const auto rows = step.row_count;
+Result<void> substitute_rows(Slab& slab, std::uint32_t rows_per_lane) {
+  const std::uint32_t rows = slab.rows();
   std::vector<std::uint32_t> source = sources(slab, rows, rows_per_lane);
   const std::vector<std::int64_t> old(slab.offsets(), slab.offsets() + rows + 1);
   auto total = static_cast<std::uint64_t>(old[rows]);
@@ -48,7 +48,6 @@ Result<void> substitute_rows(Step& step, Slab& slab, std::uint32_t rows_per_lane
   if (Result<void> room = slab.reserve(total, 0); !room.has_value()) return room;
 
   std::int64_t end = 0;
-  step.status_counts = {};
   for (std::uint32_t r = 0; r < rows; ++r) {
     const std::uint32_t from = source[r];
     const auto bytes = static_cast<std::size_t>(old[from + 1] - old[from]);
@@ -56,9 +55,7 @@ Result<void> substitute_rows(Step& step, Slab& slab, std::uint32_t rows_per_lane
     end += static_cast<std::int64_t>(bytes);
     slab.offsets()[r + 1] = end;
     if (from != r) slab.status()[r] = RowStatus::substituted;
-    ++step.status_counts[static_cast<std::size_t>(slab.status()[r])];
   }
-  step.value_bytes = end;
   return {};
 }
 

@@ -84,6 +84,7 @@ std::string arguments_of(const TimelineEvent& event) {
   if (event.step.has_value()) {
     add("epoch", event.epoch);
     add("step", *event.step);
+    if (event.steps > 1) add("steps", event.steps);
   }
   if (event.shard.has_value()) add("shard", *event.shard);
   if (event.bytes > 0) add("bytes", event.bytes);

@@ -35,6 +35,7 @@ struct TimelineEvent {
   std::optional<std::uint32_t> shard;
   std::uint32_t epoch = 0;  ///< Together with `step`.
   std::optional<std::uint64_t> step;
+  std::uint32_t steps = 1;  ///< From `step` on, that were worked on together.
 };
 
 }  // namespace dovetail::detail

@@ -8,7 +8,9 @@
 namespace dovetail {
 
 Batch::Batch() = default;
-Batch::~Batch() = default;
+Batch::~Batch() {
+  detail::SlotLease::hand_back(std::move(lease_));
+}
 
 Batch::Batch(Batch&& other) noexcept
     : lease_(std::move(other.lease_)),
@@ -21,7 +23,7 @@ Batch::Batch(Batch&& other) noexcept
 
 Batch& Batch::operator=(Batch&& other) noexcept {
   if (this != &other) {
-    lease_ = std::move(other.lease_);
+    detail::SlotLease::hand_back(std::exchange(lease_, std::move(other.lease_)));
     origin_ = std::move(other.origin_);
     slab_ = std::exchange(other.slab_, nullptr);
     step_ = other.step_;
@@ -73,7 +75,7 @@ bool Batch::registered() const noexcept {
 }
 
 void Batch::release() noexcept {
-  lease_.reset();
+  detail::SlotLease::hand_back(std::move(lease_));
   slab_ = nullptr;
   rows_ = 0;
   valid_ = 0;

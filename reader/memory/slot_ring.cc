@@ -43,18 +43,11 @@ void SlotRing::on_release(std::function<void()> callback) {
   callback_ = std::move(callback);
 }
 
-void SlotRing::handed_over() {
-  ++held_;
-}
-
-void SlotRing::release(std::int64_t slot, bool was_held) {
-  {
+void SlotRing::release(std::int64_t slot) {
+  if (slot >= 0) {
     const std::lock_guard lock(mutex_);
-    if (slot >= 0) {
-      free_.push_back(static_cast<std::uint32_t>(slot));
-      ++free_slots_;
-    }
-    if (was_held) --held_;
+    free_.push_back(static_cast<std::uint32_t>(slot));
+    ++free_slots_;
   }
   const std::lock_guard lock(callback_mutex_);
   if (callback_) callback_();
@@ -70,24 +63,19 @@ SlotLease::SlotLease(std::shared_ptr<SlotRing> ring, HostMemory spilled, std::sh
       replaced_(std::move(slot)),
       bytes_(spilled_.bytes()) {}
 
-std::shared_ptr<SlotLease> SlotLease::again(std::shared_ptr<SlotLease> first) {
-  auto lease = std::make_shared<SlotLease>(first->ring_, HostMemory(), nullptr);
-  lease->bytes_ = first->bytes_;
-  lease->replaced_ = std::move(first);
-  lease->repeated_ = true;
-  return lease;
-}
-
 SlotLease::~SlotLease() {
-  ring_->release(slot_, held_);
+  ring_->release(slot_);
 }
 
-Batch SlotLease::to_batch(std::shared_ptr<SlotLease> lease, std::shared_ptr<const State> origin, std::uint64_t step,
-                          std::uint32_t rows, std::uint32_t valid) {
-  lease->held_ = true;
-  lease->ring_->handed_over();
+void SlotLease::hand_back(std::shared_ptr<SlotLease> lease) noexcept {
+  if (lease != nullptr) --lease->ring_->held_;
+}
+
+Batch SlotLease::to_batch(std::shared_ptr<SlotLease> lease, std::size_t slab_at, std::shared_ptr<const State> origin,
+                          std::uint64_t step, std::uint32_t rows, std::uint32_t valid) {
+  ++lease->ring_->held_;
   Batch batch;
-  batch.slab_ = lease->bytes_.data();
+  batch.slab_ = lease->bytes_.data() + slab_at;
   batch.epoch_ = origin->epoch;
   batch.origin_ = std::move(origin);
   batch.step_ = step;

@@ -18,7 +18,8 @@ namespace dovetail::detail {
 
 class SlotLease;
 
-/// The slots of a reader: equal pieces of one mapping, each filled, handed to the trainer, and filled again.
+/// The slots of a reader: equal pieces of one mapping, each filled, handed to the trainer as one batch or several, and
+/// filled again once all of these are released.
 ///
 /// Ownership: shared by the reader and every batch; the mapping goes with the last of them.
 /// Threads:   all functions may be called from any thread.
@@ -53,8 +54,7 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
  private:
   friend class SlotLease;
   SlotRing(HostMemory memory, std::uint32_t slots, std::size_t slot_bytes);
-  void handed_over();
-  void release(std::int64_t slot, bool was_held);
+  void release(std::int64_t slot);
 
   HostMemory memory_;
   std::uint32_t slots_;
@@ -68,16 +68,13 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   std::function<void()> callback_;
 };
 
-/// One slot while it is being filled and while the trainer has it. Destroying it frees the slot.
+/// One slot while it is being filled and while the trainer has batches of it. Destroying it frees the slot.
 class SlotLease {
   friend class SlotRing;
 
  public:
   SlotLease(std::shared_ptr<SlotRing> ring, std::uint32_t slot, std::span<std::byte> bytes);
   SlotLease(std::shared_ptr<SlotRing> ring, HostMemory spilled, std::shared_ptr<SlotLease> slot);
-  /// The same bytes once more, to be held on their own; `first` stays until all such leases are gone. Needs: nobody
-  /// writes to `first` any more.
-  static std::shared_ptr<SlotLease> again(std::shared_ptr<SlotLease> first);
   SlotLease(const SlotLease&) = delete;
   SlotLease& operator=(const SlotLease&) = delete;
   ~SlotLease();
@@ -85,21 +82,21 @@ class SlotLease {
   std::span<std::byte> bytes() const noexcept { return bytes_; }
   /// A note that stays with the slot, 0 at first: belongs to whoever fills it. Needs: not spilled.
   std::uint32_t& slot_note() const noexcept { return ring_->slot_notes_[static_cast<std::size_t>(slot_)]; }
-  bool registered() const noexcept { return repeated_ ? replaced_->registered() : slot_ >= 0 && ring_->registered(); }
-  bool spilled() const noexcept { return repeated_ ? replaced_->spilled() : slot_ < 0; }
+  bool registered() const noexcept { return slot_ >= 0 && ring_->registered(); }
+  bool spilled() const noexcept { return slot_ < 0; }
 
-  /// Makes the batch that the trainer gets; from here on the slot counts as held.
-  static Batch to_batch(std::shared_ptr<SlotLease> lease, std::shared_ptr<const State> origin, std::uint64_t step,
-                        std::uint32_t rows, std::uint32_t valid);
+  /// Makes a batch that the trainer gets, with its slab at so many bytes; counts as held until `hand_back`.
+  static Batch to_batch(std::shared_ptr<SlotLease> lease, std::size_t slab_at, std::shared_ptr<const State> origin,
+                        std::uint64_t step, std::uint32_t rows, std::uint32_t valid);
+  /// What a batch does with its share of the lease when it is released. Null does nothing.
+  static void hand_back(std::shared_ptr<SlotLease> lease) noexcept;
 
  private:
   std::shared_ptr<SlotRing> ring_;
-  std::int64_t slot_;  // -1 for spilled memory, and where the slot is that of `replaced_`
+  std::int64_t slot_;  // -1 for spilled memory
   HostMemory spilled_;
-  std::shared_ptr<SlotLease> replaced_;  // the slot that spilled memory stands for, or that is handed out again
+  std::shared_ptr<SlotLease> replaced_;  // the slot that spilled memory stands for
   std::span<std::byte> bytes_;
-  bool held_ = false;
-  bool repeated_ = false;
 };
 
 }  // namespace dovetail::detail

@@ -25,7 +25,7 @@ using testing::SampleShape;
 class Simulation {
  public:
   Simulation(const Dataset& dataset, const PlanOptions& plan, std::uint64_t budget, std::uint32_t slots,
-             std::uint64_t seed)
+             std::uint32_t batches_per_step, std::uint64_t seed)
       : random_(seed),
         budget_(budget),
         storage_(make_pread_pool(1)),
@@ -43,7 +43,8 @@ class Simulation {
             .options = options,
             .extents = {.join_bytes = std::min<std::uint64_t>(64 << 10, budget / 8), .direct_bytes = 16 << 10},
             .read_ahead_bytes = budget,
-            .max_open_shards = 64},
+            .max_open_shards = 64,
+            .batches_per_step = batches_per_step},
         shards_);
   }
   ~Simulation() { storage_->stop(); }
@@ -70,6 +71,7 @@ class Simulation {
 
   std::uint64_t evictions() const { return planner_->evictions(); }
   std::uint64_t split_steps() const { return split_steps_; }
+  std::uint64_t parted_steps() const { return parted_steps_; }
 
  private:
   bool take(int turn) {
@@ -113,12 +115,17 @@ class Simulation {
       const Unit& unit = step.units[u];
       ++units_;
       ASSERT_EQ(unit.first_row, u == 0 ? 0 : step.units[u - 1].end_row) << "rows between units";
+      bool waits = unit.loads_before == loads_before_ || step.end_of_epoch;
+      loads_before_ = unit.loads_before;
       for (std::uint32_t r = unit.first_row; r < unit.end_row; ++r) {
         const PlannedRow& row = step.rows[r];
         if (row.block == nullptr) continue;
         ASSERT_LT(row.block->load->number, unit.loads_before);
         last_unit_[row.block->load->number] = units_;
+        const bool of_first_batch = r / step.batch_rows == unit.first_row / step.batch_rows;
+        waits = waits || (of_first_batch && row.block->load->number + 1 == unit.loads_before);
       }
+      ASSERT_TRUE(waits) << "a batch waits for loads that only later ones of its step need";
     }
     ASSERT_TRUE(step.end_of_epoch || step.units.back().end_row == step.row_count);
   }
@@ -158,7 +165,8 @@ class Simulation {
       EXPECT_EQ(other->asked_for, before) << "another thread reads it, without the lock";
     }
     if (step->next_unit == 0) {
-      EXPECT_EQ(step->number, next_slot_++) << "slots go to steps in order";
+      EXPECT_EQ(step->number, next_slot_) << "slots go to steps in order";
+      next_slot_ += step->batches();
     }
     const Unit& unit = step->units[step->next_unit];
     for (std::uint32_t r = unit.first_row; r < unit.end_row; ++r) {
@@ -195,17 +203,23 @@ class Simulation {
   }
 
   bool hand_over() {
-    Step* const done = pipeline_.finished();
-    if (done == nullptr) return false;
-    const std::unique_ptr<Step> step = pipeline_.take_finished();
-    EXPECT_EQ(step.get(), done);
+    Step* const first = pipeline_.first();
+    if (first == nullptr || (!first->done && first->ready_batches() == first->handed_over)) return false;
+    for (; first->handed_over < first->ready_batches(); ++first->handed_over) {
+      EXPECT_EQ(first->number + first->handed_over, handed_over_++) << "batches are handed over in order";
+      ready_.push_back(first->lease);
+    }
+    if (!first->done) {
+      ++parted_steps_;
+      return true;
+    }
+    const std::unique_ptr<Step> step = pipeline_.take_first();
+    EXPECT_EQ(step.get(), first);
     EXPECT_EQ(step->retired, step->units.size());
+    EXPECT_EQ(step->handed_over, step->batches());
     if (step->end_of_epoch) {
       ended_ = true;
       EXPECT_TRUE(pipeline_.empty());
-    } else {
-      EXPECT_EQ(step->number, handed_over_++) << "steps are handed over in order";
-      ready_.push_back(std::move(step->lease));
     }
     return true;
   }
@@ -234,6 +248,8 @@ class Simulation {
   std::uint64_t next_slot_ = 0;
   std::uint64_t handed_over_ = 0;
   std::uint64_t split_steps_ = 0;
+  std::uint64_t parted_steps_ = 0;  // of which some batches were handed over before others were gathered
+  std::uint64_t loads_before_ = 0;  // of the last unit that was planned
   std::map<std::uint64_t, std::uint64_t> last_unit_;  // of a load
   std::set<std::uint64_t> loaded_;
   std::set<std::uint64_t> dropped_;
@@ -251,6 +267,7 @@ class PipelineTest : public ::testing::Test {
     constexpr std::uint64_t kSeeds = testing::kSanitized ? 60 : 400;
     std::uint64_t evictions = 0;
     std::uint64_t split_steps = 0;
+    std::uint64_t parted_steps = 0;
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
       PlanOptions plan;
       plan.batch = std::vector<std::uint32_t>{1, 7, 64}[seed % 3];
@@ -260,12 +277,15 @@ class PipelineTest : public ::testing::Test {
       plan.seed = seed;
       const std::uint64_t budget = least + (seed % 4 == 0 ? 0 : 4096 * (seed / 4 % 40));
       SCOPED_TRACE("seed " + std::to_string(seed) + ", budget " + std::to_string(budget));
-      Simulation simulation(dataset, plan, budget, 1 + static_cast<std::uint32_t>(seed % 5), seed);
+      Simulation simulation(dataset, plan, budget, 1 + static_cast<std::uint32_t>(seed % 5),
+                            1 + static_cast<std::uint32_t>(seed / 5 % 4), seed);
       simulation.run();
       if (HasFailure()) return;
       evictions += simulation.evictions();
       split_steps += simulation.split_steps();
+      parted_steps += simulation.parted_steps();
     }
+    EXPECT_GT(parted_steps, 0u) << "no step's batches were handed over one by one";
     if (must_evict) {
       EXPECT_GT(evictions, 0u);
       EXPECT_GT(split_steps, 0u) << "no step was cut into units";

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -49,10 +50,21 @@ std::vector<Event> parse(const Timeline& timeline) {
   return events;
 }
 
+/// Those of one event: several where they were worked on together.
+std::vector<std::int64_t> steps_of(const Event& event) {
+  const auto& arguments = event.all.at("args").as_object();
+  const auto* const count = arguments.if_contains("steps");
+  std::vector<std::int64_t> steps(count == nullptr ? 1 : static_cast<std::size_t>(count->as_int64()));
+  std::iota(steps.begin(), steps.end(), arguments.at("step").as_int64());
+  return steps;
+}
+
 std::multiset<std::int64_t> steps_of(const std::vector<Event>& events, const std::string& name) {
   std::multiset<std::int64_t> steps;
   for (const Event& event : events) {
-    if (event.name == name) steps.insert(event.all.at("args").at("step").as_int64());
+    if (event.name != name) continue;
+    const std::vector<std::int64_t> of_event = steps_of(event);
+    steps.insert(of_event.begin(), of_event.end());
   }
   return steps;
 }
@@ -118,7 +130,8 @@ TEST_F(TimelineTest, EveryBatchIsGatheredAndHandedOverOnce) {
   EXPECT_EQ(steps_of(events, "batch"), planned);
   std::map<std::int64_t, double> gathered;
   for (const Event& event : events) {
-    if (event.name == "gather") gathered[event.all.at("args").at("step").as_int64()] = event.begin + event.duration;
+    if (event.name != "gather") continue;
+    for (const std::int64_t step : steps_of(event)) gathered[step] = event.begin + event.duration;
   }
   for (const Event& event : events) {
     if (event.name != "batch") continue;

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <set>
+#include <vector>
 
 namespace dovetail::detail {
 namespace {
@@ -33,12 +34,37 @@ TEST(SlotRingTest, CountsBatchesFromHandOverToRelease) {
   std::shared_ptr<SlotLease> lease = ring->acquire();
   EXPECT_EQ(ring->held(), 0u);
   {
-    const Batch batch = SlotLease::to_batch(std::move(lease), std::make_shared<const State>(), 0, 1, 1);
+    const Batch batch = SlotLease::to_batch(std::move(lease), 0, std::make_shared<const State>(), 0, 1, 1);
     EXPECT_EQ(ring->held(), 1u);
     EXPECT_EQ(released, 0);
   }
   EXPECT_EQ(ring->held(), 0u);
   EXPECT_EQ(released, 1);
+}
+
+TEST(SlotRingTest, ASlotIsFreeOnceAllOfItsBatchesAre) {
+  const std::shared_ptr<SlotRing> ring = SlotRing::make(1, 4096, Registration::off).value();
+  int released = 0;
+  ring->on_release([&] { ++released; });
+  std::shared_ptr<SlotLease> lease = ring->acquire();
+  const std::byte* const slot = lease->bytes().data();
+  const auto origin = std::make_shared<const State>();
+  std::vector<Batch> batches;
+  for (std::uint32_t i = 0; i < 4; ++i) batches.push_back(SlotLease::to_batch(lease, i * 1024, origin, i, 1, 1));
+  lease.reset();
+  EXPECT_EQ(ring->held(), 4u);
+  EXPECT_EQ(batches[3].slab().data(), slot + 3 * 1024);
+  batches[3] = std::move(batches[0]);
+  EXPECT_EQ(ring->held(), 3u);
+  batches[2].release();
+  batches.pop_back();
+  EXPECT_EQ(ring->held(), 1u);
+  EXPECT_EQ(released, 0);
+  EXPECT_EQ(ring->acquire(), nullptr);
+  batches.clear();
+  EXPECT_EQ(ring->held(), 0u);
+  EXPECT_EQ(released, 1);
+  EXPECT_NE(ring->acquire(), nullptr);
 }
 
 TEST(SlotRingTest, SpilledMemoryKeepsItsSlotTakenSoThatBatchesStayFew) {
@@ -52,7 +78,7 @@ TEST(SlotRingTest, SpilledMemoryKeepsItsSlotTakenSoThatBatchesStayFew) {
     EXPECT_EQ(ring->acquire(), nullptr);
   }
   {
-    const Batch batch = SlotLease::to_batch(std::move(lease), std::make_shared<const State>(), 0, 1, 1);
+    const Batch batch = SlotLease::to_batch(std::move(lease), 0, std::make_shared<const State>(), 0, 1, 1);
     EXPECT_EQ(ring->held(), 1u);
     EXPECT_EQ(ring->acquire(), nullptr);
   }
