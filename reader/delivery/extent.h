@@ -28,12 +28,14 @@ struct Extent {
   std::uint64_t stored_bytes = 0;   ///< From the first header to the end of the last body.
   std::uint64_t decoded_bytes = 0;  ///< Records and tables; 0 where every block is stored as it is.
   std::uint64_t records = 0;
-  bool direct = false;  ///< Never loaded: its record goes from the file into the row.
+  std::uint64_t first_id = 0;  ///< Of its records.
+  bool direct = false;         ///< Never loaded: its record goes from the file into the row.
 
   // Use, counted by the planner.
   RunEntry* user = nullptr;
-  std::uint64_t unplanned = 0;  ///< Picks of the epoch that have no row yet.
-  std::uint64_t last_row = 0;   ///< The last row that was planned from it.
+  std::uint64_t picks = 0;      ///< Of the epoch.
+  std::uint64_t unplanned = 0;  ///< Of these, those that have no row yet; its user counts while it is turned to it,
+  std::uint64_t last_row = 0;   ///< and notes the last row that was planned from it.
   std::size_t resident_at = 0;
   std::unique_ptr<Load> load;  ///< The present reading; null where its bytes are not in memory, by plan.
 

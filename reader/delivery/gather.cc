@@ -123,7 +123,7 @@ std::uint32_t copy_blocks(const Step& step, const BatchRows& of, const Prefetch&
     copy_record(values + at, record.data(), record.size(), after + kCopySlack <= capacity);
     at = after;
     offsets[row + 1] = static_cast<std::int64_t>(at);
-    ids[row] = from.id;
+    ids[row] = from.block->first_id + from.record;
     status[row] = from.status;
   }
   end = at;
@@ -147,14 +147,14 @@ Result<void> fill_row(Step& step, std::uint32_t in_step, Slab& slab, const Gathe
     if (Result<void> room = slab.reserve(end + record.size(), end); !room.has_value()) return room;
     copy_record(slab.values() + end, record.data(), record.size(), false);
     end += record.size();
-  } else if (row.direct != nullptr) {
-    const std::uint64_t bytes = row.direct->record_bytes();
+  } else if (const Extent* const direct = step.direct_of(row)) {
+    const std::uint64_t bytes = direct->record_bytes();
     if (Result<void> room = slab.reserve(end + bytes, end); !room.has_value()) return room;
-    read_direct(step, *row.direct, in_step, end, storage);
+    read_direct(step, *direct, in_step, end, storage);
     end += bytes;
   }
   slab.offsets()[r + 1] = static_cast<std::int64_t>(end);
-  slab.ids()[r] = row.id;
+  slab.ids()[r] = step.id_of(row);
   slab.status()[r] = status;
   return {};
 }

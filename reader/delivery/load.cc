@@ -76,6 +76,8 @@ void Load::check_and_decode() {
   std::uint64_t decoded_at = 0;
   for (LoadedBlock& block : blocks) {
     const format::IndexEntry& entry = extent.file->blocks()[extent.first_block + block.number];
+    block.first_id = extent.first_id + extent.file->first_record(extent.first_block + block.number) -
+                     extent.file->first_record(extent.first_block);
     Result<format::BlockRecords> loaded = load_block(*this, block.number, decoded_at);
     if (loaded.has_value() && info.min_record_bytes == info.max_record_bytes &&
         !loaded->all_have(info.max_record_bytes)) {

@@ -16,6 +16,7 @@ namespace dovetail::detail {
 /// A block in memory, as gathering sees it.
 struct LoadedBlock {
   format::BlockRecords records;  ///< Of size 0 where the block is damaged.
+  std::uint64_t first_id = 0;    ///< Of its records; known once it is loaded.
   const Load* load = nullptr;
   std::uint32_t number = 0;  ///< In the extent.
 

@@ -234,7 +234,7 @@ bool Planner::plan_rows() {
 
 void Planner::begin_rows() {
   if (scatter_into_ == nullptr) {
-    step_->rows.resize(step_->row_count);
+    if (step_->rows.size() < step_->row_count) step_->rows.resize(step_->row_count);
     return;
   }
   step_->laid_out = true;
@@ -276,64 +276,61 @@ void Planner::end_batch() {
 bool Planner::plan_lane(LaneFeed& lane, std::uint32_t end) {
   // Copies in registers: the stores below could change anything else, as far as the compiler knows.
   const Pick* pick = lane.picks().data();
-  PlannedRow* const rows = step_->rows.data();
-  const std::uint64_t rows_before = rows_ - planned_;
-  std::uint32_t row = planned_;
-  const auto keep = [&] {
-    lane.advance(row - planned_);
-    planned_ = row;
-    rows_ = rows_before + row;
-  };
-  for (; row < end; ++row, ++pick) {
-    if (!pick->planned()) continue;
+  PlannedRow* out = step_->rows.data() + planned_;
+  std::uint64_t row = rows_;
+  const std::uint64_t end_row = row + (end - planned_);
+  for (; row < end_row; ++row, ++pick, ++out) {
+    if (!pick->planned()) {
+      *out = {};
+      continue;
+    }
     RunWindow& window = lane.window_of(*pick);
     RunEntry& entry = window.entry(pick->run);
     if (!entry.is_at(pick->record)) {
-      keep();
+      planned_to(row, lane);
       if (!move_to(window, entry, pick->record)) return false;
     }
-    PlannedRow& planned = rows[row];
-    planned.id = entry.first_id + pick->record;
-    planned.status = entry.status;
-    if (entry.block != nullptr) {
-      planned.block = entry.block;
-      planned.record = static_cast<std::uint32_t>(pick->record - entry.block_first);
-      Extent& extent = *entry.extent;
-      extent.last_row = rows_before + row;
-      if (--extent.unplanned == 0) end_of(extent);
-    } else if (entry.extent != nullptr) {
-      planned.direct = entry.extent;
-      step_->units.back().direct_bytes += entry.extent->record_bytes();
-    } else {
-      planned.status = RowStatus::damaged_empty;
+    if (entry.block == nullptr) {
+      *out = plan_blockless(entry, *pick);
+      continue;
     }
-    if (--entry.unplanned == 0) planned_runs_.push_back(pick->run);
+    out->block = entry.block;
+    out->record = static_cast<std::uint32_t>(pick->record - entry.block_first);
+    out->status = entry.status;
+    if (entry.plan_row(row)) end_of(entry, pick->run);
   }
-  keep();
+  planned_to(row, lane);
   return true;
+}
+
+PlannedRow Planner::plan_blockless(RunEntry& entry, const Pick& pick) {
+  PlannedRow row{.record = static_cast<std::uint32_t>(step_->blockless.size()), .status = RowStatus::damaged_empty};
+  step_->blockless.push_back({.id = entry.first_id + pick.record, .direct = entry.extent});
+  if (entry.extent != nullptr) {
+    row.status = entry.status;
+    step_->units.back().direct_bytes += entry.extent->record_bytes();
+  }
+  if (--entry.unplanned == 0) planned_runs_.push_back(pick.run);
+  return row;
 }
 
 bool Planner::lay_out_lane(LaneFeed& lane, std::uint32_t end) {
   // Copies in registers: the stores below could change anything else, as far as the compiler knows.
   const Pick* pick = lane.picks().data();
-  const std::uint32_t before = planned_ / step_->batch_rows * step_->batch_rows;  // rows of earlier batches
-  std::uint64_t* const ids = ids_.data();
-  LaidOutRow* const laid_out = laid_out_.data();
-  const std::uint64_t rows_before = rows_ - planned_;
-  const std::uint32_t values_at = values_at_;
-  std::uint32_t value_bytes = value_bytes_;
-  std::uint32_t row = planned_;
+  std::uint64_t* id = ids_.data() + planned_ % step_->batch_rows;
+  LaidOutRow* out = laid_out_.data() + planned_ % step_->batch_rows;
+  std::uint32_t place = values_at_ + value_bytes_;
   bool all_first = all_first_;
+  std::uint64_t row = rows_;
+  const std::uint64_t end_row = row + (end - planned_);
   const auto keep = [&] {
-    lane.advance(row - planned_);
-    planned_ = row;
-    rows_ = rows_before + row;
-    value_bytes_ = value_bytes;
+    planned_to(row, lane);
+    value_bytes_ = place - values_at_;
     all_first_ = all_first;
   };
-  for (; row < end; ++row, ++pick) {
+  for (; row < end_row; ++row, ++pick, ++id, ++out) {
     RowStatus status = RowStatus::empty;
-    std::uint64_t id = kNoId;
+    *id = kNoId;
     if (pick->planned()) {
       RunWindow& window = lane.window_of(*pick);
       RunEntry& entry = window.entry(pick->run);
@@ -341,31 +338,36 @@ bool Planner::lay_out_lane(LaneFeed& lane, std::uint32_t end) {
         keep();
         if (!move_to(window, entry, pick->record)) return false;
       }
-      id = entry.first_id + pick->record;
+      *id = entry.first_id + pick->record;
       status = entry.status;
-      if (entry.extent == nullptr) {
+      if (entry.block == nullptr) {
         status = RowStatus::damaged_empty;
         step_->misses_rows = true;
+        if (--entry.unplanned == 0) planned_runs_.push_back(pick->run);
       } else {
         const auto in_block = static_cast<std::uint32_t>(pick->record - entry.block_first);
         if (entry.destinations != nullptr) {
-          entry.destinations[in_block] = values_at + value_bytes;
+          entry.destinations[in_block] = place;
         } else {
-          step_->late.push_back({.block = entry.block, .record = in_block, .row = row});
+          const auto in_step = planned_ + static_cast<std::uint32_t>(row - rows_);
+          step_->late.push_back({.block = entry.block, .record = in_block, .row = in_step});
         }
-        value_bytes += entry.record_bytes;
-        Extent& extent = *entry.extent;
-        extent.last_row = rows_before + row;
-        if (--extent.unplanned == 0) end_of(extent);
+        place += entry.record_bytes;
+        if (entry.plan_row(row)) end_of(entry, pick->run);
       }
-      if (--entry.unplanned == 0) planned_runs_.push_back(pick->run);
     }
-    ids[row - before] = id;
-    laid_out[row - before] = {.end = value_bytes, .status = status};
+    *out = {.end = place - values_at_, .status = status};
     all_first = all_first && status == RowStatus::first;
   }
   keep();
   return true;
+}
+
+void Planner::planned_to(std::uint64_t row, LaneFeed& lane) {
+  const auto rows = static_cast<std::uint32_t>(row - rows_);
+  lane.advance(rows);
+  planned_ += rows;
+  rows_ = row;
 }
 
 bool Planner::move_to(RunWindow& window, RunEntry& entry, std::uint64_t record) {
@@ -373,11 +375,14 @@ bool Planner::move_to(RunWindow& window, RunEntry& entry, std::uint64_t record) 
   return turn_to(entry, record);
 }
 
-void Planner::end_of(Extent& extent) {
+void Planner::end_of(RunEntry& entry, std::uint64_t run) {
+  Extent& extent = *entry.extent;
   ended_cost_ += extent.load_cost();
   std::vector<std::unique_ptr<Load>>& ended = step_->units.back().ended;
   ended.emplace_back();
   ended.back() = residency_.end(extent);
+  entry.unplanned -= extent.picks;
+  if (entry.unplanned == 0) planned_runs_.push_back(run);
 }
 
 bool Planner::turn_to(RunEntry& entry, std::uint64_t record) {

@@ -110,8 +110,12 @@ class Planner {
   void end_batch();
   /// Seals loads in order, up to the first that further rows may be planned from, or `all`.
   void seal_loads(bool all);
-  /// The extent's last use is in the open unit.
-  void end_of(Extent& extent);
+  /// All of the lane's picks before a row have theirs.
+  void planned_to(std::uint64_t row, LaneFeed& lane);
+  /// The row of a pick that is read straight from its file, or lost with its shard.
+  PlannedRow plan_blockless(RunEntry& entry, const Pick& pick);
+  /// The last use of the entry's extent is in the open unit.
+  void end_of(RunEntry& entry, std::uint64_t run);
   /// Turns to the block of a record, in memory by plan. False where planning ends here.
   bool turn_to(RunEntry& entry, std::uint64_t record);
   /// Begins a load, within the budget. False where it is too small.

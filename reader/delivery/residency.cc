@@ -29,11 +29,20 @@ std::unique_ptr<Load> Residency::end(Extent& extent) {
   return std::move(extent.load);
 }
 
+namespace {
+
+std::uint64_t last_row_of(const Extent& extent) {
+  return extent.user->extent == &extent ? extent.user->last_row : extent.last_row;
+}
+
+}  // namespace
+
 bool Residency::make_room(std::uint64_t cost, std::uint64_t row, std::vector<std::unique_ptr<Load>>& evicted) {
   while (!fits(cost)) {
     Extent* victim = nullptr;
     for (Extent* const extent : resident_) {
-      if (extent->last_row < row && (victim == nullptr || extent->last_row > victim->last_row)) victim = extent;
+      const std::uint64_t last = last_row_of(*extent);
+      if (last < row && (victim == nullptr || last > last_row_of(*victim))) victim = extent;
     }
     if (victim == nullptr) return false;
     evicted.emplace_back();

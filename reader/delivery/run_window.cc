@@ -15,7 +15,13 @@ void RunEntry::turn_to(std::uint64_t record) noexcept {
       std::upper_bound(blocks.places.begin(), blocks.places.end(), in_shard,
                        [](std::uint64_t wanted, const BlockPlace& place) { return wanted < place.first_record; });
   const BlockPlace& place = *std::prev(after);
+  if (extent != nullptr) {
+    extent->unplanned = extent_unplanned;
+    extent->last_row = last_row;
+  }
   extent = &blocks.extents[place.extent];
+  extent_unplanned = extent->unplanned;
+  last_row = extent->last_row;
   block_first = place.first_record - run.first_record;
   block_records = file->blocks()[extent->first_block + place.block].records;
   Load* const load = extent->load.get();
@@ -109,7 +115,9 @@ bool RunWindow::resolve(RunEntry& entry, ShardTable& shards) {
     extent.user = &entry;
     const std::uint64_t from = std::max(run.first_record, file->first_record(extent.first_block)) - run.first_record;
     const std::uint64_t to = std::min(end, file->first_record(extent.first_block + extent.blocks)) - run.first_record;
-    extent.unplanned = entry.partial == nullptr ? to - from : entry.partial->needed(from, to);
+    extent.first_id = run.first_id - run.first_record + file->first_record(extent.first_block);
+    extent.picks = entry.partial == nullptr ? to - from : entry.partial->needed(from, to);
+    extent.unplanned = extent.picks;
   }
   const ShardInfo& info = file->info();
   if (info.min_record_bytes == info.max_record_bytes) entry.record_bytes = info.max_record_bytes;

@@ -25,17 +25,20 @@ struct Coming {
 /// The first members are all that planning a row needs as long as its block is the one of the row before, in one line of
 /// the cache; records of a run come nearly in order.
 struct alignas(64) RunEntry {
-  const LoadedBlock* block = nullptr;  ///< That was used last; null where it is not in memory, by plan.
-  std::uint64_t block_first = 0;       ///< Its first record, counted from the run's; may lie before the run.
-  std::uint32_t block_records = 0;
-  std::uint32_t record_bytes = 0;         ///< Of each record of the shard, where all have the same.
-  Extent* extent = nullptr;               ///< That it belongs to.
+  const LoadedBlock* block = nullptr;     ///< That was used last; null where it is not in memory, by plan.
+  std::uint64_t block_first = 0;          ///< Its first record, counted from the run's; may lie before the run.
   std::uint32_t* destinations = nullptr;  ///< Of the block's records; null where none can be noted.
   std::uint64_t first_id = 0;             ///< Of the run.
-  std::uint64_t unplanned = 0;
+  std::uint64_t extent_unplanned = 0;     ///< Picks of its extent that have no row yet.
+  std::uint64_t last_row = 0;             ///< That was planned from its extent.
+  std::uint32_t block_records = 0;
+  std::uint32_t record_bytes = 0;       ///< Of each record of the shard, where all have the same.
   RowStatus status = RowStatus::first;  ///< Of its rows.
   bool resolved = false;
   bool listed = false;  ///< As coming.
+
+  Extent* extent = nullptr;     ///< That the block belongs to.
+  std::uint64_t unplanned = 0;  ///< Picks of the run that lie in extents whose picks do not all have a row.
 
   Run run;
   std::shared_ptr<const ShardFile> file;  ///< Null after resolving where the shard could not be opened.
@@ -44,6 +47,11 @@ struct alignas(64) RunEntry {
 
   /// Whether the record is in the block, and that in memory, by plan.
   bool is_at(std::uint64_t record) const noexcept { return block != nullptr && record - block_first < block_records; }
+  /// Notes a row that is planned from the block; whether it is the last one of the extent.
+  bool plan_row(std::uint64_t row) noexcept {
+    last_row = row;
+    return --extent_unplanned == 0;
+  }
   /// Turns to the block of a record of the run, in memory or not. Needs: the file.
   void turn_to(std::uint64_t record) noexcept;
   /// Notes where it lies, once. Needs: its shard's file, which it does not keep.

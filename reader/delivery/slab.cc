@@ -76,8 +76,8 @@ Error Slab::too_large(std::uint64_t bytes) const {
   for (std::uint32_t r = rows.in_step(step_); r < rows.in_step(step_) + rows.size(); ++r) {
     const PlannedRow& row = step_.rows[r];
     std::size_t size = 0;
-    if (row.direct != nullptr) {
-      size = row.direct->record_bytes();
+    if (const Extent* const direct = step_.direct_of(row)) {
+      size = direct->record_bytes();
     } else if (row.block != nullptr && !row.block->damaged()) {
       size = row.block->records[row.record].size();
     } else {
@@ -85,7 +85,7 @@ Error Slab::too_large(std::uint64_t bytes) const {
     }
     if (size > largest_bytes || largest_id == kNoId) {
       largest_bytes = size;
-      largest_id = row.id;
+      largest_id = step_.id_of(row);
     }
   }
   return Error(Errc::batch_too_large, "step " + std::to_string(step_.number + batch_) + " of epoch " +

@@ -14,7 +14,7 @@ void Step::reset() {
   batch_rows = 1;
   slab_bytes = 0;
   laid_out = false;
-  rows.clear();
+  blockless.clear();
   late.clear();
   lost.clear();
   lost_before.clear();

@@ -22,13 +22,18 @@ namespace dovetail::detail {
 
 struct RunEntry;
 
-/// Where the bytes of one row come from: a loaded block, or straight from the file, or neither.
+/// Where the bytes of one row come from: a loaded block, or straight from the file, or neither. Small, because there is
+/// one for each row between plan and gathering.
 struct PlannedRow {
   const LoadedBlock* block = nullptr;
-  const Extent* direct = nullptr;
-  std::uint64_t id = kNoId;
-  std::uint32_t record = 0;             ///< In the block.
+  std::uint32_t record = 0;  ///< In the block; without one, the row's place among the blockless, if it has an id.
   RowStatus status = RowStatus::empty;  ///< As planned; `damaged_empty` where the shard could not be opened.
+};
+
+/// A row that has an id, but no loaded block.
+struct BlocklessRow {
+  std::uint64_t id = kNoId;
+  const Extent* direct = nullptr;  ///< Read from there; null where the shard could not be opened.
 };
 
 /// A row of a step that is laid out which its block could not bring: it was planned after its load was sealed.
@@ -89,9 +94,10 @@ struct Step {
   bool laid_out = false;         ///< Offsets, ids and status are in its slot as planned; blocks bring the bytes.
   bool misses_rows = false;      ///< Some were planned as damaged, with no room.
   bool has_gaps = false;         ///< Some have room, but are damaged.
-  std::vector<PlannedRow> rows;  ///< One for each; none where it is laid out.
-  std::vector<LateRow> late;     ///< Of a step that is laid out, in order.
-  std::vector<LostRow> lost;     ///< The same, in any order; noted while others may be gathered.
+  std::vector<PlannedRow> rows;  ///< At least one for each, where it is not laid out.
+  std::vector<BlocklessRow> blockless;
+  std::vector<LateRow> late;  ///< Of a step that is laid out, in order.
+  std::vector<LostRow> lost;  ///< The same, in any order; noted while others may be gathered.
   std::vector<Unit> units;
   std::vector<Load*> loads;       ///< That begin with it, in order.
   std::size_t next_unit = 0;      ///< Gathered so far.
@@ -119,6 +125,15 @@ struct Step {
   /// Whether blocks alone do not complete it. Needs: it is laid out, and not being gathered.
   bool needs_gathering() const noexcept {
     return misses_rows || has_gaps || !late.empty() || !lost.empty() || !lost_before.empty();
+  }
+  /// The planned record of a row. Needs: its block loaded, if it has one.
+  std::uint64_t id_of(const PlannedRow& row) const noexcept {
+    if (row.block != nullptr) return row.block->first_id + row.record;
+    return row.status == RowStatus::empty ? kNoId : blockless[row.record].id;
+  }
+  /// Where a row is read from straight, if so.
+  const Extent* direct_of(const PlannedRow& row) const noexcept {
+    return row.block != nullptr || row.status == RowStatus::empty ? nullptr : blockless[row.record].direct;
   }
   std::uint32_t batches() const noexcept { return row_count / batch_rows; }
   /// Batches that can be handed over.

@@ -54,12 +54,14 @@ class RunWindowTest : public ::testing::Test {
       EXPECT_LT(pick[0].record - entry.block_first, entry.block_records);
       EXPECT_EQ(entry.extent->user, &entry);
       EXPECT_TRUE(seen.insert(entry.first_id + pick[0].record).second);
-      EXPECT_GT(entry.extent->unplanned, 0u);
-      --entry.extent->unplanned;
+      EXPECT_GT(entry.extent_unplanned, 0u);
+      if (entry.plan_row(output)) entry.unplanned -= entry.extent->picks;
       left.try_emplace(pick[0].run, entry.run.count);
       most = std::max(most, left.size());
-      if (--entry.unplanned == 0) {
-        for (const Extent& extent : entry.blocks.extents) EXPECT_EQ(extent.unplanned, 0u);
+      if (entry.unplanned == 0) {
+        for (const Extent& extent : entry.blocks.extents) {
+          EXPECT_EQ(&extent == entry.extent ? entry.extent_unplanned : extent.unplanned, 0u);
+        }
         left.erase(pick[0].run);
         EXPECT_NE(window->take(pick[0].run), nullptr);
       }
