@@ -38,8 +38,8 @@ struct SlabLayout {
 /// One step's rows of one rank, in one slab of a slot: a single copy moves it to a device.
 ///
 /// Shapes:    `rows()` is the batch size of the plan, always. Row i is `values()[offsets()[i], offsets()[i + 1])`.
-/// Ownership: a lease. The slot is refilled only after the batch is released or destroyed; the batch keeps the memory
-///            alive and may outlive the reader. Views into it end with it.
+/// Ownership: a lease. The slot is refilled only after the batch, and all others in it, are released or destroyed; the
+///            batch keeps the memory alive and may outlive the reader. Views into it end with it.
 /// Threads:   move-only; const calls may run concurrently.
 class Batch {
  public:
@@ -73,7 +73,7 @@ class Batch {
   /// Whether the slab lies in memory registered with CUDA.
   bool registered() const noexcept;
 
-  /// Gives the slot back before destruction. Every view is void from here on, and `rows()` is 0.
+  /// Gives its share of the slot back before destruction. Every view is void from here on, and `rows()` is 0.
   void release() noexcept;
 
  private:

@@ -65,10 +65,12 @@ struct ReaderOptions {
 
   // These change only speed and memory.
 
-  /// Batches ready or in work ahead of the trainer, 1 to 64. More, within half of `memory_bytes`, where all records of a
-  /// shard have one size from 256 bytes to 16 KiB: each is then copied to its row, in whatever batch, when it is read.
+  /// Slots filled, or being filled, ahead of the trainer, 1 to 64. A slot is a batch; of records below 16 KiB,
+  /// as many that follow each other as 256 KiB hold, within an eighth of `memory_bytes`. There are more slots, within half of
+  /// `memory_bytes`, where all records of a shard have one size from 256 bytes to 16 KiB: each is then copied to its row,
+  /// in whatever batch, when it is read.
   std::uint32_t prefetch = 2;
-  /// Batches that the trainer may hold at a time, 1 to 64.
+  /// Batches that the trainer may hold at a time, 1 to 64. Each may keep a slot taken.
   std::uint32_t max_held = 2;
   /// One budget for slots and read-ahead, in bytes; kept whatever the records. At least what one step needs.
   std::uint64_t memory_bytes = 256ull * 1024 * 1024;

@@ -80,7 +80,7 @@ struct ReaderStats {
   bool registered = false;
   std::string registration_note;  ///< Why the slots are not registered; empty where they are.
   std::uint32_t slots = 0;  ///< `prefetch + max_held`; more where rows are scattered, see `ReaderOptions::prefetch`.
-  std::uint64_t slot_bytes = 0;
+  std::uint64_t slot_bytes = 0;        ///< For one batch, or for several tiny ones.
   std::uint64_t budget_bytes = 0;      ///< For slots and read-ahead together.
   std::uint64_t read_ahead_bytes = 0;  ///< Held now, beside the slots.
   std::uint64_t read_ahead_peak = 0;

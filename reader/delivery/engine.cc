@@ -27,9 +27,12 @@ constexpr std::size_t kSlowestShards = 5;
 /// With more than this in slots, what is scattered to them leaves the caches of a core before the trainer gets it.
 constexpr std::size_t kStreamedBytes = 1 << 20;
 
-ExtentRules extent_rules(const StorageFacts& storage, std::uint64_t budget, bool scatters) {
+ExtentRules extent_rules(const StorageFacts& storage, const EngineSetup& setup) {
   const std::uint64_t most = storage.direct ? kDirectExtentBytes : kCachedExtentBytes;
-  return {.join_bytes = std::min(most, budget / 8), .direct_bytes = scatters ? UINT64_MAX : kDirectRecordBytes};
+  // Where batches share slots no record is that large, whatever a damaged index says.
+  const bool none_direct = setup.scatters || setup.batches_per_slot > 1;
+  return {.join_bytes = std::min(most, setup.read_ahead_bytes / 8),
+          .direct_bytes = none_direct ? UINT64_MAX : kDirectRecordBytes};
 }
 
 ReadWindow read_window(const StorageFacts& storage, std::uint64_t budget, unsigned threads, bool scatters) {
@@ -57,7 +60,7 @@ Engine::Engine(EngineSetup setup)
       planner_({.dataset = dataset_,
                 .plan = plan_,
                 .options = options_,
-                .extents = extent_rules(storage_->facts(), setup.read_ahead_bytes, setup.scatters),
+                .extents = extent_rules(storage_->facts(), setup),
                 .read_ahead_bytes = setup.read_ahead_bytes,
                 .max_open_shards = setup.max_open_shards,
                 .rows_at_once = setup.rows_at_once,
@@ -223,8 +226,9 @@ bool Engine::wants_plan_locked() const {
   if (pipeline_.empty()) return true;
   // Rows that are gathered let shards go.
   if (shards_.live() >= max_open_shards_) return false;
+  if (pipeline_.steps() < 2) return true;
+  if (pipeline_.steps() >= kMostStepsAhead || pipeline_.rows_ahead() >= kMostRowsAhead) return false;
   if (pipeline_.steps() < ring_->slots() + 2) return true;
-  if (pipeline_.steps() >= kMostStepsAhead) return false;
   if (pipeline_.rows_ahead() < Planner::kRowsAtOnce) return true;
   const std::uint64_t most = window_.cold() ? kMostRowsAhead : kLeastRowsAhead;
   return pipeline_.rows_ahead() < most && pipeline_.bytes_ahead() < 2 * window_.bytes();

@@ -105,7 +105,7 @@ void Pipeline::hand_out_lost() {
   if (lost_.empty()) return;
   std::map<const std::byte*, Step*> by_slot;
   for (const std::unique_ptr<Step>& step : steps_) {
-    if (step->laid_out && !step->error.has_value()) by_slot[step->lease->bytes().data()] = step.get();
+    if (step->laid_out && !step->done) by_slot[step->lease->bytes().data()] = step.get();
   }
   std::erase_if(lost_, [&](LostRecord& lost) {
     const auto after = by_slot.upper_bound(lost.destination);
@@ -113,7 +113,8 @@ void Pipeline::hand_out_lost() {
     Step& step = *std::prev(after)->second;
     const std::span<std::byte> bytes = step.lease->bytes();
     if (lost.destination >= bytes.data() + bytes.size()) return false;  // its step is still being planned
-    const auto batch = static_cast<std::uint32_t>((lost.destination - bytes.data()) / step.slab_bytes);
+    const auto batch =
+        static_cast<std::uint32_t>(static_cast<std::size_t>(lost.destination - bytes.data()) / step.slab_bytes);
     if (batch >= step.batches()) return true;  // the step ends with a failure before it
     const SlabParts slab(step, batch);
     const std::span<const std::int64_t> offsets(slab.offsets, std::size_t{step.batch_rows} + 1);
@@ -152,7 +153,8 @@ Step* Pipeline::claim_gather(SlotRing& ring) {
                             std::make_move_iterator(step.lost.end()));
     step.lost.clear();
     step.following = nullptr;
-    Step* const next = at + 1 < steps_.size() ? steps_[at + 1].get() : nullptr;
+    const bool ends_step = step.next_unit + 1 == step.units.size();
+    Step* const next = ends_step && at + 1 < steps_.size() ? steps_[at + 1].get() : nullptr;
     // One that is being gathered, as it may be where this step has several units, is left alone: its thread reads it.
     if (next != nullptr && !next->done && !next->gathering && !next->laid_out &&
         next->units.front().loads_before <= ready_before_) {

@@ -181,6 +181,11 @@ void Planner::close_unit() {
   residency_.release(std::exchange(ended_cost_, 0));
 }
 
+bool Planner::ends_step() const {
+  // What is laid out waits for many later rows anyway, and its slots should be full.
+  return shards_.live() >= max_open_shards_ || (!step_->laid_out && shards_.opening());
+}
+
 void Planner::mark_batch() {
   const Unit& unit = step_->units.back();
   at_batch_ = {.ended = unit.ended.size(), .runs = unit.runs.size(), .ended_cost = ended_cost_};
@@ -215,7 +220,16 @@ bool Planner::plan_rows() {
     open_unit();
   }
   while (planned_ < step_->row_count) {
-    if (planned_ % step_->batch_rows == 0) mark_batch();
+    if (planned_ % step_->batch_rows == 0) {
+      if (planned_ > 0 && ends_step()) {
+        const std::uint64_t rest = (step_->row_count - planned_) / step_->batch_rows;
+        epoch_->fetched_steps += rest;
+        epoch_->next_step -= rest;
+        cut_step(planned_ / step_->batch_rows);
+        return true;
+      }
+      mark_batch();
+    }
     LaneFeed& lane = epoch_->lanes[planned_ % step_->batch_rows / rows_per_lane_];
     const std::uint32_t lane_end = planned_ / rows_per_lane_ * rows_per_lane_ + rows_per_lane_;
     const bool planned = step_->laid_out ? lay_out_lane(lane, lane_end) : plan_lane(lane, lane_end);

@@ -89,6 +89,9 @@ class Planner {
   bool begin_step();
   Result<void> begin_epoch();
   void end_epoch();
+  /// Whether the step should end where its next batch would begin: for shards that have to open or to close first, which
+  /// the batches before it need not wait for.
+  bool ends_step() const;
   /// Remembers what the open unit has at the beginning of a batch.
   void mark_batch();
   /// Ends the open unit before the present batch, so that what this one has to wait for holds back none of the step's
@@ -124,7 +127,7 @@ class Planner {
   bool lose(std::uint32_t shard);
   /// Nothing is planned behind the present batch, which fails.
   void stop_at(Error error);
-  /// Leaves the step with its first batches only. Needs: these are planned.
+  /// Leaves the step with its first batches only, which are planned, and closes its unit.
   void cut_step(std::uint32_t batches);
   std::unique_ptr<Step> new_step();
   void open_unit();
@@ -155,7 +158,7 @@ class Planner {
   std::vector<LaidOutRow> laid_out_;  // of the batch
   std::vector<std::uint64_t> ids_;    // of them
   bool all_first_ = true;             // and none is missing
-  bool regular_ = true;               // all batches of the step are
+  bool regular_ = true;               // the step fills its slot, and all of its batches are
   std::uint32_t values_at_ = 0;       // the values of the batch, from the first slot
   std::uint32_t value_bytes_ = 0;     // of the rows that are planned
   std::deque<Load*> unsealed_;        // in order

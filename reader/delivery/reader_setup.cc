@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -23,7 +24,7 @@ constexpr std::uint64_t kMostScattered = 8192;
 constexpr std::uint64_t kMostRowsAtOnce = 8192;
 /// Batches that are smaller share a slot, so that what a step costs beside its bytes is spent once for all of them; but
 /// never so many that slots take more than an eighth of the budget.
-constexpr std::uint64_t kSharedSlotBytes = 64 << 10;
+constexpr std::uint64_t kSharedSlotBytes = 256 << 10;
 constexpr std::uint64_t kMostBatchesPerSlot = 64;
 /// Of smaller records, what a batch costs beside its bytes counts more, and costs more where many batches are begun.
 constexpr std::uint64_t kLeastScattered = 256;
@@ -107,6 +108,56 @@ std::uint64_t largest_block(const Dataset& dataset) {
   return largest;
 }
 
+/// The shares with slots to scatter into, where that is possible and there is room for them.
+std::optional<MemoryShares> scattered(MemoryShares shares, const Dataset& dataset, const Plan& plan,
+                                      const ReaderOptions& options) {
+  const PlanOptions& how = plan.options();
+  // The turns of a mix are too uneven, and a global order takes one record from each block.
+  if (options.replay > 0 || how.order == OrderKind::global || !how.mix.schedule.empty()) return std::nullopt;
+  std::uint64_t per_extent = 1;
+  std::uint64_t largest_record = 0;
+  for (const ShardInfo& shard : dataset.shards()) {
+    if (shard.records == 0) continue;
+    const std::uint64_t bytes = shard.max_record_bytes;
+    if (bytes == 0 || shard.min_record_bytes != bytes) return std::nullopt;
+    largest_record = std::max(largest_record, bytes);
+    const std::uint64_t most = std::max<std::uint64_t>(shard.max_block_records, kCachedExtentBytes / bytes);
+    per_extent = std::max(per_extent, std::min(most, shard.run_records));
+  }
+  if (largest_record < kLeastScattered || largest_record >= kDirectRecordBytes) return std::nullopt;
+  const std::uint64_t values = largest_record * how.batch;
+  if (SlabLayout::for_rows(how.batch).values + values > shares.slab_bytes) return std::nullopt;
+
+  // From the first use of a block to the last: one record of each open run in turn, then as long as the slowest of them
+  // stays in the pool; of n records that leave a pool of k at random, the last does after about k ln n outputs.
+  const std::uint64_t records = plan.records() / plan.lanes() + 1;
+  const std::uint64_t in_turn = std::min(records, (how.order == OrderKind::shuffle ? how.open_runs : 1) * per_extent);
+  const std::uint64_t pooled =
+      how.order == OrderKind::shuffle && how.pool > 1 ? how.pool * (std::bit_width(in_turn) * 7 / 10 + 1) : 0;
+  const std::uint64_t slot_rows = std::uint64_t{how.batch} * shares.batches_per_slot;
+  const std::uint64_t rows = std::max<std::uint64_t>(1, plan.readers() * slot_rows / plan.lanes());
+  // What planning needs of the open runs leaves the caches while blocks are read, so it is worth much at a time.
+  const std::uint64_t rows_at_once = std::clamp(in_turn / 2, Planner::kRowsAtOnce, kMostRowsAtOnce);
+  const std::uint64_t steps_at_once = rows_at_once / slot_rows + 1;
+  const std::uint64_t least = shares.slots + steps_at_once + (in_turn + pooled) / rows;
+  const std::uint64_t room = shares.read_ahead_bytes + shares.slots * shares.slot_bytes;
+  const std::uint64_t half = (room - std::min(room, largest_block(dataset))) / 2;
+  // By plan, a block counts as in memory from its first use to its last: what is open, and what the pool still holds of
+  // the blocks before. Where slots would take the room for that, blocks were read again and again.
+  const std::uint64_t extent = std::max(largest_block(dataset), 2 * BufferPool::rounded(kCachedExtentBytes));
+  const std::uint64_t open = plan.lanes() / plan.readers() * std::min<std::uint64_t>(in_turn, how.open_runs) * extent;
+  const std::uint64_t left = room - std::min(room, 2 * open);
+  const std::uint64_t most =
+      std::min(kMostScattered, std::min({half, left, std::uint64_t{UINT32_MAX}}) / shares.slot_bytes);
+  if (least > most) return std::nullopt;
+  shares.scatters = true;
+  shares.rows_at_once = rows_at_once;
+  // As many again, so that the next blocks can be read while the trainer uses up the batches of the present ones.
+  shares.slots = static_cast<std::uint32_t>(std::min(most, least + in_turn / rows));
+  shares.read_ahead_bytes = room - shares.slots * shares.slot_bytes;
+  return shares;
+}
+
 }  // namespace
 
 Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options, std::uint64_t storage_bytes) {
@@ -141,53 +192,16 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
   return shares;
 }
 
-MemoryShares share_for_scattering(MemoryShares shares, const Dataset& dataset, const Plan& plan,
+MemoryShares share_for_scattering(const MemoryShares& shares, const Dataset& dataset, const Plan& plan,
                                   const ReaderOptions& options, bool page_cache) {
-  const PlanOptions& how = plan.options();
-  // The turns of a mix are too uneven, and a global order takes one record from each block.
-  if (!page_cache || options.replay > 0 || how.order == OrderKind::global || !how.mix.schedule.empty()) return shares;
-  std::uint64_t per_extent = 1;
-  std::uint64_t largest_record = 0;
-  for (const ShardInfo& shard : dataset.shards()) {
-    if (shard.records == 0) continue;
-    const std::uint64_t bytes = shard.max_record_bytes;
-    if (bytes == 0 || shard.min_record_bytes != bytes) return shares;
-    largest_record = std::max(largest_record, bytes);
-    const std::uint64_t most = std::max<std::uint64_t>(shard.max_block_records, kCachedExtentBytes / bytes);
-    per_extent = std::max(per_extent, std::min(most, shard.run_records));
-  }
-  if (largest_record < kLeastScattered || largest_record >= kDirectRecordBytes) return shares;
-  const std::uint64_t values = largest_record * how.batch;
-  if (SlabLayout::for_rows(how.batch).values + values > shares.slab_bytes) return shares;
-
-  // From the first use of a block to the last: one record of each open run in turn, then as long as the slowest of them
-  // stays in the pool; of n records that leave a pool of k at random, the last does after about k ln n outputs.
-  const std::uint64_t records = plan.records() / plan.lanes() + 1;
-  const std::uint64_t in_turn = std::min(records, (how.order == OrderKind::shuffle ? how.open_runs : 1) * per_extent);
-  const std::uint64_t pooled =
-      how.order == OrderKind::shuffle && how.pool > 1 ? how.pool * (std::bit_width(in_turn) * 7 / 10 + 1) : 0;
-  const std::uint64_t slot_rows = std::uint64_t{how.batch} * shares.batches_per_slot;
-  const std::uint64_t rows = std::max<std::uint64_t>(1, plan.readers() * slot_rows / plan.lanes());
-  // What planning needs of the open runs leaves the caches while blocks are read, so it is worth much at a time.
-  const std::uint64_t rows_at_once = std::clamp(in_turn / 2, Planner::kRowsAtOnce, kMostRowsAtOnce);
-  const std::uint64_t steps_at_once = rows_at_once / slot_rows + 1;
-  const std::uint64_t least = shares.slots + steps_at_once + (in_turn + pooled) / rows;
-  const std::uint64_t room = shares.read_ahead_bytes + shares.slots * shares.slot_bytes;
-  const std::uint64_t half = (room - std::min(room, largest_block(dataset))) / 2;
-  // By plan, a block counts as in memory from its first use to its last: what is open, and what the pool still holds of
-  // the blocks before. Where slots would take the room for that, blocks were read again and again.
-  const std::uint64_t extent = std::max(largest_block(dataset), 2 * BufferPool::rounded(kCachedExtentBytes));
-  const std::uint64_t open = plan.lanes() / plan.readers() * std::min<std::uint64_t>(in_turn, how.open_runs) * extent;
-  const std::uint64_t left = room - std::min(room, 2 * open);
-  const std::uint64_t most =
-      std::min(kMostScattered, std::min({half, left, std::uint64_t{UINT32_MAX}}) / shares.slot_bytes);
-  if (least > most) return shares;
-  shares.scatters = true;
-  shares.rows_at_once = rows_at_once;
-  // As many again, so that the next blocks can be read while the trainer uses up the batches of the present ones.
-  shares.slots = static_cast<std::uint32_t>(std::min(most, least + in_turn / rows));
-  shares.read_ahead_bytes = room - shares.slots * shares.slot_bytes;
-  return shares;
+  if (!page_cache) return shares;
+  if (const std::optional<MemoryShares> with_slots = scattered(shares, dataset, plan, options)) return *with_slots;
+  // Slots of one batch are filled more exactly, which may be what is missing.
+  MemoryShares unshared = shares;
+  unshared.batches_per_slot = 1;
+  unshared.slot_bytes = shares.slab_bytes;
+  unshared.read_ahead_bytes += shares.slots * (shares.slot_bytes - shares.slab_bytes);
+  return scattered(unshared, dataset, plan, options).value_or(shares);
 }
 
 Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {

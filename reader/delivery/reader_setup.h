@@ -25,7 +25,7 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
 /// Adds slots, out of what read-ahead has, so that rows are scattered from their blocks as these arrive: where all records
 /// of a shard have one size, blocks hold several of them and come through the page cache, and half of the budget, one
 /// block aside, has room for the batches that the records of one block go to. Returns the shares unchanged otherwise.
-MemoryShares share_for_scattering(MemoryShares shares, const Dataset& dataset, const Plan& plan,
+MemoryShares share_for_scattering(const MemoryShares& shares, const Dataset& dataset, const Plan& plan,
                                   const ReaderOptions& options, bool page_cache);
 
 /// Checks the options against each other, the dataset and the limits of the process, plans, and makes the slots.

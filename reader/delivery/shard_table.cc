@@ -38,6 +38,7 @@ void ShardTable::want(std::uint32_t shard) {
     if (entry.file != nullptr || entry.opening || entry.failure.has_value()) return;
     entry.opening = true;
   }
+  ++opening_;
   ++*live_;
   std::shared_ptr<void> counted(nullptr, [live = live_](void*) { --*live; });
   boost::asio::post(storage_.blocking_executor(), [this, shard, counted = std::move(counted)]() mutable {
@@ -65,6 +66,7 @@ void ShardTable::finish(std::uint32_t shard, Result<std::shared_ptr<const ShardF
     } else {
       entry.failure = opened.error();
     }
+    --opening_;
     ++changes_;
   }
   closing.reset();

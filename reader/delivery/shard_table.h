@@ -37,6 +37,8 @@ class ShardTable {
 
   /// Shards that are open now, or about to be, whoever uses them.
   std::uint32_t live() const noexcept { return *live_; }
+  /// Whether some are about to be, so that who asks for one may have to wait.
+  bool opening() const noexcept { return opening_ > 0; }
   /// Whether opening more than is needed now would be too much.
   bool crowded() const noexcept { return live() >= max_open_; }
   /// Shards opened so far, those opened again included.
@@ -60,6 +62,7 @@ class ShardTable {
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
   std::list<std::uint32_t> recent_;  // most recently used first
+  std::atomic<std::uint32_t> opening_ = 0;
   std::atomic<std::uint64_t> opened_ = 0;
   std::atomic<std::uint64_t> changes_ = 0;
   std::shared_ptr<std::atomic<std::uint32_t>> live_ = std::make_shared<std::atomic<std::uint32_t>>(0);

@@ -136,9 +136,9 @@ struct Step {
     return row.block != nullptr || row.status == RowStatus::empty ? nullptr : blockless[row.record].direct;
   }
   std::uint32_t batches() const noexcept { return row_count / batch_rows; }
-  /// Batches that can be handed over.
+  /// Batches that can be handed over. May be asked while a unit is being gathered.
   std::uint32_t ready_batches() const noexcept {
-    if (error.has_value()) return good_batches;
+    if (done && error.has_value()) return good_batches;
     return next_unit == 0 ? 0 : units[next_unit - 1].end_row / batch_rows;
   }
   /// It cannot be delivered from this row's batch on.
