@@ -15,10 +15,11 @@ namespace {
 
 void scatter_block(const std::byte* from, std::size_t bytes, const std::uint32_t* to, std::uint32_t records,
                    std::byte* first_slot, bool streams) noexcept {
+  const auto by_lines = has_line_stores() ? &store_lines : &stream_lines;
   for (std::uint32_t record = 0; record < records; ++record, from += bytes) {
     if (to[record] == Load::kNowhere) continue;
     std::byte* const out = first_slot + to[record];
-    streams ? streaming_copy(out, from, bytes) : static_cast<void>(std::memcpy(out, from, bytes));
+    streams ? streaming_copy(out, from, bytes, by_lines) : static_cast<void>(std::memcpy(out, from, bytes));
   }
 }
 

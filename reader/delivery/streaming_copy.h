@@ -6,7 +6,7 @@
 #include <cstring>
 
 #if defined(__SSE2__)
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 namespace dovetail::detail {
@@ -36,26 +36,45 @@ inline void end_streaming() noexcept {
   _mm_sfence();
 }
 
+/// Whether the processor has stores of whole lines.
+inline bool has_line_stores() noexcept {
+  return __builtin_cpu_supports("avx512f") != 0;
+}
+
+/// The same as `stream_lines`, with one store for each line. Needs: `has_line_stores()`.
+[[gnu::target("avx512f")]] inline void store_lines(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  for (std::size_t at = 0; at < bytes; at += kCacheLine) {
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + at), _mm512_loadu_si512(from + at));
+  }
+}
+
 #else
 
 inline void stream_lines(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   std::memcpy(to, from, bytes);
 }
 inline void end_streaming() noexcept {}
+inline bool has_line_stores() noexcept {
+  return false;
+}
+inline void store_lines(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  stream_lines(to, from, bytes);
+}
 
 #endif
 
-/// The same for any place and size; lines that it fills in part are written as usual.
-inline void streaming_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+/// Copies any bytes to any place: whole lines among them as `by_lines` does, what fills a line in part as usual.
+inline void streaming_copy(std::byte* to, const std::byte* from, std::size_t bytes,
+                           decltype(&stream_lines) by_lines = &stream_lines) noexcept {
   const std::size_t to_line = -reinterpret_cast<std::uintptr_t>(to) % kCacheLine;
   if (bytes < to_line + kCacheLine) {
     std::memcpy(to, from, bytes);
     return;
   }
-  std::memcpy(to, from, to_line);
   const std::size_t lines = (bytes - to_line) / kCacheLine * kCacheLine;
-  stream_lines(to + to_line, from + to_line, lines);
-  std::memcpy(to + to_line + lines, from + to_line + lines, bytes - to_line - lines);
+  if (to_line > 0) std::memcpy(to, from, to_line);
+  by_lines(to + to_line, from + to_line, lines);
+  if (to_line + lines < bytes) std::memcpy(to + to_line + lines, from + to_line + lines, bytes - to_line - lines);
 }
 
 }  // namespace dovetail::detail

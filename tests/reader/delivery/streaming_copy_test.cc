@@ -14,6 +14,8 @@ namespace {
 TEST(StreamingCopyTest, CopiesAnySizeAndPlaceAndTouchesNothingAround) {
   std::mt19937_64 random(1);
   constexpr std::size_t kAround = 128;
+  std::vector<decltype(&detail::stream_lines)> ways{&detail::stream_lines};
+  if (detail::has_line_stores()) ways.push_back(&detail::store_lines);
   for (int i = 0; i < 20000; ++i) {
     const std::size_t bytes = i <= 2000 ? static_cast<std::size_t>(i) : random() % 2001;
     const std::size_t from_at = random() % 64;
@@ -23,9 +25,12 @@ TEST(StreamingCopyTest, CopiesAnySizeAndPlaceAndTouchesNothingAround) {
     std::vector<std::byte> to(kAround + to_at + bytes + kAround, std::byte{0xA5});
     std::vector<std::byte> expected = to;
     std::copy_n(from.data() + from_at, bytes, expected.data() + kAround + to_at);
-    detail::streaming_copy(to.data() + kAround + to_at, from.data() + from_at, bytes);
-    detail::end_streaming();
-    ASSERT_EQ(to, expected) << bytes << " bytes from " << from_at << " to " << to_at;
+    for (const auto& by_lines : ways) {
+      std::fill_n(to.begin() + kAround, to_at + bytes, std::byte{0xA5});
+      detail::streaming_copy(to.data() + kAround + to_at, from.data() + from_at, bytes, by_lines);
+      detail::end_streaming();
+      ASSERT_EQ(to, expected) << bytes << " bytes from " << from_at << " to " << to_at;
+    }
   }
 }
 
