@@ -30,7 +30,8 @@ RESERVED = (
      re.compile(r"^(include/dovetail/batch_reader\.h|reader/(delivery|storage|memory)/|tests/|bench/)")),
     (re.compile(r"^liburing(\.h|/)"), re.compile(r"^reader/storage/uring_\w+\.cc$")),
     (re.compile(r"^(snappy|isa-l)"), re.compile(r"^(format|tests|bench)/")),
-    (re.compile(r"^(x86intrin|immintrin|nmmintrin|isa-l)(\.h|/)"), re.compile(r"^format/crc32c_\w+\.cc$")),
+    (re.compile(r"^isa-l(\.h|/)"), re.compile(r"^format/crc32c_\w+\.cc$")),
+    (re.compile(r"^\w*intrin\.h"), re.compile(r"^(format/crc32c_\w+\.cc|reader/delivery/streaming_copy\.h)$")),
 )
 # The pure half: integers only. Boost.System comes in through the error type.
 PURE = re.compile(r"^reader/plan/")
