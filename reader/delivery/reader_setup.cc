@@ -26,7 +26,8 @@ constexpr std::uint64_t kMostRowsAtOnce = 8192;
 /// never so many that slots take more than an eighth of the budget.
 constexpr std::uint64_t kSharedSlotBytes = 256 << 10;
 constexpr std::uint64_t kMostBatchesPerSlot = 64;
-/// Of smaller records, what a batch costs beside its bytes counts more, and costs more where many batches are begun.
+/// Smaller records cost more to scatter than that saves: noting where each goes, and a trainer that reads its rows from
+/// memory instead of a cache.
 constexpr std::uint64_t kLeastScattered = 256;
 
 Error out_of_range(const std::string& name, std::uint64_t value, const std::string& allowed) {
