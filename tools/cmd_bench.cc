@@ -135,7 +135,7 @@ void add_bench(CommandLine& line) {
   flags.group("How it is read");
   add_storage(flags, arguments->reader.storage);
   flags.add_size("--memory", arguments->reader.memory_bytes, "Budget for batches and read-ahead").preset("256M");
-  flags.add("--prefetch", arguments->reader.prefetch, "Batches ahead of the reader");
+  flags.add("--prefetch", arguments->reader.prefetch, "Slots filled ahead of the trainer; tiny batches share one");
   flags.add("--io-threads", arguments->reader.io_threads, "Threads that read; 0 chooses");
   flags.add("--decode-threads", arguments->reader.decode_threads, "Threads that check and decode; 0 chooses");
 }

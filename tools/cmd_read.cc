@@ -280,7 +280,7 @@ void add_delivery_arguments(Flags& flags, ReaderOptions& options) {
                               Memory{"off", Registration::off}},
                    "Memory registered with CUDA");
   flags.add_size("--memory", options.memory_bytes, "Budget for batches and read-ahead").preset("256M");
-  flags.add("--prefetch", options.prefetch, "Batches ahead of the reader");
+  flags.add("--prefetch", options.prefetch, "Slots filled ahead of the trainer; tiny batches share one");
   flags.add("--io-threads", options.io_threads, "Threads that read; 0 chooses");
   flags.add("--decode-threads", options.decode_threads, "Threads that check and decode; 0 chooses");
 }

@@ -35,8 +35,8 @@ class Planner {
     std::uint64_t read_ahead_bytes = 0;
     std::uint32_t max_open_shards = 0;
     std::uint64_t rows_at_once = kRowsAtOnce;
-    std::uint32_t batches_per_step = 1;  ///< That share a slot, each in a slab of this size; the last step of an epoch
-    std::size_t slab_bytes = 0;          ///< may have fewer.
+    std::uint32_t batches_per_step = 1;  ///< That share a slot; fewer where the epoch ends, or for the sake of shards.
+    std::size_t slab_bytes = 0;          ///< Of each.
     SlotRing* scatter_into = nullptr;    ///< Steps are laid out in its slots, where it is set.
   };
   Planner(const Settings& settings, ShardTable& shards);

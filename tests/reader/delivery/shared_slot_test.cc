@@ -8,6 +8,7 @@
 #include <cstring>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "reader/delivery/reader_setup.h"
@@ -99,17 +100,23 @@ TEST_F(SharedSlotTest, ManySmallShardsNeedNoMoreFilesThanMayBeOpen) {
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit few = before;
   few.rlim_cur = 256;
-  testing::SampleShape shape{.shard_records = {}, .min_bytes = 8, .max_bytes = 40};
-  shape.shard_records.assign(1500, 3);
-  const Dataset dataset = testing::make_sample(folder().path("small"), shape);
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
-  for (const OrderKind order : {OrderKind::shuffle, OrderKind::sequential}) {
-    ReaderOptions options = this->options(0, 1, 16);
-    options.plan.order = order;
-    options.epochs = 1;
-    BatchReader reader = BatchReader::open(dataset, options).value();
-    EXPECT_EQ(testing::read_epoch(reader, shape), planned(reader.plan(), 0, 0));
-    EXPECT_GT(reader.stats().slot_bytes, 8 * (SlabLayout::for_rows(16).values + 16 * 40)) << "batches share no slot";
+  // Records of several sizes are gathered, those of one size scattered.
+  for (const std::uint32_t least_bytes : {8u, 260u}) {
+    testing::SampleShape shape{.shard_records = {}, .min_bytes = least_bytes, .max_bytes = 260};
+    shape.shard_records.assign(1500, 3);
+    const Dataset dataset = testing::make_sample(folder().path("small-" + std::to_string(least_bytes)), shape);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    for (const OrderKind order : {OrderKind::shuffle, OrderKind::sequential}) {
+      ReaderOptions options = this->options(0, 1, 16);
+      options.plan.order = order;
+      options.epochs = 1;
+      BatchReader reader = BatchReader::open(dataset, options).value();
+      EXPECT_EQ(testing::read_epoch(reader, shape), planned(reader.plan(), 0, 0));
+      const ReaderStats stats = reader.stats();
+      EXPECT_GT(stats.slot_bytes, 8 * (SlabLayout::for_rows(16).values + 16 * 260)) << "batches share no slot";
+      EXPECT_EQ(stats.slots > options.prefetch + options.max_held, least_bytes == 260) << "scattered or not";
+    }
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   }
   EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
