@@ -8,18 +8,22 @@ endif()
 function(dovetail_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor)
+  set(warnings -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # Claims overlaps in operator+ of std::string where there are none (GCC bug 105651).
-    target_compile_options(${target} PRIVATE -Wno-restrict)
+    list(APPEND warnings -Wno-restrict)
   endif()
   if(DOVETAIL_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # GCC documents false positives of this warning in sanitized builds; moving a Result or a future sets it off.
-    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+    list(APPEND warnings -Wno-maybe-uninitialized)
   endif()
   if(DOVETAIL_WERROR)
-    target_compile_options(${target} PRIVATE -Werror)
+    list(APPEND warnings -Werror)
   endif()
+  # nvcc knows none of these, and what it makes of a kernel's source has warnings of its own making.
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:${warnings}>")
+  # CMake 3.25 does not know that nvcc has this standard.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
 endfunction()
 
 if(DOVETAIL_SANITIZE)
@@ -41,7 +45,13 @@ function(dovetail_add_library name)
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
-# dovetail_add_test(NAME SOURCES... [LIBRARIES ...] [LABELS ...]): a GoogleTest program, one ctest entry per program.
+# dovetail_gpu_program(NAME): the target is needed to check a machine with a GPU; `gpu_programs` builds all of them.
+function(dovetail_gpu_program name)
+  set_property(GLOBAL APPEND PROPERTY DOVETAIL_GPU_PROGRAMS ${name})
+endfunction()
+
+# dovetail_add_test(NAME SOURCES... [LIBRARIES ...] [LABELS ...]): a GoogleTest program, one ctest entry per program. With
+# the label `gpu` it needs a GPU, and is skipped where it ends with 77 because there is none.
 function(dovetail_add_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   add_executable(${name} ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
@@ -51,4 +61,8 @@ function(dovetail_add_test name)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${arg_LABELS}"
     ENVIRONMENT "DOVETAIL_GOLDEN_DIR=${PROJECT_SOURCE_DIR}/tests/golden")
+  if("gpu" IN_LIST arg_LABELS)
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 RUN_SERIAL ON)
+    dovetail_gpu_program(${name})
+  endif()
 endfunction()

@@ -55,6 +55,8 @@ constexpr struct {
     {Errc::busy, "a request is outstanding"},
     {Errc::slots_held, "too many batches held"},
     {Errc::registration_failed, "memory could not be registered"},
+    {Errc::device_failed, "the CUDA device cannot be used"},
+    {Errc::stream_captured, "the stream is being captured into a graph"},
 };
 
 const char* message_of(int value) noexcept {
@@ -119,7 +121,7 @@ Error Error::at(std::string_view path, std::uint64_t offset) const {
 
 ErrorKind Error::kind() const noexcept {
   if (code_ == boost::system::errc::operation_canceled) return ErrorKind::cancelled;
-  if (code_.category() != error_category()) return ErrorKind::io;
+  if (code_.category() != error_category() || is(Errc::device_failed)) return ErrorKind::io;
   return code_.value() < kFirstUsage ? ErrorKind::damaged : ErrorKind::usage;
 }
 

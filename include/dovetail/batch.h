@@ -7,14 +7,17 @@
 #include <span>
 
 #include <dovetail/bytes.h>
+#include <dovetail/device_stream.h>
+#include <dovetail/error.h>
 #include <dovetail/order.h>
 #include <dovetail/state.h>
 
 namespace dovetail {
 
 namespace detail {
+struct BatchAccess;
 class SlotLease;
-}
+}  // namespace detail
 
 /// Where the parts of a batch lie in its slab, in bytes; each part begins at a multiple of 256.
 struct SlabLayout {
@@ -73,10 +76,18 @@ class Batch {
   /// Whether the slab lies in memory registered with CUDA.
   bool registered() const noexcept;
 
-  /// Gives its share of the slot back before destruction. Every view is void from here on, and `rows()` is 0.
+  /// Gives its share of the slot back before destruction. Every view is void from here on, and `rows()` is 0. Copies out of
+  /// the slab must have ended: the slot may be filled again at once, as after destruction.
   void release() noexcept;
+  /// The same while copies run: the slot is filled again only after all that is in `stream` by now has run. Waits for
+  /// nothing, but for the last owner of the slots, after the reader: that waits for all copies. A batch that several streams
+  /// copy from is released in one that waits for the others. Null is the default stream of `ReaderOptions::device`, or, where
+  /// the slots are not registered by the reader, of the current device.
+  /// Errors: `device_failed`, `stream_captured`; the batch is then as before, and still held.
+  Result<void> release(DeviceStream stream);
 
  private:
+  friend struct detail::BatchAccess;
   friend class detail::SlotLease;
   Batch();
 

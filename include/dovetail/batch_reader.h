@@ -18,6 +18,7 @@
 #include <dovetail/plan.h>
 #include <dovetail/rank_context.h>
 #include <dovetail/reader_stats.h>
+#include <dovetail/slot_memory.h>
 #include <dovetail/state.h>
 #include <dovetail/storage_kind.h>
 #include <dovetail/timeline.h>
@@ -30,13 +31,6 @@ enum class OnDamage : std::uint8_t {
   substitute,  ///< The nearest good row of the same lane and batch is repeated: before it, else after it. Where there is
                ///< none, or no room for it in the slot, the row has no bytes.
   empty,       ///< The row has no bytes.
-};
-
-/// Whether slots must lie in memory registered with CUDA.
-enum class Registration : std::uint8_t {
-  preferred,  ///< Registered where a device is there, plain pages otherwise; the stats say which and why.
-  required,   ///< Opening fails without it.
-  off,        ///< Plain pages.
 };
 
 /// What happens to a batch that does not fit its slot.
@@ -80,7 +74,19 @@ struct ReaderOptions {
   unsigned io_threads = 0;
   /// Threads that check, decode and gather; 0 takes the cores of the node divided by the readers on it.
   unsigned decode_threads = 0;
+
+  // These are about the memory of the slots.
+
   Registration registration = Registration::preferred;
+  /// The CUDA device that batches are for: slots are registered in its context and lie on its NUMA node. -1 is the device
+  /// that is current on the thread that opens the reader. A trainer with a device of its own among several should name
+  /// it, or make it current, so that no context comes into being on device 0.
+  int device = -1;
+  HugePages huge_pages = HugePages::automatic;
+  /// Gives the memory for the slots, instead of a mapping of the reader's own. It is never registered nor unregistered:
+  /// `registered()` says whether CUDA knows it as page-locked, and `Registration::required` requires that.
+  SlotMemoryProvider slot_memory;
+
   /// Gets warnings, one line each, in `open` or on a thread of the reader: why slots are not registered, damage that was
   /// passed over. It must not call the reader. The library itself never prints.
   std::function<void(std::string_view)> log;
@@ -129,6 +135,8 @@ class BatchReader {
   std::uint64_t check() const noexcept;
   /// Whether batches lie in memory registered with CUDA.
   bool registered() const noexcept;
+  /// The most bytes of a batch's slab, but for spilled ones.
+  std::size_t slab_bytes() const noexcept;
 
   /// Asks for the next batch.
   ///

@@ -55,6 +55,8 @@ enum class Errc {
 
   // Memory.
   registration_failed = 80,  ///< Page-locked memory was required and could not be had.
+  device_failed = 81,        ///< A CUDA call failed, or there is no device; the message names the call and the reason.
+  stream_captured = 82,      ///< The stream is being captured into a CUDA graph, so that it has no end to wait for yet.
 };
 
 /// How a failure should be answered; the command's exit codes follow it.

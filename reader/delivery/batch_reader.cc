@@ -54,6 +54,9 @@ std::uint64_t BatchReader::check() const noexcept {
 bool BatchReader::registered() const noexcept {
   return impl_->engine.ring().registered();
 }
+std::size_t BatchReader::slab_bytes() const noexcept {
+  return impl_->engine.slab_bytes();
+}
 Result<std::optional<Batch>> BatchReader::next() {
   return impl_->engine.next();
 }

@@ -52,6 +52,7 @@ Engine::Engine(EngineSetup setup)
       storage_(std::move(setup.storage)),
       threads_(setup.threads),
       rows_at_once_(setup.rows_at_once),
+      slab_bytes_(setup.slab_bytes),
       slot_rows_(std::uint64_t{setup.batches_per_slot} * setup.plan.options().batch),
       scatters_(setup.scatters),
       streams_(ring_->bytes().size() > kStreamedBytes),
@@ -332,7 +333,10 @@ ReaderStats Engine::stats() const {
   stats.storage_note = storage_->facts().note;
   stats.cached_reads = storage_->cached_reads();
   stats.registered = ring_->registered();
-  stats.registration_note = ring_->note();
+  stats.registration_note = ring_->memory().note();
+  stats.registration_time = ring_->memory().registration_time();
+  stats.provided_memory = ring_->memory().provided();
+  stats.numa_node = ring_->memory().numa_node();
   stats.slots = ring_->slots();
   stats.slot_bytes = ring_->slot_bytes();
   stats.budget_bytes = options_.memory_bytes;

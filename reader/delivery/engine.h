@@ -69,6 +69,7 @@ class Engine final : private TrainerHelp {
   void async_next(ReadyQueue::Handler handler);
 
   const Plan& plan() const noexcept { return plan_; }
+  std::size_t slab_bytes() const noexcept { return slab_bytes_; }
   const SlotRing& ring() const noexcept { return *ring_; }
   std::uint64_t check() const noexcept { return plan_.check(options_.start); }
   std::optional<Error> error() const { return queue_->error(); }
@@ -152,6 +153,7 @@ class Engine final : private TrainerHelp {
   const std::unique_ptr<Storage> storage_;
   const unsigned threads_;
   const std::uint64_t rows_at_once_;
+  const std::size_t slab_bytes_;
   const std::uint64_t slot_rows_;
   const bool scatters_;
   const bool streams_;  // scatters past the caches

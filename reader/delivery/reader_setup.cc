@@ -49,6 +49,11 @@ Result<void> check(const ReaderOptions& options) {
   if (options.max_held < 1 || options.max_held > kMaxSlots)
     return out_of_range("max_held", options.max_held, "1 to 64");
   if (options.io_threads > kMaxThreads) return out_of_range("io_threads", options.io_threads, "0 to 1024");
+  if (options.device < -1) {
+    return Error(Errc::invalid_option,
+                 "device = " + std::to_string(options.device) +
+                     " is out of range: a number that CUDA counts from 0, or -1 for the current one");
+  }
   if (options.decode_threads > kMaxThreads) return out_of_range("decode_threads", options.decode_threads, "0 to 1024");
   return {};
 }
@@ -205,6 +210,22 @@ MemoryShares share_for_scattering(const MemoryShares& shares, const Dataset& dat
   return scattered(unshared, dataset, plan, options).value_or(shares);
 }
 
+namespace {
+
+HostMemoryOptions host_memory(const ReaderOptions& options, bool scatters) {
+  constexpr unsigned kMostTouchingThreads = 16;  // memory is not faster with more
+  // Rows that are scattered go to thousands of pages in turn.
+  const bool huge = options.huge_pages == HugePages::on || (options.huge_pages == HugePages::automatic && scatters);
+  return {.registration = options.registration,
+          .device = options.device,
+          .huge_pages = huge,
+          .refuse_huge_pages = options.huge_pages == HugePages::off,
+          .provider = options.slot_memory,
+          .threads = std::clamp(usable_cores() / options.ranks.local_world, 1u, kMostTouchingThreads)};
+}
+
+}  // namespace
+
 Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   if (Result<void> checked = check(given); !checked.has_value()) return checked.error();
   ReaderOptions options = given;
@@ -237,12 +258,11 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   *memory = share_for_scattering(*memory, dataset, *plan, options, !(*storage)->facts().direct);
   Result<std::uint32_t> max_open = open_shard_limit(*plan, (*storage)->facts().descriptors_per_file);
   if (!max_open.has_value()) return max_open.error();
-  // Rows that are scattered go to thousands of pages in turn.
   Result<std::shared_ptr<SlotRing>> ring =
-      SlotRing::make(memory->slots, memory->slot_bytes, options.registration, memory->scatters);
+      SlotRing::make(memory->slots, memory->slot_bytes, host_memory(options, memory->scatters));
   if (!ring.has_value()) return ring.error();
   if (options.log && options.registration == Registration::preferred && !(*ring)->registered()) {
-    options.log("batches are in plain pages: " + (*ring)->note());
+    options.log("batches are not in page-locked memory: " + (*ring)->memory().note());
   }
   const unsigned cores = std::max(1u, usable_cores() / options.ranks.local_world);
   return EngineSetup{.dataset = dataset,

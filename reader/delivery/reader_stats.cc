@@ -120,6 +120,9 @@ std::string ReaderStats::to_json() const {
   json.member("slowest_shards", dovetail::to_json(slowest_shards));
   json.boolean("registered", registered);
   json.text("registration_note", registration_note);
+  json.seconds("registration_time", registration_time);
+  json.boolean("provided_memory", provided_memory);
+  json.member("numa_node", std::to_string(numa_node));
   json.number("slots", slots);
   json.number("slot_bytes", slot_bytes);
   json.number("budget_bytes", budget_bytes);

@@ -9,12 +9,7 @@
 #include <utility>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
-#include <boost/asio/associated_executor.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/execution/blocking.hpp>
-#include <boost/asio/execution/outstanding_work.hpp>
-#include <boost/asio/prefer.hpp>
-#include <boost/asio/system_executor.hpp>
 
 #include "reader/delivery/slab.h"
 #include "reader/delivery/timeline_event.h"
@@ -125,19 +120,13 @@ void ReadyQueue::note_request_locked(bool helps) {
   busy_trainer_ = quick_requests_ == kQuickRequests;
 }
 
-ReadyQueue::AsyncRequest::AsyncRequest(Handler from)
-    : handler(std::move(from)),
-      executor(boost::asio::prefer(boost::asio::get_associated_executor(
-                                       handler, boost::asio::any_completion_executor(boost::asio::system_executor())),
-                                   boost::asio::execution::outstanding_work.tracked)) {}
-
 void ReadyQueue::async_next(Handler handler) {
   auto request = std::make_unique<AsyncRequest>(std::move(handler));
   std::unique_lock lock(mutex_);
   if (!outstanding_locked()) note_request_locked(false);
   if (std::optional<Outcome> outcome = take_locked(); outcome.has_value()) {
     lock.unlock();
-    complete(std::move(request), std::move(*outcome));
+    AsyncRequest::complete(std::move(request), std::move(*outcome));
     return;
   }
   request->ticket = ++tickets_;
@@ -245,7 +234,7 @@ void ReadyQueue::match(std::unique_lock<BriefMutex>& lock) {
     return;
   }
   lock.unlock();
-  complete(std::move(std::get<std::unique_ptr<AsyncRequest>>(request)), std::move(*outcome));
+  AsyncRequest::complete(std::move(std::get<std::unique_ptr<AsyncRequest>>(request)), std::move(*outcome));
 }
 
 void ReadyQueue::cancel(std::uint64_t ticket) {
@@ -257,7 +246,7 @@ void ReadyQueue::cancel(std::uint64_t ticket) {
   waiting_ = false;
   update_clock_locked();
   lock.unlock();
-  complete(std::move(ended), cancelled("the request was cancelled"));
+  AsyncRequest::complete(std::move(ended), cancelled("the request was cancelled"));
 }
 
 void ReadyQueue::stop() {
@@ -268,21 +257,6 @@ void ReadyQueue::stop() {
   ready_ = 1;  // for who spins: the error
   match(lock);
   if (lock.owns_lock()) lock.unlock();  // slots are released with no lock held
-}
-
-void ReadyQueue::complete(std::unique_ptr<AsyncRequest> request, Outcome outcome) {
-  boost::system::error_code code;
-  std::optional<Batch> batch;
-  if (outcome.has_value()) {
-    batch = std::move(*outcome);
-  } else {
-    code = outcome.error().code();
-  }
-  const boost::asio::any_completion_executor later =
-      boost::asio::prefer(request->executor, boost::asio::execution::blocking.never);
-  later.execute([handler = std::move(request->handler), code, batch = std::move(batch)]() mutable {
-    std::move(handler)(code, std::move(batch));
-  });
 }
 
 std::optional<Error> ReadyQueue::error() const {

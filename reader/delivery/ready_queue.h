@@ -11,11 +11,9 @@
 #include <optional>
 #include <variant>
 
-#include <boost/asio/any_completion_executor.hpp>
-#include <boost/asio/any_completion_handler.hpp>
-
 #include <dovetail/batch_reader.h>
 
+#include "reader/delivery/async_request.h"
 #include "reader/delivery/brief_mutex.h"
 #include "reader/delivery/stall_clock.h"
 #include "reader/memory/slot_ring.h"
@@ -105,13 +103,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
     std::condition_variable_any arrived;
     std::optional<Outcome> outcome;
   };
-  // Lives on the heap: assigning to an any_completion_handler recurses without end in Asio 1.26.
-  struct AsyncRequest {
-    explicit AsyncRequest(Handler from);
-    Handler handler;
-    boost::asio::any_completion_executor executor;  // keeps the executor working until the handler has run
-    std::uint64_t ticket = 0;
-  };
+  using AsyncRequest = detail::AsyncRequest<Batch>;
 
   /// An outcome that needs no waiting, if there is one: a ready item, a state that lasts, or a misuse.
   std::optional<Outcome> take_locked();
@@ -128,7 +120,6 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   void spin() const noexcept;
   /// A request has begun; `helps` says whether on a thread that may help.
   void note_request_locked(bool helps);
-  static void complete(std::unique_ptr<AsyncRequest> request, Outcome outcome);
 
   const std::shared_ptr<SlotRing> ring_;
   const std::uint32_t max_held_;

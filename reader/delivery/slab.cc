@@ -46,7 +46,7 @@ Result<void> Slab::reserve(std::uint64_t bytes, std::uint64_t filled) {
   if (bytes <= parts_.capacity) return {};
   if (!may_grow()) return too_large(bytes);
   const std::size_t values = SlabLayout::for_rows(step_.batch_rows).values;
-  Result<std::shared_ptr<SlotLease>> larger = ring_.spill(step_.lease, values + std::max(bytes, 2 * parts_.capacity));
+  Result<std::shared_ptr<SlotLease>> larger = ring_.spill(*step_.lease, values + std::max(bytes, 2 * parts_.capacity));
   if (!larger.has_value()) return larger.error();
   std::memcpy((*larger)->bytes().data(), step_.lease->bytes().data(), values + filled);
   step_.lease = std::move(*larger);

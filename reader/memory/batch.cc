@@ -74,6 +74,14 @@ bool Batch::registered() const noexcept {
   return lease_ != nullptr && lease_->registered();
 }
 
+Result<void> Batch::release(DeviceStream stream) {
+  if (lease_ != nullptr) {
+    if (Result<void> waits = lease_->wait_for(stream); !waits.has_value()) return waits;
+  }
+  release();
+  return {};
+}
+
 void Batch::release() noexcept {
   detail::SlotLease::hand_back(std::move(lease_));
   slab_ = nullptr;

@@ -5,12 +5,31 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
+#include <new>
+#include <optional>
 #include <utility>
+
+#include <dovetail/batch.h>
+
+#include "reader/memory/numa.h"
+#include "reader/memory/populate.h"
 
 namespace dovetail::detail {
 
-Result<HostMemory> HostMemory::make(std::size_t bytes, Registration mode, bool huge_pages) {
+Result<HostMemory> HostMemory::make(std::size_t bytes, const HostMemoryOptions& options) {
   if (bytes == 0) return Error(Errc::invalid_option, "slots of 0 bytes");
+  Result<HostMemory> memory = options.provider ? adopt(bytes, options) : map(bytes, options);
+  if (!memory.has_value()) return memory;
+  if (options.registration == Registration::off) {
+    memory->note_ = "registration is switched off";
+  } else if (options.registration == Registration::required && !memory->registered()) {
+    return Error(Errc::registration_failed, memory->note_);
+  }
+  return memory;
+}
+
+Result<HostMemory> HostMemory::map(std::size_t bytes, const HostMemoryOptions& options) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   if (bytes > SIZE_MAX - page) return Error(Errc::invalid_option, "slots beyond the address space");
   const std::size_t size = (bytes + page - 1) / page * page;
@@ -18,30 +37,67 @@ Result<HostMemory> HostMemory::make(std::size_t bytes, Registration mode, bool h
   if (mapping == MAP_FAILED) {
     return Error::from_errno(errno, "cannot map " + std::to_string(size) + " bytes for batches");
   }
-  if (huge_pages) (void)::madvise(mapping, size, MADV_HUGEPAGE);  // small ones do as well
   HostMemory memory;
   memory.begin_ = static_cast<std::byte*>(mapping);
   memory.size_ = size;
-  if (mode == Registration::off) {
-    memory.note_ = "registration is switched off";
-    return memory;
-  }
-  Result<HostRegistration> registration = HostRegistration::make(memory.begin_, size);
-  if (registration.has_value()) {
-    memory.registration_ = std::move(*registration);
-  } else if (mode == Registration::required) {
-    return registration.error();
-  } else {
-    memory.note_ = registration.error().detail();
+  // A kernel without huge pages refuses both, which is as good.
+  if (options.huge_pages) (void)::madvise(mapping, size, MADV_HUGEPAGE);
+  if (options.refuse_huge_pages) (void)::madvise(mapping, size, MADV_NOHUGEPAGE);
+  if (options.registration == Registration::off) return memory;
+  if (const Result<void> registered = memory.register_with_device(options); !registered.has_value()) {
+    memory.note_ = registered.error().detail();
   }
   return memory;
 }
 
-HostMemory::HostMemory(HostMemory&& other) noexcept
-    : begin_(std::exchange(other.begin_, nullptr)),
-      size_(std::exchange(other.size_, 0)),
-      registration_(std::move(other.registration_)),
-      note_(std::move(other.note_)) {}
+Result<void> HostMemory::register_with_device(const HostMemoryOptions& options) {
+  const Result<RegistrationDevice> device = HostRegistration::device(options.device);
+  if (!device.has_value()) return device.error();
+  const auto began = std::chrono::steady_clock::now();
+  if (numa_nodes() > 1) {
+    if (const std::optional<int> node = numa_node_of_pci(device->pci_address)) {
+      // Where that is forbidden, as in some containers, the pages lie where they may.
+      if (prefer_numa_node(bytes(), *node).has_value()) numa_node_ = *node;
+    }
+  }
+  if (const Result<void> populated = populate(bytes(), options.threads); !populated.has_value()) {
+    return Error(Errc::registration_failed, populated.error().to_string());
+  }
+  Result<HostRegistration> registration = HostRegistration::make(bytes(), *device);
+  if (!registration.has_value()) return registration.error();
+  registration_ = std::move(*registration);
+  (void)::madvise(begin_, size_, MADV_DONTFORK);
+  page_locked_ = true;
+  device_ = device->number;
+  registration_time_ = std::chrono::steady_clock::now() - began;
+  return {};
+}
+
+Result<HostMemory> HostMemory::adopt(std::size_t bytes, const HostMemoryOptions& options) {
+  const Result<SlotMemory> given = options.provider(bytes);
+  if (!given.has_value()) return given.error();
+  if (given->bytes.size() < bytes) {
+    return Error(Errc::invalid_option, "slot_memory gave " + std::to_string(given->bytes.size()) +
+                                           " bytes; the slots need " + std::to_string(bytes));
+  }
+  if (reinterpret_cast<std::uintptr_t>(given->bytes.data()) % SlabLayout::kAlignment != 0) {
+    return Error(Errc::invalid_option, "slot_memory gave memory that does not begin at a multiple of " +
+                                           std::to_string(SlabLayout::kAlignment));
+  }
+  HostMemory memory;
+  memory.begin_ = given->bytes.data();
+  memory.size_ = bytes;
+  memory.owner_ = given->owner;
+  memory.provided_ = true;
+  memory.page_locked_ =
+      options.registration != Registration::off && HostRegistration::is_page_locked(memory.bytes(), options.device);
+  if (!memory.page_locked_) memory.note_ = "CUDA does not know the memory of slot_memory as page-locked";
+  return memory;
+}
+
+HostMemory::HostMemory(HostMemory&& other) noexcept {
+  *this = std::move(other);
+}
 
 HostMemory& HostMemory::operator=(HostMemory&& other) noexcept {
   if (this != &other) {
@@ -49,9 +105,25 @@ HostMemory& HostMemory::operator=(HostMemory&& other) noexcept {
     begin_ = std::exchange(other.begin_, nullptr);
     size_ = std::exchange(other.size_, 0);
     registration_ = std::move(other.registration_);
+    owner_ = std::move(other.owner_);
+    provided_ = other.provided_;
+    page_locked_ = std::exchange(other.page_locked_, false);
+    numa_node_ = other.numa_node_;
+    device_ = other.device_;
+    registration_time_ = other.registration_time_;
     note_ = std::move(other.note_);
   }
   return *this;
+}
+
+void HostMemory::leave() noexcept {
+  if (owner_ != nullptr) {
+    // A pointer that is never destroyed keeps the owner.
+    new (std::nothrow) std::shared_ptr<void>(std::move(owner_));
+  }
+  registration_.abandon();
+  begin_ = nullptr;
+  size_ = 0;
 }
 
 HostMemory::~HostMemory() {
@@ -59,8 +131,8 @@ HostMemory::~HostMemory() {
 }
 
 void HostMemory::free() noexcept {
-  if (begin_ == nullptr) return;
-  if (registration_.unregister()) ::munmap(begin_, size_);
+  if (begin_ != nullptr && !provided_ && registration_.unregister()) ::munmap(begin_, size_);
+  owner_.reset();
   begin_ = nullptr;
   size_ = 0;
 }

@@ -2,10 +2,20 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
 
 #include <dovetail/error.h>
 
 namespace dovetail::detail {
+
+/// A device that memory can be registered for.
+struct RegistrationDevice {
+  int number = 0;           ///< As CUDA counts.
+  std::string pci_address;  ///< Empty where it is not known.
+};
 
 /// Keeps a range of memory page-locked and known to CUDA while this object lives.
 ///
@@ -15,14 +25,24 @@ namespace dovetail::detail {
 ///            pages. A failure registers no part of the range and leaves no CUDA error pending.
 class HostRegistration {
  public:
-  /// Registers [begin, begin + bytes) for all devices of the process. Needs: page-aligned `begin`, `bytes > 0`.
-  static Result<HostRegistration> make(std::byte* begin, std::size_t bytes);
+  /// The device by its number, or with -1 the one that is current on this thread. Makes no context.
+  static Result<RegistrationDevice> device(int number);
+
+  /// Registers the range for all devices of the process, in the context of one. Needs: page-aligned, not empty.
+  static Result<HostRegistration> make(std::span<std::byte> range, const RegistrationDevice& device);
+
+  /// Whether CUDA knows a range of somebody else's as page-locked, by its first and its last byte; asked where the device
+  /// is current, or with -1 on this thread.
+  static bool is_page_locked(std::span<const std::byte> range, int device = -1) noexcept;
 
   HostRegistration() = default;
-  HostRegistration(HostRegistration&& other) noexcept : begin_(other.begin_) { other.begin_ = nullptr; }
+  HostRegistration(HostRegistration&& other) noexcept
+      : begin_(std::exchange(other.begin_, nullptr)), device_(other.device_) {}
   HostRegistration& operator=(HostRegistration&& other) noexcept;
   ~HostRegistration() { unregister(); }
 
+  /// Ends nothing, but forgets it.
+  void abandon() noexcept { begin_ = nullptr; }
   bool active() const noexcept { return begin_ != nullptr; }
 
   /// Ends the registration. False where the driver refuses, as it does while the process ends: the range must then stay
@@ -30,8 +50,9 @@ class HostRegistration {
   bool unregister() noexcept;
 
  private:
-  explicit HostRegistration(std::byte* begin) : begin_(begin) {}
+  HostRegistration(std::byte* begin, int device) : begin_(begin), device_(device) {}
   std::byte* begin_ = nullptr;
+  int device_ = 0;
 };
 
 }  // namespace dovetail::detail

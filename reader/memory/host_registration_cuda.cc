@@ -1,48 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cuda_runtime_api.h>
-
-#include <string>
-
+#include "reader/memory/cuda_calls.h"
 #include "reader/memory/host_registration.h"
 
 namespace dovetail::detail {
 
-namespace {
-
-Error cuda_failure(const char* what, cudaError_t status) {
-  cudaGetLastError();  // a handled failure must not surface in the caller's next CUDA call
-  return Error(Errc::registration_failed, std::string(what) + ": " + cudaGetErrorName(status));
-}
-
-}  // namespace
-
-Result<HostRegistration> HostRegistration::make(std::byte* begin, std::size_t bytes) {
+Result<RegistrationDevice> HostRegistration::device(int number) {
   int devices = 0;
   if (const cudaError_t status = cudaGetDeviceCount(&devices); status != cudaSuccess) {
-    return cuda_failure("no CUDA device can be used", status);
+    return cuda_failure(Errc::registration_failed, "no CUDA device can be used", status);
   }
   if (devices == 0) return Error(Errc::registration_failed, "there is no CUDA device");
-  if (const cudaError_t status = cudaHostRegister(begin, bytes, cudaHostRegisterPortable); status != cudaSuccess) {
-    return cuda_failure("cudaHostRegister refused the slots", status);
+  watch_for_end_of_process();
+  RegistrationDevice device{.number = number, .pci_address = {}};
+  if (number < 0) {
+    if (const cudaError_t status = cudaGetDevice(&device.number); status != cudaSuccess) {
+      return cuda_failure(Errc::registration_failed, "cudaGetDevice", status);
+    }
   }
-  return HostRegistration(begin);
+  if (device.number >= devices) {
+    return Error(Errc::registration_failed, "there is no CUDA device " + std::to_string(number) +
+                                                "; this process sees " + std::to_string(devices));
+  }
+  char address[32] = {};
+  const cudaError_t status = cudaDeviceGetPCIBusId(address, sizeof(address), device.number);
+  if (status == cudaSuccess) device.pci_address = address;
+  forget(status);
+  return device;
+}
+
+Result<HostRegistration> HostRegistration::make(std::span<std::byte> range, const RegistrationDevice& device) {
+  cudaError_t status = cudaSuccess;
+  run_on_device(device.number, [&] {
+    const OutsideCaptures outside;
+    status = cudaHostRegister(range.data(), range.size(), cudaHostRegisterPortable);
+    forget(status);
+  });
+  if (status != cudaSuccess) {
+    return cuda_failure(Errc::registration_failed, "cudaHostRegister refused the slots", status);
+  }
+  return HostRegistration(range.data(), device.number);
+}
+
+bool HostRegistration::is_page_locked(std::span<const std::byte> range, int device) noexcept {
+  bool locked = true;
+  const auto ask = [&] {
+    for (const std::byte* const at : {range.data(), range.data() + range.size() - 1}) {
+      cudaPointerAttributes attributes{};
+      const cudaError_t status = cudaPointerGetAttributes(&attributes, at);
+      forget(status);
+      locked = locked && status == cudaSuccess && attributes.type == cudaMemoryTypeHost;
+    }
+  };
+  if (device < 0) {
+    ask();
+  } else {
+    run_on_device(device, ask);
+  }
+  return locked;
 }
 
 HostRegistration& HostRegistration::operator=(HostRegistration&& other) noexcept {
   if (this != &other) {
     unregister();
-    begin_ = other.begin_;
-    other.begin_ = nullptr;
+    begin_ = std::exchange(other.begin_, nullptr);
+    device_ = other.device_;
   }
   return *this;
 }
 
 bool HostRegistration::unregister() noexcept {
   if (begin_ == nullptr) return true;
-  const bool done = cudaHostUnregister(begin_) == cudaSuccess;
-  if (!done) cudaGetLastError();
-  begin_ = nullptr;
-  return done;
+  std::byte* const begin = std::exchange(begin_, nullptr);
+  if (process_ends()) return false;
+  cudaError_t status = cudaSuccess;
+  run_on_device(device_, [&] {
+    const OutsideCaptures outside;
+    status = cudaHostUnregister(begin);
+    forget(status);
+  });
+  return status == cudaSuccess;
 }
 
 }  // namespace dovetail::detail

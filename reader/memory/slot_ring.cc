@@ -1,23 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/memory/slot_ring.h"
 
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <string>
 #include <utility>
+
+#include "reader/memory/poison.h"
 
 namespace dovetail::detail {
 
-Result<std::shared_ptr<SlotRing>> SlotRing::make(std::uint32_t slots, std::size_t slot_bytes, Registration mode,
-                                                 bool huge_pages) {
+namespace {
+
+/// How long the watcher sleeps between two looks: copies take from some microseconds to milliseconds, and a look costs one.
+constexpr std::chrono::microseconds kLeastPause{20};
+constexpr std::chrono::microseconds kMostPause{1000};
+constexpr std::size_t kManyEvents = 8;
+constexpr unsigned long kTimerSlackNanoseconds = 1000;
+
+}  // namespace
+
+Result<std::shared_ptr<SlotRing>> SlotRing::make(std::uint32_t slots, std::size_t slot_bytes,
+                                                 const HostMemoryOptions& memory) {
   if (slots == 0 || slot_bytes > SIZE_MAX / slots) return Error(Errc::invalid_option, "slots beyond the address space");
-  Result<HostMemory> memory = HostMemory::make(slots * slot_bytes, mode, huge_pages);
-  if (!memory.has_value()) return memory.error();
-  return std::shared_ptr<SlotRing>(new SlotRing(std::move(*memory), slots, slot_bytes));
+  Result<HostMemory> made = HostMemory::make(slots * slot_bytes, memory);
+  if (!made.has_value()) return made.error();
+  return std::shared_ptr<SlotRing>(new SlotRing(std::move(*made), slots, slot_bytes));
 }
 
 SlotRing::SlotRing(HostMemory memory, std::uint32_t slots, std::size_t slot_bytes)
     : memory_(std::move(memory)), slots_(slots), slot_bytes_(slot_bytes) {
   for (std::uint32_t slot = slots; slot > 0; --slot) free_.push_back(slot - 1);
   slot_notes_.resize(slots);
+  leaving_.reserve(slots);  // a slot that is released must not need memory
   free_slots_ = slots;
+}
+
+SlotRing::~SlotRing() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  wakes_.notify_one();
+  if (watcher_.joinable()) watcher_.join();
+  bool used = false;
+  for (Leaving& leaving : leaving_) {
+    bool slot_used = false;
+    for (const DeviceEvent& event : leaving.events) {
+      slot_used = !DeviceEvents::wait(event) || slot_used;
+      events_.give_back(event);
+    }
+    if (slot_used && leaving.spilled.has_value()) leaving.spilled->leave();
+    used = used || slot_used;
+  }
+  unpoison(memory_.bytes());
+  if (used) memory_.leave();
+}
+
+std::span<std::byte> SlotRing::slot_bytes_of(std::uint32_t slot) const noexcept {
+  return memory_.bytes().subspan(slot * slot_bytes_, slot_bytes_);
 }
 
 std::shared_ptr<SlotLease> SlotRing::acquire() {
@@ -25,17 +70,19 @@ std::shared_ptr<SlotLease> SlotRing::acquire() {
   const std::lock_guard lock(mutex_);
   if (free_.empty()) return nullptr;
   const std::uint32_t slot = free_.back();
-  auto lease =
-      std::make_shared<SlotLease>(shared_from_this(), slot, memory_.bytes().subspan(slot * slot_bytes_, slot_bytes_));
+  auto lease = std::make_shared<SlotLease>(shared_from_this(), slot, std::nullopt);
   free_.pop_back();
   --free_slots_;
+  unpoison(lease->bytes());
   return lease;
 }
 
-Result<std::shared_ptr<SlotLease>> SlotRing::spill(const std::shared_ptr<SlotLease>& slot, std::size_t bytes) {
-  Result<HostMemory> memory = HostMemory::make(bytes, Registration::off);
+Result<std::shared_ptr<SlotLease>> SlotRing::spill(SlotLease& slot, std::size_t bytes) {
+  Result<HostMemory> memory = HostMemory::make(bytes, {.registration = Registration::off, .provider = {}});
   if (!memory.has_value()) return memory.error();
-  return std::make_shared<SlotLease>(shared_from_this(), std::move(*memory), slot->spilled() ? slot->replaced_ : slot);
+  auto lease = std::make_shared<SlotLease>(shared_from_this(), slot.slot_.value(), std::move(*memory));
+  slot.slot_.reset();
+  return lease;
 }
 
 void SlotRing::on_release(std::function<void()> callback) {
@@ -43,28 +90,115 @@ void SlotRing::on_release(std::function<void()> callback) {
   callback_ = std::move(callback);
 }
 
-void SlotRing::release(std::int64_t slot) {
-  if (slot >= 0) {
+Result<DeviceEvent> SlotRing::mark(DeviceStream stream) {
+  {
     const std::lock_guard lock(mutex_);
-    free_.push_back(static_cast<std::uint32_t>(slot));
+    try {
+      if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
+    } catch (const std::exception& failure) {
+      return Error::from_errno(EAGAIN, std::string("no thread to wait for copies: ") + failure.what());
+    }
+  }
+  return events_.record(stream, memory_.device());
+}
+
+void SlotRing::forget_passed(std::vector<DeviceEvent>& events) noexcept {
+  const auto first = std::find_if(events.begin(), events.end(), [](const DeviceEvent& event) {
+    return DeviceEvents::progress(event) == DeviceEvents::Progress::pending;
+  });
+  for (auto passed = events.begin(); passed != first; ++passed) events_.give_back(*passed);
+  events.erase(events.begin(), first);
+}
+
+void SlotRing::release(Leaving leaving) noexcept {
+  if (leaving.events.empty()) return make_free(leaving.slot);
+  {
+    const std::lock_guard lock(mutex_);
+    leaving_.push_back(std::move(leaving));
+  }
+  wakes_.notify_one();
+}
+
+void SlotRing::make_free(std::uint32_t slot) noexcept {
+  poison(slot_bytes_of(slot));
+  {
+    const std::lock_guard lock(mutex_);
+    if constexpr (kPoisons) slot_notes_[slot] = 0;
+    free_.push_back(slot);
     ++free_slots_;
   }
   const std::lock_guard lock(callback_mutex_);
   if (callback_) callback_();
 }
 
-SlotLease::SlotLease(std::shared_ptr<SlotRing> ring, std::uint32_t slot, std::span<std::byte> bytes)
-    : ring_(std::move(ring)), slot_(slot), bytes_(bytes) {}
+bool SlotRing::collect() noexcept {
+  // Only the watcher takes out of the list, so what is found stays there while the lock is open; the driver may take long.
+  std::size_t at = 0;
+  bool freed = false;
+  std::unique_lock lock(mutex_);
+  while (at < leaving_.size()) {
+    std::vector<DeviceEvent>& events = leaving_[at].events;
+    lock.unlock();
+    if (!events.empty()) DeviceEvents::make_device_current(events.front());
+    forget_passed(events);
+    lock.lock();
+    if (!events.empty()) {
+      ++at;
+      continue;
+    }
+    Leaving gone = std::move(leaving_[at]);
+    leaving_.erase(leaving_.begin() + static_cast<std::ptrdiff_t>(at));
+    lock.unlock();
+    gone.spilled.reset();
+    make_free(gone.slot);
+    freed = true;
+    lock.lock();
+  }
+  return freed;
+}
 
-SlotLease::SlotLease(std::shared_ptr<SlotRing> ring, HostMemory spilled, std::shared_ptr<SlotLease> slot)
-    : ring_(std::move(ring)),
-      slot_(-1),
-      spilled_(std::move(spilled)),
-      replaced_(std::move(slot)),
-      bytes_(spilled_.bytes()) {}
+void SlotRing::watch() {
+  ::prctl(PR_SET_NAME, "dovetail-slots");
+  ::prctl(PR_SET_TIMERSLACK, kTimerSlackNanoseconds);
+  std::chrono::microseconds pause = kLeastPause;
+  std::unique_lock lock(mutex_);
+  while (!ending_) {
+    if (leaving_.empty()) {
+      pause = kLeastPause;
+      wakes_.wait(lock, [this] { return ending_ || !leaving_.empty(); });
+      continue;
+    }
+    lock.unlock();
+    pause = collect() ? kLeastPause : std::min(2 * pause, kMostPause);
+    lock.lock();
+    if (!leaving_.empty()) wakes_.wait_for(lock, pause, [this] { return ending_; });
+  }
+}
+
+SlotLease::SlotLease(std::shared_ptr<SlotRing> ring, std::uint32_t slot, std::optional<HostMemory> spilled)
+    : ring_(std::move(ring)), slot_(slot), spilled_(std::move(spilled)) {
+  bytes_ = spilled_.has_value() ? spilled_->bytes() : ring_->slot_bytes_of(slot);
+}
 
 SlotLease::~SlotLease() {
-  ring_->release(slot_);
+  if (slot_.has_value()) {
+    ring_->release({.slot = *slot_, .events = std::move(events_), .spilled = std::move(spilled_)});
+  }
+}
+
+Result<void> SlotLease::wait_for(DeviceStream stream) {
+  const Result<DeviceEvent> event = ring_->mark(stream);
+  if (!event.has_value()) return event.error();
+  try {
+    const std::lock_guard lock(ring_->mutex_);
+    // A lease may be released many times: with several batches, or for ever where they are repeated.
+    if (events_.size() >= kManyEvents) ring_->forget_passed(events_);
+    events_.push_back(*event);
+  } catch (const std::exception& failure) {
+    ring_->events_.give_back(*event);
+    return Error::from_errno(ENOMEM, failure.what());
+  }
+  return {};
 }
 
 void SlotLease::hand_back(std::shared_ptr<SlotLease> lease) noexcept {

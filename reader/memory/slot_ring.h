@@ -2,16 +2,20 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include <dovetail/batch.h>
 #include <dovetail/error.h>
 
+#include "reader/memory/device_events.h"
 #include "reader/memory/host_memory.h"
 
 namespace dovetail::detail {
@@ -19,53 +23,80 @@ namespace dovetail::detail {
 class SlotLease;
 
 /// The slots of a reader: equal pieces of one mapping, each filled, handed to the trainer as one batch or several, and
-/// filled again once all of these are released.
+/// filled again once all of these are released and the copies that they were released with have ended.
 ///
-/// Ownership: shared by the reader and every batch; the mapping goes with the last of them.
-/// Threads:   all functions may be called from any thread.
+/// Ownership: shared by the reader and every batch; the mapping goes with the last of them, after the last copy.
+/// Threads:   all functions may be called from any thread. The first release with a stream starts a thread that looks
+///            which copies have ended, as long as there are any.
 class SlotRing : public std::enable_shared_from_this<SlotRing> {
  public:
   /// Errors: `invalid_option` for slots beyond the address space; those of `HostMemory::make`.
-  static Result<std::shared_ptr<SlotRing>> make(std::uint32_t slots, std::size_t slot_bytes, Registration mode,
-                                                bool huge_pages = false);
+  static Result<std::shared_ptr<SlotRing>> make(std::uint32_t slots, std::size_t slot_bytes,
+                                                const HostMemoryOptions& memory);
+  SlotRing(const SlotRing&) = delete;
+  SlotRing& operator=(const SlotRing&) = delete;
+  /// Waits for the copies that slots were released with.
+  ~SlotRing();
 
   std::uint32_t slots() const noexcept { return slots_; }
   std::size_t slot_bytes() const noexcept { return slot_bytes_; }
   /// All slots, one behind the other.
   std::span<std::byte> bytes() const noexcept { return memory_.bytes(); }
   bool registered() const noexcept { return memory_.registered(); }
-  const std::string& note() const noexcept { return memory_.note(); }
+  const HostMemory& memory() const noexcept { return memory_; }
 
   /// Whether a slot is neither filled nor held.
   bool has_free() const noexcept { return free_slots() > 0; }
   std::uint32_t free_slots() const noexcept { return free_slots_.load(std::memory_order_relaxed); }
   /// A free slot, or null where all are filled or held.
   std::shared_ptr<SlotLease> acquire();
-  /// One-off plain memory in place of a slot that is too small. The slot stays taken as long as the memory lives, so
-  /// there are never more batches than slots.
-  Result<std::shared_ptr<SlotLease>> spill(const std::shared_ptr<SlotLease>& slot, std::size_t bytes);
+  /// One-off plain memory in place of a slot that is too small. It takes the slot over from the lease, whose bytes stay as
+  /// they are while the new one lives: there are never more batches than slots.
+  Result<std::shared_ptr<SlotLease>> spill(SlotLease& slot, std::size_t bytes);
 
   /// Batches that the trainer holds.
   std::uint32_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
-  /// Called on the releasing thread, with no lock held by it, each time a slot becomes free. An empty function ends it;
-  /// when this returns no earlier one is running.
+  /// Called each time a slot becomes free, one call at a time, on the thread that released it or on the ring's own. It must
+  /// not free a slot itself. An empty function ends it; when this returns no earlier one is running.
   void on_release(std::function<void()> callback);
 
  private:
   friend class SlotLease;
+  /// A slot whose copies may still be running.
+  struct Leaving {
+    std::uint32_t slot = 0;
+    std::vector<DeviceEvent> events;
+    std::optional<HostMemory> spilled;
+  };
+
   SlotRing(HostMemory memory, std::uint32_t slots, std::size_t slot_bytes);
-  void release(std::int64_t slot);
+  std::span<std::byte> slot_bytes_of(std::uint32_t slot) const noexcept;
+  /// An event behind what is in the stream, and a thread that looks at it later. The default stream is that of the device
+  /// that the slots were registered for.
+  Result<DeviceEvent> mark(DeviceStream stream);
+  /// Gives back those at the beginning that have passed.
+  void forget_passed(std::vector<DeviceEvent>& events) noexcept;
+  void release(Leaving leaving) noexcept;
+  void make_free(std::uint32_t slot) noexcept;
+  /// Frees the slots whose copies have ended; whether there were any.
+  bool collect() noexcept;
+  void watch();
 
   HostMemory memory_;
   std::uint32_t slots_;
   std::size_t slot_bytes_;
+  DeviceEvents events_;
   mutable std::mutex mutex_;
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> slot_notes_;
+  std::vector<Leaving> leaving_;               // in the order of their release
   std::atomic<std::uint32_t> free_slots_ = 0;  // as many as `free_` has
   std::atomic<std::uint32_t> held_ = 0;
   std::mutex callback_mutex_;
   std::function<void()> callback_;
+  std::condition_variable wakes_;
+  bool ending_ = false;
+  std::thread watcher_;
 };
 
 /// One slot while it is being filled and while the trainer has batches of it. Destroying it frees the slot.
@@ -73,17 +104,19 @@ class SlotLease {
   friend class SlotRing;
 
  public:
-  SlotLease(std::shared_ptr<SlotRing> ring, std::uint32_t slot, std::span<std::byte> bytes);
-  SlotLease(std::shared_ptr<SlotRing> ring, HostMemory spilled, std::shared_ptr<SlotLease> slot);
+  SlotLease(std::shared_ptr<SlotRing> ring, std::uint32_t slot, std::optional<HostMemory> spilled);
   SlotLease(const SlotLease&) = delete;
   SlotLease& operator=(const SlotLease&) = delete;
   ~SlotLease();
 
   std::span<std::byte> bytes() const noexcept { return bytes_; }
   /// A note that stays with the slot, 0 at first: belongs to whoever fills it. Needs: not spilled.
-  std::uint32_t& slot_note() const noexcept { return ring_->slot_notes_[static_cast<std::size_t>(slot_)]; }
-  bool registered() const noexcept { return slot_ >= 0 && ring_->registered(); }
-  bool spilled() const noexcept { return slot_ < 0; }
+  std::uint32_t& slot_note() const noexcept { return ring_->slot_notes_[slot_.value()]; }
+  bool registered() const noexcept { return !spilled() && ring_->registered(); }
+  bool spilled() const noexcept { return spilled_.has_value(); }
+
+  /// The slot is not free before all that is in the stream by now has run. Errors: `device_failed`.
+  Result<void> wait_for(DeviceStream stream);
 
   /// Makes a batch that the trainer gets, with its slab at so many bytes; counts as held until `hand_back`.
   static Batch to_batch(std::shared_ptr<SlotLease> lease, std::size_t slab_at, std::shared_ptr<const State> origin,
@@ -93,10 +126,10 @@ class SlotLease {
 
  private:
   std::shared_ptr<SlotRing> ring_;
-  std::int64_t slot_;  // -1 for spilled memory
-  HostMemory spilled_;
-  std::shared_ptr<SlotLease> replaced_;  // the slot that spilled memory stands for
+  std::optional<std::uint32_t> slot_;  // none once spilled memory has taken it over
+  std::optional<HostMemory> spilled_;
   std::span<std::byte> bytes_;
+  std::vector<DeviceEvent> events_;  // guarded by the ring's lock
 };
 
 }  // namespace dovetail::detail

@@ -115,6 +115,8 @@ TEST(ErrorTest, KindFollowsTheCode) {
       {Errc::closed, ErrorKind::usage},
       {Errc::slots_held, ErrorKind::usage},
       {Errc::registration_failed, ErrorKind::usage},
+      {Errc::device_failed, ErrorKind::io},
+      {Errc::stream_captured, ErrorKind::usage},
   };
   for (const auto& [code, kind] : expected) EXPECT_EQ(Error(code).kind(), kind) << Error(code).to_string();
   for (const int value : {ENOSPC, EIO, ENOENT, EACCES}) EXPECT_EQ(Error::from_errno(value).kind(), ErrorKind::io);

@@ -24,10 +24,11 @@ FOLDERS = sorted(ALLOWED, key=len, reverse=True)
 
 # Headers of others that only some files may include.
 RESERVED = (
-    (re.compile(r"^(cuda|cuda_runtime|cuda_runtime_api|driver_types)(\.h|/)"), re.compile(r"^reader/memory/.*\.cc$")),
+    (re.compile(r"^(cuda|cuda_runtime|cuda_runtime_api|driver_types)(\.h|/)"),
+     re.compile(r"^(reader/memory/(.*\.cc|cuda_calls\.h)|tests/cuda/|bench/transfer|examples/cuda_trainer/)")),
     (re.compile(r"^google/protobuf/|\.pb\.h$"), re.compile(r"^(format/[^/]*\.cc|examples/mpi_trainer/[^/]*\.cc)$")),
     (re.compile(r"^boost/asio"),
-     re.compile(r"^(include/dovetail/batch_reader\.h|reader/(delivery|storage|memory)/|tests/|bench/)")),
+     re.compile(r"^(include/dovetail/(batch|device)_reader\.h|reader/(delivery|storage|memory)/|tests/|bench/)")),
     (re.compile(r"^liburing(\.h|/)"), re.compile(r"^reader/storage/uring_\w+\.cc$")),
     (re.compile(r"^(snappy|isa-l)"), re.compile(r"^(format|tests|bench)/")),
     (re.compile(r"^isa-l(\.h|/)"), re.compile(r"^format/crc32c_\w+\.cc$")),

@@ -32,7 +32,7 @@ class Simulation {
         shards_(dataset, *storage_, 64, [] {}),
         window_(0, budget / (1 + random_() % 4)),
         pipeline_(budget, window_),
-        ring_(SlotRing::make(slots, 4096, Registration::off).value()) {
+        ring_(SlotRing::make(slots, 4096, {.registration = Registration::off, .provider = {}}).value()) {
     ReaderOptions options;
     options.plan = plan;
     options.epochs = 1;
@@ -310,7 +310,8 @@ TEST_F(PipelineTest, LargeRecordsBesideSharedBlocksGetThroughAnyBudget) {
 TEST(PipelineStepsTest, AStepThatIsBeingGatheredIsLeftAlone) {
   const ReadWindow window(1 << 20, 1 << 20);
   Pipeline pipeline(1 << 20, window);
-  const std::shared_ptr<SlotRing> ring = SlotRing::make(2, 4096, Registration::off).value();
+  const std::shared_ptr<SlotRing> ring =
+      SlotRing::make(2, 4096, {.registration = Registration::off, .provider = {}}).value();
   std::vector<std::unique_ptr<Extent>> extents;
   std::vector<std::unique_ptr<Step>> steps;
   const auto add_unit = [&](Step& step) {

@@ -4,14 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 #include <set>
 #include <vector>
+
+#include "reader/memory/poison.h"
 
 namespace dovetail::detail {
 namespace {
 
 TEST(SlotRingTest, HandsOutEverySlotOnceAndNoMore) {
-  const std::shared_ptr<SlotRing> ring = SlotRing::make(3, 4096, Registration::preferred).value();
+  const std::shared_ptr<SlotRing> ring =
+      SlotRing::make(3, 4096, {.registration = Registration::preferred, .provider = {}}).value();
   std::vector<std::shared_ptr<SlotLease>> leases;
   std::set<const std::byte*> places;
   for (int i = 0; i < 3; ++i) {
@@ -28,7 +32,8 @@ TEST(SlotRingTest, HandsOutEverySlotOnceAndNoMore) {
 }
 
 TEST(SlotRingTest, CountsBatchesFromHandOverToRelease) {
-  const std::shared_ptr<SlotRing> ring = SlotRing::make(2, 4096, Registration::off).value();
+  const std::shared_ptr<SlotRing> ring =
+      SlotRing::make(2, 4096, {.registration = Registration::off, .provider = {}}).value();
   int released = 0;
   ring->on_release([&] { ++released; });
   std::shared_ptr<SlotLease> lease = ring->acquire();
@@ -43,7 +48,8 @@ TEST(SlotRingTest, CountsBatchesFromHandOverToRelease) {
 }
 
 TEST(SlotRingTest, ASlotIsFreeOnceAllOfItsBatchesAre) {
-  const std::shared_ptr<SlotRing> ring = SlotRing::make(1, 4096, Registration::off).value();
+  const std::shared_ptr<SlotRing> ring =
+      SlotRing::make(1, 4096, {.registration = Registration::off, .provider = {}}).value();
   int released = 0;
   ring->on_release([&] { ++released; });
   std::shared_ptr<SlotLease> lease = ring->acquire();
@@ -68,10 +74,11 @@ TEST(SlotRingTest, ASlotIsFreeOnceAllOfItsBatchesAre) {
 }
 
 TEST(SlotRingTest, SpilledMemoryKeepsItsSlotTakenSoThatBatchesStayFew) {
-  const std::shared_ptr<SlotRing> ring = SlotRing::make(1, 4096, Registration::preferred).value();
+  const std::shared_ptr<SlotRing> ring =
+      SlotRing::make(1, 4096, {.registration = Registration::preferred, .provider = {}}).value();
   std::shared_ptr<SlotLease> lease = ring->acquire();
   for (const std::size_t bytes : {std::size_t{1} << 16, std::size_t{1} << 20}) {
-    lease = ring->spill(lease, bytes).value();
+    lease = ring->spill(*lease, bytes).value();
     EXPECT_TRUE(lease->spilled());
     EXPECT_FALSE(lease->registered());
     EXPECT_GE(lease->bytes().size(), bytes);
@@ -87,24 +94,69 @@ TEST(SlotRingTest, SpilledMemoryKeepsItsSlotTakenSoThatBatchesStayFew) {
 }
 
 TEST(SlotRingTest, ABatchKeepsTheMemoryAfterTheRingIsLetGo) {
-  std::shared_ptr<SlotRing> ring = SlotRing::make(1, 4096, Registration::off).value();
+  std::shared_ptr<SlotRing> ring = SlotRing::make(1, 4096, {.registration = Registration::off, .provider = {}}).value();
   std::shared_ptr<SlotLease> lease = ring->acquire();
   ring.reset();
   std::memset(lease->bytes().data(), 7, lease->bytes().size());
   EXPECT_EQ(lease->bytes()[4095], std::byte{7});
 }
 
+TEST(SlotRingTest, AFreeSlotIsMadeUseless) {
+  if (!kPoisons) GTEST_SKIP() << "only in builds with assertions";
+  const std::shared_ptr<SlotRing> ring =
+      SlotRing::make(1, 4096, {.registration = Registration::off, .provider = {}}).value();
+  std::shared_ptr<SlotLease> lease = ring->acquire();
+  std::byte* const slot = lease->bytes().data();
+  std::memset(slot, 7, 4096);
+  lease->slot_note() = 3;
+  lease.reset();
+  lease = ring->acquire();  // under AddressSanitizer it may not be read before
+  EXPECT_EQ(lease->bytes().data(), slot);
+  EXPECT_EQ(slot[0], kPoison);
+  EXPECT_EQ(slot[4095], kPoison);
+  EXPECT_EQ(lease->slot_note(), 0u) << "what was noted of its contents holds no more";
+}
+
+TEST(SlotRingDeathTest, ReadingAFreeSlotIsReported) {
+#ifndef DOVETAIL_ADDRESS_SANITIZER
+  GTEST_SKIP() << "only with AddressSanitizer";
+#else
+  const std::shared_ptr<SlotRing> ring =
+      SlotRing::make(1, 4096, {.registration = Registration::off, .provider = {}}).value();
+  std::optional<Batch> batch = SlotLease::to_batch(ring->acquire(), 0, std::make_shared<const State>(), 0, 1, 1);
+  const volatile std::uint64_t* const id = batch->ids().data();
+  batch.reset();
+  EXPECT_DEATH((void)*id, "use-after-poison");
+#endif
+}
+
+TEST(SlotRingTest, AStreamWithoutADeviceIsAnErrorAndTheBatchStays) {
+  if (HostRegistration::device(-1).has_value()) GTEST_SKIP() << "there is a device";
+  const std::shared_ptr<SlotRing> ring =
+      SlotRing::make(1, 4096, {.registration = Registration::off, .provider = {}}).value();
+  Batch batch = SlotLease::to_batch(ring->acquire(), 0, std::make_shared<const State>(), 0, 1, 1);
+  const Result<void> released = batch.release(DeviceStream{});
+  ASSERT_FALSE(released.has_value());
+  EXPECT_TRUE(released.error().is(Errc::device_failed));
+  EXPECT_EQ(batch.rows(), 1u);
+  EXPECT_EQ(ring->held(), 1u);
+  batch.release();
+  EXPECT_NE(ring->acquire(), nullptr);
+}
+
 TEST(HostMemoryTest, SaysWhyItIsNotRegistered) {
-  const HostMemory off = HostMemory::make(1 << 16, Registration::off).value();
+  const HostMemory off = HostMemory::make(1 << 16, {.registration = Registration::off, .provider = {}}).value();
   EXPECT_FALSE(off.registered());
   EXPECT_FALSE(off.note().empty());
-  const HostMemory preferred = HostMemory::make(1 << 16, Registration::preferred).value();
+  const HostMemory preferred =
+      HostMemory::make(1 << 16, {.registration = Registration::preferred, .provider = {}}).value();
   EXPECT_EQ(preferred.registered(), preferred.note().empty());
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(preferred.bytes().data()) % 4096, 0u);
 }
 
 TEST(HostMemoryTest, RequiredRegistrationSucceedsOrIsAnError) {
-  const Result<HostMemory> required = HostMemory::make(1 << 16, Registration::required);
+  const Result<HostMemory> required =
+      HostMemory::make(1 << 16, {.registration = Registration::required, .provider = {}});
   if (required.has_value()) {
     EXPECT_TRUE(required->registered());
   } else {
@@ -114,10 +166,10 @@ TEST(HostMemoryTest, RequiredRegistrationSucceedsOrIsAnError) {
 }
 
 TEST(HostMemoryTest, RefusesNothingAndTheImpossible) {
-  EXPECT_FALSE(HostMemory::make(0, Registration::off).has_value());
-  EXPECT_FALSE(HostMemory::make(SIZE_MAX, Registration::off).has_value());
-  EXPECT_FALSE(SlotRing::make(0, 4096, Registration::off).has_value());
-  EXPECT_FALSE(SlotRing::make(2, SIZE_MAX / 2 + 2, Registration::off).has_value());
+  EXPECT_FALSE(HostMemory::make(0, {.registration = Registration::off, .provider = {}}).has_value());
+  EXPECT_FALSE(HostMemory::make(SIZE_MAX, {.registration = Registration::off, .provider = {}}).has_value());
+  EXPECT_FALSE(SlotRing::make(0, 4096, {.registration = Registration::off, .provider = {}}).has_value());
+  EXPECT_FALSE(SlotRing::make(2, SIZE_MAX / 2 + 2, {.registration = Registration::off, .provider = {}}).has_value());
 }
 
 }  // namespace

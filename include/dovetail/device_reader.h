@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/async_result.hpp>
+
+#include <dovetail/batch_reader.h>
+#include <dovetail/device_batch.h>
+#include <dovetail/error.h>
+
+namespace dovetail {
+
+/// How batches go to a device. Memory there: `prefetch + max_held` slabs of `BatchReader::slab_bytes()`.
+struct DeviceOptions {
+  /// The number of the device, as CUDA counts them; -1 is the one that is current on the thread that opens the reader.
+  int device = -1;
+  /// Batches copied, or being copied, ahead of the trainer, 1 to 64.
+  std::uint32_t prefetch = 2;
+  /// Batches that the trainer may hold at a time, 1 to 64.
+  std::uint32_t max_held = 2;
+};
+
+/// What the stage has done. Durations are of its own thread.
+struct DeviceStats {
+  std::uint64_t batches = 0;                     ///< Copied.
+  std::uint64_t bytes = 0;                       ///< Of their slabs.
+  std::chrono::nanoseconds waiting_for_batch{};  ///< For the reader; it helps with reading then.
+  std::chrono::nanoseconds waiting_for_slab{};   ///< All slabs were ahead of the trainer, or held by it.
+};
+
+/// A stage behind a `BatchReader` that copies its batches to a device, ahead of the trainer: one asynchronous copy per
+/// batch, on a stream of its own, into a ring of slabs. Order is kept by events between streams; neither the trainer's
+/// thread nor the stage's own waits for the device. A slot of the reader is free again once its copy has ended.
+///
+/// The pieces are the same as with the `BatchReader`: steps, ends of epochs, states and errors.
+///
+/// Threads:   one of its own, beside those of the reader; functions may be called from any thread, one `next` at a time.
+/// Ownership: move-only; owns the reader. Destroying it stops both; batches stay valid.
+/// Errors:    the first failure stops it, and every later `next` returns it again; `busy` and `slots_held` are the
+///            caller's to mend and stop nothing.
+class DeviceReader {
+ public:
+  /// Completion signature of `async_next_device`.
+  using NextSignature = void(boost::system::error_code, std::optional<DeviceBatch>);
+
+  /// Makes the slabs and begins to copy. Batches from plain pages are copied as well, but not asynchronously. Nobody else
+  /// may ask the reader for batches, or hold as many as it allows. Where this fails the reader is left as it is.
+  /// Errors: `invalid_option`, `device_failed`.
+  static Result<DeviceReader> open(BatchReader&& reader, const DeviceOptions& options);
+
+  DeviceReader(DeviceReader&&) noexcept;
+  DeviceReader& operator=(DeviceReader&&) noexcept;
+  ~DeviceReader();
+
+  int device() const noexcept;
+  const Plan& plan() const noexcept;
+  /// As `BatchReader::state`: counts what was handed over here, not what is copied ahead.
+  State state() const;
+
+  /// Asks for the next batch; like `BatchReader::async_next`, but the bytes are on the device, or on their way.
+  ///
+  /// Completion: `void(error_code, std::optional<DeviceBatch>)`
+  /// Threads: one call outstanding, a second completes with `busy`. The handler runs on its associated executor (Asio's
+  ///          system executor where it has none), and never inside this call.
+  /// Cancel:  total; a cancelled request loses no batch, the next call gets it.
+  template <class CompletionToken>
+  auto async_next_device(CompletionToken&& token) {
+    return boost::asio::async_initiate<CompletionToken, NextSignature>(
+        [this](auto handler) { start_next(Handler(std::move(handler))); }, token);
+  }
+  /// The next batch, waiting until its copy has been started; empty at the end of an epoch.
+  Result<std::optional<DeviceBatch>> next();
+
+  /// The failure that stopped it, with file and offset.
+  std::optional<Error> error() const;
+  DeviceStats stats() const;
+  ReaderStats reader_stats() const;
+
+  /// Stops the reader and copying ahead, and completes an outstanding call with `operation_canceled`. Idempotent. Does not
+  /// wait for batches that are held.
+  void stop();
+
+ private:
+  class Impl;
+  using Handler = boost::asio::any_completion_handler<NextSignature>;
+  explicit DeviceReader(std::shared_ptr<Impl> impl);
+  void start_next(Handler handler);
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace dovetail

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/device_reader.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/error.hpp>
+
+#include "reader/delivery/async_request.h"
+#include "reader/memory/device_ring.h"
+
+namespace dovetail {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Outcome = Result<std::optional<DeviceBatch>>;
+
+constexpr std::uint32_t kMostSlabs = 64;
+/// For what nobody announces.
+constexpr std::chrono::milliseconds kRetry{1};
+
+Error cancelled(const char* detail) {
+  return Error(boost::system::error_code(boost::asio::error::operation_aborted), detail);
+}
+
+Result<void> check(const char* name, std::uint32_t value) {
+  if (value >= 1 && value <= kMostSlabs) return {};
+  return Error(Errc::invalid_option, std::string(name) + " = " + std::to_string(value) + " is out of range: 1 to 64");
+}
+
+/// Bytes of every row where all have the same, else 0.
+std::size_t bytes_of_each_row(const Batch& batch) {
+  const std::span<const std::int64_t> offsets = batch.offsets();
+  const std::int64_t first = offsets[1];
+  for (std::uint32_t row = 1; row < batch.rows(); ++row) {
+    if (offsets[row + 1] - offsets[row] != first) return 0;
+  }
+  return static_cast<std::size_t>(first);
+}
+
+}  // namespace
+
+/// The thread that takes batches from the reader and starts their copies, and the queue between it and the trainer.
+class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(BatchReader reader, std::shared_ptr<detail::DeviceRing> ring, const DeviceOptions& options)
+      : options_(options), reader_(std::move(reader)), ring_(std::move(ring)), state_(reader_.state()) {}
+  ~Impl() { stop(); }
+
+  void start() {
+    ring_->on_release([this] {
+      const std::lock_guard lock(mutex_);
+      room_.notify_one();
+    });
+    thread_ = std::thread([this] { copy_ahead(); });
+  }
+
+  Outcome next();
+  void async_next(Handler handler);
+  void stop();
+
+  const detail::DeviceRing& ring() const noexcept { return *ring_; }
+  const BatchReader& reader() const noexcept { return reader_; }
+  State state() const {
+    const std::lock_guard lock(mutex_);
+    return state_;
+  }
+  std::optional<Error> error() const {
+    const std::lock_guard lock(mutex_);
+    return error_;
+  }
+  DeviceStats stats() const {
+    const std::lock_guard lock(mutex_);
+    return stats_;
+  }
+
+ private:
+  using AsyncRequest = detail::AsyncRequest<DeviceBatch>;
+  struct SyncRequest {
+    std::condition_variable arrived;
+    std::optional<Outcome> outcome;
+  };
+  struct Item {
+    Outcome outcome;
+    std::optional<State> after;  ///< Where the trainer stands once it has this.
+  };
+
+  void copy_ahead();
+  /// A slab for the next batch, once the trainer leaves room for it; null where copying ends.
+  Result<std::shared_ptr<detail::DeviceLease>> wait_for_slab();
+  Result<std::optional<Batch>> next_of_reader();
+  /// What comes next. Takes the slab if it is a batch.
+  Item take_next(std::shared_ptr<detail::DeviceLease> slab);
+  Result<DeviceBatch> copy(Batch batch, std::shared_ptr<detail::DeviceLease> slab);
+  /// Gives the slot back once the copy of it has ended.
+  void give_back(Batch batch);
+  void push(Item item);
+  bool outstanding_locked() const { return !std::holds_alternative<std::monostate>(request_); }
+  /// An outcome that needs no waiting, if there is one.
+  std::optional<Outcome> take_locked();
+  /// Hands the first item to the outstanding request, if there are both.
+  void match(std::unique_lock<std::mutex>& lock);
+  void cancel(std::uint64_t ticket);
+
+  const DeviceOptions options_;
+  BatchReader reader_;
+  const std::shared_ptr<detail::DeviceRing> ring_;
+  std::thread thread_;
+  std::mutex stop_mutex_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable room_;  // a slab came free, or an item was taken
+  std::deque<Item> items_;
+  std::variant<std::monostate, SyncRequest*, std::unique_ptr<AsyncRequest>> request_;
+  std::uint64_t tickets_ = 0;
+  std::optional<Error> error_;  // the failure once it was delivered, or the stop
+  bool stopping_ = false;
+  State state_;
+  DeviceStats stats_;
+};
+
+void DeviceReader::Impl::copy_ahead() {
+  try {
+    if (Result<void> current = ring_->make_current(); !current.has_value()) {
+      return push({.outcome = current.error(), .after = {}});
+    }
+    for (;;) {
+      Result<std::shared_ptr<detail::DeviceLease>> slab = wait_for_slab();
+      if (!slab.has_value()) return push({.outcome = slab.error(), .after = {}});
+      if (*slab == nullptr) return;
+      Item item = take_next(std::move(*slab));
+      const bool failed = !item.outcome.has_value();
+      push(std::move(item));
+      if (failed) return;
+    }
+  } catch (const std::exception& failure) {
+    push({.outcome = Error::from_errno(ENOMEM, failure.what()), .after = {}});
+  }
+}
+
+Result<std::shared_ptr<detail::DeviceLease>> DeviceReader::Impl::wait_for_slab() {
+  const Clock::time_point began = Clock::now();
+  std::unique_lock lock(mutex_);
+  Result<std::shared_ptr<detail::DeviceLease>> slab = std::shared_ptr<detail::DeviceLease>();
+  while (!stopping_) {
+    if (items_.size() < options_.prefetch) slab = ring_->acquire();
+    if (!slab.has_value() || *slab != nullptr) break;
+    if (ring_->waits_for_capture()) {
+      room_.wait_for(lock, kRetry);
+    } else {
+      room_.wait(lock);
+    }
+  }
+  stats_.waiting_for_slab += Clock::now() - began;
+  return slab;
+}
+
+Result<std::optional<Batch>> DeviceReader::Impl::next_of_reader() {
+  for (;;) {
+    Result<std::optional<Batch>> next = reader_.next();
+    // Those that were handed over before may still be held, or asked for.
+    const bool again = !next.has_value() && (next.error().is(Errc::slots_held) || next.error().is(Errc::busy));
+    if (!again) return next;
+    std::unique_lock lock(mutex_);
+    if (room_.wait_for(lock, kRetry, [this] { return stopping_; })) return cancelled("the reader was stopped");
+  }
+}
+
+DeviceReader::Impl::Item DeviceReader::Impl::take_next(std::shared_ptr<detail::DeviceLease> slab) {
+  const Clock::time_point began = Clock::now();
+  Result<std::optional<Batch>> next = next_of_reader();
+  {
+    const std::lock_guard lock(mutex_);
+    stats_.waiting_for_batch += Clock::now() - began;
+  }
+  if (!next.has_value()) {
+    // The code alone names no file.
+    return {.outcome = reader_.error().value_or(next.error()), .after = {}};
+  }
+  if (!next->has_value()) return {.outcome = std::optional<DeviceBatch>(), .after = reader_.state()};
+  Result<DeviceBatch> copied = copy(std::move(**next), std::move(slab));
+  if (!copied.has_value()) return {.outcome = copied.error(), .after = {}};
+  State after = copied->state();
+  return {.outcome = std::optional<DeviceBatch>(std::move(*copied)), .after = std::move(after)};
+}
+
+Result<DeviceBatch> DeviceReader::Impl::copy(Batch batch, std::shared_ptr<detail::DeviceLease> slab) {
+  const ByteView bytes = batch.slab();
+  if (bytes.size() > ring_->slab_bytes()) {
+    return Error(Errc::batch_too_large,
+                 "the batch of step " + std::to_string(batch.step()) + " has " + std::to_string(bytes.size()) +
+                     " bytes, more than a slab: spilled batches cannot go to a device; raise memory_bytes");
+  }
+  DeviceBatch made;
+  made.epoch_ = batch.epoch();
+  made.step_ = batch.step();
+  made.rows_ = batch.rows();
+  made.valid_ = batch.valid();
+  made.value_bytes_ = batch.values().size();
+  made.row_bytes_ = bytes_of_each_row(batch);
+  made.state_ = std::make_shared<const State>(batch.state());
+  if (Result<void> filling = ring_->fill(*slab, bytes); !filling.has_value()) return filling.error();
+  made.slab_ = slab->slab();
+  made.lease_ = std::move(slab);
+  give_back(std::move(batch));
+  const std::lock_guard lock(mutex_);
+  ++stats_.batches;
+  stats_.bytes += bytes.size();
+  return made;
+}
+
+void DeviceReader::Impl::give_back(Batch batch) {
+  bool released = false;
+  try {
+    released = batch.release(ring_->copies()).has_value();
+  } catch (const std::exception&) {  // no memory for the event
+  }
+  // A slot that may still be read is never filled again, and its memory stays.
+  if (!released && !ring_->finish_copies()) (void)new Batch(std::move(batch));
+}
+
+void DeviceReader::Impl::push(Item item) {
+  std::unique_lock lock(mutex_);
+  items_.push_back(std::move(item));
+  match(lock);
+}
+
+std::optional<Outcome> DeviceReader::Impl::take_locked() {
+  if (outstanding_locked()) {
+    return Outcome(Error(Errc::busy, "a request for the next batch is outstanding already"));
+  }
+  if (error_.has_value()) return Outcome(*error_);
+  if (ring_->held() >= options_.max_held) {
+    return Outcome(Error(Errc::slots_held,
+                         "all " + std::to_string(options_.max_held) +
+                             " device batches that the trainer may hold are held: release one, or raise max_held"));
+  }
+  if (items_.empty()) return std::nullopt;
+  Item item = std::move(items_.front());
+  items_.pop_front();
+  room_.notify_one();
+  if (item.after.has_value()) state_ = std::move(*item.after);
+  if (!item.outcome.has_value()) {
+    error_ = item.outcome.error();
+  } else if (item.outcome->has_value()) {
+    (*item.outcome)->lease_->hand_over();
+  }
+  return std::move(item.outcome);
+}
+
+Outcome DeviceReader::Impl::next() {
+  std::unique_lock lock(mutex_);
+  std::optional<Outcome> outcome = take_locked();
+  if (outcome.has_value()) return std::move(*outcome);
+  SyncRequest request;
+  request_ = &request;
+  request.arrived.wait(lock, [&] { return request.outcome.has_value(); });
+  return std::move(*request.outcome);
+}
+
+void DeviceReader::Impl::async_next(Handler handler) {
+  auto request = std::make_unique<AsyncRequest>(std::move(handler));
+  std::unique_lock lock(mutex_);
+  if (std::optional<Outcome> outcome = take_locked(); outcome.has_value()) {
+    lock.unlock();
+    return AsyncRequest::complete(std::move(request), std::move(*outcome));
+  }
+  request->ticket = ++tickets_;
+  if (auto slot = boost::asio::get_associated_cancellation_slot(request->handler); slot.is_connected()) {
+    slot.assign([impl = weak_from_this(), ticket = request->ticket](boost::asio::cancellation_type) {
+      if (const std::shared_ptr<Impl> alive = impl.lock()) alive->cancel(ticket);
+    });
+  }
+  request_ = std::move(request);
+}
+
+void DeviceReader::Impl::match(std::unique_lock<std::mutex>& lock) {
+  if (!outstanding_locked()) return;
+  auto request = std::exchange(request_, std::monostate());
+  std::optional<Outcome> outcome = take_locked();
+  if (!outcome.has_value()) {
+    request_ = std::move(request);
+    return;
+  }
+  if (auto* const waiting = std::get_if<SyncRequest*>(&request)) {
+    (*waiting)->outcome.emplace(std::move(*outcome));
+    (*waiting)->arrived.notify_one();  // under the lock: the request lives on the waiter's stack
+    return;
+  }
+  lock.unlock();
+  AsyncRequest::complete(std::move(std::get<std::unique_ptr<AsyncRequest>>(request)), std::move(*outcome));
+}
+
+void DeviceReader::Impl::cancel(std::uint64_t ticket) {
+  std::unique_lock lock(mutex_);
+  auto* const request = std::get_if<std::unique_ptr<AsyncRequest>>(&request_);
+  if (request == nullptr || (*request)->ticket != ticket) return;
+  std::unique_ptr<AsyncRequest> ended = std::move(*request);
+  request_ = std::monostate();
+  lock.unlock();
+  AsyncRequest::complete(std::move(ended), cancelled("the request was cancelled"));
+}
+
+void DeviceReader::Impl::stop() {
+  const std::lock_guard stopping(stop_mutex_);
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    room_.notify_one();
+  }
+  reader_.stop();  // which ends the thread's wait for a batch
+  if (thread_.joinable()) thread_.join();
+  ring_->on_release({});
+  std::deque<Item> dropped;
+  std::unique_lock lock(mutex_);
+  if (!error_.has_value()) error_ = cancelled("the reader was stopped");
+  dropped.swap(items_);
+  match(lock);
+  if (lock.owns_lock()) lock.unlock();  // slabs are released with no lock held
+}
+
+Result<DeviceReader> DeviceReader::open(BatchReader&& reader, const DeviceOptions& options) try {
+  if (Result<void> prefetch = check("prefetch", options.prefetch); !prefetch.has_value()) return prefetch.error();
+  if (Result<void> held = check("max_held", options.max_held); !held.has_value()) return held.error();
+  if (options.device < -1) {
+    return Error(Errc::invalid_option,
+                 "device = " + std::to_string(options.device) +
+                     " is out of range: a number that CUDA counts from 0, or -1 for the current one");
+  }
+  Result<std::shared_ptr<detail::DeviceRing>> ring =
+      detail::DeviceRing::make(options.device, options.prefetch + options.max_held, reader.slab_bytes());
+  if (!ring.has_value()) return ring.error();
+  auto impl = std::make_shared<Impl>(std::move(reader), std::move(*ring), options);
+  impl->start();
+  return DeviceReader(std::move(impl));
+} catch (const std::exception& failure) {  // no memory, no more threads
+  return Error::from_errno(EAGAIN, std::string("the device reader could not be started: ") + failure.what());
+}
+
+DeviceReader::DeviceReader(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DeviceReader::DeviceReader(DeviceReader&&) noexcept = default;
+
+DeviceReader& DeviceReader::operator=(DeviceReader&& other) noexcept {
+  if (this != &other) {
+    stop();
+    impl_ = std::move(other.impl_);
+  }
+  return *this;
+}
+
+DeviceReader::~DeviceReader() {
+  stop();
+}
+
+int DeviceReader::device() const noexcept {
+  return impl_->ring().device();
+}
+const Plan& DeviceReader::plan() const noexcept {
+  return impl_->reader().plan();
+}
+State DeviceReader::state() const {
+  return impl_->state();
+}
+Result<std::optional<DeviceBatch>> DeviceReader::next() {
+  return impl_->next();
+}
+void DeviceReader::start_next(Handler handler) {
+  impl_->async_next(std::move(handler));
+}
+std::optional<Error> DeviceReader::error() const {
+  return impl_->error();
+}
+DeviceStats DeviceReader::stats() const {
+  return impl_->stats();
+}
+ReaderStats DeviceReader::reader_stats() const {
+  return impl_->reader().stats();
+}
+
+void DeviceReader::stop() {
+  if (impl_ != nullptr) impl_->stop();
+}
+
+}  // namespace dovetail

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/device_batch.h>
+
+#include <utility>
+
+#include "reader/memory/device_ring.h"
+
+namespace dovetail {
+
+DeviceBatch::DeviceBatch() = default;
+DeviceBatch::~DeviceBatch() = default;
+
+DeviceBatch::DeviceBatch(DeviceBatch&& other) noexcept {
+  *this = std::move(other);
+}
+
+DeviceBatch& DeviceBatch::operator=(DeviceBatch&& other) noexcept {
+  if (this != &other) {
+    lease_ = std::move(other.lease_);
+    state_ = std::move(other.state_);
+    slab_ = std::exchange(other.slab_, nullptr);
+    value_bytes_ = std::exchange(other.value_bytes_, 0);
+    row_bytes_ = std::exchange(other.row_bytes_, 0);
+    step_ = other.step_;
+    epoch_ = other.epoch_;
+    rows_ = std::exchange(other.rows_, 0);
+    valid_ = std::exchange(other.valid_, 0);
+  }
+  return *this;
+}
+
+int DeviceBatch::device() const noexcept {
+  return lease_ == nullptr ? -1 : lease_->device();
+}
+
+State DeviceBatch::state() const {
+  return *state_;
+}
+
+const std::int64_t* DeviceBatch::offsets() const noexcept {
+  return slab_ == nullptr ? nullptr : reinterpret_cast<const std::int64_t*>(slab_ + layout().offsets);
+}
+
+const std::uint64_t* DeviceBatch::ids() const noexcept {
+  return slab_ == nullptr ? nullptr : reinterpret_cast<const std::uint64_t*>(slab_ + layout().ids);
+}
+
+const RowStatus* DeviceBatch::status() const noexcept {
+  return slab_ == nullptr ? nullptr : reinterpret_cast<const RowStatus*>(slab_ + layout().status);
+}
+
+const std::byte* DeviceBatch::values() const noexcept {
+  return slab_ == nullptr ? nullptr : slab_ + layout().values;
+}
+
+const std::byte* DeviceBatch::slab() const noexcept {
+  return slab_;
+}
+
+Result<void> DeviceBatch::wait_on(DeviceStream stream) {
+  if (lease_ == nullptr) return Error(Errc::closed, "the batch was released");
+  return lease_->wait_on(stream);
+}
+
+bool DeviceBatch::ready() const noexcept {
+  return lease_ != nullptr && lease_->ready();
+}
+
+void DeviceBatch::release() noexcept {
+  lease_.reset();
+  slab_ = nullptr;
+  value_bytes_ = 0;
+  row_bytes_ = 0;
+  rows_ = 0;
+  valid_ = 0;
+}
+
+}  // namespace dovetail

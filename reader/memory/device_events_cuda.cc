@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <exception>
+#include <iterator>
+
+#include "reader/memory/cuda_calls.h"
+#include "reader/memory/device_events.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+cudaEvent_t handle_of(const DeviceEvent& event) {
+  return static_cast<cudaEvent_t>(event.handle);
+}
+
+void destroy(const DeviceEvent& event) noexcept {
+  forget(cudaEventDestroy(handle_of(event)));
+}
+
+/// Whether a failure is one after which a device runs nothing any more, in this process. All others say nothing of it: a
+/// call may also fail because of what another thread does.
+bool ends_all_work(cudaError_t status) {
+  switch (status) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorContextIsDestroyed:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+DeviceEvents::~DeviceEvents() {
+  if (spare_.empty() || process_ends()) return;
+  run_on_device(spare_.back().device, [this] {
+    for (const DeviceEvent& event : spare_) destroy(event);
+  });
+}
+
+Result<DeviceEvent> DeviceEvents::record(DeviceStream stream, int device_of_default_stream) {
+  if (stream.handle != nullptr || device_of_default_stream < 0) return record_here(stream);
+  const DeviceScope scope(device_of_default_stream);
+  if (Result<void> current = cuda_result("cudaSetDevice", scope.status()); !current.has_value()) return current.error();
+  return record_here(stream);
+}
+
+Result<DeviceEvent> DeviceEvents::record_here(DeviceStream stream) {
+  const OutsideCaptures outside;
+  const auto handle = static_cast<cudaStream_t>(stream.handle);
+  if (Result<void> free = outside_capture(handle); !free.has_value()) return free.error();
+  int device = 0;
+  if (Result<void> asked = cuda_result("cudaGetDevice", cudaGetDevice(&device)); !asked.has_value()) {
+    return asked.error();
+  }
+  DeviceEvent event{.device = device};
+  {
+    const std::lock_guard lock(mutex_);
+    const auto spare = std::find_if(spare_.rbegin(), spare_.rend(),
+                                    [&](const DeviceEvent& candidate) { return candidate.device == device; });
+    if (spare != spare_.rend()) {
+      event = *spare;
+      spare_.erase(std::next(spare).base());
+    }
+  }
+  if (event.handle == nullptr) {
+    cudaEvent_t created = nullptr;
+    if (Result<void> made =
+            cuda_result("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&created, cudaEventDisableTiming));
+        !made.has_value()) {
+      return made.error();
+    }
+    event.handle = created;
+  }
+  if (Result<void> recorded = cuda_result("cudaEventRecord", cudaEventRecord(handle_of(event), handle));
+      !recorded.has_value()) {
+    give_back(event);
+    return recorded.error();
+  }
+  return event;
+}
+
+DeviceEvents::Progress DeviceEvents::progress(const DeviceEvent& event) noexcept {
+  if (process_ends()) return Progress::pending;
+  const OutsideCaptures outside;
+  const cudaError_t status = cudaEventQuery(handle_of(event));
+  forget(status);
+  if (status == cudaSuccess) return Progress::passed;
+  return ends_all_work(status) ? Progress::gone : Progress::pending;
+}
+
+bool DeviceEvents::wait(const DeviceEvent& event) noexcept {
+  if (process_ends()) return false;
+  const OutsideCaptures outside;
+  const cudaError_t status = cudaEventSynchronize(handle_of(event));
+  forget(status);
+  return status == cudaSuccess || ends_all_work(status);
+}
+
+void DeviceEvents::make_device_current(const DeviceEvent& event) noexcept {
+  int current = -1;
+  if (cudaGetDevice(&current) == cudaSuccess && current == event.device) return;
+  forget(cudaSetDevice(event.device));
+}
+
+Result<void> DeviceEvents::hold_back(DeviceStream stream, const DeviceEvent& event) {
+  return cuda_result("cudaStreamWaitEvent",
+                     cudaStreamWaitEvent(static_cast<cudaStream_t>(stream.handle), handle_of(event), 0));
+}
+
+void DeviceEvents::give_back(const DeviceEvent& event) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    spare_.push_back(event);
+  } catch (const std::exception&) {  // no room to keep it
+    destroy(event);
+  }
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "reader/memory/cuda_calls.h"
+#include "reader/memory/device_ring.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+cudaStream_t handle_of(DeviceStream stream) {
+  return static_cast<cudaStream_t>(stream.handle);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<DeviceRing>> DeviceRing::make(int device, std::uint32_t slabs, std::size_t slab_bytes) {
+  if (slab_bytes == 0 || slabs == 0 || slab_bytes > SIZE_MAX / slabs) {
+    return Error(Errc::invalid_option, "device slabs beyond the address space");
+  }
+  int devices = 0;
+  if (Result<void> counted = cuda_result("cudaGetDeviceCount", cudaGetDeviceCount(&devices)); !counted.has_value()) {
+    return counted.error();
+  }
+  if (device < 0) {
+    if (Result<void> asked = cuda_result("cudaGetDevice", cudaGetDevice(&device)); !asked.has_value()) {
+      return asked.error();
+    }
+  }
+  if (device >= devices) {
+    return Error(Errc::device_failed, "there is no CUDA device " + std::to_string(device) + "; this process sees " +
+                                          std::to_string(devices));
+  }
+  const std::shared_ptr<DeviceRing> ring(new DeviceRing(device, slabs, slab_bytes));
+  Result<void> allocated;
+  run_on_device(device, [&] { allocated = ring->allocate(); });
+  if (!allocated.has_value()) return allocated.error();
+  watch_for_end_of_process();
+  return ring;
+}
+
+DeviceRing::DeviceRing(int device, std::uint32_t slabs, std::size_t slab_bytes)
+    : device_(device), slabs_(slabs), slab_bytes_(slab_bytes) {
+  free_.reserve(slabs);  // a slab that is released must not need memory
+  for (std::uint32_t slab = slabs; slab > 0; --slab) free_.push_back({.slab = slab - 1, .users = {}, .unmarked = {}});
+}
+
+Result<void> DeviceRing::allocate() try {
+  if (Result<void> current = make_current(); !current.has_value()) return current;
+  cudaStream_t stream = nullptr;
+  if (Result<void> made =
+          cuda_result("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+      !made.has_value()) {
+    return made;
+  }
+  copies_.handle = stream;
+  void* memory = nullptr;
+  const std::string call = "cudaMalloc of " + std::to_string(slabs_ * slab_bytes_) + " bytes for batches";
+  const OutsideCaptures outside;
+  if (Result<void> made = cuda_result(call.c_str(), cudaMalloc(&memory, slabs_ * slab_bytes_)); !made.has_value()) {
+    return made;
+  }
+  memory_ = static_cast<std::byte*>(memory);
+  return {};
+} catch (const std::exception& failure) {
+  return Error::from_errno(ENOMEM, failure.what());
+}
+
+DeviceRing::~DeviceRing() {
+  if (copies_.handle == nullptr || process_ends()) return;
+  run_on_device(device_, [this] {
+    bool used = false;
+    for (Free& free : free_) {
+      for (const DeviceEvent& event : free.users) {
+        used = !DeviceEvents::wait(event) || used;
+        events_.give_back(event);
+      }
+      used = used || !free.unmarked.empty();
+    }
+    used = !finish_copies() || used;
+    const OutsideCaptures outside;
+    if (!used) forget(cudaFree(memory_));  // else it stays: somebody may still read it
+    forget(cudaStreamDestroy(handle_of(copies_)));
+  });
+}
+
+Result<void> DeviceRing::make_current() {
+  return cuda_result("cudaSetDevice", cudaSetDevice(device_));
+}
+
+Result<std::shared_ptr<DeviceLease>> DeviceRing::acquire() {
+  const std::lock_guard lock(mutex_);
+  bool captured = false;
+  // The one that was released first has the best chance that its users are done.
+  for (auto free = free_.begin(); free != free_.end(); ++free) {
+    const Result<bool> marked = mark_users(*free);
+    if (!marked.has_value()) return marked.error();
+    captured = captured || !*marked;
+    if (!*marked) continue;
+    auto lease = std::make_shared<DeviceLease>(shared_from_this(), free->slab);
+    lease->slot_ = std::move(*free);
+    free_.erase(free);
+    waits_for_capture_ = false;
+    return lease;
+  }
+  waits_for_capture_ = captured;
+  return std::shared_ptr<DeviceLease>();
+}
+
+Result<bool> DeviceRing::mark_users(Free& free) {
+  while (!free.unmarked.empty()) {
+    const Result<DeviceEvent> event = events_.record(free.unmarked.back());
+    if (!event.has_value() && event.error().is(Errc::stream_captured)) return false;
+    if (!event.has_value()) return event.error();
+    free.users.push_back(*event);
+    free.unmarked.pop_back();
+  }
+  return true;
+}
+
+Result<void> DeviceRing::wait_for_users(Free& free) {
+  for (; !free.users.empty(); free.users.pop_back()) {
+    if (Result<void> held = DeviceEvents::hold_back(copies_, free.users.back()); !held.has_value()) return held;
+    events_.give_back(free.users.back());
+  }
+  return {};
+}
+
+Result<void> DeviceRing::fill(DeviceLease& lease, ByteView from) {
+  if (Result<void> waits = wait_for_users(lease.slot_); !waits.has_value()) return waits;
+  if (Result<void> copies = cuda_result("cudaMemcpyAsync", cudaMemcpyAsync(lease.slab_, from.data(), from.size(),
+                                                                           cudaMemcpyHostToDevice, handle_of(copies_)));
+      !copies.has_value()) {
+    return copies;
+  }
+  const Result<DeviceEvent> copied = events_.record(copies_);
+  if (!copied.has_value()) {
+    (void)finish_copies();
+    return copied.error();
+  }
+  lease.copied_ = *copied;
+  return {};
+}
+
+bool DeviceRing::finish_copies() noexcept {
+  const OutsideCaptures outside;
+  const cudaError_t status = cudaStreamSynchronize(handle_of(copies_));
+  forget(status);
+  return status == cudaSuccess;
+}
+
+void DeviceRing::on_release(std::function<void()> callback) {
+  const std::lock_guard lock(callback_mutex_);
+  callback_ = std::move(callback);
+}
+
+void DeviceRing::release(Free free) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(free));
+  }
+  const std::lock_guard lock(callback_mutex_);
+  if (callback_) callback_();
+}
+
+DeviceLease::DeviceLease(std::shared_ptr<DeviceRing> ring, std::uint32_t slab)
+    : ring_(std::move(ring)), slab_(ring_->memory_ + slab * ring_->slab_bytes_) {}
+
+DeviceLease::~DeviceLease() {
+  if (!users_.empty() && !process_ends()) {
+    const DeviceScope scope(ring_->device_);
+    for (const DeviceStream stream : users_) mark_user(stream, scope.status() == cudaSuccess);
+  }
+  if (copied_.handle != nullptr) ring_->events_.give_back(copied_);
+  if (handed_over_) --ring_->held_;
+  ring_->release(std::move(slot_));
+}
+
+void DeviceLease::mark_user(DeviceStream stream, bool device_current) noexcept {
+  try {
+    if (device_current) {
+      if (const Result<DeviceEvent> event = ring_->events_.record(stream); event.has_value()) {
+        slot_.users.push_back(*event);  // has room, as has the other
+        return;
+      }
+    }
+  } catch (const std::exception&) {  // no memory for the reason
+  }
+  slot_.unmarked.push_back(stream);
+}
+
+void DeviceLease::hand_over() noexcept {
+  handed_over_ = true;
+  ++ring_->held_;
+}
+
+Result<void> DeviceLease::wait_on(DeviceStream stream) try {
+  const auto handle = static_cast<cudaStream_t>(stream.handle);
+  if (handle == cudaStreamPerThread) {
+    return Error(Errc::invalid_option,
+                 "a batch cannot wait on cudaStreamPerThread, which is another stream on each thread");
+  }
+  const DeviceScope scope(ring_->device_);
+  if (Result<void> current = cuda_result("cudaSetDevice", scope.status()); !current.has_value()) return current;
+  if (Result<void> free = outside_capture(handle); !free.has_value()) return free;
+#if CUDART_VERSION >= 12080
+  int device = ring_->device_;
+  if (Result<void> asked = cuda_result("cudaStreamGetDevice", cudaStreamGetDevice(handle, &device));
+      !asked.has_value()) {
+    return asked;
+  }
+  if (device != ring_->device_) {
+    return Error(Errc::invalid_option, "the stream is one of device " + std::to_string(device) +
+                                           ", the batch lies on device " + std::to_string(ring_->device_));
+  }
+#endif
+  const std::lock_guard lock(mutex_);
+  const bool known =
+      std::any_of(users_.begin(), users_.end(), [&](DeviceStream user) { return user.handle == stream.handle; });
+  if (!known) {
+    slot_.users.reserve(users_.size() + 1);
+    slot_.unmarked.reserve(users_.size() + 1);
+    users_.push_back(stream);
+  }
+  return DeviceEvents::hold_back(stream, copied_);
+} catch (const std::exception& failure) {
+  return Error::from_errno(ENOMEM, failure.what());
+}
+
+}  // namespace dovetail::detail

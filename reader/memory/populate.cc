@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/memory/populate.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23  // Linux 5.14
+#endif
+
+namespace dovetail::detail {
+
+namespace {
+
+constexpr std::size_t kPiece = 16 << 20;  // what a thread takes at a time
+constexpr int kMostTurns = 1000;
+
+int populate_piece(std::span<std::byte> piece) {
+  for (int turn = 0; ::madvise(piece.data(), piece.size(), MADV_POPULATE_WRITE) != 0; ++turn) {
+    if ((errno == EINTR || errno == EAGAIN) && turn < kMostTurns) continue;
+    if (errno != EINVAL) return errno;
+    // An older kernel. Writing what is there keeps the contents.
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    for (std::size_t at = 0; at < piece.size(); at += page) {
+      volatile std::byte& first = piece[at];
+      first = first;
+    }
+    break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<void> populate(std::span<std::byte> range, unsigned threads) {
+  std::atomic<std::size_t> next = 0;
+  std::atomic<int> failure = 0;
+  const auto work = [&] {
+    for (std::size_t at = next.fetch_add(kPiece); at < range.size() && failure == 0; at = next.fetch_add(kPiece)) {
+      if (const int error = populate_piece(range.subspan(at, std::min(kPiece, range.size() - at))); error != 0) {
+        failure = error;
+      }
+    }
+  };
+  const std::size_t pieces = range.size() / kPiece + 1;
+  std::vector<std::thread> helpers;
+  try {
+    while (helpers.size() + 1 < std::min<std::size_t>(pieces, threads)) helpers.emplace_back(work);
+  } catch (const std::exception&) {  // fewer threads take longer, no more
+  }
+  work();
+  for (std::thread& helper : helpers) helper.join();
+  if (failure != 0) {
+    return Error::from_errno(failure, "cannot get " + std::to_string(range.size()) + " bytes for batches");
+  }
+  return {};
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes wrong with a device: only the emulated one fails on demand.
+#include <gtest/gtest.h>
+
+#include <sys/mman.h>
+
+#include <dlpack/dlpack.h>
+
+#include <algorithm>
+#include <future>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <dovetail/batch_reader.h>
+#include <dovetail/device_reader.h>
+#include <dovetail/dlpack.h>
+
+#include "reader/memory/host_memory.h"
+#include "reader/memory/slot_ring.h"
+#include "tests/cuda/device_fixture.h"
+
+namespace dovetail::test {
+namespace {
+
+using detail::HostMemory;
+using emulated_cuda::calls;
+using emulated_cuda::fail_next;
+
+class DeviceFailuresTest : public DeviceTest {};
+
+TEST_F(DeviceFailuresTest, RefusedRegistrationFallsBackOrFails) {
+  for (const Registration mode : {Registration::preferred, Registration::required}) {
+    fail_next("cudaHostRegister", cudaErrorMemoryAllocation);
+    const Result<HostMemory> memory = HostMemory::make(1 << 20, {.registration = mode, .provider = {}});
+    if (mode == Registration::required) {
+      ASSERT_FALSE(memory.has_value());
+      EXPECT_TRUE(memory.error().is(Errc::registration_failed));
+      EXPECT_NE(memory.error().detail().find("cudaErrorMemoryAllocation"), std::string::npos);
+    } else {
+      EXPECT_FALSE(memory->registered());
+      EXPECT_NE(memory->note().find("cudaErrorMemoryAllocation"), std::string::npos);
+    }
+    EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  }
+}
+
+TEST_F(DeviceFailuresTest, SwitchedOffMakesNoCallAtAll) {
+  const auto all = [] { return calls("cudaGetDeviceCount") + calls("cudaGetDevice") + calls("cudaHostRegister"); };
+  const std::uint64_t before = all();
+  const HostMemory memory = HostMemory::make(1 << 20, {.registration = Registration::off, .provider = {}}).value();
+  EXPECT_EQ(all(), before);
+}
+
+TEST_F(DeviceFailuresTest, MemoryIsLeftWhereUnregisteringFails) {
+  std::byte* begin = nullptr;
+  {
+    const HostMemory memory = HostMemory::make(4096, {.registration = Registration::required, .provider = {}}).value();
+    begin = memory.bytes().data();
+    fail_next("cudaHostUnregister", cudaErrorCudartUnloading);
+  }
+  *begin = std::byte{1};  // still mapped
+  EXPECT_EQ(cudaHostUnregister(begin), cudaSuccess);
+  ::munmap(begin, 4096);
+}
+
+TEST_F(DeviceFailuresTest, NamesTheDevicesThatThereAre) {
+  emulated_cuda::set_device_count(2);
+  ReaderOptions wanted = options();
+  wanted.device = 2;
+  const Result<BatchReader> reader = BatchReader::open(dataset(), wanted);
+  ASSERT_FALSE(reader.has_value());
+  EXPECT_NE(reader.error().detail().find("no CUDA device 2; this process sees 2"), std::string::npos)
+      << reader.error().to_string();
+  wanted.device = 1;
+  EXPECT_TRUE(BatchReader::open(dataset(), wanted).value().registered());
+  int current = -1;
+  ASSERT_EQ(cudaGetDevice(&current), cudaSuccess);
+  EXPECT_EQ(current, 0) << "the caller's device stays current";
+  wanted.device = -2;
+  EXPECT_TRUE(BatchReader::open(dataset(), wanted).error().is(Errc::invalid_option));
+}
+
+TEST_F(DeviceFailuresTest, NoDeviceIsSaidOnce) {
+  emulated_cuda::set_device_count(0);
+  ReaderOptions preferred = options();
+  preferred.registration = Registration::preferred;
+  std::vector<std::string> lines;
+  preferred.log = [&](std::string_view line) { lines.emplace_back(line); };
+  BatchReader reader = BatchReader::open(dataset(), preferred).value();
+  EXPECT_FALSE(reader.registered());
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("cudaErrorNoDevice"), std::string::npos) << lines[0];
+  const Result<DeviceReader> on_device = DeviceReader::open(std::move(reader), {});
+  ASSERT_FALSE(on_device.has_value());
+  EXPECT_TRUE(on_device.error().is(Errc::device_failed));
+  EXPECT_TRUE(BatchReader::open(dataset(), options()).error().is(Errc::registration_failed));
+  emulated_cuda::set_device_count(1);  // for the stream
+}
+
+TEST_F(DeviceFailuresTest, AReleaseThatFailsKeepsTheBatch) {
+  BatchReader reader = BatchReader::open(dataset(), options()).value();
+  Batch batch = std::move(*reader.next().value());
+  const std::vector<std::byte> expected = copy_of(batch.slab());
+  for (const char* const function :
+       {"cudaStreamIsCapturing", "cudaGetDevice", "cudaEventCreateWithFlags", "cudaEventRecord"}) {
+    fail_next(function, cudaErrorLaunchFailure);
+    const Result<void> released = batch.release(stream());
+    ASSERT_FALSE(released.has_value()) << function;
+    EXPECT_TRUE(released.error().is(Errc::device_failed));
+    EXPECT_NE(released.error().detail().find(function), std::string::npos) << released.error().detail();
+    EXPECT_NE(released.error().detail().find("cudaErrorLaunchFailure"), std::string::npos);
+    EXPECT_EQ(batch.rows(), 64u);
+    EXPECT_EQ(copy_of(batch.slab()), expected);
+    EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  }
+  EXPECT_TRUE(batch.release(stream()).has_value());
+}
+
+TEST_F(DeviceFailuresTest, AFailureOfTheCallersStaysPending) {
+  BatchReader reader = BatchReader::open(dataset(), options()).value();
+  Batch batch = std::move(*reader.next().value());
+  EXPECT_EQ(cudaSetDevice(100), cudaErrorInvalidDevice);
+  EXPECT_TRUE(batch.release(stream()).has_value());
+  DeviceReader on_device = DeviceReader::open(std::move(reader), {}).value();
+  std::optional<DeviceBatch> copied = on_device.next().value();
+  EXPECT_TRUE(copied->wait_on(stream()).has_value());
+  EXPECT_TRUE(eventually([&] { return copied->ready(); }));
+  copied.reset();
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
+}
+
+TEST_F(DeviceFailuresTest, AnEventThatCannotBeAskedHasNotPassed) {
+  using detail::SlotLease;
+  const std::shared_ptr<detail::SlotRing> ring =
+      detail::SlotRing::make(1, 4096, {.registration = Registration::required, .provider = {}}).value();
+  Batch batch = SlotLease::to_batch(ring->acquire(), 0, std::make_shared<const State>(), 0, 1, 1);
+  Hold hold(stream_);
+  ASSERT_TRUE(batch.release(stream()).has_value());
+  for (const cudaError_t failure :
+       {cudaErrorStreamCaptureUnsupported, cudaErrorInvalidResourceHandle, cudaErrorNotPermitted, cudaErrorUnknown}) {
+    const std::uint64_t asked = calls("cudaEventQuery");
+    fail_next("cudaEventQuery", failure);
+    EXPECT_TRUE(eventually([&] { return calls("cudaEventQuery") > asked + 2; }));
+    EXPECT_FALSE(ring->has_free()) << cudaGetErrorName(failure);
+  }
+  hold.let_go();
+  EXPECT_TRUE(eventually([&] { return ring->has_free(); }));
+}
+
+TEST_F(DeviceFailuresTest, RepeatedBatchesKeepFewEvents) {
+  ReaderOptions repeated = options();
+  repeated.replay = 3;
+  DeviceReader reader = DeviceReader::open(BatchReader::open(dataset(), repeated).value(), {}).value();
+  for (int step = 0; step < 600; ++step) {
+    std::optional<DeviceBatch> batch = reader.next().value();
+    ASSERT_TRUE(batch->wait_on(stream()).has_value());
+    ASSERT_TRUE(eventually([&] { return batch->ready(); })) << "else copies queue up without end";
+  }
+  EXPECT_LT(calls("cudaEventCreateWithFlags"), 100u);
+  reader.stop();
+}
+
+TEST_F(DeviceFailuresTest, ABatchThatIsHeldElsewhereOnlyDelaysTheStage) {
+  ReaderOptions one = options();
+  one.max_held = 1;
+  BatchReader host = BatchReader::open(dataset(), one).value();
+  std::optional<Batch> held = host.next().value();
+  DeviceReader reader = DeviceReader::open(std::move(host), {}).value();
+  auto next = std::async(std::launch::async, [&] { return reader.next().value()->step(); });
+  EXPECT_EQ(next.wait_for(kAMoment), std::future_status::timeout);
+  held.reset();
+  EXPECT_EQ(next.get(), 1u);
+}
+
+TEST_F(DeviceFailuresTest, OpeningThatFailsLeavesTheReader) {
+  BatchReader host = BatchReader::open(dataset(), options()).value();
+  fail_next("cudaMalloc", cudaErrorMemoryAllocation);
+  EXPECT_FALSE(DeviceReader::open(std::move(host), {}).has_value());
+  EXPECT_EQ(host.next().value()->step(), 0u);  // NOLINT(bugprone-use-after-move): that is the claim
+}
+
+TEST_F(DeviceFailuresTest, StreamsThatABatchCannotWaitOnAreRefused) {
+  emulated_cuda::set_device_count(2);
+  DeviceReader reader = DeviceReader::open(BatchReader::open(dataset(), options()).value(), {}).value();
+  DeviceBatch batch = std::move(*reader.next().value());
+  EXPECT_TRUE(batch.wait_on(DeviceStream{cudaStreamPerThread}).error().is(Errc::invalid_option));
+  ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
+  cudaStream_t other = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
+  const Result<void> waits = batch.wait_on(DeviceStream{other});
+  ASSERT_FALSE(waits.has_value());
+  EXPECT_TRUE(waits.error().is(Errc::invalid_option));
+  EXPECT_NE(waits.error().detail().find("device 1"), std::string::npos) << waits.error().detail();
+  ASSERT_EQ(cudaStreamDestroy(other), cudaSuccess);
+  EXPECT_TRUE(batch.wait_on(DeviceStream{}).has_value()) << "the default stream is that of the batch's device";
+  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+}
+
+TEST_F(DeviceFailuresTest, ATensorKeepsTheBytesOfAReleasedBatch) {
+  DeviceReader reader =
+      DeviceReader::open(BatchReader::open(dataset(), options(20)).value(), {.prefetch = 1, .max_held = 2}).value();
+  auto batch = std::make_shared<DeviceBatch>(std::move(*reader.next().value()));
+  DLManagedTensor* const tensor = to_dlpack(batch, BatchPart::ids, stream()).value();
+  ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  const auto* const ids = static_cast<const std::uint64_t*>(tensor->dl_tensor.data);  // plain memory here
+  const std::vector<std::uint64_t> expected(ids, ids + 64);
+  batch->release();
+  for (int step = 0; step < 10; ++step) {
+    std::optional<DeviceBatch> next = reader.next().value();
+    if (!next.has_value()) next = reader.next().value();
+  }
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), ids));
+  tensor->deleter(tensor);
+}
+
+TEST_F(DeviceFailuresTest, AReaderGoesOnAfterTheDeviceHasFailed) {
+  BatchReader reader = BatchReader::open(dataset(), options()).value();
+  emulated_cuda::Gate gate;
+  gate.block(stream_);
+  for (std::uint32_t slot = 0; slot < reader.stats().slots; ++slot) {
+    ASSERT_TRUE(reader.next().value()->release(stream()).has_value());
+  }
+  emulated_cuda::break_context(cudaErrorIllegalAddress);
+  std::uint64_t left = reader.steps(0).value() - reader.stats().slots;
+  while (reader.next().value().has_value()) --left;
+  EXPECT_EQ(left, 0u);
+  stream_ = nullptr;  // gone with its device
+}
+
+TEST_F(DeviceFailuresTest, AFailureOfTheDeviceEndsADeviceReader) {
+  for (const char* const function : {"cudaMemcpyAsync", "cudaEventRecord", "cudaEventCreateWithFlags"}) {
+    BatchReader reader = BatchReader::open(dataset(), options()).value();
+    fail_next(function, cudaErrorLaunchFailure);
+    DeviceReader on_device = DeviceReader::open(std::move(reader), {}).value();
+    Result<std::optional<DeviceBatch>> next = on_device.next();
+    while (next.has_value() && next->has_value()) next = on_device.next();
+    ASSERT_FALSE(next.has_value()) << function;
+    EXPECT_TRUE(next.error().is(Errc::device_failed)) << function;
+    EXPECT_NE(next.error().detail().find("cudaErrorLaunchFailure"), std::string::npos) << next.error().detail();
+    EXPECT_EQ(on_device.error()->to_string(), next.error().to_string());
+    EXPECT_TRUE(on_device.next().error().is(Errc::device_failed)) << "again";
+  }
+}
+
+TEST_F(DeviceFailuresTest, OpeningFailsWithoutLeavingAnything) {
+  for (const char* const function :
+       {"cudaGetDeviceCount", "cudaGetDevice", "cudaStreamCreateWithFlags", "cudaSetDevice", "cudaMalloc"}) {
+    BatchReader reader = BatchReader::open(dataset(), options()).value();
+    fail_next(function, cudaErrorMemoryAllocation);
+    const Result<DeviceReader> opened = DeviceReader::open(std::move(reader), {});
+    ASSERT_FALSE(opened.has_value()) << function;
+    EXPECT_TRUE(opened.error().is(Errc::device_failed));
+    EXPECT_NE(opened.error().detail().find(function), std::string::npos) << opened.error().detail();
+  }
+}
+
+TEST_F(DeviceFailuresTest, NothingIsMadeOrWaitedForPerBatch) {
+  const char* const functions[] = {"cudaHostRegister",
+                                   "cudaHostAlloc",
+                                   "cudaMallocHost",
+                                   "cudaMalloc",
+                                   "cudaFree",
+                                   "cudaMemcpy",
+                                   "cudaDeviceSynchronize",
+                                   "cudaStreamSynchronize",
+                                   "cudaEventSynchronize",
+                                   "cudaEventCreateWithFlags",
+                                   "cudaEventDestroy",
+                                   "cudaStreamCreateWithFlags"};
+  DeviceReader reader = DeviceReader::open(BatchReader::open(dataset(), options(40)).value(), {}).value();
+  const auto read_epochs = [&](int epochs) {
+    while (epochs > 0) {
+      std::optional<DeviceBatch> batch = reader.next().value();
+      if (!batch.has_value()) {
+        --epochs;
+        continue;
+      }
+      ASSERT_TRUE(batch->wait_on(stream()).has_value());
+    }
+  };
+  read_epochs(20);
+  std::vector<std::uint64_t> before;
+  for (const char* const function : functions) before.push_back(calls(function));
+  const std::uint64_t copies = calls("cudaMemcpyAsync");
+  read_epochs(10);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    // Events come into being as they are needed, a handful more than are ever in use at a time.
+    const std::uint64_t allowed = std::string_view(functions[i]) == "cudaEventCreateWithFlags" ? 8 : 0;
+    EXPECT_LE(calls(functions[i]) - before[i], allowed) << functions[i];
+  }
+  const std::uint64_t steps = reader.plan().steps(0).value();
+  EXPECT_GE(calls("cudaMemcpyAsync") - copies, 10 * steps - 4);
+  EXPECT_LE(calls("cudaMemcpyAsync") - copies, 10 * steps + 4) << "one copy per batch";
+  reader.stop();
+}
+
+}  // namespace
+}  // namespace dovetail::test
