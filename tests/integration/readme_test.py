@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The README holds: its commands work as printed, and its code is that of the examples, which are compiled."""
+"""The README holds: its commands work as printed, and its code is that of the examples, which are compiled. The code of
+docs/gpu.md is that of a test."""
 
 import os
 import re
@@ -12,11 +13,14 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 NOT_RUN = "<!-- not run:"
 BLOCK = re.compile(r"^(?P<before>[^\n]*)\n```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
-# Marked regions that the README repeats, in this order, by language.
+# Marked regions that a document repeats, in this order, by language.
 REGIONS = {
-    "cpp": (("examples/write_and_read.cc", "write"), ("examples/write_and_read.cc", "read"),
-            ("examples/write_and_read.cc", "resume")),
-    "cmake": (("tests/install/consumer/CMakeLists.txt", "find_package"),),
+    "README.md": {
+        "cpp": (("examples/write_and_read.cc", "write"), ("examples/write_and_read.cc", "read"),
+                ("examples/write_and_read.cc", "resume")),
+        "cmake": (("tests/install/consumer/CMakeLists.txt", "find_package"),),
+    },
+    "docs/gpu.md": {"cpp": (("tests/cuda/gpu_doc_test.cc", "copy"), ("tests/cuda/gpu_doc_test.cc", "device"))},
 }
 
 
@@ -25,9 +29,9 @@ def read_text(*names):
         return file.read()
 
 
-def blocks(language):
+def blocks(language, document="README.md"):
     """(line before it, text) of every block of a language."""
-    return [(match["before"], match["text"]) for match in BLOCK.finditer(read_text("README.md"))
+    return [(match["before"], match["text"]) for match in BLOCK.finditer(read_text(document))
             if match["language"] == language]
 
 
@@ -39,11 +43,12 @@ def region(path, name):
 
 class ReadmeTest(CommandTest):
     def test_code_is_that_of_the_examples(self):
-        for language, regions in REGIONS.items():
-            texts = [text for _, text in blocks(language)]
-            self.assertEqual(len(texts), len(regions))
-            for text, (path, name) in zip(texts, regions):
-                self.assertEqual(text, region(path, name), f"{path}: {name}")
+        for document, languages in REGIONS.items():
+            for language, regions in languages.items():
+                texts = [text for _, text in blocks(language, document)]
+                self.assertEqual(len(texts), len(regions), document)
+                for text, (path, name) in zip(texts, regions):
+                    self.assertEqual(text, region(path, name), f"{path}: {name}")
 
     def test_commands_work_as_printed(self):
         """In one folder, in order, as a reader of the README would; its TFRecords are made here."""
