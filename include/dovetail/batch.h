@@ -81,9 +81,10 @@ class Batch {
   void release() noexcept;
   /// The same while copies run: the slot is filled again only after all that is in `stream` by now has run. Waits for
   /// nothing, but for the last owner of the slots, after the reader: that waits for all copies. A batch that several streams
-  /// copy from is released in one that waits for the others. Null is the default stream of `ReaderOptions::device`, or, where
-  /// the slots are not registered by the reader, of the current device.
-  /// Errors: `device_failed`, `stream_captured`; the batch is then as before, and still held.
+  /// copy from is released in one that waits for the others. The stream is one of the device that is current on this
+  /// thread; null, its default stream, is refused where the slots are registered for another device.
+  /// Errors: `device_failed`, `stream_captured`, `invalid_option`; the batch is then as before, and still held: wait for the
+  ///         copies before it is destroyed.
   Result<void> release(DeviceStream stream);
 
  private:

@@ -26,7 +26,8 @@ class DeviceLease;
 /// which makes the stream wait, not the thread.
 ///
 /// Ownership: a lease. The slab is filled again only after all work that was in the streams of `wait_on` when the batch
-///            was released or destroyed; these streams must still exist then. It keeps the memory alive and may outlive the
+///            was released or destroyed; these streams must still exist then, and one that is captured then until the capture has
+///            ended and the slab is used again. It keeps the memory alive and may outlive the
 ///            reader. Every pointer is one of the device, void with the batch. The last owner of the memory, be it a reader
 ///            or a batch, waits for what still uses it.
 /// Threads:   move-only; const calls may run concurrently. `wait_on` and `release` may be called with any device current.

@@ -49,7 +49,7 @@ class DeviceReader {
   using NextSignature = void(boost::system::error_code, std::optional<DeviceBatch>);
 
   /// Makes the slabs and begins to copy. Batches from plain pages are copied as well, but not asynchronously. Nobody else
-  /// may ask the reader for batches, or hold as many as it allows. Where this fails the reader is left as it is.
+  /// may ask the reader for batches, or hold as many as it allows. Where these errors keep it from that, the reader is left as it is.
   /// Errors: `invalid_option`, `device_failed`.
   static Result<DeviceReader> open(BatchReader&& reader, const DeviceOptions& options);
 

@@ -4,8 +4,7 @@
 namespace dovetail {
 
 /// A CUDA stream, as the handle of the runtime or the driver (`cudaStream_t`, `CUstream`), so that these headers need no
-/// CUDA. Null is the default stream of the device that is current on the calling thread; a stream must belong to that
-/// device, as for a kernel launch.
+/// CUDA. Null is a default stream: of which device, each function says.
 struct DeviceStream {
   void* handle = nullptr;
 };

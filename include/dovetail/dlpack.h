@@ -32,7 +32,7 @@ Result<DLManagedTensor*> to_dlpack(std::shared_ptr<const Batch> batch, BatchPart
 
 /// The same in the memory of the device. Makes `stream` wait for the copy, as DLPack wants it from who exports: the stream
 /// that the importer will use, which must exist until the deleter was called. The slab then waits for what is in it.
-/// Errors: as above, and `device_failed`.
+/// Errors: as above, and those of `DeviceBatch::wait_on`.
 Result<DLManagedTensor*> to_dlpack(std::shared_ptr<DeviceBatch> batch, BatchPart part, DeviceStream stream);
 
 }  // namespace dovetail

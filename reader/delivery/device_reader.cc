@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/error.hpp>
@@ -101,8 +102,10 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   /// What comes next. Takes the slab if it is a batch.
   Item take_next(std::shared_ptr<detail::DeviceLease> slab);
   Result<DeviceBatch> copy(Batch batch, std::shared_ptr<detail::DeviceLease> slab);
-  /// Gives the slot back once the copy of it has ended.
-  void give_back(Batch batch);
+  /// Gives the slot back once the copy of it has ended. An error where nobody can say when that is.
+  Result<void> give_back(Batch batch);
+  /// Waits for the copies. False where that cannot be done: then the slot is never filled again, and its memory stays.
+  bool keep_until_copied(Batch batch);
   void push(Item item);
   bool outstanding_locked() const { return !std::holds_alternative<std::monostate>(request_); }
   /// An outcome that needs no waiting, if there is one.
@@ -208,24 +211,37 @@ Result<DeviceBatch> DeviceReader::Impl::copy(Batch batch, std::shared_ptr<detail
   made.value_bytes_ = batch.values().size();
   made.row_bytes_ = bytes_of_each_row(batch);
   made.state_ = std::make_shared<const State>(batch.state());
-  if (Result<void> filling = ring_->fill(*slab, bytes); !filling.has_value()) return filling.error();
+  if (Result<void> filling = ring_->fill(*slab, bytes); !filling.has_value()) {
+    (void)keep_until_copied(std::move(batch));
+    return filling.error();
+  }
   made.slab_ = slab->slab();
   made.lease_ = std::move(slab);
-  give_back(std::move(batch));
+  if (Result<void> given = give_back(std::move(batch)); !given.has_value()) return given.error();
   const std::lock_guard lock(mutex_);
   ++stats_.batches;
   stats_.bytes += bytes.size();
   return made;
 }
 
-void DeviceReader::Impl::give_back(Batch batch) {
-  bool released = false;
+Result<void> DeviceReader::Impl::give_back(Batch batch) {
+  Result<void> released;
   try {
-    released = batch.release(ring_->copies()).has_value();
-  } catch (const std::exception&) {  // no memory for the event
+    released = batch.release(ring_->copies());
+  } catch (const std::exception& failure) {
+    released = Error::from_errno(ENOMEM, failure.what());
   }
-  // A slot that may still be read is never filled again, and its memory stays.
-  if (!released && !ring_->finish_copies()) (void)new Batch(std::move(batch));
+  if (released.has_value() || keep_until_copied(std::move(batch))) return {};
+  return released;
+}
+
+bool DeviceReader::Impl::keep_until_copied(Batch batch) {
+  if (ring_->finish_copies()) return true;
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<Batch>();  // for ever, beyond static objects as well
+  const std::lock_guard lock(mutex);
+  kept->push_back(std::move(batch));
+  return false;
 }
 
 void DeviceReader::Impl::push(Item item) {

@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <system_error>
+#include <exception>
 #include <thread>
 
 namespace dovetail::detail {
@@ -14,20 +14,25 @@ std::atomic<bool> ending = false;
 
 }  // namespace
 
-void run_on_device(int device, const std::function<void()>& work) noexcept {
+void run_on_device(int device, const std::function<void(cudaError_t)>& work) noexcept {
   int current = -1;
   const cudaError_t status = cudaGetDevice(&current);
   forget(status);
-  if (status == cudaSuccess && current == device) return work();
+  if (status == cudaSuccess && current == device) return work(cudaSuccess);
+  const auto make_current = [&] {
+    const cudaError_t made = cudaSetDevice(device);
+    forget(made);
+    work(made);
+  };
+  std::thread thread;
   try {
-    std::thread([&] {
-      forget(cudaSetDevice(device));
-      work();
-    }).join();
-  } catch (const std::system_error&) {  // no more threads: then with the context
-    const DeviceScope scope(device);
-    work();
+    thread = std::thread(make_current);
+  } catch (const std::exception&) {  // no more threads: then with a context for this one's device
+    make_current();
+    forget(cudaSetDevice(current));
+    return;
   }
+  thread.join();
 }
 
 void watch_for_end_of_process() noexcept {

@@ -29,8 +29,8 @@ inline Result<void> cuda_result(const char* call, cudaError_t status) {
 
 /// Runs work on a thread where the device is current: this one if it is so here, else one for the purpose. To make a device
 /// current and then the one before again would give this thread's device a context, which it may not have and not want.
-/// Needs: `work` does not throw.
-void run_on_device(int device, const std::function<void()>& work) noexcept;
+/// Gives `work` how making it current went. Needs: `work` does not throw.
+void run_on_device(int device, const std::function<void(cudaError_t)>& work) noexcept;
 
 /// From now on `process_ends` tells when static objects are being destroyed. To be called after a call of CUDA: what is
 /// registered later ends earlier, and CUDA's own end must not come first.
@@ -61,29 +61,6 @@ class OutsideCaptures {
 
  private:
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
-
-/// Makes a device current on this thread, and the one before again at the end.
-class DeviceScope {
- public:
-  explicit DeviceScope(int device) {
-    status_ = cudaGetDevice(&before_);
-    if (status_ != cudaSuccess || before_ == device) return;
-    status_ = cudaSetDevice(device);
-    changed_ = status_ == cudaSuccess;
-  }
-  DeviceScope(const DeviceScope&) = delete;
-  DeviceScope& operator=(const DeviceScope&) = delete;
-  ~DeviceScope() {
-    if (changed_) forget(cudaSetDevice(before_));
-  }
-
-  cudaError_t status() const noexcept { return status_; }
-
- private:
-  cudaError_t status_ = cudaSuccess;
-  int before_ = 0;
-  bool changed_ = false;
 };
 
 }  // namespace dovetail::detail

@@ -41,8 +41,12 @@ Result<DeviceEvent> DeviceEvents::record(DeviceStream, int) {
   return unavailable(Errc::device_failed);
 }
 
-DeviceEvents::Progress DeviceEvents::progress(const DeviceEvent&) noexcept {
-  return Progress::gone;
+bool DeviceEvents::passed(const DeviceEvent&) noexcept {
+  return false;
+}
+
+void DeviceEvents::forget_passed(std::vector<DeviceEvent>& events) noexcept {
+  events.clear();
 }
 
 bool DeviceEvents::wait(const DeviceEvent&) noexcept {
@@ -86,6 +90,10 @@ void DeviceRing::on_release(std::function<void()>) {}
 DeviceLease::~DeviceLease() = default;
 
 void DeviceLease::hand_over() noexcept {}
+
+bool DeviceLease::ready() const noexcept {
+  return false;
+}
 
 Result<void> DeviceLease::wait_on(DeviceStream) {
   return unavailable(Errc::device_failed);

@@ -28,17 +28,13 @@ class DeviceEvents {
   DeviceEvents& operator=(const DeviceEvents&) = delete;
   ~DeviceEvents();
 
-  enum class Progress : std::uint8_t {
-    pending,  ///< Something before the event has not run, or nobody can say.
-    passed,   ///< All has.
-    gone,     ///< The device has failed: nothing runs on it any more.
-  };
-
-  /// Marks the end of all that is in the stream by now. The stream is one of the current device; the default stream of
-  /// another, where that is given. Errors: `stream_captured` as well.
+  /// Marks the end of all that is in the stream by now. The stream is one of the current device, which a default stream needs
+  /// to be `device_of_default_stream`, where that is given. Errors: `stream_captured`, `invalid_option` as well.
   Result<DeviceEvent> record(DeviceStream stream, int device_of_default_stream = -1);
-  /// How far the device is. Never waits.
-  static Progress progress(const DeviceEvent& event) noexcept;
+  /// Whether all before it has run, for sure. Never waits.
+  static bool passed(const DeviceEvent& event) noexcept;
+  /// Gives back those at the beginning that nothing runs before any more. Never waits for a device.
+  void forget_passed(std::vector<DeviceEvent>& events) noexcept;
   /// Waits for it, with the thread. False where that cannot be done, and what it stands for may be running still.
   static bool wait(const DeviceEvent& event) noexcept;
   /// Makes the event's device current on this thread, which is one of ours, for good.
@@ -49,7 +45,15 @@ class DeviceEvents {
   void give_back(const DeviceEvent& event) noexcept;
 
  private:
-  Result<DeviceEvent> record_here(DeviceStream stream);
+  enum class Progress : std::uint8_t {
+    pending,  ///< Something before the event has not run, or nobody can say.
+    passed,   ///< All has.
+    gone,     ///< The device has failed: nothing runs on it any more.
+  };
+
+  /// How far the device is. Needs: it is current.
+  static Progress progress(const DeviceEvent& event) noexcept;
+  Result<DeviceEvent> record_here(DeviceStream stream, int device);
   std::mutex mutex_;
   std::vector<DeviceEvent> spare_;
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <iterator>
+#include <string>
 
 #include "reader/memory/cuda_calls.h"
 #include "reader/memory/device_events.h"
@@ -34,6 +36,12 @@ bool ends_all_work(cudaError_t status) {
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
     case cudaErrorContextIsDestroyed:
+    case cudaErrorMpsClientTerminated:
+    case cudaErrorExternalDevice:
+#if CUDART_VERSION >= 13000
+    case cudaErrorContained:
+    case cudaErrorTensorMemoryLeak:
+#endif
       return true;
     default:
       return false;
@@ -44,26 +52,28 @@ bool ends_all_work(cudaError_t status) {
 
 DeviceEvents::~DeviceEvents() {
   if (spare_.empty() || process_ends()) return;
-  run_on_device(spare_.back().device, [this] {
+  run_on_device(spare_.back().device, [this](cudaError_t) {
     for (const DeviceEvent& event : spare_) destroy(event);
   });
 }
 
 Result<DeviceEvent> DeviceEvents::record(DeviceStream stream, int device_of_default_stream) {
-  if (stream.handle != nullptr || device_of_default_stream < 0) return record_here(stream);
-  const DeviceScope scope(device_of_default_stream);
-  if (Result<void> current = cuda_result("cudaSetDevice", scope.status()); !current.has_value()) return current.error();
-  return record_here(stream);
+  int current = 0;
+  if (Result<void> asked = cuda_result("cudaGetDevice", cudaGetDevice(&current)); !asked.has_value()) {
+    return asked.error();
+  }
+  if (stream.handle == nullptr && device_of_default_stream >= 0 && current != device_of_default_stream) {
+    return Error(Errc::invalid_option, "the default stream of which device? The slots are registered for device " +
+                                           std::to_string(device_of_default_stream) + ", and device " +
+                                           std::to_string(current) + " is current: make it current, or name a stream");
+  }
+  return record_here(stream, current);
 }
 
-Result<DeviceEvent> DeviceEvents::record_here(DeviceStream stream) {
+Result<DeviceEvent> DeviceEvents::record_here(DeviceStream stream, int device) {
   const OutsideCaptures outside;
   const auto handle = static_cast<cudaStream_t>(stream.handle);
   if (Result<void> free = outside_capture(handle); !free.has_value()) return free.error();
-  int device = 0;
-  if (Result<void> asked = cuda_result("cudaGetDevice", cudaGetDevice(&device)); !asked.has_value()) {
-    return asked.error();
-  }
   DeviceEvent event{.device = device};
   {
     const std::lock_guard lock(mutex_);
@@ -88,6 +98,12 @@ Result<DeviceEvent> DeviceEvents::record_here(DeviceStream stream) {
     give_back(event);
     return recorded.error();
   }
+  // A capture that has begun meanwhile has taken the event into its graph.
+  if (Result<void> free = outside_capture(handle); !free.has_value()) {
+    give_back(event);
+    return free.error();
+  }
+  watch_for_end_of_process();
   return event;
 }
 
@@ -100,15 +116,42 @@ DeviceEvents::Progress DeviceEvents::progress(const DeviceEvent& event) noexcept
   return ends_all_work(status) ? Progress::gone : Progress::pending;
 }
 
+bool DeviceEvents::passed(const DeviceEvent& event) noexcept {
+  bool passed = false;
+  run_on_device(event.device, [&](cudaError_t) { passed = progress(event) == Progress::passed; });
+  return passed;
+}
+
+void DeviceEvents::forget_passed(std::vector<DeviceEvent>& events) noexcept {
+  std::size_t known = 0;
+  bool pending = false;
+  while (known < events.size() && !pending) {
+    const int device = events[known].device;
+    run_on_device(device, [&](cudaError_t) {
+      for (; known < events.size() && events[known].device == device && !pending; ++known) {
+        pending = progress(events[known]) == Progress::pending;
+        if (pending) break;
+      }
+    });
+  }
+  const auto first = events.begin() + static_cast<std::ptrdiff_t>(known);
+  for (auto event = events.begin(); event != first; ++event) give_back(*event);
+  events.erase(events.begin(), first);
+}
+
 bool DeviceEvents::wait(const DeviceEvent& event) noexcept {
   if (process_ends()) return false;
-  const OutsideCaptures outside;
-  const cudaError_t status = cudaEventSynchronize(handle_of(event));
-  forget(status);
+  cudaError_t status = cudaSuccess;
+  run_on_device(event.device, [&](cudaError_t) {
+    const OutsideCaptures outside;
+    status = cudaEventSynchronize(handle_of(event));
+    forget(status);
+  });
   return status == cudaSuccess || ends_all_work(status);
 }
 
 void DeviceEvents::make_device_current(const DeviceEvent& event) noexcept {
+  if (process_ends()) return;
   int current = -1;
   if (cudaGetDevice(&current) == cudaSuccess && current == event.device) return;
   forget(cudaSetDevice(event.device));

@@ -44,8 +44,8 @@ class DeviceRing : public std::enable_shared_from_this<DeviceRing> {
   /// Whether a slab that nobody holds is kept back because a stream of its users is being captured: nobody will say when
   /// that has ended.
   bool waits_for_capture() const noexcept { return waits_for_capture_.load(std::memory_order_relaxed); }
-  /// Starts to copy bytes into the slab, behind its former users. They must stay until the copies' stream has done that;
-  /// after an error nothing reads them.
+  /// Starts to copy bytes into the slab, behind its former users. They must stay until the copies' stream has done that,
+  /// also after an error.
   /// Needs: `from.size() <= slab_bytes()`, the device current.
   Result<void> fill(DeviceLease& lease, ByteView from);
   /// Waits, with the thread, until all copies have ended: for what is not usual. False where nobody can say.
@@ -100,12 +100,14 @@ class DeviceLease {
   /// Makes the stream wait for the copy, and the slab's next copy for what is in the stream when the lease ends.
   Result<void> wait_on(DeviceStream stream);
   /// Whether the copy has ended.
-  bool ready() const noexcept { return DeviceEvents::progress(copied_) == DeviceEvents::Progress::passed; }
+  bool ready() const noexcept;
   /// The trainer gets it, and counts as holding it until the lease ends.
   void hand_over() noexcept;
 
  private:
   void mark_user(DeviceStream stream, bool device_current) noexcept;
+  /// `wait_on`, where the device was made current with this outcome.
+  Result<void> wait_on_device(void* stream, int current) noexcept;
 
   std::shared_ptr<DeviceRing> ring_;
   DeviceRing::Free slot_;  // what it becomes

@@ -37,7 +37,10 @@ Result<std::shared_ptr<DeviceRing>> DeviceRing::make(int device, std::uint32_t s
   }
   const std::shared_ptr<DeviceRing> ring(new DeviceRing(device, slabs, slab_bytes));
   Result<void> allocated;
-  run_on_device(device, [&] { allocated = ring->allocate(); });
+  run_on_device(device, [&](cudaError_t current) {
+    allocated = cuda_result("cudaSetDevice", current);
+    if (allocated.has_value()) allocated = ring->allocate();
+  });
   if (!allocated.has_value()) return allocated.error();
   watch_for_end_of_process();
   return ring;
@@ -50,7 +53,6 @@ DeviceRing::DeviceRing(int device, std::uint32_t slabs, std::size_t slab_bytes)
 }
 
 Result<void> DeviceRing::allocate() try {
-  if (Result<void> current = make_current(); !current.has_value()) return current;
   cudaStream_t stream = nullptr;
   if (Result<void> made =
           cuda_result("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -72,9 +74,10 @@ Result<void> DeviceRing::allocate() try {
 
 DeviceRing::~DeviceRing() {
   if (copies_.handle == nullptr || process_ends()) return;
-  run_on_device(device_, [this] {
+  run_on_device(device_, [this](cudaError_t) {
     bool used = false;
     for (Free& free : free_) {
+      (void)mark_users(free);  // those of a capture that has ended since
       for (const DeviceEvent& event : free.users) {
         used = !DeviceEvents::wait(event) || used;
         events_.give_back(event);
@@ -130,7 +133,7 @@ Result<void> DeviceRing::wait_for_users(Free& free) {
   return {};
 }
 
-Result<void> DeviceRing::fill(DeviceLease& lease, ByteView from) {
+Result<void> DeviceRing::fill(DeviceLease& lease, ByteView from) try {
   if (Result<void> waits = wait_for_users(lease.slot_); !waits.has_value()) return waits;
   if (Result<void> copies = cuda_result("cudaMemcpyAsync", cudaMemcpyAsync(lease.slab_, from.data(), from.size(),
                                                                            cudaMemcpyHostToDevice, handle_of(copies_)));
@@ -138,12 +141,11 @@ Result<void> DeviceRing::fill(DeviceLease& lease, ByteView from) {
     return copies;
   }
   const Result<DeviceEvent> copied = events_.record(copies_);
-  if (!copied.has_value()) {
-    (void)finish_copies();
-    return copied.error();
-  }
+  if (!copied.has_value()) return copied.error();
   lease.copied_ = *copied;
   return {};
+} catch (const std::exception& failure) {
+  return Error::from_errno(ENOMEM, failure.what());
 }
 
 bool DeviceRing::finish_copies() noexcept {
@@ -172,8 +174,9 @@ DeviceLease::DeviceLease(std::shared_ptr<DeviceRing> ring, std::uint32_t slab)
 
 DeviceLease::~DeviceLease() {
   if (!users_.empty() && !process_ends()) {
-    const DeviceScope scope(ring_->device_);
-    for (const DeviceStream stream : users_) mark_user(stream, scope.status() == cudaSuccess);
+    run_on_device(ring_->device_, [this](cudaError_t current) {
+      for (const DeviceStream stream : users_) mark_user(stream, current == cudaSuccess);
+    });
   }
   if (copied_.handle != nullptr) ring_->events_.give_back(copied_);
   if (handed_over_) --ring_->held_;
@@ -204,8 +207,21 @@ Result<void> DeviceLease::wait_on(DeviceStream stream) try {
     return Error(Errc::invalid_option,
                  "a batch cannot wait on cudaStreamPerThread, which is another stream on each thread");
   }
-  const DeviceScope scope(ring_->device_);
-  if (Result<void> current = cuda_result("cudaSetDevice", scope.status()); !current.has_value()) return current;
+  Result<void> waits;
+  run_on_device(ring_->device_, [&](cudaError_t current) { waits = wait_on_device(handle, current); });
+  return waits;
+} catch (const std::exception& failure) {
+  return Error::from_errno(ENOMEM, failure.what());
+}
+
+bool DeviceLease::ready() const noexcept {
+  return DeviceEvents::passed(copied_);
+}
+
+Result<void> DeviceLease::wait_on_device(void* stream, int current) noexcept try {
+  if (Result<void> made = cuda_result("cudaSetDevice", static_cast<cudaError_t>(current)); !made.has_value())
+    return made;
+  const auto handle = static_cast<cudaStream_t>(stream);
   if (Result<void> free = outside_capture(handle); !free.has_value()) return free;
 #if CUDART_VERSION >= 12080
   int device = ring_->device_;
@@ -220,13 +236,13 @@ Result<void> DeviceLease::wait_on(DeviceStream stream) try {
 #endif
   const std::lock_guard lock(mutex_);
   const bool known =
-      std::any_of(users_.begin(), users_.end(), [&](DeviceStream user) { return user.handle == stream.handle; });
-  if (!known) {
-    slot_.users.reserve(users_.size() + 1);
-    slot_.unmarked.reserve(users_.size() + 1);
-    users_.push_back(stream);
-  }
-  return DeviceEvents::hold_back(stream, copied_);
+      std::any_of(users_.begin(), users_.end(), [&](DeviceStream user) { return user.handle == stream; });
+  slot_.users.reserve(users_.size() + 1);
+  slot_.unmarked.reserve(users_.size() + 1);
+  users_.reserve(users_.size() + 1);
+  if (Result<void> waits = DeviceEvents::hold_back({stream}, copied_); !waits.has_value()) return waits;
+  if (!known) users_.push_back({stream});
+  return {};
 } catch (const std::exception& failure) {
   return Error::from_errno(ENOMEM, failure.what());
 }

@@ -30,9 +30,9 @@ Result<RegistrationDevice> HostRegistration::device(int number) {
 
 Result<HostRegistration> HostRegistration::make(std::span<std::byte> range, const RegistrationDevice& device) {
   cudaError_t status = cudaSuccess;
-  run_on_device(device.number, [&] {
+  run_on_device(device.number, [&](cudaError_t current) {
     const OutsideCaptures outside;
-    status = cudaHostRegister(range.data(), range.size(), cudaHostRegisterPortable);
+    status = current == cudaSuccess ? cudaHostRegister(range.data(), range.size(), cudaHostRegisterPortable) : current;
     forget(status);
   });
   if (status != cudaSuccess) {
@@ -43,7 +43,7 @@ Result<HostRegistration> HostRegistration::make(std::span<std::byte> range, cons
 
 bool HostRegistration::is_page_locked(std::span<const std::byte> range, int device) noexcept {
   bool locked = true;
-  const auto ask = [&] {
+  const auto ask = [&](cudaError_t) {
     for (const std::byte* const at : {range.data(), range.data() + range.size() - 1}) {
       cudaPointerAttributes attributes{};
       const cudaError_t status = cudaPointerGetAttributes(&attributes, at);
@@ -52,7 +52,7 @@ bool HostRegistration::is_page_locked(std::span<const std::byte> range, int devi
     }
   };
   if (device < 0) {
-    ask();
+    ask(cudaSuccess);
   } else {
     run_on_device(device, ask);
   }
@@ -73,7 +73,7 @@ bool HostRegistration::unregister() noexcept {
   std::byte* const begin = std::exchange(begin_, nullptr);
   if (process_ends()) return false;
   cudaError_t status = cudaSuccess;
-  run_on_device(device_, [&] {
+  run_on_device(device_, [&](cudaError_t) {
     const OutsideCaptures outside;
     status = cudaHostUnregister(begin);
     forget(status);

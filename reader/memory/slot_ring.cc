@@ -102,14 +102,6 @@ Result<DeviceEvent> SlotRing::mark(DeviceStream stream) {
   return events_.record(stream, memory_.device());
 }
 
-void SlotRing::forget_passed(std::vector<DeviceEvent>& events) noexcept {
-  const auto first = std::find_if(events.begin(), events.end(), [](const DeviceEvent& event) {
-    return DeviceEvents::progress(event) == DeviceEvents::Progress::pending;
-  });
-  for (auto passed = events.begin(); passed != first; ++passed) events_.give_back(*passed);
-  events.erase(events.begin(), first);
-}
-
 void SlotRing::release(Leaving leaving) noexcept {
   if (leaving.events.empty()) return make_free(leaving.slot);
   {
@@ -140,7 +132,7 @@ bool SlotRing::collect() noexcept {
     std::vector<DeviceEvent>& events = leaving_[at].events;
     lock.unlock();
     if (!events.empty()) DeviceEvents::make_device_current(events.front());
-    forget_passed(events);
+    events_.forget_passed(events);
     lock.lock();
     if (!events.empty()) {
       ++at;
@@ -192,7 +184,7 @@ Result<void> SlotLease::wait_for(DeviceStream stream) {
   try {
     const std::lock_guard lock(ring_->mutex_);
     // A lease may be released many times: with several batches, or for ever where they are repeated.
-    if (events_.size() >= kManyEvents) ring_->forget_passed(events_);
+    if (events_.size() >= kManyEvents) ring_->events_.forget_passed(events_);
     events_.push_back(*event);
   } catch (const std::exception& failure) {
     ring_->events_.give_back(*event);

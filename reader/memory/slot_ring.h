@@ -74,8 +74,6 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   /// An event behind what is in the stream, and a thread that looks at it later. The default stream is that of the device
   /// that the slots were registered for.
   Result<DeviceEvent> mark(DeviceStream stream);
-  /// Gives back those at the beginning that have passed.
-  void forget_passed(std::vector<DeviceEvent>& events) noexcept;
   void release(Leaving leaving) noexcept;
   void make_free(std::uint32_t slot) noexcept;
   /// Frees the slots whose copies have ended; whether there were any.

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <future>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -85,20 +86,23 @@ TEST_F(DeviceCapturesTest, ABatchIsNotWaitedForInACapture) {
 TEST_F(DeviceCapturesTest, ASlabWaitsForTheEndOfACapture) {
   DeviceReader reader =
       DeviceReader::open(BatchReader::open(dataset(), options()).value(), {.prefetch = 1, .max_held = 1}).value();
-  {
-    const DeviceStream user{captured_};
-    std::optional<DeviceBatch> first = reader.next().value();
-    ASSERT_TRUE(first->wait_on(user).has_value());
-    begin_capture(captured_);
+  cudaStream_t other = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
+  // Both slabs leave inside of captures.
+  for (cudaStream_t stream : {captured_, other}) {
+    std::optional<DeviceBatch> batch = reader.next().value();
+    ASSERT_TRUE(batch->wait_on(DeviceStream{stream}).has_value());
+    begin_capture(stream, cudaStreamCaptureModeRelaxed);
   }
-  std::uint64_t step = 1;
-  for (; step < 4; ++step) {
-    EXPECT_EQ(reader.next().value()->step(), step) << "the other slab goes on";
-  }
+  auto third = std::async(std::launch::async, [&] { return reader.next().value()->step(); });
+  EXPECT_EQ(third.wait_for(kAMoment), std::future_status::timeout);
   EXPECT_TRUE(end_capture(captured_));
-  EXPECT_TRUE(eventually([&] { return !reader.error().has_value() && reader.stats().batches > step; }));
+  EXPECT_EQ(third.get(), 2u);
+  EXPECT_TRUE(end_capture(other));
+  std::uint64_t step = 3;
   while (std::optional<DeviceBatch> batch = reader.next().value()) EXPECT_EQ(batch->step(), step++);
   EXPECT_EQ(step, reader.plan().steps(0).value());
+  ASSERT_EQ(cudaStreamDestroy(other), cudaSuccess);
 }
 
 class DeviceContextsTest : public DeviceTest {};
@@ -112,7 +116,22 @@ TEST_F(DeviceContextsTest, ComeIntoBeingOnlyWhereBatchesAreFor) {
     ReaderOptions of_reader = options(2);
     of_reader.device = 2;
     DeviceReader reader = DeviceReader::open(BatchReader::open(dataset(), of_reader).value(), {.device = 2}).value();
-    for (int step = 0; step < 10; ++step) EXPECT_TRUE(reader.next().value().has_value());
+    cudaStream_t user = nullptr;
+    std::thread([&] {
+      ASSERT_EQ(cudaSetDevice(2), cudaSuccess);
+      ASSERT_EQ(cudaStreamCreateWithFlags(&user, cudaStreamNonBlocking), cudaSuccess);
+    }).join();
+    for (int step = 0; step < 10; ++step) {
+      std::optional<DeviceBatch> batch = reader.next().value();
+      // On a thread that never made a device current.
+      EXPECT_TRUE(batch->wait_on(DeviceStream{user}).has_value());
+      EXPECT_TRUE(eventually([&] { return batch->ready(); }));
+    }
+    reader.stop();
+    std::thread([&] {
+      ASSERT_EQ(cudaSetDevice(2), cudaSuccess);
+      ASSERT_EQ(cudaStreamDestroy(user), cudaSuccess);
+    }).join();
   }
   EXPECT_EQ(contexts(), std::vector<int>{2});
   EXPECT_EQ(emulated_cuda::leftovers(), "");

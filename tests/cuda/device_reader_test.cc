@@ -157,7 +157,7 @@ TEST_F(DeviceReaderTest, HeldBatchesAndASecondRequestAreErrorsThatStopNothing) {
 }
 
 TEST_F(DeviceReaderTest, ACancelledRequestLosesNoBatch) {
-  DeviceReader reader = open(3, {.prefetch = 1, .max_held = 1});
+  DeviceReader reader = open(0, {.prefetch = 1, .max_held = 1});
   std::uint64_t next_step = 0;
   for (int turn = 0; turn < 200; ++turn) {
     asio::cancellation_signal signal;

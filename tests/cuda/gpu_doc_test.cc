@@ -16,7 +16,7 @@ std::uint64_t copy_batches(dovetail::BatchReader& reader, std::byte* on_device, 
     const dovetail::ByteView slab = batch.slab();
     if (cudaMemcpyAsync(on_device, slab.data(), slab.size(), cudaMemcpyHostToDevice, stream) != cudaSuccess) break;
     // Kernels in the same stream follow here.
-    batch.release(dovetail::DeviceStream{stream}).value();
+    if (!batch.release(dovetail::DeviceStream{stream})) cudaStreamSynchronize(stream);  // it is still ours
     ++batches;
   }
   return batches;
