@@ -9,6 +9,7 @@
 #include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/associated_executor.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/prefer.hpp>
@@ -17,6 +18,11 @@
 #include <dovetail/error.h>
 
 namespace dovetail::detail {
+
+/// What a request gets that was cancelled, or whose reader was stopped.
+inline Error cancelled(const char* detail) {
+  return Error(boost::system::error_code(boost::asio::error::operation_aborted), detail);
+}
 
 /// An outstanding `async_next`: where its outcome goes, and on which executor. Lives on the heap: assigning to an
 /// any_completion_handler recurses without end in Asio 1.26.

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
-#include <boost/asio/error.hpp>
 
 #include "reader/delivery/async_request.h"
+#include "reader/memory/batch_access.h"
 #include "reader/memory/device_ring.h"
 
 namespace dovetail {
@@ -29,23 +29,9 @@ constexpr std::uint32_t kMostSlabs = 64;
 /// For what nobody announces.
 constexpr std::chrono::milliseconds kRetry{1};
 
-Error cancelled(const char* detail) {
-  return Error(boost::system::error_code(boost::asio::error::operation_aborted), detail);
-}
-
 Result<void> check(const char* name, std::uint32_t value) {
   if (value >= 1 && value <= kMostSlabs) return {};
   return Error(Errc::invalid_option, std::string(name) + " = " + std::to_string(value) + " is out of range: 1 to 64");
-}
-
-/// Bytes of every row where all have the same, else 0.
-std::size_t bytes_of_each_row(const Batch& batch) {
-  const std::span<const std::int64_t> offsets = batch.offsets();
-  const std::int64_t first = offsets[1];
-  for (std::uint32_t row = 1; row < batch.rows(); ++row) {
-    if (offsets[row + 1] - offsets[row] != first) return 0;
-  }
-  return static_cast<std::size_t>(first);
 }
 
 }  // namespace
@@ -174,7 +160,7 @@ Result<std::optional<Batch>> DeviceReader::Impl::next_of_reader() {
     const bool again = !next.has_value() && (next.error().is(Errc::slots_held) || next.error().is(Errc::busy));
     if (!again) return next;
     std::unique_lock lock(mutex_);
-    if (room_.wait_for(lock, kRetry, [this] { return stopping_; })) return cancelled("the reader was stopped");
+    if (room_.wait_for(lock, kRetry, [this] { return stopping_; })) return detail::cancelled("the reader was stopped");
   }
 }
 
@@ -209,7 +195,7 @@ Result<DeviceBatch> DeviceReader::Impl::copy(Batch batch, std::shared_ptr<detail
   made.rows_ = batch.rows();
   made.valid_ = batch.valid();
   made.value_bytes_ = batch.values().size();
-  made.row_bytes_ = bytes_of_each_row(batch);
+  made.row_bytes_ = detail::row_bytes(batch);
   made.state_ = std::make_shared<const State>(batch.state());
   if (Result<void> filling = ring_->fill(*slab, bytes); !filling.has_value()) {
     (void)keep_until_copied(std::move(batch));
@@ -323,7 +309,7 @@ void DeviceReader::Impl::cancel(std::uint64_t ticket) {
   std::unique_ptr<AsyncRequest> ended = std::move(*request);
   request_ = std::monostate();
   lock.unlock();
-  AsyncRequest::complete(std::move(ended), cancelled("the request was cancelled"));
+  AsyncRequest::complete(std::move(ended), detail::cancelled("the request was cancelled"));
 }
 
 void DeviceReader::Impl::stop() {
@@ -338,7 +324,7 @@ void DeviceReader::Impl::stop() {
   ring_->on_release({});
   std::deque<Item> dropped;
   std::unique_lock lock(mutex_);
-  if (!error_.has_value()) error_ = cancelled("the reader was stopped");
+  if (!error_.has_value()) error_ = detail::cancelled("the reader was stopped");
   dropped.swap(items_);
   match(lock);
   if (lock.owns_lock()) lock.unlock();  // slabs are released with no lock held

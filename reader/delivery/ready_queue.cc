@@ -9,7 +9,6 @@
 #include <utility>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
-#include <boost/asio/error.hpp>
 
 #include "reader/delivery/slab.h"
 #include "reader/delivery/timeline_event.h"
@@ -17,10 +16,6 @@
 namespace dovetail::detail {
 
 namespace {
-
-Error cancelled(const char* detail) {
-  return Error(boost::system::error_code(boost::asio::error::operation_aborted), detail);
-}
 
 /// A trainer that is back within this time, so many times in a row, is busy with nothing but reading.
 constexpr std::chrono::microseconds kQuick{25};

@@ -33,44 +33,21 @@ struct View {
 constexpr DLDataType kBytes{.code = kDLUInt, .bits = 8, .lanes = 1};
 constexpr DLDataType kInt64{.code = kDLInt, .bits = 64, .lanes = 1};
 
-/// Where all rows have the same size: that. Rows of no bytes have one, too.
-struct Rows {
-  std::size_t value_bytes = 0;
-  std::size_t row_bytes = 0;
-  bool regular = false;
-};
-
-Rows rows_of(const Batch& batch) {
-  Rows rows{.value_bytes = batch.values().size(), .row_bytes = 0, .regular = true};
-  const std::span<const std::int64_t> offsets = batch.offsets();
-  for (std::uint32_t row = 0; row < batch.rows(); ++row) {
-    rows.regular = rows.regular && offsets[row + 1] - offsets[row] == offsets[1];
-  }
-  if (rows.regular) rows.row_bytes = static_cast<std::size_t>(offsets[1]);
-  return rows;
-}
-
-Rows rows_of(const DeviceBatch& batch) {
-  return {.value_bytes = batch.value_bytes(),
-          .row_bytes = batch.row_bytes(),
-          .regular = batch.row_bytes() > 0 || batch.value_bytes() == 0};
-}
-
 Result<View> view_of(BatchPart part, const std::byte* slab, const SlabLayout& layout, std::uint32_t row_count,
-                     const Rows& rows) {
+                     std::size_t value_bytes, std::size_t row_bytes) {
   const auto count = static_cast<std::int64_t>(row_count);
-  const auto bytes = static_cast<std::int64_t>(rows.value_bytes);
+  const auto bytes = static_cast<std::int64_t>(value_bytes);
   switch (part) {
     case BatchPart::values:
       return View{.data = slab + layout.values, .type = kBytes, .shape = {bytes, 0}};
     case BatchPart::rows:
-      if (!rows.regular) {
+      if (row_bytes == 0 && value_bytes > 0) {
         return Error(Errc::invalid_option, "the rows of this batch differ in size: take values and offsets");
       }
       return View{.data = slab + layout.values,
                   .type = kBytes,
                   .dimensions = 2,
-                  .shape = {count, static_cast<std::int64_t>(rows.row_bytes)}};
+                  .shape = {count, static_cast<std::int64_t>(row_bytes)}};
     case BatchPart::offsets:
       return View{.data = slab + layout.offsets, .type = kInt64, .shape = {count + 1, 0}};
     case BatchPart::ids:
@@ -111,7 +88,8 @@ Error released() {
 
 Result<DLManagedTensor*> to_dlpack(std::shared_ptr<const Batch> batch, BatchPart part) {
   if (batch == nullptr || batch->rows() == 0) return released();
-  const Result<View> view = view_of(part, batch->slab().data(), batch->layout(), batch->rows(), rows_of(*batch));
+  const Result<View> view = view_of(part, batch->slab().data(), batch->layout(), batch->rows(), batch->values().size(),
+                                    detail::row_bytes(*batch));
   if (!view.has_value()) return view.error();
   std::shared_ptr<const void> lease = detail::BatchAccess::lease(*batch);
   return export_view(std::move(batch), std::move(lease), *view, DLDevice{.device_type = kDLCPU, .device_id = 0});
@@ -119,7 +97,8 @@ Result<DLManagedTensor*> to_dlpack(std::shared_ptr<const Batch> batch, BatchPart
 
 Result<DLManagedTensor*> to_dlpack(std::shared_ptr<DeviceBatch> batch, BatchPart part, DeviceStream stream) {
   if (batch == nullptr || batch->rows() == 0) return released();
-  const Result<View> view = view_of(part, batch->slab(), batch->layout(), batch->rows(), rows_of(*batch));
+  const Result<View> view =
+      view_of(part, batch->slab(), batch->layout(), batch->rows(), batch->value_bytes(), batch->row_bytes());
   if (!view.has_value()) return view.error();
   if (Result<void> waits = batch->wait_on(stream); !waits.has_value()) return waits.error();
   const DLDevice device{.device_type = kDLCUDA, .device_id = batch->device()};
