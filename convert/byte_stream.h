@@ -6,8 +6,8 @@
 #include <optional>
 
 #include <dovetail/bytes.h>
-#include <dovetail/convert.h>
 #include <dovetail/error.h>
+#include <dovetail/record_source.h>
 
 #include "convert/source_file.h"
 

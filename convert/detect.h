@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include <dovetail/bytes.h>
-#include <dovetail/convert.h>
 #include <dovetail/error.h>
+#include <dovetail/record_source.h>
 
 #include "convert/source_file.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <dovetail/bytes.h>
-#include <dovetail/convert.h>
 #include <dovetail/error.h>
+#include <dovetail/record_source.h>
 
 #include "convert/source_file.h"
 

@@ -6,8 +6,8 @@
 #include <span>
 
 #include <dovetail/bytes.h>
-#include <dovetail/convert.h>
 #include <dovetail/error.h>
+#include <dovetail/record_source.h>
 
 namespace dovetail::detail {
 

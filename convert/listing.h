@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <dovetail/convert.h>
 #include <dovetail/error.h>
+#include <dovetail/record_source.h>
 
 namespace dovetail::detail {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <dovetail/convert.h>
+#include <dovetail/record_source.h>
 
 #include "convert/detect.h"
 #include "convert/file_records.h"
@@ -46,10 +46,30 @@ class RecordSource::Impl {
         compression_(listing_.compression) {}
 
   Result<std::optional<ByteView>> next() {
-    if (failure_) return *failure_;
-    Result<std::optional<ByteView>> record = listing_.format == SourceFormat::folder ? next_whole() : next_scanned();
-    if (!record) failure_ = record.error();
-    return record;
+    if (std::exchange(held_, false)) return passed_;
+    return read_next();
+  }
+
+  Result<void> skip_to(std::uint64_t consumed) {
+    if (std::exchange(held_, false)) {
+      if (!passed_ || consumed_bytes() >= consumed) {
+        held_ = true;
+        return {};
+      }
+    }
+    skip_files(consumed);
+    for (;;) {
+      auto record = read_next();
+      if (!record) return record.error();
+      passed_ = *record;
+      held_ = !passed_ || consumed_bytes() >= consumed;
+      if (held_) return {};
+    }
+  }
+
+  std::string_view key() const noexcept {
+    if (listing_.format != SourceFormat::folder || !inside_) return {};
+    return listing_.files[file_].name;
   }
 
   const detail::SourceListing& listing() const noexcept { return listing_; }
@@ -60,6 +80,24 @@ class RecordSource::Impl {
   std::uint64_t consumed_bytes() const noexcept { return std::min(before_ + place_.consumed, listing_.bytes); }
 
  private:
+  Result<std::optional<ByteView>> read_next() {
+    if (failure_) return *failure_;
+    Result<std::optional<ByteView>> record = listing_.format == SourceFormat::folder ? next_whole() : next_scanned();
+    if (!record) failure_ = record.error();
+    return record;
+  }
+
+  // Leaves the files whose records all have fewer bytes before them. In a compressed file the last may have all of it.
+  void skip_files(std::uint64_t consumed) {
+    while (file_ != listing_.files.size()) {
+      const std::uint64_t last = listing_.format == SourceFormat::folder ? 0 : listing_.files[file_].size;
+      if (before_ + last >= consumed) return;
+      records_.reset();
+      inside_ = false;
+      leave_file();
+    }
+  }
+
   Result<detail::SourceFile> open_next() {
     path_ = listing_.path_of(file_);
     place_ = {};
@@ -122,6 +160,8 @@ class RecordSource::Impl {
   bool inside_ = false;                           // a whole file was given out
   std::vector<std::byte> buffer_;                 // of a whole file
   std::unique_ptr<detail::FileRecords> records_;  // of a scanned one
+  bool held_ = false;                             // `skip_to` has read the record, and `next` has yet to give it
+  std::optional<ByteView> passed_;
   std::optional<Error> failure_;
 };
 
@@ -139,6 +179,13 @@ RecordSource::~RecordSource() = default;
 Result<std::optional<ByteView>> RecordSource::next() {
   if (!impl_) return Error(Errc::closed, "the source was moved from");
   return impl_->next();
+}
+Result<void> RecordSource::skip_to(std::uint64_t consumed_bytes) {
+  if (!impl_) return Error(Errc::closed, "the source was moved from");
+  return impl_->skip_to(consumed_bytes);
+}
+std::string_view RecordSource::key() const noexcept {
+  return impl_->key();
 }
 SourceFormat RecordSource::format() const noexcept {
   return impl_->listing().format;

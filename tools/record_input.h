@@ -6,10 +6,10 @@
 #include <string>
 #include <variant>
 
-#include <dovetail/convert.h>
 #include <dovetail/dataset.h>
 #include <dovetail/error.h>
 #include <dovetail/record_reader.h>
+#include <dovetail/record_source.h>
 
 #include "tools/range.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folders, lines, and how the format of a source is found out.
-#include <dovetail/convert.h>
+#include <dovetail/record_source.h>
 
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <dovetail/record_writer.h>
+#include <dovetail/dataset_writer.h>
 
 #include "convert/detect.h"
 #include "tests/convert/sources.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <dovetail/convert.h>
+#include <dovetail/record_source.h>
 
 #include "tests/writer/test_files.h"
 

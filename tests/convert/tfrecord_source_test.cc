@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TFRecord files as sources: plain, gzip and zlib, whole, cut and damaged.
-#include <dovetail/convert.h>
+#include <dovetail/record_source.h>
 
 #include <string>
 

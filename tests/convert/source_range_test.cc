@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Going forward in a source: ranges by input bytes hold each record once, wherever they are cut.
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/convert/sources.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::ElementsAre;
+
+class SourceRangeTest : public ::testing::Test {
+ protected:
+  SourceRangeTest() { std::filesystem::create_directory(root_); }
+
+  // The records with [begin, end) input bytes before them.
+  test::Records range(std::uint64_t begin, std::uint64_t end) {
+    RecordSource source = RecordSource::open(root_).value();
+    source.skip_to(begin).value();
+    test::Records records;
+    while (const auto record = source.next().value()) {
+      if (source.consumed_bytes() >= end) break;
+      records.emplace_back(as_chars(*record));
+    }
+    return records;
+  }
+
+  void expect_ranges_hold_each_record_once() {
+    const RecordSource source = RecordSource::open(root_).value();
+    const test::Records all = test::read_source(root_).value();
+    const std::uint64_t bytes = source.input_bytes();
+    for (const std::uint64_t parts : {1u, 2u, 3u, 7u, 50u}) {
+      test::Records joined;
+      for (std::uint64_t part = 0; part < parts; ++part) {
+        const std::uint64_t end = part + 1 == parts ? UINT64_MAX : (part + 1) * bytes / parts;
+        for (std::string& record : range(part * bytes / parts, end)) joined.push_back(std::move(record));
+      }
+      EXPECT_EQ(joined, all) << parts << " parts";
+    }
+  }
+
+  test::TempFolder folder_;
+  const std::string root_ = folder_ / "source";
+};
+
+TEST_F(SourceRangeTest, HoldsEachFileOfAFolderOnce) {
+  for (int i = 0; i < 40; ++i) {
+    test::write_file(root_ + "/" + std::to_string(i), std::string(static_cast<std::size_t>(i) * 7 % 30, 'x'));
+  }
+  expect_ranges_hold_each_record_once();
+}
+
+TEST_F(SourceRangeTest, HoldsEachPlainTfrecordOnce) {
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    test::write_file(root_ + "/" + std::to_string(i) + ".tfrecord",
+                     test::tfrecord_bytes(test::sample_records(60, 300, i)));
+  }
+  expect_ranges_hold_each_record_once();
+}
+
+TEST_F(SourceRangeTest, HoldsEachCompressedTfrecordOnce) {
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    const std::string plain = test::tfrecord_bytes(test::sample_records(60, 300, i));
+    test::write_file(root_ + "/" + std::to_string(i) + ".tfrecord.gz",
+                     i % 2 == 0 ? test::gzip(plain) : test::zlib(plain));
+  }
+  expect_ranges_hold_each_record_once();
+}
+
+TEST_F(SourceRangeTest, GoesOnlyForward) {
+  for (const char* const name : {"a", "b", "c", "d"}) test::write_file(root_ + "/" + name, std::string(2, *name));
+  RecordSource source = RecordSource::open(root_).value();
+  source.skip_to(3).value();
+  source.skip_to(0).value();
+  EXPECT_EQ(as_chars(source.next().value().value()), "cc");
+  EXPECT_EQ(source.key(), "c");
+  source.skip_to(6).value();
+  EXPECT_EQ(as_chars(source.next().value().value()), "dd");
+  source.skip_to(100).value();
+  source.skip_to(100).value();
+  EXPECT_FALSE(source.next().value());
+}
+
+TEST_F(SourceRangeTest, DoesNotOpenFilesThatLieBefore) {
+  test::write_file(root_ + "/a", "first");
+  test::write_file(root_ + "/b", "second");
+  RecordSource source = RecordSource::open(root_).value();
+  std::filesystem::remove(root_ + "/a");
+  source.skip_to(5).value();
+  EXPECT_EQ(as_chars(source.next().value().value()), "second");
+}
+
+TEST_F(SourceRangeTest, NamesTheFilesOfAFolder) {
+  test::write_file(root_ + "/a", "first");
+  std::filesystem::create_directory(root_ + "/below");
+  test::write_file(root_ + "/below/b", "second");
+  RecordSource source = RecordSource::open(root_).value();
+  EXPECT_EQ(source.key(), "");
+  std::vector<std::string> keys;
+  while (source.next().value()) keys.emplace_back(source.key());
+  EXPECT_THAT(keys, ElementsAre("a", "below/b"));
+}
+
+}  // namespace
+}  // namespace dovetail
