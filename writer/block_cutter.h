@@ -7,6 +7,7 @@
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
 
+#include "format/block_bounds.h"
 #include "format/block_encoder.h"
 #include "format/shard_encoder.h"
 
@@ -18,12 +19,8 @@ struct ShardCut {
   std::uint64_t fingerprint = 0;
 };
 
-/// Decides where blocks and runs end: the same records and limits always give the same blocks.
-///
-/// A block is closed before a record that would bring it above `block_bytes`, at every multiple of the run length, and
-/// at the format's limit of records. A record of at least half of `block_bytes` gets a block of its own. Where the run
-/// length is not given, the first records are held back until they amount to `run_bytes` or the first shard ends, and
-/// their mean size decides, once for all shards.
+/// Cuts records into blocks at the `BlockBounds`. Where the run length is not given, the first records are held back until
+/// they amount to `run_bytes` or the first shard ends, and their mean size decides, once for all shards.
 ///
 /// Threads: none.
 /// Errors:  those of `emit`; the cutter is of no use after one.
@@ -48,14 +45,14 @@ class BlockCutter {
  private:
   Result<void> place(ByteView record);
   Result<void> close_block();
-  Result<void> release_held();
+  Result<void> choose_run(std::uint64_t records, std::uint64_t bytes);
 
   Limits limits_;
   Emit emit_;
   std::uint64_t run_records_;  // 0 while it is open
-  format::RawBlock held_;      // records that wait for the run length
+  format::BlockBounds bounds_;
+  format::RawBlock held_;  // records that wait for the run length
   format::RawBlock block_;
-  std::uint64_t shard_records_ = 0;  // placed in the shard
   format::RecordFingerprint fingerprint_;
 };
 
