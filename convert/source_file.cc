@@ -57,8 +57,8 @@ Result<std::size_t> SourceFile::read(std::span<std::byte> out) {
   return read;
 }
 
-Result<std::size_t> SourceFile::peek(std::span<std::byte> out) const {
-  return read_at(0, out);
+Result<std::size_t> SourceFile::peek(std::span<std::byte> out, std::uint64_t offset) const {
+  return read_at(offset, out);
 }
 
 Result<std::size_t> SourceFile::read_at(std::uint64_t offset, std::span<std::byte> out) const {

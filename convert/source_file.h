@@ -32,8 +32,8 @@ class SourceFile {
   /// Fills `out`, or less at the end of the file, and only there: what was read does not depend on how the system
   /// divided it. Returns the bytes read.
   Result<std::size_t> read(std::span<std::byte> out);
-  /// Reads from the beginning without moving the position.
-  Result<std::size_t> peek(std::span<std::byte> out) const;
+  /// Reads from `offset` on without moving the position.
+  Result<std::size_t> peek(std::span<std::byte> out, std::uint64_t offset = 0) const;
 
  private:
   SourceFile(int descriptor, std::string path, std::uint64_t size);

@@ -13,38 +13,45 @@
 
 namespace dovetail::format {
 
-/// The records of a decoded block. Ownership: borrows the stored body (for the table) and the decoded bytes.
+/// The records of a decoded block, back to back or with the same gap between any two. Ownership: borrows the bytes and the
+/// table.
 class BlockRecords {
  public:
   BlockRecords() = default;
-  /// With a table of `records` cumulative ends.
-  BlockRecords(const std::byte* data, const std::byte* table, std::uint32_t records)
-      : data_(data), table_(table), records_(records) {}
+  /// With a table of `records` cumulative ends, gaps not counted.
+  BlockRecords(const std::byte* data, const std::byte* table, std::uint32_t records, std::uint32_t gap = 0)
+      : data_(data), table_(table), records_(records), gap_(gap) {}
   /// All records of one size.
-  BlockRecords(const std::byte* data, std::uint32_t records, std::uint32_t record_bytes)
-      : data_(data), records_(records), record_bytes_(record_bytes) {}
+  BlockRecords(const std::byte* data, std::uint32_t records, std::uint32_t record_bytes, std::uint32_t gap = 0)
+      : data_(data), records_(records), record_bytes_(record_bytes), gap_(gap) {}
 
   std::uint32_t size() const noexcept { return records_; }
   /// Whether each record has so many bytes. Cost: constant where there is no table.
   bool all_have(std::uint32_t bytes) const noexcept;
   /// Where a record begins. Needs: `i < size()`.
   const std::byte* begin_of(std::uint32_t i) const noexcept {
-    if (table_ == nullptr) return data_ + std::size_t{i} * record_bytes_;
-    return i == 0 ? data_ : data_ + load_le<std::uint32_t>(table_ + (std::size_t{i} - 1) * kTableEntryBytes);
+    if (table_ == nullptr) return data_ + i * stride();
+    return i == 0 ? data_ : data_ + load_le<std::uint32_t>(end_of(i - 1)) + std::size_t{i} * gap_;
   }
+  /// Bytes between the end of a record and the beginning of the next.
+  std::uint32_t gap() const noexcept { return gap_; }
   /// Needs: `i < size()`.
   ByteView operator[](std::uint32_t i) const noexcept {
-    if (table_ == nullptr) return {data_ + std::size_t{i} * record_bytes_, record_bytes_};
-    const std::uint32_t begin = i == 0 ? 0 : load_le<std::uint32_t>(table_ + (std::size_t{i} - 1) * kTableEntryBytes);
-    const std::uint32_t end = load_le<std::uint32_t>(table_ + std::size_t{i} * kTableEntryBytes);
-    return {data_ + begin, std::size_t{end} - begin};
+    if (table_ == nullptr) return {data_ + i * stride(), record_bytes_};
+    const std::uint32_t begin = i == 0 ? 0 : load_le<std::uint32_t>(end_of(i - 1));
+    const std::uint32_t end = load_le<std::uint32_t>(end_of(i));
+    return {data_ + begin + std::size_t{i} * gap_, std::size_t{end} - begin};
   }
 
  private:
+  std::size_t stride() const noexcept { return std::size_t{record_bytes_} + gap_; }
+  const std::byte* end_of(std::uint32_t i) const noexcept { return table_ + std::size_t{i} * kTableEntryBytes; }
+
   const std::byte* data_ = nullptr;
   const std::byte* table_ = nullptr;
   std::uint32_t records_ = 0;
   std::uint32_t record_bytes_ = 0;
+  std::uint32_t gap_ = 0;
 };
 
 /// Whether `header`, read at `expected.offset`, is the block that the index promises.

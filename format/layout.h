@@ -56,6 +56,12 @@ inline constexpr char kShardSuffix[] = ".dvt";
 inline constexpr char kManifestRecordType[] = "dovetail.ShardInfo";
 inline constexpr std::uint32_t kManifestShardNumber = 0xFFFFFFFFu;
 
+// The index of a TFRecord file lies beside it, under its name and this suffix.
+inline constexpr char kTfrecordIndexSuffix[] = ".dvi";
+inline constexpr char kTfrecordIndexRecordType[] = "dovetail.TfrecordIndex";
+inline constexpr std::size_t kTfrecordIndexEntryBytes = 12;
+inline constexpr std::size_t kTfrecordEndBytes = 16;
+
 /// `value` rounded up to the next multiple of `kAlignment`.
 constexpr std::uint64_t align_up(std::uint64_t value) noexcept {
   return (value + (kAlignment - 1)) & ~std::uint64_t{kAlignment - 1};
@@ -102,6 +108,12 @@ inline constexpr std::size_t kPayloadCrc = 24;   // u32
 inline constexpr std::size_t kCodec = 28;        // u8
 inline constexpr std::size_t kReserved = 29;     // 3 bytes, zero
 }  // namespace index_entry
+
+namespace tfrecord_index_entry {
+inline constexpr std::size_t kRecords = 0;      // u32
+inline constexpr std::size_t kStoredBytes = 4;  // u32: with the 16 bytes of each record's frame
+inline constexpr std::size_t kFootersCrc = 8;   // u32: CRC32C of the records' footers, 4 bytes each, in order
+}  // namespace tfrecord_index_entry
 
 namespace trailer {
 inline constexpr std::size_t kMagic = 0;          // 8 bytes

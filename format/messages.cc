@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <google/protobuf/io/coded_stream.h>
 
 #include "dovetail.pb.h"
 #include "format/layout.h"
+#include "format/tfrecord.h"
 
 namespace dovetail::format {
 namespace {
@@ -107,6 +109,14 @@ const char* contradiction_in(const ShardInfo& info) noexcept {
   return nullptr;
 }
 
+/// What is wrong with what is said of a file, or nullptr.
+const char* wrong_with_file(const ShardInfo& info) noexcept {
+  if (info.name.empty()) return "name is missing";
+  if (info.name.find('\0') != std::string::npos) return "a zero byte in the name";
+  if (info.file_bytes > kMaxFileBytes) return "file_bytes is out of range";
+  return contradiction_in(info);
+}
+
 }  // namespace
 
 std::string encode(const Metadata& metadata) {
@@ -131,6 +141,13 @@ std::string encode(const Footer& footer) {
 std::string encode(const ShardInfo& info) {
   proto::ShardInfo message;
   fill(info, message);
+  return message.SerializeAsString();
+}
+
+std::string encode(const TfrecordFacts& facts) {
+  proto::TfrecordIndex message;
+  fill(facts.info, *message.mutable_info());
+  message.set_ends_crc(facts.ends_crc);
   return message.SerializeAsString();
 }
 
@@ -163,13 +180,22 @@ Result<ShardInfo> decode_shard_info(ByteView bytes) {
   const auto message = parse<proto::ShardInfo>("manifest entry", bytes, kMaxManifestEntryBytes);
   if (!message) return message.error();
   ShardInfo info = value_of(*message);
-  if (info.name.empty()) return bad_message("manifest entry", "name is missing");
-  if (info.name.find('\0') != std::string::npos) return bad_message("manifest entry", "a zero byte in the name");
-  if (info.file_bytes == 0 || info.file_bytes > kMaxFileBytes) {
-    return bad_message("manifest entry", "file_bytes is missing or out of range");
-  }
-  if (const char* reason = contradiction_in(info)) return bad_message("manifest entry", reason);
+  if (const char* reason = wrong_with_file(info)) return bad_message("manifest entry", reason);
+  if (info.file_bytes == 0) return bad_message("manifest entry", "file_bytes is missing");
   return info;
+}
+
+Result<TfrecordFacts> decode_tfrecord_facts(ByteView bytes) {
+  const auto message = parse<proto::TfrecordIndex>("TFRecord index", bytes, kMaxManifestEntryBytes);
+  if (!message) return message.error();
+  ShardInfo info = value_of(message->info());
+  if (const char* reason = wrong_with_file(info)) return bad_message("TFRecord index", reason);
+  const std::uint64_t frames = info.records * kTfrecordFrameBytes;
+  if (info.stored_bytes != info.file_bytes || info.raw_bytes > info.file_bytes ||
+      info.file_bytes - info.raw_bytes != frames) {
+    return bad_message("TFRecord index", "sizes of file and records disagree");
+  }
+  return TfrecordFacts{std::move(info), message->ends_crc()};
 }
 
 }  // namespace dovetail::format

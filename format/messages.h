@@ -30,16 +30,28 @@ struct Footer {
   friend bool operator==(const Footer&, const Footer&) = default;
 };
 
+/// The first record of an index.
+struct TfrecordFacts {
+  /// As for any shard; `name` is the file's own, `stored_bytes` are with the frames, so that they are the file's size.
+  ShardInfo info;
+  /// CRC32C of the first and then of the last bytes of the file, up to `kTfrecordEndBytes` each.
+  std::uint32_t ends_crc = 0;
+
+  friend bool operator==(const TfrecordFacts&, const TfrecordFacts&) = default;
+};
+
 // Bytes are deterministic: map entries are written in the order of their keys.
 std::string encode(const Metadata& metadata);
 std::string encode(const Footer& footer);
 /// One record of a manifest.
 std::string encode(const ShardInfo& info);
+std::string encode(const TfrecordFacts& facts);
 
 // Errors: `bad_message` where the bytes do not parse, a required value is missing, or values contradict each other (records
 // without blocks, a minimum above its maximum, run_records of 0).
 Result<Metadata> decode_metadata(ByteView bytes);
 Result<Footer> decode_footer(ByteView bytes);
 Result<ShardInfo> decode_shard_info(ByteView bytes);
+Result<TfrecordFacts> decode_tfrecord_facts(ByteView bytes);
 
 }  // namespace dovetail::format

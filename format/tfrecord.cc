@@ -56,7 +56,8 @@ Result<std::optional<ByteView>> TfrecordScanner::scan() {
   const std::optional<ByteView> frame = gather(*length_ + kTfrecordFooterBytes);
   if (!frame) return std::nullopt;
   const ByteView record = frame->first(static_cast<std::size_t>(*length_));
-  if (!check_tfrecord_footer(record, frame->last<kTfrecordFooterBytes>())) {
+  footer_ = frame->last(kTfrecordFooterBytes);
+  if (!check_tfrecord_footer(record, footer())) {
     return Error(Errc::tfrecord_checksum, record_name(records_) + ": the CRC of its bytes does not match");
   }
   ++records_;

@@ -16,6 +16,8 @@ namespace dovetail::format {
 
 inline constexpr std::size_t kTfrecordHeaderBytes = 12;
 inline constexpr std::size_t kTfrecordFooterBytes = 4;
+/// What each record takes beside its bytes.
+inline constexpr std::uint32_t kTfrecordFrameBytes = kTfrecordHeaderBytes + kTfrecordFooterBytes;
 
 /// What goes before and after the bytes of a record.
 void encode_tfrecord_header(std::uint64_t record_bytes, std::span<std::byte, kTfrecordHeaderBytes> out) noexcept;
@@ -48,6 +50,11 @@ class TfrecordScanner {
   /// To be asked once no bytes are left to feed. Errors: `truncated` inside a record, a cut header included.
   Result<void> finish() const;
 
+  /// The footer of the record that `next()` gave last. Needs: it gave one, and was not called since.
+  std::span<const std::byte, kTfrecordFooterBytes> footer() const noexcept {
+    return footer_.first<kTfrecordFooterBytes>();
+  }
+
   /// Records given so far.
   std::uint64_t records() const noexcept { return records_; }
   /// Offset in the stream of the record that `next()` was last asked for, whether it was there, cut or damaged.
@@ -62,6 +69,7 @@ class TfrecordScanner {
   ByteView piece_;                       // what of the piece was not yet used
   std::vector<std::byte> held_;          // a header, or a record and footer, as far as it came in earlier pieces
   std::optional<std::uint64_t> length_;  // of the record whose header was read
+  ByteView footer_;
   std::uint64_t records_ = 0;
   std::uint64_t record_offset_ = 0;
   std::uint64_t next_offset_ = 0;

@@ -24,6 +24,7 @@ int run(int argc, char** argv) {
 
   CommandLine line("dovetail", DOVETAIL_VERSION, kSummary, kFooter);
   add_convert(line);
+  add_index(line);
   add_inspect(line);
   add_cat(line);
   add_verify(line);

@@ -36,11 +36,12 @@ struct DatasetOptions {
 /// Threads:   const calls may run concurrently.
 class Dataset {
  public:
-  /// Opens a shard, a folder with a manifest, a manifest, or a glob (`*`, `?` and `[...]`).
+  /// Opens a shard, a folder with a manifest, a manifest, or a glob (`*`, `?` and `[...]`). A TFRecord file with an index
+  /// beside it (`index_tfrecord`, tfrecord_index.h) is a shard like any other.
   ///
   /// A manifest is believed here: its shards are checked against it when they are opened for reading. Without one, the
   /// shards of a glob or a folder are taken in bytewise order of their relative paths, and the tail of each is read.
-  /// Errors: `empty_input`, `not_indexed` for a TFRecord, `outside_dataset`, anything damaged, or the system's.
+  /// Errors: `empty_input`, `not_indexed` for a TFRecord without an index, `outside_dataset`, anything damaged, or the system's.
   static Result<Dataset> open(const std::string& path, const DatasetOptions& options = {});
 
   /// Lays datasets end to end: their shards, and so their ids, in the order given. A plan reads the whole as one dataset,

@@ -18,17 +18,20 @@ namespace dovetail {
 
 /// One data block, as the index tells it.
 struct BlockInfo {
-  std::uint64_t offset = 0;  ///< Of the block header, in the file.
+  std::uint64_t offset = 0;  ///< Of the block header, in the file; of the first record's frame in a TFRecord.
   std::uint64_t first_record = 0;
   std::uint32_t records = 0;
-  std::uint32_t stored_bytes = 0;  ///< Table and records as stored, without header and padding.
-  std::uint32_t raw_bytes = 0;     ///< Records before compression.
+  std::uint32_t stored_bytes =
+      0;                        ///< Table and records as stored, without header and padding; with frames in a TFRecord.
+  std::uint32_t raw_bytes = 0;  ///< Records before compression.
   Codec codec = Codec::none;
   bool has_table = false;  ///< Whether the records differ in size.
 };
 
-/// Everything a shard says about itself: header, metadata, index, footer.
+/// Everything a shard says about itself: header, metadata, index, footer. Of a TFRecord file, what its index says; its
+/// blocks are the records that are read together, and neither have headers nor are compressed.
 struct ShardDescription {
+  bool tfrecord = false;  ///< A TFRecord file with an index beside it.
   std::uint16_t version_major = 0;
   std::uint16_t version_minor = 0;
   DatasetId dataset_id;
@@ -40,7 +43,7 @@ struct ShardDescription {
   std::vector<BlockInfo> blocks;
 };
 
-/// Reads the ends of a finished shard, not its records.
+/// Reads the ends of a finished shard, or the index of a TFRecord file, and no records.
 Result<ShardDescription> describe_shard(const std::string& path);
 
 /// Records of one shard in order, each block checked before any of its records is given out.
@@ -51,8 +54,8 @@ Result<ShardDescription> describe_shard(const std::string& path);
 /// it. Cost:      memory for one block; one read per block.
 class RecordReader {
  public:
-  /// Opens a finished shard. Errors: `unfinished`, `not_dovetail`, `unsupported_version`, anything damaged, the
-  /// system's.
+  /// Opens a finished shard, or a TFRecord file with an index. Errors: `unfinished`, `not_dovetail`, `not_indexed`,
+  /// `unsupported_version`, anything damaged, the system's.
   static Result<RecordReader> open(const std::string& path);
   /// Opens a shard of a dataset. Needs: `shard < dataset.shards().size()`.
   /// Errors: also `manifest_mismatch`, `outside_dataset`, and `file_changed` where the dataset has no manifest and the

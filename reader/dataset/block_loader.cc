@@ -10,6 +10,7 @@
 #include "format/layout.h"
 #include "format/snappy_decoder.h"
 #include "format/structures.h"
+#include "reader/dataset/stored_block.h"
 
 namespace dovetail::detail {
 namespace {
@@ -44,7 +45,7 @@ Result<format::BlockRecords> BlockLoader::load(const ShardFile& shard, std::size
   if (records || records.error().kind() != ErrorKind::damaged) return records;
 
   // A bad transfer or a bad page of the cache looks the same as damage on storage; only the latter stays.
-  shard.file().drop_cache(entry.offset, entry.span_bytes());
+  shard.file().drop_cache(entry.offset, stored_bytes(shard, block));
   records = load_once(shard, block);
   if (records || records.error().kind() != ErrorKind::damaged) return records;
   if (auto same = shard.file().check_unchanged(); !same) return same.error().at(shard.file().path(), entry.offset);
@@ -56,25 +57,20 @@ Result<format::BlockRecords> BlockLoader::load_once(const ShardFile& shard, std:
   const std::string& path = shard.file().path();
   padding_ = {};
 
-  auto stored = stored_.take(entry.span_bytes());
+  const std::uint64_t body_end = stored_bytes(shard, block);
+  const std::uint64_t padded = shard.framing() == Framing::blocks ? entry.span_bytes() : body_end;
+  auto stored = stored_.take(padded);
   if (!stored) return stored.error().at(path, entry.offset);
   if (auto read = shard.file().read(entry.offset, *stored); !read) return read.error();
 
-  auto header = format::decode_block_header(stored->first<format::kBlockHeaderBytes>());
-  if (!header) return header.error();
-  auto expected = format::check_block_header(*header, entry, shard.info().file_id, shard.sequence(block),
-                                             shard.first_record(block));
-  if (!expected) return expected.error();
-
   std::span<std::byte> decoded;
-  if (header->codec != Codec::none) {
-    auto taken = decoded_.take(header->raw_bytes + format::kDecodeSlack);
+  if (const std::uint64_t bytes = decoded_bytes(shard, block); bytes > 0) {
+    auto taken = decoded_.take(bytes + format::kDecodeSlack);
     if (!taken) return taken.error().at(path, entry.offset);
     decoded = *taken;
   }
-  const ByteView body = stored->subspan(format::kBlockHeaderBytes);
-  auto records = format::decode_block(*header, body.first(header->body_bytes()), decoded);
-  if (records) padding_ = body.subspan(header->body_bytes());
+  auto records = decode_stored(shard, block, stored->first(body_end), decoded);
+  if (records) padding_ = stored->subspan(body_end);
   return records;
 }
 

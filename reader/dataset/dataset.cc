@@ -13,8 +13,8 @@
 #include "reader/dataset/manifest.h"
 #include "reader/dataset/parallel.h"
 #include "reader/dataset/paths.h"
-#include "reader/dataset/shard_ends.h"
 #include "reader/dataset/shard_file.h"
+#include "reader/dataset/tfrecord_sidecar.h"
 #include "reader/plan/hash_words.h"
 
 namespace dovetail {
@@ -84,13 +84,9 @@ Result<std::vector<ShardInfo>> read_infos(const detail::Listing& listing, unsign
   std::vector<ShardInfo> infos(listing.names.size());
   auto done =
       detail::for_each_index(infos.size(), threads == 0 ? kTailThreads : threads, [&](std::size_t i) -> Result<void> {
-        auto ends = detail::read_shard_ends(detail::join_path(listing.folder, listing.names[i]));
-        if (!ends) return ends.error();
-        if (ends->header.shard_number == format::kManifestShardNumber) {
-          return Error(Errc::unknown_format, "this is a manifest, not a shard; open it by itself")
-              .in_file(ends->file.path());
-        }
-        infos[i] = ends->info();
+        auto info = detail::read_shard_info(detail::join_path(listing.folder, listing.names[i]));
+        if (!info) return info.error();
+        infos[i] = std::move(*info);
         infos[i].name = listing.names[i];
         return {};
       });
@@ -118,6 +114,10 @@ Result<ShardList> list_shards(const std::string& path, const DatasetOptions& opt
     if (!shard) return shard.error();
     auto metadata = shard->read_metadata();
     if (!metadata) return metadata.error();
+    if (metadata->record_type == format::kTfrecordIndexRecordType && shard->framing() == detail::Framing::blocks) {
+      return Error(Errc::unknown_format, "this is the index of a TFRecord file, which lies beside it; open that")
+          .in_file(path);
+    }
     if (!detail::is_manifest(*metadata)) return ShardList{std::move(listing->folder), false, {shard->info()}};
     listing->kind = detail::Listing::Kind::manifest;
   }

@@ -13,11 +13,12 @@ Result<ShardDescription> describe(const ShardFile& shard) {
   if (!metadata) return metadata.error();
 
   ShardDescription description;
+  description.tfrecord = shard.framing() == Framing::tfrecord;
   description.version_major = shard.header().major;
   description.version_minor = shard.header().minor;
   description.dataset_id = shard.header().dataset_id;
   description.shard_number = shard.header().shard_number;
-  description.record_type = std::move(metadata->record_type);
+  description.record_type = description.tfrecord ? "tfrecord" : std::move(metadata->record_type);
   description.writer = std::move(metadata->writer);
   description.metadata = std::move(metadata->user);
   description.info = shard.info();

@@ -19,6 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kIndexSuffix = format::kTfrecordIndexSuffix;
+
+bool is_index_name(std::string_view path) {
+  return path.ends_with(kIndexSuffix);
+}
+
 bool is_manifest_name(std::string_view path) {
   return name_of(path) == format::kManifestName;
 }
@@ -53,8 +59,10 @@ Result<Listing> list_folder(const std::string& folder) {
   auto names = list_shards_below(folder);
   if (!names) return names.error();
   if (names->empty()) {
-    const std::string advice = "pack what it holds with `dovetail convert " + folder + " --to DIR`";
-    return Error(Errc::empty_input, "the folder holds neither a manifest nor shards (*.dvt); " + advice)
+    const std::string advice = "pack what it holds with `dovetail convert " + folder +
+                               " --to DIR`; or, if that are plain TFRecords, index them with `dovetail index`";
+    return Error(Errc::empty_input,
+                 "the folder holds neither a manifest nor shards (*.dvt, indexed TFRecords); " + advice)
         .in_file(folder);
   }
   return Listing{Listing::Kind::files, folder, std::move(*names)};
@@ -64,10 +72,11 @@ Result<Listing> list_glob(const std::string& pattern) {
   auto found = expand_glob(pattern);
   if (!found) return found.error();
   const std::size_t matched = found->files.size();
-  std::erase_if(found->files, is_manifest_name);
+  std::erase_if(found->files, [](const std::string& name) { return is_manifest_name(name) || is_index_name(name); });
   if (found->files.empty()) {
-    return Error(Errc::empty_input, matched == 0 ? "no file matches the pattern"
-                                                 : "only manifests match the pattern; open one of them, or its folder")
+    return Error(Errc::empty_input,
+                 matched == 0 ? "no file matches the pattern"
+                              : "only manifests and indexes match the pattern; open one of the former, or its folder")
         .in_file(pattern);
   }
   return Listing{Listing::Kind::files, std::move(found->folder), std::move(found->files)};
@@ -88,6 +97,7 @@ Result<Listing> list_dataset(const std::string& path) {
 
 Result<std::vector<std::string>> list_shards_below(const std::string& folder) {
   std::vector<std::string> names;
+  std::vector<std::string> indexes;  // of TFRecord files, by the names of these
   std::vector<std::string> pending = {""};
   const fs::directory_iterator end;
   while (!pending.empty()) {
@@ -103,9 +113,16 @@ Result<std::vector<std::string>> list_shards_below(const std::string& folder) {
         pending.push_back(join_path(below, name));
       } else if (name.ends_with(format::kShardSuffix) && name != format::kManifestName && !it->is_directory(unknown)) {
         names.push_back(join_path(below, name));
+      } else if (is_index_name(name)) {
+        indexes.push_back(join_path(below, name.substr(0, name.size() - kIndexSuffix.size())));
       }
     }
     if (failure) return Error::from_errno(failure.value(), "cannot list the folder").in_file(listed);
+  }
+  // An index whose file is gone is left from something else.
+  for (std::string& name : indexes) {
+    std::error_code unknown;
+    if (fs::is_regular_file(join_path(folder, name), unknown)) names.push_back(std::move(name));
   }
   std::sort(names.begin(), names.end());
   return names;

@@ -26,8 +26,8 @@ struct Listing {
 ///         it published its shards; the system's.
 Result<Listing> list_dataset(const std::string& path);
 
-/// The shards below a folder, subfolders included, relative to it and in bytewise order. Hidden files, partial files
-/// and manifests are left out, links to folders are not followed. Errors: the system's, for a folder that cannot be
+/// The shards and indexed TFRecord files below a folder, subfolders included, relative to it and in bytewise order. Hidden
+/// files, partial files, manifests and indexes are left out, links to folders are not followed. Errors: the system's, for a folder that cannot be
 /// listed.
 Result<std::vector<std::string>> list_shards_below(const std::string& folder);
 

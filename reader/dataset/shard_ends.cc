@@ -40,7 +40,9 @@ bool starts_as_gzip(ByteView head) noexcept {
 Error foreign_file(ByteView head, const std::string& path) {
   const std::string pack = "`dovetail convert " + path + " --to DIR`";
   if (starts_as_tfrecord(head)) {
-    return Error(Errc::not_indexed, "this is a TFRecord file, which has no index; pack it with " + pack).in_file(path);
+    return Error(Errc::not_indexed, "this is a TFRecord file without an index; make one with `dovetail index " + path +
+                                        "`, or pack it with " + pack)
+        .in_file(path);
   }
   if (head.empty()) return Error(Errc::not_dovetail, "the file is empty").in_file(path);
   if (starts_as_gzip(head)) {

@@ -8,21 +8,52 @@
 #include "format/layout.h"
 #include "format/shard_decoder.h"
 #include "reader/dataset/guard_memory.h"
+#include "reader/dataset/tfrecord_sidecar.h"
 
 namespace dovetail::detail {
 
+namespace {
+
+Result<void> check_expected(const ShardInfo* expected, const ShardInfo& found, const std::string& path) {
+  if (expected == nullptr) return {};
+  if (auto same = check_shard_info(*expected, found); !same) return same.error().in_file(path);
+  return {};
+}
+
+}  // namespace
+
 Result<ShardFile> ShardFile::open(const std::string& path, const ShardInfo* expected) {
-  return guard_memory(path, [&]() -> Result<ShardFile> {
-    auto ends = read_shard_ends(path);
-    if (!ends) return ends.error();
-    if (expected != nullptr) {
-      if (auto same = check_shard_info(*expected, ends->info()); !same) return same.error().in_file(path);
-    }
-    ShardFile shard(std::move(*ends));
-    if (auto loaded = shard.load_index(); !loaded) return loaded.error().in_file(path);
-    shard.ends_.tail_bytes = {};
-    return shard;
+  return guard_memory(path, [&] {
+    auto shard = open_shard(path, expected);
+    return !shard && is_indexed_tfrecord(path, shard.error()) ? open_tfrecord(path, expected) : std::move(shard);
   });
+}
+
+Result<ShardFile> ShardFile::open_shard(const std::string& path, const ShardInfo* expected) {
+  auto ends = read_shard_ends(path);
+  if (!ends) return ends.error();
+  if (auto same = check_expected(expected, ends->info(), path); !same) return same.error();
+  ShardFile shard(std::move(*ends));
+  if (auto loaded = shard.load_index(); !loaded) return loaded.error().in_file(path);
+  shard.ends_.tail_bytes = {};
+  return shard;
+}
+
+Result<ShardFile> ShardFile::open_tfrecord(const std::string& path, const ShardInfo* expected) {
+  auto file = InputFile::open(path);
+  if (!file) return file.error();
+  auto sidecar = read_sidecar(*file, true);
+  if (!sidecar) return sidecar.error();
+  if (auto same = check_expected(expected, sidecar->facts.info, path); !same) return same.error();
+  ShardEnds ends{std::move(*file), {}, {}, {}};
+  ends.header.dataset_id = sidecar->dataset_id;
+  ends.tail.footer.info = std::move(sidecar->facts.info);
+  ShardFile shard(std::move(ends));
+  shard.framing_ = Framing::tfrecord;
+  shard.metadata_ = std::move(sidecar->metadata);
+  shard.blocks_ = std::move(sidecar->blocks);
+  shard.count_records();
+  return shard;
 }
 
 Result<void> ShardFile::load_index() {
@@ -42,12 +73,15 @@ Result<void> ShardFile::load_index() {
   auto blocks = format::decode_index(index, tail());
   if (!blocks) return blocks.error();
   blocks_ = std::move(*blocks);
+  count_records();
+  return {};
+}
 
+void ShardFile::count_records() {
   first_records_.reserve(blocks_.size() + 1);
   std::uint64_t records = 0;
   first_records_.push_back(0);
   for (const format::IndexEntry& block : blocks_) first_records_.push_back(records += block.records);
-  return {};
 }
 
 std::size_t ShardFile::block_of(std::uint64_t record) const noexcept {
@@ -56,6 +90,7 @@ std::size_t ShardFile::block_of(std::uint64_t record) const noexcept {
 }
 
 Result<format::Metadata> ShardFile::read_metadata() const {
+  if (framing_ == Framing::tfrecord) return metadata_;
   const std::string& path = file().path();
   constexpr std::uint64_t kOffset = format::kFileHeaderBytes;
   std::array<std::byte, format::kBlockHeaderBytes> header_bytes;

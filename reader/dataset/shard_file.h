@@ -18,7 +18,14 @@
 
 namespace dovetail::detail {
 
-/// A finished shard, opened for reading: every block can be fetched and checked from here.
+/// How the blocks of a file are marked off.
+enum class Framing : std::uint8_t {
+  blocks,    ///< A Dovetail shard: each block has a header.
+  tfrecord,  ///< A TFRecord file: the index beside it says which records count as a block.
+};
+
+/// A finished shard, or a TFRecord file with an index, opened for reading: every block can be fetched and checked from
+/// here. Of a TFRecord `header()` and `tail()` hold what its index knows, and `info().file_id` comes from its content.
 ///
 /// Ownership: owns the descriptor and the index; move-only.
 /// Threads:   const calls may run concurrently.
@@ -26,9 +33,11 @@ namespace dovetail::detail {
 class ShardFile {
  public:
   /// Reads header, footer and index, and checks them against each other and, where given, against the line of the
-  /// manifest. Errors: `manifest_mismatch`, `index_mismatch` and those of `read_shard_ends`.
+  /// manifest. What does not begin as a shard is a TFRecord where an index lies beside it.
+  /// Errors: `manifest_mismatch`, `index_mismatch` and those of `read_shard_ends` and `read_sidecar`.
   static Result<ShardFile> open(const std::string& path, const ShardInfo* expected = nullptr);
 
+  Framing framing() const noexcept { return framing_; }
   const InputFile& file() const noexcept { return ends_.file; }
   const format::FileHeader& header() const noexcept { return ends_.header; }
   const format::ShardTail& tail() const noexcept { return ends_.tail; }
@@ -44,18 +53,23 @@ class ShardFile {
     return tail().first_sequence + static_cast<std::uint32_t>(block);
   }
 
-  /// Where the metadata block, and blocks that this version does not know, end.
+  /// Where the metadata block, and blocks that this version does not know, end. Needs: not a TFRecord.
   std::uint64_t data_offset() const noexcept {
     return blocks_.empty() ? tail().footer.index_offset : blocks_.front().offset;
   }
-  /// Reads and checks the metadata block: two more reads.
+  /// Reads and checks the metadata block: two more reads. Of a TFRecord it is that of the index, already there.
   Result<format::Metadata> read_metadata() const;
 
  private:
   explicit ShardFile(ShardEnds ends) : ends_(std::move(ends)) {}
+  static Result<ShardFile> open_shard(const std::string& path, const ShardInfo* expected);
+  static Result<ShardFile> open_tfrecord(const std::string& path, const ShardInfo* expected);
   Result<void> load_index();
+  void count_records();
 
+  Framing framing_ = Framing::blocks;
   ShardEnds ends_;
+  format::Metadata metadata_;  // of a TFRecord's index
   std::vector<format::IndexEntry> blocks_;
   std::vector<std::uint64_t> first_records_;
 };

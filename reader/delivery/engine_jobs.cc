@@ -68,7 +68,7 @@ void Engine::run_load(const Job& job) {
   Load& load = *job.load;
   const Extent& extent = load.extent;
   const Clock::time_point began = Clock::now();
-  const std::span<std::byte> into(load.stored.data(), extent.stored_bytes);
+  const std::span<std::byte> into(load.stored_begin(), extent.stored_bytes);
   const Result<bool> there = storage_->try_read(extent.file->file(), extent.file_offset, ReadInto{into});
   if (there.has_value() && !*there) return read_later(load);
   if (!there.has_value()) load.read = there.error();
@@ -102,7 +102,7 @@ void Engine::read_later(Load& load) {
     window_.miss();
     ++stats_.waiting_reads;
   }
-  const std::span<std::byte> into(load.stored.data(), extent.stored_bytes);
+  const std::span<std::byte> into(load.stored_begin(), extent.stored_bytes);
   storage_->read(extent.file->file(), extent.file_offset, ReadInto{into},
                  [this, &load, began = Clock::now()](Result<void> read) {
                    load.read = std::move(read);

@@ -25,11 +25,13 @@ struct Extent {
   std::uint32_t blocks = 0;
   std::uint64_t first_block = 0;
   std::uint64_t file_offset = 0;
-  std::uint64_t stored_bytes = 0;   ///< From the first header to the end of the last body.
-  std::uint64_t decoded_bytes = 0;  ///< Records and tables; 0 where every block is stored as it is.
+  std::uint64_t stored_bytes = 0;  ///< From the first header to the end of the last body.
+  std::uint64_t decoded_bytes =
+      0;  ///< Records and tables, or of an indexed TFRecord these; 0 where nothing is decoded.
   std::uint64_t records = 0;
   std::uint64_t first_id = 0;  ///< Of its records.
   bool direct = false;         ///< Never loaded: its record goes from the file into the row.
+  bool keeps_stored = false;   ///< Records are used where they were read, whatever is decoded beside them.
 
   // Use, counted by the planner.
   RunEntry* user = nullptr;
@@ -39,9 +41,13 @@ struct Extent {
   std::size_t resident_at = 0;
   std::unique_ptr<Load> load;  ///< The present reading; null where its bytes are not in memory, by plan.
 
+  /// Where the stored bytes begin in their buffer: as far behind a line as in the file, so that copying them out of the
+  /// page cache goes line by line.
+  std::size_t stored_at() const noexcept { return file_offset % AlignedBuffer::kAlignment; }
   /// What a load takes from the budget.
   std::uint64_t load_cost() const noexcept {
-    return BufferPool::rounded(stored_bytes) + (decoded_bytes > 0 ? BufferPool::rounded(decoded_bytes) : 0);
+    return BufferPool::rounded(stored_at() + stored_bytes) +
+           (decoded_bytes > 0 ? BufferPool::rounded(decoded_bytes) : 0);
   }
   /// Bytes of the only record. Needs: `direct`.
   std::uint32_t record_bytes() const noexcept { return file->blocks()[first_block].raw_bytes; }
@@ -59,6 +65,9 @@ struct ExtentRules {
   std::uint64_t join_bytes = 0;    ///< Blocks are read together up to this size, stored or decoded.
   std::uint64_t direct_bytes = 0;  ///< Single records from this size on are read straight into their rows.
 };
+
+/// What a block takes of its extent's decoded bytes, where there are any.
+std::uint64_t decoded_share(const ShardFile& file, std::size_t block) noexcept;
 
 /// Where a block of a run is.
 struct BlockPlace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "format/crc32c.h"
+#include "reader/dataset/stored_block.h"
 #include "reader/delivery/scatter.h"
 #include "reader/delivery/slab.h"
 #include "reader/delivery/substitution.h"
@@ -218,25 +218,20 @@ Error damage_at_step(const Error& damage, const Extent& extent, std::uint32_t bl
 
 ReadInto destination(Step& step, DirectRead& read) {
   const SlabParts slab(step, read.row / step.batch_rows);
-  return {read.header, {slab.values + read.at, read.extent->record_bytes()}};
+  return {std::span(read.head).first(head_bytes(*read.extent->file)),
+          {slab.values + read.at, read.extent->record_bytes()}};
 }
 
 void check_direct(Step& step, DirectRead& read) {
   const Extent& extent = *read.extent;
   const ReadInto into = destination(step, read);
-  const auto check = [&]() -> Result<void> {
-    const Result<format::BlockHeader> header = checked_header(*extent.file, extent.first_block, read.header.data());
-    if (!header.has_value()) return header.error();
-    if (format::crc32c(into.second) != header->payload_crc) return Error(Errc::payload_checksum, "the record");
-    return {};
-  };
+  const auto check = [&] { return check_single(*extent.file, extent.first_block, into.first, into.second); };
   Result<void> good = read.read.has_value() ? check() : read.read;
   if (!good.has_value()) {
     ++step.retried_reads;
     const InputFile& file = extent.file->file();
     file.drop_cache(extent.file_offset, extent.stored_bytes);
-    good = file.read(extent.file_offset, read.header);
-    if (good.has_value()) good = file.read(extent.file_offset + read.header.size(), into.second);
+    good = file.read(extent.file_offset, into);
     if (good.has_value()) good = check();
   }
   if (!good.has_value()) read.damage = good.error().at(extent.file->file().path(), extent.file_offset);

@@ -53,13 +53,13 @@ struct Load {
   /// For records that no row was planned from, or only after the load was sealed.
   static constexpr std::uint32_t kNowhere = UINT32_MAX;
 
-  /// Checks and decodes what was read into `stored`; `read` says whether that succeeded. A block that fails, or could
+  /// Where the bytes of the file go that the extent has. Needs: `stored` is there.
+  std::byte* stored_begin() const noexcept { return stored.data() + extent.stored_at(); }
+
+  /// Checks and decodes what was read there; `read` says whether that succeeded. A block that fails, or could
   /// not be read, is read once more on its own, past the page cache, before it counts as damaged. A block whose records
   /// are not of the one size that the footer promises is damaged as well.
   void check_and_decode();
 };
-
-/// Whether a block that was read at its place in the file is the one that the index promises; its header.
-Result<format::BlockHeader> checked_header(const ShardFile& file, std::uint64_t block, const std::byte* at);
 
 }  // namespace dovetail::detail

@@ -49,7 +49,7 @@ bool Pipeline::can_load(bool ahead) const {
 Load* Pipeline::claim_load(bool ahead) {
   if (!can_load(ahead)) return nullptr;
   Load& load = *loads_[next_load_ - ready_before_];
-  load.stored = buffers_.take(load.extent.stored_bytes);
+  load.stored = buffers_.take(load.extent.stored_at() + load.extent.stored_bytes);
   if (load.extent.decoded_bytes > 0) load.decoded = buffers_.take(load.extent.decoded_bytes);
   load.state = Load::State::working;
   ++next_load_;
@@ -59,7 +59,7 @@ Load* Pipeline::claim_load(bool ahead) {
 
 void Pipeline::loaded(Load& load, Discarded& discarded) {
   load.state = Load::State::ready;
-  if (load.decoded || load.complete) buffers_.give_back(std::move(load.stored));
+  if ((load.decoded && !load.extent.keeps_stored) || load.complete) buffers_.give_back(std::move(load.stored));
   if (load.complete) buffers_.give_back(std::move(load.decoded));
   while (!loads_.empty() && loads_.front()->state == Load::State::ready) {
     loads_.pop_front();

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "reader/dataset/stored_block.h"
 #include "reader/delivery/load.h"
 
 namespace dovetail::detail {
@@ -33,11 +34,10 @@ void RunEntry::turn_to(std::uint64_t record) noexcept {
 
 void RunEntry::list(const std::shared_ptr<const ShardFile>& in, std::vector<Coming>& coming) {
   if (std::exchange(listed, true)) return;
-  const format::IndexEntry& first = in->blocks()[in->block_of(run.first_record)];
-  const format::IndexEntry& last = in->blocks()[in->block_of(run.first_record + run.count - 1)];
-  const std::uint64_t end =
-      last.offset + format::kBlockHeaderBytes + std::uint64_t{last.table_bytes} + last.stored_bytes;
-  coming.push_back({.file = in, .offset = first.offset, .bytes = end - first.offset});
+  const std::uint64_t begin = in->blocks()[in->block_of(run.first_record)].offset;
+  const std::size_t last = in->block_of(run.first_record + run.count - 1);
+  const std::uint64_t end = in->blocks()[last].offset + stored_bytes(*in, last);
+  coming.push_back({.file = in, .offset = begin, .bytes = end - begin});
 }
 
 RunWindow::RunWindow(Stretch stretch, const ExtentRules& rules)

@@ -13,10 +13,12 @@ namespace dovetail::detail {
 
 namespace {
 
-void scatter_block(const std::byte* from, std::size_t bytes, const std::uint32_t* to, std::uint32_t records,
+void scatter_block(const format::BlockRecords& records, std::size_t bytes, const std::uint32_t* to,
                    std::byte* first_slot, bool streams) noexcept {
   const auto by_lines = has_line_stores() ? &store_lines : &stream_lines;
-  for (std::uint32_t record = 0; record < records; ++record, from += bytes) {
+  const std::size_t stride = bytes + records.gap();
+  const std::byte* from = records.begin_of(0);
+  for (std::uint32_t record = 0; record < records.size(); ++record, from += stride) {
     if (to[record] == Load::kNowhere) continue;
     std::byte* const out = first_slot + to[record];
     streams ? streaming_copy(out, from, bytes, by_lines) : static_cast<void>(std::memcpy(out, from, bytes));
@@ -30,11 +32,10 @@ void scatter(const Load& load, std::byte* first_slot, bool streams) {
   const std::uint32_t bytes = extent.file->info().max_record_bytes;
   std::size_t first = 0;
   for (const LoadedBlock& block : load.blocks) {
-    const format::IndexEntry& entry = extent.file->blocks()[extent.first_block + block.number];
     const std::uint32_t* const to = load.destinations.data() + first;
-    first += entry.records;
+    first += extent.file->blocks()[extent.first_block + block.number].records;
     if (block.damaged()) continue;
-    scatter_block(block.records.begin_of(0), bytes, to, entry.records, first_slot, streams);
+    scatter_block(block.records, bytes, to, first_slot, streams);
   }
   if (streams) end_streaming();
 }

@@ -14,7 +14,7 @@
 #include <dovetail/order.h>
 #include <dovetail/state.h>
 
-#include "format/layout.h"
+#include "reader/dataset/stored_block.h"
 #include "reader/delivery/load.h"
 #include "reader/memory/slot_ring.h"
 
@@ -73,7 +73,7 @@ struct DirectRead {
   bool waits = false;    ///< For storage.
   Result<void> read;
   std::optional<Error> damage;
-  std::array<std::byte, format::kBlockHeaderBytes> header;
+  std::array<std::byte, kMaxHeadBytes> head;  ///< What lies before the record in the file.
 };
 
 /// A batch on its way from the plan to the trainer, or the end of an epoch. Where batches are tiny, several consecutive

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The index of a TFRecord file, which makes a shard of it: all but its first record (messages.h). See docs/format.md, "Indexes of TFRecords".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <dovetail/bytes.h>
+#include <dovetail/error.h>
+#include <dovetail/shard_info.h>
+
+#include "format/structures.h"
+
+namespace dovetail::format {
+
+/// One block: consecutive records. They begin where the block before ends.
+struct TfrecordBlock {
+  std::uint32_t records = 0;
+  std::uint32_t stored_bytes = 0;  ///< With their frames.
+  std::uint32_t footers_crc = 0;   ///< See `FootersCrc`.
+
+  friend bool operator==(const TfrecordBlock&, const TfrecordBlock&) = default;
+};
+
+void encode(const TfrecordBlock& block, std::vector<std::byte>& out);
+
+/// Collects the blocks of an index: the records behind the first, in order.
+class TfrecordIndexReader {
+ public:
+  explicit TfrecordIndexReader(const ShardInfo& info) : info_(info) {}
+
+  /// Errors: `bad_length`, `index_mismatch`: what cannot be a block of this file.
+  Result<void> add(ByteView record);
+  /// The blocks as those of a shard; `payload_crc` is the CRC of their footers. Errors: `index_mismatch` where they do not
+  /// add up to the file.
+  Result<std::vector<IndexEntry>> finish();
+
+ private:
+  Result<void> add_block(const TfrecordBlock& block);
+
+  ShardInfo info_;
+  std::vector<IndexEntry> blocks_;
+  std::uint64_t offset_ = 0;
+  std::uint64_t records_ = 0;
+};
+
+/// What `file_id` of a TFRecord shard is made of: its size and the footers of all its blocks.
+class TfrecordIdentity {
+ public:
+  void add(const TfrecordBlock& block) noexcept;
+  std::uint64_t value(std::uint64_t file_bytes) const noexcept;
+
+ private:
+  std::uint32_t crc_ = 0;
+};
+
+}  // namespace dovetail::format

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/dataset/stored_block.h"
+
+#include "format/crc32c.h"
+#include "format/tfrecord_block.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+Result<format::BlockHeader> checked_header(const ShardFile& shard, std::size_t block, ByteView head) {
+  auto header = format::decode_block_header(head.first<format::kBlockHeaderBytes>());
+  if (!header) return header;
+  auto expected = format::check_block_header(*header, shard.blocks()[block], shard.info().file_id,
+                                             shard.sequence(block), shard.first_record(block));
+  if (!expected) return expected.error();
+  return header;
+}
+
+bool of_one_size(const ShardInfo& info) noexcept {
+  return info.min_record_bytes == info.max_record_bytes;
+}
+
+}  // namespace
+
+std::uint64_t stored_bytes(const ShardFile& shard, std::size_t block) noexcept {
+  const format::IndexEntry& entry = shard.blocks()[block];
+  if (shard.framing() == Framing::tfrecord) return entry.stored_bytes;
+  return format::kBlockHeaderBytes + std::uint64_t{entry.table_bytes} + entry.stored_bytes;
+}
+
+std::uint64_t decoded_bytes(const ShardFile& shard, std::size_t block) noexcept {
+  const format::IndexEntry& entry = shard.blocks()[block];
+  if (shard.framing() == Framing::tfrecord) {
+    return of_one_size(shard.info()) ? 0 : std::uint64_t{entry.records} * format::kTableEntryBytes;
+  }
+  return entry.codec == Codec::none ? 0 : std::uint64_t{entry.raw_bytes};
+}
+
+Result<format::BlockRecords> decode_stored(const ShardFile& shard, std::size_t block, ByteView stored,
+                                           std::span<std::byte> out) {
+  if (shard.framing() == Framing::tfrecord) {
+    return format::decode_tfrecord_block(shard.blocks()[block], stored, out.first(decoded_bytes(shard, block)));
+  }
+  const auto header = checked_header(shard, block, stored);
+  if (!header) return header.error();
+  return format::decode_block(*header, stored.subspan(format::kBlockHeaderBytes), out);
+}
+
+bool is_single(const ShardFile& shard, std::size_t block) noexcept {
+  const format::IndexEntry& entry = shard.blocks()[block];
+  return entry.records == 1 && entry.codec == Codec::none && entry.table_bytes == 0;
+}
+
+std::size_t head_bytes(const ShardFile& shard) noexcept {
+  return shard.framing() == Framing::tfrecord ? format::kTfrecordHeaderBytes : format::kBlockHeaderBytes;
+}
+
+Result<void> check_single(const ShardFile& shard, std::size_t block, ByteView head, ByteView record) {
+  if (shard.framing() == Framing::tfrecord) {
+    return format::check_tfrecord(shard.blocks()[block], head.first<format::kTfrecordHeaderBytes>(), record);
+  }
+  const auto header = checked_header(shard, block, head);
+  if (!header) return header.error();
+  if (format::crc32c(record) != header->payload_crc) return Error(Errc::payload_checksum, "the record");
+  return {};
+}
+
+}  // namespace dovetail::detail

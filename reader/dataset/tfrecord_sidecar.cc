@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/dataset/tfrecord_sidecar.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "format/crc32c.h"
+#include "format/layout.h"
+#include "format/tfrecord_index.h"
+#include "reader/dataset/block_loader.h"
+#include "reader/dataset/paths.h"
+#include "reader/dataset/shard_ends.h"
+#include "reader/dataset/shard_file.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+Error stale(const InputFile& file, const std::string& what) {
+  return Error(Errc::index_mismatch, "its index " + sidecar_path(file.path()) + " is stale: " + what +
+                                         "; run `dovetail index " + file.path() + "` again")
+      .in_file(file.path());
+}
+
+Result<void> check_same_file(const InputFile& file, const format::TfrecordFacts& facts) {
+  if (facts.info.file_bytes != file.size()) {
+    return stale(file, "the file had " + std::to_string(facts.info.file_bytes) + " bytes, and has " +
+                           std::to_string(file.size()));
+  }
+  std::array<std::byte, format::kTfrecordEndBytes> bytes;
+  const auto end = std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), file.size()));
+  std::uint32_t crc = 0;
+  for (const std::uint64_t offset : {std::uint64_t{0}, file.size() - end.size()}) {
+    if (auto read = file.read(offset, end); !read) return read.error();
+    crc = format::crc32c(end, crc);
+  }
+  if (crc != facts.ends_crc) return stale(file, "the file has changed");
+  return {};
+}
+
+Result<format::TfrecordFacts> read_facts(const ShardFile& sidecar, BlockLoader& loader) {
+  if (sidecar.info().records == 0) return Error(Errc::index_mismatch, "the index of the TFRecord file is empty");
+  auto records = loader.load(sidecar, 0);
+  if (!records) return records.error();
+  return format::decode_tfrecord_facts((*records)[0]);
+}
+
+Result<std::vector<format::IndexEntry>> read_blocks(const ShardFile& sidecar, const format::TfrecordFacts& facts,
+                                                    BlockLoader& loader) {
+  format::TfrecordIndexReader blocks(facts.info);
+  for (std::size_t block = 0; block < sidecar.blocks().size(); ++block) {
+    auto records = loader.load(sidecar, block);
+    if (!records) return records.error();
+    for (std::uint32_t i = block == 0 ? 1 : 0; i < records->size(); ++i) {
+      if (auto added = blocks.add((*records)[i]); !added) return added.error();
+    }
+  }
+  return blocks.finish();
+}
+
+}  // namespace
+
+std::string sidecar_path(const std::string& path) {
+  return path + format::kTfrecordIndexSuffix;
+}
+
+bool has_sidecar(const std::string& path) noexcept {
+  struct stat status {};
+  return ::lstat(sidecar_path(path).c_str(), &status) == 0;
+}
+
+bool is_indexed_tfrecord(const std::string& path, const Error& not_a_shard) noexcept {
+  return (not_a_shard.is(Errc::not_indexed) || not_a_shard.is(Errc::not_dovetail)) && has_sidecar(path);
+}
+
+Result<TfrecordSidecar> read_sidecar(const InputFile& file, bool with_blocks) {
+  const std::string path = sidecar_path(file.path());
+  auto shard = ShardFile::open(path);
+  if (!shard) return shard.error();
+  TfrecordSidecar sidecar;
+  auto metadata = shard->read_metadata();
+  if (!metadata) return metadata.error();
+  if (metadata->record_type != format::kTfrecordIndexRecordType) {
+    return Error(Errc::index_mismatch, "this is no index of a TFRecord file").in_file(path);
+  }
+  BlockLoader loader;
+  auto facts = read_facts(*shard, loader);
+  if (!facts) return facts.error().in_file(path);
+  if (auto same = check_same_file(file, *facts); !same) return same.error();
+  if (with_blocks) {
+    auto blocks = read_blocks(*shard, *facts, loader);
+    if (!blocks) return blocks.error().in_file(path);
+    sidecar.blocks = std::move(*blocks);
+  }
+  sidecar.facts = std::move(*facts);
+  sidecar.facts.info.name = name_of(file.path());
+  sidecar.metadata = std::move(*metadata);
+  sidecar.dataset_id = shard->header().dataset_id;
+  return sidecar;
+}
+
+Result<ShardInfo> read_shard_info(const std::string& path) {
+  auto ends = read_shard_ends(path);
+  if (!ends) {
+    if (!is_indexed_tfrecord(path, ends.error())) return ends.error();
+    auto file = InputFile::open(path);
+    if (!file) return file.error();
+    auto sidecar = read_sidecar(*file, false);
+    if (!sidecar) return sidecar.error();
+    return std::move(sidecar->facts.info);
+  }
+  if (ends->header.shard_number == format::kManifestShardNumber) {
+    return Error(Errc::unknown_format, "this is a manifest, not a shard; open it by itself").in_file(path);
+  }
+  return ends->info();
+}
+
+}  // namespace dovetail::detail

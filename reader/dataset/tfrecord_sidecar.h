@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <dovetail/error.h>
+#include <dovetail/identity.h>
+#include <dovetail/shard_info.h>
+
+#include "format/messages.h"
+#include "format/structures.h"
+#include "reader/storage/input_file.h"
+
+namespace dovetail::detail {
+
+/// What the index beside a TFRecord file says of it.
+struct TfrecordSidecar {
+  format::TfrecordFacts facts;
+  format::Metadata metadata;
+  DatasetId dataset_id;
+  std::vector<format::IndexEntry> blocks;  ///< Where they were asked for.
+};
+
+/// Where the index of a TFRecord file lies.
+std::string sidecar_path(const std::string& path);
+/// Whether there is something at that place.
+bool has_sidecar(const std::string& path) noexcept;
+
+/// Whether what could not be opened as a shard, for this reason, is to be opened as a TFRecord file with an index.
+bool is_indexed_tfrecord(const std::string& path, const Error& not_a_shard) noexcept;
+
+/// Reads the index of a TFRecord file, and checks that the file's size, first and last bytes are those that were indexed.
+/// Errors: `index_mismatch` where they are not, or where the index is something else; those of reading a shard, with the path of the index; the system's.
+Result<TfrecordSidecar> read_sidecar(const InputFile& file, bool with_blocks);
+
+/// What a manifest would say of a shard or of an indexed TFRecord file. Errors: those of `read_shard_ends` and
+/// `read_sidecar`; `unknown_format` for manifests and indexes.
+Result<ShardInfo> read_shard_info(const std::string& path);
+
+}  // namespace dovetail::detail

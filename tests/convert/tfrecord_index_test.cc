@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an index says of a TFRecord file, and which files get one.
+#include <dovetail/tfrecord_index.h>
+
+#include <filesystem>
+#include <numeric>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include <dovetail/dataset.h>
+#include <dovetail/record_reader.h>
+#include <dovetail/record_writer.h>
+
+#include "format/layout.h"
+#include "tests/convert/indexed_files.h"
+
+namespace dovetail {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class TfrecordIndexTest : public test::IndexedFileTest {
+ protected:
+  // What a shard with the same records says, but for what only the framing decides.
+  ShardInfo as_shard(const test::Records& records, const TfrecordIndexOptions& options) {
+    WriterOptions writer_options;
+    writer_options.codec = Codec::none;
+    writer_options.block_bytes = options.block_bytes;
+    writer_options.run_bytes = options.run_bytes;
+    writer_options.run_records = options.run_records;
+    writer_options.overwrite = true;
+    auto writer = RecordWriter::create(folder_ / "same.dvt", writer_options).value();
+    for (const std::string& record : records) writer.append(as_bytes(record)).value();
+    return writer.finish().value();
+  }
+
+  void expect_as_shard(const test::Records& records, const TfrecordIndexOptions& options) {
+    const std::string path = put("a.tfrecord", records);
+    const ShardInfo found = index_tfrecord(path, options, true).value().shard;
+    const ShardInfo shard = as_shard(records, options);
+    EXPECT_EQ(found.name, "a.tfrecord");
+    EXPECT_EQ(found.records, shard.records);
+    EXPECT_EQ(found.blocks, shard.blocks);
+    EXPECT_EQ(found.run_records, shard.run_records);
+    EXPECT_EQ(found.raw_bytes, shard.raw_bytes);
+    EXPECT_EQ(found.min_record_bytes, shard.min_record_bytes);
+    EXPECT_EQ(found.max_record_bytes, shard.max_record_bytes);
+    EXPECT_EQ(found.max_block_raw, shard.max_block_raw);
+    EXPECT_EQ(found.max_block_records, shard.max_block_records);
+    EXPECT_EQ(found.fingerprint, shard.fingerprint);
+    EXPECT_EQ(found.file_bytes, fs::file_size(path));
+    EXPECT_EQ(found.stored_bytes, found.raw_bytes + 16 * found.records);
+  }
+};
+
+TEST_F(TfrecordIndexTest, CutsBlocksAndRunsAsAShardWithTheSameRecordsDoes) {
+  const TfrecordIndexOptions small{.block_bytes = 1024, .run_bytes = 4096};
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
+    expect_as_shard(test::sample_records(500, 300, seed), small);
+    expect_as_shard(test::sample_records(500, 3000, seed), small);
+    expect_as_shard(test::sample_records(500, 300, seed), {.block_bytes = 1024, .run_records = 7});
+    expect_as_shard(test::sample_records(500, 300, seed), {});
+  }
+}
+
+TEST_F(TfrecordIndexTest, TakesFilesWithOneRecordAndOnesOfOneSize) {
+  expect_as_shard({"only"}, {});
+  expect_as_shard({""}, {});
+  expect_as_shard({std::string(3 << 20, 'x')}, {});
+  expect_as_shard(test::records_of_size(1000, 100), {.block_bytes = 1024, .run_bytes = 4096});
+}
+
+TEST_F(TfrecordIndexTest, TakesAFileWithoutRecords) {
+  const std::string path = put("a.tfrecord", {});
+  const TfrecordIndexReport report = index_tfrecord(path).value();
+  EXPECT_EQ(report.shard.records, 0u);
+  EXPECT_EQ(Dataset::open(path).value().records(), 0u);
+  EXPECT_TRUE(verify(path).value().ok());
+}
+
+TEST_F(TfrecordIndexTest, ListsBlocksThatFillTheFile) {
+  const std::string path = put_indexed("a.tfrecord", test::sample_records(500, 300, 1), {.block_bytes = 1024});
+  const ShardDescription shard = describe_shard(path).value();
+  EXPECT_TRUE(shard.tfrecord);
+  std::uint64_t offset = 0;
+  for (const BlockInfo& block : shard.blocks) {
+    EXPECT_EQ(block.offset, offset);
+    offset += block.stored_bytes;
+  }
+  EXPECT_EQ(offset, fs::file_size(path));
+  EXPECT_GT(shard.blocks.size(), 10u);
+}
+
+TEST_F(TfrecordIndexTest, IsTheSameForTheSameFile) {
+  const test::Records records = test::sample_records(500, 300, 1);
+  fs::create_directory(folder_ / "other");
+  const std::string a = put_indexed("a.tfrecord", records);
+  const std::string b = put_indexed("other/a.tfrecord", records);
+  EXPECT_EQ(test::read_file(a + ".dvi"), test::read_file(b + ".dvi"));
+}
+
+TEST_F(TfrecordIndexTest, KeepsAnIndexThatFitsAndReplacesOneThatDoesNot) {
+  const std::string path = put_indexed("a.tfrecord", test::sample_records(50, 300, 1));
+  EXPECT_TRUE(index_tfrecord(path).value().kept);
+  EXPECT_TRUE(index_tfrecord(path, {.run_records = 3}).value().kept);
+  EXPECT_FALSE(index_tfrecord(path, {.run_records = 3}, true).value().kept);
+  put("a.tfrecord", test::sample_records(60, 300, 2));
+  const TfrecordIndexReport report = index_tfrecord(path).value();
+  EXPECT_FALSE(report.kept);
+  EXPECT_EQ(report.shard.records, 60u);
+  EXPECT_EQ(Dataset::open(path).value().records(), 60u);
+}
+
+TEST_F(TfrecordIndexTest, ReplacesADamagedIndex) {
+  const std::string path = put_indexed("a.tfrecord", test::sample_records(50, 300, 1));
+  fs::resize_file(path + ".dvi", 100);
+  EXPECT_FALSE(Dataset::open(path));
+  EXPECT_FALSE(index_tfrecord(path).value().kept);
+  EXPECT_EQ(Dataset::open(path).value().records(), 50u);
+}
+
+TEST_F(TfrecordIndexTest, RefusesCutAndDamagedFilesByPlaceAndLeavesNoIndex) {
+  const std::string whole = test::tfrecord_bytes({"first", "second", "third"});
+  const std::string path = folder_ / "a.tfrecord";
+  for (std::size_t bytes = 1; bytes < whole.size(); ++bytes) {
+    if (bytes == 21 || bytes == 43) continue;  // a file that ends between records has fewer
+    test::write_file(path, std::string_view(whole).substr(0, bytes));
+    const Error error = error_of(path);
+    EXPECT_TRUE(error.is(Errc::truncated) || error.is(Errc::unknown_format)) << bytes << ": " << error.to_string();
+    EXPECT_EQ(error.path(), path);
+    EXPECT_FALSE(fs::exists(path + ".dvi"));
+  }
+  for (std::size_t at = 21; at < 43; ++at) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    test::write_file(path, damaged);
+    const Error error = error_of(path);
+    EXPECT_TRUE(error.is(Errc::tfrecord_checksum)) << at << ": " << error.to_string();
+    EXPECT_EQ(error.offset(), 21u);
+    EXPECT_FALSE(fs::exists(path + ".dvi"));
+  }
+}
+
+TEST_F(TfrecordIndexTest, SaysWhatToDoWithCompressedFilesAndShards) {
+  const std::string path = folder_ / "a.tfrecord.gz";
+  test::write_file(path, test::gzip(test::tfrecord_bytes({"first"})));
+  EXPECT_THAT(error_of(path).to_string(), HasSubstr("dovetail convert"));
+  test::write_file(path, test::zlib(test::tfrecord_bytes({"first"})));
+  EXPECT_THAT(error_of(path).to_string(), HasSubstr("compressed (zlib)"));
+  test::write_file(path, "just text\n");
+  EXPECT_TRUE(error_of(path).is(Errc::unknown_format));
+  auto writer = RecordWriter::create(folder_ / "a.dvt").value();
+  writer.append(as_bytes("record")).value();
+  writer.finish().value();
+  EXPECT_THAT(error_of(folder_ / "a.dvt").to_string(), HasSubstr("packed already"));
+  EXPECT_EQ(error_of(folder_ / "missing").kind(), ErrorKind::io);
+}
+
+TEST_F(TfrecordIndexTest, RefusesOptionsOutOfRange) {
+  const std::string path = put("a.tfrecord", {"first"});
+  EXPECT_THAT(error_of(path, {.block_bytes = 1}).to_string(), HasSubstr("block_bytes = 1"));
+  EXPECT_THAT(error_of(path, {.run_bytes = 0}).to_string(), HasSubstr("run_bytes = 0"));
+}
+
+TEST_F(TfrecordIndexTest, StopsWhenItIsAskedTo) {
+  const std::string path = put("a.tfrecord", test::sample_records(500, 3000, 1));
+  const Error error = error_of(path, {.progress = [](std::uint64_t, std::uint64_t) { return false; }});
+  EXPECT_EQ(error.kind(), ErrorKind::cancelled);
+  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("a.tfrecord"));
+}
+
+TEST_F(TfrecordIndexTest, WritesTheIndexThatDaliReads) {
+  const std::string path = put("a.tfrecord", {"first", "", "third one"});
+  index_tfrecord(path, {.write_dali_index = folder_ / "a.idx"}).value();
+  const test::Bytes text = test::read_file(folder_ / "a.idx");
+  EXPECT_EQ(as_chars(text), "0 21\n21 16\n37 25\n");
+  index_tfrecord(path, {.check_dali_index = folder_ / "a.idx"}).value();
+}
+
+TEST_F(TfrecordIndexTest, NamesTheLineOfADaliIndexThatDisagrees) {
+  const std::string path = put("a.tfrecord", {"first", "", "third one"});
+  const std::string index = folder_ / "a.idx";
+  const auto message = [&](std::string_view text) {
+    test::write_file(index, text);
+    const Error error = error_of(path, {.check_dali_index = index});
+    EXPECT_TRUE(error.is(Errc::index_mismatch)) << error.to_string();
+    EXPECT_EQ(error.path(), index);
+    EXPECT_FALSE(fs::exists(path + ".dvi"));
+    return error.detail();
+  };
+  EXPECT_THAT(message("0 21\n21 17\n37 25\n"), HasSubstr("line 2"));
+  EXPECT_THAT(message("0 21\n22 16\n37 25\n"), HasSubstr("offset 22 and 16 bytes, the record offset 21 and 16"));
+  EXPECT_THAT(message("0 21\n21 16\n"), HasSubstr("line 3 of the DALI index: it is missing"));
+  EXPECT_THAT(message("0 21\n21 16\n37 25\n62 16\n"), HasSubstr("no further record"));
+  EXPECT_THAT(message("0 21\n21\n37 25\n"), HasSubstr("not an offset and a size"));
+  EXPECT_THAT(message("0 21\n21 16 \n"), HasSubstr("not an offset and a size"));
+  test::write_file(index, "0 21\r\n21 16\r\n37 25");
+  EXPECT_TRUE(index_tfrecord(path, {.check_dali_index = index}));
+}
+
+}  // namespace
+}  // namespace dovetail

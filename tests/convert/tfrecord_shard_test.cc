@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// An indexed TFRecord is a shard like any other: opened, read, verified, planned and delivered.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <dovetail/batch_reader.h>
+#include <dovetail/dataset.h>
+#include <dovetail/dataset_writer.h>
+#include <dovetail/record_reader.h>
+
+#include "tests/convert/indexed_files.h"
+
+namespace dovetail {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Records;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class TfrecordShardTest : public test::IndexedFileTest {
+ protected:
+  static Records read(const std::string& path) {
+    RecordReader reader = RecordReader::open(path).value();
+    Records records;
+    while (const auto record = reader.next().value()) records.emplace_back(as_chars(*record));
+    return records;
+  }
+};
+
+TEST_F(TfrecordShardTest, GivesTheRecordsInOrder) {
+  const Records records = test::sample_records(700, 3000, 5);
+  EXPECT_EQ(read(put_indexed("a", records, {.block_bytes = 2048})), records);
+  const Records of_one_size = test::records_of_size(700, 100);
+  EXPECT_EQ(read(put_indexed("b", of_one_size, {.block_bytes = 2048})), of_one_size);
+  EXPECT_EQ(read(put_indexed("c", {""})), Records{""});
+  EXPECT_EQ(read(put_indexed("d", {})), Records{});
+}
+
+TEST_F(TfrecordShardTest, GivesAnyRecord) {
+  const Records records = test::sample_records(700, 3000, 6);
+  RecordReader reader = RecordReader::open(put_indexed("a", records, {.block_bytes = 2048})).value();
+  for (const std::uint64_t at : {699u, 0u, 350u, 17u}) {
+    reader.seek(at).value();
+    EXPECT_EQ(as_chars(reader.next().value().value()), records[at]);
+  }
+}
+
+TEST_F(TfrecordShardTest, IsFoundInFoldersAndByPatterns) {
+  put_indexed("b.tfrecord", {"3", "4"});
+  put_indexed("a.tfrecord", {"1", "2"});
+  put("c.tfrecord", {"5"});  // without an index it is none
+  const Dataset folder = Dataset::open(folder_.path()).value();
+  EXPECT_EQ(folder.records(), 4u);
+  EXPECT_EQ(folder.shards()[0].name, "a.tfrecord");
+  EXPECT_EQ(Dataset::open(folder_ / "[ab].tfrecord*").value().fingerprint(), folder.fingerprint());
+  const auto all = Dataset::open(folder_ / "*.tfrecord");
+  ASSERT_FALSE(all);
+  EXPECT_TRUE(all.error().is(Errc::not_indexed));
+  EXPECT_THAT(all.error().to_string(), HasSubstr("dovetail index " + (folder_ / "c.tfrecord")));
+  const auto index = Dataset::open(folder_ / "a.tfrecord.dvi");
+  ASSERT_FALSE(index);
+  EXPECT_TRUE(index.error().is(Errc::unknown_format));
+}
+
+TEST_F(TfrecordShardTest, LiesBesideShards) {
+  put_indexed("a.tfrecord", {"1", "2"});
+  auto writer = RecordWriter::create(folder_ / "b.dvt").value();
+  writer.append(as_bytes("3")).value();
+  writer.finish().value();
+  EXPECT_EQ(Dataset::open(folder_.path()).value().records(), 3u);
+  EXPECT_TRUE(verify(folder_.path()).value().ok());
+  EXPECT_EQ(verify(folder_.path()).value().records, 3u);
+}
+
+TEST_F(TfrecordShardTest, IsNoneOnceTheFileHasChanged) {
+  const Records records = test::records_of_size(20, 50);
+  const std::string path = put_indexed("a", records);
+  const auto expect_stale = [&](std::string_view bytes) {
+    test::write_file(path, bytes);
+    const auto dataset = Dataset::open(path);
+    ASSERT_FALSE(dataset);
+    EXPECT_TRUE(dataset.error().is(Errc::index_mismatch)) << dataset.error().to_string();
+    EXPECT_THAT(dataset.error().to_string(), HasSubstr("run `dovetail index " + path));
+  };
+  const std::string bytes = test::tfrecord_bytes(records);
+  expect_stale(bytes + test::tfrecord_bytes({"more"}));
+  expect_stale(bytes.substr(0, 66 * 10));
+  expect_stale(test::tfrecord_bytes(test::records_of_size(10, 116)));
+  test::write_file(path, bytes);
+  EXPECT_TRUE(Dataset::open(path));
+}
+
+// Of the same size and with the same ends: only reading can tell.
+TEST_F(TfrecordShardTest, IsNeverReadAsTheFileThatItReplaces) {
+  Records records = test::records_of_size(100, 50);
+  const std::string path = put_indexed("a", records, {.block_bytes = 1024});
+  std::swap(records[50], records[51]);
+  put("a", records);
+  const VerifyReport report = verify(path).value();
+  ASSERT_EQ(report.damaged.size(), 1u);
+  EXPECT_THAT(report.damaged[0].reason, HasSubstr("not those that were indexed"));
+  EXPECT_LE(report.damaged[0].first_record, 50u);
+  EXPECT_GT(report.damaged[0].end_record, 51u);
+  records[50] = std::string(40, 'x');
+  records[51] = std::string(60, 'x');
+  put("a", records);
+  EXPECT_THAT(verify(path).value().damaged[0].reason, HasSubstr("the file is not the one that was indexed"));
+}
+
+TEST_F(TfrecordShardTest, EveryFlippedBitIsDamageInItsOwnBlock) {
+  const Records records = test::sample_records(6, 20, 3);
+  const std::string path = put_indexed("a", records, {.run_records = 2});
+  const std::string bytes = test::tfrecord_bytes(records);
+  for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    std::string damaged = bytes;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    test::write_file(path, damaged);
+    const VerifyReport report = verify(path).value();
+    ASSERT_EQ(report.damaged.size(), 1u) << "bit " << bit;
+    // At the ends of the file the index as a whole no longer fits.
+    const bool at_ends = bit / 8 < 16 || bit / 8 >= bytes.size() - 16;
+    ASSERT_EQ(report.records, at_ends ? 0u : 4u) << "bit " << bit;
+  }
+}
+
+/// The rows of an epoch, by id, and the order of the ids.
+struct Delivered {
+  std::vector<std::uint64_t> order;
+  std::map<std::uint64_t, std::string> rows;
+  friend bool operator==(const Delivered&, const Delivered&) = default;
+};
+
+class TfrecordDeliveryTest : public TfrecordShardTest {
+ protected:
+  // The same records as TFRecords and as a dataset.
+  void put_both(std::size_t files, std::size_t records, std::size_t most, bool of_one_size) {
+    const TfrecordIndexOptions options{.block_bytes = 4096, .run_records = 16};
+    DatasetWriterOptions written;
+    written.shard.codec = Codec::none;
+    written.shard.block_bytes = options.block_bytes;
+    written.shard.run_records = options.run_records;
+    written.shard_bytes = 0;
+    fs::create_directory(folder_ / "tfr");
+    auto writer = DatasetWriter::create(folder_ / "dvt", written).value();
+    for (std::size_t file = 0; file < files; ++file) {
+      const Records some = of_one_size ? test::records_of_size(records + file, most)
+                                       : test::sample_records(records + file, most, file + 1);
+      put_indexed("tfr/" + std::to_string(file) + ".tfrecord", some, options);
+      for (const std::string& record : some) writer.append(as_bytes(record)).value();
+      writer.next_shard().value();
+    }
+    writer.finish().value();
+  }
+
+  static ReaderOptions options(std::uint32_t rank, std::uint32_t world) {
+    ReaderOptions options;
+    options.ranks = {.rank = rank, .world = world};
+    options.plan.batch = 8;
+    options.plan.open_runs = 4;
+    options.plan.pool = 32;
+    options.plan.tail = Tail::pad;
+    options.epochs = 1;
+    options.decode_threads = 2;
+    return options;
+  }
+
+  static Delivered deliver(const std::string& path, const ReaderOptions& options) {
+    BatchReader reader = BatchReader::open(Dataset::open(path).value(), options).value();
+    Delivered delivered;
+    for (const Batch& batch : reader.epoch()) {
+      for (std::uint32_t row = 0; row < batch.rows(); ++row) {
+        delivered.order.push_back(batch.ids()[row]);
+        if (batch.status()[row] == RowStatus::first) delivered.rows[batch.ids()[row]] = as_chars(batch.row(row));
+      }
+    }
+    return delivered;
+  }
+
+  // Kernels and sandboxes may forbid io_uring.
+  static bool can_use(StorageKind storage, const std::string& path) {
+    ReaderOptions how = options(0, 1);
+    how.storage = storage;
+    return BatchReader::open(Dataset::open(path).value(), how).has_value();
+  }
+
+  void expect_equal_delivery() {
+    EXPECT_EQ(Dataset::open(folder_ / "tfr").value().fingerprint(),
+              Dataset::open(folder_ / "dvt").value().fingerprint());
+    for (const StorageKind storage : {StorageKind::pread, StorageKind::io_uring, StorageKind::io_uring_direct}) {
+      if (!can_use(storage, folder_ / "dvt")) continue;
+      for (std::uint32_t rank = 0; rank < 2; ++rank) {
+        ReaderOptions how = options(rank, 2);
+        how.storage = storage;
+        const Delivered expected = deliver(folder_ / "dvt", how);
+        EXPECT_FALSE(expected.rows.empty());
+        EXPECT_EQ(deliver(folder_ / "tfr", how), expected);
+      }
+    }
+  }
+};
+
+TEST_F(TfrecordDeliveryTest, DeliversTheSameAsAConvertedDataset) {
+  put_both(5, 150, 1500, false);
+  expect_equal_delivery();
+}
+
+TEST_F(TfrecordDeliveryTest, DeliversRecordsOfOneSizeTheSame) {
+  put_both(5, 150, 1024, true);
+  expect_equal_delivery();
+}
+
+TEST_F(TfrecordDeliveryTest, DeliversLargeRecordsStraightIntoTheirRows) {
+  put_both(3, 20, 100'000, false);
+  expect_equal_delivery();
+}
+
+TEST_F(TfrecordDeliveryTest, DeliversTinyRecords) {
+  put_both(2, 2000, 3, false);
+  expect_equal_delivery();
+}
+
+TEST_F(TfrecordDeliveryTest, KeepsTheCountWhereRecordsAreDamaged) {
+  for (const std::size_t most : {std::size_t{200}, std::size_t{40'000}}) {
+    put_both(2, 50, most, most == 200);
+    const std::string path = folder_ / "tfr/0.tfrecord";
+    std::string bytes(as_chars(test::read_file(path)));
+    const std::vector<BlockInfo> blocks = describe_shard(path).value().blocks;
+    const BlockInfo block =
+        *std::find_if(blocks.begin() + 1, blocks.end(), [](const BlockInfo& at) { return at.raw_bytes > 100; });
+    bytes[block.offset + 12 + 20] = static_cast<char>(bytes[block.offset + 12 + 20] ^ 1);
+    test::write_file(path, bytes);
+
+    ReaderOptions how = options(0, 1);
+    how.on_damage = OnDamage::empty;
+    const Delivered expected = deliver(folder_ / "dvt", how);
+    const Delivered delivered = deliver(folder_ / "tfr", how);
+    EXPECT_EQ(delivered.order, expected.order);
+    EXPECT_EQ(delivered.rows.size(), expected.rows.size() - block.records);
+    for (const auto& [id, row] : delivered.rows) EXPECT_EQ(row, expected.rows.at(id));
+
+    how.on_damage = OnDamage::fail;
+    BatchReader reader = BatchReader::open(Dataset::open(folder_ / "tfr").value(), how).value();
+    Result<std::optional<Batch>> batch = reader.next();
+    while (batch && *batch) batch = reader.next();
+    ASSERT_FALSE(batch);
+    EXPECT_TRUE(batch.error().is(Errc::tfrecord_checksum)) << batch.error().to_string();
+    EXPECT_EQ(batch.error().path(), path);
+    EXPECT_EQ(batch.error().offset(), block.offset);
+    fs::remove_all(folder_ / "tfr");
+    fs::remove_all(folder_ / "dvt");
+  }
+}
+
+TEST_F(TfrecordDeliveryTest, TakesPartInAManifestlessDatasetThatResumes) {
+  put_both(3, 100, 500, false);
+  ReaderOptions how = options(0, 1);
+  const Delivered whole = deliver(folder_ / "tfr", how);
+  BatchReader first = BatchReader::open(Dataset::open(folder_ / "tfr").value(), how).value();
+  State state;
+  for (int i = 0; i < 5; ++i) state = first.next().value().value().state();
+  how.state = state;
+  const Delivered rest = deliver(folder_ / "tfr", how);
+  EXPECT_EQ(rest.order, std::vector<std::uint64_t>(whole.order.begin() + 5 * 8, whole.order.end()));
+}
+
+}  // namespace
+}  // namespace dovetail

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// `dovetail index`: makes shards of TFRecord files where they are.
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <dovetail/tfrecord_index.h>
+
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+#include "tools/interrupt.h"
+#include "tools/json.h"
+#include "tools/progress.h"
+#include "tools/render.h"
+#include "tools/sink.h"
+#include "tools/utf8.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+constexpr char kDaliSuffix[] = ".idx";
+
+struct Arguments {
+  std::vector<std::string> files;
+  TfrecordIndexOptions index;
+  bool write_dali = false;
+  bool check_dali = false;
+  bool overwrite = false;
+  bool json = false;
+  std::uint32_t jobs = 0;
+};
+
+/// Indexes the files, some at a time; the reports are in the order of the files.
+class IndexJobs {
+ public:
+  explicit IndexJobs(const Arguments& arguments) : arguments_(arguments), reports_(arguments.files.size()) {}
+
+  Result<std::vector<TfrecordIndexReport>> run() {
+    const std::size_t most = arguments_.jobs > 0 ? arguments_.jobs : std::max(1u, std::thread::hardware_concurrency());
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < std::min(most, reports_.size()); ++i) others.emplace_back([this] { work(); });
+    work();
+    others.clear();
+    std::vector<TfrecordIndexReport> done;
+    for (Result<TfrecordIndexReport>& report : reports_) {
+      if (!report) return report.error();
+      done.push_back(std::move(*report));
+    }
+    return done;
+  }
+
+ private:
+  void work() {
+    for (std::size_t at = next_++; at < reports_.size(); at = next_++) {
+      if (failed_) {
+        // A later file is not begun once an earlier one has failed, whose error is what is told.
+        reports_[at] = Error(boost::system::errc::make_error_code(boost::system::errc::operation_canceled));
+        continue;
+      }
+      const std::string& file = arguments_.files[at];
+      TfrecordIndexOptions options = arguments_.index;
+      if (arguments_.check_dali) options.check_dali_index = file + kDaliSuffix;
+      if (arguments_.write_dali) options.write_dali_index = file + kDaliSuffix;
+      std::uint64_t before = 0;
+      options.progress = [&](std::uint64_t done, std::uint64_t) {
+        note(done - std::exchange(before, done));
+        return !interrupted();
+      };
+      reports_[at] = index_tfrecord(file, options, arguments_.overwrite);
+      if (!reports_[at]) failed_ = true;
+    }
+  }
+
+  void note(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    bytes_ += bytes;
+    progress_.update(next_, bytes_, -1);
+  }
+
+  const Arguments& arguments_;
+  std::vector<Result<TfrecordIndexReport>> reports_;
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> failed_ = false;
+  std::mutex mutex_;
+  std::uint64_t bytes_ = 0;
+  Progress progress_{"indexing"};
+};
+
+boost::json::object to_json(const TfrecordIndexReport& report) {
+  return {{"index", to_utf8(report.index)},         {"kept", report.kept},
+          {"records", report.shard.records},        {"raw_bytes", report.shard.raw_bytes},
+          {"file_bytes", report.shard.file_bytes},  {"blocks", report.shard.blocks},
+          {"run_records", report.shard.run_records}};
+}
+
+std::string to_text(const std::vector<TfrecordIndexReport>& reports) {
+  std::string text;
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;
+  std::size_t kept = 0;
+  for (const TfrecordIndexReport& report : reports) {
+    text += report.index + ": " + std::to_string(report.shard.records) + " records in " +
+            std::to_string(report.shard.blocks) + " blocks" + (report.kept ? ", as it was\n" : "\n");
+    records += report.shard.records;
+    bytes += report.shard.raw_bytes;
+    kept += report.kept ? 1 : 0;
+  }
+  return text + std::to_string(reports.size()) + " files, " + std::to_string(records) + " records, " +
+         human_bytes(bytes) + (kept > 0 ? "; " + std::to_string(kept) + " had a good index already\n" : "\n");
+}
+
+Result<int> run(const Arguments& arguments) {
+  catch_interrupts();
+  const auto reports = IndexJobs(arguments).run();
+  if (!reports) return reports.error();
+  Sink out = Sink::standard_output();
+  if (arguments.json) {
+    boost::json::array files;
+    for (const TfrecordIndexReport& report : *reports) files.push_back(to_json(report));
+    out.write(to_line({{"files", std::move(files)}}));
+  } else {
+    out.write(to_text(*reports));
+  }
+  if (const Result<void> written = out.finish(); !written) return written.error();
+  return kExitGood;
+}
+
+}  // namespace
+
+void add_index(CommandLine& line) {
+  const auto arguments = std::make_shared<Arguments>();
+  Flags flags = line.subcommand("index", "Make shards of TFRecord files where they are: write an index beside each",
+                                [arguments] { return run(*arguments); });
+  flags.add("FILE", arguments->files, "Uncompressed TFRecord files; an index that fits its file is kept").required();
+  flags.add("--overwrite", arguments->overwrite, "Index anew where a good index is there");
+  flags.add("--write-dali", arguments->write_dali, "Write FILE.idx too, the text index that DALI reads");
+  flags.add("--check-dali", arguments->check_dali, "Compare FILE.idx, made by DALI's tfrecord2idx, with the file");
+  flags.add_size("--block-bytes", arguments->index.block_bytes, "Read and check about this much together")
+      .preset("64K");
+  flags.add_size("--run-bytes", arguments->index.run_bytes, "Target for a run, the unit of reading").preset("256K");
+  flags.add("--run-records", arguments->index.run_records, "Records per run; 0 chooses by --run-bytes");
+  flags.add("--jobs", arguments->jobs, "Files at a time; 0 takes all cores");
+  add_json(flags, arguments->json);
+}
+
+}  // namespace dovetail::tools
