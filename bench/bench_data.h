@@ -15,7 +15,7 @@ namespace dovetail::bench {
 enum class Form : std::uint8_t {
   stored,    ///< Shards of Dovetail.
   snappy,    ///< The same with Snappy.
-  tfrecord,  ///< One file of TFRecord framing for each shard.
+  tfrecord,  ///< One TFRecord file for each shard, with an index.
   lmdb,      ///< One LMDB file for all.
 };
 std::string_view to_string(Form form) noexcept;

@@ -23,11 +23,16 @@ struct Contestant {
   Outcome (*run)(const Job& job);
 };
 
+/// Whether a contestant is the library, which tells what it delivers.
+bool is_ours(std::string_view name) noexcept;
+
 /// Nothing where there is none of this name.
 const Contestant* find_contestant(std::string_view name) noexcept;
 
 /// The library: rank `job.rank` of `job.world` reads all epochs through a `BatchReader`.
 Outcome run_dovetail(const Job& job);
+/// The same with TFRecord files where they lie, by their indexes.
+Outcome run_indexed(const Job& job);
 /// TFRecord framing, one buffer of 256 KiB for each file, both CRCs of every record checked. Ranks share out the files.
 Outcome run_tfrecord(const Job& job);
 /// The shards of Dovetail through packaged Snappy: block after block of each file, checked and decoded. Ranks share out

@@ -38,6 +38,9 @@ std::vector<Mode> modes_without_threads(const Settings& settings) {
 void add_contestants(const Settings& settings, Form form, bool cold, std::vector<Cell>& cells) {
   for (const Mode mode : modes_of(settings)) {
     cells.push_back({.task = "dovetail", .form = form, .mode = mode, .cold = cold});
+    if (form == Form::stored) {
+      cells.push_back({.task = "indexed", .form = Form::tfrecord, .mode = mode, .cold = cold});
+    }
   }
   if (!settings.peers) return;
   for (const Mode mode : modes_without_threads(settings)) {
@@ -145,7 +148,7 @@ void check_delivered(const Cell& cell, const Measured& measured, const Delivered
   Delivered found;
   for (const Outcome& outcome : measured.outcomes) found.add(outcome.delivered);
   found.batches = expected.batches;
-  if (cell.task != "dovetail") {
+  if (!is_ours(cell.task)) {
     found.ids = expected.ids;
     found.id_squares = expected.id_squares;
   }

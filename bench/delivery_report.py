@@ -9,6 +9,7 @@ TITLES = {"w1": "W1, 1 KiB tokens", "w2": "W2, 16 to 400 KiB images", "w3": "W3,
 MODES = {"two_processes": "2 processes, a core each", "one_process": "1 process, 2 cores", "one_core": "1 core"}
 # Peers and limits have no threads: two cores are two processes for them.
 SAME = {"one_process": "two_processes"}
+OURS = ("dovetail", "indexed")
 
 
 def gigabytes(value):
@@ -29,7 +30,7 @@ def composed(workload, cell):
 
 def best_peer(workload, cell):
     rates = [peer["bytes_per_second"]["median"] for peer in workload["cells"]
-             if peer["task"] != "dovetail" and "skipped" not in peer and codec(peer) == codec(cell)
+             if peer["task"] not in OURS and "skipped" not in peer and codec(peer) == codec(cell)
              and peer["cache"] == cell["cache"] and peer["mode"] == SAME.get(cell["mode"], cell["mode"])]
     return max(rates, default=None)
 
@@ -44,7 +45,7 @@ def line(workload, cell):
     cpu = cell["cpu_seconds_per_gb"]["median"]
     share = f"{rate['median'] / limit['bytes_per_second']:.0%}" if limit else ""
     cpu_share = f"{limit['cpu_seconds_per_gb'] / cpu:.0%}" if limit and cell["cache"] == "warm" else ""
-    ratio = f"{rate['median'] / peer:.2f}" if peer and cell["task"] == "dovetail" else ""
+    ratio = f"{rate['median'] / peer:.2f}" if peer and cell["task"] in OURS else ""
     return (f"{name}{gigabytes(rate['median']):>7} {spread:>13}"
             f"{gigabytes(cell['bytes_per_second_with_opening']['median']):>9}"
             f"{cell['rows_per_second']['median'] / 1e6:>9.3f}{cpu:>9.3f}"

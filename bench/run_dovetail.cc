@@ -114,4 +114,8 @@ Outcome run_dovetail(const Job& job) {
   return outcome;
 }
 
+Outcome run_indexed(const Job& job) {
+  return run_dovetail(job);
+}
+
 }  // namespace dovetail::bench

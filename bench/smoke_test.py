@@ -79,7 +79,7 @@ class SmokeTest(unittest.TestCase):
         two_cores = measured["machine"]["usable_cpus"] >= 2
         for workload in measured["workloads"]:
             cells = [cell for cell in workload["cells"] if "skipped" not in cell]
-            self.assertLessEqual({"dovetail", "tfrecord"}, {cell["task"] for cell in cells})
+            self.assertLessEqual({"dovetail", "indexed", "tfrecord"}, {cell["task"] for cell in cells})
             for cell in cells:
                 self.assertGreater(cell["bytes_per_second"]["median"], 0, cell)
                 rows = [sum(outcome["delivered"]["rows"] for outcome in outcomes) for outcomes in cell["rounds"]]
