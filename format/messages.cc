@@ -128,6 +128,7 @@ std::string encode(const Metadata& metadata) {
     user.set_key(key);
     user.set_value(value);
   }
+  message.set_schema(metadata.schema);
   return message.SerializeAsString();
 }
 
@@ -162,6 +163,7 @@ Result<Metadata> decode_metadata(ByteView bytes) {
       return bad_message("metadata", "a key is there twice");
     }
   }
+  metadata.schema = message->schema();
   return metadata;
 }
 

@@ -18,6 +18,7 @@ struct Metadata {
   std::string record_type;
   std::string writer;  ///< Program and version.
   std::map<std::string, std::string> user;
+  std::string schema = {};  ///< As text, not parsed; empty where there is none.
 
   friend bool operator==(const Metadata&, const Metadata&) = default;
 };

@@ -29,7 +29,7 @@ BlockHeader message_header(BlockType type, ByteView body) {
 
 // Asked before encoding: Protocol Buffers cannot serialise more than 2 GiB.
 std::uint64_t text_bytes(const Metadata& metadata) noexcept {
-  std::uint64_t bytes = metadata.record_type.size() + metadata.writer.size();
+  std::uint64_t bytes = metadata.record_type.size() + metadata.writer.size() + metadata.schema.size();
   for (const auto& [key, value] : metadata.user) bytes += key.size() + value.size();
   return bytes;
 }

@@ -24,6 +24,7 @@ struct Arguments {
   std::string folder;
   std::string dataset_id;
   std::vector<std::string> metadata;
+  std::string schema;
   ConvertOptions convert;
   bool json = false;
 };
@@ -69,6 +70,11 @@ Result<void> complete(Arguments& arguments) {
     if (!id)
       return Error(Errc::invalid_option, "--dataset-id = " + arguments.dataset_id + ": it must be 32 hex digits");
     shard.dataset_id = *id;
+  }
+  if (!arguments.schema.empty()) {
+    Result<Schema> schema = parse_schema(arguments.schema);
+    if (!schema) return schema.error();
+    shard.schema = std::move(*schema);
   }
   for (const std::string& pair : arguments.metadata) {
     const std::size_t equals = pair.find('=');
@@ -142,6 +148,8 @@ void add_convert(CommandLine& line) {
                    "What the sources are");
   flags.add("--record-type", shard.record_type, "What a record is, in words; kept in the metadata").shown_as("TEXT");
   flags.add("--meta", arguments->metadata, "Kept in the metadata; may be given several times").shown_as("KEY=VALUE");
+  flags.add("--schema", arguments->schema, "The columns that features become, such as \"image:u8[28,28,1], label:i64\"")
+      .shown_as("COLUMNS");
   flags.add("--dataset-id", arguments->dataset_id, "32 hex digits, for reproducible files; random if not given")
       .shown_as("ID");
   flags.add_size("--max-record-bytes", shard.max_record_bytes, "Refuse longer records").preset("4G - 1");

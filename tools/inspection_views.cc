@@ -74,6 +74,7 @@ void add_common(const ShardDescription& shard, boost::json::object& object) {
   object["version"] = version_text(shard);
   object["dataset_id"] = shard.dataset_id.to_hex();
   object["record_type"] = to_utf8(shard.record_type);
+  if (!shard.schema.empty()) object["schema"] = to_utf8(shard.schema);
   object["writer"] = to_utf8(shard.writer);
   object["run_records"] = shard.info.run_records;
 }
@@ -82,6 +83,7 @@ void add_common(const ShardDescription& shard, Listing& listing) {
   listing.add("version", version_text(shard));
   listing.add("dataset id", shard.dataset_id.to_hex());
   if (!shard.record_type.empty()) listing.add("record type", shard.record_type);
+  if (!shard.schema.empty()) listing.add("schema", shard.schema);
   listing.add("writer", shard.writer);
   for (const auto& [key, value] : shard.metadata) listing.add("meta " + key, value);
 }

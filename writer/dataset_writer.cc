@@ -20,7 +20,7 @@ namespace {
 // Found before the first record rather than with the first block.
 Result<void> check_metadata(const WriterOptions& options) {
   std::vector<std::byte> scratch;
-  return format::ShardEncoder({}, 0).begin(detail::make_metadata(options.record_type, options.metadata), scratch);
+  return format::ShardEncoder({}, 0).begin(detail::make_metadata(options), scratch);
 }
 
 // First record of shard `shard` of `shards`.
@@ -191,11 +191,10 @@ Result<DatasetWriter> DatasetWriter::create(const std::string& folder, DatasetWr
   if (!options.shard.dataset_id) options.shard.dataset_id = DatasetId::random();
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   const unsigned threads = options.encode_threads != 0 ? options.encode_threads : cores;
-  auto pipeline = detail::EncodePipeline::start(
-      *opened, {.dataset_id = *options.shard.dataset_id,
-                .metadata = detail::make_metadata(options.shard.record_type, options.shard.metadata),
-                .codec = options.shard.codec,
-                .threads = std::min(threads, detail::kMaxEncodeThreads)});
+  auto pipeline = detail::EncodePipeline::start(*opened, {.dataset_id = *options.shard.dataset_id,
+                                                          .metadata = detail::make_metadata(options.shard),
+                                                          .codec = options.shard.codec,
+                                                          .threads = std::min(threads, detail::kMaxEncodeThreads)});
   if (!pipeline) {
     (*opened)->remove_created();
     return pipeline.error();

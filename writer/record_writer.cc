@@ -126,7 +126,7 @@ Result<RecordWriter> RecordWriter::create(const std::string& path, WriterOptions
   if (!folder) return folder.error();
   if (!options.dataset_id) options.dataset_id = DatasetId::random();
   auto shard = detail::ShardOutput::create(std::move(*folder), name, *options.dataset_id, options.shard_number,
-                                           detail::make_metadata(options.record_type, options.metadata));
+                                           detail::make_metadata(options));
   if (!shard) return shard.error();
   return RecordWriter(std::make_unique<Impl>(path, std::move(options), std::move(*shard)));
 }

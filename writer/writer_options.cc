@@ -26,6 +26,12 @@ Result<void> validate(const WriterOptions& options) {
   if (auto ok = check_range("block_bytes", options.block_bytes, kMinBlockTarget, kMaxBlockTarget); !ok) return ok;
   if (auto ok = check_range("run_bytes", options.run_bytes, 1, kMaxRunBytes); !ok) return ok;
   if (auto ok = check_range("run_records", options.run_records, 0, kMaxRunRecords); !ok) return ok;
+  if (options.schema) {
+    if (auto ok = dovetail::validate(*options.schema); !ok) return ok;
+    if (const std::size_t bytes = to_text(*options.schema).size(); bytes > kMaxSchemaTextBytes) {
+      return check_range("bytes of the schema's text", bytes, 1, kMaxSchemaTextBytes);
+    }
+  }
   return check_range("shard_number", options.shard_number, 0, kManifestShardNumber - 1);
 }
 
@@ -45,8 +51,15 @@ Result<void> check_record_size(const WriterOptions& options, std::uint64_t recor
                                            " bytes; max_record_bytes = " + std::to_string(options.max_record_bytes));
 }
 
-format::Metadata make_metadata(const std::string& record_type, const std::map<std::string, std::string>& user) {
-  return {.record_type = record_type, .writer = "dovetail " DOVETAIL_VERSION, .user = user};
+format::Metadata make_metadata(const WriterOptions& options) {
+  format::Metadata metadata = make_metadata(options.record_type);
+  metadata.user = options.metadata;
+  if (options.schema) metadata.schema = to_text(*options.schema);
+  return metadata;
+}
+
+format::Metadata make_metadata(const std::string& record_type) {
+  return {.record_type = record_type, .writer = "dovetail " DOVETAIL_VERSION, .user = {}};
 }
 
 BlockCutter::Limits cutter_limits(const WriterOptions& options) {

@@ -24,7 +24,9 @@ Result<void> validate(const DatasetWriterOptions& options);
 Result<void> check_record_size(const WriterOptions& options, std::uint64_t record, std::size_t bytes);
 
 /// The metadata block of a shard.
-format::Metadata make_metadata(const std::string& record_type, const std::map<std::string, std::string>& user = {});
+format::Metadata make_metadata(const WriterOptions& options);
+/// That of a shard of which nothing is known but the type of its records.
+format::Metadata make_metadata(const std::string& record_type);
 
 BlockCutter::Limits cutter_limits(const WriterOptions& options);
 

@@ -39,6 +39,8 @@ struct ShardDescription {
   std::string record_type;
   std::string writer;  ///< Program and version that wrote the file.
   std::map<std::string, std::string> metadata;
+  /// As text, for `parse_schema`; empty where there is none. Not parsed here: records can be read without it.
+  std::string schema;
   ShardInfo info;
   std::vector<BlockInfo> blocks;
 };

@@ -10,6 +10,7 @@
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
 #include <dovetail/identity.h>
+#include <dovetail/schema.h>
 #include <dovetail/shard_info.h>
 
 namespace dovetail {
@@ -32,6 +33,8 @@ struct WriterOptions {
   std::uint32_t shard_number = 0;
   /// Free text that says what a record is, such as "tf.train.Example".
   std::string record_type = {};
+  /// The columns that the features of a record become, kept in the metadata block; records are not checked against it.
+  std::optional<Schema> schema = {};
   /// Key-value pairs of the user, kept in the metadata block; at most 16 MiB in all.
   std::map<std::string, std::string> metadata = {};
 

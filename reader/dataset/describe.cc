@@ -21,6 +21,7 @@ Result<ShardDescription> describe(const ShardFile& shard) {
   description.record_type = description.tfrecord ? "tfrecord" : std::move(metadata->record_type);
   description.writer = std::move(metadata->writer);
   description.metadata = std::move(metadata->user);
+  description.schema = std::move(metadata->schema);
   description.info = shard.info();
   description.blocks.reserve(shard.blocks().size());
   for (std::size_t i = 0; i < shard.blocks().size(); ++i) {

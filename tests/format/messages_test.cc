@@ -43,6 +43,14 @@ TEST(MetadataTest, DecodesToWhatWasEncoded) {
   EXPECT_EQ(decode_metadata({}).value(), Metadata{});
 }
 
+TEST(MetadataTest, KeepsASchemaAsText) {
+  const Metadata metadata{"", "", {{"a", "1"}}, "label:i64"};
+  EXPECT_EQ(decode_metadata(as_bytes(encode(metadata))).value(), metadata);
+  EXPECT_EQ(encode(metadata).substr(8), "\x22\x09label:i64");
+  // What no reader can parse is kept all the same: a newer writer may know more.
+  EXPECT_EQ(decode_metadata(as_bytes(encode(Metadata{"", "", {}, "\xFF?"}))).value().schema, "\xFF?");
+}
+
 TEST(MetadataTest, WritesKeysInOrder) {
   const Metadata metadata{"", "", {{"b", "2"}, {"a", "1"}}};
   EXPECT_EQ(encode(metadata),

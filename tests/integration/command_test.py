@@ -80,10 +80,14 @@ class CommandLineTest(CommandTest):
     def test_metadata_is_kept(self):
         source = write_file(self.path("source"), tfrecord([b"x"]))
         run_good("convert", source, "--to", self.path("target"), "--record-type", "letters", "--meta", "licence=free",
-                 "--meta", "note=a=b", "--dataset-id", "00112233445566778899aabbccddeeff")
+                 "--meta", "note=a=b", "--dataset-id", "00112233445566778899aabbccddeeff",
+                 "--schema", "image:u8[28,28,1],label:i64")
         found = run_json("inspect", self.path("target"))
         self.assertEqual(found["metadata"], {"licence": "free", "note": "a=b"})
         self.assertEqual((found["record_type"], found["dataset_id"]), ("letters", "00112233445566778899aabbccddeeff"))
+        self.assertEqual(found["schema"], "image:u8[28,28,1], label:i64")
+        self.assertIn("image:u8[28,28,1], label:i64", run_good("inspect", self.path("target")).decode())
+        self.assertNotIn("schema", run_json("inspect", self.dataset))
 
     def test_one_record_can_be_looked_at(self):
         for i in (0, 37, 99):

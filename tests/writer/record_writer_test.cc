@@ -53,6 +53,7 @@ TEST_F(RecordWriterTest, NotesWhatItWasTold) {
   write({"a"}, {.dataset_id = id_,
                 .shard_number = 77,
                 .record_type = "letters",
+                .schema = parse_schema("label:i64,image:u8[4]").value(),
                 .metadata = {{"colour", "blue"}, {"", "no key"}}});
   const test::DecodedShard shard = read();
   EXPECT_EQ(shard.header.dataset_id, id_);
@@ -60,6 +61,14 @@ TEST_F(RecordWriterTest, NotesWhatItWasTold) {
   EXPECT_EQ(shard.metadata.record_type, "letters");
   EXPECT_THAT(shard.metadata.writer, StartsWith("dovetail "));
   EXPECT_EQ(shard.metadata.user.size(), 2u);
+  EXPECT_EQ(shard.metadata.schema, "label:i64, image:u8[4]");
+}
+
+TEST_F(RecordWriterTest, RefusesASchemaThatContradictsItself) {
+  const auto writer = RecordWriter::create(folder_ / "s.dvt", {.schema = Schema{{{.name = "a"}, {.name = "a"}}}});
+  ASSERT_FALSE(writer);
+  EXPECT_TRUE(writer.error().is(Errc::invalid_option));
+  EXPECT_NE(writer.error().detail().find("\"a\": is there twice"), std::string::npos);
 }
 
 TEST_F(RecordWriterTest, WritesTheSameBytesForTheSameOptionsAndRecords) {

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace dovetail::format {
+
+/// The nearest number of 16 bits, IEEE 754 binary16; of two equally near ones the even one. What is too large becomes
+/// infinite. For GCC 12 and clang 14 on every machine, neither of which has the type there.
+constexpr std::uint16_t to_half(float value) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = bits >> 16 & 0x8000;
+  const std::uint32_t magnitude = bits & 0x7FFFFFFF;
+  if (magnitude > 0x7F800000) return static_cast<std::uint16_t>(sign | 0x7E00 | (magnitude >> 13 & 0x3FF));
+  if (magnitude >= 0x47800000) return static_cast<std::uint16_t>(sign | 0x7C00);  // 65536 and more
+  std::uint32_t kept = 0;
+  std::uint32_t lost = 0;
+  std::uint32_t lost_bits = 13;
+  if (magnitude >= 0x38800000) {  // 2^-14, the least normal number
+    kept = (magnitude - 0x38000000) >> 13;
+    lost = magnitude & 0x1FFF;
+  } else {
+    const std::uint32_t exponent = magnitude >> 23;
+    if (exponent < 102) return static_cast<std::uint16_t>(sign);  // below half of the least number there is
+    const std::uint32_t significand = (magnitude & 0x7FFFFF) | 0x800000;
+    lost_bits = 126 - exponent;
+    kept = significand >> lost_bits;
+    lost = significand & ((1u << lost_bits) - 1);
+  }
+  const std::uint32_t middle = 1u << (lost_bits - 1);
+  // A carry out of the significand is the next exponent, and out of the largest exponent infinity, as it should be.
+  if (lost > middle || (lost == middle && (kept & 1) != 0)) ++kept;
+  return static_cast<std::uint16_t>(sign | kept);
+}
+
+}  // namespace dovetail::format
