@@ -5,6 +5,7 @@
 #include <bit>
 #include <string>
 
+#include "format/packed_ints.h"
 #include "format/utf8.h"
 
 namespace dovetail::format {
@@ -23,14 +24,15 @@ FeatureKind kind_of(std::uint32_t tag) noexcept {
                                                                        : FeatureKind::none;
 }
 
-bool count_packed_ints(ByteView packed, std::uint64_t& count, WireFault& fault) noexcept {
-  WireCursor cursor(packed);
-  std::uint64_t value = 0;
-  while (!cursor.done()) {
-    if (!cursor.read_varint(value, fault)) return false;
-    ++count;
+bool add_packed_ints(ByteView packed, std::uint64_t& count, WireFault& fault) noexcept {
+  if (const auto counted = count_packed_ints(packed)) {
+    count += *counted;
+    return true;
   }
-  return true;
+  WireCursor cursor(packed);  // to the place of the fault
+  for (std::uint64_t value = 0; cursor.read_varint(value, fault);) {
+  }
+  return false;
 }
 
 bool scan_list(ByteView list, FeatureKind kind, std::uint64_t& count, WireFault& fault) noexcept {
@@ -46,7 +48,7 @@ bool scan_list(ByteView list, FeatureKind kind, std::uint64_t& count, WireFault&
       if (kind == FeatureKind::bytes) {
         ++count;
       } else if (kind == FeatureKind::ints) {
-        if (!count_packed_ints(bytes, count, fault)) return false;
+        if (!add_packed_ints(bytes, count, fault)) return false;
       } else if (bytes.size() % sizeof(float) == 0) {
         count += bytes.size() / sizeof(float);
       } else {

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Varints one behind the other, as packed lists of integers have them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include <dovetail/bytes.h>
+#include <dovetail/schema.h>
+
+namespace dovetail::format {
+
+/// How many there are; nothing where one is cut off or has more than 10 bytes.
+std::optional<std::uint64_t> count_packed_ints(ByteView packed) noexcept;
+
+/// Writes all of them, as numbers of `dtype`. False where there are not exactly `count`, one is malformed, or one does not fit
+/// the dtype; something may be written even so. Needs: a dtype of integers, and room for `count` of them.
+bool unpack_ints(ByteView packed, Dtype dtype, std::byte* to, std::uint64_t count) noexcept;
+
+}  // namespace dovetail::format
