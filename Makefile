@@ -55,7 +55,8 @@ bench: out = $(or $(OUT),build/release/bench)
 bench: data = $(if $(filter command,$(origin DATA)),$(DATA),build/release/bench/data)
 bench: bootstrap
 	cmake --preset release -DDOVETAIL_BUILD_BENCH=ON >/dev/null
-	cmake --build --preset release --target delivery_bench stage_bench snappy_bench plan_bench plan_scale
+	cmake --build --preset release --target delivery_bench stage_bench snappy_bench example_bench plan_bench \
+	  plan_scale
 	@mkdir -p "$(out)"
 	@echo "delivery_bench: end to end"
 	@build/release/bench/delivery_bench --data "$(data)" --out "$(out)/delivery_bench.json" $(DELIVERY)
@@ -65,6 +66,8 @@ bench: bootstrap
 	$(call run_google_benchmark,stage_bench,5,0.1)
 	@echo "snappy_bench: our decoder beside the packaged one"
 	$(call run_google_benchmark,snappy_bench,5,0.1)
+	@echo "example_bench: records of tf.train.Example into columns, beside protobuf's classes"
+	$(call run_google_benchmark,example_bench,5,0.1)
 	@echo "plan_bench: the median and the fastest of 9 repetitions"
 	$(call run_google_benchmark,plan_bench,9,0.2)
 	@echo "plan_scale: how it grows"

@@ -11,7 +11,7 @@ import unittest
 import xml.etree.ElementTree as xml
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-PLAN_BENCH, PLAN_SCALE, STAGE_BENCH, DELIVERY_BENCH = sys.argv[1:5]
+PLAN_BENCH, PLAN_SCALE, STAGE_BENCH, DELIVERY_BENCH, EXAMPLE_BENCH = sys.argv[1:6]
 WORLDS = [1, 16]
 
 
@@ -45,6 +45,22 @@ class SmokeTest(unittest.TestCase):
         names = {measured["run_name"].split("/")[0] for measured in runs}
         self.assertLessEqual({"order_shuffle", "order_sequential", "order_global", "order_mix", "id_of_pick", "seek",
                               "plan", "elastic_restart", "state_text", "digest_of_record", "digest_of_epoch"}, names)
+        report = script("report.py", path)
+        for measured in runs:
+            self.assertIn(measured["run_name"], report)
+
+    def test_every_kind_of_example_is_decoded_and_reported(self):
+        path = os.path.join(self.folder, "example_bench.json")
+        run(EXAMPLE_BENCH, "--benchmark_min_time=0.001", f"--benchmark_out={path}")
+        with open(path, encoding="utf-8") as file:
+            runs = json.load(file)["benchmarks"]
+        for measured in runs:
+            self.assertNotIn("error_occurred", measured, measured)
+            self.assertGreater(measured["per_record"], 0, measured)
+        names = {tuple(measured["run_name"].split("/")) for measured in runs}
+        for work in ("taxi", "mnist", "tokens", "tokens_ragged", "jpeg"):
+            for contestant in ("columns", "protobuf", "protobuf_reused", "protobuf_arena", "protobuf_columns"):
+                self.assertIn((work, contestant), names)
         report = script("report.py", path)
         for measured in runs:
             self.assertIn(measured["run_name"], report)

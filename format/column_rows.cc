@@ -67,16 +67,13 @@ bool ColumnRows::put_packed_ints(std::size_t column, std::uint32_t row, ByteView
   if (!is_integer(target.dtype)) return false;
   if (target.single) return write_single_int(target, row, packed);
   if (!target.variable) return unpack_ints(packed, target.dtype, row_of(target, row), target.count);
-  const auto count = count_packed_ints(packed);
-  if (!count || *count % target.count != 0) return false;
   const std::size_t at = bytes_.size();
-  const std::size_t bytes = static_cast<std::size_t>(*count) * dtype_bytes(target.dtype);
-  if (!unpack_ints(packed, target.dtype, bytes_.add(bytes), *count)) {
-    bytes_.shrink(at);
-    return false;
-  }
-  place_of(target, row) = {.at = at, .bytes = bytes};
-  return true;
+  const auto count = unpack_all_ints(packed, target.dtype, bytes_.add(packed.size() * dtype_bytes(target.dtype)));
+  const bool fits = count && *count % target.count == 0;
+  const std::size_t bytes = fits ? static_cast<std::size_t>(*count) * dtype_bytes(target.dtype) : 0;
+  bytes_.shrink(at + bytes);
+  if (fits) place_of(target, row) = {.at = at, .bytes = bytes};
+  return fits;
 }
 
 bool ColumnRows::put_packed_floats(std::size_t column, std::uint32_t row, ByteView packed) {

@@ -14,6 +14,10 @@ namespace dovetail::format {
 /// How many there are; nothing where one is cut off or has more than 10 bytes.
 std::optional<std::uint64_t> count_packed_ints(ByteView packed) noexcept;
 
+/// Writes all of them, as numbers of `dtype`, and gives how many there are; nothing where one is malformed, or does not fit the
+/// dtype. Needs: a dtype of integers, and room for as many numbers as there are bytes.
+std::optional<std::uint64_t> unpack_all_ints(ByteView packed, Dtype dtype, std::byte* to) noexcept;
+
 /// Writes all of them, as numbers of `dtype`. False where there are not exactly `count`, one is malformed, or one does not fit
 /// the dtype; something may be written even so. Needs: a dtype of integers, and room for `count` of them.
 bool unpack_ints(ByteView packed, Dtype dtype, std::byte* to, std::uint64_t count) noexcept;

@@ -77,6 +77,13 @@ void expect_same(std::string_view text) {
   for (const Dtype dtype : kIntegers) {
     std::vector<std::byte> out(asked * dtype_bytes(dtype));
     const auto expected = values ? as(*values, dtype) : std::nullopt;
+    std::vector<std::byte> room(packed.size() * dtype_bytes(dtype));
+    const auto all = unpack_all_ints(packed, dtype, room.data());
+    ASSERT_EQ(all.has_value(), expected.has_value()) << to_text(dtype);
+    if (expected) {
+      ASSERT_EQ(*all, values->size());
+      ASSERT_EQ(as_chars(ByteView(room).first(expected->size())), *expected) << to_text(dtype);
+    }
     ASSERT_EQ(unpack_ints(packed, dtype, out.data(), asked), expected.has_value()) << to_text(dtype);
     if (expected) {
       ASSERT_EQ(as_chars(out), *expected) << to_text(dtype);

@@ -27,7 +27,7 @@ RESERVED = (
     (re.compile(r"^(cuda|cuda_runtime|cuda_runtime_api|driver_types)(\.h|/)"),
      re.compile(r"^(reader/memory/(.*\.cc|cuda_calls\.h)|tests/cuda/|bench/transfer|examples/cuda_trainer/)")),
     (re.compile(r"^google/protobuf/|\.pb\.h$"),
-     re.compile(r"^(format/[^/]*|examples/mpi_trainer/[^/]*|tests/format/(column|example)_\w+|bench/example_\w+)\.cc$")),
+     re.compile(r"^((format|examples/mpi_trainer)/[^/]*|tests/format/(column|example)_\w+|bench/example_\w+)\.cc$")),
     (re.compile(r"^boost/asio"),
      re.compile(r"^(include/dovetail/(batch|device)_reader\.h|reader/(delivery|storage|memory)/|tests/|bench/)")),
     (re.compile(r"^liburing(\.h|/)"), re.compile(r"^reader/storage/uring_\w+\.cc$")),
