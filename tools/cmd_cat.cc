@@ -38,7 +38,7 @@ Result<int> run(const Arguments& arguments) {
   if (!records) return records.error().in_file(arguments.path);
 
   Sink out = Sink::standard_output();
-  const Result<void> read = write_all(out, *records, arguments.json ? RecordForm::json : arguments.form);
+  const Result<void> read = write_all(out, *records, arguments.json ? RecordForm::placed : arguments.form);
   // What was read before a failure is good and goes out first.
   const Result<void> written = out.finish();
   if (!read) return read.error();
@@ -56,7 +56,7 @@ void add_cat(CommandLine& line) {
   flags.add("--range", arguments->range, "Records A:B of the dataset, B not included; A: and :B work too")
       .shown_as("A:B");
   add_record_form(flags, arguments->form);
-  flags.add("--json", arguments->json, "Write one JSON object per record");
+  flags.add("--json", arguments->json, "Write one JSON object per record, with its place");
 }
 
 }  // namespace dovetail::tools

@@ -22,6 +22,7 @@ struct Arguments {
   std::string path;
   std::optional<std::uint64_t> record;
   bool blocks = false;
+  bool full = false;
   bool json = false;
 };
 
@@ -65,7 +66,7 @@ Result<int> run_record(const Arguments& arguments) {
 Result<int> run(const Arguments& arguments) {
   if (arguments.record) return run_record(arguments);
   std::optional<Error> unfinished;
-  const Result<Inspection> inspection = inspect(arguments.path, unfinished);
+  const Result<Inspection> inspection = inspect(arguments.path, {.full = arguments.full}, unfinished);
   if (!inspection) return inspection.error();
   const int code = unfinished ? report(*unfinished) : kExitGood;
   return print(
@@ -80,6 +81,8 @@ void add_inspect(CommandLine& line) {
                                 [arguments] { return run(*arguments); });
   add_path(flags, arguments->path);
   const Flag blocks = flags.add("--blocks", arguments->blocks, "List every block");
+  flags.add("--full", arguments->full,
+            "Read every record for the sizes; otherwise a sample is read where there is much to read");
   flags.add("--record", arguments->record, "Show one record of the dataset, counted from 0").excludes(blocks);
   add_json(flags, arguments->json);
 }

@@ -25,12 +25,15 @@ void add_shard(Inspection& inspection, ShardDescription shard) {
   inspection.raw_bytes += info.raw_bytes;
   inspection.stored_bytes += info.stored_bytes;
   for (const BlockInfo& block : shard.blocks) {
-    ++(block.codec == Codec::snappy ? inspection.blocks_snappy : inspection.blocks_plain);
+    Inspection::CodecShare& share = block.codec == Codec::snappy ? inspection.snappy : inspection.plain;
+    ++share.blocks;
+    share.raw_bytes += block.raw_bytes;
+    share.stored_bytes += block.stored_bytes;
   }
   inspection.shards.push_back(std::move(shard));
 }
 
-Result<void> inspect_dataset(const Dataset& dataset, Inspection& inspection) {
+Result<void> inspect_shards(const Dataset& dataset, Inspection& inspection) {
   inspection.fingerprint = dataset.fingerprint().to_hex();
   inspection.has_manifest = dataset.has_manifest();
   Progress progress("inspecting");
@@ -49,28 +52,41 @@ Result<void> inspect_dataset(const Dataset& dataset, Inspection& inspection) {
   return {};
 }
 
-Result<void> inspect_tfrecord(RecordSource& source, Inspection& inspection) {
-  inspection.format = "tfrecord";
+Result<void> inspect_dataset(const Dataset& dataset, const InspectOptions& options, Inspection& inspection) {
+  if (Result<void> read = inspect_shards(dataset, inspection); !read) return read;
+  Result<RecordSurvey> found = survey(dataset, inspection.shards, options.full);
+  if (!found) return found.error();
+  inspection.survey = std::move(*found);
+  return {};
+}
+
+Result<void> inspect_source(RecordSource& source, Inspection& inspection) {
+  inspection.format = to_string(source.format());
   inspection.files = source.files();
   inspection.stored_bytes = source.input_bytes();
   Progress progress("inspecting");
+  PayloadSampler sampler;
   for (;;) {
     const Result<std::optional<ByteView>> record = source.next();
     if (!record) return record.error();
     inspection.compression = to_string(source.compression());
-    if (!record->has_value()) return {};
+    if (!record->has_value()) break;
     const std::uint64_t bytes = (*record)->size();
     add_record_sizes(inspection, inspection.records == 0, bytes, bytes);
     ++inspection.records;
     inspection.raw_bytes += bytes;
+    inspection.survey.sizes.add(bytes);
+    sampler.add(**record);
     progress.update(inspection.records, inspection.raw_bytes,
                     static_cast<double>(source.consumed_bytes()) / static_cast<double>(source.input_bytes()));
   }
+  inspection.survey.payloads = sampler.counts();
+  return {};
 }
 
 }  // namespace
 
-Result<Inspection> inspect(const std::string& path, std::optional<Error>& unfinished) {
+Result<Inspection> inspect(const std::string& path, const InspectOptions& options, std::optional<Error>& unfinished) {
   Inspection inspection;
   inspection.path = path;
   Result<Input> input = open_input(path);
@@ -78,9 +94,9 @@ Result<Inspection> inspect(const std::string& path, std::optional<Error>& unfini
   if (!input) {
     read = input.error();
   } else if (RecordSource* source = std::get_if<RecordSource>(&*input)) {
-    read = inspect_tfrecord(*source, inspection);
+    read = inspect_source(*source, inspection);
   } else {
-    read = inspect_dataset(std::get<Dataset>(*input), inspection);
+    read = inspect_dataset(std::get<Dataset>(*input), options, inspection);
   }
   if (read) return inspection;
   if (!read.error().is(Errc::unfinished)) return read.error();

@@ -13,6 +13,7 @@
 
 #include "tools/json.h"
 #include "tools/record_input.h"
+#include "tools/record_survey.h"
 
 namespace dovetail::tools {
 
@@ -21,7 +22,7 @@ struct Inspection {
   std::string format = "dovetail";
   bool finished = true;
 
-  // Sums and limits over all shards, or over the TFRecord files.
+  // Sums and limits over all shards, or over the files of another format.
   std::uint64_t records = 0;
   std::uint64_t blocks = 0;
   std::uint64_t raw_bytes = 0;
@@ -29,21 +30,32 @@ struct Inspection {
   std::uint64_t min_record_bytes = 0;
   std::uint64_t max_record_bytes = 0;
 
+  RecordSurvey survey;
+
   // Of a dataset.
-  std::uint64_t blocks_plain = 0;
-  std::uint64_t blocks_snappy = 0;
+  struct CodecShare {
+    std::uint64_t blocks = 0;
+    std::uint64_t raw_bytes = 0;
+    std::uint64_t stored_bytes = 0;
+  };
+  CodecShare plain;
+  CodecShare snappy;
   std::string fingerprint;
   bool has_manifest = false;
   std::vector<ShardDescription> shards;
 
-  // Of TFRecords.
+  // Of another format.
   std::string compression;
   std::uint64_t files = 0;
 };
 
-/// Reads the ends of every shard; TFRecords, which have no ends that tell, are read whole. A shard that was never
-/// finished is a result, with the error that says so in `unfinished`.
-Result<Inspection> inspect(const std::string& path, std::optional<Error>& unfinished);
+struct InspectOptions {
+  bool full = false;  ///< Read every record of a dataset, instead of some where there are many.
+};
+
+/// Reads the ends of every shard and some of the records; what is no dataset has no ends that tell, and is read whole. A
+/// shard that was never finished is a result, with the error that says so in `unfinished`.
+Result<Inspection> inspect(const std::string& path, const InspectOptions& options, std::optional<Error>& unfinished);
 
 boost::json::object to_json(const Inspection& inspection, bool with_blocks);
 std::string to_text(const Inspection& inspection, bool with_blocks);

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "tools/inspection.h"
+#include "tools/inspection_words.h"
 #include "tools/render.h"
 #include "tools/utf8.h"
 
 namespace dovetail::tools {
 
 namespace {
-
-std::string version_text(const ShardDescription& shard) {
-  return std::to_string(shard.version_major) + '.' + std::to_string(shard.version_minor);
-}
-
-std::string_view codec_text(Codec codec) {
-  return codec == Codec::snappy ? "snappy" : "none";
-}
 
 boost::json::object to_json(const ShardDescription& shard) {
   return {{"name", to_utf8(shard.info.name)},
@@ -66,6 +61,46 @@ std::string shards_text(const Inspection& inspection) {
   return '\n' + table.to_text();
 }
 
+boost::json::object to_json(const Inspection::CodecShare& share) {
+  return {{"blocks", share.blocks}, {"raw_bytes", share.raw_bytes}, {"stored_bytes", share.stored_bytes}};
+}
+
+boost::json::object sizes_json(const RecordSurvey& survey) {
+  boost::json::array buckets;
+  for (const SizeHistogram::Bucket& bucket : survey.sizes.buckets()) {
+    buckets.push_back(boost::json::object{{"from", bucket.from}, {"last", bucket.last}, {"records", bucket.records}});
+  }
+  return {{"exact", survey.exact}, {"records", survey.sizes.records()}, {"buckets", std::move(buckets)}};
+}
+
+boost::json::object payload_json(const PayloadCounts& payloads) {
+  boost::json::object kinds;
+  for (const auto& [payload, count] : by_count(payloads)) kinds[to_string(payload)] = count;
+  boost::json::object object = {{"guess", nullptr}, {"samples", payloads.total()}, {"kinds", std::move(kinds)}};
+  if (payloads.total() > 0) object["guess"] = to_string(payloads.guess());
+  return object;
+}
+
+void add_survey(const RecordSurvey& survey, boost::json::object& object) {
+  object["record_sizes"] = sizes_json(survey);
+  object["payload"] = payload_json(survey.payloads);
+  object["damaged_blocks"] = survey.damaged_blocks;
+}
+
+std::string sizes_text(const RecordSurvey& survey) {
+  constexpr std::uint64_t kBar = 40;
+  Table table({"bytes", "records", "share", ""}, /*text_last=*/true);
+  for (const SizeHistogram::Bucket& bucket : survey.sizes.buckets()) {
+    const double share = static_cast<double>(bucket.records) / static_cast<double>(survey.sizes.records());
+    const double part = static_cast<double>(bucket.records) / static_cast<double>(survey.sizes.most());
+    auto length = static_cast<std::size_t>(part * static_cast<double>(kBar));
+    if (bucket.records > 0) length = std::max<std::size_t>(length, 1);
+    table.add(
+        {range_text(bucket), std::to_string(bucket.records), decimal(share * 100, 1) + " %", std::string(length, '#')});
+  }
+  return "\nrecord sizes, " + sizes_note(survey) + '\n' + table.to_text();
+}
+
 /// Values of the dataset that its first shard stands for.
 void add_common(const ShardDescription& shard, boost::json::object& object) {
   boost::json::object metadata;
@@ -99,9 +134,12 @@ boost::json::object to_json(const Inspection& inspection, bool with_blocks) {
   object["stored_bytes"] = inspection.stored_bytes;
   object["min_record_bytes"] = inspection.min_record_bytes;
   object["max_record_bytes"] = inspection.max_record_bytes;
-  object["codecs"] = boost::json::object{{"none", inspection.blocks_plain}, {"snappy", inspection.blocks_snappy}};
+  object["codecs"] = boost::json::object{{"none", inspection.plain.blocks}, {"snappy", inspection.snappy.blocks}};
+  object["codec_shares"] =
+      boost::json::object{{"none", to_json(inspection.plain)}, {"snappy", to_json(inspection.snappy)}};
+  add_survey(inspection.survey, object);
   object["metadata"] = boost::json::object();
-  if (inspection.format == "tfrecord") {
+  if (inspection.format != "dovetail") {
     object["compression"] = inspection.compression;
     object["files"] = inspection.files;
     return object;
@@ -125,17 +163,21 @@ std::string to_text(const Inspection& inspection, bool with_blocks) {
                              " to " + std::to_string(inspection.max_record_bytes) + " bytes");
   listing.add("raw", std::to_string(inspection.raw_bytes) + " bytes");
   listing.add("stored", std::to_string(inspection.stored_bytes) + " bytes");
-  if (inspection.format == "tfrecord") {
+  listing.add("payload", payload_text(inspection.survey.payloads));
+  if (inspection.format != "dovetail") {
     listing.add("files", inspection.files);
     listing.add("compression", inspection.compression);
-    return listing.to_text();
+    return listing.to_text() + sizes_text(inspection.survey);
   }
-  listing.add("blocks", std::to_string(inspection.blocks) + ", " + std::to_string(inspection.blocks_plain) +
-                            " stored as they are, " + std::to_string(inspection.blocks_snappy) + " with Snappy");
+  listing.add("blocks", std::to_string(inspection.blocks));
+  listing.add("not compressed", share_text(inspection.plain, inspection));
+  listing.add("snappy", share_text(inspection.snappy, inspection));
+  if (!inspection.shards.empty()) listing.add("records per run", run_text(inspection));
   listing.add("fingerprint", inspection.fingerprint);
   listing.add("manifest", inspection.has_manifest ? "yes" : "no");
   if (!inspection.shards.empty()) add_common(inspection.shards.front(), listing);
-  return listing.to_text() + shards_text(inspection) + (with_blocks ? blocks_text(inspection) : std::string());
+  return listing.to_text() + sizes_text(inspection.survey) + shards_text(inspection) +
+         (with_blocks ? blocks_text(inspection) : std::string());
 }
 
 }  // namespace dovetail::tools

@@ -26,10 +26,11 @@ void write_tfrecord(Sink& out, ByteView record) {
 
 Flag add_record_form(Flags& flags, RecordForm& form) {
   using Word = std::pair<std::string_view, RecordForm>;
-  return flags.add_choice("--format", form,
-                          std::array{Word{"text", RecordForm::text}, Word{"hex", RecordForm::hex},
-                                     Word{"raw", RecordForm::raw}, Word{"tfrecord", RecordForm::tfrecord}},
-                          "How a record is written");
+  return flags.add_choice(
+      "--format", form,
+      std::array{Word{"text", RecordForm::text}, Word{"hex", RecordForm::hex}, Word{"json", RecordForm::json},
+                 Word{"raw", RecordForm::raw}, Word{"tfrecord", RecordForm::tfrecord}},
+      "How a record is written");
 }
 
 void write_record(Sink& out, const PlacedRecord& record, RecordForm form) {
@@ -48,6 +49,9 @@ void write_record(Sink& out, const PlacedRecord& record, RecordForm form) {
       write_tfrecord(out, record.bytes);
       break;
     case RecordForm::json:
+      out.write(content_json(record.bytes) + '\n');
+      break;
+    case RecordForm::placed:
       out.write(to_line(to_json(record)));
       break;
   }

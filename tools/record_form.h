@@ -13,10 +13,11 @@ enum class RecordForm {
   hex,       ///< Two digits a byte and a newline.
   raw,       ///< The bytes.
   tfrecord,  ///< TFRecord framing.
-  json,      ///< One object a line.
+  json,      ///< What the record holds, as JSON in a line of its own.
+  placed,    ///< Its place and bytes, as one object of JSON a line.
 };
 
-/// `--format`, for all forms but `json`.
+/// `--format`, for all forms but `placed`.
 Flag add_record_form(Flags& flags, RecordForm& form);
 
 void write_record(Sink& out, const PlacedRecord& record, RecordForm form);

@@ -1,10 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/record_json.h"
 
+#include <algorithm>
+
+#include "tools/json_text.h"
+#include "tools/payload.h"
 #include "tools/render.h"
 #include "tools/utf8.h"
 
 namespace dovetail::tools {
+
+namespace {
+
+void append_value(std::string& json, ByteView value) {
+  append_bytes(json, value);
+}
+void append_value(std::string& json, float value) {
+  append_float(json, value);
+}
+void append_value(std::string& json, std::int64_t value) {
+  append_int(json, value);
+}
+
+template <class Value>
+void append_list(std::string& json, const format::FeatureView& feature, std::uint64_t most) {
+  json += '[';
+  format::FeatureValues values(feature);
+  std::uint64_t count = 0;
+  for (Value value{}; values.next(value); ++count) {
+    if (count > 0) json += ", ";
+    if (count == most) {
+      json += "...";
+      break;
+    }
+    append_value(json, value);
+  }
+  json += ']';
+}
+
+std::string example_json(ByteView record) {
+  format::ExampleFeatures features;
+  std::string json = "{\"feature\":{";
+  // The guess has parsed it already; what fails now has no features.
+  if (!features.parse(record)) return "{}";
+  for (const format::FeatureView& feature : features.all()) {
+    if (&feature != features.all().data()) json += ',';
+    append_string(json, feature.name);
+    json += ':';
+    append_values(json, feature);
+  }
+  return json + "}}";
+}
+
+/// In JSON a line break is either between two tokens or not there.
+std::string in_one_line(std::string_view json) {
+  std::string line(json);
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return line;
+}
+
+}  // namespace
 
 boost::json::object to_json(const PlacedRecord& record) {
   boost::json::object object = {
@@ -15,6 +71,28 @@ boost::json::object to_json(const PlacedRecord& record) {
     object["hex"] = hex(record.bytes);
   }
   return object;
+}
+
+std::string content_json(ByteView record) {
+  const Payload payload = guess_payload(record);
+  if (payload == Payload::json) return in_one_line(as_chars(record));
+  if (payload == Payload::example) return example_json(record);
+  std::string json;
+  append_bytes(json, record);
+  return json;
+}
+
+void append_values(std::string& json, const format::FeatureView& feature, std::uint64_t most) {
+  switch (feature.kind) {
+    case format::FeatureKind::bytes:
+      return append_list<ByteView>(json, feature, most);
+    case format::FeatureKind::floats:
+      return append_list<float>(json, feature, most);
+    case format::FeatureKind::ints:
+      return append_list<std::int64_t>(json, feature, most);
+    case format::FeatureKind::none:
+      json += "null";
+  }
 }
 
 }  // namespace dovetail::tools

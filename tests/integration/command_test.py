@@ -5,6 +5,7 @@
 import json
 import re
 
+from payloads import example
 from support import CommandTest, main, make_records, run_good, run_json, tfrecord, write_file
 
 PLAN_KEYS = ["plan_id", "order_id", "dataset", "check", "records", "shards", "world", "batch", "lanes", "steps", "rows",
@@ -105,6 +106,16 @@ class CommandLineTest(CommandTest):
         self.assertEqual(run_good("cat", self.dataset, "--format", "tfrecord"), tfrecord(self.records))
         lines = run_good("cat", self.dataset, "--json").decode().splitlines()
         self.assertEqual([json.loads(line)["id"] for line in lines], list(range(100)))
+
+    def test_records_as_json(self):
+        records = [example({"label": [3, -4], "w": [0.5, 1e30], "name": ["naïve".encode(), b"\xff\x00"], "none": []}),
+                   b'{"nested": [1, {"a": null}],\n "x": "y"}', b"text", b"", b"\xff", b"7"]
+        dataset = self.make_dataset(records, name="typed")
+        lines = run_good("cat", dataset, "--format", "json").decode().splitlines()
+        self.assertEqual([json.loads(line) for line in lines], [
+            {"feature": {"label": [3, -4], "name": ["naïve", {"base64": "/wA="}], "none": None, "w": [0.5, 1e30]}},
+            {"nested": [1, {"a": None}], "x": "y"}, "text", "", {"base64": "/w=="}, "7"])
+        self.assertEqual(run_good("cat", dataset + ".tfrecord", "--format", "json").decode().splitlines(), lines)
 
     def test_ranges_are_half_open_and_cross_shards(self):
         for text, part in (("0:0", slice(0, 0)), ("3:5", slice(3, 5)), ("20:80", slice(20, 80)), (":7", slice(7)),

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `inspect` says of records: how large they are, what they hold, and how they are stored."""
+
+import random
+
+from payloads import one_of_each
+from support import CommandTest, flip_byte, main, make_records, run_good, run_json, write_file
+
+
+def bucket_of(size):
+    """First and last size of the bucket that a record falls into."""
+    return (0, 0) if size == 0 else (1 << size.bit_length() - 1, (1 << size.bit_length()) - 1)
+
+
+def histogram(records):
+    counts = {}
+    for record in records:
+        bucket = bucket_of(len(record))
+        counts[bucket] = counts.get(bucket, 0) + 1
+    return counts
+
+
+def found_sizes(inspection):
+    return {(bucket["from"], bucket["last"]): bucket["records"] for bucket in inspection["record_sizes"]["buckets"]
+            if bucket["records"]}
+
+
+class InspectionTest(CommandTest):
+    def test_every_record_is_in_the_histogram(self):
+        records = make_records(3000, seed=310, longest=3000)
+        dataset = self.make_dataset(records)
+        for arguments in ((dataset,), (dataset, "--full"), (dataset + ".tfrecord",)):
+            with self.subTest(arguments=arguments):
+                found = run_json("inspect", *arguments)
+                self.assertEqual(found_sizes(found), histogram(records))
+                self.assertTrue(found["record_sizes"]["exact"])
+                self.assertEqual(found["record_sizes"]["records"], len(records))
+        text = run_good("inspect", dataset).decode()
+        self.assertIn("record sizes, all 3000 records", text)
+        for (first, last), count in histogram(records).items():
+            self.assertRegex(text, rf"\n *{first}{f' - {last}' if first < last else ''} +{count} ")
+
+    def test_sizes_of_equal_records_come_from_the_index_alone(self):
+        dataset = self.make_dataset([random.Random(i).randbytes(100) for i in range(500)])
+        blocks = run_json("inspect", dataset, "--blocks")["block_list"]
+        self.assertFalse(any(block["table"] for block in blocks))
+        for block in blocks:
+            flip_byte(f"{dataset}/shard-00000{block['shard']}.dvt", block["offset"] + 64)
+        found = run_json("inspect", dataset)
+        self.assertEqual(found_sizes(found), {(64, 127): 500})
+        self.assertEqual(found["payload"], {"guess": None, "samples": 0, "kinds": {}})
+
+    def test_every_payload_is_told(self):
+        for kind, record in one_of_each().items():
+            with self.subTest(kind=kind):
+                dataset = self.make_dataset([record] * 10, name=kind)
+                for path in (dataset, dataset + ".tfrecord"):
+                    self.assertEqual(run_json("inspect", path)["payload"],
+                                     {"guess": kind, "samples": 10, "kinds": {kind: 10}})
+
+    def test_a_mixed_dataset_shows_the_share_of_each_payload(self):
+        records = [record for record in one_of_each().values() for _ in range(2)] + [b"text"] * 3
+        dataset = self.make_dataset(records)
+        payload = run_json("inspect", dataset)["payload"]
+        self.assertEqual((payload["guess"], payload["samples"]), ("text", len(records)))
+        self.assertEqual(payload["kinds"], {kind: 5 if kind == "text" else 2 for kind in one_of_each()})
+        self.assertIn("text; of 25 records looked at: 5 text, 2 ", run_good("inspect", dataset).decode())
+
+    def test_samples_of_long_sources_are_few_and_spread(self):
+        records = [b"text"] * 5000 + [b"\xff"] * 5000
+        dataset = self.make_dataset(records)
+        for path in (dataset, dataset + ".tfrecord"):
+            payload = run_json("inspect", path)["payload"]
+            self.assertTrue(64 <= payload["samples"] < 128, payload)
+            self.assertAlmostEqual(payload["kinds"]["text"] / payload["samples"], 0.5, delta=0.02)
+
+    def test_a_large_dataset_is_sampled_and_says_so(self):
+        source = random.Random(311)
+        records = [source.randbytes(source.choice((200, 600))).hex().encode() for _ in range(120_000)]
+        write_file(self.path("lines"), b"".join(record + b"\n" for record in records))
+        run_good("convert", self.path("lines"), "--from", "lines", "--to", self.path("dataset"), "--shards", 3, "--codec",
+                 "none")
+        sampled = run_json("inspect", self.path("dataset"))
+        self.assertFalse(sampled["record_sizes"]["exact"])
+        taken = sampled["record_sizes"]["records"]
+        self.assertTrue(len(records) / 3 < taken < len(records) * 2 / 3, taken)
+        large = sum(len(record) == 1200 for record in records) / len(records)
+        self.assertAlmostEqual(found_sizes(sampled)[(1024, 2047)] / taken, large, delta=0.02)
+        self.assertIn("--full reads all", run_good("inspect", self.path("dataset")).decode())
+        whole = run_json("inspect", self.path("dataset"), "--full")
+        self.assertTrue(whole["record_sizes"]["exact"])
+        self.assertEqual(found_sizes(whole), histogram(records))
+
+    def test_damaged_blocks_are_left_out_and_counted(self):
+        dataset = self.make_dataset(make_records(1000, seed=312), shards=1)
+        shard = dataset + "/shard-000000.dvt"
+        block = [block for block in run_json("inspect", dataset, "--blocks")["block_list"] if block["table"]][2]
+        flip_byte(shard, block["offset"] + 64)
+        for flags in ((), ("--full",)):
+            found = run_json("inspect", dataset, *flags)
+            self.assertEqual((found["damaged_blocks"], found["record_sizes"]["exact"]), (1, False))
+            self.assertEqual(found["record_sizes"]["records"], 1000 - block["records"])
+        self.assertIn("dovetail verify", run_good("inspect", dataset).decode())
+
+    def test_codec_shares_add_up_to_the_whole(self):
+        source = random.Random(313)
+        dataset = self.make_dataset([b"word " * 20] * 500 + [source.randbytes(100) for _ in range(500)])
+        found = run_json("inspect", dataset)
+        shares = found["codec_shares"]
+        self.assertGreater(shares["none"]["blocks"] * shares["snappy"]["blocks"], 0)
+        for key in ("blocks", "raw_bytes", "stored_bytes"):
+            self.assertEqual(shares["none"][key] + shares["snappy"][key], found[key])
+        self.assertLess(shares["snappy"]["stored_bytes"], shares["snappy"]["raw_bytes"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include <dovetail/bytes.h>
+
+namespace dovetail::tools {
+
+/// RFC 4648, with padding, in one line.
+std::string to_base64(ByteView bytes);
+
+}  // namespace dovetail::tools

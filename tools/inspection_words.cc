@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/inspection_words.h"
+
+#include <algorithm>
+
+#include "tools/render.h"
+
+namespace dovetail::tools {
+
+std::string_view codec_text(Codec codec) {
+  return codec == Codec::snappy ? "snappy" : "none";
+}
+
+std::string version_text(const ShardDescription& shard) {
+  return std::to_string(shard.version_major) + '.' + std::to_string(shard.version_minor);
+}
+
+std::string range_text(const SizeHistogram::Bucket& bucket) {
+  if (bucket.from == bucket.last) return std::to_string(bucket.from);
+  return std::to_string(bucket.from) + " - " + std::to_string(bucket.last);
+}
+
+std::string sizes_note(const RecordSurvey& survey) {
+  const std::string records = std::to_string(survey.sizes.records());
+  const std::string damaged = survey.damaged_blocks == 0
+                                  ? std::string()
+                                  : "; without damaged blocks, " + std::to_string(survey.damaged_blocks) +
+                                        " of them: `dovetail verify` tells more";
+  if (survey.exact) return "all " + records + " records";
+  return "a sample of " + records + " records" + (damaged.empty() ? "; --full reads all" : damaged);
+}
+
+std::string payload_text(const PayloadCounts& payloads) {
+  if (payloads.total() == 0) return "unknown, for want of records to look at";
+  std::string text(describe(payloads.guess()));
+  const std::string looked_at = std::to_string(payloads.total()) + " records looked at";
+  if (payloads.of(payloads.guess()) == payloads.total()) return text + ", as all " + looked_at;
+  text += "; of " + looked_at;
+  const char* separator = ": ";
+  for (const auto& [payload, count] : by_count(payloads)) {
+    text += separator + std::to_string(count) + ' ' + std::string(describe(payload));
+    separator = ", ";
+  }
+  return text;
+}
+
+std::vector<std::pair<Payload, std::uint64_t>> by_count(const PayloadCounts& payloads) {
+  std::vector<std::pair<Payload, std::uint64_t>> found;
+  for (std::size_t i = 0; i < kPayloads; ++i) {
+    if (payloads.counts[i] > 0) found.emplace_back(static_cast<Payload>(i), payloads.counts[i]);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return found;
+}
+
+std::string share_text(const Inspection::CodecShare& share, const Inspection& inspection) {
+  std::string text = std::to_string(share.blocks) + " blocks";
+  if (share.blocks == 0) return text;
+  const double part =
+      static_cast<double>(share.raw_bytes) / static_cast<double>(std::max<std::uint64_t>(inspection.raw_bytes, 1));
+  return text + ", " + decimal(part * 100, 1) + " % of the bytes: " + human_bytes(share.raw_bytes) + " in " +
+         human_bytes(share.stored_bytes);
+}
+
+std::string run_text(const Inspection& inspection) {
+  const auto shorter = [](const ShardDescription& a, const ShardDescription& b) {
+    return a.info.run_records < b.info.run_records;
+  };
+  const auto [least, most] = std::minmax_element(inspection.shards.begin(), inspection.shards.end(), shorter);
+  const std::string text = std::to_string(least->info.run_records);
+  if (least->info.run_records == most->info.run_records) return text;
+  return text + " to " + std::to_string(most->info.run_records);
+}
+
+}  // namespace dovetail::tools

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a record seems to hold, told from its bytes alone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <dovetail/bytes.h>
+
+namespace dovetail::tools {
+
+enum class Payload : std::uint8_t {
+  empty,
+  example,  ///< A tf.train.Example with at least one feature, read to its end.
+  json,     ///< One JSON object or array, and nothing behind it.
+  text,     ///< UTF-8 without control characters but those of text.
+  jpeg,
+  png,
+  gif,
+  webp,
+  numpy,  ///< A .npy file.
+  gzip,
+  raw,  ///< None of the above.
+};
+inline constexpr std::size_t kPayloads = 11;
+
+/// "example", "json", ...: the words of the JSON output.
+std::string_view to_string(Payload payload) noexcept;
+/// "tf.train.Example", "JSON", ...: for people.
+std::string_view describe(Payload payload) noexcept;
+
+/// Cost: text, JSON and Examples are read to their end; of the others only the head is looked at.
+Payload guess_payload(ByteView record);
+
+/// What a browser calls an image; empty where the payload is none.
+std::string_view image_type(Payload payload) noexcept;
+
+struct ImageSize {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+};
+/// From the head of an image; nothing for what is no image of that kind.
+std::optional<ImageSize> image_size(Payload payload, ByteView record) noexcept;
+
+/// How often each payload was met.
+struct PayloadCounts {
+  std::array<std::uint64_t, kPayloads> counts{};
+
+  void add(Payload payload) noexcept { ++counts[static_cast<std::size_t>(payload)]; }
+  std::uint64_t of(Payload payload) const noexcept { return counts[static_cast<std::size_t>(payload)]; }
+  std::uint64_t total() const noexcept;
+  /// The one met most often, the earlier one of equals; needs at least one.
+  Payload guess() const noexcept;
+};
+
+}  // namespace dovetail::tools

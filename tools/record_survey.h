@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// How large the records are, and what they seem to hold.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <dovetail/dataset.h>
+#include <dovetail/error.h>
+#include <dovetail/record_reader.h>
+
+#include "tools/payload.h"
+#include "tools/size_histogram.h"
+
+namespace dovetail::tools {
+
+struct RecordSurvey {
+  SizeHistogram sizes;
+  PayloadCounts payloads;  ///< Of the records that were looked at.
+  bool exact = true;       ///< Whether `sizes` counts every record; otherwise those of some blocks, taken evenly.
+  std::uint64_t damaged_blocks = 0;  ///< Met on the way; their records are not counted.
+};
+
+/// Payloads of records that pass by one after the other: of some, evenly spread, however many come.
+class PayloadSampler {
+ public:
+  void add(ByteView record);
+  PayloadCounts counts() const;
+
+ private:
+  std::vector<Payload> taken_;
+  std::uint64_t passed_ = 0;
+  std::uint64_t stride_ = 1;
+};
+
+/// Takes sizes from the index where a block's records have one size, and otherwise reads blocks: all of them if they are
+/// few, else some at equal distances. `full` reads everything.
+///
+/// Needs: `shards` describes the shards of `dataset`, in order.
+/// Errors: those of `RecordReader`, except for damaged blocks, which are counted.
+/// Cost:  reads 64 MiB for sizes and as much for samples, however large the dataset is.
+Result<RecordSurvey> survey(const Dataset& dataset, std::span<const ShardDescription> shards, bool full);
+
+}  // namespace dovetail::tools
