@@ -14,12 +14,13 @@ KEEP ?=
 OUT ?=
 DELIVERY ?=
 
-.PHONY: help bootstrap build demo test bench format clean
+.PHONY: help bootstrap build demo test test-browser bench format clean
 
 help:
 	@echo "make demo     pack DATA=$(DATA) into SHARDS=$(SHARDS) shards and read it on WORLD=$(WORLD) ranks; knobs: BATCH,"
 	@echo "              TAIL=drop|pad|wrap, KEEP=folder"
 	@echo "make test     everything: unit, integration, install and example tests, sanitizer builds included"
+	@echo "make test-browser  the page of \`inspect --html\` in headless Chromium, which is installed for it"
 	@echo "make build    the optimised build, in build/release"
 	@echo "make bench    what delivery reaches, beside its peers and limits, and what planning costs; knobs: OUT=folder for"
 	@echo "              the JSON, DATA=folder for 12 GB of data, DELIVERY=options of delivery_bench"
@@ -42,6 +43,11 @@ demo: bootstrap build/release/build.ninja
 
 test: bootstrap
 	@scripts/test.sh
+
+test-browser: bootstrap build/release/build.ninja
+	@scripts/bootstrap.sh packages-browser.txt
+	cmake --build --preset release --target dovetail_command
+	DOVETAIL_COMMAND=build/release/tools/dovetail python3 -B tests/browser/inspection_page_test.py
 
 # A program, repetitions, seconds of each; `out` is the folder for its JSON.
 define run_google_benchmark

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages of packages.txt that are missing. Needs neither root nor a network where none is.
+# bootstrap.sh [LIST]: installs the Debian packages of packages.txt, or of another list beside it, that are missing.
+# Needs neither root nor a network where none is.
 set -euo pipefail
 
-list="$(dirname "${BASH_SOURCE[0]}")/packages.txt"
+list="$(dirname "${BASH_SOURCE[0]}")/${1:-packages.txt}"
 mapfile -t wanted < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$list")
 
 if ! command -v dpkg-query >/dev/null; then

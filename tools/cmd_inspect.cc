@@ -6,14 +6,21 @@
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/inspection.h"
+#include "tools/inspection_page.h"
 #include "tools/json.h"
 #include "tools/record_json.h"
 #include "tools/render.h"
 #include "tools/sink.h"
+#include "tools/text_file.h"
+#include "tools/utf8.h"
 
 namespace dovetail::tools {
 
 namespace {
+
+/// What a page shows of the records: the first ones, and their images up to so many bytes.
+constexpr std::uint64_t kPageRecords = 24;
+constexpr std::size_t kPageImageBytes = std::size_t{8} << 20;
 
 /// As much of a record as a person looks at.
 constexpr std::size_t kPreviewBytes = 512;
@@ -23,6 +30,7 @@ struct Arguments {
   std::optional<std::uint64_t> record;
   bool blocks = false;
   bool full = false;
+  std::optional<std::string> html;
   bool json = false;
 };
 
@@ -63,11 +71,48 @@ Result<int> run_record(const Arguments& arguments) {
   return print(arguments.json ? to_line(to_json(**record)) : to_text(**record), kExitGood);
 }
 
+/// What stopped the cards before they were enough; empty where nothing did.
+Result<std::string> add_cards(const std::string& path, RecordCards& cards) {
+  Result<Input> input = open_input(path);
+  if (!input) return input.error();
+  Result<RecordStream> records = RecordStream::open(std::move(*input), {.first = 0, .end = kPageRecords});
+  if (!records) return records.error();
+  for (;;) {
+    const Result<std::optional<PlacedRecord>> record = records->next();
+    if (!record && record.error().kind() != ErrorKind::damaged) return record.error();
+    if (!record) return "No further record can be shown: " + record.error().to_string();
+    if (!record->has_value()) return std::string();
+    cards.add(**record);
+  }
+}
+
+Result<int> write_page(const Arguments& arguments, const Inspection& inspection) {
+  RecordCards cards(kPageImageBytes);
+  const Result<std::string> trouble = add_cards(arguments.path, cards);
+  if (!trouble) return trouble.error();
+  const std::string page = inspection_page(inspection, cards, *trouble);
+  if (const Result<void> written = replace_text(*arguments.html, page); !written) return written.error();
+  if (arguments.json) {
+    return print(to_line(boost::json::object{{"page", to_utf8(*arguments.html)},
+                                             {"bytes", page.size()},
+                                             {"records", cards.records()},
+                                             {"images", cards.images()}}),
+                 kExitGood);
+  }
+  Listing listing;
+  listing.add("page", *arguments.html);
+  listing.add("bytes", page.size());
+  listing.add("records", cards.records());
+  listing.add("images", cards.images());
+  return print(listing.to_text(), kExitGood);
+}
+
 Result<int> run(const Arguments& arguments) {
   if (arguments.record) return run_record(arguments);
   std::optional<Error> unfinished;
   const Result<Inspection> inspection = inspect(arguments.path, {.full = arguments.full}, unfinished);
   if (!inspection) return inspection.error();
+  if (arguments.html) return unfinished ? Result<int>(*unfinished) : write_page(arguments, *inspection);
   const int code = unfinished ? report(*unfinished) : kExitGood;
   return print(
       arguments.json ? to_line(to_json(*inspection, arguments.blocks)) : to_text(*inspection, arguments.blocks), code);
@@ -83,7 +128,13 @@ void add_inspect(CommandLine& line) {
   const Flag blocks = flags.add("--blocks", arguments->blocks, "List every block");
   flags.add("--full", arguments->full,
             "Read every record for the sizes; otherwise a sample is read where there is much to read");
-  flags.add("--record", arguments->record, "Show one record of the dataset, counted from 0").excludes(blocks);
+  const Flag record =
+      flags.add("--record", arguments->record, "Show one record of the dataset, counted from 0").excludes(blocks);
+  flags
+      .add("--html", arguments->html, "Write one page with tables, pictures of the sizes and blocks, and first records")
+      .shown_as("FILE")
+      .excludes(blocks)
+      .excludes(record);
   add_json(flags, arguments->json);
 }
 

@@ -131,4 +131,9 @@ std::string Svg::finish(double height) const {
          "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n" + body_ + "</svg>\n";
 }
 
+std::string Svg::finish_inline(double height) const {
+  return "<svg role=\"img\"" + attribute("aria-label", title_) + " viewBox=\"0 0 " + length_text(width_) + ' ' +
+         length_text(height) + "\">\n" + body_ + "</svg>\n";
+}
+
 }  // namespace dovetail::tools

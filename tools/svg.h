@@ -41,6 +41,8 @@ class Svg {
 
   /// The whole file, as high as given.
   std::string finish(double height) const;
+  /// The drawing alone, to stand in a page of HTML: no background, and the page's font.
+  std::string finish_inline(double height) const;
 
  private:
   double width_;

@@ -47,4 +47,11 @@ bool is_utf8(std::string_view bytes) noexcept {
   return true;
 }
 
+std::string_view utf8_prefix(std::string_view text, std::size_t most) noexcept {
+  if (text.size() <= most) return text;
+  std::size_t end = most;
+  while (end > 0 && most - end < 3 && (byte_at(text, end) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
 }  // namespace dovetail::tools

@@ -12,4 +12,7 @@ std::string to_utf8(std::string_view bytes);
 /// Whether `bytes` is UTF-8 as it is.
 bool is_utf8(std::string_view bytes) noexcept;
 
+/// The first `most` bytes, or less, so that no character is cut where `text` is UTF-8.
+std::string_view utf8_prefix(std::string_view text, std::size_t most) noexcept;
+
 }  // namespace dovetail::tools

@@ -79,8 +79,8 @@ class InspectionTest(CommandTest):
         source = random.Random(311)
         records = [source.randbytes(source.choice((200, 600))).hex().encode() for _ in range(120_000)]
         write_file(self.path("lines"), b"".join(record + b"\n" for record in records))
-        run_good("convert", self.path("lines"), "--from", "lines", "--to", self.path("dataset"), "--shards", 3, "--codec",
-                 "none")
+        run_good("convert", self.path("lines"), "--from", "lines", "--to", self.path("dataset"), "--shards", 3,
+                 "--codec", "none")
         sampled = run_json("inspect", self.path("dataset"))
         self.assertFalse(sampled["record_sizes"]["exact"])
         taken = sampled["record_sizes"]["records"]

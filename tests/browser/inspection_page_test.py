@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The page of `inspect --html`, as a browser sees it: its tables and drawings, and pictures that are really decoded."""
+
+import os
+import random
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+
+from payloads import example, gif, jpeg, npy, png, webp  # noqa: E402
+from support import CommandTest, flip_byte, main, run_good, run_json  # noqa: E402
+
+from chromium import PROGRAM, Chromium  # noqa: E402
+
+HOSTILE = [b"<script>window.hacked = 1</script>", b"</pre><img src=x onerror='window.hacked = 2'>",
+           b'"><svg onload="window.hacked = 3">', b"\x00\x07 \xe2\x80\xae control and bidi",
+           b"&lt;b&gt; &amp; 'quotes'"]
+TABLE = """Object.fromEntries([...document.querySelectorAll('#NAME tbody tr')].map(row =>
+    [row.dataset.key, [...row.cells].map(cell => cell.textContent)]))"""
+IMAGES = """Promise.all([...document.images].map(async image => {
+    await image.decode();
+    const box = image.getBoundingClientRect();
+    return [image.alt, image.naturalWidth, image.naturalHeight, box.width > 0 && box.height > 0];
+}))"""
+
+
+def first_records():
+    pictures = [png(64, 48), jpeg(5, 3), gif(), webp()]
+    typed = example({"label": [7, -1], "weight": [0.1, 2.0], "image": [png(20, 10)], "caption": [b"a <b>word</b>"],
+                     "blob": [b"\xff\x00\xfe"], "<i>name</i>": [b"x"], "none": []})
+    return pictures + [typed, b'{"key": [1, 2]}', npy([1, 2]), bytes(range(256)) * 2, b""] + HOSTILE
+
+
+@unittest.skipUnless(PROGRAM, "there is no Chromium; `make test-browser` installs it")
+class InspectionPageTest(CommandTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = Chromium()
+        cls.addClassCleanup(cls.browser.close)
+
+    def open(self, source, *flags):
+        page = self.path("page.html")
+        run_good("inspect", source, "--html", page, *flags)
+        self.browser.open(page)
+        return page
+
+    def table(self, name):
+        return self.browser.evaluate(TABLE.replace("NAME", name))
+
+    def text(self, selector):
+        return self.browser.evaluate(f"document.querySelector({selector!r})?.textContent")
+
+    def count(self, selector):
+        return self.browser.evaluate(f"document.querySelectorAll({selector!r}).length")
+
+    def make(self, extra=2000, **options):
+        source = random.Random(320)
+        records = first_records() + [source.randbytes(source.randrange(300)) if i % 2 else b"word %d " % i * 20
+                                     for i in range(extra)]
+        return self.make_dataset(records, **options)
+
+    def test_the_tables_say_what_inspect_says(self):
+        dataset = self.make()
+        found = run_json("inspect", dataset)
+        self.open(dataset)
+        facts = {key: cells[1] for key, cells in self.table("facts").items()}
+        self.assertEqual(self.text("h1"), dataset)
+        self.assertEqual((facts["format"], facts["records"], facts["blocks"], facts["fingerprint"]),
+                         ("dovetail", str(found["records"]), str(found["blocks"]), found["fingerprint"]))
+        self.assertIn(f"({found['raw_bytes']} bytes)", facts["raw"])
+        self.assertEqual({int(key): int(cells[1]) for key, cells in self.table("sizes").items()},
+                         {bucket["from"]: bucket["records"] for bucket in found["record_sizes"]["buckets"]})
+        self.assertEqual({key: int(cells[0]) for key, cells in self.table("payloads").items()},
+                         found["payload"]["kinds"])
+        self.assertEqual({key: int(cells[0]) for key, cells in self.table("codecs").items()}, found["codecs"])
+        self.assertEqual([(cells[6], int(cells[1])) for cells in self.table("shards").values()],
+                         [(shard["name"], shard["records"]) for shard in found["shards"]])
+
+    def test_thumbnails_are_decoded_and_seen(self):
+        for dataset in (self.make(), self.make(name="tf") + ".tfrecord"):
+            self.open(dataset)
+            self.assertEqual(self.browser.evaluate(IMAGES),
+                             [["record 0", 64, 48, True], ["record 1", 40, 24, True], ["record 2", 1, 1, True],
+                              ["record 3", 1, 1, True], ["image", 20, 10, True]])
+            self.assertEqual(self.count("#records article"), 24)
+
+    def test_an_example_is_a_table_of_its_features(self):
+        self.open(self.make())
+        rows = self.browser.evaluate("""Object.fromEntries([...document.querySelectorAll('#record-4 tbody tr')].map(
+            row => [row.dataset.key, [...row.cells].slice(1).map(cell => cell.textContent.trim())]))""")
+        self.assertEqual(rows["label"], ["int64_list", "2", "[7, -1]"])
+        self.assertEqual(rows["weight"], ["float_list", "2", "[0.1, 2.0]"])
+        self.assertEqual(rows["caption"], ["bytes_list", "1", "a <b>word</b>"])
+        self.assertEqual(rows["<i>name</i>"], ["bytes_list", "1", "x"])
+        self.assertIn("ff00fe", rows["blob"][2])
+        self.assertEqual(rows["none"][:2], ["none", "0"])
+
+    def test_hostile_records_stay_text(self):
+        self.open(self.make())
+        self.assertIsNone(self.browser.evaluate("window.hacked"))
+        self.assertEqual(self.count("script, object, iframe, link, [onerror], [onload]"), 0)
+        for i, record in enumerate(HOSTILE, len(first_records()) - len(HOSTILE)):
+            if b"\0" not in record:
+                self.assertEqual(self.text(f"#record-{i} pre"), record.decode())
+
+    def test_hostile_names_stay_text(self):
+        dataset = self.make(extra=100)
+        name = self.path("<img src=x onerror=alert(1)>\"'&.dvt")
+        os.rename(f"{dataset}/shard-000000.dvt", name)
+        self.open(name)
+        self.assertEqual(self.text("h1"), name)
+        self.assertEqual(self.browser.evaluate("document.title"), name)
+        self.assertEqual(self.count("img[src=x]"), 0)
+
+    def test_the_page_needs_nothing_else(self):
+        page = self.open(self.make())
+        others = [address for address in self.browser.fetched() if not address.startswith("data:image/")]
+        self.assertEqual(others, ["file://" + page])
+        self.assertEqual(self.browser.complaints(), [])
+
+    def test_the_drawings_have_a_part_for_everything(self):
+        dataset = self.make()
+        found = run_json("inspect", dataset)
+        self.open(dataset)
+        heights = self.browser.evaluate("[...document.querySelectorAll('#size-bars rect.bar')]"
+                                        ".map(bar => bar.getBoundingClientRect().height)")
+        counts = [bucket["records"] for bucket in found["record_sizes"]["buckets"]]
+        self.assertEqual([height > 0 for height in heights], [count > 0 for count in counts])
+        self.assertEqual(heights.index(max(heights)), counts.index(max(counts)))
+        self.assertEqual(self.count("#block-map rect"), found["blocks"])
+        self.assertEqual(self.count("#block-map rect.packed"), found["codecs"]["snappy"])
+        block = run_json("inspect", dataset, "--blocks")["block_list"][0]
+        self.assertIn(f"{block['records']} records, {block['raw_bytes']} bytes raw, {block['stored_bytes']} stored",
+                      self.text("#block-map rect title"))
+
+    def test_a_map_of_many_blocks_is_bounded_and_says_so(self):
+        dataset = self.make(extra=40_000)
+        blocks = run_json("inspect", dataset)["blocks"]
+        self.assertGreater(blocks, 2048)
+        self.open(dataset)
+        each = int(self.browser.evaluate("document.getElementById('block-map').dataset.blocksPerCell"))
+        self.assertGreater(each, 1)
+        self.assertEqual(self.count("#block-map rect"), -(-blocks // each))
+        self.assertIn(f"Up to {each} consecutive blocks", self.browser.evaluate("document.body.innerText"))
+
+    def test_dark_and_light_are_chosen_by_the_reader(self):
+        self.open(self.make(extra=10))
+        colours = []
+        for scheme in ("light", "dark"):
+            feature = {"name": "prefers-color-scheme", "value": scheme}
+            self.browser.call("Emulation.setEmulatedMedia", features=[feature])
+            colours.append(self.browser.evaluate("getComputedStyle(document.body).backgroundColor"))
+        self.browser.call("Emulation.setEmulatedMedia", features=[])
+        self.assertEqual(len(set(colours)), 2, colours)
+
+    def test_too_many_pictures_are_left_out(self):
+        picture = png(1, 1)
+        large = picture + random.Random(321).randbytes(3 << 20)  # decoders ignore what follows
+        self.open(self.make_dataset([large] * 4, shards=1))
+        self.assertEqual((self.count("img"), self.count(".left-out")), (2, 2))
+        self.assertEqual([image[1] for image in self.browser.evaluate(IMAGES)], [1, 1])
+
+    def test_damage_ends_the_records_and_is_told(self):
+        dataset = self.make(shards=1)
+        block = run_json("inspect", dataset, "--blocks")["block_list"][1]
+        flip_byte(dataset + "/shard-000000.dvt", block["offset"] + 64)
+        self.open(dataset)
+        self.assertEqual(self.count("#records article"), block["first_record"])
+        self.assertIn("shard-000000.dvt", self.text("#trouble"))
+
+
+if __name__ == "__main__":
+    main()

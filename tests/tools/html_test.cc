@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/html.h"
+
+#include <gtest/gtest.h>
+
+#include "tools/block_map.h"
+#include "tools/record_cards.h"
+#include "tools/utf8.h"
+
+namespace dovetail::tools {
+namespace {
+
+using namespace std::string_literals;
+
+std::string card(const std::string& record, std::size_t most_image_bytes = 0) {
+  RecordCards cards(most_image_bytes);
+  cards.add({.id = 3, .shard = 1, .record = 2, .bytes = as_bytes(record)});
+  return cards.html();
+}
+
+std::vector<ShardDescription> shards_of(std::vector<std::uint32_t> blocks) {
+  std::vector<ShardDescription> shards(blocks.size());
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    shards[i].info.name = "shard " + std::to_string(i);
+    for (std::uint32_t k = 0; k < blocks[i]; ++k) {
+      shards[i].blocks.push_back(
+          {.records = 2, .stored_bytes = 50, .raw_bytes = 100, .codec = k % 2 == 0 ? Codec::snappy : Codec::none});
+    }
+  }
+  return shards;
+}
+
+TEST(HtmlTest, MarkupIsEscapedEverywhere) {
+  EXPECT_EQ(html_text("<a b=\"c\" d='e'>&amp;"), "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;amp;");
+  HtmlTable table("t", {"<"});
+  table.add("\"><b>", {"<i>"});
+  EXPECT_EQ(table.finish().find("<b>"), std::string::npos);
+  EXPECT_EQ(table.finish().find("<i>"), std::string::npos);
+  HtmlFacts facts("f");
+  facts.add("<b>", "<i>");
+  EXPECT_EQ(facts.finish().find("<b>"), std::string::npos);
+  EXPECT_EQ(facts.finish().find("<i>"), std::string::npos);
+}
+
+TEST(HtmlTest, ControlCharactersAreShownAndLineBreaksStay) {
+  EXPECT_EQ(html_text("\0\x1B\x7F\n\t"s), "\xE2\x90\x80\xE2\x90\x9B\xE2\x90\xA1\n\t");
+  EXPECT_EQ(html_text("\xFF"), "\xEF\xBF\xBD");
+}
+
+TEST(HtmlTest, APrefixNeverCutsACharacter) {
+  const std::string text = "a\xC3\xAF\xE2\x82\xAC\xF0\x9F\x98\x80z";
+  for (std::size_t most = 0; most <= text.size() + 1; ++most) {
+    const std::string_view prefix = utf8_prefix(text, most);
+    EXPECT_TRUE(is_utf8(prefix)) << most;
+    EXPECT_LE(prefix.size(), most);
+    EXPECT_GT(prefix.size() + 4, std::min(most, text.size()));
+  }
+  EXPECT_EQ(utf8_prefix("\x80\x80\x80\x80\x80\x80", 4).size(), 1u);  // no UTF-8: cut anywhere, but cut
+}
+
+TEST(RecordCardsTest, LongRecordsAreCutAndSaySo) {
+  const std::string text = card(std::string(1'000'000, 'x'));
+  EXPECT_LT(text.size(), 10'000u);
+  EXPECT_NE(text.find("and 998000 bytes more"), std::string::npos);
+  const std::string bytes = card(std::string(1'000'000, '\xFF'));
+  EXPECT_LT(bytes.size(), 10'000u);
+  EXPECT_NE(bytes.find("and 999744 bytes more"), std::string::npos);
+}
+
+TEST(RecordCardsTest, PicturesGoInOnlyAsFarAsTheLimitAllows) {
+  const std::string png = "\x89PNG\r\n\x1A\n\0\0\0\x0DIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0crc."s;
+  EXPECT_NE(card(png, png.size()).find("<img "), std::string::npos);
+  EXPECT_EQ(card(png, png.size() - 1).find("<img "), std::string::npos);
+  RecordCards cards(png.size());
+  for (std::uint64_t id = 0; id < 3; ++id) cards.add({.id = id, .shard = 0, .record = id, .bytes = as_bytes(png)});
+  EXPECT_EQ(cards.records(), 3u);
+  EXPECT_EQ(cards.images(), 1u);
+  EXPECT_EQ(cards.images_left_out(), 2u);
+}
+
+TEST(BlockMapTest, EveryBlockIsInOneCell) {
+  const auto shards = shards_of({5, 0, 1, 7});
+  for (const std::size_t most : {1u, 2u, 5u, 13u, 100u}) {
+    const BlockMap map = map_blocks(shards, most);
+    EXPECT_LE(map.cells.size(), most);
+    std::uint64_t blocks = 0;
+    for (const BlockCell& cell : map.cells) {
+      EXPECT_EQ(cell.first_block, blocks);
+      EXPECT_EQ(cell.records, 2 * cell.blocks);
+      EXPECT_EQ(cell.raw_bytes, 100 * cell.blocks);
+      EXPECT_EQ(cell.stored_bytes, 50 * cell.blocks);
+      EXPECT_LE(cell.blocks, map.blocks_per_cell);
+      blocks += cell.blocks;
+    }
+    EXPECT_EQ(blocks, 13u) << most;
+  }
+}
+
+TEST(BlockMapTest, WithoutBlocksThereIsNoCell) {
+  EXPECT_TRUE(map_blocks({}, 10).cells.empty());
+  const auto shards = shards_of({0, 0});
+  EXPECT_TRUE(map_blocks(shards, 10).cells.empty());
+  EXPECT_EQ(block_map_svg(map_blocks(shards, 10), shards).find("<rect"), std::string::npos);
+}
+
+TEST(BlockMapTest, CellsNameTheShardInWhichTheyBegin) {
+  const auto shards = shards_of({5, 1, 7});
+  const BlockMap map = map_blocks(shards, 13);
+  ASSERT_EQ(map.cells.size(), 13u);
+  EXPECT_EQ(map.cells[4].first_shard, 0u);
+  EXPECT_EQ(map.cells[5].first_shard, 1u);
+  EXPECT_EQ(map.cells[6].first_shard, 2u);
+  const std::string svg = block_map_svg(map, shards);
+  EXPECT_NE(svg.find("block 6 from shard 2, shard 2: 2 records, 100 bytes raw, 50 stored, snappy"), std::string::npos);
+  EXPECT_NE(svg.find("not compressed"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dovetail::tools

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The blocks of a dataset as coloured cells.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <dovetail/record_reader.h>
+
+namespace dovetail::tools {
+
+/// Consecutive blocks that are shown as one cell.
+struct BlockCell {
+  std::uint32_t first_shard = 0;
+  std::uint64_t first_block = 0;  ///< Counted over all shards.
+  std::uint64_t blocks = 0;
+  std::uint64_t snappy = 0;  ///< Of these, how many are compressed.
+  std::uint64_t records = 0;
+  std::uint64_t raw_bytes = 0;
+  std::uint64_t stored_bytes = 0;
+};
+
+struct BlockMap {
+  std::vector<BlockCell> cells;
+  std::uint64_t blocks_per_cell = 1;  ///< Of all cells but the last.
+};
+
+/// At most `most` cells; each holds as many blocks as it takes. Needs: `most > 0`.
+BlockMap map_blocks(std::span<const ShardDescription> shards, std::size_t most);
+
+/// A drawing to stand in a page.
+std::string block_map_svg(const BlockMap& map, std::span<const ShardDescription> shards);
+
+}  // namespace dovetail::tools

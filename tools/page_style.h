@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the page of an inspection looks.
+#pragma once
+
+namespace dovetail::tools {
+
+inline constexpr auto kPageStyle = R"css(
+:root { color-scheme: light dark; --paper: #fcfcfb; --card: #fff; --ink: #1d2125; --soft: #646d76; --line: #e2e5e8;
+  --accent: #2c6f9b; --plain: #b4bcc4; }
+@media (prefers-color-scheme: dark) { :root { --paper: #14171a; --card: #1b1f23; --ink: #e6e8ea; --soft: #98a2ab;
+  --line: #30363c; --accent: #6cb2dd; --plain: #56606a; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 66rem; padding: 2.5rem 1.25rem 4rem; background: var(--paper); color: var(--ink);
+  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+h1 { font-size: 1.5rem; font-weight: 650; letter-spacing: -.01em; margin: 0; overflow-wrap: anywhere; }
+h2 { font-size: 1.05rem; font-weight: 650; margin: 2.5rem 0 .6rem; }
+h3 { font-size: .95rem; font-weight: 650; margin: 0; }
+p { margin: .2rem 0 .6rem; }
+.note { color: var(--soft); font-size: .86rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .28rem .9rem .28rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line);
+  overflow-wrap: anywhere; unicode-bidi: isolate; }
+th { font-weight: 500; color: var(--soft); white-space: nowrap; }
+thead th { font-size: .82rem; }
+.numbers th:not(:last-child), .numbers td:not(:last-child) { text-align: right; white-space: nowrap; }
+.facts, .features { width: 100%; }
+.facts th { width: 11rem; }
+svg { display: block; width: 100%; height: auto; }
+svg text { fill: currentColor; }
+.bar { fill: var(--accent); }
+rect.plain, .key.plain { fill: var(--plain); background: var(--plain); }
+.key { display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 .9em; }
+.scale { display: inline-block; width: 7rem; height: .8em; margin: 0 .4em 0 .9em; }
+.record { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .9rem 1.1rem;
+  margin: .8rem 0; }
+.thumb { max-width: 12rem; max-height: 9rem; min-width: 2rem; min-height: 2rem; border-radius: 4px; margin: .2rem .4rem
+  .2rem 0; image-rendering: auto; object-fit: contain; background: repeating-conic-gradient(var(--line) 0 25%,
+  transparent 0 50%) 0 0 / 16px 16px; }
+pre, code, q { font: 12.5px/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; }
+pre { margin: .4rem 0 0; max-height: 22rem; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere;
+  unicode-bidi: isolate; }
+q { margin-right: .5rem; unicode-bidi: isolate; }
+summary { cursor: pointer; color: var(--soft); font-size: .86rem; }
+)css";
+
+}  // namespace dovetail::tools

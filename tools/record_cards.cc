@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/record_cards.h"
+
+#include <algorithm>
+
+#include "format/example_wire.h"
+#include "tools/base64.h"
+#include "tools/html.h"
+#include "tools/record_json.h"
+#include "tools/render.h"
+#include "tools/utf8.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+constexpr std::size_t kTextBytes = 2000;
+constexpr std::size_t kDumpBytes = 256;
+constexpr std::size_t kMostFeatures = 64;
+constexpr std::size_t kMostValues = 12;
+constexpr std::size_t kValueTextBytes = 160;
+constexpr std::size_t kValueHexBytes = 16;
+
+std::string more(std::uint64_t count, std::string_view what) {
+  return "<p class=\"note\">and " + std::to_string(count) + ' ' + std::string(what) + " more</p>\n";
+}
+
+std::string describe(Payload payload, ByteView bytes) {
+  std::string text(dovetail::tools::describe(payload));
+  if (const auto size = image_size(payload, bytes)) {
+    text += ", " + std::to_string(size->width) + " \xC3\x97 " + std::to_string(size->height);
+  }
+  return text;
+}
+
+}  // namespace
+
+void RecordCards::add(const PlacedRecord& record) {
+  const Payload payload = guess_payload(record.bytes);
+  const std::string id = std::to_string(record.id);
+  html_ += "<article class=\"record\" id=\"record-" + id + "\" data-id=\"" + id + "\" data-payload=\"" +
+           std::string(to_string(payload)) + "\">\n<h3>Record " + id + "</h3>\n<p class=\"note\">" +
+           html_text(describe(payload, record.bytes)) + "; " + human_bytes(record.bytes.size()) + "; shard " +
+           std::to_string(record.shard) + ", record " + std::to_string(record.record) + " there</p>\n";
+  if (!image_type(payload).empty()) {
+    add_image(record.bytes, payload, "record " + id);
+  } else if (payload == Payload::example) {
+    add_example(record.bytes);
+  } else if (payload == Payload::text || payload == Payload::json) {
+    add_text(as_chars(record.bytes));
+  } else if (payload != Payload::empty) {
+    add_dump(record.bytes);
+  }
+  html_ += "</article>\n";
+  ++records_;
+}
+
+void RecordCards::add_image(ByteView image, Payload payload, const std::string& name) {
+  if (image.size() > image_bytes_left_) {
+    html_ += "<p class=\"note left-out\">" + html_text(describe(payload, image)) + ", " + human_bytes(image.size()) +
+             ": left out, to keep the page small</p>\n";
+    ++images_left_out_;
+    return;
+  }
+  image_bytes_left_ -= image.size();
+  ++images_;
+  html_ += "<img class=\"thumb\" alt=\"" + html_text(name) + "\" title=\"" + html_text(describe(payload, image)) +
+           "\" src=\"data:" + std::string(image_type(payload)) + ";base64," + to_base64(image) + "\">\n";
+}
+
+void RecordCards::add_example(ByteView record) {
+  format::ExampleFeatures features;
+  if (!features.parse(record)) return add_dump(record);
+  html_ +=
+      "<div class=\"wide\"><table class=\"features\"><thead><tr><th scope=\"col\">feature</th><th "
+      "scope=\"col\">list</th>"
+      "<th scope=\"col\">values</th><th scope=\"col\"></th></tr></thead><tbody>\n";
+  const std::size_t shown = std::min(kMostFeatures, features.all().size());
+  for (const format::FeatureView& feature : features.all().first(shown)) {
+    const std::string name = html_text(utf8_prefix(feature.name, kValueTextBytes));
+    html_ += "<tr data-key=\"" + name + "\"><td>" + name + "</td><td>" + format::to_text(feature.kind) + "</td><td>" +
+             std::to_string(feature.count) + "</td><td>";
+    if (feature.kind == format::FeatureKind::bytes) {
+      format::FeatureValues values(feature);
+      std::size_t count = 0;
+      for (ByteView value; count < kMostValues && values.next(value); ++count) {
+        add_bytes_value(value, std::string(utf8_prefix(feature.name, kValueTextBytes)));
+      }
+      if (feature.count > count) html_ += more(feature.count - count, "values");
+    } else {
+      std::string text;
+      append_values(text, feature, kMostValues);
+      html_ += "<code>" + html_text(text) + "</code>";
+    }
+    html_ += "</td></tr>\n";
+  }
+  html_ += "</tbody></table></div>\n";
+  if (features.all().size() > shown) html_ += more(features.all().size() - shown, "features");
+}
+
+void RecordCards::add_bytes_value(ByteView value, const std::string& name) {
+  const Payload payload = guess_payload(value);
+  if (!image_type(payload).empty()) return add_image(value, payload, name);
+  if (payload == Payload::text || payload == Payload::json || payload == Payload::empty) {
+    const std::string_view text = as_chars(value);
+    const std::string_view shown = utf8_prefix(text, kValueTextBytes);
+    html_ += "<q>" + html_text(shown) + "</q>";
+    if (shown.size() < text.size()) html_ += more(text.size() - shown.size(), "bytes");
+    return;
+  }
+  html_ += "<code>" + hex(value.first(std::min(kValueHexBytes, value.size()))) +
+           (value.size() > kValueHexBytes ? "\xE2\x80\xA6" : "") + "</code> <span class=\"note\">" +
+           html_text(describe(payload, value)) + ", " + human_bytes(value.size()) + "</span> ";
+}
+
+void RecordCards::add_text(std::string_view text) {
+  const std::string_view shown = utf8_prefix(text, kTextBytes);
+  html_ += "<pre>" + html_text(shown) + "</pre>\n";
+  if (shown.size() < text.size()) html_ += more(text.size() - shown.size(), "bytes");
+}
+
+void RecordCards::add_dump(ByteView bytes) {
+  const ByteView shown = bytes.first(std::min(kDumpBytes, bytes.size()));
+  html_ += "<pre>" + html_text(hex_dump(shown)) + "</pre>\n";
+  if (shown.size() < bytes.size()) html_ += more(bytes.size() - shown.size(), "bytes");
+}
+
+}  // namespace dovetail::tools

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records for the page of an inspection: pictures, the features of Examples, text, or else bytes.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "tools/payload.h"
+#include "tools/record_input.h"
+
+namespace dovetail::tools {
+
+/// Turns records into HTML, one card each. Everything in a record is hostile: it is escaped and cut, and pictures, which
+/// go in whole, share a limit.
+class RecordCards {
+ public:
+  explicit RecordCards(std::size_t most_image_bytes) : image_bytes_left_(most_image_bytes) {}
+
+  void add(const PlacedRecord& record);
+
+  std::size_t records() const noexcept { return records_; }
+  std::size_t images() const noexcept { return images_; }
+  /// Pictures that were left out because of the limit.
+  std::size_t images_left_out() const noexcept { return images_left_out_; }
+  const std::string& html() const noexcept { return html_; }
+
+ private:
+  void add_image(ByteView image, Payload payload, const std::string& name);
+  void add_example(ByteView record);
+  void add_bytes_value(ByteView value, const std::string& name);
+  void add_text(std::string_view text);
+  void add_dump(ByteView bytes);
+
+  std::string html_;
+  std::size_t image_bytes_left_;
+  std::size_t records_ = 0;
+  std::size_t images_ = 0;
+  std::size_t images_left_out_ = 0;
+};
+
+}  // namespace dovetail::tools
