@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A headless Chromium that is spoken to over the DevTools protocol, through pipes: no port, and no package of Python."""
+"""A headless Chromium that is spoken to over the DevTools protocol, by pipes: no port, and no package of Python."""
 
 import fcntl
 import json
