@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command_line.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 
@@ -16,6 +18,53 @@ const CLI::Validator& not_negative() {
   static const CLI::Validator validator(
       [](std::string& text) { return text.starts_with('-') ? "'" + text + "' is negative" : std::string(); }, "");
   return validator;
+}
+
+std::vector<std::string> parts_of(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream rest(text);
+  for (std::string part; std::getline(rest, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+FlagSpec describe(const CLI::Option& option) {
+  FlagSpec flag;
+  flag.positional = option.get_positional();
+  flag.name = flag.positional ? option.get_name(true) : "--" + option.get_lnames().front();
+  flag.help = option.get_description();
+  flag.group = option.get_group();
+  flag.required = option.get_required();
+  flag.many = option.get_items_expected_max() > 1;
+  for (const CLI::Option* other : option.get_excludes()) flag.excludes.push_back(other->get_name());
+  std::sort(flag.excludes.begin(), flag.excludes.end());
+  if (option.get_items_expected_max() == 0) return flag;  // a switch
+  flag.value = option.get_type_name();
+  flag.preset = option.get_default_str();
+  using Takes = FlagSpec::Takes;
+  flag.takes = Takes::other;
+  if (flag.value.find('|') != std::string::npos) {
+    flag.takes = Takes::words;
+    flag.words = parts_of(flag.value, '|');
+  } else if (flag.value == "DIR") {
+    flag.takes = Takes::folder;
+  } else if (flag.value == "FILE" || flag.positional) {
+    flag.takes = Takes::file;
+  }
+  return flag;
+}
+
+/// In the order of the help: arguments, then the flags of each group.
+std::vector<FlagSpec> describe_flags(const CLI::App& app) {
+  std::vector<FlagSpec> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) flags.push_back(describe(*option));
+  }
+  for (const std::string& group : app.get_groups()) {
+    for (const CLI::Option* option : app.get_options()) {
+      if (!option->get_positional() && option->get_group() == group) flags.push_back(describe(*option));
+    }
+  }
+  return flags;
 }
 
 }  // namespace
@@ -112,10 +161,21 @@ Flag Flags::add_words(const std::string& name, const std::string& words, std::fu
   return Flag(grouped(command_->add_option_function<std::string>(name, parse, help))).shown_as(words);
 }
 
-CommandLine::CommandLine(const std::string& name, const std::string& version, const std::string& summary,
-                         const std::string& footer)
-    : app_(std::make_unique<CLI::App>(summary, name)) {
-  app_->set_version_flag("--version", name + ' ' + version);
+Flag Flags::add_word(const std::string& name, std::string& value, const std::vector<std::string>& words,
+                     const std::string& help) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : "|") + word;
+  const auto choose = [&value, words](std::string_view text) {
+    value = text;
+    return std::find(words.begin(), words.end(), text) != words.end();
+  };
+  return add_words(name, all, choose, help);
+}
+
+CommandLine::CommandLine(const std::string& name, const std::string& version, std::function<std::string()> version_text,
+                         const std::string& summary, const std::string& footer)
+    : app_(std::make_unique<CLI::App>(summary, name)), version_(version) {
+  app_->set_version_flag("--version", std::move(version_text), "Print the version and how the program was built");
   app_->require_subcommand(1);
   app_->footer(footer);
 }
@@ -126,6 +186,14 @@ Flags CommandLine::subcommand(const std::string& name, const std::string& summar
   CLI::App* const command = app_->add_subcommand(name, summary);
   command->callback([this, action = std::move(action)] { chosen_ = action; });
   return Flags(*command);
+}
+
+ProgramSpec CommandLine::describe() const {
+  ProgramSpec program{app_->get_name(), version_, app_->get_description(), describe_flags(*app_), {}};
+  for (const CLI::App* command : app_->get_subcommands(nullptr)) {
+    program.commands.push_back({command->get_name(), command->get_description(), describe_flags(*command)});
+  }
+  return program;
 }
 
 CommandLine::Parsed CommandLine::parse(int argc, const char* const* argv) {

@@ -14,6 +14,8 @@
 
 #include <dovetail/error.h>
 
+#include "tools/command_spec.h"
+
 namespace CLI {
 class App;
 class Option;
@@ -76,6 +78,10 @@ class Flags {
     return add_words(name, words_of(choices), chooser(value, choices), help);
   }
 
+  /// One of words that are known when the program runs.
+  Flag add_word(const std::string& name, std::string& value, const std::vector<std::string>& words,
+                const std::string& help);
+
  private:
   friend class CommandLine;
   explicit Flags(CLI::App& command) : command_(&command) {}
@@ -112,11 +118,15 @@ class CommandLine {
   /// Does the work of a subcommand and gives the exit code, or the failure that decides it.
   using Action = std::function<Result<int>()>;
 
-  CommandLine(const std::string& name, const std::string& version, const std::string& summary,
-              const std::string& footer);
+  /// `version_text` gives what `--version` prints.
+  CommandLine(const std::string& name, const std::string& version, std::function<std::string()> version_text,
+              const std::string& summary, const std::string& footer);
   ~CommandLine();
 
   Flags subcommand(const std::string& name, const std::string& summary, Action action);
+
+  /// All that has been added so far.
+  ProgramSpec describe() const;
 
   /// What is to be done. Where there is nothing, because help was asked for or the arguments make no sense, the exit
   /// code, after the help or the error has been printed.
@@ -128,6 +138,7 @@ class CommandLine {
 
  private:
   std::unique_ptr<CLI::App> app_;
+  std::string version_;
   Action chosen_;
 };
 

@@ -15,5 +15,8 @@ void add_verify(CommandLine& line);
 void add_plan(CommandLine& line);
 void add_read(CommandLine& line);
 void add_show(CommandLine& line);
+void add_completion(CommandLine& line);
+/// Comes last: it takes the names of the subcommands that are there.
+void add_man(CommandLine& line);
 
 }  // namespace dovetail::tools

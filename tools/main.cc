@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 
+#include "tools/build_options.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 
@@ -22,7 +23,7 @@ int run(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
 
-  CommandLine line("dovetail", DOVETAIL_VERSION, kSummary, kFooter);
+  CommandLine line("dovetail", version(), version_text, kSummary, kFooter);
   add_convert(line);
   add_index(line);
   add_inspect(line);
@@ -32,6 +33,8 @@ int run(int argc, char** argv) {
   add_read(line);
   add_show(line);
   add_bench(line);
+  add_completion(line);
+  add_man(line);
 
   const CommandLine::Parsed parsed = line.parse(argc, argv);
   if (!parsed.action) return parsed.exit_code;

@@ -50,6 +50,13 @@ class InstallTest(unittest.TestCase):
     def test_the_command_is_installed(self):
         self.assertIn("convert", run(os.path.join(self.prefix, "bin", "dovetail"), "--help"))
 
+    def test_completions_and_pages_are_where_shells_and_man_look(self):
+        names = set(self.installed())
+        for name in ("bash-completion/completions/dovetail", "zsh/site-functions/_dovetail",
+                     "fish/vendor_completions.d/dovetail.fish", "man/man1/dovetail.1", "man/man1/dovetail-convert.1"):
+            self.assertIn("share/" + name, names)
+            self.assertGreater(os.path.getsize(os.path.join(self.prefix, "share", name)), 0, name)
+
     def test_only_public_headers_are_installed(self):
         headers = {name for name in self.installed() if name.endswith(".h")}
         public = {"include/dovetail/" + name for name in os.listdir(os.path.join(SOURCE, "include", "dovetail"))}

@@ -28,7 +28,11 @@ class CommandLineTest(CommandTest):
         for name in subcommands:
             self.assertIn(name, text)
             self.assertIn("--json", run_good(name, "--help").decode())
-        self.assertRegex(run_good("--version").decode(), r"^dovetail \d+\.\d+\.\d+\n$")
+        version = run_good("--version").decode().splitlines()
+        self.assertRegex(version[0], r"^dovetail \d+\.\d+\.\d+$")
+        names = ("compiler", "build type", "sanitizers", "CUDA", "io_uring", "Snappy decoder", "CRC32C here")
+        for line, name in zip(version[1:], names, strict=True):
+            self.assertRegex(line, rf"^{name}  +\S")
 
     def test_plan_has_exactly_the_promised_keys(self):
         plan = run_json("plan", self.dataset, "--world", "3", "--batch", "4", "--tail", "pad")

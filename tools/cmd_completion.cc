@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// `dovetail completion`: scripts for shells.
+#include <memory>
+
+#include "tools/commands.h"
+#include "tools/completion.h"
+#include "tools/exit_code.h"
+#include "tools/sink.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+enum class Shell { bash, zsh, fish };
+
+std::string script(const ProgramSpec& program, Shell shell) {
+  switch (shell) {
+    case Shell::bash:
+      return bash_completion(program);
+    case Shell::zsh:
+      return zsh_completion(program);
+    case Shell::fish:
+      return fish_completion(program);
+  }
+  return {};
+}
+
+Result<int> run(const CommandLine& line, Shell shell) {
+  Sink out = Sink::standard_output();
+  out.write(script(line.describe(), shell));
+  if (const Result<void> written = out.finish(); !written) return written.error();
+  return kExitGood;
+}
+
+}  // namespace
+
+void add_completion(CommandLine& line) {
+  using Word = std::pair<std::string_view, Shell>;
+  const auto shell = std::make_shared<std::optional<Shell>>();
+  Flags flags = line.subcommand("completion", "Print a script that completes this command in a shell",
+                                [&line, shell] { return run(line, **shell); });
+  flags
+      .add_choice("SHELL", *shell,
+                  std::array{Word{"bash", Shell::bash}, Word{"zsh", Shell::zsh}, Word{"fish", Shell::fish}},
+                  "The shell")
+      .required();
+}
+
+}  // namespace dovetail::tools

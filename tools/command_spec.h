@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command takes, as plain values: the one source of the completions and of the man pages, taken from the same
+// definition as `--help`.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dovetail::tools {
+
+/// One flag or positional argument.
+struct FlagSpec {
+  /// What a shell can offer for its value.
+  enum class Takes { nothing, words, file, folder, other };
+
+  std::string name;  ///< With its dashes; without any for a positional argument.
+  std::string help;
+  std::string value;  ///< What the help shows for the value; empty where there is nothing to show.
+  std::string preset;
+  std::string group;
+  std::vector<std::string> words;     ///< The values that it takes, if it takes `words`.
+  std::vector<std::string> excludes;  ///< Names of the flags that cannot be given with it.
+  Takes takes = Takes::nothing;
+  bool positional = false;
+  bool required = false;
+  bool many = false;  ///< Takes several values, or may be given several times.
+};
+
+struct CommandSpec {
+  std::string name;
+  std::string summary;
+  std::vector<FlagSpec> flags;  ///< In the order of the help, `--help` first.
+};
+
+struct ProgramSpec {
+  std::string name;
+  std::string version;
+  std::string summary;
+  std::vector<FlagSpec> flags;
+  std::vector<CommandSpec> commands;
+};
+
+}  // namespace dovetail::tools
