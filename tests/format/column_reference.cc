@@ -73,7 +73,11 @@ std::optional<Row> fallback_row(const Column& column) {
     return row;
   }
   for (std::uint64_t i = 0; i < column.values(); ++i) {
-    if (column.dtype < Dtype::f16) {
+    if (column.dtype == Dtype::u64) {
+      row.values += bytes_of<std::uint64_t>(std::stoull(*column.fallback));
+    } else if (column.dtype == Dtype::f64) {
+      row.values += bytes_of(std::stod(*column.fallback));
+    } else if (column.dtype < Dtype::f16) {
       row.values += *integer(std::stoll(*column.fallback), column.dtype);
     } else {
       row.values += *floating(std::stof(*column.fallback), column.dtype);

@@ -21,6 +21,7 @@ REGIONS = {
         "cmake": (("tests/install/consumer/CMakeLists.txt", "find_package"),),
     },
     "docs/gpu.md": {"cpp": (("tests/cuda/gpu_doc_test.cc", "copy"), ("tests/cuda/gpu_doc_test.cc", "device"))},
+    "docs/columns.md": {"cpp": (("tests/format/columns_doc_test.cc", "decode"),)},
 }
 
 
