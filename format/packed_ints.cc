@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a varint ends is in the highest bits of its bytes, and lengths are what a processor cannot guess. So the ends of
-// 64 bytes are found first, without a branch; the numbers between them then do not wait for each other.
+// 64 bytes are found first, without a branch; where the next 8 of them end says how up to four numbers lie there, and so
+// how to bring all four to their places at once.
 #include "format/packed_ints.h"
 
 #include <algorithm>
@@ -17,9 +18,10 @@ namespace {
 
 constexpr std::uint64_t kHighBits = 0x8080808080808080;
 constexpr std::size_t kBlock = 64;
-// A number that begins in a block may end behind it.
+// As much is looked at behind a block when its last numbers are taken.
 constexpr std::size_t kBehindBlock = 8;
 constexpr std::size_t kShortBytes = 4;
+constexpr std::size_t kGroup = 4;  // numbers
 // Two blocks, for what is left when less than one with something behind it is.
 constexpr std::size_t kSpareBytes = 2 * (kBlock + kBehindBlock);
 
@@ -47,49 +49,38 @@ inline std::uint64_t ends_in(const std::byte* block) noexcept {
 #endif
 
 #if defined(__x86_64__) && defined(__GNUC__)
-/// Whether the processor takes bits out of a word with one instruction, and not, as the first ones of AMD that had it, with
-/// some hundred steps.
-const bool kHasExtraction = [] {
+#define DOVETAIL_SHUFFLES_VARINTS 1
+/// Every processor since 2006, but compilers must not assume it.
+const bool kCanShuffle = [] {
   __builtin_cpu_init();
-  return __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("amdfam17h");
+  return __builtin_cpu_supports("ssse3") != 0;
 }();
 
-template <class T>
-[[gnu::target("bmi,bmi2")]] std::uint32_t extract_short(const std::byte* block, std::uint64_t ends,
-                                                        const std::byte*& start, std::byte*& to) noexcept {
-  std::uint32_t largest = 0;
-  const std::byte* at = start;
-  std::byte* out = to;
-  for (; ends != 0; ends &= ends - 1) {
-    const std::byte* const next = block + __builtin_ctzll(ends) + 1;
-    std::uint32_t word;
-    std::memcpy(&word, at, sizeof(word));
-    word = __builtin_ia32_bzhi_si(word, 8 * static_cast<unsigned>(next - at));
-    const std::uint32_t value = __builtin_ia32_pext_si(word, 0x7F7F7F7F);
-    if constexpr (sizeof(T) < 4) largest |= value;
-    const auto number = static_cast<T>(value);
-    std::memcpy(out, &number, sizeof(T));
-    out += sizeof(T);
-    at = next;
+/// How the first numbers of 8 bytes lie there, by where they end: up to four, of up to four bytes. Tables of their own,
+/// because finding the next group waits for `bytes`.
+struct Groups {
+  alignas(16) std::array<std::array<char, 16>, 256> places{};  // of the bytes of each number; -1 for none
+  std::array<std::uint8_t, 256> count{};
+  std::array<std::uint8_t, 256> bytes{};
+};
+constexpr Groups kGroups = [] {
+  Groups groups;
+  for (unsigned ends = 0; ends < groups.count.size(); ++ends) {
+    std::uint8_t& count = groups.count[ends];
+    std::uint8_t& bytes = groups.bytes[ends];
+    groups.places[ends].fill(-1);
+    for (unsigned i = 0; i < 8 && count < kGroup && i - bytes < kShortBytes; ++i) {
+      if ((ends >> i & 1) == 0) continue;
+      for (unsigned k = bytes; k <= i; ++k) {
+        groups.places[ends][kShortBytes * count + k - bytes] = static_cast<char>(k);
+      }
+      ++count;
+      bytes = static_cast<std::uint8_t>(i + 1);
+    }
   }
-  start = at;
-  to = out;
-  return largest;
-}
-#else
-constexpr bool kHasExtraction = false;
-template <class T>
-std::uint32_t extract_short(const std::byte*, std::uint64_t, const std::byte*&, std::byte*&) noexcept {
-  return 0;
-}
+  return groups;
+}();
 #endif
-
-/// The number in the lowest `bytes` of a word. Needs: 1 to 4 bytes.
-inline std::uint32_t short_varint(std::uint32_t word, std::size_t bytes) noexcept {
-  word &= 0xFFFFFFFFu >> (32 - 8 * static_cast<unsigned>(bytes));
-  word = (word & 0x007F007F) | ((word & 0x7F007F00) >> 1);
-  return (word & 0x3FFF) | ((word & 0x3FFF0000) >> 2);
-}
 
 template <class T>
 inline void put(std::byte*& to, T value) noexcept {
@@ -127,26 +118,53 @@ struct Unpacking {
     return true;
   }
 
-  /// The numbers that end in the block, all of 4 bytes at most.
-  bool take_short(const std::byte* block, std::uint64_t ends) noexcept {
-    const auto count = static_cast<std::uint64_t>(std::popcount(ends));
-    if (count > left) return false;
-    left -= count;
-    if (kHasExtraction) return fits<T>(extract_short<T>(block, ends, at, to));
-    std::uint32_t largest = 0;
-    const std::byte* start = at;
+#ifdef DOVETAIL_SHUFFLES_VARINTS
+  /// Numbers from `at` on as long as they are short; `ends` are those of its block. False where one does not fit.
+  [[gnu::target("ssse3")]] bool take_groups(std::uint64_t ends) noexcept {
+    using Bytes [[gnu::vector_size(16)]] = char;
+    using Words [[gnu::vector_size(16)]] = std::uint32_t;
+    Words largest{};
+    // Copies: the stores below could change anything else, as far as the compiler knows.
+    const std::byte* const block = at;
     std::byte* out = to;
-    for (; ends != 0; ends &= ends - 1) {
-      const std::byte* const next = block + std::countr_zero(ends) + 1;
-      const std::uint32_t value = short_varint(load_le<std::uint32_t>(start), static_cast<std::size_t>(next - start));
-      if constexpr (sizeof(T) < 4) largest |= value;  // as good as the largest: all limits are powers of 2
-      put(out, static_cast<T>(value));
-      start = next;
+    std::uint64_t room = left;
+    std::size_t taken = 0;
+    while (taken < kBlock && room >= kGroup) {
+      const std::size_t group = ends >> taken & 0xFF;
+      const std::size_t count = kGroups.count[group];
+      if (count == 0) break;
+      Bytes places;
+      std::memcpy(&places, kGroups.places[group].data(), sizeof(places));
+      std::uint64_t eight;
+      std::memcpy(&eight, block + taken, sizeof(eight));
+      using Halves [[gnu::vector_size(16)]] = std::uint64_t;
+      auto words = reinterpret_cast<Words>(__builtin_ia32_pshufb128(reinterpret_cast<Bytes>(Halves{eight, 0}), places));
+      words = (words & 0x007F007F) | ((words & 0x7F007F00) >> 1);
+      words = (words & 0x3FFF) | ((words & 0x3FFF0000) >> 2);
+      if constexpr (sizeof(T) == 4) {
+        std::memcpy(out, &words, sizeof(words));
+      } else {
+        if constexpr (sizeof(T) < 4) largest |= words;
+        std::array<T, kGroup> numbers{static_cast<T>(words[0]), static_cast<T>(words[1]), static_cast<T>(words[2]),
+                                      static_cast<T>(words[3])};
+        std::memcpy(out, numbers.data(), sizeof(numbers));
+      }
+      taken += kGroups.bytes[group];
+      out += count * sizeof(T);
+      room -= count;
     }
-    at = start;
+    at = block + taken;
     to = out;
-    return sizeof(T) >= 4 || fits<T>(largest);
+    left = room;
+    // As good as the largest: all limits are powers of 2.
+    return sizeof(T) >= 4 || fits<T>(largest[0] | largest[1] | largest[2] | largest[3]);
   }
+#else
+  static constexpr bool kCanShuffle = false;
+  bool take_groups(std::uint64_t) noexcept {
+    return true;
+  }
+#endif
 
   /// A block of numbers of one byte.
   bool take_bytes() noexcept {
@@ -180,28 +198,21 @@ struct Unpacking {
 
   /// The numbers of all blocks that lie before `room_end` with something behind them, and begin before the end.
   bool take_blocks(const std::byte* room_end) noexcept {
-    const std::byte* block = at;
-    while (block < end && static_cast<std::size_t>(room_end - block) >= kBlock + kBehindBlock) {
+    while (at < end && static_cast<std::size_t>(room_end - at) >= kBlock + kBehindBlock) {
+      const std::byte* const block = at;
       std::uint64_t ends = ends_in(block);
       const auto there = static_cast<std::size_t>(end - block);
-      if (ends == ~std::uint64_t{0} && at == block && there >= kBlock) {
+      if (there < kBlock) {
+        ends &= (std::uint64_t{1} << there) - 1;
+      } else if (ends == ~std::uint64_t{0}) {
         if (!take_bytes()) return false;
-        block = at;
         continue;
       }
-      const std::uint64_t more = ~ends;
-      const auto before = static_cast<std::size_t>(block - at);  // of a number that began in the block before
-      const auto first = static_cast<std::size_t>(std::countr_one(more));
-      if ((more & more >> 1 & more >> 2 & more >> 3) != 0 || before + first >= kShortBytes) {
-        for (const std::byte* const until = std::min(block + kBlock, end); at < until;) {
-          if (!take_one()) return false;
-        }
-        block = at;
-        continue;
+      if (kCanShuffle && !take_groups(ends)) return false;
+      if (at - block >= static_cast<std::ptrdiff_t>(kBlock) / 2) continue;
+      for (const std::byte* const until = block + std::min(there, kBlock - kBehindBlock); at < until;) {
+        if (!take_one()) return false;
       }
-      if (there < kBlock) ends &= (std::uint64_t{1} << there) - 1;
-      if (!take_short(block, ends)) return false;
-      block += kBlock;
     }
     return true;
   }

@@ -75,7 +75,7 @@ void expect_same(std::string_view text) {
   }
   const std::uint64_t asked = values ? values->size() : 8;
   for (const Dtype dtype : kIntegers) {
-    std::vector<std::byte> out(asked * dtype_bytes(dtype));
+    std::vector<std::byte> out((asked + 1) * dtype_bytes(dtype));
     const auto expected = values ? as(*values, dtype) : std::nullopt;
     std::vector<std::byte> room(packed.size() * dtype_bytes(dtype));
     const auto all = unpack_all_ints(packed, dtype, room.data());
@@ -86,7 +86,7 @@ void expect_same(std::string_view text) {
     }
     ASSERT_EQ(unpack_ints(packed, dtype, out.data(), asked), expected.has_value()) << to_text(dtype);
     if (expected) {
-      ASSERT_EQ(as_chars(out), *expected) << to_text(dtype);
+      ASSERT_EQ(as_chars(ByteView(out).first(expected->size())), *expected) << to_text(dtype);
     }
     ASSERT_FALSE(unpack_ints(packed, dtype, out.data(), asked + 1));
     if (values && asked > 0) {
