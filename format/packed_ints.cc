@@ -119,41 +119,51 @@ struct Unpacking {
   }
 
 #ifdef DOVETAIL_SHUFFLES_VARINTS
-  /// Numbers from `at` on as long as they are short; `ends` are those of its block. False where one does not fit.
+  /// Numbers from `at` on, block after block, as long as most are short; `ends` are those of the first block. False where
+  /// one does not fit.
   [[gnu::target("ssse3")]] bool take_groups(std::uint64_t ends) noexcept {
     using Bytes [[gnu::vector_size(16)]] = char;
     using Words [[gnu::vector_size(16)]] = std::uint32_t;
     Words largest{};
     // Copies: the stores below could change anything else, as far as the compiler knows.
-    const std::byte* const block = at;
+    const std::byte* const last = end;
+    const std::byte* block = at;
     std::byte* out = to;
     std::uint64_t room = left;
-    std::size_t taken = 0;
-    while (taken < kBlock && room >= kGroup) {
-      const std::size_t group = ends >> taken & 0xFF;
-      const std::size_t count = kGroups.count[group];
-      if (count == 0) break;
-      Bytes places;
-      std::memcpy(&places, kGroups.places[group].data(), sizeof(places));
-      std::uint64_t eight;
-      std::memcpy(&eight, block + taken, sizeof(eight));
-      using Halves [[gnu::vector_size(16)]] = std::uint64_t;
-      auto words = reinterpret_cast<Words>(__builtin_ia32_pshufb128(reinterpret_cast<Bytes>(Halves{eight, 0}), places));
-      words = (words & 0x007F007F) | ((words & 0x7F007F00) >> 1);
-      words = (words & 0x3FFF) | ((words & 0x3FFF0000) >> 2);
-      if constexpr (sizeof(T) == 4) {
-        std::memcpy(out, &words, sizeof(words));
-      } else {
-        if constexpr (sizeof(T) < 4) largest |= words;
-        std::array<T, kGroup> numbers{static_cast<T>(words[0]), static_cast<T>(words[1]), static_cast<T>(words[2]),
-                                      static_cast<T>(words[3])};
-        std::memcpy(out, numbers.data(), sizeof(numbers));
+    while (true) {
+      std::size_t taken = 0;
+      while (taken < kBlock && room >= kGroup) {
+        const std::size_t group = ends >> taken & 0xFF;
+        const std::size_t count = kGroups.count[group];
+        if (count == 0) break;
+        Bytes places;
+        std::memcpy(&places, kGroups.places[group].data(), sizeof(places));
+        std::uint64_t eight;
+        std::memcpy(&eight, block + taken, sizeof(eight));
+        using Halves [[gnu::vector_size(16)]] = std::uint64_t;
+        auto words =
+            reinterpret_cast<Words>(__builtin_ia32_pshufb128(reinterpret_cast<Bytes>(Halves{eight, 0}), places));
+        words = (words & 0x007F007F) | ((words & 0x7F007F00) >> 1);
+        words = (words & 0x3FFF) | ((words & 0x3FFF0000) >> 2);
+        if constexpr (sizeof(T) == 4) {
+          std::memcpy(out, &words, sizeof(words));
+        } else {
+          if constexpr (sizeof(T) < 4) largest |= words;
+          std::array<T, kGroup> numbers{static_cast<T>(words[0]), static_cast<T>(words[1]), static_cast<T>(words[2]),
+                                        static_cast<T>(words[3])};
+          std::memcpy(out, numbers.data(), sizeof(numbers));
+        }
+        taken += kGroups.bytes[group];
+        out += count * sizeof(T);
+        room -= count;
       }
-      taken += kGroups.bytes[group];
-      out += count * sizeof(T);
-      room -= count;
+      block += taken;
+      const bool whole = static_cast<std::size_t>(last - block) >= kBlock + kBehindBlock;
+      if (taken < kBlock / 2 || !whole) break;
+      ends = ends_in(block);
+      if (ends == ~std::uint64_t{0}) break;  // a faster way for these
     }
-    at = block + taken;
+    at = block;
     to = out;
     left = room;
     // As good as the largest: all limits are powers of 2.
