@@ -4,6 +4,7 @@
 
 #include "tools/commands.h"
 #include "tools/exit_code.h"
+#include "tools/pager.h"
 #include "tools/record_form.h"
 #include "tools/record_input.h"
 #include "tools/sink.h"
@@ -17,6 +18,7 @@ struct Arguments {
   std::string range = ":";
   RecordForm form = RecordForm::text;
   bool json = false;
+  bool no_pager = false;
 };
 
 Result<void> write_all(Sink& out, RecordStream& records, RecordForm form) {
@@ -37,6 +39,9 @@ Result<int> run(const Arguments& arguments) {
   Result<RecordStream> records = RecordStream::open(std::move(*input), *range);
   if (!records) return records.error().in_file(arguments.path);
 
+  // Bytes are not for reading.
+  const bool readable = arguments.json || (arguments.form != RecordForm::raw && arguments.form != RecordForm::tfrecord);
+  const Pager pager(readable && !arguments.no_pager);
   Sink out = Sink::standard_output();
   const Result<void> read = write_all(out, *records, arguments.json ? RecordForm::placed : arguments.form);
   // What was read before a failure is good and goes out first.
@@ -57,6 +62,7 @@ void add_cat(CommandLine& line) {
       .shown_as("A:B");
   add_record_form(flags, arguments->form);
   flags.add("--json", arguments->json, "Write one JSON object per record, with its place");
+  add_no_pager(flags, arguments->no_pager);
 }
 
 }  // namespace dovetail::tools

@@ -8,6 +8,7 @@
 #include "tools/inspection.h"
 #include "tools/inspection_page.h"
 #include "tools/json.h"
+#include "tools/pager.h"
 #include "tools/record_json.h"
 #include "tools/render.h"
 #include "tools/sink.h"
@@ -30,18 +31,19 @@ struct Arguments {
   std::optional<std::uint64_t> record;
   bool blocks = false;
   bool full = false;
+  bool no_pager = false;
   std::optional<std::string> html;
   bool json = false;
 };
 
-std::string to_text(const PlacedRecord& record) {
+std::string to_text(const PlacedRecord& record, const Colours& colours) {
   Listing listing;
   listing.add("id", record.id);
   listing.add("shard", record.shard);
   listing.add("record", record.record);
   listing.add("bytes", record.bytes.size());
   std::string text =
-      listing.to_text() + '\n' + hex_dump(record.bytes.first(std::min(kPreviewBytes, record.bytes.size())));
+      listing.to_text(colours) + '\n' + hex_dump(record.bytes.first(std::min(kPreviewBytes, record.bytes.size())));
   if (record.bytes.size() > kPreviewBytes) {
     text += "... " + std::to_string(record.bytes.size() - kPreviewBytes) + " more bytes; `dovetail cat` writes them\n";
   }
@@ -68,7 +70,9 @@ Result<int> run_record(const Arguments& arguments) {
                  "--record = " + std::to_string(id) + ": there are only " + std::to_string(id) + " records, from 0")
         .in_file(arguments.path);
   }
-  return print(arguments.json ? to_line(to_json(**record)) : to_text(**record), kExitGood);
+  if (arguments.json) return print(to_line(to_json(**record)), kExitGood);
+  const Pager pager(!arguments.no_pager);
+  return print(to_text(**record, {pager.colours()}), kExitGood);
 }
 
 /// What stopped the cards before they were enough; empty where nothing did.
@@ -114,8 +118,9 @@ Result<int> run(const Arguments& arguments) {
   if (!inspection) return inspection.error();
   if (arguments.html) return unfinished ? Result<int>(*unfinished) : write_page(arguments, *inspection);
   const int code = unfinished ? report(*unfinished) : kExitGood;
-  return print(
-      arguments.json ? to_line(to_json(*inspection, arguments.blocks)) : to_text(*inspection, arguments.blocks), code);
+  if (arguments.json) return print(to_line(to_json(*inspection, arguments.blocks)), code);
+  const Pager pager(!arguments.no_pager);
+  return print(to_text(*inspection, arguments.blocks, {pager.colours()}), code);
 }
 
 }  // namespace
@@ -135,6 +140,7 @@ void add_inspect(CommandLine& line) {
       .shown_as("FILE")
       .excludes(blocks)
       .excludes(record);
+  add_no_pager(flags, arguments->no_pager);
   add_json(flags, arguments->json);
 }
 

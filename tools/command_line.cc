@@ -223,4 +223,8 @@ void add_json(Flags& flags, bool& json) {
   flags.add("--json", json, "Print JSON");
 }
 
+void add_no_pager(Flags& flags, bool& no_pager) {
+  flags.add("--no-pager", no_pager, "Write to the terminal directly, not by way of $DOVETAIL_PAGER, $PAGER or less");
+}
+
 }  // namespace dovetail::tools

@@ -150,4 +150,6 @@ void add_paths(Flags& flags, std::vector<std::string>& paths);
 
 void add_json(Flags& flags, bool& json);
 
+void add_no_pager(Flags& flags, bool& no_pager);
+
 }  // namespace dovetail::tools

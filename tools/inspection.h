@@ -11,6 +11,7 @@
 #include <dovetail/record_reader.h>
 #include <dovetail/shard_info.h>
 
+#include "tools/colours.h"
 #include "tools/json.h"
 #include "tools/record_input.h"
 #include "tools/record_survey.h"
@@ -58,6 +59,6 @@ struct InspectOptions {
 Result<Inspection> inspect(const std::string& path, const InspectOptions& options, std::optional<Error>& unfinished);
 
 boost::json::object to_json(const Inspection& inspection, bool with_blocks);
-std::string to_text(const Inspection& inspection, bool with_blocks);
+std::string to_text(const Inspection& inspection, bool with_blocks, const Colours& colours);
 
 }  // namespace dovetail::tools

@@ -39,7 +39,7 @@ boost::json::array blocks_json(const Inspection& inspection) {
   return blocks;
 }
 
-std::string blocks_text(const Inspection& inspection) {
+std::string blocks_text(const Inspection& inspection, const Colours& colours) {
   Table table({"shard", "offset", "first record", "records", "stored", "raw", "codec"});
   for (std::size_t shard = 0; shard < inspection.shards.size(); ++shard) {
     for (const BlockInfo& block : inspection.shards[shard].blocks) {
@@ -48,17 +48,17 @@ std::string blocks_text(const Inspection& inspection) {
                  std::string(codec_text(block.codec))});
     }
   }
-  return '\n' + table.to_text();
+  return '\n' + table.to_text(colours);
 }
 
-std::string shards_text(const Inspection& inspection) {
+std::string shards_text(const Inspection& inspection, const Colours& colours) {
   Table table({"shard", "records", "run", "blocks", "raw", "file", "name"}, /*text_last=*/true);
   for (std::size_t i = 0; i < inspection.shards.size(); ++i) {
     const ShardInfo& info = inspection.shards[i].info;
     table.add({std::to_string(i), std::to_string(info.records), std::to_string(info.run_records),
                std::to_string(info.blocks), human_bytes(info.raw_bytes), human_bytes(info.file_bytes), info.name});
   }
-  return '\n' + table.to_text();
+  return '\n' + table.to_text(colours);
 }
 
 boost::json::object to_json(const Inspection::CodecShare& share) {
@@ -87,7 +87,7 @@ void add_survey(const RecordSurvey& survey, boost::json::object& object) {
   object["damaged_blocks"] = survey.damaged_blocks;
 }
 
-std::string sizes_text(const RecordSurvey& survey) {
+std::string sizes_text(const RecordSurvey& survey, const Colours& colours) {
   constexpr std::uint64_t kBar = 40;
   Table table({"bytes", "records", "share", ""}, /*text_last=*/true);
   for (const SizeHistogram::Bucket& bucket : survey.sizes.buckets()) {
@@ -95,10 +95,10 @@ std::string sizes_text(const RecordSurvey& survey) {
     const double part = static_cast<double>(bucket.records) / static_cast<double>(survey.sizes.most());
     auto length = static_cast<std::size_t>(part * static_cast<double>(kBar));
     if (bucket.records > 0) length = std::max<std::size_t>(length, 1);
-    table.add(
-        {range_text(bucket), std::to_string(bucket.records), decimal(share * 100, 1) + " %", std::string(length, '#')});
+    table.add({range_text(bucket), std::to_string(bucket.records), decimal(share * 100, 1) + " %",
+               colours.bar(std::string(length, '#'))});
   }
-  return "\nrecord sizes, " + sizes_note(survey) + '\n' + table.to_text();
+  return "\nrecord sizes, " + sizes_note(survey) + '\n' + table.to_text(colours);
 }
 
 /// Values of the dataset that its first shard stands for.
@@ -154,11 +154,11 @@ boost::json::object to_json(const Inspection& inspection, bool with_blocks) {
   return object;
 }
 
-std::string to_text(const Inspection& inspection, bool with_blocks) {
+std::string to_text(const Inspection& inspection, bool with_blocks, const Colours& colours) {
   Listing listing;
   listing.add("format", inspection.format);
   listing.add("finished", inspection.finished ? "yes" : "no");
-  if (!inspection.finished) return listing.to_text();
+  if (!inspection.finished) return listing.to_text(colours);
   listing.add("records", std::to_string(inspection.records) + ", " + std::to_string(inspection.min_record_bytes) +
                              " to " + std::to_string(inspection.max_record_bytes) + " bytes");
   listing.add("raw", std::to_string(inspection.raw_bytes) + " bytes");
@@ -167,7 +167,7 @@ std::string to_text(const Inspection& inspection, bool with_blocks) {
   if (inspection.format != "dovetail") {
     listing.add("files", inspection.files);
     listing.add("compression", inspection.compression);
-    return listing.to_text() + sizes_text(inspection.survey);
+    return listing.to_text(colours) + sizes_text(inspection.survey, colours);
   }
   listing.add("blocks", std::to_string(inspection.blocks));
   listing.add("not compressed", share_text(inspection.plain, inspection));
@@ -176,8 +176,8 @@ std::string to_text(const Inspection& inspection, bool with_blocks) {
   listing.add("fingerprint", inspection.fingerprint);
   listing.add("manifest", inspection.has_manifest ? "yes" : "no");
   if (!inspection.shards.empty()) add_common(inspection.shards.front(), listing);
-  return listing.to_text() + sizes_text(inspection.survey) + shards_text(inspection) +
-         (with_blocks ? blocks_text(inspection) : std::string());
+  return listing.to_text(colours) + sizes_text(inspection.survey, colours) + shards_text(inspection, colours) +
+         (with_blocks ? blocks_text(inspection, colours) : std::string());
 }
 
 }  // namespace dovetail::tools

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
@@ -15,6 +17,21 @@ namespace {
 constexpr std::chrono::milliseconds kBetweenLines{200};
 
 }  // namespace
+
+std::string progress_text(const std::string& verb, std::uint64_t records, std::uint64_t bytes, double share_done,
+                          double seconds) {
+  std::string text = verb + ": " + std::to_string(records) + " records, " + human_bytes(bytes);
+  if (seconds > 0) {
+    text += ", " + human_bytes(static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds)) + "/s";
+  }
+  if (share_done < 0) return text;
+  const double share = std::min(share_done, 1.0);
+  text += ", " + decimal(share * 100, 0) + " %";
+  // Before that, the first guess would be a wild one.
+  constexpr double kEnough = 0.005;
+  if (share < kEnough) return text;
+  return text + ", " + duration(std::ceil(seconds * (1 - share) / share)) + " left";
+}
 
 Progress::Progress(std::string verb)
     : verb_(std::move(verb)),
@@ -32,10 +49,7 @@ void Progress::update(std::uint64_t records, std::uint64_t bytes, double share_d
   if (now < next_) return;
   next_ = now + kBetweenLines;
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  const std::string rate = human_bytes(static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds));
-  std::fprintf(stderr, "\r\033[K%s: %llu records, %s, %s/s", verb_.c_str(), static_cast<unsigned long long>(records),
-               human_bytes(bytes).c_str(), rate.c_str());
-  if (share_done >= 0) std::fprintf(stderr, ", %.0f %%", share_done * 100);
+  std::fprintf(stderr, "\r\033[K%s", progress_text(verb_, records, bytes, share_done, seconds).c_str());
   std::fflush(stderr);
   shown_ = true;
 }

@@ -7,6 +7,11 @@
 
 namespace dovetail::tools {
 
+/// What the line says: records, bytes, bytes a second and, where the share of the work that is done is known (not
+/// negative), that and the time that is left at the same speed.
+std::string progress_text(const std::string& verb, std::uint64_t records, std::uint64_t bytes, double share_done,
+                          double seconds);
+
 /// One line on standard error that is rewritten as work goes on; nothing where that is no terminal.
 class Progress {
  public:

@@ -37,6 +37,15 @@ std::string decimal(double value, int digits) {
   return text.data();
 }
 
+std::string duration(double seconds) {
+  // Beyond a thousand years nobody counts, and the conversion stays in range.
+  const auto whole = static_cast<std::uint64_t>(std::clamp(seconds, 0.0, 3e10));
+  const auto two_digits = [](std::uint64_t number) { return (number < 10 ? "0" : "") + std::to_string(number); };
+  if (whole < 60) return std::to_string(whole) + " s";
+  if (whole < 3600) return std::to_string(whole / 60) + " min " + two_digits(whole % 60) + " s";
+  return std::to_string(whole / 3600) + " h " + two_digits(whole / 60 % 60) + " min";
+}
+
 std::string hex64(std::uint64_t value) {
   std::string text(16, '0');
   for (std::size_t i = text.size(); i > 0; value >>= 4) text[--i] = kDigits[value & 15];
@@ -74,12 +83,12 @@ void Listing::add(std::string name, std::string value) {
   lines_.emplace_back(std::move(name), std::move(value));
 }
 
-std::string Listing::to_text() const {
+std::string Listing::to_text(const Colours& colours) const {
   std::size_t width = 0;
   for (const auto& [name, value] : lines_) width = std::max(width, name.size());
   std::string text;
   for (const auto& [name, value] : lines_) {
-    text += name + std::string(width - name.size() + 2, ' ') + value + '\n';
+    text += colours.name(name) + std::string(width - name.size() + 2, ' ') + value + '\n';
   }
   return text;
 }
@@ -92,18 +101,19 @@ void Table::add(std::vector<std::string> row) {
   rows_.push_back(std::move(row));
 }
 
-std::string Table::to_text() const {
+std::string Table::to_text(const Colours& colours) const {
   std::vector<std::size_t> widths(rows_.front().size(), 0);
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
   std::string text;
   for (const auto& row : rows_) {
+    std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
       const bool left = text_last_ && i + 1 == row.size();
-      text += (i > 0 ? "  " : "") + (left ? std::string() : std::string(widths[i] - row[i].size(), ' ')) + row[i];
+      line += (i > 0 ? "  " : "") + (left ? std::string() : std::string(widths[i] - row[i].size(), ' ')) + row[i];
     }
-    text += '\n';
+    text += (&row == rows_.data() ? colours.heading(line) : line) + '\n';
   }
   return text;
 }

@@ -9,6 +9,8 @@
 
 #include <dovetail/bytes.h>
 
+#include "tools/colours.h"
+
 namespace dovetail::tools {
 
 /// "1.5 GiB", "512 B".
@@ -26,12 +28,15 @@ std::string hex(ByteView bytes);
 /// Offset, 16 bytes in hex, and the same as text; one line per 16 bytes.
 std::string hex_dump(ByteView bytes);
 
+/// "12 s", "3 min 05 s", "2 h 00 min".
+std::string duration(double seconds);
+
 /// Names and values, one pair a line, values aligned.
 class Listing {
  public:
   void add(std::string name, std::string value);
   void add(std::string name, std::uint64_t value) { add(std::move(name), std::to_string(value)); }
-  std::string to_text() const;
+  std::string to_text(const Colours& colours = {}) const;
 
  private:
   std::vector<std::pair<std::string, std::string>> lines_;
@@ -42,7 +47,7 @@ class Table {
  public:
   explicit Table(std::vector<std::string> heading, bool text_last = false);
   void add(std::vector<std::string> row);
-  std::string to_text() const;
+  std::string to_text(const Colours& colours = {}) const;
 
  private:
   std::vector<std::vector<std::string>> rows_;
