@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The README holds: its commands work as printed, and its code is that of the examples, which are compiled. The code of
-docs/gpu.md is that of a test."""
+docs/gpu.md is that of a test, and the commands of docs/inspection.md work, too."""
 
 import os
 import re
@@ -51,14 +51,14 @@ class ReadmeTest(CommandTest):
                 for text, (path, name) in zip(texts, regions):
                     self.assertEqual(text, region(path, name), f"{path}: {name}")
 
-    def test_commands_work_as_printed(self):
-        """In one folder, in order, as a reader of the README would; its TFRecords are made here."""
+    def run_commands(self, document):
+        """In one folder, in order, as a reader of the document would; its TFRecords are made here."""
         for i in range(2):
             framed = tfrecord(make_records(500, seed=70 + i))
             write_file(self.path(f"train-0000{i}-of-00002.tfrecord.gz"), gzip_bytes(framed))
         environment = {**os.environ, "PATH": f"{os.path.dirname(os.path.abspath(COMMAND))}:{os.environ['PATH']}"}
         ran = 0
-        for before, text in blocks("sh"):
+        for before, text in blocks("sh", document):
             if before.startswith(NOT_RUN):
                 continue
             done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=self.folder, env=environment,
@@ -67,10 +67,17 @@ class ReadmeTest(CommandTest):
             ran += 1
         self.assertGreaterEqual(ran, 2)
 
+    def test_commands_work_as_printed(self):
+        self.run_commands("README.md")
+
+    def test_commands_of_the_inspection_page_work_as_printed(self):
+        self.run_commands("docs/inspection.md")
+
     def test_what_is_not_run_says_why(self):
-        for before, text in blocks("sh"):
-            if before.startswith(NOT_RUN):
-                self.assertRegex(before, r"^<!-- not run: .+ -->$", text)
+        for document in ("README.md", "docs/inspection.md"):
+            for before, text in blocks("sh", document):
+                if before.startswith(NOT_RUN):
+                    self.assertRegex(before, r"^<!-- not run: .+ -->$", text)
 
     def test_it_is_short(self):
         self.assertLessEqual(len(read_text("README.md").splitlines()), 150)
