@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/html.h"
 
+#include <random>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "tools/block_map.h"
 #include "tools/record_cards.h"
+#include "tools/record_json.h"
 #include "tools/utf8.h"
 
 namespace dovetail::tools {
@@ -76,6 +80,34 @@ TEST(RecordCardsTest, PicturesGoInOnlyAsFarAsTheLimitAllows) {
   EXPECT_EQ(cards.records(), 3u);
   EXPECT_EQ(cards.images(), 1u);
   EXPECT_EQ(cards.images_left_out(), 2u);
+}
+
+TEST(RecordCardsTest, WhateverIsInARecordTheCardIsWhole) {
+  // Starts of every kind, then bytes of chance: what the sanitizers and the count of elements see is the test.
+  const std::string example = "\x0A\x0F\x0A\x0D\x0A\x01x\x12\x08\x0A\x06\x0A\x04\xFF\xD8\xFF\xE0"s;
+  const std::vector<std::string> starts = {"",
+                                           "\xFF\xD8\xFF\xC0",
+                                           "\x89PNG\r\n\x1A\n\0\0\0\x0DIHDR"s,
+                                           "GIF89a",
+                                           "RIFF\x16\0\0\0WEBPVP8X"s,
+                                           "\x93NUMPY\x01\0"s,
+                                           "{\"a\":",
+                                           "\x1F\x8B\x08",
+                                           example,
+                                           "<script>"};
+  std::mt19937 chance(330);  // the same on every machine
+  for (int round = 0; round < 20'000; ++round) {
+    std::string record = starts[chance() % starts.size()];
+    const std::size_t more = chance() % 64;
+    for (std::size_t i = 0; i < more; ++i) record += static_cast<char>(chance() % 256);
+    if (!record.empty() && round % 2 == 0) record[chance() % record.size()] = static_cast<char>(chance() % 256);
+    const std::string html = card(std::string(record), 1'000);
+    EXPECT_TRUE(is_utf8(html)) << round;
+    EXPECT_EQ(html.find("<script"), std::string::npos) << round;
+    EXPECT_TRUE(html.starts_with("<article") && html.ends_with("</article>\n")) << round;
+    EXPECT_FALSE(content_json(as_bytes(record)).empty()) << round;
+    EXPECT_EQ(content_json(as_bytes(record)).find('\n'), std::string::npos) << round;
+  }
 }
 
 TEST(BlockMapTest, EveryBlockIsInOneCell) {
