@@ -104,14 +104,6 @@ std::optional<ImageSize> webp_size(const Head& head) noexcept {
   return {};
 }
 
-bool is_numpy(const Head& head) noexcept {
-  if (!head.has(0, "\x93NUMPY"sv) || head.byte(6) < 1 || head.byte(6) > 3) return false;
-  const bool short_length = head.byte(6) == 1;
-  const std::size_t start = short_length ? 10 : 12;
-  const std::size_t length = short_length ? head.little16(8) : head.little32(8);
-  return start + length <= head.size() && length > 0 && head.has(start, "{") && head.has(start + length - 1, "\n");
-}
-
 bool is_gzip(const Head& head) noexcept {
   constexpr std::size_t kLeastBytes = 18;
   return head.has(0, "\x1F\x8B\x08"sv) && (head.byte(3) & 0xE0) == 0 && head.size() >= kLeastBytes;
@@ -154,12 +146,23 @@ std::optional<ImageSize> image_size(Payload payload, ByteView record) noexcept {
   return size;
 }
 
+std::string_view numpy_header(ByteView record) noexcept {
+  const Head head(record);
+  if (!head.has(0, "\x93NUMPY"sv) || head.byte(6) < 1 || head.byte(6) > 3) return {};
+  const bool short_length = head.byte(6) == 1;
+  const std::size_t start = short_length ? 10 : 12;
+  const std::size_t length = short_length ? head.little16(8) : head.little32(8);
+  if (length == 0 || start + length > head.size()) return {};
+  if (!head.has(start, "{") || !head.has(start + length - 1, "\n")) return {};
+  return as_chars(record).substr(start, length);
+}
+
 Payload guess_payload(ByteView record) {
   if (record.empty()) return Payload::empty;
   for (const Payload image : {Payload::jpeg, Payload::png, Payload::gif, Payload::webp}) {
     if (image_size(image, record)) return image;
   }
-  if (is_numpy(Head(record))) return Payload::numpy;
+  if (!numpy_header(record).empty()) return Payload::numpy;
   if (is_gzip(Head(record))) return Payload::gzip;
   const std::string_view text = as_chars(record);
   if (is_text(text)) return is_json(text) ? Payload::json : Payload::text;

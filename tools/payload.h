@@ -44,6 +44,9 @@ struct ImageSize {
 /// From the head of an image; nothing for what is no image of that kind.
 std::optional<ImageSize> image_size(Payload payload, ByteView record) noexcept;
 
+/// The header of a .npy file: a dictionary that tells type and shape. Empty for what is none.
+std::string_view numpy_header(ByteView record) noexcept;
+
 /// How often each payload was met.
 struct PayloadCounts {
   std::array<std::uint64_t, kPayloads> counts{};

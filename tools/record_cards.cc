@@ -30,6 +30,10 @@ std::string describe(Payload payload, ByteView bytes) {
   if (const auto size = image_size(payload, bytes)) {
     text += ", " + std::to_string(size->width) + " \xC3\x97 " + std::to_string(size->height);
   }
+  if (payload == Payload::numpy) {
+    const std::string_view header = utf8_prefix(numpy_header(bytes), kValueTextBytes);
+    text += ", " + std::string(header.substr(0, header.find_last_not_of(" \n") + 1));
+  }
   return text;
 }
 

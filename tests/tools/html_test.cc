@@ -71,6 +71,11 @@ TEST(RecordCardsTest, LongRecordsAreCutAndSaySo) {
   EXPECT_NE(bytes.find("and 999744 bytes more"), std::string::npos);
 }
 
+TEST(RecordCardsTest, ArraysSayTheirTypeAndShape) {
+  EXPECT_NE(card("\x93NUMPY\x01\0\x12\0{'shape': (3,)}  \nabc"s).find("NumPy array, {&#39;shape&#39;: (3,)};"),
+            std::string::npos);
+}
+
 TEST(RecordCardsTest, PicturesGoInOnlyAsFarAsTheLimitAllows) {
   const std::string png = "\x89PNG\r\n\x1A\n\0\0\0\x0DIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0crc."s;
   EXPECT_NE(card(png, png.size()).find("<img "), std::string::npos);
