@@ -14,7 +14,8 @@ std::string or_none(std::string_view text) {
 
 std::string compiler() {
 #if defined(__clang__)
-  return "clang " __clang_version__;
+  return "clang " + std::to_string(__clang_major__) + '.' + std::to_string(__clang_minor__) + '.' +
+         std::to_string(__clang_patchlevel__);
 #else
   return "gcc " __VERSION__;
 #endif
