@@ -17,17 +17,6 @@ constexpr std::size_t kShardDigits = 6;
 constexpr std::uint64_t kManifestRunRecords = 4096;
 constexpr std::uint32_t kManifestBlockBytes = 64 * 1024;
 
-Result<void> remove_surplus(const OutputFolder& folder, std::size_t shards) {
-  auto names = folder.names();
-  if (!names) return names.error();
-  for (const std::string& name : *names) {
-    const auto number = shard_number_of(name);
-    if (!number || *number < shards) continue;
-    if (auto removed = folder.remove(name); !removed) return removed;
-  }
-  return {};
-}
-
 }  // namespace
 
 std::string shard_name(std::uint32_t number) {
@@ -57,8 +46,19 @@ Result<void> check_vacant(const OutputFolder& folder) {
   return {};
 }
 
+Result<void> remove_surplus(const OutputFolder& folder, std::size_t shards) {
+  auto names = folder.names();
+  if (!names) return names.error();
+  for (const std::string& name : *names) {
+    const auto number = shard_number_of(name);
+    if (!number || *number < shards) continue;
+    if (auto removed = folder.remove(name); !removed) return removed;
+  }
+  return {};
+}
+
 Result<OutputFile> write_manifest(std::shared_ptr<const OutputFolder> folder, const DatasetId& dataset_id, Codec codec,
-                                  const std::vector<FinishedShard>& shards) {
+                                  const std::vector<ShardInfo>& shards) {
   auto file = ShardOutput::create(std::move(folder), format::kManifestName, dataset_id, kManifestShardNumber,
                                   make_metadata(format::kManifestRecordType));
   if (!file) return file.error();
@@ -68,8 +68,8 @@ Result<OutputFile> write_manifest(std::shared_ptr<const OutputFolder> folder, co
                        format::encode_block(block, codec, encoded);
                        return file->add(encoded);
                      });
-  for (const FinishedShard& shard : shards) {
-    if (auto added = cutter.append(as_bytes(format::encode(shard.info))); !added) return added.error();
+  for (const ShardInfo& shard : shards) {
+    if (auto added = cutter.append(as_bytes(format::encode(shard))); !added) return added.error();
   }
   auto cut = cutter.end_shard();
   if (!cut) return cut.error();

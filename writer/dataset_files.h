@@ -27,7 +27,10 @@ Result<void> check_vacant(const OutputFolder& folder);
 
 /// Writes the manifest of finished shards; it is synced and not published.
 Result<OutputFile> write_manifest(std::shared_ptr<const OutputFolder> folder, const DatasetId& dataset_id, Codec codec,
-                                  const std::vector<FinishedShard>& shards);
+                                  const std::vector<ShardInfo>& shards);
+
+/// Removes the shards of an older dataset that are numbered from `shards` on.
+Result<void> remove_surplus(const OutputFolder& folder, std::size_t shards);
 
 /// Gives the shards and then the manifest their names, durably.
 ///

@@ -148,11 +148,11 @@ class DatasetWriter::Impl {
     auto shards = pipeline_->finish();
     if (!shards) return shards.error();
     shards_ = std::move(*shards);
-    auto manifest = detail::write_manifest(folder_, *options_.shard.dataset_id, options_.shard.codec, shards_);
+    for (const detail::FinishedShard& shard : shards_) info.shards.push_back(shard.info);
+    auto manifest = detail::write_manifest(folder_, *options_.shard.dataset_id, options_.shard.codec, info.shards);
     if (!manifest) return manifest.error();
     info.manifest = manifest->path();
     info.id = *options_.shard.dataset_id;
-    for (const detail::FinishedShard& shard : shards_) info.shards.push_back(shard.info);
     // Last: nothing that could fail may follow once the dataset is there.
     auto published = detail::publish_dataset(*folder_, shards_, *manifest, options_.shard.overwrite);
     if (!published) manifest->discard();

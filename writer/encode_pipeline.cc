@@ -61,11 +61,19 @@ Result<void> EncodePipeline::add(format::RawBlock& block) {
   return {};
 }
 
+Result<void> EncodePipeline::begin_shard(std::uint32_t number) {
+  return submit(ShardBegin{number});
+}
+
 Result<void> EncodePipeline::end_shard(const ShardCut& cut) {
+  return submit(ShardEnd{cut});
+}
+
+Result<void> EncodePipeline::submit(Job job) {
   while (pool_->in_flight() >= window_) {
     if (auto committed = commit_oldest(); !committed) return committed;
   }
-  pool_->submit(ShardEnd{cut});
+  pool_->submit(std::move(job));
   return {};
 }
 
@@ -104,6 +112,11 @@ Result<void> EncodePipeline::commit(std::unique_ptr<BlockJob> block) {
   return {};
 }
 
+Result<void> EncodePipeline::commit(const ShardBegin& begin) {
+  next_shard_ = begin.number;
+  return {};
+}
+
 Result<void> EncodePipeline::commit(const ShardEnd& end) {
   if (auto opened = open_shard(); !opened) return opened;
   auto finished = shard_->finish(end.cut);
@@ -114,6 +127,7 @@ Result<void> EncodePipeline::commit(const ShardEnd& end) {
 }
 
 Result<void> EncodePipeline::commit(SyncJob sync) {
+  if (settings_.on_shard) return settings_.on_shard(std::move(sync.shard));
   finished_.push_back(std::move(sync.shard));
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -36,6 +37,8 @@ class EncodePipeline {
     Codec codec = Codec::snappy;
     unsigned threads = 1;
     std::uint64_t queued_bytes = std::uint64_t{256} << 20;
+    /// Gets each shard as soon as it is synced, in order, on the caller's thread; `finish()` then returns none.
+    std::function<Result<void>(FinishedShard shard)> on_shard = {};
   };
 
   /// Errors: the system's, where no thread can be started.
@@ -43,6 +46,8 @@ class EncodePipeline {
 
   /// Takes the records of a block, and leaves memory of an earlier one for the next.
   Result<void> add(format::RawBlock& block);
+  /// Gives the shard that comes its number. Not called, shards are numbered from 0. Needs: no shard is open.
+  Result<void> begin_shard(std::uint32_t number);
   Result<void> end_shard(const ShardCut& cut);
   /// Waits for everything. The files are synced and not published. Last call.
   Result<std::vector<FinishedShard>> finish();
@@ -56,18 +61,23 @@ class EncodePipeline {
     format::RawBlock raw;
     format::EncodedBlock encoded;
   };
+  struct ShardBegin {
+    std::uint32_t number;
+  };
   struct ShardEnd {
     ShardCut cut;
   };
   struct SyncJob {
     FinishedShard shard;
   };
-  using Job = std::variant<std::unique_ptr<BlockJob>, ShardEnd, SyncJob>;
+  using Job = std::variant<std::unique_ptr<BlockJob>, ShardBegin, ShardEnd, SyncJob>;
 
   EncodePipeline(std::shared_ptr<const OutputFolder> folder, Settings settings);
   static Result<void> work(Job& job, Codec codec);
+  Result<void> submit(Job job);
   Result<void> commit_oldest();
   Result<void> commit(std::unique_ptr<BlockJob> block);
+  Result<void> commit(const ShardBegin& begin);
   Result<void> commit(const ShardEnd& end);
   Result<void> commit(SyncJob sync);
   Result<void> open_shard();
