@@ -9,6 +9,9 @@ find_package(ZLIB REQUIRED)
 # Only the layout of a tensor, which no library exports: where it is need not be known to who links ours.
 find_path(DLPACK_INCLUDE_DIR dlpack/dlpack.h REQUIRED)
 mark_as_advanced(DLPACK_INCLUDE_DIR)
+# Only its header is used, which holds all of it.
+find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
+mark_as_advanced(XXHASH_INCLUDE_DIR)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(ISAL IMPORTED_TARGET libisal)
 if(ISAL_FOUND)

@@ -3,135 +3,119 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
+#include <charconv>
 #include <new>
 #include <string>
-#include <system_error>
 #include <utility>
+
+#include "convert/conversion.h"
+#include "convert/parts.h"
+#include "convert/work_folder.h"
+#include "writer/output_folder.h"
 
 namespace dovetail {
 
 namespace {
 
-std::string_view record_type_of(SourceFormat format) {
-  if (format == SourceFormat::tfrecord) return "tfrecord";
-  return format == SourceFormat::folder ? "file" : "line";
+using detail::WholePart;
+using detail::WorkFolder;
+
+Error missing_part(const ConvertPart& part, const std::string& folder, const std::string& why) {
+  return Error(Errc::unfinished, "part " + std::to_string(part.number) + " of " + std::to_string(part.parts) + " " +
+                                     why + "; convert it with --part " + std::to_string(part.number) + "/" +
+                                     std::to_string(part.parts))
+      .in_file(folder);
 }
 
-// Otherwise a second run would pack what the first has written.
-Result<void> check_outside(const std::string& folder, const std::string& source) {
-  namespace fs = std::filesystem;
-  std::error_code failed;
-  const fs::path target = fs::weakly_canonical(folder, failed);
-  if (failed) return {};  // what keeps it from being found will keep it from being made, and said better there
-  const fs::path origin = fs::weakly_canonical(source, failed);
-  if (failed || !fs::is_directory(origin, failed)) return {};
-  if (std::mismatch(origin.begin(), origin.end(), target.begin(), target.end()).first != origin.end()) return {};
-  return Error(Errc::invalid_option, "the output folder " + folder + " lies in a source").in_file(source);
+// How many parts there are, by the names of those that are there.
+Result<std::uint32_t> count_parts(const std::string& target) {
+  auto folder = detail::OutputFolder::open(target);
+  if (!folder) return folder.error();
+  auto names = (*folder)->names();
+  if (!names) return names.error();
+  std::uint32_t parts = 0;
+  for (const std::string& name : *names) {
+    const auto part = detail::part_of_work_folder(name);
+    if (!part) continue;
+    if (parts != 0 && parts != part->parts) {
+      return Error(Errc::manifest_mismatch, "there are parts of " + std::to_string(std::min(parts, part->parts)) +
+                                                " and of " + std::to_string(std::max(parts, part->parts)) +
+                                                "; remove those that do not belong here")
+          .in_file(target);
+    }
+    parts = part->parts;
+  }
+  if (parts == 0) return Error(Errc::empty_input, "the folder holds no parts of a conversion").in_file(target);
+  return parts;
 }
 
-/// Carries records from sources to a writer, and says which shard they belong to.
-class Conversion {
- public:
-  explicit Conversion(const ConvertOptions& options) : options_(options) {}
+Result<void> check_alike(const WholePart& first, const WholePart& other, const WorkFolder& work) {
+  auto differs = other.facts.difference_from(first.facts, detail::Facts::kLocal);
+  if (!differs && other.dataset_id != first.dataset_id) differs = "the dataset id";
+  if (!differs && other.shards.size() != first.shards.size()) differs = "the number of datasets";
+  if (!differs) return {};
+  return Error(Errc::manifest_mismatch, "the part was not converted like part 0: " + *differs)
+      .in_file(work.folder()->path());
+}
 
-  Result<ConvertReport> run(const std::string& folder) {
-    if (auto opened = open_sources(folder); !opened) return opened.error();
-    auto writer = DatasetWriter::create(folder, writer_options());
-    if (!writer) return writer.error();
-    for (RecordSource& source : sources_) {
-      if (auto done = carry(source, *writer); !done) return done.error();
-      before_ += source.input_bytes();
+Result<std::uint32_t> number_of_shards(const WholePart& part, const std::string& path) {
+  const std::string& text = part.facts["shards"];
+  std::uint32_t shards = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), shards);
+  if (parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()) return shards;
+  return Error(Errc::bad_message, "not the manifest of a part: it names no number of shards").in_file(path);
+}
+
+Result<void> check_range(const WholePart& part, const WorkFolder& work) {
+  const ConvertPart& number = work.part();
+  const auto all = number_of_shards(part, work.folder()->path());
+  if (!all) return all.error();
+  const std::uint32_t wanted = detail::first_shard_of(number.number + 1, number.parts, *all) -
+                               detail::first_shard_of(number.number, number.parts, *all);
+  const bool right =
+      !part.shards.empty() && std::all_of(part.shards.begin(), part.shards.end(),
+                                          [wanted](const auto& infos) { return infos.size() == wanted; });
+  if (right) return {};
+  return Error(Errc::manifest_mismatch,
+               "the part does not hold the " + std::to_string(wanted) + " shards that it should")
+      .in_file(work.folder()->path());
+}
+
+Result<ConvertReport> merge_parts(const std::string& target, bool overwrite) {
+  const auto parts = count_parts(target);
+  if (!parts) return parts.error();
+  std::vector<WorkFolder> works;
+  std::vector<WholePart> contents;
+  for (ConvertPart part{0, *parts}; part.number != part.parts; ++part.number) {
+    auto work = WorkFolder::open(target, part);
+    if (!work && work.error().code() == boost::system::errc::no_such_file_or_directory) {
+      return missing_part(part, target, "is missing");
     }
-    if (writer->records() == 0) {
-      return Error(Errc::empty_input, "no record in any source").in_file(options_.sources.front());
-    }
-    if (auto ended = end_shards(*writer, options_.shards); !ended) return ended.error();
-    report_.records = writer->records();
-    report_.raw_bytes = writer->raw_bytes();
-    auto dataset = writer->finish();
-    if (!dataset) return dataset.error();
-    report_.dataset = std::move(*dataset);
-    return std::move(report_);
+    if (!work) return work.error();
+    auto whole = detail::read_part(*work);
+    if (!whole) return whole.error();
+    if (!*whole) return missing_part(part, work->folder()->path(), "is not finished");
+    if (auto ranged = check_range(**whole, *work); !ranged) return ranged.error();
+    contents.push_back(std::move(**whole));
+    if (auto alike = check_alike(contents.front(), contents.back(), *work); !alike) return alike.error();
+    works.push_back(std::move(*work));
   }
-
- private:
-  Result<void> open_sources(const std::string& folder) {
-    if (options_.sources.empty()) return Error(Errc::empty_input, "no source is given");
-    if (options_.shards != 0 && options_.writer.shards != 0) {
-      return Error(Errc::invalid_option, "shards and writer.shards exclude each other");
-    }
-    if (options_.shards > kMaxShards) {
-      return Error(Errc::invalid_option,
-                   "shards = " + std::to_string(options_.shards) + ": must be 0 to " + std::to_string(kMaxShards));
-    }
-    const SourceOptions source_options{options_.from, options_.writer.shard.max_record_bytes};
-    for (const std::string& path : options_.sources) {
-      if (auto outside = check_outside(folder, path); !outside) return outside;
-      auto source = RecordSource::open(path, source_options);
-      if (!source) return source.error();
-      total_ += source->input_bytes();
-      report_.files += source->files();
-      report_.formats.push_back(source->format());
-      sources_.push_back(std::move(*source));
-    }
-    report_.input_bytes = total_;
-    return {};
-  }
-
-  DatasetWriterOptions writer_options() const {
-    DatasetWriterOptions options = options_.writer;
-    if (options_.shards != 0) options.shard_bytes = 0;
-    const SourceFormat first = report_.formats.front();
-    const bool alike = std::all_of(report_.formats.begin(), report_.formats.end(),
-                                   [first](SourceFormat format) { return format == first; });
-    if (options.shard.record_type.empty() && alike) options.shard.record_type = record_type_of(first);
-    return options;
-  }
-
-  Result<void> carry(RecordSource& source, DatasetWriter& writer) {
-    for (;;) {
-      auto record = source.next();
-      if (!record) return record.error();
-      if (!*record) return {};
-      const std::uint64_t consumed = before_ + source.consumed_bytes();
-      if (auto ended = end_shards(writer, shard_at(consumed)); !ended) return ended;
-      if (auto appended = writer.append(**record); !appended) {
-        return appended.error().at(source.file(), source.offset());
-      }
-      if (options_.progress && !options_.progress({writer.records(), writer.raw_bytes(), consumed, total_})) {
-        return Error(boost::system::errc::make_error_code(boost::system::errc::operation_canceled));
-      }
-    }
-  }
-
-  // The shard of a record that has so many bytes of input before it.
-  std::uint32_t shard_at(std::uint64_t consumed) const {
-    if (options_.shards == 0 || total_ == 0) return 0;
-    const auto shard = static_cast<unsigned __int128>(consumed) * options_.shards / total_;
-    return static_cast<std::uint32_t>(std::min<unsigned __int128>(shard, options_.shards - 1));
-  }
-
-  Result<void> end_shards(DatasetWriter& writer, std::uint32_t wanted) {
-    for (; ended_ < wanted; ++ended_) {
-      if (auto ended = writer.next_shard(); !ended) return ended;
-    }
-    return {};
-  }
-
-  const ConvertOptions& options_;
-  std::vector<RecordSource> sources_;
-  std::uint64_t total_ = 0;   // input bytes of all sources
-  std::uint64_t before_ = 0;  // of those that are done
-  std::uint32_t ended_ = 0;   // shards
-  ConvertReport report_;
-};
+  return detail::assemble(target, works, contents, overwrite);
+}
 
 }  // namespace
 
 Result<ConvertReport> convert(const std::string& folder, const ConvertOptions& options) {
   try {
-    return Conversion(options).run(folder);
+    return detail::Conversion(folder, options).run();
+  } catch (const std::bad_alloc&) {
+    return Error::from_errno(ENOMEM);
+  }
+}
+
+Result<ConvertReport> merge(const std::string& folder, bool overwrite) {
+  try {
+    return merge_parts(folder, overwrite);
   } catch (const std::bad_alloc&) {
     return Error::from_errno(ENOMEM);
   }

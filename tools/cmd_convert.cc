@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // `dovetail convert`: packs files of other formats into a dataset.
 #include <chrono>
-#include <cstdio>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <dovetail/convert.h>
 
 #include "tools/commands.h"
+#include "tools/convert_summary.h"
 #include "tools/exit_code.h"
 #include "tools/interrupt.h"
 #include "tools/json.h"
 #include "tools/progress.h"
-#include "tools/render.h"
 #include "tools/sink.h"
-#include "tools/utf8.h"
 
 namespace dovetail::tools {
 
@@ -25,82 +24,61 @@ struct Arguments {
   std::string dataset_id;
   std::vector<std::string> metadata;
   std::string schema;
+  std::optional<std::string> split;
+  std::optional<std::string> part;
   ConvertOptions convert;
+  bool no_resume = false;
   bool json = false;
 };
 
-/// What was made; text and JSON are views of it.
-struct Summary {
-  ConvertReport report;
-  std::uint64_t stored_bytes = 0;
-  double seconds = 0;
-};
-
-boost::json::object to_json(const Summary& summary) {
-  boost::json::array formats;
-  for (const SourceFormat format : summary.report.formats) formats.push_back(boost::json::string(to_string(format)));
-  return {{"manifest", to_utf8(summary.report.dataset.manifest)},
-          {"dataset_id", summary.report.dataset.id.to_hex()},
-          {"formats", std::move(formats)},
-          {"files", summary.report.files},
-          {"input_bytes", summary.report.input_bytes},
-          {"records", summary.report.records},
-          {"raw_bytes", summary.report.raw_bytes},
-          {"shards", summary.report.dataset.shards.size()},
-          {"stored_bytes", summary.stored_bytes},
-          {"seconds", summary.seconds}};
-}
-
-std::string to_text(const Summary& summary) {
-  const ConvertReport& report = summary.report;
-  Listing listing;
-  listing.add("manifest", report.dataset.manifest);
-  listing.add("dataset", report.dataset.id.to_hex());
-  listing.add("input", std::to_string(report.files) + " files, " + human_bytes(report.input_bytes));
-  listing.add("records", std::to_string(report.records) + ", " + human_bytes(report.raw_bytes));
-  listing.add("shards",
-              std::to_string(report.dataset.shards.size()) + ", " + human_bytes(summary.stored_bytes) + " stored");
-  return listing.to_text();
-}
-
 Result<void> complete(Arguments& arguments) {
-  WriterOptions& shard = arguments.convert.writer.shard;
+  ConvertOptions& options = arguments.convert;
+  options.resume = !arguments.no_resume;
   if (!arguments.dataset_id.empty()) {
     const Result<DatasetId> id = DatasetId::from_hex(arguments.dataset_id);
     if (!id)
       return Error(Errc::invalid_option, "--dataset-id = " + arguments.dataset_id + ": it must be 32 hex digits");
-    shard.dataset_id = *id;
+    options.writer.shard.dataset_id = *id;
   }
   if (!arguments.schema.empty()) {
     Result<Schema> schema = parse_schema(arguments.schema);
     if (!schema) return schema.error();
-    shard.schema = std::move(*schema);
+    options.writer.shard.schema = std::move(*schema);
   }
   for (const std::string& pair : arguments.metadata) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0) {
       return Error(Errc::invalid_option, "--meta " + pair + ": it must be KEY=VALUE");
     }
-    shard.metadata[pair.substr(0, equals)] = pair.substr(equals + 1);
+    options.writer.shard.metadata[pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
+  if (arguments.split) {
+    Result<std::vector<SplitShare>> split = parse_split(*arguments.split);
+    if (!split) return split.error();
+    options.split = std::move(*split);
+  }
+  if (arguments.part) {
+    const Result<ConvertPart> part = parse_part(*arguments.part);
+    if (!part) return part.error();
+    options.part = *part;
   }
   return {};
 }
 
-Result<Summary> convert_with_progress(Arguments& arguments) {
+Result<ConvertSummary> convert_with_progress(Arguments& arguments) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   Progress progress("packing");
   arguments.convert.progress = [&progress](const ConvertProgress& done) {
-    const double share =
-        done.input_total > 0 ? static_cast<double>(done.input_bytes) / static_cast<double>(done.input_total) : -1.0;
-    progress.update(done.records, done.raw_bytes, share);
+    progress.update(done.records, done.raw_bytes, done.input_total > 0 ? done.share : -1.0);
     return !interrupted();
   };
   Result<ConvertReport> report = convert(arguments.folder, arguments.convert);
   if (!report) return report.error();
-  Summary summary;
+  ConvertSummary summary;
   summary.report = std::move(*report);
-  for (const ShardInfo& shard : summary.report.dataset.shards) summary.stored_bytes += shard.stored_bytes;
+  summary.part = arguments.convert.part;
+  for (const SplitShare& share : arguments.convert.split) summary.names.push_back(share.name);
   summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return summary;
 }
@@ -108,7 +86,7 @@ Result<Summary> convert_with_progress(Arguments& arguments) {
 Result<int> run(Arguments& arguments) {
   if (const Result<void> completed = complete(arguments); !completed) return completed.error();
   catch_interrupts();
-  const Result<Summary> summary = convert_with_progress(arguments);
+  const Result<ConvertSummary> summary = convert_with_progress(arguments);
   if (!summary) return summary.error();
   Sink out = Sink::standard_output();
   out.write(arguments.json ? to_line(to_json(*summary)) : to_text(*summary));
@@ -121,7 +99,7 @@ void add_layout_arguments(Flags& flags, ConvertOptions& options) {
   WriterOptions& shard = options.writer.shard;
   const Flag shards =
       flags.add("--shards", options.shards, "This many shards of about equal size; 0 goes by --shard-bytes");
-  flags.add_size("--shard-bytes", options.writer.shard_bytes, "Close a shard at this many bytes of records")
+  flags.add_size("--shard-bytes", options.writer.shard_bytes, "About this many bytes of records per shard")
       .preset("256M")
       .excludes(shards);
   flags.add_choice("--codec", shard.codec, std::array{Word{"none", Codec::none}, Word{"snappy", Codec::snappy}},
@@ -129,6 +107,17 @@ void add_layout_arguments(Flags& flags, ConvertOptions& options) {
   flags.add_size("--block-bytes", shard.block_bytes, "Target for the records of a block").preset("64K");
   flags.add_size("--run-bytes", shard.run_bytes, "Target for a run, the unit of reading").preset("256K");
   flags.add("--run-records", shard.run_records, "Records per run; 0 chooses by --run-bytes");
+}
+
+void add_order_arguments(Flags& flags, Arguments& arguments) {
+  ConvertOptions& options = arguments.convert;
+  flags.add("--split", arguments.split, "A dataset of each share, such as train=0.9,val=0.1, keyed per record")
+      .shown_as("NAME=SHARE,...");
+  flags.add("--split-seed", options.split_seed, "Another one splits otherwise");
+  flags
+      .add("--part", arguments.part,
+           "Convert the shards of process I of N only; auto takes both from the launcher. `dovetail merge` ends it")
+      .shown_as("I/N|auto");
 }
 
 }  // namespace
@@ -154,10 +143,13 @@ void add_convert(CommandLine& line) {
       .shown_as("ID");
   flags.add_size("--max-record-bytes", shard.max_record_bytes, "Refuse longer records").preset("4G - 1");
   flags.add("--overwrite", shard.overwrite, "Replace a dataset that is there");
-  flags.add("--jobs", options.writer.encode_threads, "Threads that encode; 0 takes all cores");
+  flags.add("--no-resume", arguments->no_resume, "Drop what an earlier conversion has left, and leave nothing behind");
+  flags.add("--jobs", options.jobs, "Threads; 0 takes all cores");
   add_json(flags, arguments->json);
   flags.group("How it is packed");
   add_layout_arguments(flags, options);
+  flags.group("Which records go where");
+  add_order_arguments(flags, *arguments);
 }
 
 }  // namespace dovetail::tools

@@ -8,6 +8,7 @@ namespace dovetail::tools {
 
 void add_convert(CommandLine& line);
 void add_index(CommandLine& line);
+void add_merge(CommandLine& line);
 void add_inspect(CommandLine& line);
 void add_bench(CommandLine& line);
 void add_cat(CommandLine& line);

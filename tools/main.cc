@@ -26,6 +26,7 @@ int run(int argc, char** argv) {
   CommandLine line("dovetail", version(), version_text, kSummary, kFooter);
   add_convert(line);
   add_index(line);
+  add_merge(line);
   add_inspect(line);
   add_cat(line);
   add_verify(line);

@@ -31,7 +31,7 @@ Packed::Packed(const std::string& path, std::uint32_t shards) : path_(path) {
   options.shards = shards;
   const dovetail::ConvertReport report = dovetail::convert(path_, options).value();
   std::printf("packed %s: %llu records in %zu shards\n", path.c_str(), static_cast<unsigned long long>(report.records),
-              report.dataset.shards.size());
+              report.datasets.front().shards.size());
 }
 
 Packed::~Packed() {

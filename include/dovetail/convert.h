@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dovetail/dataset_writer.h>
@@ -12,27 +14,79 @@
 
 namespace dovetail {
 
-/// How far a conversion is.
+/// How far a conversion is. What an earlier one had finished is not counted.
 struct ConvertProgress {
   std::uint64_t records = 0;
   std::uint64_t raw_bytes = 0;    ///< Of the records.
   std::uint64_t input_bytes = 0;  ///< Read so far, as stored.
-  std::uint64_t input_total = 0;
+  std::uint64_t input_total = 0;  ///< To be read.
+  double share = 0;               ///< Of the work, 0 to 1: a shuffle reads its input in the first half of it.
+};
+
+/// A dataset that gets a part of the records.
+struct SplitShare {
+  std::string name;  ///< Of its folder.
+  double share = 0;  ///< Above 0; all of them add up to 1.
+
+  friend bool operator==(const SplitShare&, const SplitShare&) = default;
+};
+
+/// Reads `train=0.9,val=0.1`. One name may come without a share, and gets what the others leave.
+/// Errors: `invalid_option`.
+Result<std::vector<SplitShare>> parse_split(std::string_view text);
+
+/// Which of `parts` processes this one is, each of which converts its own shards; `merge` makes one dataset of them.
+struct ConvertPart {
+  std::uint32_t number = 0;  ///< From 0.
+  std::uint32_t parts = 1;
+
+  friend bool operator==(const ConvertPart&, const ConvertPart&) = default;
 };
 
 /// What is converted, and into what.
 struct ConvertOptions {
+  // These change the bytes.
+
   /// Files and folders; their records follow each other in this order.
   std::vector<std::string> sources = {};
   SourceFormat from = SourceFormat::detect;
   /// `shard.max_record_bytes` limits what is read as well. An empty `shard.record_type` becomes "tfrecord", "file" or
-  /// "line" where all sources are of one format.
+  /// "line" where all sources are of one format. `shard_bytes` is the mean that is aimed at: the number of shards is
+  /// fixed before anything is written, from the size of the input and the first records. `encode_threads`, `shards` and
+  /// `expected_records` are not for conversions.
   DatasetWriterOptions writer = {};
   /// Exactly this many shards, of about equal shares of the input: record r goes to shard b * shards / t, where b of
   /// all t input bytes lie before it. The order of the records is kept, and some shards may be empty. Up to
-  /// `kMaxShards`; 0 means that `writer` decides.
+  /// `kMaxShards`; 0 goes by `writer.shard_bytes`.
   std::uint32_t shards = 0;
-  /// Called after each record, so it should return at once; false cancels.
+  /// Shuffles all records, in an order that follows from this seed and the places of the records in their sources
+  /// alone. Needs space for all records beside the output while it runs, in files without a name.
+  std::optional<std::uint64_t> shuffle_seed = {};
+  /// Makes a dataset of each, in a folder of its name, with the same number of shards; empty makes one of all records.
+  /// Where a record goes follows from `split_seed` and its key, or its bytes where it has none: not from order, shards
+  /// or other records.
+  std::vector<SplitShare> split = {};
+  std::uint64_t split_seed = 0;
+  /// Converts shards [number * shards / parts, (number + 1) * shards / parts) only, without a manifest. Without a
+  /// dataset id, one is made from the names and sizes of the input and from the options, so that all parts agree.
+  std::optional<ConvertPart> part = {};
+
+  // These change speed only.
+
+  /// Threads that read, and that encode; 0 takes the cores of the machine.
+  unsigned jobs = 0;
+  /// For the records of a shuffle that are in memory, all jobs together.
+  std::uint64_t memory_bytes = std::uint64_t{1} << 30;
+
+  // These change what is left behind.
+
+  /// Continues what an earlier call with the same options has left, and leaves finished shards where this one is
+  /// cancelled, killed, or fails for want of space and the like. Without it what an earlier call left is removed, and
+  /// nothing is left behind but by a kill.
+  bool resume = true;
+
+  /// Called now and then, from any thread of the conversion but never from two at once; false cancels. It holds up one
+  /// thread, so it should return soon.
   std::function<bool(const ConvertProgress&)> progress = {};
 };
 
@@ -43,15 +97,33 @@ struct ConvertReport {
   std::uint64_t input_bytes = 0;
   std::uint64_t files = 0;            ///< Input files.
   std::vector<SourceFormat> formats;  ///< Of each source.
-  DatasetInfo dataset;
+  std::uint32_t shards = 0;           ///< Of each dataset; of a part its own only.
+  std::uint32_t kept_shards = 0;      ///< Of these, what an earlier call had finished.
+  std::uint64_t stored_bytes = 0;
+  /// One, or one for each share of a split in its order; none for a part.
+  std::vector<DatasetInfo> datasets;
 };
 
-/// Packs sources of other formats into a dataset, in one pass.
+/// Packs sources of other formats into a dataset, shard by shard on all cores. The bytes of a shard follow from sources
+/// and options, the dataset id included, and not from the number of jobs.
+///
+/// A dataset is whole or not there: shards are finished one by one in a hidden folder, `.dovetail-part-00000-of-00001`,
+/// and get their names at the end, the manifest last. A call that finds such a folder continues with the shards that
+/// are missing. One process at a time works on it.
 ///
 /// Errors: those of `RecordSource` and `DatasetWriter`; `empty_input` where there is no source, or no record in any;
-///         `invalid_option`; `boost::system::errc::operation_canceled`. After any of them no file of the dataset is
-///         left.
-/// Cost:   memory does not grow with the size of the input, but for the names of a folder's files.
+///         `invalid_option`; `state_mismatch` where an earlier conversion with other input or options is unfinished in
+///         the folder, naming what differs; `busy`; `boost::system::errc::operation_canceled`. Of damage in several
+///         places the first in the order of the input is reported. After damage and wrong options nothing is left.
+/// Cost:   memory does not grow with the size of the input, but for the names of a folder's files and a line per shard.
 Result<ConvertReport> convert(const std::string& folder, const ConvertOptions& options);
+
+/// Makes a dataset, or those of a split, of the parts in `folder`, which are removed. Stopped anywhere, it can be called
+/// again.
+///
+/// Errors: `unfinished` naming the parts that are missing; `manifest_mismatch` where parts were converted from other
+///         input or with other options; `already_exists` where the folder holds a dataset and `overwrite` is not set;
+///         `busy`; `empty_input` without parts, or without a record in any.
+Result<ConvertReport> merge(const std::string& folder, bool overwrite = false);
 
 }  // namespace dovetail

@@ -29,6 +29,17 @@ bool is_manifest_name(std::string_view path) {
   return name_of(path) == format::kManifestName;
 }
 
+/// A conversion keeps what is finished of it in such folders until all is.
+constexpr std::string_view kPartPrefix = ".dovetail-part-";
+
+Error unfinished_conversion(const std::string& folder) {
+  return Error(Errc::unfinished,
+               "a conversion is going on here, or was stopped; run it again to continue, or "
+               "`dovetail merge " +
+                   folder + "` where all of its parts are finished")
+      .in_file(folder);
+}
+
 /// Where a writer was stopped between giving its shards their names and its manifest, the manifest's partial file is left.
 Result<void> refuse_unfinished(const std::string& folder) {
   const std::string begin = std::string(".") + format::kManifestName + ".partial-";
@@ -36,6 +47,7 @@ Result<void> refuse_unfinished(const std::string& folder) {
   const fs::directory_iterator end;
   for (fs::directory_iterator it(folder, failure); !failure && it != end; it.increment(failure)) {
     const std::string name = it->path().filename().native();
+    if (name.starts_with(kPartPrefix)) return unfinished_conversion(folder);
     if (!name.starts_with(begin)) continue;
     return Error(Errc::unfinished,
                  "a dataset is being written here, or its writer was stopped: there is no manifest but " + name +

@@ -30,7 +30,7 @@ class ConvertTest : public ::testing::Test {
   ConvertOptions options(std::vector<std::string> sources) const {
     ConvertOptions options{.sources = std::move(sources)};
     options.writer.shard.dataset_id = format::test::sample_dataset_id();
-    options.writer.encode_threads = 2;
+    options.jobs = 2;
     return options;
   }
   Result<ConvertReport> run(const ConvertOptions& options) { return convert(out_, options); }
@@ -58,7 +58,7 @@ TEST_F(ConvertTest, PacksEverySourceInTheGivenOrder) {
   EXPECT_EQ(report.files, 4u);
   EXPECT_EQ(report.input_bytes, 34u + 3u + 1u);
   EXPECT_THAT(report.formats, ElementsAre(SourceFormat::tfrecord, SourceFormat::lines, SourceFormat::folder));
-  EXPECT_EQ(report.dataset.shards, dataset.infos);
+  EXPECT_EQ(report.datasets.front().shards, dataset.infos);
   EXPECT_EQ(dataset.shards.front().metadata.record_type, "") << "there is no one type";
 }
 
@@ -125,7 +125,7 @@ TEST_F(ConvertTest, GivesTheSameBytesAgain) {
   for (const unsigned threads : {1u, 3u}) {
     ConvertOptions three = options({source});
     three.shards = 3;
-    three.writer.encode_threads = threads;
+    three.jobs = threads;
     three.writer.shard.overwrite = true;
     ASSERT_TRUE(run(three));
     std::vector<test::Bytes> files;
@@ -174,18 +174,42 @@ TEST_F(ConvertTest, FindsEverySourceBeforeItWritesAnything) {
 
 TEST_F(ConvertTest, StopsWhenProgressSaysSo) {
   ConvertOptions counted = options({put("a.txt", "1\n2\n3\n4\n")});
-  std::vector<std::uint64_t> seen;
+  int calls = 0;
   counted.progress = [&](const ConvertProgress& progress) {
-    seen.push_back(progress.records);
     EXPECT_EQ(progress.input_total, 8u);
-    EXPECT_EQ(progress.input_bytes, 2 * (progress.records - 1));
-    return progress.records < 3;
+    EXPECT_EQ(progress.records, 0u);
+    ++calls;
+    return false;
   };
   const auto cancelled = run(counted);
   ASSERT_FALSE(cancelled);
   EXPECT_EQ(cancelled.error().kind(), ErrorKind::cancelled);
-  EXPECT_THAT(seen, ElementsAre(1, 2, 3));
-  EXPECT_FALSE(fs::exists(out_));
+  EXPECT_EQ(calls, 1);
+  EXPECT_FALSE(fs::exists(out_)) << "no shard was finished, so there is nothing to go on with";
+}
+
+TEST_F(ConvertTest, ProgressAddsUpToAllOfTheInput) {
+  std::vector<std::string> sources;
+  for (int i = 0; i < 6; ++i) {
+    sources.push_back(put("a" + std::to_string(i), test::tfrecord_bytes(test::sample_records(3000, 900, 5))));
+  }
+  ConvertOptions counted = options(sources);
+  counted.shards = 4;
+  counted.jobs = 3;
+  ConvertProgress last;
+  counted.progress = [&](const ConvertProgress& progress) {
+    EXPECT_GE(progress.records, last.records);
+    EXPECT_GE(progress.input_bytes, last.input_bytes);
+    EXPECT_GE(progress.share, last.share);
+    last = progress;
+    return true;
+  };
+  const ConvertReport report = run(counted).value();
+  EXPECT_EQ(last.records, report.records);
+  EXPECT_EQ(last.raw_bytes, report.raw_bytes);
+  EXPECT_EQ(last.input_bytes, report.input_bytes);
+  EXPECT_EQ(last.input_total, report.input_bytes);
+  EXPECT_DOUBLE_EQ(last.share, 1);
 }
 
 TEST_F(ConvertTest, DoesNotReplaceADatasetUnasked) {
@@ -206,16 +230,23 @@ TEST_F(ConvertTest, RefusesToWriteIntoItsOwnSource) {
   EXPECT_TRUE(convert(folder_ / "files-out", options({folder_ / "files"}))) << "a name that only begins alike";
 }
 
-TEST_F(ConvertTest, RefusesShardsInTwoPlaces) {
-  ConvertOptions both = options({put("a.txt", "1\n")});
-  both.shards = 2;
-  both.writer.shards = 2;
-  both.writer.expected_records = 1;
-  EXPECT_TRUE(run(both).error().is(Errc::invalid_option));
-  both.writer.shards = 0;
-  both.shards = 1'000'001;
-  EXPECT_TRUE(run(both).error().is(Errc::invalid_option));
-  EXPECT_FALSE(fs::exists(out_));
+TEST_F(ConvertTest, RefusesOptionsThatAreForWritersOnly) {
+  const ConvertOptions good = options({put("a.txt", "1\n")});
+  const auto refuses = [&](auto change) {
+    ConvertOptions wrong = good;
+    change(wrong);
+    const auto refused = run(wrong);
+    EXPECT_TRUE(!refused && refused.error().is(Errc::invalid_option));
+    EXPECT_FALSE(fs::exists(out_));
+  };
+  refuses([](ConvertOptions& o) { o.writer.shards = 2, o.writer.expected_records = 1; });
+  refuses([](ConvertOptions& o) { o.writer.encode_threads = 2; });
+  refuses([](ConvertOptions& o) { o.shards = 1'000'001; });
+  refuses([](ConvertOptions& o) { o.memory_bytes = 1000; });
+  refuses([](ConvertOptions& o) { o.part = ConvertPart{2, 2}; });
+  refuses([](ConvertOptions& o) { o.part = ConvertPart{0, 0}; });
+  refuses([](ConvertOptions& o) { o.split = {{"a", 0.5}, {"b", 0.4}}; });
+  refuses([](ConvertOptions& o) { o.writer.shard.block_bytes = 1; });
 }
 
 TEST_F(ConvertTest, LimitsRecordsWithTheWritersLimit) {

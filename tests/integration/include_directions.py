@@ -14,7 +14,7 @@ ALLOWED = {
     "reader/plan": ["reader/plan"],
     "reader/dataset": ["format", "reader/plan", "reader/storage", "reader/dataset"],
     "reader": ["format", "reader"],
-    "convert": ["format", "convert"],
+    "convert": ["format", "writer", "convert"],
     "tools": ["format", "tools"],
     "examples": [],
     "bench": ["format", "writer", "reader", "convert", "bench"],

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include <dovetail/record_reader.h>
+
+#include "convert/parts.h"
+#include "convert/shard_tally.h"
+#include "format/layout.h"
+#include "writer/dataset_files.h"
+#include "writer/output_file.h"
+#include "writer/output_folder.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+// A part's folder for the shards of a dataset, and which of all shards are in it.
+struct Stock {
+  std::shared_ptr<OutputFolder> folder;
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+};
+
+/// One dataset on its way to its place.
+class Assembly {
+ public:
+  Assembly(std::shared_ptr<OutputFolder> folder, DatasetId id, bool overwrite)
+      : folder_(std::move(folder)), overwrite_(overwrite) {
+    info_.id = id;
+  }
+
+  void add(std::shared_ptr<OutputFolder> stock, const std::vector<ShardInfo>& shards) {
+    const auto begin = static_cast<std::uint32_t>(info_.shards.size());
+    info_.shards.insert(info_.shards.end(), shards.begin(), shards.end());
+    stocks_.push_back({std::move(stock), begin, static_cast<std::uint32_t>(info_.shards.size())});
+  }
+
+  // Before anything is changed: is each shard there, and nothing in its way?
+  Result<void> check() {
+    for (const Stock& stock : stocks_) {
+      for (std::uint32_t shard = stock.begin; shard != stock.end; ++shard) {
+        if (auto checked = check_shard(stock, shard); !checked) return checked;
+      }
+    }
+    return overwrite_ ? Result<void>() : check_vacant_but_for_ours();
+  }
+
+  Result<void> write_manifest(Codec codec) {
+    auto manifest = detail::write_manifest(folder_, info_.id, codec, info_.shards);
+    if (!manifest) return manifest.error();
+    manifest_.emplace(std::move(*manifest));
+    info_.manifest = manifest_->path();
+    return {};
+  }
+
+  Result<void> move_shards() {
+    // Durable before a shard has its name: no crash may leave an old manifest above new shards.
+    if (auto removed = folder_->remove(format::kManifestName); !removed) return removed;
+    if (auto synced = folder_->sync(); !synced) return synced;
+    for (const Stock& stock : stocks_) {
+      for (std::uint32_t shard = stock.begin; shard != stock.end; ++shard) {
+        if (auto moved = move(*stock.folder, info_.shards[shard].name); !moved) return moved;
+      }
+    }
+    if (auto removed = remove_surplus(*folder_, info_.shards.size()); !removed) return removed;
+    return folder_->sync();
+  }
+
+  Result<void> publish() {
+    if (auto published = manifest_->publish(true); !published) return published;
+    if (auto synced = folder_->sync(); !synced) return synced;
+    return remove_partial_manifests();
+  }
+
+  DatasetInfo& info() noexcept { return info_; }
+
+ private:
+  Result<void> check_shard(const Stock& stock, std::uint32_t shard) {
+    const std::string& name = info_.shards[shard].name;
+    if (shard_number_of(name) != shard) {
+      return Error(Errc::manifest_mismatch, "shard " + std::to_string(shard) + " is missing among the parts")
+          .in_file(folder_->path());
+    }
+    auto there = stock.folder->contains(name);
+    if (!there) return there.error();
+    if (*there) return {};
+    auto ours = is_ours(shard);
+    if (!ours) return ours.error();
+    if (*ours) return {};
+    return Error(Errc::unfinished, "the shard is missing: convert the part again").in_file(stock.folder->path_of(name));
+  }
+
+  // Whether the shard of this number has come to its place already.
+  Result<bool> is_ours(std::uint32_t shard) const {
+    if (shard >= info_.shards.size()) return false;
+    auto found = finished_shard(*folder_, shard, info_.id);
+    if (!found) return found.error();
+    return *found && **found == info_.shards[shard];
+  }
+
+  Result<void> check_vacant_but_for_ours() const {
+    auto names = folder_->names();
+    if (!names) return names.error();
+    for (const std::string& name : *names) {
+      const auto number = shard_number_of(name);
+      bool ours = !number && name != format::kManifestName;
+      if (number) {
+        auto mine = is_ours(*number);
+        if (!mine) return mine.error();
+        ours = *mine;
+      } else if (name == format::kManifestName) {
+        const auto described = describe_shard(folder_->path_of(name));
+        ours = described && described->dataset_id == info_.id && described->info.records == info_.shards.size();
+      }
+      if (!ours) return Error(Errc::already_exists, "the folder holds a dataset").in_file(folder_->path_of(name));
+    }
+    return {};
+  }
+
+  Result<void> move(const OutputFolder& from, const std::string& name) const {
+    if (::renameat(from.descriptor(), name.c_str(), folder_->descriptor(), name.c_str()) == 0) return {};
+    if (errno == ENOENT) return {};  // `check` has found it in its place
+    return Error::from_errno(errno, "cannot give the file its name").in_file(folder_->path_of(name));
+  }
+
+  // Of earlier attempts that were killed.
+  Result<void> remove_partial_manifests() const {
+    static const std::string kBegin = std::string(".") + format::kManifestName + ".partial-";
+    auto names = folder_->names();
+    if (!names) return names.error();
+    for (const std::string& name : *names) {
+      if (!name.starts_with(kBegin)) continue;
+      if (auto removed = folder_->remove(name); !removed) return removed;
+    }
+    return {};
+  }
+
+  std::shared_ptr<OutputFolder> folder_;
+  bool overwrite_;
+  DatasetInfo info_;
+  std::vector<Stock> stocks_;
+  std::optional<OutputFile> manifest_;
+};
+
+// A dataset's folder below the target, and the work folders'.
+std::vector<std::string> names_of_outputs(const Facts& facts, std::size_t outputs) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i != outputs; ++i) names.push_back(facts["split." + std::to_string(i)]);
+  return names;
+}
+
+Result<std::vector<Assembly>> lay_out(const std::string& target, const std::vector<WorkFolder>& parts,
+                                      const std::vector<WholePart>& contents, bool overwrite) {
+  std::vector<Assembly> assemblies;
+  const std::size_t outputs = contents.front().shards.size();
+  for (const std::string& name : names_of_outputs(contents.front().facts, outputs)) {
+    auto folder = OutputFolder::create(name.empty() ? target : (std::filesystem::path(target) / name).native());
+    if (!folder) return folder.error();
+    Assembly assembly(std::move(*folder), contents.front().dataset_id, overwrite);
+    for (std::size_t part = 0; part != parts.size(); ++part) {
+      auto stock = parts[part].output(name);
+      if (!stock) return stock.error();
+      assembly.add(std::move(*stock), contents[part].shards[assemblies.size()]);
+    }
+    assemblies.push_back(std::move(assembly));
+  }
+  return assemblies;
+}
+
+template <class Step>
+Result<void> for_all(std::vector<Assembly>& assemblies, Step&& step) {
+  for (Assembly& assembly : assemblies) {
+    if (auto done = step(assembly); !done) return done;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ConvertReport> assemble(const std::string& target, std::vector<WorkFolder>& parts,
+                               const std::vector<WholePart>& contents, bool overwrite) {
+  ConvertReport report;
+  for (const WholePart& part : contents) {
+    for (const std::vector<ShardInfo>& shards : part.shards) {
+      for (const ShardInfo& info : shards) {
+        report.records += info.records;
+        report.raw_bytes += info.raw_bytes;
+        report.stored_bytes += info.stored_bytes;
+      }
+    }
+    report.shards += static_cast<std::uint32_t>(part.shards.front().size());
+  }
+  if (report.records == 0) return Error(Errc::empty_input, "no record in any part").in_file(target);
+  const Codec codec = contents.front().facts["codec"] == "none" ? Codec::none : Codec::snappy;
+  auto assemblies = lay_out(target, parts, contents, overwrite);
+  if (!assemblies) return assemblies.error();
+  auto done = for_all(*assemblies, [](Assembly& assembly) { return assembly.check(); });
+  if (done) done = for_all(*assemblies, [codec](Assembly& assembly) { return assembly.write_manifest(codec); });
+  if (done) done = for_all(*assemblies, [](Assembly& assembly) { return assembly.move_shards(); });
+  if (done) done = for_all(*assemblies, [](Assembly& assembly) { return assembly.publish(); });
+  if (!done) return done.error();
+  for (WorkFolder& part : parts) part.remove();
+  for (Assembly& assembly : *assemblies) report.datasets.push_back(std::move(assembly.info()));
+  return report;
+}
+
+}  // namespace dovetail::detail

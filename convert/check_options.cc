@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "convert/conversion.h"
+#include "writer/writer_options.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+constexpr std::uint32_t kMaxParts = 100'000;  // five digits
+constexpr std::uint64_t kLeastMemory = std::uint64_t{1} << 20;
+
+Error out_of_range(const char* name, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
+  return Error(Errc::invalid_option, std::string(name) + " = " + std::to_string(value) + ": must be " +
+                                         std::to_string(least) + " to " + std::to_string(most));
+}
+
+// Otherwise a second run would pack what the first has written.
+Result<void> check_outside(const std::string& folder, const std::string& source) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const fs::path target = fs::weakly_canonical(folder, failed);
+  if (failed) return {};  // what keeps it from being found will keep it from being made, and said better there
+  const fs::path origin = fs::weakly_canonical(source, failed);
+  if (failed || !fs::is_directory(origin, failed)) return {};
+  if (std::mismatch(origin.begin(), origin.end(), target.begin(), target.end()).first != origin.end()) return {};
+  return Error(Errc::invalid_option, "the output folder " + folder + " lies in a source").in_file(source);
+}
+
+}  // namespace
+
+Result<void> check_options(const std::string& folder, const ConvertOptions& options) {
+  if (folder.empty()) return Error(Errc::invalid_option, "folder = \"\": must name a folder");
+  if (auto valid = validate(options.writer); !valid) return valid;
+  if (options.writer.shards != 0 || options.writer.expected_records != 0 || options.writer.encode_threads != 0) {
+    return Error(Errc::invalid_option,
+                 "writer.shards, writer.expected_records and writer.encode_threads are not for conversions; use shards "
+                 "and jobs");
+  }
+  if (options.shards > kMaxShards) return out_of_range("shards", options.shards, 0, kMaxShards);
+  if (options.jobs > kMaxEncodeThreads) return out_of_range("jobs", options.jobs, 0, kMaxEncodeThreads);
+  if (options.memory_bytes < kLeastMemory) {
+    return out_of_range("memory_bytes", options.memory_bytes, kLeastMemory, ~std::uint64_t{0});
+  }
+  if (options.part) {
+    const ConvertPart& part = *options.part;
+    if (part.parts == 0 || part.parts > kMaxParts) return out_of_range("part.parts", part.parts, 1, kMaxParts);
+    if (part.number >= part.parts) return out_of_range("part.number", part.number, 0, part.parts - 1);
+  }
+  for (const std::string& source : options.sources) {
+    if (auto outside = check_outside(folder, source); !outside) return outside;
+  }
+  return {};
+}
+
+}  // namespace dovetail::detail

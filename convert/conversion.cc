@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/conversion.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "convert/keyed_hash.h"
+#include "format/layout.h"
+#include "writer/dataset_files.h"
+#include "writer/writer_options.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+std::string_view word_of(SourceFormat format) {
+  if (format == SourceFormat::tfrecord) return "tfrecord";
+  return format == SourceFormat::folder ? "file" : "line";
+}
+
+std::string hash_of(const std::map<std::string, std::string>& metadata) {
+  if (metadata.empty()) return {};
+  std::string text;
+  for (const auto& [key, value] : metadata) {
+    text += std::to_string(key.size()) + ' ' + std::to_string(value.size()) + ' ' + key + value;
+  }
+  return hash128(as_bytes(text)).to_hex();
+}
+
+std::string exact(double share) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.17g", share);
+  return text;
+}
+
+}  // namespace
+
+Result<ConvertReport> Conversion::run() {
+  if (auto planned = plan(); !planned) return planned.error();
+  auto work = WorkFolder::create(target_, part_);
+  if (!work) return work.error();
+  auto report = run_in(*work);
+  if (!report) return give_up(*work, report.error());
+  return report;
+}
+
+Result<void> Conversion::plan() {
+  if (auto valid = check_options(target_, options_); !valid) return valid;
+  part_ = options_.part.value_or(ConvertPart{});
+  auto split = RecordSplit::make(options_.split, options_.split_seed);
+  if (!split) return split.error();
+  split_ = std::move(*split);
+  auto line = InputLine::open(options_.sources, {options_.from, options_.writer.shard.max_record_bytes});
+  if (!line) return line.error();
+  line_ = std::move(*line);
+  auto surveyed = survey(*line_, options_.writer.shard.run_bytes);
+  if (!surveyed) return surveyed.error();
+  survey_ = *surveyed;
+  if (options_.writer.shard.run_records != 0) survey_.run_records = options_.writer.shard.run_records;
+  if (auto chosen = choose_shards(); !chosen) return chosen;
+  auto facts = describe();
+  if (!facts) return facts.error();
+  facts_ = std::move(*facts);
+  return {};
+}
+
+Result<void> Conversion::choose_shards() {
+  shards_ = options_.shards;
+  const std::uint64_t shard_bytes = options_.writer.shard_bytes;
+  if (shards_ != 0) return {};
+  const std::uint64_t wanted = shard_bytes == 0 ? 1 : std::max<std::uint64_t>(survey_.raw_bytes / shard_bytes, 1);
+  if (wanted > kMaxShards) {
+    return Error(Errc::invalid_option, "shard_bytes = " + std::to_string(shard_bytes) + ": makes more than " +
+                                           std::to_string(kMaxShards) + " shards");
+  }
+  // Rounded up, so that shards are rather smaller than what was asked for.
+  shards_ = static_cast<std::uint32_t>(wanted);
+  if (shard_bytes != 0 && survey_.raw_bytes > wanted * shard_bytes && wanted != kMaxShards) ++shards_;
+  return {};
+}
+
+std::string Conversion::record_type() const {
+  if (!options_.writer.shard.record_type.empty()) return options_.writer.shard.record_type;
+  const auto& sources = line_->sources();
+  const SourceFormat first = sources.front().format;
+  const bool alike =
+      std::all_of(sources.begin(), sources.end(), [first](const LineSource& source) { return source.format == first; });
+  return alike ? std::string(word_of(first)) : std::string();
+}
+
+// Whatever the bytes depend on.
+Result<Facts> Conversion::describe() const {
+  auto inputs = identify_inputs(options_.sources);
+  if (!inputs) return inputs.error();
+  const WriterOptions& shard = options_.writer.shard;
+  Facts facts;
+  facts.add("writer", make_metadata(std::string()).writer);
+  facts.add("input_files", std::to_string(line_->files()));
+  facts.add("input_bytes", std::to_string(line_->bytes()));
+  facts.add("input_names_and_sizes", inputs->content);
+  facts.add("here.input_times", inputs->times);
+  for (std::size_t i = 0; i != line_->sources().size(); ++i) {
+    const LineSource& source = line_->sources()[i];
+    facts.add("here.source." + std::to_string(i), source.path);
+    facts.add("format." + std::to_string(i), std::string(to_string(source.format)));
+  }
+  facts.add("codec", shard.codec == Codec::none ? "none" : "snappy");
+  facts.add("block_bytes", std::to_string(shard.block_bytes));
+  facts.add("run_records", std::to_string(survey_.run_records));
+  facts.add("shards", std::to_string(shards_));
+  facts.add("record_type", record_type());
+  facts.add("metadata", hash_of(shard.metadata));
+  facts.add("shuffle_seed", options_.shuffle_seed ? std::to_string(*options_.shuffle_seed) : std::string());
+  for (std::size_t i = 0; i != options_.split.size(); ++i) {
+    facts.add("split." + std::to_string(i), options_.split[i].name);
+    facts.add("share." + std::to_string(i), exact(options_.split[i].share));
+  }
+  if (!options_.split.empty()) facts.add("split_seed", std::to_string(options_.split_seed));
+  facts.add("parts", std::to_string(part_.parts));
+  return facts;
+}
+
+Result<void> Conversion::check_targets() const {
+  if (options_.writer.shard.overwrite) return {};
+  for (std::size_t i = 0; i != split_->outputs(); ++i) {
+    const std::string path = (std::filesystem::path(target_) / split_->name(i)).native();
+    std::error_code failed;
+    if (!std::filesystem::exists(path, failed)) continue;
+    auto folder = OutputFolder::open(path);
+    if (!folder) return folder.error();
+    if (auto vacant = check_vacant(**folder); !vacant) return vacant;
+  }
+  return {};
+}
+
+Result<std::optional<Facts>> Conversion::earlier_facts(const WorkFolder& work) const {
+  if (!options_.resume) return std::nullopt;
+  return work.facts();
+}
+
+Result<ConvertReport> Conversion::run_in(WorkFolder& work) {
+  keep_all_ = options_.resume;
+  auto earlier = earlier_facts(work);
+  if (!earlier) return earlier.error();
+  keep_all_ = earlier->has_value();
+  const std::optional<DatasetId>& given = options_.writer.shard.dataset_id;
+  dataset_id_ = given ? *given : options_.part ? facts_.derived_id() : DatasetId::random();
+  if (*earlier && !given) {
+    auto id = DatasetId::from_hex((**earlier)["dataset_id"]);
+    if (id) dataset_id_ = *id;
+  }
+  facts_.add("dataset_id", dataset_id_.to_hex());
+  if (*earlier) {
+    if (auto differs = facts_.difference_from(**earlier, {})) {
+      return Error(Errc::state_mismatch, "another conversion is unfinished here: " + *differs +
+                                             "; continue that one with its own input and options, or say --no-resume "
+                                             "to drop what it has finished")
+          .in_file(work.folder()->path());
+    }
+  }
+  if (auto begun = begin(work, !*earlier); !begun) return begun.error();
+
+  auto whole = read_part(work);
+  if (!whole) return whole.error();
+  if (!*whole) {
+    keep_all_ = false;
+    auto written = write_part_of(work);
+    if (!written) return written.error();
+    *whole = std::move(*written);
+  }
+  keep_all_ = true;
+  ConvertReport report = report_of(**whole);
+  if (options_.part) return report;
+  std::vector<WorkFolder> works;
+  works.push_back(std::move(work));
+  auto assembled = assemble(target_, works, {std::move(**whole)}, options_.writer.shard.overwrite);
+  work = std::move(works.front());
+  if (!assembled) return assembled.error();
+  report.datasets = std::move(assembled->datasets);
+  return report;
+}
+
+Result<void> Conversion::begin(const WorkFolder& work, bool fresh) {
+  if (!fresh) return work.remove_partial_files();
+  if (auto vacant = check_targets(); !vacant) return vacant;
+  if (auto cleared = work.clear(); !cleared) return cleared;
+  return work.keep_facts(facts_);
+}
+
+Result<WholePart> Conversion::write_part_of(const WorkFolder& work) {
+  tally_.emplace(split_->outputs(), first_shard_of(part_.number, part_.parts, shards_),
+                 first_shard_of(part_.number + 1, part_.parts, shards_));
+  ShardWork shards;
+  shards.line = &*line_;
+  shards.split = &*split_;
+  shards.shards = shards_;
+  shards.shard = options_.writer.shard;
+  shards.shard.dataset_id = dataset_id_;
+  shards.shard.run_records = survey_.run_records;
+  shards.shard.record_type = record_type();
+  shards.jobs = options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
+  shards.memory_bytes = options_.memory_bytes;
+  shards.progress = options_.progress;
+  shards.tally = &*tally_;
+  for (std::size_t i = 0; i != split_->outputs(); ++i) {
+    auto folder = work.output(split_->name(i));
+    if (!folder) return folder.error();
+    if (auto found = tally_->find(i, **folder, dataset_id_); !found) return found.error();
+    shards.folders.push_back(std::move(*folder));
+  }
+  kept_ = tally_->finished();
+  if (auto written = write_shards(shards); !written) return written.error();
+  for (const auto& folder : shards.folders) {
+    if (auto synced = folder->sync(); !synced) return synced.error();
+  }
+  WholePart part{facts_, dataset_id_, {}};
+  for (std::size_t i = 0; i != split_->outputs(); ++i) part.shards.push_back(tally_->infos(i));
+  if (!options_.part) {
+    const auto holds_records = [](const ShardInfo& info) { return info.records != 0; };
+    const bool any = std::any_of(part.shards.begin(), part.shards.end(), [&](const auto& infos) {
+      return std::any_of(infos.begin(), infos.end(), holds_records);
+    });
+    if (!any) return Error(Errc::empty_input, "no record in any source").in_file(options_.sources.front());
+  }
+  if (auto done = write_part(work, part, options_.writer.shard.codec); !done) return done.error();
+  return part;
+}
+
+Error Conversion::give_up(WorkFolder& work, const Error& error) {
+  if (keep_all_) return error;
+  const std::uint32_t finished = tally_ ? tally_->finished() : 0;
+  const bool final = error.kind() == ErrorKind::damaged || error.kind() == ErrorKind::usage;
+  if (final || !options_.resume || finished == 0) {
+    work.remove();
+    return error;
+  }
+  if (auto removed = work.remove_partial_files(); !removed) return error;
+  const std::string kept = std::to_string(finished) + " of " + std::to_string(tally_->end() - tally_->begin()) +
+                           " shards are finished and kept; run the same command again to continue";
+  const Error said(error.code(), error.detail().empty() ? kept : error.detail() + "; " + kept);
+  if (error.path().empty()) return said.in_file(target_);
+  return error.offset() ? said.at(error.path(), *error.offset()) : said.in_file(error.path());
+}
+
+ConvertReport Conversion::report_of(const WholePart& part) const {
+  ConvertReport report;
+  for (const std::vector<ShardInfo>& shards : part.shards) {
+    for (const ShardInfo& info : shards) {
+      report.records += info.records;
+      report.raw_bytes += info.raw_bytes;
+      report.stored_bytes += info.stored_bytes;
+    }
+  }
+  report.shards = static_cast<std::uint32_t>(part.shards.front().size());
+  report.kept_shards = tally_ ? kept_ : report.shards;
+  report.input_bytes = line_->bytes();
+  report.files = line_->files();
+  for (const LineSource& source : line_->sources()) report.formats.push_back(source.format);
+  return report;
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <dovetail/convert.h>
+#include <dovetail/error.h>
+
+#include "convert/facts.h"
+#include "convert/input_line.h"
+#include "convert/parts.h"
+#include "convert/record_split.h"
+#include "convert/shard_jobs.h"
+#include "convert/survey.h"
+#include "convert/work_folder.h"
+
+namespace dovetail::detail {
+
+/// One call of `convert`, from the sources to the manifest.
+///
+/// Ownership: borrows folder and options.
+class Conversion {
+ public:
+  Conversion(const std::string& folder, const ConvertOptions& options) : target_(folder), options_(options) {}
+
+  Result<ConvertReport> run();
+
+ private:
+  Result<void> plan();
+  Result<void> choose_shards();
+  Result<Facts> describe() const;
+  std::string record_type() const;
+  Result<void> check_targets() const;
+
+  Result<ConvertReport> run_in(WorkFolder& work);
+  Result<void> begin(const WorkFolder& work, bool fresh);
+  Result<std::optional<Facts>> earlier_facts(const WorkFolder& work) const;
+  Result<WholePart> write_part_of(const WorkFolder& work);
+  /// What is left behind after a failure, and the error that says so.
+  Error give_up(WorkFolder& work, const Error& error);
+  ConvertReport report_of(const WholePart& part) const;
+
+  const std::string& target_;
+  const ConvertOptions& options_;
+  ConvertPart part_;
+  std::optional<InputLine> line_;
+  std::optional<RecordSplit> split_;
+  Survey survey_;
+  std::uint32_t shards_ = 1;
+  Facts facts_;
+  DatasetId dataset_id_;
+  std::optional<ShardTally> tally_;
+  std::uint32_t kept_ = 0;
+  bool keep_all_ = false;  // a failure is none of the work folder's, or its part is whole
+};
+
+/// Errors: `invalid_option`.
+Result<void> check_options(const std::string& folder, const ConvertOptions& options);
+
+}  // namespace dovetail::detail

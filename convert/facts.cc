@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/facts.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "convert/keyed_hash.h"
+
+namespace dovetail::detail {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\')
+      out += "\\\\";
+    else if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 1 == text.size()) {
+      out += text[i];
+    } else {
+      ++i;
+      out += text[i] == 'n' ? '\n' : text[i];
+    }
+  }
+  return out;
+}
+
+std::string in_quotes(std::string_view text) {
+  return text.empty() ? std::string("not given") : "'" + std::string(text) + "'";
+}
+
+struct SeenFile {
+  std::string name;
+  std::uint64_t size = 0;
+  std::int64_t written = 0;
+};
+
+Result<SeenFile> look_at(const fs::path& path, std::string name) {
+  std::error_code failed;
+  SeenFile seen{std::move(name), 0, 0};
+  seen.size = fs::file_size(path, failed);
+  if (!failed) seen.written = static_cast<std::int64_t>(fs::last_write_time(path, failed).time_since_epoch().count());
+  if (failed) return Error::from_errno(failed.value(), "cannot look at the file").in_file(path.native());
+  return seen;
+}
+
+Result<void> look_below(const std::string& folder, std::vector<SeenFile>& seen) {
+  std::error_code failed;
+  const std::size_t prefix = (fs::path(folder) / "").native().size();
+  const fs::recursive_directory_iterator end;
+  for (fs::recursive_directory_iterator it(folder, failed); !failed && it != end; it.increment(failed)) {
+    std::error_code unknown;
+    if (!it->is_regular_file(unknown)) continue;
+    auto file = look_at(it->path(), it->path().native().substr(prefix));
+    if (!file) return file.error();
+    seen.push_back(std::move(*file));
+  }
+  if (failed) return Error::from_errno(failed.value(), "cannot list the folder").in_file(folder);
+  std::sort(seen.begin(), seen.end(), [](const SeenFile& a, const SeenFile& b) { return a.name < b.name; });
+  return {};
+}
+
+}  // namespace
+
+const std::string& Facts::operator[](std::string_view name) const noexcept {
+  static const std::string kNone;
+  const auto found = std::find_if(facts_.begin(), facts_.end(), [&](const auto& fact) { return fact.first == name; });
+  return found == facts_.end() ? kNone : found->second;
+}
+
+std::string Facts::to_text() const {
+  std::string text;
+  for (const auto& [name, value] : facts_) text += name + ' ' + escaped(value) + '\n';
+  return text;
+}
+
+Result<Facts> Facts::parse(std::string_view text) {
+  Facts facts;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::size_t space = text.find(' ');
+    if (end == std::string_view::npos || space >= end) {
+      return Error(Errc::bad_message, "not the description of a conversion");
+    }
+    facts.add(std::string(text.substr(0, space)), unescaped(text.substr(space + 1, end - space - 1)));
+    text.remove_prefix(end + 1);
+  }
+  return facts;
+}
+
+std::optional<std::string> Facts::difference_from(const Facts& other, std::string_view skipped) const {
+  const auto is_skipped = [skipped](const std::string& name) { return !skipped.empty() && name.starts_with(skipped); };
+  const auto differs = [&](const std::string& name) -> std::optional<std::string> {
+    const std::string& mine = (*this)[name];
+    const std::string& theirs = other[name];
+    if (mine == theirs || is_skipped(name)) return std::nullopt;
+    const std::string shown = name.starts_with(kLocal) ? name.substr(kLocal.size()) : name;
+    return shown + " is " + in_quotes(mine) + " here and " + in_quotes(theirs) + " there";
+  };
+  for (const Facts* facts : {this, &other}) {
+    for (const auto& fact : facts->facts_) {
+      if (auto found = differs(fact.first)) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+DatasetId Facts::derived_id() const {
+  Facts shared;
+  for (const auto& [name, value] : facts_) {
+    if (!name.starts_with(kLocal)) shared.add(name, value);
+  }
+  const std::string text = shared.to_text();
+  const Hash128 hash = hash128(as_bytes(text));
+  DatasetId id;
+  static_assert(sizeof(id.bytes) == sizeof(hash.high) + sizeof(hash.low));
+  for (std::size_t i = 0; i < 8; ++i) {
+    id.bytes[i] = static_cast<std::uint8_t>(hash.high >> (56 - 8 * i));
+    id.bytes[8 + i] = static_cast<std::uint8_t>(hash.low >> (56 - 8 * i));
+  }
+  return id;
+}
+
+Result<InputIdentity> identify_inputs(const std::vector<std::string>& paths) {
+  std::string content;
+  std::string times;
+  for (const std::string& path : paths) {
+    std::vector<SeenFile> seen;
+    std::error_code failed;
+    if (fs::is_directory(path, failed)) {
+      if (auto looked = look_below(path, seen); !looked) return looked.error();
+    } else {
+      auto file = look_at(path, fs::path(path).filename().native());
+      if (!file) return file.error();
+      seen.push_back(std::move(*file));
+    }
+    for (const SeenFile& file : seen) {
+      content += file.name + '\0' + std::to_string(file.size) + '\n';
+      times += std::to_string(file.written) + '\n';
+    }
+    content += '\n';
+  }
+  return InputIdentity{hash128(as_bytes(content)).to_hex(), hash128(as_bytes(times)).to_hex()};
+}
+
+}  // namespace dovetail::detail

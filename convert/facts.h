@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <dovetail/error.h>
+#include <dovetail/identity.h>
+
+namespace dovetail::detail {
+
+/// What a conversion is made of, as named texts: kept beside its unfinished output, compared when it is continued or
+/// merged.
+class Facts {
+ public:
+  /// Texts of names that begin with it need not agree between the parts of one conversion.
+  static constexpr std::string_view kLocal = "here.";
+
+  void add(std::string name, std::string text) { facts_.emplace_back(std::move(name), std::move(text)); }
+  /// The text of a name, empty where there is none.
+  const std::string& operator[](std::string_view name) const noexcept;
+
+  /// One line for each.
+  std::string to_text() const;
+  /// Errors: `bad_message`.
+  static Result<Facts> parse(std::string_view text);
+
+  /// The first that differs, in words; `skipped` begins the names of those that may.
+  std::optional<std::string> difference_from(const Facts& other, std::string_view skipped) const;
+  /// Made of all facts that parts share.
+  DatasetId derived_id() const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> facts_;
+};
+
+/// Names and sizes of all files of the sources, and when each was last written.
+struct InputIdentity {
+  std::string content;  ///< Of names and sizes.
+  std::string times;
+};
+
+/// Looks at the sources, and below those that are folders. Where they lie does not matter, only what is in them.
+/// Errors: the system's.
+Result<InputIdentity> identify_inputs(const std::vector<std::string>& paths);
+
+}  // namespace dovetail::detail

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/input_line.h"
+
+#include <utility>
+
+namespace dovetail::detail {
+
+Result<InputLine> InputLine::open(const std::vector<std::string>& paths, const SourceOptions& options) {
+  if (paths.empty()) return Error(Errc::empty_input, "no source is given");
+  InputLine line;
+  line.options_ = options;
+  for (const std::string& path : paths) {
+    auto source = RecordSource::open(path, options);
+    if (!source) return source.error();
+    line.sources_.push_back({path, source->format(), source->files(), line.bytes_, source->input_bytes()});
+    line.bytes_ += source->input_bytes();
+    line.files_ += source->files();
+  }
+  return line;
+}
+
+std::uint64_t InputLine::begin_of(std::uint64_t number, std::uint64_t shares) const noexcept {
+  if (number == 0) return 0;
+  if (number >= shares || bytes_ == 0) return kEnd;
+  const unsigned __int128 scaled = static_cast<unsigned __int128>(bytes_) * number + (shares - 1);
+  return static_cast<std::uint64_t>(scaled / shares);
+}
+
+Result<void> LineCursor::open_source() {
+  const LineSource& known = line_->sources()[number_];
+  SourceOptions options = line_->options();
+  options.format = known.format;
+  auto source = RecordSource::open(known.path, options);
+  if (!source) return source.error();
+  // Files that came or went would move every place behind them.
+  if (source->files() != known.files || source->input_bytes() != known.bytes) {
+    return Error(Errc::file_changed, "the source has changed since the conversion began").in_file(known.path);
+  }
+  source_ = std::move(*source);
+  return {};
+}
+
+void LineCursor::leave_source() noexcept {
+  source_.reset();
+  ++number_;
+}
+
+Result<void> LineCursor::seek(std::uint64_t place) {
+  if (record_ && place_ >= place) return {};
+  record_.reset();
+  const std::vector<LineSource>& sources = line_->sources();
+  while (number_ != sources.size() && sources[number_].before + sources[number_].bytes < place) leave_source();
+  if (number_ == sources.size()) return {};
+  if (!source_) {
+    if (auto opened = open_source(); !opened) return opened;
+  }
+  const std::uint64_t before = sources[number_].before;
+  if (place > before) {
+    if (auto skipped = source_->skip_to(place - before); !skipped) return skipped;
+  }
+  return advance();
+}
+
+Result<void> LineCursor::advance() {
+  const std::uint64_t last = place_;
+  const bool continued = record_.has_value();
+  const std::size_t last_source = number_;
+  record_.reset();
+  for (; number_ != line_->sources().size(); leave_source()) {
+    if (!source_) {
+      if (auto opened = open_source(); !opened) return opened;
+    }
+    auto record = source_->next();
+    if (!record) return record.error();
+    if (!*record) continue;
+    record_ = *record;
+    place_ = line_->sources()[number_].before + source_->consumed_bytes();
+    ordinal_ = continued && number_ == last_source && place_ == last ? ordinal_ + 1 : 0;
+    return {};
+  }
+  return {};
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dovetail/bytes.h>
+#include <dovetail/error.h>
+#include <dovetail/record_source.h>
+
+namespace dovetail::detail {
+
+/// A source of a conversion, as it was when the conversion began.
+struct LineSource {
+  std::string path;
+  SourceFormat format = SourceFormat::detect;
+  std::uint64_t files = 0;
+  std::uint64_t before = 0;  ///< Input bytes of the sources before it.
+  std::uint64_t bytes = 0;
+};
+
+/// The sources of a conversion laid end to end: one line of input bytes, on which every record has its place.
+///
+/// Threads: const calls may run concurrently.
+class InputLine {
+ public:
+  static constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
+
+  /// Errors: as `RecordSource::open`; `empty_input` without sources.
+  static Result<InputLine> open(const std::vector<std::string>& paths, const SourceOptions& options);
+
+  const std::vector<LineSource>& sources() const noexcept { return sources_; }
+  const SourceOptions& options() const noexcept { return options_; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  std::uint64_t files() const noexcept { return files_; }
+
+  /// Where share `number` of `shares` begins: its records are those at [begin_of(number), begin_of(number + 1)). A
+  /// record with b of t bytes before it belongs to share b * shares / t, the last one for b = t.
+  std::uint64_t begin_of(std::uint64_t number, std::uint64_t shares) const noexcept;
+
+ private:
+  std::vector<LineSource> sources_;
+  SourceOptions options_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t files_ = 0;
+};
+
+/// Goes over the records of a line, forwards only.
+///
+/// Ownership: borrows the line. A record is valid until the next call that moves.
+/// Threads:   none; one thread at a time.
+/// Errors:    as `RecordSource::next`, with file and offset; `file_changed` where a source is not what the line knows.
+///            The first is final.
+class LineCursor {
+ public:
+  explicit LineCursor(const InputLine& line) : line_(&line) {}
+
+  /// Goes to the first record whose place is at least `place`; nowhere where the present one's is. Files that lie
+  /// before it are not opened.
+  Result<void> seek(std::uint64_t place);
+  Result<void> advance();
+
+  /// Whether there is a record; none is before the first `seek`.
+  bool has_record() const noexcept { return record_.has_value(); }
+  ByteView record() const noexcept { return *record_; }
+  /// See `RecordSource::key`.
+  std::string_view key() const noexcept { return source_->key(); }
+  std::uint64_t place() const noexcept { return place_; }
+  std::size_t source_number() const noexcept { return number_; }
+  /// Input bytes of its source before it, and how many records of the source with as many came before.
+  std::uint64_t place_in_source() const noexcept { return place_ - line_->sources()[number_].before; }
+  std::uint64_t ordinal() const noexcept { return ordinal_; }
+  std::uint64_t line_bytes() const noexcept { return line_->bytes(); }
+  const std::string& file() const noexcept { return source_->file(); }
+  std::uint64_t offset() const noexcept { return source_->offset(); }
+
+ private:
+  Result<void> open_source();
+  void leave_source() noexcept;
+
+  const InputLine* line_;
+  std::size_t number_ = 0;
+  std::optional<RecordSource> source_;
+  std::optional<ByteView> record_;
+  std::uint64_t place_ = 0;
+  std::uint64_t ordinal_ = 0;
+};
+
+}  // namespace dovetail::detail

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/shard_jobs.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "writer/dataset_files.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+// How much is done between two looks at the others.
+constexpr std::uint64_t kTickRecords = 1024;
+constexpr std::uint64_t kTickBytes = std::uint64_t{1} << 20;
+// Bytes that wait to be encoded, all threads together.
+constexpr std::uint64_t kQueuedBytes = std::uint64_t{512} << 20;
+
+// As many as the part's share of the files.
+std::uint32_t count_groups(const ShardWork& work) {
+  const std::uint32_t shards = work.tally->end() - work.tally->begin();
+  const unsigned __int128 files = static_cast<unsigned __int128>(work.line->files()) * shards;
+  const auto groups = static_cast<std::uint64_t>((files + work.shards - 1) / work.shards);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(groups, 1, std::max(shards, 1u)));
+}
+
+/// Deals the groups.
+class Groups {
+ public:
+  explicit Groups(const ShardWork& work) : work_(work), count_(count_groups(work)) {}
+
+  /// Groups in which a shard is missing.
+  std::uint32_t unfinished() const {
+    std::uint32_t count = 0;
+    for (std::uint32_t group = 0; group != count_; ++group) {
+      bool missing = false;
+      for (std::uint32_t shard = begin_of(group); shard != begin_of(group + 1); ++shard) {
+        missing = missing || !work_.tally->has(shard);
+      }
+      count += missing ? 1 : 0;
+    }
+    return count;
+  }
+
+  struct Range {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+  };
+  bool take(Range& range) {
+    const std::uint32_t group = next_.fetch_add(1, std::memory_order_relaxed);
+    if (group >= count_) return false;
+    range = {begin_of(group), begin_of(group + 1)};
+    return true;
+  }
+
+ private:
+  std::uint32_t begin_of(std::uint32_t group) const {
+    const std::uint64_t shards = work_.tally->end() - work_.tally->begin();
+    return work_.tally->begin() + static_cast<std::uint32_t>(shards * group / count_);
+  }
+
+  const ShardWork& work_;
+  std::uint32_t count_;
+  std::atomic<std::uint32_t> next_{0};
+};
+
+/// One thread's part: a cursor that only goes forwards, and a stream for each dataset.
+class ShardJob {
+ public:
+  ShardJob(const ShardWork& work, FailureGate& gate, ProgressMeter& meter)
+      : work_(work), gate_(gate), meter_(meter), cursor_(*work.line) {}
+
+  void run(Groups& groups, unsigned threads) {
+    auto streams = start_streams(work_, threads);
+    if (!streams) return gate_.fail(0, streams.error());
+    streams_ = std::move(*streams);
+    if (auto written = write_groups(groups); !written) gate_.fail(shard_, written.error());
+    // After a failure too: shards that have ended are worth keeping.
+    for (auto& stream : streams_) {
+      if (auto finished = stream->finish(); !finished) gate_.fail(shard_, finished.error());
+    }
+  }
+
+ private:
+  Result<void> write_groups(Groups& groups) {
+    Groups::Range range;
+    while (groups.take(range)) {
+      for (shard_ = range.begin; shard_ != range.end; ++shard_) {
+        if (gate_.stops(shard_)) return {};
+        if (work_.tally->has(shard_)) continue;
+        if (auto written = write_shard(); !written) return written;
+      }
+    }
+    return {};
+  }
+
+  Result<void> write_shard() {
+    for (auto& stream : streams_) {
+      if (auto begun = stream->begin(shard_); !begun) return begun;
+    }
+    const std::uint64_t begin = work_.line->begin_of(shard_, work_.shards);
+    const std::uint64_t end = work_.line->begin_of(std::uint64_t{shard_} + 1, work_.shards);
+    const auto stopped = [this] { return gate_.stops(shard_); };
+    const auto take = [this](const LineCursor& cursor) {
+      const ByteView record = cursor.record();
+      return streams_[work_.split->output_of(cursor.key(), record)]->append(record);
+    };
+    if (auto read = read_range(cursor_, begin, end, meter_, stopped, take); !read) return read;
+    if (stopped()) return {};
+    for (auto& stream : streams_) {
+      if (auto ended = stream->end(); !ended) return ended;
+    }
+    return {};
+  }
+
+  const ShardWork& work_;
+  FailureGate& gate_;
+  ProgressMeter& meter_;
+  LineCursor cursor_;
+  std::vector<std::unique_ptr<ShardStream>> streams_;
+  std::uint32_t shard_ = 0;
+};
+
+std::uint64_t input_to_read(const ShardWork& work) {
+  std::uint64_t bytes = 0;
+  for (std::uint32_t shard = work.tally->begin(); shard != work.tally->end(); ++shard) {
+    if (work.tally->has(shard)) continue;
+    const std::uint64_t end = std::min(work.line->begin_of(std::uint64_t{shard} + 1, work.shards), work.line->bytes());
+    bytes += end - std::min(work.line->begin_of(shard, work.shards), end);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Result<void> read_range(LineCursor& cursor, std::uint64_t begin, std::uint64_t end, ProgressMeter& meter,
+                        const std::function<bool()>& stopped,
+                        const std::function<Result<void>(const LineCursor& cursor)>& take) {
+  ProgressMeter::Done done;
+  std::uint64_t told = begin;
+  const auto tell = [&](std::uint64_t place) -> Result<void> {
+    if (place > told) {
+      done.input_bytes = place - told;
+      done.work = static_cast<double>(done.input_bytes);
+      told = place;
+    }
+    return meter.add(std::exchange(done, {}));
+  };
+  auto moved = cursor.seek(begin);
+  for (; moved && cursor.has_record() && cursor.place() < end; moved = cursor.advance()) {
+    // Once before the first record too, so that a conversion of one shard can be cancelled at once.
+    if (done.records % kTickRecords == 0 || done.raw_bytes >= kTickBytes) {
+      if (stopped()) return {};
+      if (auto told_all = tell(cursor.place()); !told_all) return told_all;
+    }
+    ++done.records;
+    done.raw_bytes += cursor.record().size();
+    if (auto taken = take(cursor); !taken) return taken;
+  }
+  if (!moved) return moved;
+  return tell(std::min(end, cursor.line_bytes()));
+}
+
+Result<std::vector<std::unique_ptr<ShardStream>>> start_streams(const ShardWork& work, unsigned threads) {
+  std::vector<std::unique_ptr<ShardStream>> streams;
+  for (std::size_t output = 0; output != work.folders.size(); ++output) {
+    const auto publish = [tally = work.tally, output](FinishedShard shard) -> Result<void> {
+      if (auto published = shard.file.publish(true); !published) return published;
+      const std::uint32_t number = shard_number_of(shard.info.name).value_or(0);
+      tally->add(output, std::move(shard.info), number);
+      return {};
+    };
+    auto stream = ShardStream::start(
+        work.folders[output],
+        {.shard = work.shard, .threads = threads, .queued_bytes = kQueuedBytes / work.jobs / work.folders.size()},
+        publish);
+    if (!stream) return stream.error();
+    streams.push_back(std::move(*stream));
+  }
+  return streams;
+}
+
+Result<void> write_shards(const ShardWork& work) {
+  Groups groups(work);
+  const std::uint32_t unfinished = groups.unfinished();
+  if (unfinished == 0) return {};
+  const unsigned readers = std::min(work.jobs, unfinished);
+  FailureGate gate;
+  const std::uint64_t input = input_to_read(work);
+  ProgressMeter meter(work.progress, input, static_cast<double>(input));
+  run_workers(readers, gate, [&] { ShardJob(work, gate, meter).run(groups, (work.jobs + readers - 1) / readers); });
+  return gate.outcome();
+}
+
+}  // namespace dovetail::detail

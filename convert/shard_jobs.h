@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <dovetail/bytes.h>
+#include <dovetail/convert.h>
+#include <dovetail/error.h>
+#include <dovetail/record_writer.h>
+
+#include "convert/input_line.h"
+#include "convert/record_split.h"
+#include "convert/shard_tally.h"
+#include "convert/workers.h"
+#include "writer/output_folder.h"
+#include "writer/shard_stream.h"
+
+namespace dovetail::detail {
+
+/// What is fixed of a part of a conversion before its first shard is written.
+struct ShardWork {
+  const InputLine* line = nullptr;
+  const RecordSplit* split = nullptr;
+  std::uint32_t shards = 1;  ///< Of each dataset, all parts together.
+  WriterOptions shard;       ///< With dataset id and run length.
+  unsigned jobs = 1;
+  std::uint64_t memory_bytes = 0;
+  std::function<bool(const ConvertProgress&)> progress;
+  std::vector<std::shared_ptr<const OutputFolder>> folders;  ///< For the shards of each dataset.
+  ShardTally* tally = nullptr;
+};
+
+/// Feeds the records at [begin, end) to `take`, and tells the meter.
+/// Errors: those of cursor, `take` and meter.
+Result<void> read_range(LineCursor& cursor, std::uint64_t begin, std::uint64_t end, ProgressMeter& meter,
+                        const std::function<bool()>& stopped,
+                        const std::function<Result<void>(const LineCursor& cursor)>& take);
+
+/// Starts a stream for each dataset, whose shards are published and counted as they are finished.
+Result<std::vector<std::unique_ptr<ShardStream>>> start_streams(const ShardWork& work, unsigned threads);
+
+/// Writes the shards that the tally has not, each from its own range of the line.
+///
+/// Shards are dealt to the threads in groups, as many as the line has files: the inside of a file is read by one
+/// thread from its beginning, and it would be read once more for every further one.
+/// Errors: see `convert`. What was finished stays.
+Result<void> write_shards(const ShardWork& work);
+
+}  // namespace dovetail::detail

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/survey.h"
+
+#include <algorithm>
+
+#include "format/block_bounds.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+constexpr std::uint64_t kInputBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kRawBytes = std::uint64_t{16} << 20;  // of what compresses to almost nothing
+
+}  // namespace
+
+Result<Survey> survey(const InputLine& line, std::uint64_t run_bytes) {
+  Survey survey;
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;
+  bool run_known = false;
+  LineCursor cursor(line);
+  auto moved = cursor.seek(0);
+  for (; moved && cursor.has_record(); moved = cursor.advance()) {
+    const bool sized = cursor.place() >= kInputBytes || bytes >= kRawBytes;
+    if (sized && run_known) {
+      survey.raw_bytes = static_cast<std::uint64_t>(static_cast<double>(bytes) * static_cast<double>(line.bytes()) /
+                                                    static_cast<double>(std::max<std::uint64_t>(cursor.place(), 1)));
+      return survey;
+    }
+    ++records;
+    bytes += cursor.record().size();
+    if (!run_known && format::can_choose_run(run_bytes, records, bytes)) {
+      survey.run_records = format::choose_run_records(run_bytes, records, bytes);
+      run_known = true;
+    }
+  }
+  if (!moved) return moved.error();
+  if (records == 0) return Error(Errc::empty_input, "no record in any source").in_file(line.sources().front().path);
+  if (!run_known) survey.run_records = format::choose_run_records(run_bytes, records, bytes);
+  survey.raw_bytes = bytes;
+  return survey;
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dovetail/convert.h>
+#include <dovetail/error.h>
+
+#include "convert/facts.h"
+#include "writer/output_folder.h"
+
+namespace dovetail::detail {
+
+/// The hidden folder in which a part of a conversion keeps what it has finished: `.dovetail-part-IIIII-of-NNNNN` in the
+/// target. It holds the shards, `conversion` (the facts), `lock`, and once the part is whole its manifest,
+/// `part-IIIII-of-NNNNN.dvt`.
+///
+/// Ownership: one process at a time, by a lock on a file, which the system lets go with the process.
+/// Threads:   const calls may run concurrently.
+class WorkFolder {
+ public:
+  /// Makes or opens it. Errors: `busy` where another process has it; the system's.
+  static Result<WorkFolder> create(const std::string& target, const ConvertPart& part);
+  /// Opens one that is there. Errors: as `create`.
+  static Result<WorkFolder> open(const std::string& target, const ConvertPart& part);
+
+  WorkFolder(WorkFolder&& other) noexcept;
+  WorkFolder& operator=(WorkFolder&& other) noexcept;
+  ~WorkFolder();
+
+  const std::shared_ptr<OutputFolder>& folder() const noexcept { return folder_; }
+  const ConvertPart& part() const noexcept { return part_; }
+  /// The facts of the conversion that was begun here, or nothing.
+  Result<std::optional<Facts>> facts() const;
+  Result<void> keep_facts(const Facts& facts) const;
+  /// Makes the folder for the shards of a dataset; the one itself where the name is empty.
+  Result<std::shared_ptr<OutputFolder>> output(const std::string& name) const;
+
+  /// Removes what a process that was killed has left half-written.
+  Result<void> remove_partial_files() const;
+  /// Removes all in it but the lock.
+  Result<void> clear() const;
+  /// Removes it, and what `create` made above it as far as that is empty.
+  void remove() noexcept;
+
+ private:
+  WorkFolder(std::shared_ptr<OutputFolder> folder, ConvertPart part, int lock);
+  static Result<WorkFolder> take(std::shared_ptr<OutputFolder> folder, const ConvertPart& part);
+
+  std::shared_ptr<OutputFolder> folder_;
+  ConvertPart part_;
+  int lock_ = -1;
+};
+
+/// `part-IIIII-of-NNNNN`.
+std::string part_name(const ConvertPart& part);
+/// Name of the manifest of a whole part, in its folder.
+std::string part_manifest_name(const ConvertPart& part);
+/// `.dovetail-part-IIIII-of-NNNNN`, and back.
+std::string work_folder_name(const ConvertPart& part);
+std::optional<ConvertPart> part_of_work_folder(std::string_view name);
+
+}  // namespace dovetail::detail

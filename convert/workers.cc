@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/workers.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace dovetail::detail {
+
+void FailureGate::fail(std::uint32_t place, const Error& error) {
+  const std::lock_guard lock(mutex_);
+  const bool input = error.kind() == ErrorKind::damaged || error.kind() == ErrorKind::usage;
+  const bool first = !failure_ || (place < place_ && error.kind() != ErrorKind::cancelled);
+  if (first) {
+    place_ = place;
+    failure_ = error;
+  }
+  const std::int64_t limit = input ? std::int64_t{place} : -1;
+  limit_.store(std::min(limit_.load(std::memory_order_relaxed), limit), std::memory_order_relaxed);
+}
+
+Result<void> FailureGate::outcome() const {
+  if (failure_) return *failure_;
+  return {};
+}
+
+ProgressMeter::ProgressMeter(std::function<bool(const ConvertProgress&)> progress, std::uint64_t input_total,
+                             double work_total)
+    : progress_(std::move(progress)), work_total_(work_total) {
+  sum_.input_total = input_total;
+}
+
+Result<void> ProgressMeter::add(const Done& done) {
+  if (!progress_) return {};
+  const std::lock_guard lock(mutex_);
+  sum_.records += done.records;
+  sum_.raw_bytes += done.raw_bytes;
+  sum_.input_bytes += done.input_bytes;
+  work_ += done.work;
+  sum_.share = work_total_ > 0 ? std::min(work_ / work_total_, 1.0) : 0;
+  if (progress_(sum_)) return {};
+  return Error(boost::system::errc::make_error_code(boost::system::errc::operation_canceled));
+}
+
+void run_workers(unsigned count, FailureGate& gate, const std::function<void()>& work) {
+  const auto guarded = [&gate, &work] {
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      gate.fail(0, Error::from_errno(ENOMEM));
+    } catch (const std::system_error& error) {
+      gate.fail(0, Error::from_errno(error.code().value()));
+    }
+  };
+  std::vector<std::thread> threads;
+  try {
+    threads.reserve(count);
+    while (threads.size() + 1 < count) threads.emplace_back(guarded);
+  } catch (const std::exception&) {
+    // Fewer threads change nothing but speed.
+  }
+  guarded();
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace dovetail::detail

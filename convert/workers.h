@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include <dovetail/convert.h>
+#include <dovetail/error.h>
+
+namespace dovetail::detail {
+
+/// Keeps the failure that is to be reported, and tells the others when to stop.
+///
+/// Damage does not stop those that work on earlier input: one of them may still find damage that comes first.
+/// Threads: any.
+class FailureGate {
+ public:
+  /// `place` orders the failures: a shard, or a share of the input.
+  void fail(std::uint32_t place, const Error& error);
+  /// Whether work on `place` is of no use any more.
+  bool stops(std::uint32_t place) const noexcept {
+    return std::int64_t{place} > limit_.load(std::memory_order_relaxed);
+  }
+  /// Success, or the failure. Needs: all threads have ended.
+  Result<void> outcome() const;
+
+ private:
+  std::atomic<std::int64_t> limit_{std::int64_t{1} << 32};
+  std::mutex mutex_;
+  std::uint32_t place_ = 0;
+  std::optional<Error> failure_;
+};
+
+/// Adds up what the threads of a conversion do, and passes it on.
+///
+/// Threads: any.
+class ProgressMeter {
+ public:
+  /// `work_total` in the units of `Done::work`.
+  ProgressMeter(std::function<bool(const ConvertProgress&)> progress, std::uint64_t input_total, double work_total);
+
+  struct Done {
+    std::uint64_t records = 0;
+    std::uint64_t raw_bytes = 0;
+    std::uint64_t input_bytes = 0;
+    double work = 0;
+  };
+  /// Errors: `operation_canceled`.
+  Result<void> add(const Done& done);
+
+ private:
+  std::mutex mutex_;
+  std::function<bool(const ConvertProgress&)> progress_;
+  double work_total_;
+  double work_ = 0;
+  ConvertProgress sum_;
+};
+
+/// Calls `work` on `count` threads, the caller's among them, and waits for all. Where the system starts no more threads,
+/// fewer call it. Memory that is short comes to `gate`.
+void run_workers(unsigned count, FailureGate& gate, const std::function<void()>& work);
+
+}  // namespace dovetail::detail

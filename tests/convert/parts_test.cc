@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversions by several processes, and what `merge` makes of them.
+#include <dovetail/dataset.h>
+#include <dovetail/record_reader.h>
+
+#include "tests/convert/conversions.h"
+
+namespace dovetail {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+std::string work_of(std::uint32_t part, std::uint32_t parts) {
+  const auto digits = [](std::uint32_t n) { return std::to_string(100'000 + n).substr(1); };
+  return "/.dovetail-part-" + digits(part) + "-of-" + digits(parts);
+}
+
+class PartsTest : public test::ConversionTest {
+ protected:
+  Result<ConvertReport> run_part(ConvertOptions options, std::uint32_t part, std::uint32_t parts) const {
+    options.part = ConvertPart{part, parts};
+    return convert(out_, options);
+  }
+  ConvertOptions ten_shards() { return options({put_tfrecords(4, 300, 31)}, 10); }
+};
+
+TEST_F(PartsTest, MakeTheSameFilesAsOneProcess) {
+  const ConvertOptions wanted = ten_shards();
+  convert(folder_ / "whole", wanted).value();
+  for (const std::uint32_t parts : {1u, 3u, 4u, 13u}) {
+    std::uint64_t records = 0;
+    for (std::uint32_t part = parts; part-- != 0;) records += run_part(wanted, part, parts).value().records;
+    EXPECT_EQ(records, all_.size());
+    EXPECT_FALSE(Dataset::open(out_)) << "parts are no dataset";
+    const ConvertReport merged = merge(out_).value();
+    EXPECT_EQ(merged.records, all_.size());
+    EXPECT_EQ(merged.shards, 10u);
+    EXPECT_EQ(files_below(out_), files_below(folder_ / "whole")) << parts << " parts";
+    EXPECT_TRUE(verify(out_).value().ok());
+    fs::remove_all(out_);
+  }
+}
+
+TEST_F(PartsTest, AgreeOnAnIdWithoutBeingTold) {
+  ConvertOptions wanted = ten_shards();
+  wanted.writer.shard.dataset_id.reset();
+  ASSERT_TRUE(run_part(wanted, 0, 2));
+  // The same files elsewhere: another machine mounts them where it likes.
+  fs::create_directory(folder_ / "elsewhere");
+  fs::copy(folder_ / "src", folder_ / "elsewhere/src", fs::copy_options::recursive);
+  wanted.sources = {folder_ / "elsewhere/src"};
+  ASSERT_TRUE(run_part(wanted, 1, 2));
+  const DatasetId id = merge(out_).value().datasets.front().id;
+  EXPECT_TRUE(test::read_dataset(out_).records == all_);
+  fs::remove_all(out_);
+  wanted.writer.shard.codec = Codec::none;
+  ASSERT_TRUE(run_part(wanted, 0, 1));
+  EXPECT_NE(merge(out_).value().datasets.front().id, id) << "other bytes, another dataset";
+}
+
+TEST_F(PartsTest, NamesThePartThatIsMissing) {
+  const ConvertOptions wanted = ten_shards();
+  ASSERT_TRUE(run_part(wanted, 0, 3));
+  ASSERT_TRUE(run_part(wanted, 2, 3));
+  const auto refused = merge(out_);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::unfinished));
+  EXPECT_THAT(refused.error().to_string(), HasSubstr("part 1 of 3 is missing"));
+
+  ConvertOptions stopped = wanted;
+  stopped.progress = [n = 0](const ConvertProgress&) mutable { return ++n < 5; };
+  stopped.jobs = 1;
+  ASSERT_FALSE(run_part(stopped, 1, 3));
+  ASSERT_TRUE(fs::exists(out_ + work_of(1, 3)));
+  EXPECT_THAT(merge(out_).error().to_string(), HasSubstr("part 1 of 3 is not finished"));
+  ASSERT_TRUE(run_part(wanted, 1, 3));
+  EXPECT_TRUE(merge(out_));
+}
+
+TEST_F(PartsTest, OfOtherOptionsAreNotMerged) {
+  ConvertOptions wanted = ten_shards();
+  ASSERT_TRUE(run_part(wanted, 0, 2));
+  wanted.writer.shard.record_type = "mine";
+  ASSERT_TRUE(run_part(wanted, 1, 2));
+  const auto refused = merge(out_);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::manifest_mismatch));
+  EXPECT_THAT(refused.error().to_string(), HasSubstr("record_type is 'mine' here and 'tfrecord' there"));
+  EXPECT_TRUE(fs::exists(out_ + work_of(0, 2)));
+}
+
+TEST_F(PartsTest, OfTwoCountsAreNotMerged) {
+  const ConvertOptions wanted = ten_shards();
+  ASSERT_TRUE(run_part(wanted, 0, 2));
+  ASSERT_TRUE(run_part(wanted, 0, 3));
+  EXPECT_TRUE(merge(out_).error().is(Errc::manifest_mismatch));
+}
+
+TEST_F(PartsTest, NothingToMergeIsAnError) {
+  EXPECT_EQ(merge(folder_ / "missing").error().kind(), ErrorKind::io);
+  fs::create_directory(out_);
+  EXPECT_TRUE(merge(out_).error().is(Errc::empty_input));
+}
+
+TEST_F(PartsTest, MergeGoesOnWhereItWasKilled) {
+  const ConvertOptions wanted = ten_shards();
+  convert(folder_ / "whole", wanted).value();
+  for (std::uint32_t moved = 0; moved <= 10; ++moved) {
+    for (std::uint32_t part = 0; part != 2; ++part) ASSERT_TRUE(run_part(wanted, part, 2));
+    for (std::uint32_t shard = 0; shard != moved; ++shard) {
+      const std::string name = "/shard-00000" + std::to_string(shard) + ".dvt";
+      fs::rename(out_ + work_of(shard < 5 ? 0 : 1, 2) + name, out_ + name);
+    }
+    test::write_file(out_ + "/.manifest.dvt.partial-1-00000000", "half a manifest");
+    EXPECT_FALSE(Dataset::open(out_));
+    ASSERT_TRUE(merge(out_)) << moved << " shards had their names";
+    EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
+    if (moved == 10) break;
+    fs::remove_all(out_);
+  }
+  // Killed after the manifest had its name, before the parts were gone.
+  fs::copy(folder_ / "whole", folder_ / "again", fs::copy_options::recursive);
+  fs::remove_all(out_);
+  ASSERT_TRUE(run_part(wanted, 0, 1));
+  for (const std::string& name : test::names_in(folder_ / "again")) {
+    fs::rename(folder_ / "again/" + name, out_ + '/' + name);
+  }
+  ASSERT_TRUE(merge(out_));
+  EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
+}
+
+TEST_F(PartsTest, AShardThatIsGoneIsNamed) {
+  ASSERT_TRUE(run_part(ten_shards(), 0, 1));
+  fs::remove(out_ + work_of(0, 1) + "/shard-000003.dvt");
+  const auto refused = merge(out_);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::unfinished));
+  EXPECT_THAT(refused.error().path(), HasSubstr("shard-000003.dvt"));
+  EXPECT_THAT(test::names_in(out_), SizeIs(1)) << "nothing was moved";
+}
+
+TEST_F(PartsTest, DoNotReplaceADatasetUnasked) {
+  const ConvertOptions wanted = ten_shards();
+  ASSERT_TRUE(convert(out_, options({put("old.txt", "old\n")}, 1)));
+  EXPECT_TRUE(run_part(wanted, 0, 1).error().is(Errc::already_exists));
+  ConvertOptions asked = wanted;
+  asked.writer.shard.overwrite = true;
+  ASSERT_TRUE(run_part(asked, 0, 1));
+  EXPECT_TRUE(merge(out_).error().is(Errc::already_exists));
+  EXPECT_THAT(test::read_dataset(out_).records, ElementsAre("old"));
+  ASSERT_TRUE(merge(out_, true));
+  EXPECT_TRUE(test::read_dataset(out_).records == all_);
+}
+
+TEST_F(PartsTest, AManifestOfAPartIsCheckedLikeAllData) {
+  ASSERT_TRUE(run_part(ten_shards(), 0, 1));
+  const std::string path = out_ + work_of(0, 1) + "/part-00000-of-00001.dvt";
+  const test::Bytes bytes = test::read_file(path);
+  for (std::size_t at = 0; at < bytes.size(); at += 13) {
+    if (bytes[at] == std::byte{0}) continue;  // perhaps padding, which no checksum covers
+    std::string damaged(as_chars(bytes));
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x20);
+    test::write_file(path, damaged);
+    const auto merged = merge(out_);
+    if (merged) FAIL() << "a changed byte at " << at << " was not noticed";
+    if (merged.error().kind() != ErrorKind::damaged) FAIL() << at << ": " << merged.error().to_string();
+  }
+}
+
+}  // namespace
+}  // namespace dovetail

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversions that are stopped and started again.
+#include <fstream>
+
+#include <dovetail/dataset.h>
+
+#include "convert/work_folder.h"
+#include "tests/convert/conversions.h"
+
+namespace dovetail {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Gt;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr char kWork[] = "/.dovetail-part-00000-of-00001";
+
+class ResumeTest : public test::ConversionTest {
+ protected:
+  ConvertOptions twelve_shards() { return options({put_tfrecords(5, 400, 21)}, 12); }
+  // Cancels once so many records were seen.
+  Result<ConvertReport> run_until(ConvertOptions options, std::uint64_t records) const {
+    options.progress = [records](const ConvertProgress& progress) { return progress.records < records; };
+    return convert(out_, options);
+  }
+  std::string uninterrupted(const ConvertOptions& options) const {
+    const std::string path = folder_ / "whole";
+    convert(path, options).value();
+    return path;
+  }
+};
+
+TEST_F(ResumeTest, ContinuesWithTheShardsThatAreMissing) {
+  const ConvertOptions wanted = twelve_shards();
+  const auto stopped = run_until(wanted, all_.size() * 3 / 4);
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().kind(), ErrorKind::cancelled);
+  EXPECT_THAT(stopped.error().to_string(), HasSubstr("of 12 shards are finished and kept; run the same command again"));
+  EXPECT_FALSE(Dataset::open(out_)) << "nothing here looks finished";
+  EXPECT_THAT(test::names_in(out_), ElementsAre(kWork + 1));
+
+  const ConvertReport report = convert(out_, wanted).value();
+  EXPECT_GT(report.kept_shards, 0u);
+  EXPECT_LT(report.kept_shards, 12u);
+  EXPECT_EQ(report.records, all_.size());
+  EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
+}
+
+TEST_F(ResumeTest, CanBeStoppedAgainAndAgain) {
+  const ConvertOptions wanted = twelve_shards();
+  std::uint32_t kept = 0;
+  int stops = 0;
+  for (;; ++stops) {
+    ASSERT_LT(stops, 100) << "it never comes to an end";
+    const auto report = run_until(wanted, all_.size() / 3);
+    if (!report) continue;
+    kept = report->kept_shards;
+    break;
+  }
+  EXPECT_GT(stops, 0);
+  EXPECT_GT(kept, 0u);
+  EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
+}
+
+TEST_F(ResumeTest, KeepsTheDatasetIdOfTheFirstCall) {
+  ConvertOptions wanted = twelve_shards();
+  wanted.writer.shard.dataset_id.reset();
+  ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
+  ASSERT_TRUE(convert(out_, wanted));
+  const test::DecodedDataset dataset = test::read_dataset(out_);  // throws where ids differ
+  EXPECT_TRUE(dataset.records == all_);
+}
+
+TEST_F(ResumeTest, RefusesToContinueWithOtherOptionsAndNamesThem) {
+  const ConvertOptions wanted = twelve_shards();
+  ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
+  const Files before = files_below(out_);
+  const auto refuses = [&](auto change, const char* says) {
+    ConvertOptions other = wanted;
+    change(other);
+    const auto refused = convert(out_, other);
+    ASSERT_FALSE(refused) << says;
+    EXPECT_TRUE(refused.error().is(Errc::state_mismatch)) << refused.error().to_string();
+    EXPECT_THAT(refused.error().to_string(), HasSubstr(says));
+    EXPECT_THAT(refused.error().to_string(), HasSubstr("--no-resume"));
+  };
+  refuses([](ConvertOptions& o) { o.shards = 13; }, "shards is '13' here and '12' there");
+  refuses([](ConvertOptions& o) { o.writer.shard.codec = Codec::none; }, "codec is 'none' here and 'snappy' there");
+  refuses([](ConvertOptions& o) { o.shuffle_seed = 3; }, "shuffle_seed is '3' here and not given there");
+  refuses([](ConvertOptions& o) { o.split = {{"a", 0.5}, {"b", 0.5}}; }, "split.0");
+  refuses([](ConvertOptions& o) { o.writer.shard.dataset_id = DatasetId{}; }, "dataset_id");
+  refuses([](ConvertOptions& o) { o.writer.shard.metadata["a"] = "b"; }, "metadata");
+  EXPECT_EQ(files_below(out_), before) << "a refusal changes nothing";
+
+  ConvertOptions other = wanted;
+  other.shards = 13;
+  other.resume = false;
+  const ConvertReport report = convert(out_, other).value();
+  EXPECT_EQ(report.kept_shards, 0u);
+  EXPECT_TRUE(test::read_dataset(out_).records == all_);
+}
+
+TEST_F(ResumeTest, RefusesToContinueWithOtherInput) {
+  const ConvertOptions wanted = twelve_shards();
+  ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
+  put("src/999.tfrecord", test::tfrecord_bytes({"new"}));
+  const auto grown = convert(out_, wanted);
+  ASSERT_FALSE(grown);
+  EXPECT_THAT(grown.error().to_string(), HasSubstr("input_files is '6' here and '5' there"));
+  fs::remove(folder_ / "src/999.tfrecord");
+  fs::last_write_time(folder_ / "src/100.tfrecord", fs::file_time_type::clock::now() + std::chrono::hours(1));
+  const auto touched = convert(out_, wanted);
+  ASSERT_FALSE(touched);
+  EXPECT_TRUE(touched.error().is(Errc::state_mismatch));
+  EXPECT_THAT(touched.error().to_string(), HasSubstr("input_times"));
+}
+
+TEST_F(ResumeTest, ShardsThatAreNotWholeAreWrittenAgain) {
+  const ConvertOptions wanted = twelve_shards();
+  ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
+  const std::string shard = out_ + kWork + "/shard-000000.dvt";
+  ASSERT_TRUE(fs::exists(shard));
+  fs::resize_file(shard, fs::file_size(shard) - 1);
+  const std::string foreign = out_ + kWork + "/shard-000011.dvt";
+  RecordWriter other = RecordWriter::create(foreign, {.shard_number = 11, .overwrite = true}).value();
+  ASSERT_TRUE(other.append(as_bytes("of another dataset")));
+  ASSERT_TRUE(other.finish());
+  ASSERT_TRUE(convert(out_, wanted));
+  EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
+}
+
+TEST_F(ResumeTest, RemovesWhatAKilledProcessHasLeft) {
+  const ConvertOptions wanted = twelve_shards();
+  ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
+  test::write_file(out_ + kWork + "/.shard-000011.dvt.partial-1-00000000", "half a shard");
+  ASSERT_FALSE(run_until(wanted, 1));
+  EXPECT_THAT(test::names_in(out_ + kWork), Not(Contains(HasSubstr("partial"))));
+  ASSERT_TRUE(convert(out_, wanted));
+  EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
+}
+
+TEST_F(ResumeTest, LeavesNothingWhereItMayNotContinue) {
+  ConvertOptions wanted = twelve_shards();
+  wanted.resume = false;
+  const auto stopped = run_until(wanted, all_.size() * 3 / 4);
+  ASSERT_FALSE(stopped);
+  EXPECT_THAT(stopped.error().to_string(), Not(HasSubstr("again")));
+  EXPECT_FALSE(fs::exists(out_));
+}
+
+TEST_F(ResumeTest, LeavesNothingAfterDamageHoweverMuchIsFinished) {
+  ConvertOptions wanted = twelve_shards();
+  std::string damaged = test::tfrecord_bytes(test::sample_records(300, 900, 3));
+  damaged[damaged.size() - 10] ^= 1;
+  wanted.sources.push_back(put("damaged", damaged));
+  for (const unsigned jobs : {1u, 4u}) {
+    wanted.jobs = jobs;
+    const auto failed = convert(out_, wanted);
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().kind(), ErrorKind::damaged);
+    EXPECT_FALSE(fs::exists(out_));
+  }
+}
+
+TEST_F(ResumeTest, ReportsTheFirstDamageOfTheInputForAnyNumberOfJobs) {
+  std::string good = test::tfrecord_bytes(test::sample_records(2000, 900, 4));
+  std::string damaged = good;
+  damaged[damaged.size() - 10] ^= 1;
+  std::vector<std::string> sources;
+  for (int i = 0; i < 8; ++i) sources.push_back(put("a" + std::to_string(i), i >= 2 ? damaged : good));
+  for (const unsigned jobs : {1u, 2u, 8u}) {
+    ConvertOptions wanted = options(sources, 16);
+    wanted.jobs = jobs;
+    const auto failed = convert(out_, wanted);
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().path(), folder_ / "a2") << jobs << " jobs";
+  }
+}
+
+TEST_F(ResumeTest, AnOlderDatasetStaysUntilItIsReplaced) {
+  ConvertOptions wanted = twelve_shards();
+  ASSERT_TRUE(convert(out_, options({put("old.txt", "old\n")}, 2)));
+  EXPECT_TRUE(convert(out_, wanted).error().is(Errc::already_exists));
+  wanted.writer.shard.overwrite = true;
+  ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
+  EXPECT_THAT(test::read_dataset(out_).records, ElementsAre("old"));
+  const ConvertReport report = convert(out_, wanted).value();
+  EXPECT_GT(report.kept_shards, 0u);
+  EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
+  ASSERT_TRUE(convert(out_, options({folder_ / "old.txt"}, 2)).has_error());
+  ConvertOptions small = options({folder_ / "old.txt"}, 2);
+  small.writer.shard.overwrite = true;
+  ASSERT_TRUE(convert(out_, small));
+  EXPECT_THAT(test::names_in(out_), ElementsAre("manifest.dvt", "shard-000000.dvt", "shard-000001.dvt"))
+      << "shards beyond the new ones go";
+}
+
+TEST_F(ResumeTest, OneProcessAtATime) {
+  const ConvertOptions wanted = twelve_shards();
+  {
+    const detail::WorkFolder taken = detail::WorkFolder::create(out_, {}).value();
+    const auto refused = convert(out_, wanted);
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(refused.error().is(Errc::busy));
+  }
+  EXPECT_TRUE(convert(out_, wanted));
+}
+
+TEST_F(ResumeTest, AnUnreadableDescriptionIsSaidAndNotRemoved) {
+  const ConvertOptions wanted = twelve_shards();
+  ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
+  test::write_file(out_ + kWork + "/conversion", "damaged");
+  const auto refused = convert(out_, wanted);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::bad_message));
+  EXPECT_TRUE(fs::exists(out_ + kWork + "/shard-000000.dvt"));
+}
+
+}  // namespace
+}  // namespace dovetail

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Conversions as processes: killed and started again, in parts, under a launcher."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from support import (COMMAND, GOOD, USAGE, CommandTest, gzip_bytes, main, make_records, read_file, run, run_good,
+                     run_json, start, tfrecord, write_file)
+
+ID = "0123456789abcdef" * 2
+INTERRUPTED = 130
+
+
+def files_below(folder):
+    """The bytes of all files, by their paths."""
+    found = {}
+    for below, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(below, name)
+            found[os.path.relpath(path, folder)] = read_file(path)
+    return found
+
+
+class ConversionTest(CommandTest):
+    def put_sources(self, files=6, records=1500):
+        """TFRecord files, every other one compressed; gives their folder."""
+        os.mkdir(self.path("src"))
+        self.framed = b""
+        for i in range(files):
+            data = tfrecord(make_records(records + 100 * i, seed=60 + i, longest=3000))
+            self.framed += data
+            name = f"{i}.tfrecord" + (".gz" if i % 2 else "")
+            write_file(self.path("src", name), gzip_bytes(data) if i % 2 else data)
+        return self.path("src")
+
+    def test_killed_at_any_time_it_continues_and_ends_with_the_same_files(self):
+        source = self.put_sources()
+        seed = random.SystemRandom().randrange(1 << 32)
+        print(f"seed {seed}")
+        draws = random.Random(seed)
+        for flags in ([], ["--split", "train=0.8,val=0.2"], ["--overwrite"]):
+            with self.subTest(flags=flags):
+                arguments = ["convert", source, "--dataset-id", ID, "--shards", "40", *flags, "--to"]
+                begin = time.monotonic()
+                run_good(*arguments, self.path("whole"))
+                seconds = time.monotonic() - begin
+                target = self.path("target")
+                kills = kept = 0
+                while True:
+                    process = start(*arguments, target, "--json")
+                    try:
+                        # Each time it gets a little longer, so that an unlucky machine comes to an end as well.
+                        out, errors = process.communicate(timeout=draws.uniform(0, seconds * (0.5 + kills / 20)))
+                        self.assertEqual(process.returncode, GOOD, errors)
+                        kept = json.loads(out)["kept_shards"]
+                        break
+                    except subprocess.TimeoutExpired:
+                        process.kill()
+                        process.communicate()
+                        kills += 1
+                    for name in ("manifest.dvt", "val/manifest.dvt"):
+                        if os.path.exists(os.path.join(target, name)):
+                            self.assertTrue(run_json("verify", os.path.dirname(os.path.join(target, name)))["ok"])
+                            break
+                    else:
+                        self.assertNotEqual(run("inspect", target).returncode, GOOD, "it looks finished")
+                print(f"{kills} kills, then {kept} shards were there")
+                self.assertEqual(files_below(target), files_below(self.path("whole")))
+                shutil.rmtree(target)
+                shutil.rmtree(self.path("whole"))
+
+    def test_an_interrupt_keeps_what_is_finished_and_says_so(self):
+        source = self.put_sources()
+        target = self.path("target")
+        arguments = ["convert", source, "--to", target, "--shards", "60", "--jobs", "1", "--dataset-id", ID]
+        process = start(*arguments)
+        work = os.path.join(target, ".dovetail-part-00000-of-00001")
+        deadline = time.monotonic() + 60
+        while not (os.path.isdir(work) and sum(name.startswith("shard") for name in os.listdir(work)) >= 3):
+            self.assertLess(time.monotonic(), deadline, "the conversion does not begin")
+            self.assertIsNone(process.poll(), "the conversion was over too soon")
+            time.sleep(0.0005)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, INTERRUPTED, errors)
+        self.assertIn(b"of 60 shards are finished and kept; run the same command again to continue", errors)
+        self.assertEqual([name for name in os.listdir(work) if "partial" in name], [])
+        self.assert_fails(USAGE, *arguments, "--block-bytes", "1K", says=["block_bytes", "--no-resume"])
+        self.assertGreaterEqual(run_json(*arguments)["kept_shards"], 3)
+        self.assertEqual(os.listdir(target).count(os.path.basename(work)), 0)
+        self.assertEqual(run_good("cat", target, "--format", "tfrecord"), self.framed)
+
+    def test_an_unfinished_conversion_does_not_open(self):
+        source = self.put_sources(files=2)
+        target = self.path("target")
+        run_good("convert", source, "--to", target, "--shards", "4", "--part", "0/2")
+        for command in (["inspect", target], ["plan", target, "--world", "1", "--batch", "1"],
+                        ["cat", os.path.join(target, "*.dvt")], ["cat", os.path.join(target, "*", "*.dvt")]):
+            self.assertNotEqual(run(*command).returncode, GOOD, command)
+        self.assertIn(b"merge", run("inspect", target).stderr)
+        self.assert_fails(1, "merge", target, says="part 1 of 2 is missing")
+
+    @unittest.skipUnless(shutil.which("mpirun"), "mpirun is not installed")
+    def test_four_processes_under_a_launcher_make_one_dataset(self):
+        source = self.put_sources()
+        target = self.path("target")
+        command = [COMMAND, "convert", source, "--to", target, "--shards", "10", "--dataset-id", ID, "--jobs", "1",
+                   "--part", "auto", "--json"]
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        done = subprocess.run(["mpirun", "--oversubscribe", "-np", "4", *command], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=300, env=environment)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        parts = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual(sorted(part["part"] for part in parts), ["0/4", "1/4", "2/4", "3/4"])
+        self.assertEqual(sorted(part["shards"] for part in parts), [2, 2, 3, 3])
+        merged = run_json("merge", target)
+        self.assertEqual(merged["records"], sum(part["records"] for part in parts))
+        run_good("convert", source, "--to", self.path("whole"), "--shards", "10", "--dataset-id", ID)
+        self.assertEqual(files_below(target), files_below(self.path("whole")))
+        self.assertEqual(run_good("cat", target, "--format", "tfrecord"), self.framed)
+
+    def test_wrong_parts_and_splits_are_usage_errors(self):
+        source = self.put_sources(files=1, records=10)
+        target = self.path("target")
+        for part in ("4/4", "1", "x/2", "1/", "-1/2", "1/0"):
+            self.assert_fails(USAGE, "convert", source, "--to", target, "--part=" + part, says=part)
+        for split in ("train=0.9", "a=0.5,b=0.6", "../a=1"):
+            self.assert_fails(USAGE, "convert", source, "--to", target, "--split", split, says="split")
+        self.assertFalse(os.path.exists(target))
+
+
+if __name__ == "__main__":
+    main()

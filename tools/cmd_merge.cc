@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// `dovetail merge`: makes one dataset of the parts that several processes have converted.
+#include <chrono>
+#include <memory>
+
+#include <dovetail/convert.h>
+
+#include "tools/commands.h"
+#include "tools/convert_summary.h"
+#include "tools/exit_code.h"
+#include "tools/json.h"
+#include "tools/sink.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+struct Arguments {
+  std::string folder;
+  bool overwrite = false;
+  bool json = false;
+};
+
+Result<int> run(const Arguments& arguments) {
+  const auto start = std::chrono::steady_clock::now();
+  Result<ConvertReport> report = merge(arguments.folder, arguments.overwrite);
+  if (!report) return report.error();
+  ConvertSummary summary;
+  summary.report = std::move(*report);
+  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  Sink out = Sink::standard_output();
+  out.write(arguments.json ? to_line(to_json(summary)) : to_text(summary));
+  if (const Result<void> written = out.finish(); !written) return written.error();
+  return kExitGood;
+}
+
+}  // namespace
+
+void add_merge(CommandLine& line) {
+  const auto arguments = std::make_shared<Arguments>();
+  Flags flags = line.subcommand("merge", "Make one dataset of the parts that `convert --part` has written",
+                                [arguments] { return run(*arguments); });
+  flags.add("DIR", arguments->folder, "The folder that all parts were converted to").required();
+  flags.add("--overwrite", arguments->overwrite, "Replace a dataset that is there");
+  add_json(flags, arguments->json);
+}
+
+}  // namespace dovetail::tools

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/convert_summary.h"
+
+#include <charconv>
+#include <cstdint>
+#include <utility>
+
+#include <dovetail/rank_context.h>
+#include <boost/json/array.hpp>
+
+#include "tools/render.h"
+#include "tools/utf8.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+std::uint64_t records_of(const DatasetInfo& dataset) {
+  std::uint64_t records = 0;
+  for (const ShardInfo& shard : dataset.shards) records += shard.records;
+  return records;
+}
+
+std::string text_of(const ConvertPart& part) {
+  return std::to_string(part.number) + "/" + std::to_string(part.parts);
+}
+
+bool parse_number(std::string_view text, std::uint32_t& number) {
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+}
+
+}  // namespace
+
+boost::json::object to_json(const ConvertSummary& summary) {
+  const ConvertReport& report = summary.report;
+  boost::json::object json;
+  if (summary.part) json["part"] = text_of(*summary.part);
+  if (report.datasets.size() == 1) json["manifest"] = to_utf8(report.datasets.front().manifest);
+  if (!report.datasets.empty()) json["dataset_id"] = report.datasets.front().id.to_hex();
+  if (!summary.names.empty()) {
+    boost::json::array datasets;
+    for (std::size_t i = 0; i != report.datasets.size(); ++i) {
+      datasets.push_back(boost::json::object{{"name", to_utf8(summary.names[i])},
+                                             {"manifest", to_utf8(report.datasets[i].manifest)},
+                                             {"records", records_of(report.datasets[i])}});
+    }
+    json["datasets"] = std::move(datasets);
+  }
+  if (!report.formats.empty()) {
+    boost::json::array formats;
+    for (const SourceFormat format : report.formats) formats.push_back(boost::json::string(to_string(format)));
+    json["formats"] = std::move(formats);
+    json["files"] = report.files;
+    json["input_bytes"] = report.input_bytes;
+  }
+  json["records"] = report.records;
+  json["raw_bytes"] = report.raw_bytes;
+  json["shards"] = report.shards;
+  json["kept_shards"] = report.kept_shards;
+  json["stored_bytes"] = report.stored_bytes;
+  json["seconds"] = summary.seconds;
+  return json;
+}
+
+std::string to_text(const ConvertSummary& summary) {
+  const ConvertReport& report = summary.report;
+  Listing listing;
+  if (summary.part) listing.add("part", text_of(*summary.part) + "; `dovetail merge` makes the dataset of all parts");
+  for (std::size_t i = 0; i != report.datasets.size(); ++i) {
+    const DatasetInfo& dataset = report.datasets[i];
+    const std::string of = summary.names.empty() ? "" : ", " + std::to_string(records_of(dataset)) + " records";
+    listing.add("manifest", dataset.manifest + of);
+  }
+  if (!report.datasets.empty()) listing.add("dataset", report.datasets.front().id.to_hex());
+  if (!report.formats.empty()) {
+    listing.add("input", std::to_string(report.files) + " files, " + human_bytes(report.input_bytes));
+  }
+  listing.add("records", std::to_string(report.records) + ", " + human_bytes(report.raw_bytes));
+  std::string shards = std::to_string(report.shards) + ", " + human_bytes(report.stored_bytes) + " stored";
+  if (report.kept_shards != 0) shards += ", " + std::to_string(report.kept_shards) + " of an earlier run";
+  listing.add("shards", shards);
+  return listing.to_text();
+}
+
+Result<ConvertPart> parse_part(std::string_view text) {
+  ConvertPart part;
+  if (text == "auto") {
+    const Result<RankContext> context = RankContext::from_environment();
+    if (!context) return context.error();
+    return ConvertPart{context->rank, context->world};
+  }
+  const std::size_t slash = text.find('/');
+  if (slash != std::string_view::npos && parse_number(text.substr(0, slash), part.number) &&
+      parse_number(text.substr(slash + 1), part.parts) && part.number < part.parts) {
+    return part;
+  }
+  return Error(Errc::invalid_option,
+               "--part " + std::string(text) + ": it must be I/N with I from 0 to N - 1, or auto");
+}
+
+}  // namespace dovetail::tools

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a conversion has made; text and JSON are views of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dovetail/convert.h>
+#include <dovetail/error.h>
+#include <boost/json/object.hpp>
+
+namespace dovetail::tools {
+
+struct ConvertSummary {
+  ConvertReport report;
+  std::vector<std::string> names;   ///< Of the datasets of a split.
+  std::optional<ConvertPart> part;  ///< Where it is one.
+  double seconds = 0;
+};
+
+boost::json::object to_json(const ConvertSummary& summary);
+std::string to_text(const ConvertSummary& summary);
+
+/// Reads I/N, or `auto` for the rank and the world that the launcher gives.
+Result<ConvertPart> parse_part(std::string_view text);
+
+}  // namespace dovetail::tools
