@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "convert/keyed_hash.h"
+#include "convert/shuffle_jobs.h"
 #include "format/layout.h"
 #include "writer/dataset_files.h"
 #include "writer/writer_options.h"
@@ -211,7 +212,9 @@ Result<WholePart> Conversion::write_part_of(const WorkFolder& work) {
     shards.folders.push_back(std::move(*folder));
   }
   kept_ = tally_->finished();
-  if (auto written = write_shards(shards); !written) return written.error();
+  auto written =
+      options_.shuffle_seed ? write_shuffled_shards(shards, survey_, *options_.shuffle_seed) : write_shards(shards);
+  if (!written) return written.error();
   for (const auto& folder : shards.folders) {
     if (auto synced = folder->sync(); !synced) return synced.error();
   }

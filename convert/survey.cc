@@ -24,8 +24,10 @@ Result<Survey> survey(const InputLine& line, std::uint64_t run_bytes) {
   for (; moved && cursor.has_record(); moved = cursor.advance()) {
     const bool sized = cursor.place() >= kInputBytes || bytes >= kRawBytes;
     if (sized && run_known) {
-      survey.raw_bytes = static_cast<std::uint64_t>(static_cast<double>(bytes) * static_cast<double>(line.bytes()) /
-                                                    static_cast<double>(std::max<std::uint64_t>(cursor.place(), 1)));
+      const double scale =
+          static_cast<double>(line.bytes()) / static_cast<double>(std::max<std::uint64_t>(cursor.place(), 1));
+      survey.records = static_cast<std::uint64_t>(static_cast<double>(records) * scale);
+      survey.raw_bytes = static_cast<std::uint64_t>(static_cast<double>(bytes) * scale);
       return survey;
     }
     ++records;
@@ -38,6 +40,7 @@ Result<Survey> survey(const InputLine& line, std::uint64_t run_bytes) {
   if (!moved) return moved.error();
   if (records == 0) return Error(Errc::empty_input, "no record in any source").in_file(line.sources().front().path);
   if (!run_known) survey.run_records = format::choose_run_records(run_bytes, records, bytes);
+  survey.records = records;
   survey.raw_bytes = bytes;
   return survey;
 }

@@ -12,7 +12,9 @@ namespace dovetail::detail {
 /// What the first records tell of all of them.
 struct Survey {
   std::uint64_t run_records = 1;
-  std::uint64_t raw_bytes = 0;  ///< Of all records; estimated unless the whole input was looked at.
+  // Estimated unless the whole input was looked at.
+  std::uint64_t records = 0;
+  std::uint64_t raw_bytes = 0;
 };
 
 /// Reads the beginning of a line: until the records amount to `run_bytes`, and the input to 1 MiB or the records to

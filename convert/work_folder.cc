@@ -191,6 +191,10 @@ Result<void> WorkFolder::clear() const {
 
 void WorkFolder::remove() noexcept {
   std::error_code ignored;
+  // What says what this is goes last: a process that is killed here leaves what the next one understands.
+  (void)remove_entries(folder_->path(), [](const fs::path& name) {
+    return name != kLockName && name != kFactsName && !name.native().starts_with("part-");
+  });
   fs::remove_all(folder_->path(), ignored);
   folder_->remove_created();
 }

@@ -111,6 +111,8 @@ void add_layout_arguments(Flags& flags, ConvertOptions& options) {
 
 void add_order_arguments(Flags& flags, Arguments& arguments) {
   ConvertOptions& options = arguments.convert;
+  flags.add("--shuffle", options.shuffle_seed, "Shuffle all records, in an order of this seed").shown_as("SEED");
+  flags.add_size("--memory", options.memory_bytes, "For the records of a shuffle, all threads together").preset("1G");
   flags.add("--split", arguments.split, "A dataset of each share, such as train=0.9,val=0.1, keyed per record")
       .shown_as("NAME=SHARE,...");
   flags.add("--split-seed", options.split_seed, "Another one splits otherwise");

@@ -51,7 +51,7 @@ TEST(RecordSplitTest, CutsHashesAtTheShares) {
   for (int i = 0; i < kRecords; ++i) ++counts[split.output_of({}, as_bytes(std::to_string(i)))];
   const double expected[] = {0.7 * kRecords, 0.2 * kRecords, 0.1 * kRecords};
   double chi = 0;
-  for (int i = 0; i < 3; ++i) chi += std::pow(counts[i] - expected[i], 2) / expected[i];
+  for (std::size_t i = 0; i < 3; ++i) chi += std::pow(counts[i] - expected[i], 2) / expected[i];
   EXPECT_LT(chi, 13.8) << "two degrees of freedom: one in a thousand";
 }
 

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/shuffle_jobs.h"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <utility>
+
+#include "convert/keyed_hash.h"
+#include "convert/spill.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+constexpr std::uint64_t kTickRecords = 4096;
+
+/// A record in memory, on its way to be sorted.
+struct LoadedRecord {
+  SpilledHead head;
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+};
+
+// Beside its bytes, of a record in memory: what sorts it, and as much again while the list grows.
+constexpr std::uint64_t kLoadedBytes = 2 * sizeof(LoadedRecord);
+
+// The range of a key among `ranges` of equal width, and the first key of a range.
+std::uint64_t range_of(std::uint64_t key, std::uint64_t ranges) {
+  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(key) * ranges) >> 64);
+}
+std::uint64_t first_key(std::uint64_t range, std::uint64_t ranges) {
+  if (range == ranges) return 0;  // one past the last, modulo 2^64
+  const unsigned __int128 scaled = (static_cast<unsigned __int128>(range) << 64) + (ranges - 1);
+  return static_cast<std::uint64_t>(scaled / ranges);
+}
+
+/// Which buckets there are: for each shard that is missing, as many as its records need to fit into memory.
+class Buckets {
+ public:
+  Buckets(const ShardWork& work, const Survey& survey) : shards_(work.shards), begin_(work.tally->begin()) {
+    for (std::uint32_t shard = begin_; shard != work.tally->end(); ++shard) {
+      const bool missing = !work.tally->has(shard);
+      numbers_.push_back(missing ? static_cast<std::int64_t>(missing_.size()) : -1);
+      if (missing) missing_.push_back(shard);
+    }
+    readers_ = static_cast<unsigned>(std::min<std::size_t>(work.jobs, std::max<std::size_t>(missing_.size(), 1)));
+    limit_ = work.memory_bytes / readers_;
+    // Half of it on the average, so that hardly any has more than all.
+    const std::uint64_t all = survey.raw_bytes + survey.records * kLoadedBytes;
+    per_shard_ = std::max<std::uint64_t>(all / shards_ / std::max<std::uint64_t>(limit_ / 2, 1) + 1, 1);
+  }
+
+  const std::vector<std::uint32_t>& missing() const noexcept { return missing_; }
+  unsigned readers() const noexcept { return readers_; }
+  /// Bytes that one thread may have in memory.
+  std::uint64_t limit() const noexcept { return limit_; }
+  std::size_t count() const noexcept { return missing_.size() * per_shard_; }
+  std::uint64_t per_shard() const noexcept { return per_shard_; }
+
+  /// Nothing where the shard of the key is not wanted.
+  std::optional<std::size_t> of(std::uint64_t key) const noexcept {
+    const std::uint64_t range = range_of(key, shards_ * per_shard_);
+    const std::uint64_t shard = range / per_shard_;
+    if (shard < begin_ || shard - begin_ >= numbers_.size() || numbers_[shard - begin_] < 0) return std::nullopt;
+    return static_cast<std::size_t>(static_cast<std::uint64_t>(numbers_[shard - begin_]) * per_shard_ +
+                                    range % per_shard_);
+  }
+  /// Keys of bucket `part` of the missing shard `number`: from the first to the last.
+  std::pair<std::uint64_t, std::uint64_t> keys(std::size_t number, std::uint64_t part) const noexcept {
+    const std::uint64_t ranges = shards_ * per_shard_;
+    const std::uint64_t range = missing_[number] * per_shard_ + part;
+    return {first_key(range, ranges), first_key(range + 1, ranges) - 1};
+  }
+
+ private:
+  std::uint64_t shards_;
+  std::uint32_t begin_;
+  std::uint64_t per_shard_ = 1;
+  std::uint64_t limit_ = 0;
+  unsigned readers_ = 1;
+  std::vector<std::uint32_t> missing_;
+  std::vector<std::int64_t> numbers_;  // of each shard of the part among the missing ones
+};
+
+Error too_large(const LineCursor& cursor, std::uint64_t limit) {
+  return Error(Errc::record_too_large, "the record has " + std::to_string(cursor.record().size()) +
+                                           " bytes, and a shuffle has memory for " + std::to_string(limit) +
+                                           " on each thread; raise memory_bytes or lower jobs")
+      .at(cursor.file(), cursor.offset());
+}
+
+/// The first pass: any number of threads, each with shares of the line of its own.
+Result<void> put_aside(const ShardWork& work, const Buckets& buckets, std::uint64_t seed, ProgressMeter& meter,
+                       Spill& spill) {
+  const auto shares = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(work.line->files(), 1, 4 * work.jobs));
+  FailureGate gate;
+  std::atomic<std::uint32_t> next{0};
+  const auto put = [&](const LineCursor& cursor) -> Result<void> {
+    const ByteView record = cursor.record();
+    const std::uint64_t key = shuffle_key(seed, cursor.source_number(), cursor.place_in_source(), cursor.ordinal());
+    const auto bucket = buckets.of(key);
+    if (!bucket) return {};
+    if (record.size() + kLoadedBytes > buckets.limit()) return too_large(cursor, buckets.limit());
+    const SpilledHead head{.key = key,
+                           .source = static_cast<std::uint32_t>(cursor.source_number()),
+                           .place = cursor.place_in_source(),
+                           .ordinal = cursor.ordinal(),
+                           .output = static_cast<std::uint32_t>(work.split->output_of(cursor.key(), record))};
+    return spill.add(*bucket, head, record);
+  };
+  run_workers(std::min(work.jobs, shares), gate, [&] {
+    LineCursor cursor(*work.line);
+    for (std::uint32_t share = next.fetch_add(1); share < shares && !gate.stops(share); share = next.fetch_add(1)) {
+      const auto read = read_range(
+          cursor, work.line->begin_of(share, shares), work.line->begin_of(share + 1, shares), meter,
+          [&gate, share] { return gate.stops(share); }, put);
+      if (!read) return gate.fail(share, read.error());
+    }
+  });
+  if (auto done = gate.outcome(); !done) return done;
+  return spill.flush();
+}
+
+/// One thread of the second pass.
+class SortJob {
+ public:
+  SortJob(const ShardWork& work, const Buckets& buckets, const Spill& spill, FailureGate& gate, ProgressMeter& meter,
+          double work_per_byte)
+      : work_(work), buckets_(buckets), spill_(spill), gate_(gate), meter_(meter), work_per_byte_(work_per_byte) {}
+
+  void run(std::atomic<std::size_t>& next, unsigned threads) {
+    auto streams = start_streams(work_, threads);
+    if (!streams) return gate_.fail(0, streams.error());
+    streams_ = std::move(*streams);
+    for (std::size_t number = next.fetch_add(1); number < buckets_.missing().size(); number = next.fetch_add(1)) {
+      shard_ = buckets_.missing()[number];
+      if (gate_.stops(shard_)) break;
+      if (auto written = write_shard(number); !written) {
+        gate_.fail(shard_, written.error());
+        break;
+      }
+    }
+    // After a failure too: shards that have ended are worth keeping.
+    for (auto& stream : streams_) {
+      if (auto finished = stream->finish(); !finished) gate_.fail(shard_, finished.error());
+    }
+  }
+
+ private:
+  Result<void> write_shard(std::size_t number) {
+    for (auto& stream : streams_) {
+      if (auto begun = stream->begin(shard_); !begun) return begun;
+    }
+    for (std::uint64_t part = 0; part != buckets_.per_shard(); ++part) {
+      const auto [first, last] = buckets_.keys(number, part);
+      if (auto written = write_bucket(number * buckets_.per_shard() + part, first, last); !written) return written;
+      if (gate_.stops(shard_)) return {};
+    }
+    for (auto& stream : streams_) {
+      if (auto ended = stream->end(); !ended) return ended;
+    }
+    return {};
+  }
+
+  // A bucket may have turned out larger than was expected. It is then read several times, a range of its keys at a time.
+  Result<void> write_bucket(std::size_t bucket, std::uint64_t first, std::uint64_t last) {
+    const std::uint64_t bytes = spill_.bytes(bucket) + spill_.records(bucket) * kLoadedBytes;
+    const std::uint64_t reads = bytes <= buckets_.limit() ? 1 : bytes / buckets_.limit() * 2 + 1;
+    std::uint64_t width = (last - first) / reads;  // one less than the keys of a range
+    for (;;) {
+      const std::uint64_t end = last - first <= width ? last : first + width;
+      auto fits = load(bucket, first, end);
+      if (!fits) return fits.error();
+      if (!*fits) {
+        width /= 2;
+        continue;
+      }
+      if (auto written = write_loaded(); !written) return written;
+      if (end == last || gate_.stops(shard_)) return {};
+      first = end + 1;
+    }
+  }
+
+  // Whether the records of these keys fit into memory. One key always does: no record is larger than that.
+  Result<bool> load(std::size_t bucket, std::uint64_t first, std::uint64_t last) {
+    bytes_.clear();
+    records_.clear();
+    bool fits = true;
+    const auto take = [&](const SpilledHead& head, ByteView record) {
+      if (head.key < first || head.key > last) return true;
+      const std::uint64_t needed = bytes_.size() + record.size() + (records_.size() + 1) * kLoadedBytes;
+      fits = needed <= buckets_.limit() || first == last;
+      if (!fits) return false;
+      records_.push_back({head, bytes_.size(), record.size()});
+      bytes_.insert(bytes_.end(), record.begin(), record.end());
+      return true;
+    };
+    // Without it the bytes would be there twice whenever they have to move.
+    bytes_.reserve(static_cast<std::size_t>(std::min(spill_.bytes(bucket), buckets_.limit())));
+    if (auto read = spill_.read(bucket, take); !read) return read.error();
+    return fits;
+  }
+
+  Result<void> write_loaded() {
+    std::sort(records_.begin(), records_.end(),
+              [](const LoadedRecord& a, const LoadedRecord& b) { return a.head < b.head; });
+    std::uint64_t done = 0;
+    for (std::size_t i = 0; i != records_.size(); ++i) {
+      const LoadedRecord& record = records_[i];
+      auto appended = streams_[record.head.output]->append(ByteView(bytes_).subspan(record.offset, record.bytes));
+      if (!appended) return appended;
+      done += record.bytes + 1;
+      if (i % kTickRecords != kTickRecords - 1 && i + 1 != records_.size()) continue;
+      if (gate_.stops(shard_)) return {};
+      if (auto told = meter_.add({.work = static_cast<double>(std::exchange(done, 0)) * work_per_byte_}); !told) {
+        return told;
+      }
+    }
+    return {};
+  }
+
+  const ShardWork& work_;
+  const Buckets& buckets_;
+  const Spill& spill_;
+  FailureGate& gate_;
+  ProgressMeter& meter_;
+  double work_per_byte_;
+  std::vector<std::unique_ptr<ShardStream>> streams_;
+  std::uint32_t shard_ = 0;
+  std::vector<std::byte> bytes_;
+  std::vector<LoadedRecord> records_;
+};
+
+}  // namespace
+
+Result<void> write_shuffled_shards(const ShardWork& work, const Survey& survey, std::uint64_t seed) {
+  const Buckets buckets(work, survey);
+  if (buckets.missing().empty()) return {};
+  auto spill = Spill::create(*work.folders.front(), buckets.count(), work.memory_bytes);
+  if (!spill) return spill.error();
+  // Both passes count as half of the work.
+  const auto half = static_cast<double>(std::max<std::uint64_t>(work.line->bytes(), 1));
+  ProgressMeter meter(work.progress, work.line->bytes(), 2 * half);
+  if (auto put = put_aside(work, buckets, seed, meter, **spill); !put) return put;
+
+  std::uint64_t units = 0;
+  for (std::size_t bucket = 0; bucket != buckets.count(); ++bucket) {
+    units += (*spill)->bytes(bucket) + (*spill)->records(bucket);
+  }
+  const double work_per_byte = half / static_cast<double>(std::max<std::uint64_t>(units, 1));
+  FailureGate gate;
+  std::atomic<std::size_t> next{0};
+  const unsigned threads = (work.jobs + buckets.readers() - 1) / buckets.readers();
+  run_workers(buckets.readers(), gate,
+              [&] { SortJob(work, buckets, **spill, gate, meter, work_per_byte).run(next, threads); });
+  return gate.outcome();
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <dovetail/bytes.h>
+#include <dovetail/error.h>
+
+#include "writer/output_folder.h"
+
+namespace dovetail::detail {
+
+/// What a shuffle knows of a record that it has put aside. In order of the fields it orders the records.
+struct SpilledHead {
+  std::uint64_t key = 0;
+  std::uint32_t source = 0;
+  std::uint64_t place = 0;
+  std::uint64_t ordinal = 0;
+  std::uint32_t output = 0;  ///< The dataset that it goes to.
+
+  friend auto operator<=>(const SpilledHead&, const SpilledHead&) = default;
+};
+
+/// Puts records aside in buckets: in one file without a name, which is gone with the process that made it.
+///
+/// A bucket is a chain of chunks, each of which names the one before it, so that memory does not grow with the data.
+///
+/// Threads: `add` from any, and `read` from any once `flush` was called.
+/// Errors:  the system's, and `payload_checksum` where the file does not give back what was written.
+/// Cost:    a buffer for each bucket, `buffer_bytes` together; records once on the disk.
+class Spill {
+ public:
+  /// Errors: also `budget_too_small` where the buffers would be too small to be of use.
+  static Result<std::unique_ptr<Spill>> create(const OutputFolder& folder, std::size_t buckets,
+                                               std::uint64_t buffer_bytes);
+  Spill(const Spill&) = delete;
+  Spill& operator=(const Spill&) = delete;
+  ~Spill();
+
+  Result<void> add(std::size_t bucket, const SpilledHead& head, ByteView record);
+  Result<void> flush();
+
+  std::uint64_t records(std::size_t bucket) const noexcept { return buckets_[bucket].records; }
+  /// Of its records.
+  std::uint64_t bytes(std::size_t bucket) const noexcept { return buckets_[bucket].bytes; }
+  /// Gives every record of a bucket, in no order that means anything; false ends it.
+  Result<void> read(std::size_t bucket,
+                    const std::function<bool(const SpilledHead& head, ByteView record)>& take) const;
+
+  /// What a record takes beside its bytes.
+  static constexpr std::size_t kHeadBytes = 40;
+
+ private:
+  struct Bucket {
+    std::mutex mutex;
+    std::vector<std::byte> buffer;  // a chunk's header and the records that wait
+    std::uint64_t last_chunk = kNoChunk;
+    std::uint64_t records = 0;
+    std::uint64_t bytes = 0;
+  };
+  static constexpr std::uint64_t kNoChunk = ~std::uint64_t{0};
+
+  Spill(int descriptor, std::string path, std::size_t buckets, std::size_t chunk_bytes);
+  Result<void> write_chunk(Bucket& bucket, ByteView rest);
+  Result<void> read_at(std::uint64_t offset, std::span<std::byte> out) const;
+
+  int descriptor_;
+  std::string path_;
+  std::vector<Bucket> buckets_;
+  std::size_t chunk_bytes_;
+  std::mutex end_mutex_;
+  std::uint64_t end_ = 0;
+};
+
+}  // namespace dovetail::detail
