@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <dovetail/convert.h>
+#include <dovetail/tfrecord_export.h>
 
 #include "tools/commands.h"
 #include "tools/convert_summary.h"
@@ -26,6 +27,8 @@ struct Arguments {
   std::string schema;
   std::optional<std::string> split;
   std::optional<std::string> part;
+  std::optional<std::string> tfrecord_target;
+  std::optional<TfrecordCompression> compression;
   ConvertOptions convert;
   bool no_resume = false;
   bool json = false;
@@ -83,7 +86,46 @@ Result<ConvertSummary> convert_with_progress(Arguments& arguments) {
   return summary;
 }
 
+// Flags that make no sense with the other kind of output are refused rather than passed over.
+Result<void> check_target(const Arguments& arguments) {
+  const ConvertOptions& options = arguments.convert;
+  if (arguments.folder.empty() != arguments.tfrecord_target.has_value()) {
+    return Error(Errc::invalid_option, "one of --to DIR and --to-tfrecord PATH must be given, and not both");
+  }
+  if (!arguments.tfrecord_target) {
+    if (!arguments.compression) return {};
+    return Error(Errc::invalid_option, "--compression is for --to-tfrecord; the blocks of a dataset have --codec");
+  }
+  if (!options.shuffle_seed && !arguments.split && !arguments.part) return {};
+  return Error(Errc::invalid_option,
+               "--shuffle, --split and --part make datasets; use --to, and then --to-tfrecord with the dataset");
+}
+
+Result<int> export_with_progress(const Arguments& arguments) {
+  TfrecordExportOptions options;
+  options.sources = arguments.convert.sources;
+  options.from = arguments.convert.from;
+  options.compression = arguments.compression.value_or(TfrecordCompression::none);
+  options.files = arguments.convert.shards;
+  options.overwrite = arguments.convert.writer.shard.overwrite;
+  options.jobs = arguments.convert.jobs;
+  Progress progress("exporting");
+  options.progress = [&progress](const ConvertProgress& done) {
+    progress.update(done.records, done.raw_bytes, done.input_total > 0 ? done.share : -1.0);
+    return !interrupted();
+  };
+  catch_interrupts();
+  const Result<TfrecordExportReport> report = export_tfrecords(*arguments.tfrecord_target, options);
+  if (!report) return report.error();
+  Sink out = Sink::standard_output();
+  out.write(arguments.json ? to_line(to_json(*report)) : to_text(*report));
+  if (const Result<void> written = out.finish(); !written) return written.error();
+  return kExitGood;
+}
+
 Result<int> run(Arguments& arguments) {
+  if (const Result<void> checked = check_target(arguments); !checked) return checked.error();
+  if (arguments.tfrecord_target) return export_with_progress(arguments);
   if (const Result<void> completed = complete(arguments); !completed) return completed.error();
   catch_interrupts();
   const Result<ConvertSummary> summary = convert_with_progress(arguments);
@@ -126,13 +168,24 @@ void add_order_arguments(Flags& flags, Arguments& arguments) {
 
 void add_convert(CommandLine& line) {
   using Word = std::pair<std::string_view, SourceFormat>;
+  using CompressionWord = std::pair<std::string_view, TfrecordCompression>;
   const auto arguments = std::make_shared<Arguments>();
   ConvertOptions& options = arguments->convert;
   WriterOptions& shard = options.writer.shard;
   Flags flags = line.subcommand("convert", "Pack TFRecords, folders of files or lines of text into a dataset",
                                 [arguments] { return run(*arguments); });
   flags.add("SRC", options.sources, "Files and folders, taken in this order").required();
-  flags.add("--to", arguments->folder, "Folder for the shards and the manifest").shown_as("DIR").required();
+  flags.add("--to", arguments->folder, "Folder for the shards and the manifest").shown_as("DIR");
+  flags
+      .add("--to-tfrecord", arguments->tfrecord_target,
+           "Write TFRecord files instead: one of that name, or a folder of one per shard. SRC may be a dataset")
+      .shown_as("PATH");
+  flags.add_choice(
+      "--compression", arguments->compression,
+      std::array{CompressionWord{"none", TfrecordCompression::none}, CompressionWord{"gzip", TfrecordCompression::gzip},
+                 CompressionWord{"zlib", TfrecordCompression::zlib},
+                 CompressionWord{"snappy", TfrecordCompression::snappy}},
+      "Of TFRecord files, as TensorFlow reads it");
   flags.add_choice("--from", options.from,
                    std::array{Word{"detect", SourceFormat::detect}, Word{"tfrecord", SourceFormat::tfrecord},
                               Word{"folder", SourceFormat::folder}, Word{"lines", SourceFormat::lines}},

@@ -83,6 +83,23 @@ std::string to_text(const ConvertSummary& summary) {
   return listing.to_text();
 }
 
+boost::json::object to_json(const TfrecordExportReport& report) {
+  boost::json::array files;
+  for (const std::string& file : report.files) files.push_back(boost::json::string(to_utf8(file)));
+  return {{"files", std::move(files)},
+          {"records", report.records},
+          {"raw_bytes", report.raw_bytes},
+          {"stored_bytes", report.stored_bytes}};
+}
+
+std::string to_text(const TfrecordExportReport& report) {
+  Listing listing;
+  if (!report.files.empty()) listing.add("first file", report.files.front());
+  listing.add("files", std::to_string(report.files.size()) + ", " + human_bytes(report.stored_bytes));
+  listing.add("records", std::to_string(report.records) + ", " + human_bytes(report.raw_bytes));
+  return listing.to_text();
+}
+
 Result<ConvertPart> parse_part(std::string_view text) {
   ConvertPart part;
   if (text == "auto") {

@@ -9,6 +9,7 @@
 
 #include <dovetail/convert.h>
 #include <dovetail/error.h>
+#include <dovetail/tfrecord_export.h>
 #include <boost/json/object.hpp>
 
 namespace dovetail::tools {
@@ -22,6 +23,8 @@ struct ConvertSummary {
 
 boost::json::object to_json(const ConvertSummary& summary);
 std::string to_text(const ConvertSummary& summary);
+boost::json::object to_json(const TfrecordExportReport& report);
+std::string to_text(const TfrecordExportReport& report);
 
 /// Reads I/N, or `auto` for the rank and the world that the launcher gives.
 Result<ConvertPart> parse_part(std::string_view text);

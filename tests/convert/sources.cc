@@ -49,6 +49,26 @@ std::string zlib(std::string_view bytes) {
   return deflate_with(bytes, 15);
 }
 
+std::string inflate(std::string_view bytes) {
+  z_stream stream{};
+  if (::inflateInit2(&stream, 15 + 32) != Z_OK) throw std::bad_alloc();
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  std::string out;
+  int status = Z_OK;
+  while (status == Z_OK) {
+    std::array<char, 65536> piece;
+    stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+    stream.avail_out = static_cast<uInt>(piece.size());
+    status = ::inflate(&stream, Z_NO_FLUSH);
+    out.append(piece.data(), piece.size() - stream.avail_out);
+  }
+  const bool whole = status == Z_STREAM_END && stream.avail_in == 0;
+  ::inflateEnd(&stream);
+  if (!whole) throw std::runtime_error("not one compressed stream");
+  return out;
+}
+
 Result<Records> read_source(RecordSource source) {
   Records records;
   for (;;) {

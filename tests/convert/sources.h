@@ -17,6 +17,8 @@ std::string tfrecord_bytes(const Records& records);
 std::string gzip(std::string_view bytes);
 /// One zlib stream.
 std::string zlib(std::string_view bytes);
+/// What one gzip member or zlib stream holds. Throws where it is anything else.
+std::string inflate(std::string_view bytes);
 
 /// All records of a source, or its first failure.
 Result<Records> read_source(RecordSource source);

@@ -5,6 +5,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import unittest
 from support import (COMMAND, GOOD, USAGE, CommandTest, gzip_bytes, main, make_records, read_file, run, run_good,
                      run_json, start, tfrecord, write_file)
 
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 ID = "0123456789abcdef" * 2
 INTERRUPTED = 130
 
@@ -149,6 +151,20 @@ class ConversionTest(CommandTest):
         run_good("convert", source, "--to", self.path("whole"), "--shards", "10", "--dataset-id", ID)
         self.assertEqual(files_below(target), files_below(self.path("whole")))
         self.assertEqual(run_good("cat", target, "--format", "tfrecord"), self.framed)
+
+    @unittest.skipUnless(shutil.which("mpirun"), "mpirun is not installed")
+    def test_the_commands_of_the_document_work_as_printed(self):
+        with open(os.path.join(ROOT, "docs", "convert.md"), encoding="utf-8") as document:
+            blocks = re.findall(r"^```sh\n(.*?)^```$", document.read(), re.MULTILINE | re.DOTALL)
+        self.assertGreater(len(blocks), 3)
+        os.rename(self.put_sources(files=4, records=300), self.path("raw"))
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                           OMPI_MCA_rmaps_base_oversubscribe="1",
+                           PATH=f"{os.path.dirname(os.path.abspath(COMMAND))}:{os.environ['PATH']}")
+        for block in blocks:
+            done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", block], cwd=self.folder, env=environment,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+            self.assertEqual(done.returncode, 0, f"{block}\n{done.stdout.decode()}")
 
     def test_wrong_parts_and_splits_are_usage_errors(self):
         source = self.put_sources(files=1, records=10)

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/tfrecord_export.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <dovetail/dataset.h>
+#include <dovetail/record_reader.h>
+
+#include "convert/detect.h"
+#include "convert/input_line.h"
+#include "convert/shard_jobs.h"
+#include "convert/tfrecord_output.h"
+#include "convert/workers.h"
+
+namespace dovetail {
+
+std::string_view to_string(TfrecordCompression compression) noexcept {
+  switch (compression) {
+    case TfrecordCompression::none:
+      return "none";
+    case TfrecordCompression::gzip:
+      return "gzip";
+    case TfrecordCompression::zlib:
+      return "zlib";
+    case TfrecordCompression::snappy:
+      return "snappy";
+  }
+  return "unknown";
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint32_t kMaxFiles = 99'999;  // five digits
+constexpr std::uint64_t kTickRecords = 1024;
+
+std::string_view suffix_of(TfrecordCompression compression) {
+  switch (compression) {
+    case TfrecordCompression::none:
+      return "";
+    case TfrecordCompression::gzip:
+      return ".gz";
+    case TfrecordCompression::zlib:
+      return ".zlib";
+    case TfrecordCompression::snappy:
+      return ".snappy";
+  }
+  return "";
+}
+
+std::string five_digits(std::uint32_t number) {
+  return std::to_string(100'000 + number).substr(1);
+}
+
+using Take = std::function<Result<void>(ByteView record)>;
+
+/// Where the records come from, cut into shares.
+class ExportInput {
+ public:
+  virtual ~ExportInput() = default;
+  virtual std::uint32_t shares() const = 0;
+  virtual std::uint64_t total() const = 0;
+  /// Gives all records of a share. Stops early where `stopped` says so.
+  virtual Result<void> read(std::uint32_t share, detail::ProgressMeter& meter, const std::function<bool()>& stopped,
+                            const Take& take) const = 0;
+};
+
+class LineInput final : public ExportInput {
+ public:
+  LineInput(detail::InputLine line, std::uint32_t files) : line_(std::move(line)), shares_(std::max(files, 1u)) {}
+
+  std::uint32_t shares() const override { return shares_; }
+  std::uint64_t total() const override { return line_.bytes(); }
+  Result<void> read(std::uint32_t share, detail::ProgressMeter& meter, const std::function<bool()>& stopped,
+                    const Take& take) const override {
+    detail::LineCursor cursor(line_);
+    return detail::read_range(cursor, line_.begin_of(share, shares_), line_.begin_of(std::uint64_t{share} + 1, shares_),
+                              meter, stopped, [&take](const detail::LineCursor& at) { return take(at.record()); });
+  }
+
+ private:
+  detail::InputLine line_;
+  std::uint32_t shares_;
+};
+
+class DatasetInput final : public ExportInput {
+ public:
+  DatasetInput(Dataset dataset, std::uint32_t files) : dataset_(std::move(dataset)) {
+    if (files == 0) {
+      std::uint64_t end = 0;
+      for (const ShardInfo& shard : dataset_.shards()) ends_.push_back(end += shard.records);
+    } else {
+      for (std::uint32_t file = 1; file <= files; ++file) {
+        ends_.push_back(static_cast<std::uint64_t>(static_cast<unsigned __int128>(dataset_.records()) * file / files));
+      }
+    }
+  }
+
+  std::uint32_t shares() const override { return static_cast<std::uint32_t>(ends_.size()); }
+  std::uint64_t total() const override { return dataset_.records(); }
+  Result<void> read(std::uint32_t share, detail::ProgressMeter& meter, const std::function<bool()>& stopped,
+                    const Take& take) const override {
+    const std::uint64_t end = ends_[share];
+    std::optional<RecordReader> reader;
+    std::uint32_t shard = 0;
+    detail::ProgressMeter::Done done;
+    for (std::uint64_t id = share == 0 ? 0 : ends_[share - 1]; id != end; ++id) {
+      if (!reader || reader->position() == reader->shard().info.records) {
+        if (auto opened = open_at(id, reader, shard); !opened) return opened;
+      }
+      auto record = reader->next();
+      if (!record) return record.error();
+      if (!*record) return Error(Errc::truncated, "the shard ends early").in_file(dataset_.shard_path(shard));
+      ++done.records;
+      done.raw_bytes += (*record)->size();
+      if (auto taken = take(**record); !taken) return taken;
+      if (done.records % kTickRecords != 0 && id + 1 != end) continue;
+      if (stopped()) return {};
+      done.input_bytes = done.records;
+      done.work = static_cast<double>(done.records);
+      if (auto told = meter.add(std::exchange(done, {})); !told) return told;
+    }
+    return {};
+  }
+
+ private:
+  Result<void> open_at(std::uint64_t id, std::optional<RecordReader>& reader, std::uint32_t& shard) const {
+    const Dataset::Place place = dataset_.locate(id);
+    shard = place.shard;
+    auto opened = RecordReader::open(dataset_, place.shard);
+    if (!opened) return opened.error();
+    reader = std::move(*opened);
+    return reader->seek(place.record);
+  }
+
+  Dataset dataset_;
+  std::vector<std::uint64_t> ends_;
+};
+
+Result<std::unique_ptr<ExportInput>> open_input(const TfrecordExportOptions& options) {
+  if (options.sources.empty()) return Error(Errc::empty_input, "no source is given");
+  if (options.sources.size() == 1 && options.from == SourceFormat::detect) {
+    auto dataset = Dataset::open(options.sources.front());
+    if (dataset) return std::make_unique<DatasetInput>(std::move(*dataset), options.files);
+    const Error& error = dataset.error();
+    const bool other = error.is(Errc::not_dovetail) || error.is(Errc::not_indexed) || error.is(Errc::empty_input) ||
+                       error.is(Errc::unknown_format);
+    if (!other) return error;
+  }
+  SourceOptions source_options;
+  source_options.format = options.from;
+  auto line = detail::InputLine::open(options.sources, source_options);
+  if (!line) return line.error();
+  return std::make_unique<LineInput>(std::move(*line), options.files);
+}
+
+struct Targets {
+  std::string folder;
+  std::vector<std::string> names;
+};
+
+Result<void> check_files(std::uint64_t files) {
+  if (files <= kMaxFiles) return {};
+  return Error(Errc::invalid_option,
+               "files = " + std::to_string(files) + ": must be 0 to " + std::to_string(kMaxFiles));
+}
+
+Result<Targets> name_files(const std::string& target, const TfrecordExportOptions& options, std::uint32_t files) {
+  if (auto checked = check_files(files); !checked) return checked.error();
+  std::error_code failed;
+  if (detail::has_tfrecord_name(target) && !fs::is_directory(target, failed)) {
+    if (files != 1) {
+      return Error(Errc::invalid_option, "there are " + std::to_string(files) +
+                                             " files to write and the target names one: name a folder, or ask for 1")
+          .in_file(target);
+    }
+    return Targets{fs::path(target).parent_path().native(), {fs::path(target).filename().native()}};
+  }
+  Targets targets{target, {}};
+  const std::string end = "-of-" + five_digits(files) + ".tfrecord" + std::string(suffix_of(options.compression));
+  for (std::uint32_t file = 0; file != files; ++file) targets.names.push_back("data-" + five_digits(file) + end);
+  return targets;
+}
+
+/// The files of an export; what is not published when it goes is removed.
+class Export {
+ public:
+  Export(const TfrecordExportOptions& options, const ExportInput& input, std::shared_ptr<detail::OutputFolder> folder,
+         std::vector<std::string> names)
+      : options_(options),
+        input_(input),
+        folder_(std::move(folder)),
+        names_(std::move(names)),
+        files_(names_.size()),
+        meter_(options.progress, input.total(), static_cast<double>(input.total())) {}
+
+  Result<TfrecordExportReport> run() {
+    if (!options_.overwrite) {
+      for (const std::string& name : names_) {
+        auto there = folder_->contains(name);
+        if (!there) return there.error();
+        if (*there) return Error(Errc::already_exists).in_file(folder_->path_of(name));
+      }
+    }
+    const unsigned cores = options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
+    detail::run_workers(static_cast<unsigned>(std::min<std::size_t>(cores, names_.size())), gate_, [this] { work(); });
+    if (auto done = gate_.outcome(); !done) return done.error();
+    return publish();
+  }
+
+ private:
+  void work() {
+    for (std::uint32_t file = next_.fetch_add(1); file < names_.size(); file = next_.fetch_add(1)) {
+      if (gate_.stops(file)) return;
+      if (auto written = write(file); !written) return gate_.fail(file, written.error());
+    }
+  }
+
+  Result<void> write(std::uint32_t file) {
+    auto output = detail::TfrecordOutput::create(folder_, names_[file], options_.compression);
+    if (!output) return output.error();
+    std::uint64_t records = 0;
+    std::uint64_t bytes = 0;
+    const auto stopped = [this, file] { return gate_.stops(file); };
+    const auto take = [&](ByteView record) {
+      ++records;
+      bytes += record.size();
+      return output->append(record);
+    };
+    if (auto read = input_.read(file, meter_, stopped, take); !read) return read;
+    if (stopped()) return {};
+    auto finished = output->finish();
+    if (!finished) return finished.error();
+    files_[file].emplace(std::move(*finished));
+    records_.fetch_add(records);
+    raw_bytes_.fetch_add(bytes);
+    return {};
+  }
+
+  Result<TfrecordExportReport> publish() {
+    TfrecordExportReport report{records_.load(), raw_bytes_.load(), 0, {}};
+    for (std::optional<detail::OutputFile>& file : files_) {
+      if (auto published = file->publish(options_.overwrite); !published) {
+        take_back();
+        return published.error();
+      }
+      report.stored_bytes += file->size();
+      report.files.push_back(file->path());
+    }
+    if (auto synced = folder_->sync(); !synced) {
+      take_back();
+      return synced.error();
+    }
+    return report;
+  }
+
+  void take_back() noexcept {
+    for (std::optional<detail::OutputFile>& file : files_) file->discard();
+  }
+
+  const TfrecordExportOptions& options_;
+  const ExportInput& input_;
+  std::shared_ptr<detail::OutputFolder> folder_;
+  std::vector<std::string> names_;
+  std::vector<std::optional<detail::OutputFile>> files_;
+  detail::FailureGate gate_;
+  detail::ProgressMeter meter_;
+  std::atomic<std::uint32_t> next_{0};
+  std::atomic<std::uint64_t> records_{0};
+  std::atomic<std::uint64_t> raw_bytes_{0};
+};
+
+Result<TfrecordExportReport> export_all(const std::string& target, const TfrecordExportOptions& options) {
+  if (target.empty()) return Error(Errc::invalid_option, "target = \"\": must name a file or a folder");
+  if (auto checked = check_files(options.files); !checked) return checked.error();
+  auto input = open_input(options);
+  if (!input) return input.error();
+  auto targets = name_files(target, options, (*input)->shares());
+  if (!targets) return targets.error();
+  auto folder = detail::OutputFolder::create(targets->folder);
+  if (!folder) return folder.error();
+  auto report = Export(options, **input, *folder, std::move(targets->names)).run();
+  if (!report) (*folder)->remove_created();
+  return report;
+}
+
+}  // namespace
+
+Result<TfrecordExportReport> export_tfrecords(const std::string& target, const TfrecordExportOptions& options) {
+  try {
+    return export_all(target, options);
+  } catch (const std::bad_alloc&) {
+    return Error::from_errno(ENOMEM);
+  }
+}
+
+}  // namespace dovetail

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/tfrecord_export.h>
+
+#include <snappy.h>
+
+#include <cstring>
+
+#include "format/tfrecord_snappy.h"
+#include "tests/convert/conversions.h"
+
+namespace dovetail {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// TensorFlow's limit for both, where nobody asks for another.
+constexpr std::size_t kTensorFlowBlock = 262'144;
+
+// Decodes as TensorFlow does, with the packaged Snappy.
+std::string decode_snappy(std::string_view stream) {
+  std::string out;
+  while (!stream.empty()) {
+    EXPECT_GE(stream.size(), 4u);
+    std::size_t length = 0;
+    for (int i = 0; i < 4; ++i) length = length << 8 | static_cast<unsigned char>(stream[static_cast<std::size_t>(i)]);
+    stream.remove_prefix(4);
+    if (length > stream.size()) throw std::runtime_error("a block is cut");
+    EXPECT_LE(length, kTensorFlowBlock) << "TensorFlow's buffer for a stored block";
+    std::string block;
+    if (!snappy::Uncompress(stream.data(), length, &block)) throw std::runtime_error("a block does not decode");
+    EXPECT_LE(block.size(), kTensorFlowBlock);
+    EXPECT_FALSE(block.empty());
+    out += block;
+    stream.remove_prefix(length);
+  }
+  return out;
+}
+
+TEST(TfrecordSnappyTest, BlocksDoNotDependOnHowBytesCome) {
+  const std::string bytes = test::noise(1'000'000, 1) + test::prose(1'000'000, 2);
+  std::vector<std::byte> once;
+  format::TfrecordSnappyEncoder encoder;
+  encoder.add(as_bytes(bytes), once);
+  encoder.finish(once);
+  EXPECT_TRUE(decode_snappy(as_chars(once)) == bytes);
+  for (const std::size_t step : {1u, 1000u, 196'608u, 196'609u}) {
+    std::vector<std::byte> pieces;
+    format::TfrecordSnappyEncoder other;
+    for (std::size_t at = 0; at < bytes.size(); at += step)
+      other.add(as_bytes(bytes).subspan(at).first(std::min(step, bytes.size() - at)), pieces);
+    other.finish(pieces);
+    EXPECT_TRUE(pieces == once) << step;
+  }
+  std::vector<std::byte> nothing;
+  format::TfrecordSnappyEncoder empty;
+  empty.finish(nothing);
+  EXPECT_TRUE(nothing.empty());
+}
+
+TEST(TfrecordSnappyTest, LengthsHaveTheirHighestByteFirst) {
+  std::vector<std::byte> out;
+  format::TfrecordSnappyEncoder encoder;
+  encoder.add(as_bytes("abc"), out);
+  encoder.finish(out);
+  const std::byte expected[] = {std::byte{0}, std::byte{0},   std::byte{0},   std::byte{5},  std::byte{3},
+                                std::byte{8}, std::byte{'a'}, std::byte{'b'}, std::byte{'c'}};
+  EXPECT_THAT(out, ::testing::ElementsAreArray(expected)) << "the raw length and one literal of 3 bytes";
+}
+
+class TfrecordExportTest : public test::ConversionTest {
+ protected:
+  // Records of 0 bytes to more than 1 MiB, some of which compress.
+  test::Records records() const {
+    test::Records records = test::sample_records(500, 3000, 61);
+    for (const std::size_t size : {std::size_t{262'144}, std::size_t{262'145}, std::size_t{1'500'000}}) {
+      records.push_back(test::noise(size, size));
+      records.push_back(test::prose(size, size));
+    }
+    records.emplace_back();
+    return records;
+  }
+  std::string packed(std::uint32_t shards) {
+    convert(folder_ / "dataset", options({put("a.tfrecord", test::tfrecord_bytes(records()))}, shards)).value();
+    return folder_ / "dataset";
+  }
+  TfrecordExportOptions exports(const std::string& source, TfrecordCompression compression) const {
+    return {.sources = {source}, .compression = compression, .jobs = 2};
+  }
+  // The records' framing as it was before it was compressed, by means of others than the library's.
+  std::string unpacked(const std::vector<std::string>& files, TfrecordCompression compression) {
+    std::string framed;
+    for (const std::string& file : files) {
+      const test::Bytes bytes = test::read_file(file);
+      if (compression == TfrecordCompression::snappy) {
+        framed += decode_snappy(as_chars(bytes));
+      } else if (compression == TfrecordCompression::none) {
+        framed += as_chars(bytes);
+      } else {
+        framed += test::inflate(as_chars(bytes));
+      }
+    }
+    return framed;
+  }
+};
+
+TEST_F(TfrecordExportTest, GivesTheRecordsBackByteForByte) {
+  const std::string dataset = packed(5);
+  const std::string expected = test::tfrecord_bytes(records());
+  for (const auto compression :
+       {TfrecordCompression::none, TfrecordCompression::gzip, TfrecordCompression::zlib, TfrecordCompression::snappy}) {
+    const auto report = export_tfrecords(out_, exports(dataset, compression)).value();
+    EXPECT_EQ(report.records, records().size());
+    EXPECT_EQ(report.files.size(), 5u);
+    EXPECT_TRUE(unpacked(report.files, compression) == expected) << to_string(compression);
+    fs::remove_all(out_);
+  }
+}
+
+TEST_F(TfrecordExportTest, NamesFilesAsTensorFlowDoes) {
+  const std::string dataset = packed(2);
+  export_tfrecords(out_, exports(dataset, TfrecordCompression::gzip)).value();
+  EXPECT_THAT(test::names_in(out_), ElementsAre("data-00000-of-00002.tfrecord.gz", "data-00001-of-00002.tfrecord.gz"));
+  TfrecordExportOptions one = exports(dataset, TfrecordCompression::none);
+  one.files = 1;
+  const auto report = export_tfrecords(folder_ / "new/all.tfrecord", one).value();
+  EXPECT_THAT(report.files, ElementsAre(folder_ / "new/all.tfrecord"));
+  EXPECT_TRUE(as_chars(test::read_file(folder_ / "new/all.tfrecord")) == test::tfrecord_bytes(records()));
+  one.files = 0;
+  EXPECT_TRUE(export_tfrecords(folder_ / "all.tfrecord", one).error().is(Errc::invalid_option))
+      << "two files, one name";
+}
+
+TEST_F(TfrecordExportTest, CutsADatasetIntoAnyNumberOfFiles) {
+  const std::string dataset = packed(3);
+  for (const std::uint32_t files : {1u, 2u, 7u, 1000u}) {
+    TfrecordExportOptions wanted = exports(dataset, TfrecordCompression::none);
+    wanted.files = files;
+    const auto report = export_tfrecords(out_, wanted).value();
+    EXPECT_EQ(report.files.size(), files);
+    EXPECT_TRUE(unpacked(report.files, TfrecordCompression::none) == test::tfrecord_bytes(records()));
+    fs::remove_all(out_);
+  }
+}
+
+TEST_F(TfrecordExportTest, TakesOtherSourcesToo) {
+  TfrecordExportOptions lines = exports(put("a.txt", "one\n\nthree"), TfrecordCompression::gzip);
+  const auto report = export_tfrecords(out_, lines).value();
+  EXPECT_EQ(report.records, 3u);
+  EXPECT_EQ(unpacked(report.files, TfrecordCompression::gzip), test::tfrecord_bytes({"one", "", "three"}));
+  fs::remove_all(out_);
+  TfrecordExportOptions many = exports(put_tfrecords(4, 100, 62), TfrecordCompression::zlib);
+  many.files = 3;
+  EXPECT_EQ(unpacked(export_tfrecords(out_, many).value().files, TfrecordCompression::zlib),
+            test::tfrecord_bytes(all_));
+}
+
+TEST_F(TfrecordExportTest, LeavesNothingAfterAFailure) {
+  const std::string dataset = packed(4);
+  const std::string shard = dataset + "/shard-000002.dvt";
+  std::string damaged(as_chars(test::read_file(shard)));
+  damaged[damaged.size() / 2] ^= 1;
+  test::write_file(shard, damaged);
+  const auto failed = export_tfrecords(out_, exports(dataset, TfrecordCompression::none));
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().kind(), ErrorKind::damaged);
+  EXPECT_EQ(failed.error().path(), shard);
+  EXPECT_FALSE(fs::exists(out_));
+}
+
+TEST_F(TfrecordExportTest, CanBeCancelled) {
+  TfrecordExportOptions wanted = exports(packed(4), TfrecordCompression::none);
+  wanted.progress = [](const ConvertProgress&) { return false; };
+  EXPECT_EQ(export_tfrecords(out_, wanted).error().kind(), ErrorKind::cancelled);
+  EXPECT_FALSE(fs::exists(out_));
+}
+
+TEST_F(TfrecordExportTest, DoesNotReplaceFilesUnasked) {
+  TfrecordExportOptions wanted = exports(packed(2), TfrecordCompression::none);
+  put("out/data-00001-of-00002.tfrecord", "mine");
+  EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::already_exists));
+  EXPECT_THAT(test::names_in(out_), ElementsAre("data-00001-of-00002.tfrecord"));
+  wanted.overwrite = true;
+  EXPECT_TRUE(export_tfrecords(out_, wanted));
+  wanted.files = 100'000;
+  EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::invalid_option));
+  wanted.sources = {folder_ / "missing"};
+  wanted.files = 0;
+  EXPECT_EQ(export_tfrecords(out_, wanted).error().kind(), ErrorKind::io);
+}
+
+}  // namespace
+}  // namespace dovetail
