@@ -27,8 +27,8 @@ Result<double> parse_share(std::string_view text) {
 
 // The name becomes a folder's: it must stay below the target, and be none that is passed over as hidden.
 bool is_folder_name(std::string_view name) {
-  return !name.empty() && name.front() != '.' && name.size() <= 200 && name.find('/') == std::string_view::npos &&
-         name.find('\0') == std::string_view::npos;
+  return !name.empty() && name.front() != '.' && name.front() != ' ' && name.back() != ' ' && name.size() <= 200 &&
+         name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
 }
 
 }  // namespace

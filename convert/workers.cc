@@ -37,13 +37,16 @@ ProgressMeter::ProgressMeter(std::function<bool(const ConvertProgress&)> progres
 Result<void> ProgressMeter::add(const Done& done) {
   if (!progress_) return {};
   const std::lock_guard lock(mutex_);
+  const Error cancelled(boost::system::errc::make_error_code(boost::system::errc::operation_canceled));
+  if (cancelled_) return cancelled;
   sum_.records += done.records;
   sum_.raw_bytes += done.raw_bytes;
   sum_.input_bytes += done.input_bytes;
   work_ += done.work;
   sum_.share = work_total_ > 0 ? std::min(work_ / work_total_, 1.0) : 0;
-  if (progress_(sum_)) return {};
-  return Error(boost::system::errc::make_error_code(boost::system::errc::operation_canceled));
+  cancelled_ = !progress_(sum_);
+  if (cancelled_) return cancelled;
+  return {};
 }
 
 void run_workers(unsigned count, FailureGate& gate, const std::function<void()>& work) {

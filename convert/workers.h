@@ -48,7 +48,7 @@ class ProgressMeter {
     std::uint64_t input_bytes = 0;
     double work = 0;
   };
-  /// Errors: `operation_canceled`.
+  /// Errors: `operation_canceled`, for ever once it was.
   Result<void> add(const Done& done);
 
  private:
@@ -56,6 +56,7 @@ class ProgressMeter {
   std::function<bool(const ConvertProgress&)> progress_;
   double work_total_;
   double work_ = 0;
+  bool cancelled_ = false;
   ConvertProgress sum_;
 };
 
