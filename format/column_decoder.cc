@@ -22,6 +22,8 @@ namespace {
 
 using namespace format;
 
+// As many features as a record may have and still be a usual one.
+constexpr std::size_t kMostPlaces = 2 * kMaxColumns;
 constexpr std::size_t kNoColumn = ~std::size_t{0};
 constexpr std::byte kBytesOne{wire_tag(1, WireType::bytes)};
 constexpr std::byte kBytesTwo{wire_tag(2, WireType::bytes)};
@@ -166,7 +168,7 @@ bool ColumnDecoder::Impl::put_value(std::size_t column, std::uint32_t row, const
 
 bool ColumnDecoder::Impl::add_entry(std::uint32_t row, ByteView entry, std::size_t place, const std::byte* record_end) {
   if (place == expected_.size()) expected_.emplace_back();
-  ExpectedName& expected = expected_[place];
+  ExpectedName& expected = expected_[place];  // there are few: a long record is not a usual one
   const bool known = expected.begins(entry, record_end);
   if (known && expected.column() != kNoColumn &&
       put_value(expected.column(), row, entry.data() + expected.size(), entry.data() + entry.size())) [[likely]] {
@@ -195,7 +197,7 @@ bool ColumnDecoder::Impl::add_usual(std::uint32_t row, ByteView record) {
   WireFault fault;
   ByteView entry;
   for (std::size_t place = 0; !cursor.done(); ++place) {
-    if (*cursor.at() != kBytesOne) return false;
+    if (*cursor.at() != kBytesOne || place == kMostPlaces) return false;
     std::uint32_t tag = 0;
     if (!cursor.read_tag(tag, fault) || !cursor.read_bytes(entry, fault)) return false;
     if (!add_entry(row, entry, place, end)) return false;

@@ -247,6 +247,9 @@ bool FeatureValues::next(std::int64_t& value) noexcept {
 }
 
 Result<void> ExampleFeatures::parse(ByteView record) {
+  // A name that comes again and again takes two bytes of a record, and some hundred here: they are thinned out in between.
+  constexpr std::size_t kLeastThinned = 1024;
+  std::size_t thinned_at = kLeastThinned;
   features_.clear();
   ExampleCursor cursor(record);
   ByteView entry;
@@ -258,19 +261,26 @@ Result<void> ExampleFeatures::parse(ByteView record) {
       return example_error(record, fault);
     }
     features_.push_back(feature);
+    if (features_.size() < thinned_at) continue;
+    keep_last_of_each();
+    thinned_at = std::max(kLeastThinned, 2 * features_.size());
   }
   if (cursor.fault().what != nullptr) {
     features_.clear();
     return example_error(record, cursor.fault());
   }
-  // Of entries with one name the last one counts: with those that lie further back first, that is the first of them.
+  keep_last_of_each();
+  return {};
+}
+
+void ExampleFeatures::keep_last_of_each() {
+  // With those that lie further back first, the last one of a name is the first of them.
   std::sort(features_.begin(), features_.end(), [](const FeatureView& a, const FeatureView& b) {
     const int order = a.name.compare(b.name);
     return order != 0 ? order < 0 : a.entry.data() > b.entry.data();
   });
   const auto same_name = [](const FeatureView& a, const FeatureView& b) { return a.name == b.name; };
   features_.erase(std::unique(features_.begin(), features_.end(), same_name), features_.end());
-  return {};
 }
 
 const FeatureView* ExampleFeatures::find(std::string_view name) const noexcept {

@@ -119,6 +119,8 @@ class ExampleFeatures {
   const FeatureView* find(std::string_view name) const noexcept;
 
  private:
+  void keep_last_of_each();
+
   std::vector<FeatureView> features_;
 };
 

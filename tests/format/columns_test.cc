@@ -319,6 +319,21 @@ TEST(ColumnsTest, LongAndOddNamesAreFound) {
   }
 }
 
+TEST(ColumnsTest, RecordsOfManyFeaturesAreReadAllTheSame) {
+  ColumnDecoder decoder = decoder_of("a:i32, b:i64=4");
+  for (const int count : {1000, 8191, 8192, 8193, 20'000}) {
+    std::string others;
+    std::string again;
+    for (int i = 0; i < count; ++i) {
+      others += wire_entry("x" + std::to_string(i), ints({i}));
+      again += wire_entry("a", ints({i}));
+    }
+    const std::string last = wire_entry("a", ints({5}));
+    ASSERT_NO_FATAL_FAILURE(
+        expect_same(decoder, {wire_record(others + last), wire_record(again + others), wire_record(last)}));
+  }
+}
+
 TEST(ColumnsTest, AnEntryWithTwoNamesHasTheLastOne) {
   ColumnDecoder decoder = decoder_of("a:i8=1, b:i8=2");
   for (const std::string first : {"a", "b", "c"}) {
