@@ -7,14 +7,14 @@
 #include <string>
 #include <utility>
 
-#include "convert/inflater.h"
+#include "convert/decoder.h"
 
 namespace dovetail::detail {
 
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
-constexpr std::size_t kInflatedBytes = std::size_t{256} << 10;
+constexpr std::size_t kDecodedBytes = std::size_t{256} << 10;
 
 /// Memory that is not touched before it is used: most of it never is where files are small.
 class Buffer {
@@ -40,19 +40,21 @@ class PlainStream final : public ByteStream {
     return StreamPiece{buffer_.first(*read), begin, file_.position()};
   }
 
+  Result<std::uint64_t> skip(std::uint64_t bytes) override { return file_.skip(bytes); }
+
  private:
   SourceFile file_;
   Buffer buffer_;
 };
 
-class InflateStream final : public ByteStream {
+class DecodedStream final : public ByteStream {
  public:
-  InflateStream(SourceFile file, Inflater inflater, Compression compression)
+  DecodedStream(SourceFile file, std::unique_ptr<Decoder> decoder, Compression compression)
       : file_(std::move(file)),
-        inflater_(std::move(inflater)),
+        decoder_(std::move(decoder)),
         compression_(compression),
         stored_(kReadBytes),
-        decoded_(kInflatedBytes) {}
+        decoded_(kDecodedBytes) {}
 
   // What was decoded before a failure is given out first: the records in it are good.
   Result<std::optional<StreamPiece>> next() override {
@@ -60,18 +62,18 @@ class InflateStream final : public ByteStream {
     const std::uint64_t begin = used();
     std::span<std::byte> space = decoded_.all();
     while (!space.empty() && !failure_) {
-      if (rest_.empty()) {
+      if (auto decoded = decoder_->run(rest_, space); !decoded) {
+        failure_ = decoded.error().at(file_.path(), used());
+      } else if (rest_.empty() && !space.empty()) {
         auto more = refill();
         if (!more) {
           failure_ = more.error();
         } else if (!*more) {
           break;
         }
-      } else if (auto decoded = inflater_.run(rest_, space); !decoded) {
-        failure_ = decoded.error().at(file_.path(), used());
       }
     }
-    const std::size_t made = kInflatedBytes - space.size();
+    const std::size_t made = kDecodedBytes - space.size();
     if (made != 0) return StreamPiece{decoded_.first(made), begin, used()};
     if (failure_) return *failure_;
     return std::nullopt;
@@ -86,13 +88,13 @@ class InflateStream final : public ByteStream {
     if (!read) return read.error();
     rest_ = stored_.first(*read);
     if (*read != 0) return true;
-    if (inflater_.at_end()) return false;
+    if (decoder_->at_end()) return false;
     return Error(Errc::truncated, "the " + std::string(to_string(compression_)) + " stream ends early")
         .at(file_.path(), used());
   }
 
   SourceFile file_;
-  Inflater inflater_;
+  std::unique_ptr<Decoder> decoder_;
   Compression compression_;
   Buffer stored_;
   Buffer decoded_;
@@ -104,9 +106,9 @@ class InflateStream final : public ByteStream {
 
 Result<std::unique_ptr<ByteStream>> make_byte_stream(SourceFile file, Compression compression) {
   if (compression == Compression::none) return std::unique_ptr<ByteStream>(new PlainStream(std::move(file)));
-  auto inflater = Inflater::make(compression);
-  if (!inflater) return inflater.error().in_file(file.path());
-  return std::unique_ptr<ByteStream>(new InflateStream(std::move(file), std::move(*inflater), compression));
+  auto decoder = make_decoder(compression);
+  if (!decoder) return decoder.error().in_file(file.path());
+  return std::unique_ptr<ByteStream>(new DecodedStream(std::move(file), std::move(*decoder), compression));
 }
 
 }  // namespace dovetail::detail

@@ -29,6 +29,8 @@ class ByteStream {
   virtual ~ByteStream() = default;
   /// The next piece, which is not empty, or nothing at the end.
   virtual Result<std::optional<StreamPiece>> next() = 0;
+  /// Leaves out up to `bytes` of what follows, where that is cheaper than reading them. Returns how many.
+  virtual Result<std::uint64_t> skip(std::uint64_t /*bytes*/) { return 0; }
 };
 
 /// Errors: the system's, where memory is short.

@@ -1,148 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/detect.h"
 
-#include <algorithm>
-#include <array>
-#include <cctype>
-#include <cstring>
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "convert/inflater.h"
-#include "format/layout.h"
-#include "format/tfrecord.h"
+#include "convert/content.h"
+#include "convert/decoder.h"
+#include "convert/json_check.h"
+#include "convert/names.h"
 
 namespace dovetail::detail {
 
 namespace {
 
-constexpr std::size_t kHeadBytes = std::size_t{64} << 10;
-
-bool has_gzip_magic(ByteView head) {
-  constexpr std::array<std::byte, 3> kMagic = {std::byte{0x1F}, std::byte{0x8B}, std::byte{8}};  // 8: deflate
-  return head.size() >= kMagic.size() && std::equal(kMagic.begin(), kMagic.end(), head.begin());
-}
-
-// RFC 1950: deflate, a window that exists, a multiple of 31, no preset dictionary.
-bool has_zlib_magic(ByteView head) {
-  if (head.size() < 2) return false;
-  const auto method = std::to_integer<unsigned>(head[0]);
-  const auto flags = std::to_integer<unsigned>(head[1]);
-  return (method & 0x0F) == 8 && (method >> 4) <= 7 && (method * 256 + flags) % 31 == 0 && (flags & 0x20) == 0;
-}
-
-bool begins_with_tfrecord(ByteView head) {
-  return head.size() >= format::kTfrecordHeaderBytes &&
-         format::decode_tfrecord_header(head.first<format::kTfrecordHeaderBytes>()).has_value();
-}
-
-bool is_text(ByteView head) {
-  return std::find(head.begin(), head.end(), std::byte{0}) == head.end();
-}
-
 // What the beginning of a compressed file decodes to, as far as it does: what is wrong behind it is found when reading.
-std::vector<std::byte> inflate_head(ByteView head, Compression compression) {
+std::vector<std::byte> decode_head(ByteView head, Compression compression) {
   std::vector<std::byte> decoded(kHeadBytes);
   std::span<std::byte> space = decoded;
-  auto inflater = Inflater::make(compression);
-  if (!inflater) return {};
-  (void)inflater->run(head, space);
+  auto decoder = make_decoder(compression);
+  if (!decoder) return {};
+  (void)(*decoder)->run(head, space);
   decoded.resize(decoded.size() - space.size());
   return decoded;
 }
 
-// A plain TFRecord may begin like gzip or zlib: its first bytes are a length. The CRC that follows it decides.
-Compression compression_of_tfrecord(ByteView head) {
-  if (begins_with_tfrecord(head)) return Compression::none;
-  if (has_gzip_magic(head)) return Compression::gzip;
-  return has_zlib_magic(head) ? Compression::zlib : Compression::none;
+// Names are asked only where every text would do.
+std::optional<SourceFormat> recognise_text(ByteView head, const std::string& path) {
+  if (head.empty() || !is_text(head)) return std::nullopt;
+  if (begins_with_json_object(as_chars(head))) return SourceFormat::jsonl;
+  return format_of_name(path) == SourceFormat::csv ? SourceFormat::csv : SourceFormat::lines;
 }
 
-std::optional<FileKind> recognise(ByteView head) {
-  const Compression compression = compression_of_tfrecord(head);
+// `file_bytes` is 0 where `head` was decoded.
+std::optional<SourceFormat> recognise_plain(ByteView head, std::uint64_t file_bytes, const std::string& path) {
+  if (begins_with_tar(head)) return SourceFormat::tar;
+  if (begins_with_idx(head, file_bytes)) return SourceFormat::idx;
+  if (file_bytes != 0 && begins_with_recordio(head)) return SourceFormat::recordio;
+  return recognise_text(head, path);
+}
+
+std::optional<FileKind> recognise(ByteView head, const SourceFile& file) {
+  const Compression compression = compression_of_tfrecord(head, file.size());
   if (compression == Compression::none) {
     if (begins_with_tfrecord(head)) return FileKind{SourceFormat::tfrecord, compression};
   } else {
-    const std::vector<std::byte> decoded = inflate_head(head, compression);
-    if (begins_with_tfrecord(decoded)) return FileKind{SourceFormat::tfrecord, compression};
+    const std::vector<std::byte> decoded = decode_head(head, compression);
+    if (compression == Compression::snappy || begins_with_tfrecord(decoded)) {
+      return FileKind{SourceFormat::tfrecord, compression};
+    }
     if (compression == Compression::gzip) {
-      if (decoded.empty() || !is_text(decoded)) return std::nullopt;
-      return FileKind{SourceFormat::lines, compression};
+      const auto format = recognise_plain(decoded, 0, file.path());
+      if (!format) return std::nullopt;
+      return FileKind{*format, compression};
     }
   }
   // Text, too, may begin with two bytes that zlib could begin with.
-  if (!is_text(head)) return std::nullopt;
-  return FileKind{SourceFormat::lines, Compression::none};
+  const auto format = recognise_plain(head, file.size(), file.path());
+  if (!format) return std::nullopt;
+  return FileKind{*format, Compression::none};
 }
 
-Result<std::vector<std::byte>> head_of(const SourceFile& file, std::size_t bytes) {
-  std::vector<std::byte> head(bytes);
-  auto read = file.peek(head);
-  if (!read) return read.error();
-  head.resize(*read);
-  return head;
-}
-
-bool has_shard_magic(ByteView head) {
-  return head.size() >= format::kFileMagic.size() &&
-         std::memcmp(head.data(), format::kFileMagic.data(), format::kFileMagic.size()) == 0;
-}
-
-// Cuts `-NNNNN-of-NNNNN` off the end of a name.
-bool cut_shard_suffix(std::string_view& name) {
-  constexpr std::string_view kPattern = "-00000-of-00000";
-  if (name.size() < kPattern.size()) return false;
-  const std::string_view end = name.substr(name.size() - kPattern.size());
-  for (std::size_t i = 0; i < kPattern.size(); ++i) {
-    const bool digit = std::isdigit(static_cast<unsigned char>(end[i])) != 0;
-    if (kPattern[i] == '0' ? !digit : end[i] != kPattern[i]) return false;
-  }
-  name.remove_suffix(kPattern.size());
-  return true;
+bool may_be_gzip(SourceFormat format) {
+  return format != SourceFormat::recordio && format != SourceFormat::mds;
 }
 
 }  // namespace
 
 Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
-  const auto read = head_of(file, kHeadBytes);
+  std::vector<std::byte> bytes(kHeadBytes);
+  const auto read = file.peek(bytes);
   if (!read) return read.error();
-  const ByteView head = *read;
-  if (has_shard_magic(head)) return packed_already(file.path());
-  if (wanted == SourceFormat::tfrecord) return FileKind{wanted, compression_of_tfrecord(head)};
-  if (wanted == SourceFormat::lines) {
-    return FileKind{wanted, has_gzip_magic(head) ? Compression::gzip : Compression::none};
+  const ByteView head = ByteView(bytes).first(*read);
+  if (has_shard_magic(head)) {
+    return Error(Errc::unknown_format, "this is a Dovetail shard: it is packed already").in_file(file.path());
+  }
+  if (wanted == SourceFormat::tfrecord) return FileKind{wanted, compression_of_tfrecord(head, file.size())};
+  if (wanted != SourceFormat::detect) {
+    const bool gzip = may_be_gzip(wanted) && has_gzip_magic(head);
+    return FileKind{wanted, gzip ? Compression::gzip : Compression::none};
   }
   if (head.empty()) {
     return Error(Errc::unknown_format, "the file is empty; say --from tfrecord or lines where it may be")
         .in_file(file.path());
   }
-  const std::optional<FileKind> kind = recognise(head);
-  if (kind) return *kind;
-  return Error(Errc::unknown_format,
-               "neither TFRecords (plain, gzip or zlib) nor text; say which with --from tfrecord, folder or lines")
+  if (const std::optional<FileKind> kind = recognise(head, file)) return *kind;
+  return Error(Errc::unknown_format, std::string("its bytes are those of no known format; ") + format_advice())
       .in_file(file.path());
 }
 
-Result<bool> is_shard(const SourceFile& file) {
-  const auto head = head_of(file, format::kFileMagic.size());
-  if (!head) return head.error();
-  return has_shard_magic(*head);
-}
-
-Error packed_already(const std::string& path) {
-  return Error(Errc::unknown_format, "this is a Dovetail shard or dataset: it is packed already").in_file(path);
-}
-
-bool has_tfrecord_name(std::string_view path) {
-  std::string_view name = path.substr(path.find_last_of('/') + 1);
-  for (const std::string_view suffix : {".gz", ".gzip", ".zlib", ".zz"}) {
-    if (!name.ends_with(suffix)) continue;
-    name.remove_suffix(suffix.size());
-    break;
-  }
-  if (name.ends_with(".tfrecord") || name.ends_with(".tfrecords")) return true;
-  return cut_shard_suffix(name) && !name.empty();
+const char* format_advice() noexcept {
+  return "say which with --from tfrecord, tar, jsonl, csv, lines, mds, recordio, idx or folder";
 }
 
 }  // namespace dovetail::detail

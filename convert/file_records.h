@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
+#include <string_view>
 
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
-#include <dovetail/record_source.h>
+#include <dovetail/source_options.h>
 
+#include "convert/byte_stream.h"
 #include "convert/source_file.h"
 
 namespace dovetail::detail {
@@ -21,10 +22,14 @@ struct RecordPlace {
   std::uint64_t consumed = 0;  ///< Bytes of the file before it; in a compressed file, interpolated.
 };
 
+/// Of the byte at `used` of a piece; at its end, where the next piece begins.
+RecordPlace place_in(const StreamPiece& piece, std::uint64_t used) noexcept;
+
 /// The records of one file in order.
 ///
 /// Ownership: a record is valid until the next call of `next()`.
-/// Errors:    with path and offset, and the number of the record in the file. After one, do not ask again.
+/// Errors:    with path and offset, and the number of the record in the file. After one, do not ask again, unless it
+///            `goes_on()`.
 class FileRecords {
  public:
   virtual ~FileRecords() = default;
@@ -32,16 +37,28 @@ class FileRecords {
   virtual Result<std::optional<ByteView>> next() = 0;
   /// Of the record that `next()` was last asked for.
   virtual RecordPlace place() const = 0;
+  /// What names that record; empty where nothing does.
+  virtual std::string_view key() const { return {}; }
+  /// Goes forward where that is cheaper than reading, but never past a record with `consumed` bytes or more before it.
+  virtual Result<void> skip_to(std::uint64_t /*consumed*/) { return {}; }
+  /// Whether `next()` can be asked again after it failed, and then goes on behind what it failed at.
+  virtual bool goes_on() const { return false; }
+  /// What was in the file and is no record, nor a part of one: links and folders in an archive, blank lines.
+  virtual std::uint64_t ignored() const { return 0; }
 };
 
-// Errors: the system's, where memory is short.
-Result<std::unique_ptr<FileRecords>> read_tfrecords(SourceFile file, Compression compression,
-                                                    std::uint32_t max_record_bytes);
-Result<std::unique_ptr<FileRecords>> read_lines(SourceFile file, Compression compression,
-                                                std::uint32_t max_record_bytes);
+/// Knows how the files of a source are read.
+class FileOpener {
+ public:
+  virtual ~FileOpener() = default;
+  /// Errors: the system's; those of what is looked at before the first record.
+  virtual Result<std::unique_ptr<FileRecords>> open(std::size_t file, SourceFile bytes, Compression compression) = 0;
+  /// Whether records are Examples.
+  virtual bool makes_examples() const { return false; }
+};
 
-/// Reads a whole file as one record into `buffer`.
-/// Errors: `record_too_large`; `file_changed` where its size is not the one that it was opened with.
-Result<ByteView> read_whole(SourceFile file, std::uint32_t max_record_bytes, std::vector<std::byte>& buffer);
+/// Those of formats whose records stand alone: the bytes of a record are those of the file.
+/// Needs: `tfrecord` or `lines`.
+std::unique_ptr<FileOpener> make_plain_opener(SourceFormat format, std::uint32_t max_record_bytes);
 
 }  // namespace dovetail::detail

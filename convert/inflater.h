@@ -7,28 +7,27 @@
 
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
-#include <dovetail/record_source.h>
+#include <dovetail/source_options.h>
+
+#include "convert/decoder.h"
 
 namespace dovetail::detail {
 
-/// Decodes gzip (any number of members, one after the other) or one zlib stream, piece by piece: bytes in, bytes out.
+/// Decodes gzip (any number of members, one after the other) or one zlib stream.
 ///
-/// Threads: none.
-/// Errors:  `decompression` where the bytes are not what the format demands, bytes after its end included. Final.
-/// Cost:    about 40 KiB, whatever the input claims.
-class Inflater {
+/// Errors: bytes after the end of a stream are one.
+/// Cost:   about 40 KiB, whatever the input claims.
+class Inflater final : public Decoder {
  public:
   /// Needs: gzip or zlib. Errors: the system's, where memory is short.
   static Result<Inflater> make(Compression compression);
 
   Inflater(Inflater&&) noexcept;
   Inflater& operator=(Inflater&&) noexcept;
-  ~Inflater();
+  ~Inflater() override;
 
-  /// Decodes until `in` is used up or `out` is full; both are moved past what was done.
-  Result<void> run(ByteView& in, std::span<std::byte>& out);
-  /// Whether the input may end here.
-  bool at_end() const noexcept { return at_end_; }
+  Result<void> run(ByteView& in, std::span<std::byte>& out) override;
+  bool at_end() const noexcept override { return at_end_; }
 
  private:
   struct Stream;

@@ -11,7 +11,8 @@
 
 namespace dovetail::detail {
 
-/// Cuts a stream of bytes, given piece by piece, at newlines. Its calls are those of `format::TfrecordScanner`.
+/// Cuts a stream of bytes, given piece by piece, at newlines. Its calls are those of `format::TfrecordScanner`, and
+/// `goes_on()`: whether `next()` can be asked again after it failed.
 ///
 /// Ownership: borrows the piece that was fed; copies only lines that span pieces. A line that was given is valid until
 ///            the next call.
@@ -29,6 +30,7 @@ class LineScanner {
 
   /// Lines given so far.
   std::uint64_t records() const noexcept { return lines_; }
+  bool goes_on() const noexcept { return false; }
   /// Offset in the stream of the line that was last asked for.
   std::uint64_t record_offset() const noexcept { return line_offset_; }
 

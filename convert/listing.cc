@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <memory>
 #include <utility>
 
 #include "convert/detect.h"
+#include "convert/names.h"
 #include "convert/source_file.h"
 #include "format/layout.h"
 
@@ -61,21 +63,55 @@ Result<void> list_below(SourceListing& listing, const std::string& below) {
   return {};
 }
 
+// How many of the files have the name of a format, the most frequent first among equals by its number.
+struct NamedFormat {
+  SourceFormat format = SourceFormat::detect;
+  std::size_t files = 0;
+};
+
+// What most names say; `detect` where none says anything.
+NamedFormat most_named(const SourceListing& listing) {
+  std::map<SourceFormat, std::size_t> counts;
+  for (const ListedFile& file : listing.files) {
+    const SourceFormat format = format_of_name(file.name);
+    if (format != SourceFormat::detect) ++counts[format];
+  }
+  NamedFormat most;
+  for (const auto& [format, files] : counts) {
+    if (files > most.files) most = {format, files};
+  }
+  return most;
+}
+
+Error packed_already(const std::string& path) {
+  return Error(Errc::unknown_format, "this is a Dovetail shard or dataset: it is packed already").in_file(path);
+}
+
 // Decides what the files of a folder are, and leaves those that are wanted.
 Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const std::string& path) {
-  const auto named = [](const ListedFile& file) { return has_tfrecord_name(file.name); };
-  const auto tfrecords = static_cast<std::size_t>(std::count_if(listing.files.begin(), listing.files.end(), named));
-  listing.format = wanted;
-  if (wanted == SourceFormat::detect) {
-    if (tfrecords != 0 && tfrecords != listing.files.size()) {
-      return Error(Errc::unknown_format, std::to_string(tfrecords) + " of " + std::to_string(listing.files.size()) +
-                                             " files have names of TFRecords; say --from tfrecord to read these, or "
-                                             "--from folder to take every file as a record")
-          .in_file(path);
-    }
-    listing.format = tfrecords != 0 ? SourceFormat::tfrecord : SourceFormat::folder;
-  } else if (wanted == SourceFormat::tfrecord && tfrecords != 0) {
-    std::erase_if(listing.files, [&](const ListedFile& file) { return !named(file); });
+  if (wanted == SourceFormat::folder) {
+    listing.format = wanted;
+    return {};
+  }
+  const NamedFormat named = wanted == SourceFormat::detect ? most_named(listing) : NamedFormat{wanted, 0};
+  if (named.format == SourceFormat::dovetail) return packed_already(path);
+  const auto holds_records = [&](const ListedFile& file) { return format_of_name(file.name) == named.format; };
+  const auto known = static_cast<std::size_t>(std::count_if(listing.files.begin(), listing.files.end(), holds_records));
+  const auto sidecars =
+      static_cast<std::size_t>(std::count_if(listing.files.begin(), listing.files.end(), [&](const ListedFile& file) {
+        return is_sidecar(file.name, named.format);
+      }));
+  if (wanted == SourceFormat::detect && named.format != SourceFormat::detect &&
+      known + sidecars != listing.files.size()) {
+    const std::string word(to_string(named.format));
+    return Error(Errc::unknown_format, std::to_string(known) + " of " + std::to_string(listing.files.size()) +
+                                           " files have names of " + word + "; say --from " + word +
+                                           " to read these, or --from folder to take every file as a record")
+        .in_file(path);
+  }
+  listing.format = named.format == SourceFormat::detect ? SourceFormat::folder : named.format;
+  if (known != 0 && named.format != SourceFormat::detect) {
+    std::erase_if(listing.files, [&](const ListedFile& file) { return !holds_records(file); });
   }
   return {};
 }
@@ -83,19 +119,11 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
 Result<SourceListing> list_folder(const std::string& path, SourceFormat wanted) {
   SourceListing listing;
   listing.folder = path.ends_with('/') ? path : path + '/';
-  if (status_of(listing.folder + format::kManifestName, true)) return packed_already(path);
   if (auto listed = list_below(listing, ""); !listed) return listed.error();
   if (listing.files.empty()) return Error(Errc::empty_input, "the folder holds no file").in_file(path);
   if (auto chosen = choose_format(listing, wanted, path); !chosen) return chosen.error();
   std::sort(listing.files.begin(), listing.files.end(),
             [](const ListedFile& a, const ListedFile& b) { return a.name < b.name; });
-  if (listing.files.front().name.ends_with(format::kShardSuffix)) {
-    auto first = SourceFile::open(listing.path_of(0));
-    if (!first) return first.error();
-    auto shard = is_shard(*first);
-    if (!shard) return shard.error();
-    if (*shard) return packed_already(path);
-  }
   return listing;
 }
 
@@ -119,7 +147,9 @@ Result<SourceListing> list_file(const std::string& path, SourceFormat wanted) {
 Result<SourceListing> list_source(const std::string& path, SourceFormat wanted) {
   auto status = status_of(path, true);
   if (!status) return status.error();
-  auto listing = S_ISDIR(status->st_mode) ? list_folder(path, wanted) : list_file(path, wanted);
+  const bool folder = S_ISDIR(status->st_mode);
+  if (folder && status_of(path + '/' + format::kManifestName, true)) return packed_already(path);
+  auto listing = folder ? list_folder(path, wanted) : list_file(path, wanted);
   if (!listing) return listing;
   for (const ListedFile& file : listing->files) listing->bytes += file.size;
   return listing;

@@ -7,47 +7,29 @@
 #include "convert/detect.h"
 #include "convert/file_records.h"
 #include "convert/listing.h"
+#include "convert/openers.h"
 #include "convert/source_file.h"
 
 namespace dovetail {
 
-std::string_view to_string(SourceFormat format) noexcept {
-  switch (format) {
-    case SourceFormat::detect:
-      return "detect";
-    case SourceFormat::tfrecord:
-      return "tfrecord";
-    case SourceFormat::folder:
-      return "folder";
-    case SourceFormat::lines:
-      return "lines";
-  }
-  return "unknown";
-}
-
-std::string_view to_string(Compression compression) noexcept {
-  switch (compression) {
-    case Compression::none:
-      return "none";
-    case Compression::gzip:
-      return "gzip";
-    case Compression::zlib:
-      return "zlib";
-  }
-  return "unknown";
-}
-
 class RecordSource::Impl {
  public:
-  Impl(detail::SourceListing listing, std::uint32_t max_record_bytes)
+  Impl(detail::SourceListing listing, const SourceOptions& options)
       : listing_(std::move(listing)),
-        max_record_bytes_(max_record_bytes),
+        options_(options),
         path_(listing_.path_of(0)),
         compression_(listing_.compression) {}
 
+  Result<void> prepare() {
+    auto opener = detail::make_opener(listing_, options_);
+    if (!opener) return opener.error();
+    opener_ = std::move(*opener);
+    return {};
+  }
+
   Result<std::optional<ByteView>> next() {
     if (std::exchange(held_, false)) return passed_;
-    return read_next();
+    return read_next(0);
   }
 
   Result<void> skip_to(std::uint64_t consumed) {
@@ -59,7 +41,7 @@ class RecordSource::Impl {
     }
     skip_files(consumed);
     for (;;) {
-      auto record = read_next();
+      auto record = read_next(consumed);
       if (!record) return record.error();
       passed_ = *record;
       held_ = !passed_ || consumed_bytes() >= consumed;
@@ -67,24 +49,44 @@ class RecordSource::Impl {
     }
   }
 
-  std::string_view key() const noexcept {
-    if (listing_.format != SourceFormat::folder || !inside_) return {};
-    return listing_.files[file_].name;
-  }
-
+  std::string_view key() const noexcept { return records_ && begun_ ? records_->key() : std::string_view(); }
   const detail::SourceListing& listing() const noexcept { return listing_; }
+  const detail::FileOpener& opener() const noexcept { return *opener_; }
   const std::string& path() const noexcept { return path_; }
   Compression compression() const noexcept { return compression_; }
   std::uint64_t offset() const noexcept { return place_.offset; }
   // A file that has grown since it was listed must not carry the count past its end.
   std::uint64_t consumed_bytes() const noexcept { return std::min(before_ + place_.consumed, listing_.bytes); }
+  std::uint64_t skipped() const noexcept { return skipped_; }
+  std::uint64_t ignored() const noexcept { return ignored_ + (records_ ? records_->ignored() : 0); }
 
  private:
-  Result<std::optional<ByteView>> read_next() {
+  // The next record. What comes before `wanted` bytes of input need not be given, and is not counted where it fails.
+  Result<std::optional<ByteView>> read_next(std::uint64_t wanted) {
     if (failure_) return *failure_;
-    Result<std::optional<ByteView>> record = listing_.format == SourceFormat::folder ? next_whole() : next_scanned();
-    if (!record) failure_ = record.error();
-    return record;
+    for (;;) {
+      auto record = next_in_files(wanted);
+      if (record) return record;
+      if (options_.on_error == OnError::fail || is_final(record.error())) {
+        failure_ = record.error();
+        return record;
+      }
+      pass_over(record.error(), wanted);
+    }
+  }
+
+  // What is neither a record's fault nor its file's would hit all that follow as well.
+  static bool is_final(const Error& error) {
+    return error.kind() == ErrorKind::io && error.code() != boost::system::errc::no_such_file_or_directory;
+  }
+
+  void pass_over(const Error& error, std::uint64_t wanted) {
+    const bool rest = !records_ || !records_->goes_on();
+    if (consumed_bytes() >= wanted) {
+      ++skipped_;
+      if (options_.skipped) options_.skipped({error, consumed_bytes(), rest});
+    }
+    if (rest) leave_file();
   }
 
   // Leaves the files whose records all have fewer bytes before them. In a compressed file the last may have all of it.
@@ -92,83 +94,76 @@ class RecordSource::Impl {
     while (file_ != listing_.files.size()) {
       const std::uint64_t last = listing_.format == SourceFormat::folder ? 0 : listing_.files[file_].size;
       if (before_ + last >= consumed) return;
-      records_.reset();
-      inside_ = false;
       leave_file();
     }
-  }
-
-  Result<detail::SourceFile> open_next() {
-    path_ = listing_.path_of(file_);
-    place_ = {};
-    return detail::SourceFile::open(path_);
   }
 
   void leave_file() {
     before_ += listing_.files[file_].size;
     place_ = {};
     ++file_;
+    if (records_) ignored_ += records_->ignored();
+    records_.reset();
+    begun_ = false;
   }
 
-  Result<std::optional<ByteView>> next_whole() {
-    if (std::exchange(inside_, false)) leave_file();
-    if (file_ == listing_.files.size()) return std::nullopt;
-    auto file = open_next();
-    if (!file) return file.error();
-    inside_ = true;
-    auto bytes = detail::read_whole(std::move(*file), max_record_bytes_, buffer_);
-    if (!bytes) return bytes.error();
-    return *bytes;
-  }
-
-  Result<std::optional<ByteView>> next_scanned() {
+  Result<std::optional<ByteView>> next_in_files(std::uint64_t wanted) {
     while (file_ != listing_.files.size()) {
       if (!records_) {
-        if (auto begun = begin_file(); !begun) return begun.error();
+        if (auto opened = open_file(); !opened) return opened.error();
+      }
+      if (wanted > before_ + place_.consumed) {
+        if (auto skipped = records_->skip_to(wanted - before_); !skipped) return skipped.error();
       }
       auto record = records_->next();
+      begun_ = true;
       place_ = records_->place();
       place_.consumed = std::min(place_.consumed, listing_.files[file_].size);
       if (!record || *record) return record;
-      records_.reset();
       leave_file();
     }
     return std::nullopt;
   }
 
-  Result<void> begin_file() {
-    auto file = open_next();
+  Result<void> open_file() {
+    path_ = listing_.path_of(file_);
+    place_ = {};
+    auto file = detail::SourceFile::open(path_);
     if (!file) return file.error();
-    auto kind = detail::detect_file(*file, listing_.format);
-    if (!kind) return kind.error();
-    compression_ = kind->compression;
-    auto records = listing_.format == SourceFormat::lines
-                       ? detail::read_lines(std::move(*file), compression_, max_record_bytes_)
-                       : detail::read_tfrecords(std::move(*file), compression_, max_record_bytes_);
+    if (listing_.format != SourceFormat::folder) {
+      auto kind = detail::detect_file(*file, listing_.format);
+      if (!kind) return kind.error();
+      compression_ = kind->compression;
+    }
+    auto records = opener_->open(file_, std::move(*file), compression_);
     if (!records) return records.error();
     records_ = std::move(*records);
     return {};
   }
 
   detail::SourceListing listing_;
-  std::uint32_t max_record_bytes_;
+  SourceOptions options_;
+  std::unique_ptr<detail::FileOpener> opener_;
   std::size_t file_ = 0;
   std::string path_;
   Compression compression_;
   detail::RecordPlace place_;
   std::uint64_t before_ = 0;                      // sizes of the files before this one
-  bool inside_ = false;                           // a whole file was given out
-  std::vector<std::byte> buffer_;                 // of a whole file
-  std::unique_ptr<detail::FileRecords> records_;  // of a scanned one
+  std::unique_ptr<detail::FileRecords> records_;  // of the file that is open
+  bool begun_ = false;                            // it was asked for a record
   bool held_ = false;                             // `skip_to` has read the record, and `next` has yet to give it
   std::optional<ByteView> passed_;
   std::optional<Error> failure_;
+  std::uint64_t skipped_ = 0;
+  std::uint64_t ignored_ = 0;  // in the files that were left
 };
 
 Result<RecordSource> RecordSource::open(const std::string& path, const SourceOptions& options) {
   auto listing = detail::list_source(path, options.format);
   if (!listing) return listing.error();
-  return RecordSource(std::make_unique<Impl>(std::move(*listing), options.max_record_bytes));
+  auto impl = std::make_unique<Impl>(std::move(*listing), options);
+  if (auto prepared = impl->prepare(); !prepared) return prepared.error();
+  return RecordSource(std::move(impl));
 }
 
 RecordSource::RecordSource(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -190,6 +185,9 @@ std::string_view RecordSource::key() const noexcept {
 SourceFormat RecordSource::format() const noexcept {
   return impl_->listing().format;
 }
+bool RecordSource::makes_examples() const noexcept {
+  return impl_->opener().makes_examples();
+}
 std::uint64_t RecordSource::files() const noexcept {
   return impl_->listing().files.size();
 }
@@ -207,6 +205,12 @@ std::uint64_t RecordSource::offset() const noexcept {
 }
 std::uint64_t RecordSource::consumed_bytes() const noexcept {
   return impl_->consumed_bytes();
+}
+std::uint64_t RecordSource::skipped() const noexcept {
+  return impl_->skipped();
+}
+std::uint64_t RecordSource::ignored() const noexcept {
+  return impl_->ignored();
 }
 
 }  // namespace dovetail

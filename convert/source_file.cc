@@ -57,8 +57,10 @@ Result<std::size_t> SourceFile::read(std::span<std::byte> out) {
   return read;
 }
 
-Result<std::size_t> SourceFile::peek(std::span<std::byte> out, std::uint64_t offset) const {
-  return read_at(offset, out);
+std::uint64_t SourceFile::skip(std::uint64_t bytes) noexcept {
+  const std::uint64_t skipped = std::min(bytes, size_ - std::min(size_, position_));
+  position_ += skipped;
+  return skipped;
 }
 
 Result<std::size_t> SourceFile::read_at(std::uint64_t offset, std::span<std::byte> out) const {

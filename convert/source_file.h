@@ -32,12 +32,14 @@ class SourceFile {
   /// Fills `out`, or less at the end of the file, and only there: what was read does not depend on how the system
   /// divided it. Returns the bytes read.
   Result<std::size_t> read(std::span<std::byte> out);
-  /// Reads from `offset` on without moving the position.
-  Result<std::size_t> peek(std::span<std::byte> out, std::uint64_t offset = 0) const;
+  /// Goes forward, not beyond the size that it was opened with. Returns by how much.
+  std::uint64_t skip(std::uint64_t bytes) noexcept;
+  /// Reads from the beginning without moving the position.
+  Result<std::size_t> peek(std::span<std::byte> out) const { return read_at(0, out); }
+  Result<std::size_t> read_at(std::uint64_t offset, std::span<std::byte> out) const;
 
  private:
   SourceFile(int descriptor, std::string path, std::uint64_t size);
-  Result<std::size_t> read_at(std::uint64_t offset, std::span<std::byte> out) const;
 
   int descriptor_;
   std::string path_;

@@ -145,7 +145,7 @@ Result<std::uint32_t> crc_of_ends(const detail::SourceFile& file) {
   const auto end = std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), file.size()));
   std::uint32_t crc = 0;
   for (const std::uint64_t offset : {std::uint64_t{0}, file.size() - end.size()}) {
-    auto read = file.peek(end, offset);
+    auto read = file.read_at(offset, end);
     if (!read) return read.error();
     crc = format::crc32c(end.first(*read), crc);
   }

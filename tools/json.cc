@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/json.h"
 
-// Boost.JSON is compiled here, once; the other sources see declarations only.
-#include <boost/json/src.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 
 namespace dovetail::tools {
 

@@ -9,30 +9,9 @@
 
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
+#include <dovetail/source_options.h>
 
 namespace dovetail {
-
-/// What a source is made of, and so what its records are.
-enum class SourceFormat : std::uint8_t {
-  detect,    ///< By content; a folder of files whose names all are those of TFRecords is read as TFRecords.
-  tfrecord,  ///< The records of TFRecord files: plain, gzip or zlib, told apart by content.
-  folder,    ///< Every regular file below a folder, one record each, in bytewise order of their relative paths.
-  lines,     ///< Every line of a text file, plain or gzip, without its newline.
-};
-
-/// How the bytes of a file are compressed as a whole.
-enum class Compression : std::uint8_t { none, gzip, zlib };
-
-/// "tfrecord", "folder" or "lines"; "detect" too.
-std::string_view to_string(SourceFormat format) noexcept;
-/// "none", "gzip" or "zlib".
-std::string_view to_string(Compression compression) noexcept;
-
-struct SourceOptions {
-  SourceFormat format = SourceFormat::detect;
-  /// Longer records are an error.
-  std::uint32_t max_record_bytes = 0xFFFFFFFFu;
-};
 
 /// Records of a file or folder of another format, in order, one after the other.
 ///
@@ -64,6 +43,8 @@ class RecordSource {
 
   /// As found or asked for; never `detect`.
   SourceFormat format() const noexcept;
+  /// Whether records are of the form `RecordForm::example`; otherwise they are `raw`.
+  bool makes_examples() const noexcept;
   /// Files that the source is made of, and their sizes added up when it was opened.
   std::uint64_t files() const noexcept;
   std::uint64_t input_bytes() const noexcept;
@@ -73,6 +54,12 @@ class RecordSource {
   /// not opened. Records [skip_to(a), skip_to(b)) of the same source are thus the same whoever reads them.
   /// Errors: as `next()`.
   Result<void> skip_to(std::uint64_t consumed_bytes);
+
+  /// Records left out so far under `OnError::skip`, each rest of a file as one. Those that `skip_to` went past are not
+  /// counted.
+  std::uint64_t skipped() const noexcept;
+  /// What was met so far that is no record: links and folders in an archive, blank lines between JSON.
+  std::uint64_t ignored() const noexcept;
 
   // Of the record that `next()` gave last; before the first, where it will begin.
 

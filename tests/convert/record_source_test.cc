@@ -16,7 +16,7 @@
 
 #include <dovetail/dataset_writer.h>
 
-#include "convert/detect.h"
+#include "convert/names.h"
 #include "tests/convert/sources.h"
 
 namespace dovetail {
@@ -200,9 +200,9 @@ TEST_F(RecordSourceTest, ReadsTfrecordsOfAnyNameWhereThatIsSaid) {
 }
 
 TEST_F(RecordSourceTest, RecognisesNamesOfTfrecords) {
-  for (const char* name :
-       {"a.tfrecord", "a.tfrecords", "a.tfrecord.gz", "d/a.tfrecords.zlib", "a.tfrecord-00000-of-00010",
-        "train-00003-of-00012.tfrecord.gz", "train-00003-of-00012", "train-00003-of-00012.gz", "a.tfrecord.zz"}) {
+  for (const char* name : {"a.tfrecord", "a.tfrecords", "a.tfrecord.gz", "d/a.tfrecords.zlib",
+                           "a.tfrecord-00000-of-00010", "train-00003-of-00012.tfrecord.gz", "train-00003-of-00012",
+                           "train-00003-of-00012.gz", "a.tfrecord.zz", "a.tfrecord.snappy"}) {
     EXPECT_TRUE(detail::has_tfrecord_name(name)) << name;
   }
   for (const char* name : {"a.tfrecord.idx", "a.txt", "tfrecord", "a.tfrecord.d/x", "train-0003-of-0012", ".gz",

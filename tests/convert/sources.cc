@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/convert/sources.h"
 
+#include <snappy.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <utility>
@@ -66,6 +68,18 @@ std::string inflate(std::string_view bytes) {
   const bool whole = status == Z_STREAM_END && stream.avail_in == 0;
   ::inflateEnd(&stream);
   if (!whole) throw std::runtime_error("not one compressed stream");
+  return out;
+}
+
+std::string snappy_blocks(std::string_view bytes, std::size_t block_bytes) {
+  std::string out;
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(block_bytes, bytes.size()))) {
+    const std::string_view raw = bytes.substr(0, block_bytes);
+    std::string stored;
+    ::snappy::Compress(raw.data(), raw.size(), &stored);
+    for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(stored.size() >> shift & 0xFF);
+    out += stored;
+  }
   return out;
 }
 

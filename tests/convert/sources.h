@@ -20,6 +20,9 @@ std::string zlib(std::string_view bytes);
 /// What one gzip member or zlib stream holds. Throws where it is anything else.
 std::string inflate(std::string_view bytes);
 
+/// What TensorFlow writes for SNAPPY, in blocks of up to so many bytes.
+std::string snappy_blocks(std::string_view bytes, std::size_t block_bytes);
+
 /// All records of a source, or its first failure.
 Result<Records> read_source(RecordSource source);
 Result<Records> read_source(const std::string& path, const SourceOptions& options = {});

@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr SourceOptions kTfrecord{.format = SourceFormat::tfrecord};
+const SourceOptions kTfrecord{.format = SourceFormat::tfrecord};
 
 class TfrecordSourceTest : public ::testing::Test {
  protected:

@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// Boost.JSON is compiled here, once; the other sources see declarations only.
-#include <boost/json/src.hpp>

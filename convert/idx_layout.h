@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// IDX, the format of MNIST: two bytes 0, the type of an element, the number of dimensions, their sizes as big-endian u32,
+// then the elements, big-endian as well.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <dovetail/bytes.h>
+
+namespace dovetail::detail {
+
+enum class IdxType : std::uint8_t { u8 = 0x08, i8 = 0x09, i16 = 0x0B, i32 = 0x0C, f32 = 0x0D, f64 = 0x0E };
+
+struct IdxLayout {
+  IdxType type = IdxType::u8;
+  std::vector<std::uint32_t> sizes;  ///< The first one counts the items.
+  std::uint64_t item_bytes = 0;
+
+  std::uint64_t header_bytes() const noexcept { return 4 + 4 * sizes.size(); }
+  std::uint32_t items() const noexcept { return sizes.front(); }
+  std::uint64_t file_bytes() const noexcept { return header_bytes() + items() * item_bytes; }
+};
+
+std::size_t element_bytes(IdxType type) noexcept;
+
+/// The header of a file; nothing where it is cut, is none, or speaks of more bytes than a file can have.
+std::optional<IdxLayout> parse_idx_layout(ByteView head);
+
+}  // namespace dovetail::detail

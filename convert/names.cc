@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/names.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include "format/layout.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+bool is_digit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
+
+bool cut_suffix(std::string_view& name, std::string_view suffix) {
+  if (!name.ends_with(suffix)) return false;
+  name.remove_suffix(suffix.size());
+  return true;
+}
+
+// Cuts `-NNNNN-of-NNNNN` off the end of a name.
+bool cut_shard_suffix(std::string_view& name) {
+  constexpr std::string_view kPattern = "-00000-of-00000";
+  if (name.size() < kPattern.size()) return false;
+  const std::string_view end = name.substr(name.size() - kPattern.size());
+  for (std::size_t i = 0; i < kPattern.size(); ++i) {
+    if (kPattern[i] == '0' ? !is_digit(end[i]) : end[i] != kPattern[i]) return false;
+  }
+  name.remove_suffix(kPattern.size());
+  return true;
+}
+
+// `-idx3-ubyte`, or with a dot before `idx`.
+bool has_idx_name(std::string_view name) {
+  if (!cut_suffix(name, "-ubyte") || name.empty() || !is_digit(name.back())) return false;
+  name.remove_suffix(1);
+  return name.ends_with("-idx") || name.ends_with(".idx");
+}
+
+}  // namespace
+
+bool has_tfrecord_name(std::string_view path) {
+  std::string_view name = base_name(path);
+  for (const std::string_view suffix : {".gz", ".gzip", ".zlib", ".zz", ".snappy"}) {
+    if (cut_suffix(name, suffix)) break;
+  }
+  if (name.ends_with(".tfrecord") || name.ends_with(".tfrecords")) return true;
+  return cut_shard_suffix(name) && !name.empty();
+}
+
+SourceFormat format_of_name(std::string_view path) {
+  using Ending = std::pair<std::string_view, SourceFormat>;
+  constexpr std::array kPacked = {
+      Ending{".tar", SourceFormat::tar},     Ending{".csv", SourceFormat::csv},      Ending{".tsv", SourceFormat::csv},
+      Ending{".jsonl", SourceFormat::jsonl}, Ending{".ndjson", SourceFormat::jsonl},
+  };
+  constexpr std::array kPlain = {
+      Ending{".tgz", SourceFormat::tar},
+      Ending{".rec", SourceFormat::recordio},
+      Ending{".mds", SourceFormat::mds},
+      Ending{format::kShardSuffix, SourceFormat::dovetail},
+  };
+  std::string_view name = base_name(path);
+  const auto ends = [&name](const Ending& ending) { return name.ends_with(ending.first); };
+  if (const auto* found = std::find_if(kPlain.begin(), kPlain.end(), ends); found != kPlain.end()) return found->second;
+  if (has_tfrecord_name(path)) return SourceFormat::tfrecord;
+  cut_suffix(name, ".gz");
+  if (const auto* found = std::find_if(kPacked.begin(), kPacked.end(), ends); found != kPacked.end()) {
+    return found->second;
+  }
+  return has_idx_name(name) ? SourceFormat::idx : SourceFormat::detect;
+}
+
+bool is_sidecar(std::string_view path, SourceFormat format) {
+  return format == SourceFormat::recordio && (path.ends_with(".idx") || path.ends_with(".lst"));
+}
+
+bool has_tsv_name(std::string_view path) {
+  cut_suffix(path, ".gz");
+  return path.ends_with(".tsv");
+}
+
+}  // namespace dovetail::detail

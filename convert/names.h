@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include <dovetail/source_options.h>
+
+namespace dovetail::detail {
+
+/// Whether a file is named as TFRecords are: `*.tfrecord` or `*.tfrecords`, `-NNNNN-of-NNNNN` behind or instead of it,
+/// and at the end perhaps `.gz`, `.gzip`, `.zlib`, `.zz` or `.snappy`.
+bool has_tfrecord_name(std::string_view path);
+
+/// The format that files of this name have, or `detect` where a name says nothing: `.tar`, `.tar.gz` and `.tgz`; `.rec`;
+/// `.csv`, `.tsv`, `.jsonl` and `.ndjson`, perhaps with `.gz`; `-idx3-ubyte` and the like, perhaps with `.gz`; `.mds`;
+/// `.dvt`; and those of TFRecords.
+SourceFormat format_of_name(std::string_view path);
+
+/// Whether a file of this name goes with those of the format, and holds no records itself: `.idx` and `.lst` beside
+/// `.rec`.
+bool is_sidecar(std::string_view path, SourceFormat format);
+
+/// Whether tabs are to be expected: `.tsv`, perhaps with `.gz`.
+bool has_tsv_name(std::string_view path);
+
+}  // namespace dovetail::detail

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/source_options.h>
+
+namespace dovetail {
+
+std::string_view to_string(SourceFormat format) noexcept {
+  switch (format) {
+    case SourceFormat::detect:
+      return "detect";
+    case SourceFormat::tfrecord:
+      return "tfrecord";
+    case SourceFormat::folder:
+      return "folder";
+    case SourceFormat::lines:
+      return "lines";
+    case SourceFormat::jsonl:
+      return "jsonl";
+    case SourceFormat::tar:
+      return "tar";
+    case SourceFormat::csv:
+      return "csv";
+    case SourceFormat::mds:
+      return "mds";
+    case SourceFormat::recordio:
+      return "recordio";
+    case SourceFormat::idx:
+      return "idx";
+    case SourceFormat::dovetail:
+      return "dovetail";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Compression compression) noexcept {
+  switch (compression) {
+    case Compression::none:
+      return "none";
+    case Compression::gzip:
+      return "gzip";
+    case Compression::zlib:
+      return "zlib";
+    case Compression::snappy:
+      return "snappy";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(RecordForm form) noexcept {
+  switch (form) {
+    case RecordForm::automatic:
+      return "automatic";
+    case RecordForm::raw:
+      return "raw";
+    case RecordForm::example:
+      return "example";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(ColumnType type) noexcept {
+  switch (type) {
+    case ColumnType::bytes:
+      return "bytes";
+    case ColumnType::int64:
+      return "int64";
+    case ColumnType::real:
+      return "real";
+  }
+  return "unknown";
+}
+
+}  // namespace dovetail

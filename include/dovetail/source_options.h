@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <dovetail/error.h>
+
+namespace dovetail {
+
+/// What a source is made of, and so what its records are; docs/sources.md has the details of each.
+enum class SourceFormat : std::uint8_t {
+  detect,    ///< By content; a folder by the names of its files.
+  tfrecord,  ///< The records of TFRecord files: plain, gzip, zlib or TensorFlow's Snappy, told apart by content.
+  folder,    ///< Every regular file below a folder, one record each, in bytewise order of their relative paths.
+  lines,     ///< Every line of a text file, plain or gzip, without its newline.
+  jsonl,     ///< Every line of a text file, plain or gzip, each checked to be JSON. Blank lines are none.
+  tar,       ///< WebDataset: the consecutive members of a tar, plain or gzip, that share a key.
+  csv,       ///< Every row of a CSV or TSV file, plain or gzip.
+  mds,       ///< The samples of a MosaicML folder: an `index.json` and its shards.
+  recordio,  ///< The records of MXNet's RecordIO files, each compared with its `.idx` where that is there.
+  idx,       ///< The items of IDX files, plain or gzip; images together with their labels.
+  dovetail,  ///< Records of a shard, a dataset or a glob of shards.
+};
+
+/// How the bytes of a file are compressed as a whole.
+enum class Compression : std::uint8_t { none, gzip, zlib, snappy };
+
+/// What becomes a record.
+enum class RecordForm : std::uint8_t {
+  automatic,  ///< As its format suggests: `example` where a record has several parts or a name for them, else `raw`.
+  raw,        ///< The bytes as they are in the source.
+  example,    ///< A `tf.train.Example`, with a feature for each part.
+};
+
+/// What a column of a CSV file becomes.
+enum class ColumnType : std::uint8_t { bytes, int64, real };
+
+/// What is done about a record that is damaged or cannot be one.
+enum class OnError : std::uint8_t {
+  fail,  ///< It is the end.
+  skip,  ///< It is left out and counted. Where the next one cannot be found, so is the rest of its file.
+};
+
+/// The word of the command line for it, such as "tfrecord".
+std::string_view to_string(SourceFormat format) noexcept;
+std::string_view to_string(Compression compression) noexcept;
+std::string_view to_string(RecordForm form) noexcept;
+std::string_view to_string(ColumnType type) noexcept;
+
+/// Something that was left out under `OnError::skip`.
+struct SkippedRecord {
+  Error error;                       ///< With file, offset and reason.
+  std::uint64_t consumed_bytes = 0;  ///< Of the source, before it: which of several ranges it belongs to.
+  bool rest_of_file = false;         ///< Whether what follows it in its file was left out as well.
+};
+
+/// How CSV files are read.
+struct CsvOptions {
+  /// 0: a tab where the name says `.tsv`, else a comma.
+  char delimiter = 0;
+  /// Whether the first row names the columns; otherwise they are c0, c1 and so on.
+  bool header = true;
+  /// By name, for columns whose type is not to be guessed from the first rows.
+  std::map<std::string, ColumnType> types = {};
+};
+
+/// How a source is read.
+struct SourceOptions {
+  SourceFormat format = SourceFormat::detect;
+  /// Longer records are an error.
+  std::uint32_t max_record_bytes = 0xFFFFFFFFu;
+  RecordForm records = RecordForm::automatic;
+  /// A folder's records become Examples with their subfolder as label.
+  bool labels = false;
+  CsvOptions csv = {};
+
+  // Of a dataset only: records [first, end), and of these the ones that a hash of id and seed keeps.
+  std::uint64_t first = 0;
+  std::optional<std::uint64_t> end = std::nullopt;
+  double sample = 1;
+  std::uint64_t sample_seed = 0;
+
+  OnError on_error = OnError::fail;
+  /// Told of what is left out, in order.
+  std::function<void(const SkippedRecord&)> skipped = {};
+};
+
+}  // namespace dovetail

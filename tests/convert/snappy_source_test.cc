@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// TFRecords as TensorFlow writes them with SNAPPY, compressed here with the packaged library: blocks of any size, cut,
+// damaged and hostile.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/convert/sources.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const SourceOptions kTfrecord{.format = SourceFormat::tfrecord};
+
+class SnappySourceTest : public ::testing::Test {
+ protected:
+  std::string put(std::string_view bytes) {
+    test::write_file(path_, bytes);
+    return path_;
+  }
+  Error error_of(std::string_view bytes) {
+    const auto read = test::read_source(put(bytes), kTfrecord);
+    EXPECT_FALSE(read);
+    return read ? Error() : read.error();
+  }
+
+  test::TempFolder folder_;
+  const std::string path_ = folder_ / "input";
+};
+
+TEST_F(SnappySourceTest, ReadsBlocksThatEndAnywhere) {
+  const test::Records records = test::sample_records(200, 400, 5);
+  const std::string plain = test::tfrecord_bytes(records);
+  for (const std::size_t block : {1, 2, 11, 12, 13, 100, 4096, 262144}) {
+    const auto read = test::read_source(put(test::snappy_blocks(plain, block)), kTfrecord);
+    EXPECT_EQ(read.value(), records) << block;
+  }
+}
+
+TEST_F(SnappySourceTest, IsFoundByContent) {
+  // 0 and 1 begin with bytes that Snappy repeats, 70'000 does not fit what is looked at.
+  for (const std::size_t size : {0, 1, 300, 70'000, 3'000'000}) {
+    const test::Records records = {test::noise(size, 1), test::prose(size, 2), std::string(size, 'x')};
+    const std::string plain = test::tfrecord_bytes(records);
+    for (const std::size_t block : {std::size_t{12}, std::size_t{262144}, plain.size()}) {
+      RecordSource source = RecordSource::open(put(test::snappy_blocks(plain, block))).value();
+      EXPECT_EQ(source.format(), SourceFormat::tfrecord);
+      EXPECT_EQ(source.compression(), Compression::snappy);
+      EXPECT_TRUE(test::read_source(std::move(source)).value() == records) << size << ' ' << block;
+    }
+  }
+}
+
+// TensorFlow itself writes a record above 256 KiB as one block, which it then cannot read.
+TEST_F(SnappySourceTest, ReadsBlocksLargerThanTensorFlowCan) {
+  const test::Records records = {test::prose(5 << 20, 3), "small", test::noise(2 << 20, 4)};
+  const std::string plain = test::tfrecord_bytes(records);
+  EXPECT_TRUE(test::read_source(put(test::snappy_blocks(plain, plain.size()))).value() == records);
+}
+
+TEST_F(SnappySourceTest, SpreadsTheFileOverItsRecords) {
+  const test::Records records(1000, test::prose(1000, 4));
+  RecordSource source = RecordSource::open(put(test::snappy_blocks(test::tfrecord_bytes(records), 30'000))).value();
+  std::uint64_t number = 0;
+  std::uint64_t last = 0;
+  while (source.next().value()) {
+    EXPECT_GE(source.consumed_bytes(), last);
+    last = source.consumed_bytes();
+    EXPECT_NEAR(static_cast<double>(last) / static_cast<double>(source.input_bytes()),
+                static_cast<double>(number) / 1000, 0.05);
+    ++number;
+  }
+  EXPECT_EQ(number, 1000u);
+}
+
+TEST_F(SnappySourceTest, FindsEveryCutThatIsNotAtTheEndOfABlockAndARecord) {
+  const std::string plain = test::tfrecord_bytes({"one", test::prose(300, 1)});
+  const std::string bytes = test::snappy_blocks(plain, 100);
+  for (std::size_t size = 1; size < bytes.size(); ++size) {
+    const auto read = test::read_source(put(bytes.substr(0, size)), kTfrecord);
+    ASSERT_FALSE(read) << size;
+    EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << read.error().to_string();
+    EXPECT_EQ(read.error().path(), path_);
+    EXPECT_TRUE(read.error().offset().has_value());
+  }
+  EXPECT_THAT(test::read_source(put(""), kTfrecord).value(), IsEmpty());
+}
+
+TEST_F(SnappySourceTest, InventsNoRecordFromDamage) {
+  const test::Records records = test::sample_records(20, 60, 7);
+  const std::string bytes = test::snappy_blocks(test::tfrecord_bytes(records), 256);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
+    RecordSource source = RecordSource::open(put(damaged), kTfrecord).value();
+    std::size_t number = 0;
+    for (;;) {
+      const auto record = source.next();
+      if (!record) {
+        EXPECT_EQ(record.error().kind(), ErrorKind::damaged) << record.error().to_string();
+        break;
+      }
+      if (!*record) break;
+      ASSERT_LT(number, records.size());
+      EXPECT_EQ(as_chars(**record), records[number++]) << "byte " << i;
+    }
+  }
+}
+
+TEST_F(SnappySourceTest, RefusesLengthsThatCannotBe) {
+  // A whole file so that what follows is taken for a block: a length of 1 GiB and more.
+  const std::string good = test::snappy_blocks(test::tfrecord_bytes({"x"}), 100);
+  const Error stored = error_of(good + std::string("\x40\0\0\1", 4) + "more");
+  EXPECT_TRUE(stored.is(Errc::bad_length)) << stored.to_string();
+  EXPECT_THAT(stored.detail(), HasSubstr("1073741825"));
+  // Three bytes that claim to decode to 256 MiB.
+  const Error bomb = error_of(good + std::string("\0\0\0\7\x80\x80\x80\x80\1\0x", 11));
+  EXPECT_TRUE(bomb.is(Errc::bad_length)) << bomb.to_string();
+  EXPECT_THAT(bomb.detail(), HasSubstr("268435456"));
+}
+
+}  // namespace
+}  // namespace dovetail
