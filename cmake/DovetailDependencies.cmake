@@ -6,6 +6,7 @@ find_package(Boost 1.81 REQUIRED)
 find_package(Protobuf REQUIRED)  # the module: Debian 12 ships no config package
 find_package(Snappy REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(LibArchive REQUIRED)  # tars, with all that their dialects have: long names, holes, attributes
 # Only the layout of a tensor, which no library exports: where it is need not be known to who links ours.
 find_path(DLPACK_INCLUDE_DIR dlpack/dlpack.h REQUIRED)
 mark_as_advanced(DLPACK_INCLUDE_DIR)

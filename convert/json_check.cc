@@ -6,6 +6,8 @@
 // The template of the parser; what is not a template is in dovetail_json.
 #include <boost/json/basic_parser_impl.hpp>
 
+#include "format/utf8.h"
+
 namespace dovetail::detail {
 
 namespace {
@@ -59,7 +61,7 @@ std::optional<JsonFault> check_json(std::string_view text) {
   json::basic_parser<Nobody> parser(strict());
   json::error_code failed;
   std::size_t used = parser.write_some(false, text.data(), text.size(), failed);
-  if (failed) return JsonFault{used, failed.message()};
+  if (failed) return JsonFault{used, format::is_utf8(text) ? failed.message() : "not UTF-8"};
   while (used < text.size() && is_blank(text[used])) ++used;
   if (used < text.size()) return JsonFault{used, "something follows the value"};
   return std::nullopt;

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "convert/folder_records.h"
+#include "convert/json_records.h"
+#include "convert/tar_records.h"
 
 namespace dovetail::detail {
 
@@ -33,6 +35,11 @@ Result<std::unique_ptr<FileOpener>> make_opener(const SourceListing& listing, co
   switch (listing.format) {
     case SourceFormat::folder:
       return make_folder_opener(listing, options);
+    case SourceFormat::tar:
+      return make_tar_opener(options);
+    case SourceFormat::jsonl:
+      if (options.records == RecordForm::example) return has_no(listing, "parts that would make an Example");
+      return make_json_opener(options.max_record_bytes);
     case SourceFormat::tfrecord:
     case SourceFormat::lines:
       if (options.records == RecordForm::example) return has_no(listing, "parts that would make an Example");

@@ -38,6 +38,8 @@ constexpr struct {
     {Errc::tfrecord_checksum, "TFRecord checksum mismatch"},
     {Errc::file_changed, "file has changed"},
     {Errc::bad_state, "damaged state"},
+    {Errc::malformed_input, "malformed input"},
+    {Errc::sidecar_mismatch, "file and index disagree"},
     {Errc::invalid_option, "invalid option"},
     {Errc::empty_input, "nothing to read"},
     {Errc::no_steps, "plan has no steps"},

@@ -32,6 +32,8 @@ enum class Errc {
   tfrecord_checksum = 13,   ///< A TFRecord length or data CRC does not match.
   file_changed = 14,        ///< A file is not the one that was opened or planned.
   bad_state = 15,           ///< A saved state or plan that is cut, altered or impossible.
+  malformed_input = 16,     ///< A source is not what its format promises: JSON, CSV, an archive, a header.
+  sidecar_mismatch = 17,    ///< A source's index or partner file does not belong to it, or is older.
 
   // The request cannot be carried out as given.
   invalid_option = 30,    ///< An option out of its range; the message names it and the range.

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
+#include "format/example_wire.h"
 #include "format/tfrecord.h"
 
 namespace dovetail::test {
@@ -83,6 +85,76 @@ std::string snappy_blocks(std::string_view bytes, std::size_t block_bytes) {
   return out;
 }
 
+std::string tar_entry(const TarEntry& entry) {
+  std::string header(512, '\0');
+  const auto put = [&header](std::size_t at, const std::string& text) { header.replace(at, text.size(), text); };
+  const auto octal = [](std::uint64_t value, std::size_t digits) {
+    std::string text(digits, '0');
+    for (std::size_t i = digits; i-- > 0; value >>= 3) text[i] = static_cast<char>('0' + (value & 7));
+    return text;
+  };
+  const std::uint64_t size = entry.claimed == UINT64_MAX ? entry.bytes.size() : entry.claimed;
+  put(0, entry.name.substr(0, 100));
+  put(100, "0000644");
+  put(108, "0000000");
+  put(116, "0000000");
+  if (size >> 33 == 0) {
+    put(124, octal(size, 11));
+  } else {
+    header[124] = '\x80';  // base 256, big-endian
+    for (std::size_t i = 0; i < 8; ++i) header[135 - i] = static_cast<char>(size >> (8 * i) & 0xFF);
+  }
+  put(136, "00000000000");
+  put(148, "        ");
+  header[156] = entry.type;
+  if (entry.type == '1' || entry.type == '2') put(157, "elsewhere");
+  put(257, std::string("ustar\00000", 8));
+  unsigned sum = 0;
+  for (const char c : header) sum += static_cast<unsigned char>(c);
+  put(148, octal(sum, 6) + std::string("\0 ", 2));
+  std::string bytes = entry.bytes;
+  bytes.resize((bytes.size() + 511) / 512 * 512);
+  return header + bytes;
+}
+
+std::string tar_bytes(const std::vector<TarEntry>& entries) {
+  std::string tar;
+  for (const TarEntry& entry : entries) tar += tar_entry(entry);
+  return tar + std::string(1024, '\0');
+}
+
+std::string example_text(std::string_view record) {
+  format::ExampleFeatures features;
+  if (const auto parsed = features.parse(as_bytes(record)); !parsed) return parsed.error().to_string();
+  std::ostringstream out;
+  for (const format::FeatureView& feature : features.all()) {
+    out << (out.tellp() == 0 ? "" : " ") << feature.name << '=';
+    format::FeatureValues values(feature);
+    ByteView bytes;
+    float real = 0;
+    std::int64_t number = 0;
+    const char* between = "";
+    switch (feature.kind) {
+      case format::FeatureKind::bytes:
+        while (values.next(bytes)) out << '<' << as_chars(bytes) << '>';
+        break;
+      case format::FeatureKind::floats:
+        out << '(';
+        for (; values.next(real); between = " ") out << between << real;
+        out << ')';
+        break;
+      case format::FeatureKind::ints:
+        out << '[';
+        for (; values.next(number); between = " ") out << between << number;
+        out << ']';
+        break;
+      case format::FeatureKind::none:
+        break;
+    }
+  }
+  return out.str();
+}
+
 Result<Records> read_source(RecordSource source) {
   Records records;
   for (;;) {
@@ -97,6 +169,26 @@ Result<Records> read_source(const std::string& path, const SourceOptions& option
   auto source = RecordSource::open(path, options);
   if (!source) return source.error();
   return read_source(std::move(*source));
+}
+
+std::vector<std::uint64_t> parts_that_differ(const std::string& path, const SourceOptions& options) {
+  const Records all = read_source(path, options).value();
+  std::vector<std::uint64_t> wrong;
+  for (const std::uint64_t parts : {1u, 2u, 3u, 7u, 50u}) {
+    Records joined;
+    for (std::uint64_t part = 0; part < parts; ++part) {
+      RecordSource source = RecordSource::open(path, options).value();
+      const std::uint64_t bytes = source.input_bytes();
+      const std::uint64_t end = part + 1 == parts ? UINT64_MAX : (part + 1) * bytes / parts;
+      source.skip_to(part * bytes / parts).value();
+      while (const auto record = source.next().value()) {
+        if (source.consumed_bytes() >= end) break;
+        joined.emplace_back(as_chars(*record));
+      }
+    }
+    if (joined != all) wrong.push_back(parts);
+  }
+  return wrong;
 }
 
 }  // namespace dovetail::test

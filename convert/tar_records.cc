@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/tar_records.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "convert/example_builder.h"
+#include "convert/tar_reader.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+constexpr std::string_view kKeyFeature = "__key__";
+
+/// A part of the record in the common buffer.
+struct Part {
+  std::string extension;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+class TarRecords final : public FileRecords {
+ public:
+  TarRecords(std::string path, TarReader tar, const SourceOptions& options)
+      : path_(std::move(path)),
+        tar_(std::move(tar)),
+        raw_(options.records == RecordForm::raw),
+        max_record_bytes_(options.max_record_bytes),
+        builder_(options.max_record_bytes) {}
+
+  Result<std::optional<ByteView>> next() override {
+    goes_on_ = false;
+    if (std::exchange(rest_is_bad_, false)) {
+      if (auto left = leave_group(); !left) return left.error();
+    }
+    if (!ahead_) {
+      if (auto read = read_name(); !read) return read.error();
+    }
+    if (!ahead_) return std::nullopt;
+    key_ = ahead_key_;
+    place_ = ahead_->place;
+    auto record = read_group();
+    if (!record) return fail(record.error());
+    return *record;
+  }
+
+  RecordPlace place() const override { return place_; }
+  std::string_view key() const override { return key_; }
+  bool goes_on() const override { return goes_on_; }
+  std::uint64_t ignored() const override { return tar_.ignored() + nameless_; }
+
+ private:
+  // Looks at the next member, whose bytes are read when it is clear which record it belongs to.
+  Result<void> read_name() {
+    for (;;) {
+      auto member = tar_.next();
+      if (!member) {
+        broken_ = true;
+        return member.error();
+      }
+      ahead_ = std::move(*member);
+      if (!ahead_) {
+        // What follows the last record ends with the file.
+        return {};
+      }
+      MemberName name = split_member_name(ahead_->name);
+      if (name.key.empty()) {
+        ++nameless_;
+        continue;
+      }
+      ahead_key_ = name.key;
+      ahead_extension_ = std::move(name.extension);
+      return {};
+    }
+  }
+
+  Result<ByteView> read_group() {
+    parts_.clear();
+    bytes_.clear();
+    do {
+      if (auto taken = take_member(); !taken) return taken.error();
+      if (auto read = read_name(); !read) return read.error();
+    } while (ahead_ && ahead_key_ == key_);
+    if (raw_) return ByteView(bytes_);
+    builder_.begin();
+    builder_.add_bytes(kKeyFeature, as_bytes(key_));
+    for (const Part& part : parts_) {
+      builder_.add_bytes(part.extension, ByteView(bytes_).subspan(part.begin, part.end - part.begin));
+    }
+    return builder_.finish();
+  }
+
+  Result<void> take_member() {
+    if (raw_ && !parts_.empty()) {
+      return Error(Errc::malformed_input, "the key has several members; only as Examples can they be one record")
+          .at(path_, ahead_->place.offset);
+    }
+    const bool again = std::any_of(parts_.begin(), parts_.end(),
+                                   [this](const Part& part) { return part.extension == ahead_extension_; });
+    if (again || (!raw_ && ahead_extension_ == kKeyFeature)) {
+      return Error(Errc::malformed_input, "two members of the key are \"" + ahead_extension_ + "\"")
+          .at(path_, ahead_->place.offset);
+    }
+    const std::size_t begin = bytes_.size();
+    if (auto read = tar_.read(bytes_, max_record_bytes_); !read) {
+      broken_ = !read.error().is(Errc::record_too_large);
+      return read.error();
+    }
+    parts_.push_back({ahead_extension_, begin, bytes_.size()});
+    return {};
+  }
+
+  // After damage of one record what is left of its members is left out, unless the next one is there already.
+  Error fail(const Error& error) {
+    goes_on_ = !broken_;
+    rest_is_bad_ = goes_on_ && ahead_ && ahead_key_ == key_;
+    const Error told(error.code(), "key \"" + key_ + "\": " + error.detail());
+    return error.offset() ? told.at(path_, *error.offset()) : told.at(path_, place_.offset);
+  }
+
+  Result<void> leave_group() {
+    while (ahead_ && ahead_key_ == key_) {
+      if (auto read = read_name(); !read) return read.error();
+    }
+    return {};
+  }
+
+  std::string path_;
+  TarReader tar_;
+  bool raw_;
+  std::uint32_t max_record_bytes_;
+  ExampleBuilder builder_;
+  std::optional<TarMember> ahead_;  // the first member of the next record, or one more of this
+  std::string ahead_key_;
+  std::string ahead_extension_;
+  std::string key_;
+  RecordPlace place_;
+  std::vector<Part> parts_;
+  std::vector<std::byte> bytes_;
+  std::uint64_t nameless_ = 0;
+  bool broken_ = false;       // the archive itself
+  bool goes_on_ = false;      // the last failure was that of one record
+  bool rest_is_bad_ = false;  // members of it are yet to come
+};
+
+class TarOpener final : public FileOpener {
+ public:
+  explicit TarOpener(const SourceOptions& options) : options_(options) {}
+  Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
+    std::string path = bytes.path();
+    auto stream = make_byte_stream(std::move(bytes), compression);
+    if (!stream) return stream.error();
+    auto tar = TarReader::open(path, std::move(*stream));
+    if (!tar) return tar.error();
+    return std::unique_ptr<FileRecords>(std::make_unique<TarRecords>(std::move(path), std::move(*tar), options_));
+  }
+  bool makes_examples() const override { return options_.records != RecordForm::raw; }
+
+ private:
+  const SourceOptions& options_;
+};
+
+}  // namespace
+
+MemberName split_member_name(std::string_view name) {
+  const std::size_t base = name.find_last_of('/') + 1;  // 0 where there is no slash
+  const std::size_t dot = name.find('.', base);
+  if (dot == std::string_view::npos || dot == base) return {};
+  MemberName split{name.substr(0, dot), std::string(name.substr(dot + 1))};
+  // Only ASCII: what else a letter is depends on the encoding.
+  for (char& c : split.extension) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return split;
+}
+
+std::unique_ptr<FileOpener> make_tar_opener(const SourceOptions& options) {
+  return std::make_unique<TarOpener>(options);
+}
+
+}  // namespace dovetail::detail

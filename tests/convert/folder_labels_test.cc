@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Folders whose files are Examples: with the path as key, and the subfolder as label.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/convert/sources.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class FolderLabelsTest : public ::testing::Test {
+ protected:
+  void put(const std::string& name, const std::string& bytes) {
+    const std::filesystem::path path = std::filesystem::path(root_) / name;
+    std::filesystem::create_directories(path.parent_path());
+    test::write_file(path, bytes);
+  }
+  std::vector<std::string> read(const SourceOptions& options) {
+    std::vector<std::string> texts;
+    for (const std::string& record : test::read_source(root_, options).value()) {
+      texts.push_back(test::example_text(record));
+    }
+    return texts;
+  }
+
+  test::TempFolder folder_;
+  const std::string root_ = folder_ / "source";
+};
+
+TEST_F(FolderLabelsTest, NumbersSubfoldersInBytewiseOrder) {
+  // "cat-" comes before "cat/", so the files of one folder need not be next to each other.
+  put("cat/1", "x");
+  put("cat-/1", "y");
+  put("cat/deep/er/2", "z");
+  put("Dog/1", "");
+  EXPECT_THAT(read({.labels = true}), ElementsAre("__key__=<Dog/1> class=<Dog> data=<> label=[0]",
+                                                  "__key__=<cat-/1> class=<cat-> data=<y> label=[2]",
+                                                  "__key__=<cat/1> class=<cat> data=<x> label=[1]",
+                                                  "__key__=<cat/deep/er/2> class=<cat> data=<z> label=[1]"));
+}
+
+TEST_F(FolderLabelsTest, KeepsThePathWithoutLabelsToo) {
+  put("a", "1");
+  put("b/c", "2");
+  EXPECT_THAT(read({.records = RecordForm::example}), ElementsAre("__key__=<a> data=<1>", "__key__=<b/c> data=<2>"));
+  EXPECT_TRUE(RecordSource::open(root_, {.records = RecordForm::example}).value().makes_examples());
+  EXPECT_FALSE(RecordSource::open(root_).value().makes_examples());
+}
+
+TEST_F(FolderLabelsTest, RefusesFilesWithoutALabel) {
+  put("a/1", "x");
+  put("loose", "x");
+  const auto refused = RecordSource::open(root_, {.labels = true});
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::unknown_format));
+  EXPECT_EQ(refused.error().path(), root_ + "/loose");
+}
+
+TEST_F(FolderLabelsTest, RefusesLabelsWhereThereIsNoPlaceForThem) {
+  put("a/1", "text\n");
+  EXPECT_TRUE(RecordSource::open(root_, {.records = RecordForm::raw, .labels = true}).error().is(Errc::invalid_option));
+  const auto lines = RecordSource::open(root_ + "/a/1", {.labels = true});
+  ASSERT_FALSE(lines);
+  EXPECT_TRUE(lines.error().is(Errc::invalid_option));
+  EXPECT_THAT(lines.error().detail(), HasSubstr("lines has no labels"));
+  for (const SourceOptions& options : {SourceOptions{.first = 1}, SourceOptions{.sample = 0.5}}) {
+    EXPECT_TRUE(RecordSource::open(root_, options).error().is(Errc::invalid_option));
+  }
+}
+
+TEST_F(FolderLabelsTest, RefusesExamplesAboveTheLimit) {
+  put("a/1", std::string(50, 'x'));
+  const auto refused = test::read_source(root_, {.max_record_bytes = 60, .labels = true});
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::record_too_large));
+  EXPECT_EQ(refused.error().path(), root_ + "/a/1");
+}
+
+}  // namespace
+}  // namespace dovetail

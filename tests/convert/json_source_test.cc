@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON lines: what is JSON, where it is not, and what makes a file such lines.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "convert/json_check.h"
+#include "tests/convert/sources.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const SourceOptions kJson{.format = SourceFormat::jsonl};
+
+class JsonSourceTest : public ::testing::Test {
+ protected:
+  std::string put(std::string_view bytes) {
+    test::write_file(path_, bytes);
+    return path_;
+  }
+  SourceFormat format_of(std::string_view bytes) { return RecordSource::open(put(bytes)).value().format(); }
+
+  test::TempFolder folder_;
+  const std::string path_ = folder_ / "input";
+};
+
+TEST_F(JsonSourceTest, GivesEachLineAsItIs) {
+  RecordSource source =
+      RecordSource::open(put("{\"a\": 1 }\r\n\n  \t\r\n{\"b\":[null,true,-1.5e3]}\n\"last\"")).value();
+  EXPECT_EQ(source.format(), SourceFormat::jsonl);
+  EXPECT_FALSE(source.makes_examples());
+  EXPECT_EQ(as_chars(source.next().value().value()), "{\"a\": 1 }");
+  EXPECT_EQ(as_chars(source.next().value().value()), "{\"b\":[null,true,-1.5e3]}");
+  EXPECT_EQ(source.offset(), 17u);
+  EXPECT_EQ(as_chars(source.next().value().value()), "\"last\"");
+  EXPECT_FALSE(source.next().value());
+  EXPECT_EQ(source.ignored(), 2u);
+  EXPECT_THAT(test::read_source(put(test::gzip("{}\n{\"x\":0}"))).value(), ElementsAre("{}", "{\"x\":0}"));
+  EXPECT_THAT(test::read_source(put(""), kJson).value(), IsEmpty());
+}
+
+TEST_F(JsonSourceTest, IsKnownByAnObjectInTheFirstLine) {
+  EXPECT_EQ(format_of("{}\n"), SourceFormat::jsonl);
+  EXPECT_EQ(format_of("{\"text\": \"" + std::string(200'000, 'x') + "\"}\n"), SourceFormat::jsonl)
+      << "longer than looked at";
+  EXPECT_EQ(format_of("{\"a\": 1}\nthen something else"), SourceFormat::jsonl);
+  EXPECT_EQ(format_of("{not json}\n{}"), SourceFormat::lines);
+  EXPECT_EQ(format_of("{\n \"pretty\": 1\n}\n"), SourceFormat::lines);
+  EXPECT_EQ(format_of("[1, 2]\n"), SourceFormat::lines);
+  EXPECT_EQ(format_of("1\n2\n"), SourceFormat::lines);
+}
+
+TEST_F(JsonSourceTest, NamesLineAndByteOfWhatIsNoJson) {
+  struct {
+    std::string line;
+    const char* says;
+  } const kCases[] = {
+      {"{\"a\":}", "byte 5"},        {"{\"a\":1", "incomplete"},   {"{} {}", "something follows"},
+      {"{\"a\":\"\xFF\"}", "UTF-8"}, {"nul", "incomplete"},        {"{'a':1}", "byte 1"},
+      {"{\"a\":01}", "byte 6"},      {"{\"a\":\"\t\"}", "byte 6"}, {std::string(300, '['), "too deep"},
+  };
+  for (const auto& [line, says] : kCases) {
+    const auto read = test::read_source(put("{}\n" + line + "\n{}\n"), kJson);
+    ASSERT_FALSE(read) << line;
+    EXPECT_TRUE(read.error().is(Errc::malformed_input));
+    EXPECT_EQ(read.error().kind(), ErrorKind::damaged);
+    EXPECT_EQ(read.error().offset(), 3u);
+    EXPECT_THAT(read.error().detail(), HasSubstr("line 2, byte"));
+    EXPECT_THAT(read.error().detail(), HasSubstr(says)) << line;
+  }
+}
+
+TEST_F(JsonSourceTest, SkipsSingleLinesWhereAsked) {
+  std::vector<std::uint64_t> places;
+  SourceOptions options{.format = SourceFormat::jsonl, .on_error = OnError::skip};
+  options.skipped = [&places](const SkippedRecord& record) { places.push_back(record.consumed_bytes); };
+  RecordSource source = RecordSource::open(put("{}\nbad\n[1]\nworse\n{}"), options).value();
+  EXPECT_THAT(test::read_source(std::move(source)).value(), ElementsAre("{}", "[1]", "{}"));
+  EXPECT_THAT(places, ElementsAre(3u, 11u));
+  RecordSource behind = RecordSource::open(path_, options).value();
+  behind.skip_to(5).value();
+  EXPECT_EQ(as_chars(behind.next().value().value()), "[1]");
+  EXPECT_EQ(behind.skipped(), 0u) << "it belongs to the range before";
+}
+
+TEST_F(JsonSourceTest, HoldsEachLineOnceInRanges) {
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += "{\"i\":" + std::to_string(i * i) + "}\n" + (i % 7 == 0 ? "\n" : "");
+  EXPECT_THAT(test::parts_that_differ(put(text)), IsEmpty());
+  EXPECT_THAT(test::parts_that_differ(put(test::gzip(text))), IsEmpty());
+}
+
+TEST_F(JsonSourceTest, TakesDepthUpToTheLimit) {
+  EXPECT_FALSE(detail::check_json(std::string(256, '[') + std::string(256, ']')));
+  EXPECT_TRUE(detail::check_json(std::string(257, '[') + std::string(257, ']')));
+  EXPECT_TRUE(detail::check_json(""));
+}
+
+}  // namespace
+}  // namespace dovetail

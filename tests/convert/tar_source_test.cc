@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tars of WebDataset: members grouped by key, whole, cut, damaged and hostile.
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "convert/tar_records.h"
+#include "tests/convert/sources.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const SourceOptions kTar{.format = SourceFormat::tar};
+const SourceOptions kRaw{.format = SourceFormat::tar, .records = RecordForm::raw};
+constexpr std::uint64_t kPetabyte = std::uint64_t{1} << 50;
+
+class TarSourceTest : public ::testing::Test {
+ protected:
+  std::string put(std::string_view bytes) {
+    test::write_file(path_, bytes);
+    return path_;
+  }
+  std::vector<std::string> read(std::string_view bytes, const SourceOptions& options = {}) {
+    std::vector<std::string> texts;
+    for (const std::string& record : test::read_source(put(bytes), options).value()) {
+      texts.push_back(test::example_text(record));
+    }
+    return texts;
+  }
+  Error error_of(std::string_view bytes, const SourceOptions& options = kTar) {
+    const auto read = test::read_source(put(bytes), options);
+    EXPECT_FALSE(read);
+    return read ? Error() : read.error();
+  }
+
+  test::TempFolder folder_;
+  const std::string path_ = folder_ / "input";
+};
+
+TEST_F(TarSourceTest, GroupsConsecutiveMembersByKey) {
+  const std::string tar = test::tar_bytes(
+      {{"d/a.JPG", "picture"}, {"d/a.cls", "1"}, {"d/b.jpg", ""}, {"c.seg.png", "x"}, {"c.txt", "words"}});
+  EXPECT_THAT(read(tar), ElementsAre("__key__=<d/a> cls=<1> jpg=<picture>", "__key__=<d/b> jpg=<>",
+                                     "__key__=<c> seg.png=<x> txt=<words>"));
+  EXPECT_THAT(read(test::gzip(tar)).size(), 3u);
+  RecordSource source = RecordSource::open(put(tar)).value();
+  EXPECT_EQ(source.format(), SourceFormat::tar);
+  EXPECT_TRUE(source.makes_examples());
+  std::vector<std::string> keys;
+  std::vector<std::uint64_t> offsets;
+  while (source.next().value()) {
+    keys.emplace_back(source.key());
+    offsets.push_back(source.offset());
+    EXPECT_EQ(source.offset(), source.consumed_bytes());
+  }
+  EXPECT_THAT(keys, ElementsAre("d/a", "d/b", "c"));
+  EXPECT_THAT(offsets, ElementsAre(0u, 2048u, 2560u)) << "an empty member is its header alone";
+}
+
+TEST_F(TarSourceTest, SplitsNamesAsWebDatasetDoes) {
+  const auto split = [](std::string_view name) {
+    const detail::MemberName member = detail::split_member_name(name);
+    return std::string(member.key) + '|' + member.extension;
+  };
+  EXPECT_EQ(split("a.jpg"), "a|jpg");
+  EXPECT_EQ(split("x.y/a.b.C"), "x.y/a|b.c");
+  EXPECT_EQ(split("./a.jpg"), "./a|jpg");
+  EXPECT_EQ(split("../../etc/a.jpg"), "../../etc/a|jpg") << "a key is no path that anything is written to";
+  EXPECT_EQ(split("/a."), "/a|");
+  for (const char* const name : {"", "a", "x.y/a", "x/.hidden", ".", "d/"}) EXPECT_EQ(split(name), "|") << name;
+}
+
+TEST_F(TarSourceTest, CountsWhatIsNoRecord) {
+  RecordSource source = RecordSource::open(put(test::tar_bytes({{"d/", "", '5'},
+                                                                {"a.txt", "1"},
+                                                                {"link.txt", "", '2'},
+                                                                {"hard.txt", "", '1'},
+                                                                {"device.txt", "", '3'},
+                                                                {"README", "no dot"},
+                                                                {"b.txt", "2"}})))
+                            .value();
+  EXPECT_EQ(test::example_text(as_chars(source.next().value().value())), "__key__=<a> txt=<1>");
+  EXPECT_EQ(test::example_text(as_chars(source.next().value().value())), "__key__=<b> txt=<2>");
+  EXPECT_FALSE(source.next().value());
+  EXPECT_EQ(source.ignored(), 5u);
+}
+
+TEST_F(TarSourceTest, GivesTheBytesOfSingleMembersInTheRawForm) {
+  EXPECT_THAT(test::read_source(put(test::tar_bytes({{"a.txt", "one"}, {"b.txt", "two"}})), kRaw).value(),
+              ElementsAre("one", "two"));
+  const Error several = error_of(test::tar_bytes({{"a.txt", "1"}, {"a.cls", "2"}}), kRaw);
+  EXPECT_TRUE(several.is(Errc::malformed_input));
+  EXPECT_EQ(several.offset(), 1024u);
+  EXPECT_THAT(several.detail(), HasSubstr("key \"a\""));
+}
+
+TEST_F(TarSourceTest, ReadsMembersLargerThanEveryBuffer) {
+  const std::string large = test::noise(5 << 20, 1);
+  const std::string tar = test::tar_bytes({{"a.bin", large}, {"b.bin", "small"}});
+  for (const std::string& bytes : {tar, test::gzip(tar)}) {
+    const test::Records records = test::read_source(put(bytes), kRaw).value();
+    ASSERT_EQ(records.size(), 2u);
+    EXPECT_TRUE(records[0] == large);
+    EXPECT_EQ(records[1], "small");
+  }
+}
+
+TEST_F(TarSourceTest, TakesAnArchiveWithoutMembers) {
+  EXPECT_THAT(test::read_source(put(test::tar_bytes({})), kTar).value(), IsEmpty());
+  EXPECT_TRUE(error_of("").is(Errc::truncated)) << error_of("").to_string();
+}
+
+TEST_F(TarSourceTest, FindsEveryCut) {
+  const std::string tar = test::tar_bytes({{"a.txt", "one"}, {"b.txt", std::string(700, 'x')}});
+  for (std::size_t size = 0; size < tar.size(); size += size % 512 == 1 ? 255 : 1) {
+    RecordSource source = RecordSource::open(put(tar.substr(0, size)), kTar).value();
+    std::size_t records = 0;
+    for (;;) {
+      const auto record = source.next();
+      if (!record) {
+        EXPECT_TRUE(record.error().is(Errc::truncated)) << size << ": " << record.error().to_string();
+        EXPECT_EQ(record.error().path(), path_);
+        EXPECT_TRUE(record.error().offset().has_value());
+        break;
+      }
+      ASSERT_TRUE(*record) << "a cut at " << size << " is taken for the end";
+      ++records;
+    }
+    EXPECT_LE(records, 2u);
+  }
+}
+
+TEST_F(TarSourceTest, SurvivesAFlipOfEveryByte) {
+  const std::string tar = test::tar_bytes({{"a.txt", "one"}, {"b.txt", "two"}});
+  for (std::size_t i = 0; i < tar.size(); ++i) {
+    std::string damaged = tar;
+    damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
+    const auto read = test::read_source(put(damaged), kTar);
+    if (read) {
+      EXPECT_LE(read->size(), 2u) << i;
+    } else {
+      EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << i << ": " << read.error().to_string();
+      EXPECT_TRUE(read.error().offset().has_value());
+    }
+  }
+}
+
+TEST_F(TarSourceTest, RefusesAClaimOfPetabytesBeforeItTakesMemory) {
+  const Error huge = error_of(test::tar_bytes({{"ok.txt", "1"}, {"a.bin", "few", '0', kPetabyte}}));
+  EXPECT_TRUE(huge.is(Errc::record_too_large)) << huge.to_string();
+  EXPECT_EQ(huge.offset(), 1024u);
+  EXPECT_THAT(huge.detail(), HasSubstr("1125899906842624"));
+  const Error claim = error_of(test::tar_bytes({{"a.bin", "few", '0', 4'000'000'000}}));
+  EXPECT_TRUE(claim.is(Errc::truncated)) << claim.to_string();
+  const SourceOptions small{.format = SourceFormat::tar, .max_record_bytes = 40};
+  const std::string parts = test::tar_bytes({{"a.x", std::string(20, 'x')}, {"a.y", std::string(21, 'y')}});
+  EXPECT_TRUE(error_of(parts, small).is(Errc::record_too_large)) << "together they are too large";
+}
+
+TEST_F(TarSourceTest, RefusesTheSamePartTwice) {
+  const Error twice = error_of(test::tar_bytes({{"a.txt", "1"}, {"a.TXT", "2"}}));
+  EXPECT_TRUE(twice.is(Errc::malformed_input));
+  EXPECT_EQ(twice.offset(), 1024u);
+  EXPECT_THAT(twice.detail(), HasSubstr("\"txt\""));
+  EXPECT_TRUE(error_of(test::tar_bytes({{"a.__key__", "1"}})).is(Errc::malformed_input));
+  EXPECT_EQ(error_of(test::tar_bytes({{"a.\xFF", "1"}})).kind(), ErrorKind::usage) << "no name of a feature";
+}
+
+TEST_F(TarSourceTest, RefusesWhatFollowsTheEnd) {
+  const std::string tar = test::tar_bytes({{"a.txt", "1"}});
+  const Error two = error_of(tar + tar);
+  EXPECT_TRUE(two.is(Errc::malformed_input)) << two.to_string();
+  EXPECT_EQ(two.offset(), 1024u);
+  EXPECT_EQ(test::read_source(put(tar + std::string(100'000, '\0')), kTar).value().size(), 1u);
+}
+
+TEST_F(TarSourceTest, RefusesWhatIsNoTar) {
+  const Error wrong = error_of(std::string(2048, 'x'));
+  EXPECT_TRUE(wrong.is(Errc::malformed_input)) << wrong.to_string();
+  EXPECT_EQ(wrong.path(), path_);
+}
+
+TEST_F(TarSourceTest, SkipsSingleRecordsWhereAsked) {
+  std::vector<SkippedRecord> skipped;
+  SourceOptions options{.format = SourceFormat::tar, .max_record_bytes = 100, .on_error = OnError::skip};
+  options.skipped = [&skipped](const SkippedRecord& record) { skipped.push_back(record); };
+  const std::string tar = test::tar_bytes({{"a.txt", "1"},
+                                           {"b.jpg", std::string(101, 'x')},
+                                           {"b.txt", "belongs to b"},
+                                           {"c.txt", "3"},
+                                           {"d.txt", "4"},
+                                           {"d.txt", "5"},
+                                           {"e.txt", "6"}});
+  EXPECT_THAT(read(tar, options), ElementsAre("__key__=<a> txt=<1>", "__key__=<c> txt=<3>", "__key__=<e> txt=<6>"));
+  ASSERT_EQ(skipped.size(), 2u);
+  EXPECT_TRUE(skipped[0].error.is(Errc::record_too_large));
+  EXPECT_EQ(skipped[0].consumed_bytes, 1024u);
+  EXPECT_FALSE(skipped[0].rest_of_file);
+  EXPECT_TRUE(skipped[1].error.is(Errc::malformed_input));
+}
+
+TEST_F(TarSourceTest, GoesOnWithTheNextFileBehindACut) {
+  const std::string whole = test::tar_bytes({{"a.txt", "1"}, {"b.txt", "2"}});
+  std::filesystem::create_directory(folder_ / "tars");
+  test::write_file(folder_ / "tars/0.tar", whole.substr(0, 1024 + 600));
+  test::write_file(folder_ / "tars/1.tar.gz", test::gzip(whole));
+  RecordSource source = RecordSource::open(folder_ / "tars", {.on_error = OnError::skip}).value();
+  EXPECT_EQ(source.format(), SourceFormat::tar);
+  std::size_t records = 0;
+  while (source.next().value()) ++records;
+  EXPECT_EQ(source.skipped(), 1u);
+  EXPECT_EQ(records, 3u);
+}
+
+TEST_F(TarSourceTest, HoldsEachRecordOnceInRanges) {
+  std::vector<test::TarEntry> entries;
+  for (int i = 0; i < 300; ++i) {
+    const std::string key = std::to_string(i);
+    entries.push_back({key + ".a", std::string(static_cast<std::size_t>(i) * 37 % 3000, 'x')});
+    entries.push_back({key + ".b", key});
+  }
+  const std::string tar = test::tar_bytes(entries);
+  EXPECT_THAT(test::parts_that_differ(put(tar)), IsEmpty());
+  EXPECT_THAT(test::parts_that_differ(put(test::gzip(tar))), IsEmpty());
+}
+
+}  // namespace
+}  // namespace dovetail
