@@ -8,6 +8,10 @@
 #include <cerrno>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "convert/detect.h"
@@ -87,6 +91,15 @@ Error packed_already(const std::string& path) {
   return Error(Errc::unknown_format, "this is a Dovetail shard or dataset: it is packed already").in_file(path);
 }
 
+// Labels that are read together with their images are no source of their own.
+void drop_partners(SourceListing& listing) {
+  std::set<std::string> partners;
+  for (const ListedFile& file : listing.files) {
+    for (std::string& labels : labels_of_images(file.name)) partners.insert(std::move(labels));
+  }
+  std::erase_if(listing.files, [&](const ListedFile& file) { return partners.contains(file.name); });
+}
+
 // Decides what the files of a folder are, and leaves those that are wanted.
 Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const std::string& path) {
   if (wanted == SourceFormat::folder) {
@@ -113,12 +126,59 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
   if (known != 0 && named.format != SourceFormat::detect) {
     std::erase_if(listing.files, [&](const ListedFile& file) { return !holds_records(file); });
   }
+  if (listing.format == SourceFormat::idx) drop_partners(listing);
   return {};
+}
+
+constexpr std::string_view kMdsIndexName = "index.json";
+constexpr std::uint64_t kMaxMdsIndexBytes = std::uint64_t{1} << 30;
+
+// The text of a folder's index.json, or nothing where there is none.
+Result<std::optional<std::string>> read_index(const std::string& path) {
+  auto file = SourceFile::open(path);
+  if (!file) {
+    if (file.error().code() == boost::system::errc::no_such_file_or_directory) return std::nullopt;
+    return file.error();
+  }
+  if (file->size() > kMaxMdsIndexBytes) return std::nullopt;
+  std::string text(static_cast<std::size_t>(file->size()), '\0');
+  auto read = file->read(std::as_writable_bytes(std::span(text)));
+  if (!read) return read.error();
+  text.resize(*read);
+  return std::optional(std::move(text));
+}
+
+// The shards that the index of an MDS folder names, or nothing where the folder is none.
+Result<std::optional<SourceListing>> list_mds(const std::string& folder, SourceFormat wanted) {
+  SourceListing listing;
+  listing.format = SourceFormat::mds;
+  listing.folder = folder;
+  const std::string path = folder + std::string(kMdsIndexName);
+  auto text = read_index(path);
+  if (!text) return text.error();
+  if (!*text && wanted == SourceFormat::detect) return std::nullopt;
+  if (!*text) return Error(Errc::unknown_format, "an MDS folder has an index.json").in_file(folder);
+  if (wanted == SourceFormat::detect && !looks_like_mds_index(**text)) return std::nullopt;
+  auto index = parse_mds_index(**text, path);
+  if (!index) return index.error();
+  for (const MdsShard& shard : index->shards) {
+    auto status = status_of(folder + shard.name, true);
+    if (!status) return status.error();
+    listing.files.push_back({shard.name, static_cast<std::uint64_t>(status->st_size)});
+  }
+  if (listing.files.empty()) return Error(Errc::empty_input, "the index names no shard").in_file(path);
+  listing.mds = std::make_shared<MdsIndex>(std::move(*index));
+  return std::optional(std::move(listing));
 }
 
 Result<SourceListing> list_folder(const std::string& path, SourceFormat wanted) {
   SourceListing listing;
   listing.folder = path.ends_with('/') ? path : path + '/';
+  if (wanted == SourceFormat::detect || wanted == SourceFormat::mds) {
+    auto mds = list_mds(listing.folder, wanted);
+    if (!mds) return mds.error();
+    if (*mds) return std::move(**mds);
+  }
   if (auto listed = list_below(listing, ""); !listed) return listed.error();
   if (listing.files.empty()) return Error(Errc::empty_input, "the folder holds no file").in_file(path);
   if (auto chosen = choose_format(listing, wanted, path); !chosen) return chosen.error();

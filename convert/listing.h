@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <dovetail/error.h>
-#include <dovetail/record_source.h>
+#include <dovetail/source_options.h>
+
+#include "convert/mds_index.h"
 
 namespace dovetail::detail {
 
@@ -23,6 +26,7 @@ struct SourceListing {
   std::vector<ListedFile> files;
   std::uint64_t bytes = 0;                      ///< Sizes added up.
   Compression compression = Compression::none;  ///< Of a source that is a file.
+  std::shared_ptr<const MdsIndex> mds;          ///< Of an MDS folder: shard i is file i.
 
   std::string path_of(std::size_t file) const { return folder + files[file].name; }
 };

@@ -83,6 +83,19 @@ bool is_sidecar(std::string_view path, SourceFormat format) {
   return format == SourceFormat::recordio && (path.ends_with(".idx") || path.ends_with(".lst"));
 }
 
+std::vector<std::string> labels_of_images(const std::string& path) {
+  constexpr std::string_view kImages = "images";
+  std::string_view name = path;
+  cut_suffix(name, ".gz");
+  if (!has_idx_name(name)) return {};
+  std::string stem(name.substr(0, name.size() - std::string_view("-idx0-ubyte").size()));
+  const char separator = name[stem.size()];
+  if (!stem.ends_with(kImages)) return {};
+  stem.replace(stem.size() - kImages.size(), kImages.size(), "labels");
+  const std::string labels = stem + separator + "idx1-ubyte";
+  return {labels, labels + ".gz"};
+}
+
 bool has_tsv_name(std::string_view path) {
   cut_suffix(path, ".gz");
   return path.ends_with(".tsv");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <dovetail/source_options.h>
 
@@ -19,6 +21,10 @@ SourceFormat format_of_name(std::string_view path);
 /// Whether a file of this name goes with those of the format, and holds no records itself: `.idx` and `.lst` beside
 /// `.rec`.
 bool is_sidecar(std::string_view path, SourceFormat format);
+
+/// The names that the labels of images may have, beside `x-images-idx3-ubyte` and the like, `.gz` or not; none for other
+/// names.
+std::vector<std::string> labels_of_images(const std::string& path);
 
 /// Whether tabs are to be expected: `.tsv`, perhaps with `.gz`.
 bool has_tsv_name(std::string_view path);

@@ -3,8 +3,12 @@
 
 #include <string>
 
+#include "convert/csv_records.h"
 #include "convert/folder_records.h"
+#include "convert/idx_records.h"
 #include "convert/json_records.h"
+#include "convert/mds_records.h"
+#include "convert/recordio_records.h"
 #include "convert/tar_records.h"
 
 namespace dovetail::detail {
@@ -37,6 +41,14 @@ Result<std::unique_ptr<FileOpener>> make_opener(const SourceListing& listing, co
       return make_folder_opener(listing, options);
     case SourceFormat::tar:
       return make_tar_opener(options);
+    case SourceFormat::csv:
+      return make_csv_opener(listing, options);
+    case SourceFormat::mds:
+      return make_mds_opener(listing, options);
+    case SourceFormat::recordio:
+      return make_recordio_opener(listing, options);
+    case SourceFormat::idx:
+      return make_idx_opener(listing, options);
     case SourceFormat::jsonl:
       if (options.records == RecordForm::example) return has_no(listing, "parts that would make an Example");
       return make_json_opener(options.max_record_bytes);

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/csv_layout.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "format/utf8.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// What was meant as a number is not written with a zero before another digit: that is a code, and would lose its zeros.
+bool has_leading_zero(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return text.size() > 1 && text[0] == '0' && is_digit(text[1]);
+}
+
+bool is_whole(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+}  // namespace
+
+Result<void> CsvFields::parse(std::string_view row, char delimiter) {
+  fields_.clear();
+  unquoted_.clear();
+  unquoted_.reserve(row.size());  // no view into it may move
+  std::size_t at = 0;
+  for (;;) {
+    const std::string column = "column " + std::to_string(fields_.size() + 1);
+    if (at < row.size() && row[at] == '"') {
+      at = take_quoted(row, at + 1);
+      if (at > row.size()) return Error(Errc::malformed_input, column + ": a quote that does not end");
+      if (at < row.size() && row[at] != delimiter) {
+        return Error(Errc::malformed_input, column + ": something follows the closing quote");
+      }
+    } else {
+      const std::size_t end = std::min(row.find(delimiter, at), row.size());
+      fields_.push_back(row.substr(at, end - at));
+      at = end;
+    }
+    if (!format::is_utf8(fields_.back())) return Error(Errc::malformed_input, column + " is not UTF-8");
+    if (at == row.size()) return {};
+    ++at;
+  }
+}
+
+// Returns where the field's end is, behind its quote; beyond the row where there is none.
+std::size_t CsvFields::take_quoted(std::string_view row, std::size_t begin) {
+  const std::size_t out = unquoted_.size();
+  for (std::size_t at = begin;;) {
+    const std::size_t quote = row.find('"', at);
+    if (quote == std::string_view::npos) return row.size() + 1;
+    unquoted_.append(row.substr(at, quote - at));
+    at = quote + 1;
+    if (at == row.size() || row[at] != '"') {
+      fields_.push_back(std::string_view(unquoted_).substr(out));
+      return at;
+    }
+    unquoted_ += '"';
+    ++at;
+  }
+}
+
+std::optional<std::int64_t> parse_int(std::string_view text) noexcept {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failed] = std::from_chars(text.data(), end, value);
+  if (failed != std::errc() || stop != end || has_leading_zero(text)) return std::nullopt;
+  return value;
+}
+
+std::optional<float> parse_real(std::string_view text) noexcept {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failed] = std::from_chars(text.data(), end, value);
+  if (failed != std::errc() || stop != end || has_leading_zero(text)) return std::nullopt;
+  const auto nearest = static_cast<float>(value);
+  if (std::isinf(nearest) && !std::isinf(value)) return std::nullopt;
+  return nearest;
+}
+
+void ColumnGuess::look_at(std::string_view value) noexcept {
+  if (value.empty()) return;  // missing
+  any_ = true;
+  const bool whole = parse_int(value).has_value();
+  ints_ = ints_ && whole;
+  // A number of so many digits that it is no int64 would lose most of them as a float.
+  reals_ = reals_ && (whole || (!is_whole(value) && parse_real(value).has_value()));
+}
+
+ColumnType ColumnGuess::type() const noexcept {
+  if (!any_ || !reals_) return ColumnType::bytes;
+  return ints_ ? ColumnType::int64 : ColumnType::real;
+}
+
+std::string CsvLayout::name_of(std::size_t column) const {
+  return "column " + std::to_string(column + 1) + ", \"" + names[column] + '"';
+}
+
+Result<void> check_names(const std::vector<std::string>& names) {
+  std::set<std::string_view> seen;
+  for (const std::string& name : names) {
+    if (name.empty()) return Error(Errc::malformed_input, "a column has no name");
+    if (!seen.insert(name).second) return Error(Errc::malformed_input, "two columns are named \"" + name + '"');
+  }
+  return {};
+}
+
+}  // namespace dovetail::detail

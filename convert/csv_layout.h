@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dovetail/bytes.h>
+#include <dovetail/error.h>
+#include <dovetail/source_options.h>
+
+namespace dovetail::detail {
+
+/// The fields of one row, their quotes taken away. Ownership: keeps copies where there were quotes, borrows the rest.
+class CsvFields {
+ public:
+  /// Errors: `malformed_input` without file and offset, for what follows a closing quote and for what is not UTF-8.
+  Result<void> parse(std::string_view row, char delimiter);
+  const std::vector<std::string_view>& all() const noexcept { return fields_; }
+
+ private:
+  std::size_t take_quoted(std::string_view row, std::size_t begin);
+
+  std::vector<std::string_view> fields_;
+  std::string unquoted_;
+};
+
+/// Whether a text is a decimal number that fits, without zeros or a plus sign in front.
+std::optional<std::int64_t> parse_int(std::string_view text) noexcept;
+/// A decimal number, perhaps with a point and an exponent, or inf or nan, as the nearest float. Nothing where none is
+/// near.
+std::optional<float> parse_real(std::string_view text) noexcept;
+
+/// What the first values of a column say about its type: all numbers without a point, all numbers, or anything else.
+class ColumnGuess {
+ public:
+  void look_at(std::string_view value) noexcept;
+  ColumnType type() const noexcept;
+
+ private:
+  bool any_ = false;
+  bool ints_ = true;
+  bool reals_ = true;
+};
+
+/// The columns of CSV files.
+struct CsvLayout {
+  std::vector<std::string> names;
+  std::vector<ColumnType> types;
+
+  std::size_t columns() const noexcept { return names.size(); }
+  /// "column 3, \"name\"".
+  std::string name_of(std::size_t column) const;
+};
+
+/// Errors: `malformed_input` without file and offset, for a name that is empty or comes twice.
+Result<void> check_names(const std::vector<std::string>& names);
+
+}  // namespace dovetail::detail

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/mds_index.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <boost/json/parse.hpp>
+
+namespace dovetail::detail {
+
+namespace {
+
+namespace json = boost::json;
+
+struct NumberEncoding {
+  std::string_view name;
+  MdsKind kind;
+  std::uint32_t bytes;
+};
+
+constexpr std::array kNumbers = {
+    NumberEncoding{"int", MdsKind::int_le, 8},       NumberEncoding{"int8", MdsKind::int_le, 1},
+    NumberEncoding{"int16", MdsKind::int_le, 2},     NumberEncoding{"int32", MdsKind::int_le, 4},
+    NumberEncoding{"int64", MdsKind::int_le, 8},     NumberEncoding{"uint8", MdsKind::uint_le, 1},
+    NumberEncoding{"uint16", MdsKind::uint_le, 2},   NumberEncoding{"uint32", MdsKind::uint_le, 4},
+    NumberEncoding{"uint64", MdsKind::uint_le, 8},   NumberEncoding{"float16", MdsKind::float_le, 2},
+    NumberEncoding{"float32", MdsKind::float_le, 4}, NumberEncoding{"float64", MdsKind::float_le, 8},
+};
+
+const json::value* member(const json::object& object, std::string_view name) {
+  const auto* const found = object.find(name);
+  return found == object.end() ? nullptr : &found->value();
+}
+
+const json::array* array_in(const json::object& object, std::string_view name) {
+  const json::value* const value = member(object, name);
+  return value == nullptr ? nullptr : value->if_array();
+}
+
+// Whole numbers from 0 up to `most`.
+std::optional<std::uint64_t> number_of(const json::value* value, std::uint64_t most) {
+  if (value == nullptr) return std::nullopt;
+  std::uint64_t number = most;
+  if (const std::int64_t* const found = value->if_int64()) {
+    if (*found < 0) return std::nullopt;
+    number = static_cast<std::uint64_t>(*found);
+  } else if (const std::uint64_t* const large = value->if_uint64()) {
+    number = *large;
+  } else {
+    return std::nullopt;
+  }
+  if (number > most) return std::nullopt;
+  return number;
+}
+
+std::optional<MdsColumn> column_of(const json::value& name, const json::value& encoding, const json::value& size) {
+  const json::string* const name_text = name.if_string();
+  const json::string* const encoding_text = encoding.if_string();
+  if (name_text == nullptr || encoding_text == nullptr) return std::nullopt;
+  MdsColumn column;
+  column.name = std::string_view(*name_text);
+  column.encoding = std::string_view(*encoding_text);
+  if (!size.is_null()) {
+    const auto bytes = number_of(&size, 0xFFFFFFFFu);
+    if (!bytes) return std::nullopt;
+    column.size = static_cast<std::uint32_t>(*bytes);
+  }
+  for (const NumberEncoding& number : kNumbers) {
+    if (number.name != column.encoding) continue;
+    if (column.size != number.bytes) return std::nullopt;
+    column.kind = number.kind;
+  }
+  return column;
+}
+
+std::optional<std::vector<MdsColumn>> columns_of(const json::object& shard) {
+  const json::array* const names = array_in(shard, "column_names");
+  const json::array* const encodings = array_in(shard, "column_encodings");
+  const json::array* const sizes = array_in(shard, "column_sizes");
+  if (names == nullptr || encodings == nullptr || sizes == nullptr) return std::nullopt;
+  if (names->size() != encodings->size() || names->size() != sizes->size()) return std::nullopt;
+  std::vector<MdsColumn> columns;
+  for (std::size_t i = 0; i < names->size(); ++i) {
+    auto column = column_of((*names)[i], (*encodings)[i], (*sizes)[i]);
+    if (!column) return std::nullopt;
+    columns.push_back(std::move(*column));
+  }
+  return columns;
+}
+
+bool leads_out(std::string_view name) {
+  if (name.empty() || name.front() == '/' || name.find('\0') != std::string_view::npos) return true;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    if (name.substr(begin, end - begin) == "..") return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+Result<MdsShard> shard_of(const json::value& value, const std::string& path) {
+  const auto malformed = [&path](const std::string& what) {
+    return Error(Errc::malformed_input, "MDS index: " + what).in_file(path);
+  };
+  const json::object* const object = value.if_object();
+  if (object == nullptr) return malformed("a shard is no object");
+  const json::value* const kind = member(*object, "format");
+  if (kind == nullptr || !kind->is_string() || kind->get_string() != "mds") {
+    return Error(Errc::unknown_format, "MDS index: a shard is of a format other than \"mds\"").in_file(path);
+  }
+  const json::value* const zip = member(*object, "zip_data");
+  if (zip != nullptr && !zip->is_null()) {
+    return Error(Errc::unknown_format, "MDS index: the shards are compressed; decompress them first").in_file(path);
+  }
+  const json::value* const raw = member(*object, "raw_data");
+  if (raw == nullptr || !raw->is_object()) return malformed("a shard has no raw_data");
+  const json::value* const name = member(raw->get_object(), "basename");
+  const auto bytes = number_of(member(raw->get_object(), "bytes"), UINT64_MAX);
+  const auto samples = number_of(member(*object, "samples"), 0xFFFFFFFFu);
+  if (name == nullptr || !name->is_string() || !bytes || !samples)
+    return malformed("a shard lacks basename, bytes or samples");
+  auto columns = columns_of(*object);
+  if (!columns) return malformed("the columns of a shard make no sense");
+  const std::string_view text(name->get_string());
+  if (leads_out(text)) {
+    return Error(Errc::outside_dataset, "MDS index: the shard \"" + std::string(text) + "\" is not in its folder")
+        .in_file(path);
+  }
+  return MdsShard{std::string(text), *bytes, static_cast<std::uint32_t>(*samples), std::move(*columns)};
+}
+
+std::optional<json::value> parse_text(std::string_view text) {
+  json::error_code failed;
+  json::value value = json::parse(text, failed);
+  if (failed) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+bool looks_like_mds_index(std::string_view text) {
+  const std::string_view head = text.substr(0, 4096);
+  return head.find("\"column_encodings\"") != std::string_view::npos &&
+         head.find("\"shards\"") != std::string_view::npos;
+}
+
+Result<MdsIndex> parse_mds_index(std::string_view text, const std::string& path) {
+  const auto value = parse_text(text);
+  const json::object* const object = value ? value->if_object() : nullptr;
+  const json::array* const shards = object == nullptr ? nullptr : array_in(*object, "shards");
+  if (shards == nullptr) return Error(Errc::malformed_input, "this is no index of MDS shards").in_file(path);
+  MdsIndex index;
+  for (const json::value& each : *shards) {
+    auto shard = shard_of(each, path);
+    if (!shard) return shard.error();
+    index.shards.push_back(std::move(*shard));
+  }
+  return index;
+}
+
+std::optional<std::vector<MdsColumn>> parse_mds_columns(std::string_view text) {
+  const auto value = parse_text(text);
+  const json::object* const object = value ? value->if_object() : nullptr;
+  if (object == nullptr) return std::nullopt;
+  return columns_of(*object);
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dovetail/error.h>
+
+namespace dovetail::detail {
+
+/// What the values of an MDS column become.
+enum class MdsKind : std::uint8_t { bytes, int_le, uint_le, float_le };
+
+/// A column of MosaicML's shards.
+struct MdsColumn {
+  std::string name;
+  std::string encoding;               ///< Such as "jpeg", "int" or "ndarray:float32:2,3".
+  std::optional<std::uint32_t> size;  ///< Of a value in bytes, where all have the same.
+  MdsKind kind = MdsKind::bytes;      ///< Numbers have a size of 1, 2, 4 or 8 bytes.
+
+  friend bool operator==(const MdsColumn&, const MdsColumn&) = default;
+};
+
+/// One shard, as the index tells it.
+struct MdsShard {
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::uint32_t samples = 0;
+  std::vector<MdsColumn> columns;
+};
+
+/// The `index.json` of an MDS folder.
+struct MdsIndex {
+  std::vector<MdsShard> shards;
+};
+
+/// Whether a text begins like the index of an MDS folder, so that what is wrong with the rest of it is an error.
+bool looks_like_mds_index(std::string_view text);
+
+/// Errors: `malformed_input` for what is no index, `unknown_format` for shards that are compressed, or of another kind,
+///         `outside_dataset` for a name that leads out of the folder; all in the file `path`.
+Result<MdsIndex> parse_mds_index(std::string_view text, const std::string& path);
+
+/// The columns out of a shard's own copy of its description, `column_names` and so on; nothing where that is none.
+std::optional<std::vector<MdsColumn>> parse_mds_columns(std::string_view text);
+
+}  // namespace dovetail::detail

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// CSV: quotes, types of columns, rows that do not fit, and files of one source that differ.
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "convert/csv_layout.h"
+#include "convert/csv_scanner.h"
+#include "tests/convert/sources.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class CsvSourceTest : public ::testing::Test {
+ protected:
+  std::string put(std::string_view bytes) {
+    test::write_file(path_, bytes);
+    return path_;
+  }
+  std::vector<std::string> read(std::string_view bytes, const SourceOptions& options = {}) {
+    std::vector<std::string> texts;
+    for (const std::string& record : test::read_source(put(bytes), options).value()) {
+      texts.push_back(test::example_text(record));
+    }
+    return texts;
+  }
+  Error error_of(std::string_view bytes, const SourceOptions& options = {}) {
+    const auto read = test::read_source(put(bytes), options);
+    EXPECT_FALSE(read) << bytes;
+    return read ? Error() : read.error();
+  }
+
+  test::TempFolder folder_;
+  const std::string path_ = folder_ / "input.csv";
+  const SourceOptions raw_{.records = RecordForm::raw};
+};
+
+TEST_F(CsvSourceTest, MakesAFeatureOfEachColumn) {
+  EXPECT_THAT(read("name,count,share\nann,3,0.5\nbob,-4,2\n"),
+              ElementsAre("count=[3] name=<ann> share=(0.5)", "count=[-4] name=<bob> share=(2)"));
+  RecordSource source = RecordSource::open(path_).value();
+  EXPECT_EQ(source.format(), SourceFormat::csv);
+  EXPECT_TRUE(source.makes_examples());
+  ASSERT_TRUE(source.next().value());
+  EXPECT_EQ(source.offset(), 17u);
+}
+
+TEST_F(CsvSourceTest, ReadsQuotesNewlinesAndMarks) {
+  EXPECT_THAT(read("\xEF\xBB\xBF"
+                   "a,\"b\"\r\n\"x, y\",\"two\r\nlines\"\r\n\"say \"\"hi\"\"\",in\"side\r\n\r\n\"\",last"),
+              ElementsAre("a=<x, y> b=<two\r\nlines>", "a=<say \"hi\"> b=<in\"side>", "a=<> b=<last>"));
+  EXPECT_EQ(RecordSource::open(path_).value().files(), 1u);
+}
+
+TEST_F(CsvSourceTest, GivesRowsAsTheyAreInTheRawForm) {
+  EXPECT_THAT(test::read_source(put("a,b\n\"x, y\",1\r\n2,3"), raw_).value(), ElementsAre("\"x, y\",1", "2,3"));
+  EXPECT_TRUE(error_of("a,b\n1\n", raw_).is(Errc::malformed_input)) << "it is checked all the same";
+}
+
+TEST_F(CsvSourceTest, GuessesTypesFromTheFirstRows) {
+  EXPECT_THAT(read("i,f,zip,big,none,mixed,e\n1,1e3,012,9999999999999999999,,1,inf\n,-.5,3,1,,x,1\n"),
+              ElementsAre("big=<9999999999999999999> e=(inf) f=(1000) i=[1] mixed=<1> none=<> zip=<012>",
+                          "big=<1> e=(1) f=(-0.5) i=[] mixed=<x> none=<> zip=<3>"));
+  std::string text = "a\n";
+  for (int i = 0; i < 1000; ++i) text += "1\n";
+  const Error late = error_of(text + "x\n");
+  EXPECT_TRUE(late.is(Errc::malformed_input));
+  EXPECT_EQ(late.offset(), 2002u);
+  EXPECT_THAT(late.detail(), HasSubstr("line 1002: column 1, \"a\": \"x\" is not of type int64"));
+}
+
+TEST_F(CsvSourceTest, TakesTypesThatAreGiven) {
+  const SourceOptions options{.csv = {.types = {{"a", ColumnType::bytes}, {"b", ColumnType::real}}}};
+  EXPECT_THAT(read("a,b,c\n1,2,3\n", options), ElementsAre("a=<1> b=(2) c=[3]"));
+  const Error none = error_of("a,c\n1,2\n", options);
+  EXPECT_TRUE(none.is(Errc::invalid_option));
+  EXPECT_THAT(none.detail(), HasSubstr("\"b\""));
+}
+
+TEST_F(CsvSourceTest, ReadsOtherDelimitersAndFilesWithoutAHeader) {
+  const SourceOptions options{.csv = {.delimiter = ';', .header = false}};
+  EXPECT_THAT(read("1;x,y\n2;z\n", options), ElementsAre("c0=[1] c1=<x,y>", "c0=[2] c1=<z>"));
+  test::write_file(folder_ / "t.tsv", "a\tb\n1\tx,y\n");
+  EXPECT_EQ(test::example_text(test::read_source(folder_ / "t.tsv").value().front()), "a=[1] b=<x,y>");
+  EXPECT_TRUE(error_of("a\n", {.csv = {.delimiter = '"'}}).is(Errc::invalid_option));
+}
+
+TEST_F(CsvSourceTest, NamesLineAndReasonOfRowsThatDoNotFit) {
+  struct {
+    const char* row;
+    const char* says;
+  } const kCases[] = {{"1", "1 fields; there are 2"},
+                      {"1,2,3", "3 fields"},
+                      {"\"1\"x,2", "closing quote"},
+                      {"1,\xFF\xFE", "column 2 is not UTF-8"},
+                      {"1,\"\xC0\x80\"", "not UTF-8"}};
+  for (const auto& [row, says] : kCases) {
+    const Error error = error_of(std::string("a,b\n\"x\ny\",1\n") + row + "\n3,4\n");
+    EXPECT_TRUE(error.is(Errc::malformed_input)) << row;
+    EXPECT_EQ(error.offset(), 12u) << row;
+    EXPECT_EQ(error.path(), path_);
+    EXPECT_THAT(error.detail(), HasSubstr("line 4: ")) << "a row may be several lines";
+    EXPECT_THAT(error.detail(), HasSubstr(says)) << row;
+  }
+  const Error open = error_of("a,b\n1,2\n3,\"4\n5,6\n");
+  EXPECT_TRUE(open.is(Errc::malformed_input)) << open.to_string();
+  EXPECT_EQ(open.offset(), 8u);
+  EXPECT_TRUE(error_of("a,b\n1,2\n3,\"" + std::string(100, 'x'), {.max_record_bytes = 50}).is(Errc::record_too_large));
+}
+
+TEST_F(CsvSourceTest, SkipsSingleRowsWhereAsked) {
+  RecordSource source = RecordSource::open(put("a,b\n1,2\nragged\n3,4\nx,5\n6,7\n"),
+                                           {.csv = {.types = {{"a", ColumnType::int64}}}, .on_error = OnError::skip})
+                            .value();
+  std::vector<std::string> texts;
+  while (const auto record = source.next().value()) texts.push_back(test::example_text(as_chars(*record)));
+  EXPECT_THAT(texts, ElementsAre("a=[1] b=[2]", "a=[3] b=[4]", "a=[6] b=[7]"));
+  EXPECT_EQ(source.skipped(), 2u);
+}
+
+TEST_F(CsvSourceTest, WantsTheSameColumnsInEveryFile) {
+  std::filesystem::create_directory(folder_ / "csv");
+  test::write_file(folder_ / "csv/1.csv", "a,b\n1,x\n");
+  test::write_file(folder_ / "csv/2.csv.gz", test::gzip("a,b\n2,y\n"));
+  EXPECT_EQ(test::read_source(folder_ / "csv").value().size(), 2u);
+  test::write_file(folder_ / "csv/3.csv", "b,a\nz,3\n");
+  const auto differs = test::read_source(folder_ / "csv");
+  ASSERT_FALSE(differs);
+  EXPECT_EQ(differs.error().path(), folder_ / "csv/3.csv");
+  EXPECT_THAT(differs.error().detail(), HasSubstr("first file"));
+  EXPECT_EQ(test::read_source(folder_ / "csv", {.on_error = OnError::skip}).value().size(), 2u);
+}
+
+TEST_F(CsvSourceTest, RefusesNamesThatCannotBeTold) {
+  EXPECT_THAT(error_of("a,a\n1,2\n").detail(), HasSubstr("line 1: two columns are named \"a\""));
+  EXPECT_THAT(error_of("a,\n1,2\n").detail(), HasSubstr("no name"));
+}
+
+TEST_F(CsvSourceTest, TakesFilesWithoutRows) {
+  EXPECT_THAT(read("a,b\n"), IsEmpty());
+  EXPECT_THAT(read("", {.format = SourceFormat::csv}), IsEmpty());
+}
+
+TEST_F(CsvSourceTest, HoldsEachRowOnceInRanges) {
+  std::string text = "i,text\n";
+  for (int i = 0; i < 800; ++i)
+    text += std::to_string(i) + ",\"" + std::string(static_cast<std::size_t>(i) % 90, '\n') + "\"\n";
+  EXPECT_THAT(test::parts_that_differ(put(text)), IsEmpty());
+  EXPECT_THAT(test::parts_that_differ(put(test::gzip(text)), {.format = SourceFormat::csv}), IsEmpty());
+}
+
+// Whatever pieces the bytes come in, the rows are the same.
+TEST(CsvScannerTest, CutsTheSameRowsOutOfAnyPieces) {
+  const std::string text = "a,\"b\nc\"\r\n\"\"\"\n\"\"\",x\n\n\"q\"\"\",\"\n\"\nlast,\"e\"";
+  std::vector<test::Records> all;
+  for (std::size_t size = 1; size <= text.size(); ++size) {
+    detail::CsvScanner scanner(',', 100);
+    test::Records rows;
+    for (std::size_t at = 0; at < text.size(); at += size) {
+      const std::string piece = text.substr(at, size);
+      scanner.feed(as_bytes(piece));
+      while (const auto row = scanner.next().value()) rows.emplace_back(as_chars(*row));
+    }
+    if (const auto row = scanner.finish().value()) rows.emplace_back(as_chars(*row));
+    all.push_back(rows);
+  }
+  EXPECT_THAT(all.front(), ElementsAre("a,\"b\nc\"", "\"\"\"\n\"\"\",x", "", "\"q\"\"\",\"\n\"", "last,\"e\""));
+  for (const test::Records& rows : all) EXPECT_EQ(rows, all.front());
+}
+
+}  // namespace
+}  // namespace dovetail

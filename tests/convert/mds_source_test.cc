@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// MosaicML's shards: columns of fixed and of varying size, an index that disagrees, and names that lead elsewhere.
+#include <bit>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "convert/half.h"
+#include "tests/convert/sources.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string le(std::uint64_t value, std::size_t bytes) {
+  std::string text;
+  for (; text.size() < bytes; value >>= 8) text += static_cast<char>(value & 0xFF);
+  return text;
+}
+
+const std::string kColumns =
+    R"("column_names":["n","half","text"],"column_encodings":["int","float16","str"],"column_sizes":[8,2,null])";
+
+std::string sample(std::int64_t number, std::uint16_t half, const std::string& text) {
+  return le(text.size(), 4) + le(static_cast<std::uint64_t>(number), 8) + le(half, 2) + text;
+}
+
+std::string shard(const std::vector<std::string>& samples, const std::string& columns = kColumns) {
+  const std::string description = '{' + columns + '}';
+  std::uint64_t at = 4 + 4 * (samples.size() + 1) + description.size();
+  std::string head = le(samples.size(), 4) + le(at, 4);
+  std::string body;
+  for (const std::string& each : samples) {
+    head += le(at += each.size(), 4);
+    body += each;
+  }
+  return head + description + body;
+}
+
+std::string entry(const std::string& name, std::size_t bytes, std::size_t samples,
+                  const std::string& more = "\"zip_data\":null", const std::string& columns = kColumns) {
+  return '{' + columns + R"(,"compression":null,"format":"mds","hashes":[],"raw_data":{"basename":")" + name +
+         R"(","bytes":)" + std::to_string(bytes) + R"(,"hashes":{}},"samples":)" + std::to_string(samples) +
+         R"(,"size_limit":67108864,"version":2,)" + more + '}';
+}
+
+std::string index_of(const std::string& entries) {
+  return R"({"shards":[)" + entries + R"(],"version":2})";
+}
+
+class MdsSourceTest : public ::testing::Test {
+ protected:
+  MdsSourceTest() { std::filesystem::create_directory(root_); }
+  void put(const std::string& name, std::string_view bytes) { test::write_file(root_ + '/' + name, bytes); }
+  Error error_of(const SourceOptions& options = {}) {
+    const auto read = test::read_source(root_, options);
+    EXPECT_FALSE(read);
+    return read ? Error() : read.error();
+  }
+
+  test::TempFolder folder_;
+  const std::string root_ = folder_ / "mds";
+  const std::string first_ = shard({sample(-5, 0x3C00, "one"), sample(1LL << 40, 0xC100, "")});
+  const std::string second_ = shard({sample(3, 0, "three")});
+};
+
+TEST_F(MdsSourceTest, MakesAFeatureOfEachColumn) {
+  put("shard.00000.mds", first_);
+  put("shard.00001.mds", second_);
+  put("index.json",
+      index_of(entry("shard.00000.mds", first_.size(), 2) + ',' + entry("shard.00001.mds", second_.size(), 1)));
+  RecordSource source = RecordSource::open(root_).value();
+  EXPECT_EQ(source.format(), SourceFormat::mds);
+  EXPECT_EQ(source.files(), 2u);
+  EXPECT_EQ(source.input_bytes(), first_.size() + second_.size());
+  std::vector<std::string> texts;
+  while (const auto record = source.next().value()) texts.push_back(test::example_text(as_chars(*record)));
+  EXPECT_THAT(texts, ElementsAre("half=(1) n=[-5] text=<one>", "half=(-2.5) n=[1099511627776] text=<>",
+                                 "half=(0) n=[3] text=<three>"));
+  EXPECT_TRUE(error_of({.records = RecordForm::raw}).is(Errc::invalid_option)) << "three columns are no single one";
+}
+
+TEST_F(MdsSourceTest, GivesTheBytesOfASingleColumn) {
+  const std::string columns = R"("column_names":["b"],"column_encodings":["bytes"],"column_sizes":[null])";
+  const std::string bytes = shard({le(3, 4) + "abc", le(0, 4)}, columns);
+  put("s", bytes);
+  put("index.json", index_of(entry("s", bytes.size(), 2, "\"zip_data\":null", columns)));
+  EXPECT_THAT(test::read_source(root_, {.records = RecordForm::raw}).value(), ElementsAre("abc", ""));
+}
+
+TEST_F(MdsSourceTest, FindsAnIndexThatDisagreesWithItsShard) {
+  put("s", first_);
+  struct {
+    std::string entry;
+    const char* says;
+  } const kCases[] = {
+      {entry("s", first_.size() + 1, 2), "bytes"},
+      {entry("s", first_.size(), 3), "2 samples, and 3"},
+      {entry(
+           "s", first_.size(), 2, "\"zip_data\":null",
+           R"("column_names":["n","half","text"],"column_encodings":["int","float16","bytes"],"column_sizes":[8,2,null])"),
+       "columns"},
+  };
+  for (const auto& [text, says] : kCases) {
+    put("index.json", index_of(text));
+    const Error stale = error_of();
+    EXPECT_TRUE(stale.is(Errc::sidecar_mismatch)) << stale.to_string();
+    EXPECT_EQ(stale.path(), root_ + "/s");
+    EXPECT_THAT(stale.detail(), HasSubstr(says));
+  }
+  std::string offsets = first_;
+  offsets[8] = '\xFF';
+  put("s", offsets);
+  put("index.json", index_of(entry("s", first_.size(), 2)));
+  EXPECT_TRUE(error_of().is(Errc::malformed_input));
+}
+
+TEST_F(MdsSourceTest, RefusesWhatItCannotReadOrMustNot) {
+  put("s", first_);
+  const std::pair<std::string, Errc> kCases[] = {
+      {index_of(entry("../mds/s", first_.size(), 2)), Errc::outside_dataset},
+      {index_of(entry("/etc/hostname", first_.size(), 2)), Errc::outside_dataset},
+      {index_of(entry("s", first_.size(), 2, R"("zip_data":{"basename":"s.zstd","bytes":1,"hashes":{}})")),
+       Errc::unknown_format},
+      {index_of("{" + kColumns + ",\"format\":\"jsonl\"}"), Errc::unknown_format},
+      {index_of("7"), Errc::malformed_input},
+      {index_of(entry("s", first_.size(), 2)) + "x", Errc::malformed_input},
+      {index_of(""), Errc::empty_input},
+  };
+  for (const auto& [text, code] : kCases) {
+    put("index.json", text);
+    const auto opened = RecordSource::open(root_, {.format = SourceFormat::mds});
+    ASSERT_FALSE(opened) << text;
+    EXPECT_TRUE(opened.error().is(code)) << opened.error().to_string();
+    EXPECT_EQ(opened.error().path(), root_ + "/index.json");
+  }
+  put("index.json", index_of(entry("gone", 1, 2)));
+  EXPECT_EQ(error_of().kind(), ErrorKind::io);
+  std::filesystem::remove(root_ + "/index.json");
+  EXPECT_TRUE(error_of({.format = SourceFormat::mds}).is(Errc::unknown_format));
+}
+
+TEST_F(MdsSourceTest, SkipsSingleSamplesWhereAsked) {
+  std::string bad = sample(2, 0, "bad");
+  bad[0] = 9;
+  const std::string bytes = shard({sample(1, 0, "a"), bad, sample(3, 0, "c"), le(0, 3), sample(4, 0, "")});
+  put("s", bytes);
+  put("index.json", index_of(entry("s", bytes.size(), 5)));
+  const Error error = error_of();
+  EXPECT_TRUE(error.is(Errc::malformed_input));
+  EXPECT_THAT(error.detail(), HasSubstr("sample 1: column \"text\""));
+  RecordSource source = RecordSource::open(root_, {.on_error = OnError::skip}).value();
+  std::size_t records = 0;
+  while (source.next().value()) ++records;
+  EXPECT_EQ(records, 3u);
+  EXPECT_EQ(source.skipped(), 2u);
+}
+
+TEST_F(MdsSourceTest, HoldsEachSampleOnceInRanges) {
+  std::string entries;
+  for (int i = 0; i < 3; ++i) {
+    std::vector<std::string> samples;
+    for (int j = 0; j < 100; ++j)
+      samples.push_back(sample(j, 0, std::string(static_cast<std::size_t>(i * j % 70), 'x')));
+    const std::string bytes = shard(samples);
+    put(std::to_string(i), bytes);
+    entries += (i == 0 ? "" : ",") + entry(std::to_string(i), bytes.size(), 100);
+  }
+  put("index.json", index_of(entries));
+  EXPECT_THAT(test::parts_that_differ(root_), IsEmpty());
+}
+
+TEST(HalfTest, IsTheSameNumberAsAFloat) {
+  EXPECT_EQ(detail::half_to_float(0x0001), 0x1p-24f);
+  EXPECT_EQ(detail::half_to_float(0x03FF), 0x1.FF8p-15f);
+  EXPECT_EQ(detail::half_to_float(0x7BFF), 65504.f);
+  EXPECT_EQ(detail::half_to_float(0xFC00), -std::numeric_limits<float>::infinity());
+  EXPECT_NE(detail::half_to_float(0x7E00), detail::half_to_float(0x7E00)) << "not a number";
+}
+
+}  // namespace
+}  // namespace dovetail

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// RecordIO files: parts, image headers, indexes that fit and that do not, cuts and damage.
+#include <bit>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/convert/sources.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string le(std::uint64_t value, std::size_t bytes) {
+  std::string text;
+  for (; text.size() < bytes; value >>= 8) text += static_cast<char>(value & 0xFF);
+  return text;
+}
+
+const std::string kMagic = le(0xCED7230A, 4);
+
+std::string part(std::uint32_t kind, std::string_view bytes) {
+  std::string out = kMagic + le(kind << 29 | bytes.size(), 4) + std::string(bytes);
+  out.resize((out.size() + 3) / 4 * 4);
+  return out;
+}
+
+// As dmlc's writer does: cut where the magic is at a multiple of 4.
+std::string recordio(std::string_view payload) {
+  std::vector<std::string> parts(1);
+  for (std::size_t at = 0; at < payload.size();) {
+    if (at % 4 == 0 && payload.substr(at, 4) == kMagic) {
+      parts.emplace_back();
+      at += 4;
+    } else {
+      parts.back() += payload[at++];
+    }
+  }
+  std::string out;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::uint32_t kind = parts.size() == 1 ? 0 : i == 0 ? 1 : i + 1 == parts.size() ? 3 : 2;
+    out += part(kind, parts[i]);
+  }
+  return out;
+}
+
+std::string image(std::vector<float> labels, std::uint64_t id, const std::string& bytes) {
+  const bool one = labels.size() == 1;
+  std::string out = le(one ? 0 : labels.size(), 4) + le(one ? std::bit_cast<std::uint32_t>(labels[0]) : 0, 4);
+  out += le(id, 8) + le(0, 8);
+  for (const float label : labels) {
+    if (!one) out += le(std::bit_cast<std::uint32_t>(label), 4);
+  }
+  return out + bytes;
+}
+
+class RecordioSourceTest : public ::testing::Test {
+ protected:
+  std::string put(std::string_view bytes) {
+    test::write_file(path_, bytes);
+    return path_;
+  }
+  Error error_of(const SourceOptions& options = {.format = SourceFormat::recordio}) {
+    const auto read = test::read_source(path_, options);
+    EXPECT_FALSE(read);
+    return read ? Error() : read.error();
+  }
+
+  test::TempFolder folder_;
+  const std::string path_ = folder_ / "input.rec";
+  const std::string index_ = folder_ / "input.idx";
+};
+
+TEST_F(RecordioSourceTest, JoinsThePartsOfARecord) {
+  const test::Records records = {
+      "", "x", kMagic, "abcd" + kMagic + "efgh" + kMagic + kMagic, "odd" + kMagic, test::noise(3 << 20, 1)};
+  std::string bytes;
+  for (const std::string& record : records) bytes += recordio(record);
+  RecordSource source = RecordSource::open(put(bytes)).value();
+  EXPECT_EQ(source.format(), SourceFormat::recordio);
+  EXPECT_FALSE(source.makes_examples());
+  EXPECT_TRUE(test::read_source(std::move(source)).value() == records);
+}
+
+TEST_F(RecordioSourceTest, MakesExamplesOfImages) {
+  put(recordio(image({2.5f}, 7, "\xFF\xD8\xFF...")) + recordio(image({1, 0, 3}, 8, "\xFF\xD8\xFF")));
+  RecordSource source = RecordSource::open(path_).value();
+  EXPECT_TRUE(source.makes_examples());
+  const test::Records records = test::read_source(std::move(source)).value();
+  EXPECT_EQ(test::example_text(records[0]), "id=[7] image=<\xFF\xD8\xFF...> label=(2.5)");
+  EXPECT_EQ(test::example_text(records[1]), "id=[8] image=<\xFF\xD8\xFF> label=(1 0 3)");
+  const SourceOptions raw{.records = RecordForm::raw};
+  EXPECT_EQ(test::read_source(path_, raw).value()[0], image({2.5f}, 7, "\xFF\xD8\xFF..."));
+  put(recordio("short"));
+  EXPECT_TRUE(error_of({.records = RecordForm::example}).is(Errc::malformed_input));
+  put(recordio(le(1000, 4) + std::string(30, 'x')));
+  EXPECT_TRUE(error_of({.records = RecordForm::example}).is(Errc::malformed_input)) << "more labels than bytes";
+}
+
+TEST_F(RecordioSourceTest, TakesKeysFromTheIndex) {
+  put(recordio("one") + recordio("three") + recordio("two"));
+  test::write_file(index_, "13\t0\n7\t28\n5\t12\n");
+  RecordSource source = RecordSource::open(path_).value();
+  std::vector<std::string> keys;
+  while (source.next().value()) keys.emplace_back(source.key());
+  EXPECT_THAT(keys, ElementsAre("13", "5", "7"));
+  EXPECT_EQ(RecordSource::open(folder_.path()).value().files(), 1u) << "the index holds no records";
+}
+
+TEST_F(RecordioSourceTest, RefusesAnIndexThatDoesNotFit) {
+  put(recordio("one") + recordio("three"));
+  const std::pair<const char*, const char*> kCases[] = {
+      {"0\t0\n", "only 1 records"},          {"0\t0\n1\t8\n", "next record begins at 8"},
+      {"0\t0\n1\t12\n2\t20\n", "has ended"}, {"0\t0\n1\t28\n", "line 2: offset 28"},
+      {"0\t0\n1 12\n", "line 2: no key"},    {"0\tx\n", "no number"},
+      {"0\t0\n1\t0\n", "two keys"},          {"", "only 0 records"},
+  };
+  for (const auto& [index, says] : kCases) {
+    test::write_file(index_, index);
+    const Error stale = error_of();
+    EXPECT_TRUE(stale.is(Errc::sidecar_mismatch)) << index;
+    EXPECT_EQ(stale.path(), index_);
+    EXPECT_THAT(stale.detail(), HasSubstr(says)) << index;
+  }
+}
+
+TEST_F(RecordioSourceTest, FindsEveryCutWithinARecord) {
+  const std::string bytes = recordio("first") + recordio("ab" + kMagic + "cdab" + kMagic);
+  for (std::size_t size = 1; size < bytes.size(); ++size) {
+    if (size == 16) continue;  // between the two records: only an index can tell
+    put(bytes.substr(0, size));
+    EXPECT_TRUE(error_of().is(Errc::truncated)) << size;
+    EXPECT_TRUE(error_of().offset().has_value());
+  }
+}
+
+TEST_F(RecordioSourceTest, NamesWhatIsNoRecord) {
+  const std::string good = recordio("good");
+  const std::pair<std::string, const char*> kCases[] = {
+      {"xxxx\4\0\0\0", "no magic at byte 12"},
+      {part(2, "x"), "middle"},
+      {part(1, "x") + part(0, "y"), "another record"},
+      {part(5, "x"), "no known kind"},
+  };
+  for (const auto& [bytes, says] : kCases) {
+    put(good + std::string(bytes.data(), std::max<std::size_t>(bytes.size(), 8)));
+    const Error error = error_of();
+    EXPECT_TRUE(error.is(Errc::malformed_input)) << says;
+    EXPECT_EQ(error.offset(), 12u);
+    EXPECT_THAT(error.detail(), HasSubstr(says));
+  }
+  put(part(0, "12345"));
+  EXPECT_TRUE(error_of({.max_record_bytes = 4}).is(Errc::record_too_large));
+  put(part(1, "1234") + part(3, "1"));
+  EXPECT_TRUE(error_of({.max_record_bytes = 8}).is(Errc::record_too_large)) << "joined";
+}
+
+TEST_F(RecordioSourceTest, HoldsEachRecordOnceInRanges) {
+  std::string bytes;
+  std::string index;
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    index += std::to_string(i) + '\t' + std::to_string(bytes.size()) + '\n';
+    bytes += recordio(test::noise(i * 37 % 900, i));
+  }
+  put(bytes);
+  EXPECT_THAT(test::parts_that_differ(path_), IsEmpty());
+  test::write_file(index_, index);
+  EXPECT_THAT(test::parts_that_differ(path_), IsEmpty()) << "with an index, by going there";
+}
+
+}  // namespace
+}  // namespace dovetail
