@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "convert/carried.h"
 #include "convert/keyed_hash.h"
 #include "convert/shuffle_jobs.h"
 #include "format/layout.h"
@@ -16,10 +17,7 @@ namespace dovetail::detail {
 
 namespace {
 
-std::string_view word_of(SourceFormat format) {
-  if (format == SourceFormat::tfrecord) return "tfrecord";
-  return format == SourceFormat::folder ? "file" : "line";
-}
+constexpr std::size_t kShownSkips = 20;
 
 std::string hash_of(const std::map<std::string, std::string>& metadata) {
   if (metadata.empty()) return {};
@@ -53,9 +51,14 @@ Result<void> Conversion::plan() {
   auto split = RecordSplit::make(options_.split, options_.split_seed);
   if (!split) return split.error();
   split_ = std::move(*split);
-  auto line = InputLine::open(options_.sources, {options_.from, options_.writer.shard.max_record_bytes});
+  SourceOptions source = options_.source;
+  source.format = options_.from;
+  source.max_record_bytes = options_.writer.shard.max_record_bytes;
+  source.skipped = [this](const SkippedRecord& record) { skips_.add(record); };
+  auto line = InputLine::open(options_.sources, source);
   if (!line) return line.error();
   line_ = std::move(*line);
+  shard_ = carry_on(options_.writer.shard, *line_);
   auto surveyed = survey(*line_, options_.writer.shard.run_bytes);
   if (!surveyed) return surveyed.error();
   survey_ = *surveyed;
@@ -82,15 +85,6 @@ Result<void> Conversion::choose_shards() {
   return {};
 }
 
-std::string Conversion::record_type() const {
-  if (!options_.writer.shard.record_type.empty()) return options_.writer.shard.record_type;
-  const auto& sources = line_->sources();
-  const SourceFormat first = sources.front().format;
-  const bool alike =
-      std::all_of(sources.begin(), sources.end(), [first](const LineSource& source) { return source.format == first; });
-  return alike ? std::string(word_of(first)) : std::string();
-}
-
 // Whatever the bytes depend on.
 Result<Facts> Conversion::describe() const {
   auto inputs = identify_inputs(options_.sources);
@@ -111,8 +105,10 @@ Result<Facts> Conversion::describe() const {
   facts.add("block_bytes", std::to_string(shard.block_bytes));
   facts.add("run_records", std::to_string(survey_.run_records));
   facts.add("shards", std::to_string(shards_));
-  facts.add("record_type", record_type());
-  facts.add("metadata", hash_of(shard.metadata));
+  facts.add("source_options", describe_options(options_.source));
+  facts.add("record_type", shard_.record_type);
+  facts.add("metadata", hash_of(shard_.metadata));
+  facts.add("schema", shard_.schema ? to_text(*shard_.schema) : std::string());
   facts.add("shuffle_seed", options_.shuffle_seed ? std::to_string(*options_.shuffle_seed) : std::string());
   for (std::size_t i = 0; i != options_.split.size(); ++i) {
     facts.add("split." + std::to_string(i), options_.split[i].name);
@@ -197,10 +193,9 @@ Result<WholePart> Conversion::write_part_of(const WorkFolder& work) {
   shards.line = &*line_;
   shards.split = &*split_;
   shards.shards = shards_;
-  shards.shard = options_.writer.shard;
+  shards.shard = shard_;
   shards.shard.dataset_id = dataset_id_;
   shards.shard.run_records = survey_.run_records;
-  shards.shard.record_type = record_type();
   shards.jobs = options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
   shards.memory_bytes = options_.memory_bytes;
   shards.progress = options_.progress;
@@ -258,6 +253,8 @@ ConvertReport Conversion::report_of(const WholePart& part) const {
   }
   report.shards = static_cast<std::uint32_t>(part.shards.front().size());
   report.kept_shards = tally_ ? kept_ : report.shards;
+  report.skipped = skips_.count();
+  report.first_skipped = skips_.first(kShownSkips);
   report.input_bytes = line_->bytes();
   report.files = line_->files();
   for (const LineSource& source : line_->sources()) report.formats.push_back(source.format);

@@ -13,6 +13,7 @@
 #include "convert/parts.h"
 #include "convert/record_split.h"
 #include "convert/shard_jobs.h"
+#include "convert/skip_count.h"
 #include "convert/survey.h"
 #include "convert/work_folder.h"
 
@@ -31,7 +32,6 @@ class Conversion {
   Result<void> plan();
   Result<void> choose_shards();
   Result<Facts> describe() const;
-  std::string record_type() const;
   Result<void> check_targets() const;
 
   Result<ConvertReport> run_in(WorkFolder& work);
@@ -45,7 +45,9 @@ class Conversion {
   const std::string& target_;
   const ConvertOptions& options_;
   ConvertPart part_;
+  SkipCount skips_;
   std::optional<InputLine> line_;
+  WriterOptions shard_;  // with what the sources carry on
   std::optional<RecordSplit> split_;
   Survey survey_;
   std::uint32_t shards_ = 1;

@@ -75,6 +75,9 @@ Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
   if (!read) return read.error();
   const ByteView head = ByteView(bytes).first(*read);
   if (has_shard_magic(head)) {
+    if (wanted == SourceFormat::detect || wanted == SourceFormat::dovetail) {
+      return FileKind{SourceFormat::dovetail, Compression::none};
+    }
     return Error(Errc::unknown_format, "this is a Dovetail shard: it is packed already").in_file(file.path());
   }
   if (wanted == SourceFormat::tfrecord) return FileKind{wanted, compression_of_tfrecord(head, file.size())};
@@ -92,7 +95,7 @@ Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
 }
 
 const char* format_advice() noexcept {
-  return "say which with --from tfrecord, tar, jsonl, csv, lines, mds, recordio, idx or folder";
+  return "say which with --from tfrecord, tar, jsonl, csv, lines, mds, recordio, idx, dovetail or folder";
 }
 
 }  // namespace dovetail::detail

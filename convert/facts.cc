@@ -144,6 +144,11 @@ Result<InputIdentity> identify_inputs(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     std::vector<SeenFile> seen;
     std::error_code failed;
+    // Of a glob, number and bytes of the shards are facts of their own.
+    if (path.find_first_of("*?[") != std::string::npos && !fs::exists(path, failed)) {
+      content += path + "\n\n";
+      continue;
+    }
     if (fs::is_directory(path, failed)) {
       if (auto looked = look_below(path, seen); !looked) return looked.error();
     } else {

@@ -3,12 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
+#include <dovetail/schema.h>
 #include <dovetail/source_options.h>
 
 #include "convert/byte_stream.h"
@@ -55,6 +58,11 @@ class FileOpener {
   virtual Result<std::unique_ptr<FileRecords>> open(std::size_t file, SourceFile bytes, Compression compression) = 0;
   /// Whether records are Examples.
   virtual bool makes_examples() const { return false; }
+  // What a dataset says of its records; others say nothing.
+  virtual std::string record_type() const { return {}; }
+  virtual std::map<std::string, std::string> metadata() const { return {}; }
+  /// Where the format knows the shapes of all that is in an Example.
+  virtual std::optional<Schema> schema() const { return std::nullopt; }
 };
 
 /// Those of formats whose records stand alone: the bytes of a record are those of the file.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,10 @@ struct LineSource {
   std::uint64_t files = 0;
   std::uint64_t before = 0;  ///< Input bytes of the sources before it.
   std::uint64_t bytes = 0;
+  // What is carried on.
+  std::string record_type = {};
+  std::map<std::string, std::string> metadata = {};
+  std::optional<Schema> schema = {};
 };
 
 /// The sources of a conversion laid end to end: one line of input bytes, on which every record has its place.

@@ -16,6 +16,7 @@
 
 #include "convert/detect.h"
 #include "convert/names.h"
+#include "convert/shard_records.h"
 #include "convert/source_file.h"
 #include "format/layout.h"
 
@@ -107,7 +108,6 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
     return {};
   }
   const NamedFormat named = wanted == SourceFormat::detect ? most_named(listing) : NamedFormat{wanted, 0};
-  if (named.format == SourceFormat::dovetail) return packed_already(path);
   const auto holds_records = [&](const ListedFile& file) { return format_of_name(file.name) == named.format; };
   const auto known = static_cast<std::size_t>(std::count_if(listing.files.begin(), listing.files.end(), holds_records));
   const auto sidecars =
@@ -204,12 +204,24 @@ Result<SourceListing> list_file(const std::string& path, SourceFormat wanted) {
 
 }  // namespace
 
-Result<SourceListing> list_source(const std::string& path, SourceFormat wanted) {
+Result<SourceListing> list_source(const std::string& path, const SourceOptions& options) {
+  const SourceFormat wanted = options.format;
+  const bool may_be_dataset = wanted == SourceFormat::detect || wanted == SourceFormat::dovetail;
   auto status = status_of(path, true);
-  if (!status) return status.error();
-  const bool folder = S_ISDIR(status->st_mode);
-  if (folder && status_of(path + '/' + format::kManifestName, true)) return packed_already(path);
-  auto listing = folder ? list_folder(path, wanted) : list_file(path, wanted);
+  Result<SourceListing> listing = status ? Result<SourceListing>(SourceListing{}) : status.error();
+  if (!status) {
+    if (may_be_dataset && path.find_first_of("*?[") != std::string::npos) listing = list_dataset(path, options);
+  } else if (S_ISDIR(status->st_mode)) {
+    const bool packed = status_of(path + '/' + format::kManifestName, true).has_value();
+    if (packed && !may_be_dataset) return packed_already(path);
+    if (!packed && wanted != SourceFormat::dovetail) listing = list_folder(path, wanted);
+    if (listing && (packed || wanted == SourceFormat::dovetail || listing->format == SourceFormat::dovetail)) {
+      listing = list_dataset(path, options);
+    }
+  } else {
+    listing = list_file(path, wanted);
+    if (listing && listing->format == SourceFormat::dovetail) listing = list_dataset(path, options);
+  }
   if (!listing) return listing;
   for (const ListedFile& file : listing->files) listing->bytes += file.size;
   return listing;

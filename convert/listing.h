@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <dovetail/dataset.h>
 #include <dovetail/error.h>
 #include <dovetail/source_options.h>
 
@@ -19,6 +21,13 @@ struct ListedFile {
   std::uint64_t size = 0;
 };
 
+/// The records of a dataset's shard that are in the range that was asked for: numbers in the shard.
+struct ShardShare {
+  std::uint32_t shard = 0;
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+};
+
 /// The files of a source, in the order in which they are read, and how.
 struct SourceListing {
   SourceFormat format = SourceFormat::folder;  ///< Never `detect`.
@@ -27,12 +36,14 @@ struct SourceListing {
   std::uint64_t bytes = 0;                      ///< Sizes added up.
   Compression compression = Compression::none;  ///< Of a source that is a file.
   std::shared_ptr<const MdsIndex> mds;          ///< Of an MDS folder: shard i is file i.
+  std::optional<Dataset> dataset;               ///< Of a Dovetail source,
+  std::vector<ShardShare> shares;               ///< and what of it is in file i.
 
   std::string path_of(std::size_t file) const { return folder + files[file].name; }
 };
 
 /// Looks at a source, and below it where it is a folder.
 /// Errors: as `RecordSource::open`.
-Result<SourceListing> list_source(const std::string& path, SourceFormat wanted);
+Result<SourceListing> list_source(const std::string& path, const SourceOptions& options);
 
 }  // namespace dovetail::detail

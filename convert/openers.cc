@@ -9,6 +9,7 @@
 #include "convert/json_records.h"
 #include "convert/mds_records.h"
 #include "convert/recordio_records.h"
+#include "convert/shard_records.h"
 #include "convert/tar_records.h"
 
 namespace dovetail::detail {
@@ -56,9 +57,12 @@ Result<std::unique_ptr<FileOpener>> make_opener(const SourceListing& listing, co
     case SourceFormat::lines:
       if (options.records == RecordForm::example) return has_no(listing, "parts that would make an Example");
       return make_plain_opener(listing.format, options.max_record_bytes);
-    default:
-      return has_no(listing, "reader");
+    case SourceFormat::dovetail:
+      return make_shard_opener(listing, options);
+    case SourceFormat::detect:
+      break;
   }
+  return has_no(listing, "reader");
 }
 
 }  // namespace dovetail::detail

@@ -159,7 +159,7 @@ class RecordSource::Impl {
 };
 
 Result<RecordSource> RecordSource::open(const std::string& path, const SourceOptions& options) {
-  auto listing = detail::list_source(path, options.format);
+  auto listing = detail::list_source(path, options);
   if (!listing) return listing.error();
   auto impl = std::make_unique<Impl>(std::move(*listing), options);
   if (auto prepared = impl->prepare(); !prepared) return prepared.error();
@@ -187,6 +187,25 @@ SourceFormat RecordSource::format() const noexcept {
 }
 bool RecordSource::makes_examples() const noexcept {
   return impl_->opener().makes_examples();
+}
+std::string RecordSource::record_type() const {
+  if (makes_examples()) return "example";
+  switch (format()) {
+    case SourceFormat::folder:
+      return "file";
+    case SourceFormat::lines:
+      return "line";
+    case SourceFormat::dovetail:
+      return impl_->opener().record_type();
+    default:
+      return std::string(to_string(format()));
+  }
+}
+std::map<std::string, std::string> RecordSource::metadata() const {
+  return impl_->opener().metadata();
+}
+std::optional<Schema> RecordSource::schema() const {
+  return impl_->opener().schema();
 }
 std::uint64_t RecordSource::files() const noexcept {
   return impl_->listing().files.size();

@@ -13,14 +13,17 @@ class TfrecordCutter {
  public:
   explicit TfrecordCutter(std::uint32_t max_record_bytes) : scanner_(max_record_bytes) {}
   void feed(ByteView piece) noexcept { scanner_.feed(piece); }
-  Result<std::optional<ByteView>> next() { return scanner_.next(); }
+  Result<std::optional<ByteView>> next() {
+    if (scanner_.can_skip()) scanner_.skip_record();
+    return scanner_.next();
+  }
   Result<std::optional<ByteView>> finish() {
     if (auto whole = scanner_.finish(); !whole) return whole.error();
     return std::nullopt;
   }
   std::uint64_t records() const noexcept { return scanner_.records(); }
   std::uint64_t record_offset() const noexcept { return scanner_.record_offset(); }
-  bool goes_on() const noexcept { return false; }
+  bool goes_on() const noexcept { return scanner_.can_skip(); }
 
  private:
   format::TfrecordScanner scanner_;

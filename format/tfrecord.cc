@@ -58,6 +58,7 @@ Result<std::optional<ByteView>> TfrecordScanner::scan() {
   const ByteView record = frame->first(static_cast<std::size_t>(*length_));
   footer_ = frame->last(kTfrecordFooterBytes);
   if (!check_tfrecord_footer(record, footer())) {
+    can_skip_ = true;
     return Error(Errc::tfrecord_checksum, record_name(records_) + ": the CRC of its bytes does not match");
   }
   ++records_;
@@ -65,6 +66,15 @@ Result<std::optional<ByteView>> TfrecordScanner::scan() {
   length_.reset();
   given_ = true;
   return record;
+}
+
+void TfrecordScanner::skip_record() noexcept {
+  can_skip_ = false;
+  failure_.reset();
+  ++records_;
+  next_offset_ += kTfrecordHeaderBytes + length_.value_or(0) + kTfrecordFooterBytes;
+  length_.reset();
+  given_ = true;
 }
 
 Result<void> TfrecordScanner::read_header() {

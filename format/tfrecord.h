@@ -34,7 +34,7 @@ bool check_tfrecord_footer(ByteView record, std::span<const std::byte, kTfrecord
 ///            until the next call.
 /// Threads:   none.
 /// Errors:    carry neither file nor offset: `record_offset()` says where the record begins that failed. The first is
-///            final; a TFRecord has no mark at which to go on.
+///            final, unless `can_skip()`; a TFRecord has no mark at which to go on.
 /// Cost:      memory for one record at most, and never for more than was fed, whatever a length claims.
 class TfrecordScanner {
  public:
@@ -54,6 +54,10 @@ class TfrecordScanner {
   std::span<const std::byte, kTfrecordFooterBytes> footer() const noexcept {
     return footer_.first<kTfrecordFooterBytes>();
   }
+  /// Whether only the bytes of the last record were wrong: its length was good, so that the next one can be found.
+  bool can_skip() const noexcept { return can_skip_; }
+  /// Leaves that record out, which counts as given, and forgets the failure. Needs: `can_skip()`.
+  void skip_record() noexcept;
 
   /// Records given so far.
   std::uint64_t records() const noexcept { return records_; }
@@ -74,6 +78,7 @@ class TfrecordScanner {
   std::uint64_t record_offset_ = 0;
   std::uint64_t next_offset_ = 0;
   bool given_ = false;  // what is held belongs to the caller until the next call
+  bool can_skip_ = false;
   std::optional<Error> failure_;
 };
 

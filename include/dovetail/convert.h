@@ -50,8 +50,10 @@ struct ConvertOptions {
   /// Files and folders; their records follow each other in this order.
   std::vector<std::string> sources = {};
   SourceFormat from = SourceFormat::detect;
-  /// `shard.max_record_bytes` limits what is read as well. An empty `shard.record_type` becomes "tfrecord", "file" or
-  /// "line" where all sources are of one format. `shard_bytes` is the mean that is aimed at: the number of shards is
+  /// How all of them are read. Format, `max_record_bytes` and `skipped` are not taken from it.
+  SourceOptions source = {};
+  /// `shard.max_record_bytes` limits what is read as well. An empty `shard.record_type` becomes that of the
+  /// sources where all have the same; so does the schema, and the metadata of datasets are kept where all have the same. `shard_bytes` is the mean that is aimed at: the number of shards is
   /// fixed before anything is written, from the size of the input and the first records. `encode_threads`, `shards` and
   /// `expected_records` are not for conversions.
   DatasetWriterOptions writer = {};
@@ -100,6 +102,9 @@ struct ConvertReport {
   std::uint32_t shards = 0;           ///< Of each dataset; of a part its own only.
   std::uint32_t kept_shards = 0;      ///< Of these, what an earlier call had finished.
   std::uint64_t stored_bytes = 0;
+  /// Records left out under `OnError::skip`, each rest of a file as one; without those of kept shards.
+  std::uint64_t skipped = 0;
+  std::vector<SkippedRecord> first_skipped;  ///< Some of them, by file and place.
   /// One, or one for each share of a split in its order; none for a part.
   std::vector<DatasetInfo> datasets;
 };

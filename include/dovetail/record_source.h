@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,27 +10,28 @@
 
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
+#include <dovetail/schema.h>
 #include <dovetail/source_options.h>
 
 namespace dovetail {
 
-/// Records of a file or folder of another format, in order, one after the other.
-///
-/// What is read is checked as far as its format allows: both CRCs of a TFRecord, the checksums of gzip and zlib, and
-/// that neither ends early; the size of a file that is a record.
+/// Records of files or a folder, of a dataset too, in order, one after the other. docs/sources.md tells for each format
+/// what a record is and what is checked.
 ///
 /// A folder's files are listed when it is opened, links to files followed, links to folders not. Where some of its
-/// files have names of TFRecords and others have not, `detect` refuses to choose, and `tfrecord` takes those that have.
+/// files have names of one format and others have not, `detect` refuses to choose, and that format takes those that have.
 ///
 /// Ownership: a record is valid until the next call of `next()`.
 /// Threads:   none; one thread at a time.
-/// Errors:    name file and offset, in a compressed file that of the compressed bytes, and the number of the record in
-///            it. The first of `next()` is final.
-/// Cost:      about 1 MiB and one record; for a folder also the names of its files.
+/// Errors:    name file and offset, in a compressed file that of the compressed bytes, and the record, line or key.
+///            The first that `next()` returns is final.
+/// Cost:      about 1 MiB and one record; for a folder also the names of its files, for RecordIO and MDS the offsets of
+///            the records in a file.
 class RecordSource {
  public:
-  /// Errors: `unknown_format` where the format cannot be told, or where the source is a Dovetail shard or dataset
-  ///         already; `empty_input` for a folder without files; the system's.
+  /// Errors: `unknown_format` where the format cannot be told; `empty_input` for a folder without files, or a range
+  ///         without records; `invalid_option` for options that the format does not have; what some formats find wrong
+  ///         before the first record; the system's.
   static Result<RecordSource> open(const std::string& path, const SourceOptions& options = {});
 
   RecordSource(RecordSource&&) noexcept;
@@ -37,14 +39,21 @@ class RecordSource {
   ~RecordSource();
 
   /// The next record, or nothing at the end of the last file.
-  /// Errors: `tfrecord_checksum`, `truncated`, `decompression`, `record_too_large`, `file_changed`, the system's;
-  ///         `closed` after a move.
+  /// Errors: `tfrecord_checksum`, `truncated`, `decompression`, `malformed_input`, `sidecar_mismatch`,
+  ///         `record_too_large`, `bad_length`, `file_changed`, those of a shard, the system's; `closed` after a move.
   Result<std::optional<ByteView>> next();
 
   /// As found or asked for; never `detect`.
   SourceFormat format() const noexcept;
   /// Whether records are of the form `RecordForm::example`; otherwise they are `raw`.
   bool makes_examples() const noexcept;
+  /// What a record is, in a word, for the metadata of shards: that of the dataset that it comes from, else "example",
+  /// "tfrecord", "file", "line", or the word for the format.
+  std::string record_type() const;
+  /// The metadata of the dataset that the records come from; none for others.
+  std::map<std::string, std::string> metadata() const;
+  /// The columns of the Examples, where the source says what they are.
+  std::optional<Schema> schema() const;
   /// Files that the source is made of, and their sizes added up when it was opened.
   std::uint64_t files() const noexcept;
   std::uint64_t input_bytes() const noexcept;

@@ -275,18 +275,18 @@ TEST_F(RecordSourceTest, SaysThatItIsClosedAfterAMove) {
   EXPECT_TRUE(source.next().error().is(Errc::closed));
 }
 
-TEST_F(RecordSourceTest, RefusesWhatIsPackedAlready) {
+TEST_F(RecordSourceTest, TakesWhatIsPackedAlreadyForNothingElse) {
   RecordWriter writer = RecordWriter::create(root_ + "/shard.dvt").value();
   ASSERT_TRUE(writer.finish());
   DatasetWriter dataset = DatasetWriter::create(root_ + "/dataset").value();
   ASSERT_TRUE(dataset.finish());
-  for (const char* name : {"shard.dvt", "dataset", ""}) {
-    for (const SourceFormat format : {SourceFormat::detect, SourceFormat::tfrecord, SourceFormat::lines}) {
-      if (*name == '\0' && format != SourceFormat::detect) continue;
+  for (const char* name : {"shard.dvt", "dataset"}) {
+    for (const SourceFormat format : {SourceFormat::tfrecord, SourceFormat::lines, SourceFormat::csv}) {
       const Error packed = error_of(name, format);
       EXPECT_TRUE(packed.is(Errc::unknown_format)) << name;
       EXPECT_THAT(packed.detail(), HasSubstr("packed already")) << name;
     }
+    EXPECT_TRUE(error_of(name).is(Errc::empty_input)) << "no record is in it";
   }
 }
 

@@ -164,6 +164,25 @@ TEST_F(TfrecordSourceTest, GivesGoodRecordsBeforeTheDamage) {
   EXPECT_TRUE(source.next().error().is(Errc::tfrecord_checksum)) << "the first failure is final";
 }
 
+TEST_F(TfrecordSourceTest, SkipsRecordsWhoseBytesAreDamagedWhereAsked) {
+  std::string damaged = test::tfrecord_bytes({"one", "two", "three", "four"});
+  damaged[19 + 12] = 'x';
+  damaged[2 * 19 + 21 - 1] ^= 1;  // the CRC of the third
+  for (const std::string& bytes : {damaged, test::gzip(damaged), test::snappy_blocks(damaged, 7)}) {
+    RecordSource source =
+        RecordSource::open(put(bytes), {.format = SourceFormat::tfrecord, .on_error = OnError::skip}).value();
+    EXPECT_EQ(as_chars(source.next().value().value()), "one");
+    EXPECT_EQ(as_chars(source.next().value().value()), "four");
+    EXPECT_FALSE(source.next().value());
+    EXPECT_EQ(source.skipped(), 2u);
+  }
+  damaged[0] ^= 1;
+  RecordSource lost =
+      RecordSource::open(put(damaged), {.format = SourceFormat::tfrecord, .on_error = OnError::skip}).value();
+  EXPECT_FALSE(lost.next().value()) << "without a length there is no next record";
+  EXPECT_EQ(lost.skipped(), 1u);
+}
+
 TEST_F(TfrecordSourceTest, RefusesRecordsAboveTheLimit) {
   put(test::tfrecord_bytes({"four", "fiver"}));
   const auto refused = test::read_source(path_, {.max_record_bytes = 4});

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/carried.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace dovetail::detail {
+
+namespace {
+
+// The value that all sources agree on.
+template <class Value>
+Value common(const InputLine& line, Value LineSource::*value) {
+  const auto& sources = line.sources();
+  const Value& first = sources.front().*value;
+  const bool alike =
+      std::all_of(sources.begin(), sources.end(), [&](const LineSource& source) { return source.*value == first; });
+  return alike ? first : Value();
+}
+
+}  // namespace
+
+WriterOptions carry_on(WriterOptions shard, const InputLine& line) {
+  const auto& sources = line.sources();
+  if (shard.record_type.empty()) shard.record_type = common(line, &LineSource::record_type);
+  if (!shard.schema) shard.schema = common(line, &LineSource::schema);
+  for (const auto& [key, value] : sources.front().metadata) {
+    const bool alike = std::all_of(sources.begin(), sources.end(), [&, k = key, v = value](const LineSource& source) {
+      const auto found = source.metadata.find(k);
+      return found != source.metadata.end() && found->second == v;
+    });
+    if (alike) shard.metadata.emplace(key, value);
+  }
+  return shard;
+}
+
+std::string describe_options(const SourceOptions& options) {
+  std::array<char, 32> sample{};
+  const auto written = std::to_chars(sample.data(), sample.data() + sample.size(), options.sample);
+  std::string text = "records=" + std::string(to_string(options.records));
+  text += options.labels ? " labels" : "";
+  text += " delimiter=" + std::to_string(static_cast<int>(options.csv.delimiter));
+  text += options.csv.header ? "" : " no-header";
+  for (const auto& [name, type] : options.csv.types) {
+    text += " type=" + std::to_string(name.size()) + ':' + name + ':' + std::string(to_string(type));
+  }
+  text += " first=" + std::to_string(options.first);
+  if (options.end) text += " end=" + std::to_string(*options.end);
+  text += " sample=" + std::string(sample.data(), written.ptr) + " seed=" + std::to_string(options.sample_seed);
+  return text + (options.on_error == OnError::skip ? " skip" : "");
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dovetail's own shards as a source: whole, ranges of ids, samples, and what is carried on.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dovetail/dataset_writer.h>
+#include <dovetail/record_reader.h>
+
+#include "convert/shard_records.h"
+#include "tests/convert/sources.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class DatasetSourceTest : public ::testing::Test {
+ protected:
+  DatasetSourceTest() {
+    DatasetWriterOptions options;
+    options.shard.record_type = "text";
+    options.shard.metadata["from"] = "here";
+    options.shard.schema = parse_schema("label:i64").value();
+    options.shard.block_bytes = 1024;
+    options.shard.run_records = 16;
+    options.shard_bytes = 20'000;
+    DatasetWriter writer = DatasetWriter::create(root_, options).value();
+    for (const std::string& record : records_) writer.append(as_bytes(record)).value();
+    shards_ = writer.finish().value().shards.size();
+  }
+
+  test::Records slice(std::size_t first, std::size_t end) const {
+    return {records_.begin() + static_cast<std::ptrdiff_t>(first), records_.begin() + static_cast<std::ptrdiff_t>(end)};
+  }
+
+  test::TempFolder folder_;
+  const std::string root_ = folder_ / "dataset";
+  const test::Records records_ = test::sample_records(1000, 200, 1);
+  std::size_t shards_ = 0;
+};
+
+TEST_F(DatasetSourceTest, GivesAllRecordsOfAFolderAManifestAGlobAndAShard) {
+  ASSERT_GT(shards_, 2u);
+  RecordSource source = RecordSource::open(root_).value();
+  EXPECT_EQ(source.format(), SourceFormat::dovetail);
+  EXPECT_EQ(source.files(), shards_);
+  EXPECT_EQ(source.record_type(), "text");
+  EXPECT_EQ(source.metadata().at("from"), "here");
+  EXPECT_EQ(to_text(source.schema().value()), "label:i64");
+  EXPECT_FALSE(source.makes_examples());
+  EXPECT_EQ(test::read_source(std::move(source)).value(), records_);
+  EXPECT_EQ(test::read_source(root_ + "/manifest.dvt").value(), records_);
+  EXPECT_EQ(test::read_source(root_ + "/shard-*.dvt").value(), records_);
+  const test::Records first = test::read_source(root_ + "/shard-000000.dvt").value();
+  EXPECT_EQ(first, slice(0, first.size()));
+  std::filesystem::remove(root_ + "/manifest.dvt");
+  EXPECT_EQ(test::read_source(root_).value(), records_) << "a folder of shards";
+}
+
+TEST_F(DatasetSourceTest, TakesARangeOfIds) {
+  for (const auto& [first, end] : {std::pair{0u, 1u}, {0u, 1000u}, {17u, 18u}, {300u, 777u}, {999u, 1000u}}) {
+    const SourceOptions options{.first = first, .end = end};
+    EXPECT_EQ(test::read_source(root_, options).value(), slice(first, end)) << first << ':' << end;
+    EXPECT_THAT(test::parts_that_differ(root_, options), IsEmpty());
+  }
+  EXPECT_EQ(test::read_source(root_, {.first = 990}).value(), slice(990, 1000));
+  EXPECT_EQ(test::read_source(root_, {.first = 990, .end = 5000}).value(), slice(990, 1000));
+  EXPECT_TRUE(RecordSource::open(root_, {.first = 1000}).error().is(Errc::empty_input));
+  EXPECT_TRUE(RecordSource::open(root_, {.first = 5, .end = 5}).error().is(Errc::empty_input));
+}
+
+TEST_F(DatasetSourceTest, OpensOnlyShardsWithRecordsOfTheRange) {
+  std::filesystem::remove(root_ + "/shard-000001.dvt");
+  const SourceOptions options{.end = 20};
+  EXPECT_EQ(RecordSource::open(root_, options).value().files(), 1u);
+  EXPECT_EQ(test::read_source(root_, options).value(), slice(0, 20));
+  EXPECT_EQ(test::read_source(root_).error().kind(), ErrorKind::io);
+}
+
+TEST_F(DatasetSourceTest, TakesTheSameSampleForEver) {
+  const test::Records half = test::read_source(root_, {.sample = 0.5, .sample_seed = 7}).value();
+  test::Records expected;
+  for (std::size_t id = 0; id < records_.size(); ++id) {
+    if (detail::is_sampled(id, 0.5, 7)) expected.push_back(records_[id]);
+  }
+  EXPECT_EQ(half, expected);
+  EXPECT_NEAR(static_cast<double>(half.size()), 500, 80);
+  EXPECT_THAT(test::parts_that_differ(root_, {.sample = 0.01, .sample_seed = 3}), IsEmpty());
+  for (std::uint64_t id = 0; id < 1000; ++id) {
+    EXPECT_TRUE(!detail::is_sampled(id, 0.1, 7) || detail::is_sampled(id, 0.5, 7)) << "a part of the larger sample";
+    EXPECT_TRUE(detail::is_sampled(id, 1, 7));
+  }
+  const test::Records range = test::read_source(root_, {.first = 500, .sample = 0.5, .sample_seed = 7}).value();
+  EXPECT_EQ(range, test::Records(half.end() - static_cast<std::ptrdiff_t>(range.size()), half.end())) << "by id";
+  for (const double wrong : {0.0, -1.0, 1.5}) {
+    EXPECT_TRUE(RecordSource::open(root_, {.sample = wrong}).error().is(Errc::invalid_option));
+  }
+}
+
+TEST_F(DatasetSourceTest, HoldsEachRecordOnceInRangesOfBytes) {
+  EXPECT_THAT(test::parts_that_differ(root_), IsEmpty());
+}
+
+TEST_F(DatasetSourceTest, TellsDamageAndReadsOnBehindIt) {
+  const std::string shard = root_ + "/shard-000001.dvt";
+  const ShardDescription described = describe_shard(shard).value();
+  test::Bytes bytes = test::read_file(shard);
+  const BlockInfo& block = described.blocks[1];
+  bytes[block.offset + 64 + 5] ^= std::byte{1};
+  test::write_file(shard, as_chars(bytes));
+  const auto damaged = test::read_source(root_);
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().kind(), ErrorKind::damaged);
+  EXPECT_EQ(damaged.error().path(), shard);
+  EXPECT_EQ(damaged.error().offset(), block.offset);
+  RecordSource source = RecordSource::open(root_, {.on_error = OnError::skip}).value();
+  std::size_t records = 0;
+  while (source.next().value()) ++records;
+  EXPECT_EQ(records, records_.size() - block.records);
+  EXPECT_EQ(source.skipped(), 1u);
+}
+
+TEST_F(DatasetSourceTest, RefusesOtherFormsAndFormats) {
+  EXPECT_TRUE(RecordSource::open(root_, {.records = RecordForm::example}).error().is(Errc::invalid_option));
+  const auto lines = RecordSource::open(root_ + "/shard-000000.dvt", {.format = SourceFormat::lines});
+  EXPECT_THAT(lines.error().detail(), HasSubstr("packed already"));
+  test::write_file(folder_ / "text", "no shard");
+  EXPECT_FALSE(RecordSource::open(folder_ / "text", {.format = SourceFormat::dovetail}));
+}
+
+}  // namespace
+}  // namespace dovetail
