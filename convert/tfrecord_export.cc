@@ -148,7 +148,8 @@ class DatasetInput final : public ExportInput {
 
 Result<std::unique_ptr<ExportInput>> open_input(const TfrecordExportOptions& options) {
   if (options.sources.empty()) return Error(Errc::empty_input, "no source is given");
-  if (options.sources.size() == 1 && options.from == SourceFormat::detect) {
+  const bool whole = options.source.first == 0 && !options.source.end && options.source.sample >= 1;
+  if (options.sources.size() == 1 && options.from == SourceFormat::detect && whole) {
     auto dataset = Dataset::open(options.sources.front());
     if (dataset) return std::make_unique<DatasetInput>(std::move(*dataset), options.files);
     const Error& error = dataset.error();
@@ -156,7 +157,7 @@ Result<std::unique_ptr<ExportInput>> open_input(const TfrecordExportOptions& opt
                        error.is(Errc::unknown_format);
     if (!other) return error;
   }
-  SourceOptions source_options;
+  SourceOptions source_options = options.source;
   source_options.format = options.from;
   auto line = detail::InputLine::open(options.sources, source_options);
   if (!line) return line.error();

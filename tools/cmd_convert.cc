@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `dovetail convert`: packs files of other formats into a dataset.
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "tools/interrupt.h"
 #include "tools/json.h"
 #include "tools/progress.h"
+#include "tools/range.h"
 #include "tools/sink.h"
 
 namespace dovetail::tools {
@@ -29,13 +31,46 @@ struct Arguments {
   std::optional<std::string> part;
   std::optional<std::string> tfrecord_target;
   std::optional<TfrecordCompression> compression;
+  std::string range = ":";
+  std::string delimiter;
+  std::vector<std::string> types;
+  bool no_header = false;
   ConvertOptions convert;
   bool no_resume = false;
   bool json = false;
 };
 
+Result<void> complete_source(const Arguments& arguments, SourceOptions& source) {
+  const Result<IdRange> range = parse_range(arguments.range);
+  if (!range) return range.error();
+  source.first = range->first;
+  source.end = range->end;
+  source.csv.header = !arguments.no_header;
+  const bool tab = arguments.delimiter == "\\t" || arguments.delimiter == "tab";
+  if (!tab && arguments.delimiter.size() > 1) {
+    return Error(Errc::invalid_option, "--csv-delimiter " + arguments.delimiter + ": it must be one character, or tab");
+  }
+  if (!arguments.delimiter.empty()) source.csv.delimiter = tab ? '\t' : arguments.delimiter.front();
+  for (const std::string& pair : arguments.types) {
+    const std::size_t equals = pair.rfind('=');
+    const std::string word = equals == std::string::npos ? std::string() : pair.substr(equals + 1);
+    bool known = false;
+    for (const ColumnType type : {ColumnType::bytes, ColumnType::int64, ColumnType::real}) {
+      if (word != to_string(type)) continue;
+      source.csv.types[pair.substr(0, equals)] = type;
+      known = true;
+    }
+    if (!known) {
+      return Error(Errc::invalid_option,
+                   "--csv-type " + pair + ": it must be COLUMN=bytes, COLUMN=int64 or COLUMN=real");
+    }
+  }
+  return {};
+}
+
 Result<void> complete(Arguments& arguments) {
   ConvertOptions& options = arguments.convert;
+  if (const Result<void> completed = complete_source(arguments, options.source); !completed) return completed;
   options.resume = !arguments.no_resume;
   if (!arguments.dataset_id.empty()) {
     const Result<DatasetId> id = DatasetId::from_hex(arguments.dataset_id);
@@ -105,6 +140,7 @@ Result<int> export_with_progress(const Arguments& arguments) {
   TfrecordExportOptions options;
   options.sources = arguments.convert.sources;
   options.from = arguments.convert.from;
+  options.source = arguments.convert.source;
   options.compression = arguments.compression.value_or(TfrecordCompression::none);
   options.files = arguments.convert.shards;
   options.overwrite = arguments.convert.writer.shard.overwrite;
@@ -123,13 +159,25 @@ Result<int> export_with_progress(const Arguments& arguments) {
   return kExitGood;
 }
 
+void warn_of_skips(const ConvertReport& report) {
+  for (const SkippedRecord& record : report.first_skipped) {
+    const std::string what = record.rest_of_file ? "skipped the rest of the file: " : "skipped: ";
+    std::fprintf(stderr, "dovetail: warning: %s%s\n", what.c_str(), record.error.to_string().c_str());
+  }
+  const std::size_t shown = report.first_skipped.size();
+  if (report.skipped > shown) {
+    std::fprintf(stderr, "dovetail: warning: and %s more\n", std::to_string(report.skipped - shown).c_str());
+  }
+}
+
 Result<int> run(Arguments& arguments) {
   if (const Result<void> checked = check_target(arguments); !checked) return checked.error();
-  if (arguments.tfrecord_target) return export_with_progress(arguments);
   if (const Result<void> completed = complete(arguments); !completed) return completed.error();
+  if (arguments.tfrecord_target) return export_with_progress(arguments);
   catch_interrupts();
   const Result<ConvertSummary> summary = convert_with_progress(arguments);
   if (!summary) return summary.error();
+  warn_of_skips(summary->report);
   Sink out = Sink::standard_output();
   out.write(arguments.json ? to_line(to_json(*summary)) : to_text(*summary));
   if (const Result<void> written = out.finish(); !written) return written.error();
@@ -149,6 +197,29 @@ void add_layout_arguments(Flags& flags, ConvertOptions& options) {
   flags.add_size("--block-bytes", shard.block_bytes, "Target for the records of a block").preset("64K");
   flags.add_size("--run-bytes", shard.run_bytes, "Target for a run, the unit of reading").preset("256K");
   flags.add("--run-records", shard.run_records, "Records per run; 0 chooses by --run-bytes");
+}
+
+void add_source_arguments(Flags& flags, Arguments& arguments) {
+  using Form = std::pair<std::string_view, RecordForm>;
+  using Answer = std::pair<std::string_view, OnError>;
+  SourceOptions& source = arguments.convert.source;
+  flags.add_choice("--records", source.records,
+                   std::array{Form{"automatic", RecordForm::automatic}, Form{"raw", RecordForm::raw},
+                              Form{"example", RecordForm::example}},
+                   "Bytes as they are, or tf.train.Examples with a feature for each part");
+  flags.add("--labels", source.labels, "Of a folder: Examples with path and subfolder of each file");
+  flags.add_choice("--on-error", source.on_error,
+                   std::array{Answer{"fail", OnError::fail}, Answer{"skip", OnError::skip}},
+                   "What is done about a record that cannot be read; skipped ones are counted");
+  flags.add("--csv-delimiter", arguments.delimiter, "One character, or tab; by default the comma, and tab for .tsv")
+      .shown_as("CHAR");
+  flags.add("--csv-no-header", arguments.no_header, "The first row is data; columns are named c0, c1, ...");
+  flags.add("--csv-type", arguments.types, "COLUMN=bytes|int64|real; may be given several times")
+      .shown_as("COLUMN=TYPE");
+  flags.add("--range", arguments.range, "Of a dataset: records A:B, B not included; A: and :B work too")
+      .shown_as("A:B");
+  flags.add("--sample", source.sample, "Of a dataset: about this fraction of the records, chosen by id").preset("1");
+  flags.add("--sample-seed", source.sample_seed, "Another one chooses others");
 }
 
 void add_order_arguments(Flags& flags, Arguments& arguments) {
@@ -172,8 +243,9 @@ void add_convert(CommandLine& line) {
   const auto arguments = std::make_shared<Arguments>();
   ConvertOptions& options = arguments->convert;
   WriterOptions& shard = options.writer.shard;
-  Flags flags = line.subcommand("convert", "Pack TFRecords, folders of files or lines of text into a dataset",
-                                [arguments] { return run(*arguments); });
+  Flags flags = line.subcommand(
+      "convert", "Pack TFRecords, tars, text, tables, folders of files and other datasets into a dataset",
+      [arguments] { return run(*arguments); });
   flags.add("SRC", options.sources, "Files and folders, taken in this order").required();
   flags.add("--to", arguments->folder, "Folder for the shards and the manifest").shown_as("DIR");
   flags
@@ -186,10 +258,14 @@ void add_convert(CommandLine& line) {
                  CompressionWord{"zlib", TfrecordCompression::zlib},
                  CompressionWord{"snappy", TfrecordCompression::snappy}},
       "Of TFRecord files, as TensorFlow reads it");
-  flags.add_choice("--from", options.from,
-                   std::array{Word{"detect", SourceFormat::detect}, Word{"tfrecord", SourceFormat::tfrecord},
-                              Word{"folder", SourceFormat::folder}, Word{"lines", SourceFormat::lines}},
-                   "What the sources are");
+  flags.add_choice(
+      "--from", options.from,
+      std::array{Word{"detect", SourceFormat::detect}, Word{"tfrecord", SourceFormat::tfrecord},
+                 Word{"tar", SourceFormat::tar}, Word{"jsonl", SourceFormat::jsonl}, Word{"csv", SourceFormat::csv},
+                 Word{"lines", SourceFormat::lines}, Word{"folder", SourceFormat::folder},
+                 Word{"mds", SourceFormat::mds}, Word{"recordio", SourceFormat::recordio},
+                 Word{"idx", SourceFormat::idx}, Word{"dovetail", SourceFormat::dovetail}},
+      "What the sources are");
   flags.add("--record-type", shard.record_type, "What a record is, in words; kept in the metadata").shown_as("TEXT");
   flags.add("--meta", arguments->metadata, "Kept in the metadata; may be given several times").shown_as("KEY=VALUE");
   flags.add("--schema", arguments->schema, "The columns that features become, such as \"image:u8[28,28,1], label:i64\"")
@@ -201,6 +277,8 @@ void add_convert(CommandLine& line) {
   flags.add("--no-resume", arguments->no_resume, "Drop what an earlier conversion has left, and leave nothing behind");
   flags.add("--jobs", options.jobs, "Threads; 0 takes all cores");
   add_json(flags, arguments->json);
+  flags.group("How sources are read");
+  add_source_arguments(flags, *arguments);
   flags.group("How it is packed");
   add_layout_arguments(flags, options);
   flags.group("Which records go where");

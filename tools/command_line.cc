@@ -129,6 +129,10 @@ Flag Flags::add(const std::string& name, std::uint64_t& value, const std::string
   return Flag(*add_number(name, value, help).capture_default_str());
 }
 
+Flag Flags::add(const std::string& name, double& value, const std::string& help) {
+  return Flag(grouped(command_->add_option(name, value, help))).shown_as("X");
+}
+
 Flag Flags::add(const std::string& name, std::optional<std::uint32_t>& value, const std::string& help) {
   return Flag(add_number(name, value, help));
 }

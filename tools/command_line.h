@@ -51,6 +51,7 @@ class Flags {
   Flag add(const std::string& name, std::vector<std::string>& values, const std::string& help);
   Flag add(const std::string& name, std::uint32_t& value, const std::string& help);
   Flag add(const std::string& name, std::uint64_t& value, const std::string& help);
+  Flag add(const std::string& name, double& value, const std::string& help);
   Flag add(const std::string& name, std::optional<std::uint32_t>& value, const std::string& help);
   Flag add(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help);
   Flag add(const std::string& name, std::optional<std::string>& value, const std::string& help);

@@ -56,6 +56,7 @@ boost::json::object to_json(const ConvertSummary& summary) {
   }
   json["records"] = report.records;
   json["raw_bytes"] = report.raw_bytes;
+  json["skipped"] = report.skipped;
   json["shards"] = report.shards;
   json["kept_shards"] = report.kept_shards;
   json["stored_bytes"] = report.stored_bytes;
@@ -77,6 +78,7 @@ std::string to_text(const ConvertSummary& summary) {
     listing.add("input", std::to_string(report.files) + " files, " + human_bytes(report.input_bytes));
   }
   listing.add("records", std::to_string(report.records) + ", " + human_bytes(report.raw_bytes));
+  if (report.skipped != 0) listing.add("skipped", report.skipped);
   std::string shards = std::to_string(report.shards) + ", " + human_bytes(report.stored_bytes) + " stored";
   if (report.kept_shards != 0) shards += ", " + std::to_string(report.kept_shards) + " of an earlier run";
   listing.add("shards", shards);

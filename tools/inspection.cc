@@ -62,6 +62,7 @@ Result<void> inspect_dataset(const Dataset& dataset, const InspectOptions& optio
 
 Result<void> inspect_source(RecordSource& source, Inspection& inspection) {
   inspection.format = to_string(source.format());
+  inspection.foreign = true;
   inspection.files = source.files();
   inspection.stored_bytes = source.input_bytes();
   Progress progress("inspecting");

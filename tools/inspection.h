@@ -22,6 +22,7 @@ struct Inspection {
   std::string path;
   std::string format = "dovetail";
   bool finished = true;
+  bool foreign = false;  ///< In another format than Dovetail's.
 
   // Sums and limits over all shards, or over the files of another format.
   std::uint64_t records = 0;

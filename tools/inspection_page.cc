@@ -41,7 +41,7 @@ std::string facts(const Inspection& inspection) {
   facts.add("payload", payload_text(inspection.survey.payloads));
   facts.add("raw", both(inspection.raw_bytes));
   facts.add("stored", both(inspection.stored_bytes));
-  if (inspection.format != "dovetail") {
+  if (inspection.foreign) {
     facts.add("files", std::to_string(inspection.files));
     facts.add("compression", inspection.compression);
     return facts.finish();
@@ -177,7 +177,7 @@ std::string inspection_page(const Inspection& inspection, const RecordCards& rec
       name + "</title>\n<style>" + kPageStyle + "</style>\n</head>\n<body>\n<h1>" + name +
       "</h1>\n<p class=\"note\">seen by <code>dovetail inspect</code></p>\n" + facts(inspection);
   html += sizes(inspection.survey) + payloads(inspection.survey.payloads);
-  if (inspection.format == "dovetail") html += codecs(inspection) + block_map(inspection) + shards(inspection);
+  if (!inspection.foreign) html += codecs(inspection) + block_map(inspection) + shards(inspection);
   return html + cards(records, trouble) + "</body>\n</html>\n";
 }
 

@@ -139,7 +139,7 @@ boost::json::object to_json(const Inspection& inspection, bool with_blocks) {
       boost::json::object{{"none", to_json(inspection.plain)}, {"snappy", to_json(inspection.snappy)}};
   add_survey(inspection.survey, object);
   object["metadata"] = boost::json::object();
-  if (inspection.format != "dovetail") {
+  if (inspection.foreign) {
     object["compression"] = inspection.compression;
     object["files"] = inspection.files;
     return object;
@@ -164,7 +164,7 @@ std::string to_text(const Inspection& inspection, bool with_blocks, const Colour
   listing.add("raw", std::to_string(inspection.raw_bytes) + " bytes");
   listing.add("stored", std::to_string(inspection.stored_bytes) + " bytes");
   listing.add("payload", payload_text(inspection.survey.payloads));
-  if (inspection.format != "dovetail") {
+  if (inspection.foreign) {
     listing.add("files", inspection.files);
     listing.add("compression", inspection.compression);
     return listing.to_text(colours) + sizes_text(inspection.survey, colours);

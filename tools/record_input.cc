@@ -24,7 +24,7 @@ Result<Input> open_input(const std::string& path) {
   if (dataset) return Input(std::move(*dataset));
   if (may_be_foreign(dataset.error())) {
     Result<RecordSource> source = RecordSource::open(path);
-    if (source && source->format() == SourceFormat::tfrecord) return Input(std::move(*source));
+    if (source && source->format() != SourceFormat::folder) return Input(std::move(*source));
   }
   return dataset.error();
 }

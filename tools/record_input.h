@@ -15,10 +15,11 @@
 
 namespace dovetail::tools {
 
-/// What a PATH names: a dataset, or TFRecords, which some subcommands take as they are.
+/// What a PATH names: a dataset, or records in another format, which some subcommands take as they are.
 using Input = std::variant<Dataset, RecordSource>;
 
-/// Opens a dataset; where PATH holds none but TFRecords, those. Otherwise the error is that of the dataset.
+/// Opens a dataset; where PATH holds none but records of a known format, those. A folder of any files is none. Otherwise the
+/// error is that of the dataset.
 Result<Input> open_input(const std::string& path);
 
 /// A record and its place. `bytes` is valid until the next record.

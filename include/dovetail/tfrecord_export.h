@@ -28,6 +28,8 @@ struct TfrecordExportOptions {
   /// One Dovetail dataset, as `Dataset::open` takes it, or any number of sources of other formats.
   std::vector<std::string> sources = {};
   SourceFormat from = SourceFormat::detect;  ///< Of sources that are no dataset.
+  /// How they are read; `format` is `from`. A range or a sample of a dataset is taken too.
+  SourceOptions source = {};
   TfrecordCompression compression = TfrecordCompression::none;
   /// Files to write. 0 writes one for each shard of a dataset, and one in all for other sources.
   std::uint32_t files = 0;
