@@ -59,7 +59,7 @@ class SourcesTest(CommandTest):
 
     def test_a_dataset_as_source(self):
         dataset = self.make_dataset(make_records(10, seed=22))
-        self.assert_refused(USAGE, dataset, says=dataset)
+        self.assert_refused(USAGE, dataset, "--from", "lines", says=[dataset, "packed already"])
 
     def test_a_target_that_holds_a_dataset(self):
         dataset = self.make_dataset(make_records(40, seed=23))

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Sources written by other programs' libraries, Python's tarfile, csv, json and gzip, become the records they hold."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import struct
+import tarfile
+import unittest
+
+from support import (DAMAGED, USAGE, CommandTest, gzip_bytes, main, make_records, run, run_good, run_json, tfrecord,
+                     write_file)
+
+try:
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+except ImportError:
+    descriptor_pb2 = None
+
+
+def example_class():
+    """tf.train.Example, its messages written down anew."""
+    file = descriptor_pb2.FileDescriptorProto(name="example.proto", package="t", syntax="proto3")
+    field = descriptor_pb2.FieldDescriptorProto
+
+    def message(name, *fields):
+        made = file.message_type.add(name=name)
+        for number, (field_name, kind, label, type_name) in enumerate(fields, 1):
+            made.field.add(name=field_name, number=number, type=kind, label=label, type_name=type_name)
+        return made
+
+    one, many = field.LABEL_OPTIONAL, field.LABEL_REPEATED
+    message("BytesList", ("value", field.TYPE_BYTES, many, None))
+    message("FloatList", ("value", field.TYPE_FLOAT, many, None))
+    message("Int64List", ("value", field.TYPE_INT64, many, None))
+    message("Feature", ("bytes_list", field.TYPE_MESSAGE, one, ".t.BytesList"),
+            ("float_list", field.TYPE_MESSAGE, one, ".t.FloatList"),
+            ("int64_list", field.TYPE_MESSAGE, one, ".t.Int64List"))
+    features = message("Features", ("feature", field.TYPE_MESSAGE, many, ".t.Features.FeatureEntry"))
+    entry = features.nested_type.add(name="FeatureEntry")
+    entry.options.map_entry = True
+    entry.field.add(name="key", number=1, type=field.TYPE_STRING, label=one)
+    entry.field.add(name="value", number=2, type=field.TYPE_MESSAGE, label=one, type_name=".t.Feature")
+    message("Example", ("features", field.TYPE_MESSAGE, one, ".t.Features"))
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.MessageFactory(pool).GetPrototype(pool.FindMessageTypeByName("t.Example"))
+
+
+def parse(record):
+    example = example_class()()
+    example.ParseFromString(record)
+    return {name: list(getattr(feature, kind).value) for name, feature in example.features.feature.items()
+            for kind in ("bytes_list", "float_list", "int64_list") if feature.HasField(kind)}
+
+
+class SourcesTest(CommandTest):
+    def records_of(self, source, *flags):
+        """What a conversion packs, in order; a few shards, so that ranges of the source are read apart."""
+        target = self.path("packed")
+        run_good("convert", source, "--to", target, "--shards", 3, "--overwrite", *flags)
+        lines = run_good("cat", target, "--format", "hex").decode("ascii").split("\n")
+        return [bytes.fromhex(line) for line in lines[:-1]]
+
+    def write_tar(self, name, mode, members, **options):
+        with tarfile.open(self.path(name), mode, **options) as tar:
+            for member, data in members:
+                info = tarfile.TarInfo(member)
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+        return self.path(name)
+
+    @unittest.skipUnless(descriptor_pb2, "python3-protobuf is not installed")
+    def test_tars_of_every_dialect(self):
+        members = [(f"{'long/' * 60}{i}.{part}", f"{i} {part}".encode() * i)
+                   for i in range(40) for part in ("jpg", "seg.PNG", "cls")]
+        for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
+            taken = members if form != tarfile.USTAR_FORMAT else [(name.replace("long/", "s"), data)
+                                                                  for name, data in members]
+            for name, mode in (("a.tar", "w"), ("a.tar.gz", "w:gz")):
+                with self.subTest(form=form, name=name):
+                    source = self.write_tar(name, mode, taken, format=form)
+                    records = [parse(record) for record in self.records_of(source)]
+                    expected = [{"__key__": [taken[i][0].rsplit(".jpg", 1)[0].encode()], "jpg": [taken[i][1]],
+                                 "seg.png": [taken[i + 1][1]], "cls": [taken[i + 2][1]]}
+                                for i in range(0, len(taken), 3)]
+                    self.assertEqual(records, expected)
+
+    def test_a_cut_tar_and_a_skipped_rest(self):
+        source = self.write_tar("cut.tar", "w", [(f"{i}.txt", b"x" * 2000) for i in range(10)])
+        os.truncate(source, 2560 * 4 + 700)
+        self.assert_fails(DAMAGED, "convert", source, "--to", self.path("t"), says=f"{source}:")
+        done = run("convert", source, "--to", self.path("t"), "--on-error", "skip", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        summary = json.loads(done.stdout)
+        self.assertEqual((summary["records"], summary["skipped"]), (4, 1))
+        self.assertIn(b"warning: skipped the rest of the file", done.stderr)
+
+    @unittest.skipUnless(descriptor_pb2, "python3-protobuf is not installed")
+    def test_csv_as_python_writes_it(self):
+        rows = [(f'say "{i}",\r\nthen', i * 10 ** 15 - 7, i / 4, f"0{i}") for i in range(50)]
+        for name, dialect in (("a.csv", "excel"), ("a.tsv", "excel-tab"), ("b.csv", "unix")):
+            with self.subTest(name=name), open(self.path(name), "w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file, dialect)
+                writer.writerow(("text", "i", "f", "code"))
+                writer.writerows(rows)
+            expected = [{"text": [text.encode()], "i": [i], "f": [f], "code": [code.encode()]}
+                        for text, i, f, code in rows]
+            self.assertEqual([parse(record) for record in self.records_of(self.path(name))], expected)
+
+    def test_a_ragged_row(self):
+        source = write_file(self.path("a.csv"), b"a,b\n1,2\n3\n5,6\n")
+        self.assert_fails(DAMAGED, "convert", source, "--to", self.path("t"), says=(f"{source}:8", "line 3"))
+        summary = run_json("convert", source, "--to", self.path("t"), "--on-error", "skip")
+        self.assertEqual((summary["records"], summary["skipped"]), (2, 1))
+
+    def test_json_lines(self):
+        values = [{"i": i, "text": "\u00e9\n" * i, "list": [None, True, 1e300]} for i in range(30)]
+        lines = [json.dumps(value, ensure_ascii=i % 2 == 0).encode() for i, value in enumerate(values)]
+        crlf = gzip.compress(b"\r\n".join(lines) + b"\r\n")
+        for name, data in (("a.jsonl", b"\n".join(lines)), ("a.jsonl.gz", crlf)):
+            self.assertEqual(self.records_of(write_file(self.path(name), data)), lines)
+        bad = write_file(self.path("bad.jsonl"), lines[0] + b"\n{\n")
+        self.assert_fails(DAMAGED, "convert", bad, "--to", self.path("t"), says="line 2")
+
+    @unittest.skipUnless(descriptor_pb2, "python3-protobuf is not installed")
+    def test_images_with_labels(self):
+        pixels = [bytes([i]) * 6 for i in range(10)]
+        os.mkdir(self.path("idx"))
+        images = struct.pack(">HBBIII", 0, 8, 3, 10, 2, 3) + b"".join(pixels)
+        write_file(self.path("idx", "t-images-idx3-ubyte.gz"), gzip_bytes(images))
+        write_file(self.path("idx", "t-labels-idx1-ubyte"), struct.pack(">HBBI", 0, 8, 1, 10) + bytes(range(10)))
+        self.assertEqual([parse(record) for record in self.records_of(self.path("idx"))],
+                         [{"image": [pixels[i]], "label": [i]} for i in range(10)])
+        for i in range(10):
+            os.makedirs(self.path("tree", f"class{i % 3}"), exist_ok=True)
+            write_file(self.path("tree", f"class{i % 3}", str(i)), pixels[i])
+        found = [parse(record) for record in self.records_of(self.path("tree"), "--labels")]
+        found.sort(key=lambda record: record["data"])
+        self.assertEqual(found, [{"data": [pixels[i]], "label": [i % 3], "class": [b"class%d" % (i % 3)],
+                                  "__key__": [b"class%d/%d" % (i % 3, i)]} for i in range(10)])
+
+    def test_a_dataset_is_packed_anew_by_range_and_sample(self):
+        records = make_records(500, seed=90)
+        dataset = self.make_dataset(records, "dataset", 4, "--record-type", "words", "--meta", "a=b")
+        self.assertEqual(self.records_of(dataset), records)
+        self.assertEqual(self.records_of(dataset, "--range", "100:333"), records[100:333])
+        shard = run_json("inspect", self.path("packed", "shard-000000.dvt"))
+        self.assertIn("words", json.dumps(shard))
+        half = self.records_of(dataset, "--sample", "0.5", "--sample-seed", "3")
+        self.assertTrue(150 < len(half) < 350, len(half))
+        self.assertEqual(self.records_of(dataset, "--sample", "0.5", "--sample-seed", "3"), half)
+        self.assert_fails(USAGE, "convert", dataset, "--to", self.path("t"), "--sample", "2", says="sample")
+
+    def test_cat_and_inspect_take_every_format(self):
+        source = write_file(self.path("a.jsonl"), b'{"a":1}\n{"b":2}\n')
+        self.assertEqual(run_good("cat", source), b'{"a":1}\n{"b":2}\n')
+        self.assertEqual(run_good("cat", source, "--range", "1:"), b'{"b":2}\n')
+        found = run_json("inspect", source)
+        self.assertEqual((found["format"], found["records"]), ("jsonl", 2))
+
+    def test_options_that_a_format_does_not_have(self):
+        source = write_file(self.path("a.tfrecord"), tfrecord([b"x"]))
+        for flags, says in ((("--labels",), "labels"), (("--range", "0:1"), "range"), (("--csv-no-header",), "CSV"),
+                            (("--records", "example"), "Example"), (("--csv-type", "a=text"), "COLUMN="),
+                            (("--csv-delimiter", "ab"), "one character")):
+            with self.subTest(flags=flags):
+                self.assert_fails(USAGE, "convert", source, "--to", self.path("t"), *flags, says=says)
+
+
+if __name__ == "__main__":
+    main()
