@@ -44,9 +44,10 @@ std::string words(std::uint64_t offset, std::uint64_t bytes) {
 Result<DaliIndexCheck> DaliIndexCheck::open(const std::string& path) {
   auto file = SourceFile::open(path);
   if (!file) return file.error();
-  auto lines = read_lines(std::move(*file), Compression::none, kMaxLineBytes);
+  auto opener = make_plain_opener(SourceFormat::lines, kMaxLineBytes);
+  auto lines = opener->open(0, std::move(*file), Compression::none);
   if (!lines) return lines.error();
-  return DaliIndexCheck(path, std::move(*lines));
+  return DaliIndexCheck(path, std::move(opener), std::move(*lines));
 }
 
 Error DaliIndexCheck::disagrees(const std::string& what) const {

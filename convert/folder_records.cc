@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "convert/example_builder.h"
+#include "convert/known_schema.h"
 
 namespace dovetail::detail {
 
@@ -95,6 +96,10 @@ class FolderOpener final : public FileOpener {
         std::make_unique<WholeFile>(std::move(bytes), listing_.files[file].name, shape_));
   }
   bool makes_examples() const override { return shape_.examples; }
+  std::optional<Schema> schema() const override {
+    if (!shape_.examples) return std::nullopt;
+    return schema_of_files(!shape_.classes.empty());
+  }
 
  private:
   const SourceListing& listing_;

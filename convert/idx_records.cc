@@ -10,6 +10,7 @@
 #include "convert/detect.h"
 #include "convert/example_builder.h"
 #include "convert/idx_layout.h"
+#include "convert/known_schema.h"
 #include "convert/names.h"
 #include "convert/stream_reader.h"
 
@@ -200,8 +201,39 @@ class IdxOpener final : public FileOpener {
         std::make_unique<IdxRecords>(std::move(*items), std::move(*labels), raw_, builder_));
   }
   bool makes_examples() const override { return !raw_; }
+  std::optional<Schema> schema() const override { return schema_; }
+
+  /// Looks at all headers: items are columns where they have one shape. What is wrong with a file is told when it is read.
+  void find_schema(const SourceListing& listing) {
+    std::optional<Schema> common;
+    for (std::size_t file = 0; !raw_ && file != listing.files.size(); ++file) {
+      auto schema = schema_of_file(listing.path_of(file));
+      if (!schema || (common && *common != *schema)) return;
+      common = std::move(schema);
+    }
+    schema_ = std::move(common);
+  }
 
  private:
+  std::optional<Schema> schema_of_file(const std::string& path) const {
+    auto file = SourceFile::open(path);
+    if (!file) return std::nullopt;
+    const auto kind = detect_file(*file, SourceFormat::idx);
+    if (!kind) return std::nullopt;
+    const auto items = IdxItems::open(std::move(*file), kind->compression, max_record_bytes_);
+    if (!items) return std::nullopt;
+    const auto labels = open_labels(*items);
+    if (!labels) return std::nullopt;
+    Schema schema;
+    for (const IdxItems* const of : {&*items, *labels ? &**labels : nullptr}) {
+      if (of == nullptr) continue;
+      auto column = column_of(of->layout());
+      if (!column) return std::nullopt;
+      schema.columns.push_back(std::move(*column));
+    }
+    return schema;
+  }
+
   Result<std::optional<IdxItems>> open_labels(const IdxItems& images) const {
     const std::vector<std::string> names = labels_of_images(images.path());
     for (const std::string& name : names) {
@@ -228,12 +260,15 @@ class IdxOpener final : public FileOpener {
   bool raw_;
   std::uint32_t max_record_bytes_;
   ExampleBuilder builder_;
+  std::optional<Schema> schema_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<FileOpener>> make_idx_opener(const SourceListing& /*listing*/, const SourceOptions& options) {
-  return std::unique_ptr<FileOpener>(std::make_unique<IdxOpener>(options));
+Result<std::unique_ptr<FileOpener>> make_idx_opener(const SourceListing& listing, const SourceOptions& options) {
+  auto opener = std::make_unique<IdxOpener>(options);
+  opener->find_schema(listing);
+  return std::unique_ptr<FileOpener>(std::move(opener));
 }
 
 }  // namespace dovetail::detail

@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "convert/example_builder.h"
-#include "convert/half.h"
+#include "convert/known_schema.h"
 #include "convert/mds_index.h"
 #include "convert/stream_reader.h"
 #include "format/endian.h"
+#include "format/half.h"
 
 namespace dovetail::detail {
 
@@ -161,7 +162,8 @@ class MdsRecords final : public FileRecords {
       case MdsKind::uint_le:
         return builder_.add_int(column.name, static_cast<std::int64_t>(bits));
       case MdsKind::float_le:
-        if (value.size() == 2) return builder_.add_float(column.name, half_to_float(static_cast<std::uint16_t>(bits)));
+        if (value.size() == 2)
+          return builder_.add_float(column.name, format::from_half(static_cast<std::uint16_t>(bits)));
         if (value.size() == 4) {
           return builder_.add_float(column.name, std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
         }
@@ -188,6 +190,7 @@ class MdsOpener final : public FileOpener {
     return MdsRecords::open(std::move(bytes), index_.shards[file], limits_, builder_);
   }
   bool makes_examples() const override { return !limits_.raw; }
+  std::optional<Schema> schema() const override { return limits_.raw ? std::nullopt : schema_of(index_); }
 
  private:
   const MdsIndex& index_;

@@ -79,8 +79,9 @@ SourceFormat format_of_name(std::string_view path) {
   return has_idx_name(name) ? SourceFormat::idx : SourceFormat::detect;
 }
 
-bool is_sidecar(std::string_view path, SourceFormat format) {
-  return format == SourceFormat::recordio && (path.ends_with(".idx") || path.ends_with(".lst"));
+bool is_sidecar(std::string_view path, SourceFormat of) {
+  if (of == SourceFormat::recordio) return path.ends_with(".idx") || path.ends_with(".lst");
+  return of == SourceFormat::tfrecord && (path.ends_with(format::kTfrecordIndexSuffix) || path.ends_with(".idx"));
 }
 
 std::vector<std::string> labels_of_images(const std::string& path) {

@@ -19,8 +19,8 @@ bool has_tfrecord_name(std::string_view path);
 SourceFormat format_of_name(std::string_view path);
 
 /// Whether a file of this name goes with those of the format, and holds no records itself: `.idx` and `.lst` beside
-/// `.rec`.
-bool is_sidecar(std::string_view path, SourceFormat format);
+/// `.rec`, `.dvi` and `.idx` beside TFRecords.
+bool is_sidecar(std::string_view path, SourceFormat of);
 
 /// The names that the labels of images may have, beside `x-images-idx3-ubyte` and the like, `.gz` or not; none for other
 /// names.

@@ -163,7 +163,7 @@ class SortJob {
     return {};
   }
 
-  // A bucket may have turned out larger than was expected. It is then read several times, a range of its keys at a time.
+  // A bucket may have turned out larger than was expected. It is then read several times, some of its keys at a time.
   Result<void> write_bucket(std::size_t bucket, std::uint64_t first, std::uint64_t last) {
     const std::uint64_t bytes = spill_.bytes(bucket) + spill_.records(bucket) * kLoadedBytes;
     const std::uint64_t reads = bytes <= buckets_.limit() ? 1 : bytes / buckets_.limit() * 2 + 1;

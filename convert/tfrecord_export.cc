@@ -14,8 +14,8 @@
 #include <dovetail/dataset.h>
 #include <dovetail/record_reader.h>
 
-#include "convert/detect.h"
 #include "convert/input_line.h"
+#include "convert/names.h"
 #include "convert/shard_jobs.h"
 #include "convert/tfrecord_output.h"
 #include "convert/workers.h"

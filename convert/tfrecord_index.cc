@@ -296,7 +296,7 @@ Result<std::optional<TfrecordIndexReport>> find_index(const std::string& path) {
   if (shard && shard->tfrecord) {
     return TfrecordIndexReport{path + format::kTfrecordIndexSuffix, std::move(shard->info), true};
   }
-  if (shard) return detail::packed_already(path);
+  if (shard) return Error(Errc::unknown_format, "this is a Dovetail shard: it is packed already").in_file(path);
   return std::optional<TfrecordIndexReport>();
 }
 

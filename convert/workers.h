@@ -60,8 +60,8 @@ class ProgressMeter {
   ConvertProgress sum_;
 };
 
-/// Calls `work` on `count` threads, the caller's among them, and waits for all. Where the system starts no more threads,
-/// fewer call it. Memory that is short comes to `gate`.
+/// Calls `work` on `count` threads, the caller's among them, and waits for all. Where the system starts no more, fewer
+/// call it. Memory that is short comes to `gate`.
 void run_workers(unsigned count, FailureGate& gate, const std::function<void()>& work);
 
 }  // namespace dovetail::detail

@@ -123,8 +123,8 @@ struct ConvertReport {
 /// Cost:   memory does not grow with the size of the input, but for the names of a folder's files and a line per shard.
 Result<ConvertReport> convert(const std::string& folder, const ConvertOptions& options);
 
-/// Makes a dataset, or those of a split, of the parts in `folder`, which are removed. Stopped anywhere, it can be called
-/// again.
+/// Makes a dataset, or those of a split, of the parts in `folder`, which are removed. Stopped anywhere, it can be
+/// called again.
 ///
 /// Errors: `unfinished` naming the parts that are missing; `manifest_mismatch` where parts were converted from other
 ///         input or with other options; `already_exists` where the folder holds a dataset and `overwrite` is not set;

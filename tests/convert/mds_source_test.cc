@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "convert/half.h"
+#include "format/half.h"
 #include "tests/convert/sources.h"
 
 namespace dovetail {
@@ -179,11 +179,11 @@ TEST_F(MdsSourceTest, HoldsEachSampleOnceInRanges) {
 }
 
 TEST(HalfTest, IsTheSameNumberAsAFloat) {
-  EXPECT_EQ(detail::half_to_float(0x0001), 0x1p-24f);
-  EXPECT_EQ(detail::half_to_float(0x03FF), 0x1.FF8p-15f);
-  EXPECT_EQ(detail::half_to_float(0x7BFF), 65504.f);
-  EXPECT_EQ(detail::half_to_float(0xFC00), -std::numeric_limits<float>::infinity());
-  EXPECT_NE(detail::half_to_float(0x7E00), detail::half_to_float(0x7E00)) << "not a number";
+  EXPECT_EQ(format::from_half(0x0001), 0x1p-24f);
+  EXPECT_EQ(format::from_half(0x03FF), 0x1.FF8p-15f);
+  EXPECT_EQ(format::from_half(0x7BFF), 65504.f);
+  EXPECT_EQ(format::from_half(0xFC00), -std::numeric_limits<float>::infinity());
+  EXPECT_NE(format::from_half(0x7E00), format::from_half(0x7E00)) << "not a number";
 }
 
 }  // namespace

@@ -31,8 +31,8 @@ TEST(ParseSplitTest, ReadsSharesAndTheRest) {
 
 TEST(ParseSplitTest, RefusesWhatDoesNotAddUp) {
   for (const char* text :
-       {"",     "=1",          "a",           "a=",     "a=x", "a=0,b=1",   "a=-1,b=2", "a=0.5,b=0.4", "a=0.6,b=0.6",
-        "a,b",  "a=1,b",       "a=0.5,a=0.5", "../a=1", ".=1", ".hidden=1", "a/b=1",    "a=nan",       "a=inf",
+       {"",     "=1",           "a",           "a=",     "a=x", "a=0,b=1",   "a=-1,b=2", "a=0.5,b=0.4", "a=0.6,b=0.6",
+        "a,b",  "a=1,b",        "a=0.5,a=0.5", "../a=1", ".=1", ".hidden=1", "a/b=1",    "a=nan",       "a=inf",
         "a=1,", "a=0.5 ,b=0.5", "a=0.5, b=0.5"}) {
     const auto parsed = parse_split(text);
     if (std::string_view(text) == "a") {

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sources that know the shapes of their records: the schema they give decodes every record.
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dovetail/columns.h>
+
+#include "tests/convert/sources.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::string number(std::uint64_t value, std::size_t bytes, bool big_endian) {
+  std::string text;
+  for (std::size_t i = 0; i < bytes; ++i) {
+    text += static_cast<char>(value >> 8 * (big_endian ? bytes - 1 - i : i) & 0xFF);
+  }
+  return text;
+}
+
+std::string idx(int type, const std::vector<std::uint32_t>& sizes, std::string_view elements) {
+  std::string out{'\0', '\0', static_cast<char>(type), static_cast<char>(sizes.size())};
+  for (const std::uint32_t size : sizes) out += number(size, 4, true);
+  return out.append(elements);
+}
+
+/// All records of a source as one batch, by the schema of the source.
+class Decoded {
+ public:
+  explicit Decoded(const std::string& path, const SourceOptions& options = {}) {
+    RecordSource source = RecordSource::open(path, options).value();
+    schema_ = source.schema().value();
+    const test::Records records = test::read_source(path, options).value();
+    std::vector<ByteView> rows;
+    for (const std::string& record : records) rows.push_back(as_bytes(record));
+    ColumnDecoder decoder = ColumnDecoder::make(schema_).value();
+    slab_.resize(decoder.most_bytes(static_cast<std::uint32_t>(rows.size()), 1000) / 8 + 1);
+    layout_ = *decoder.decode(rows, std::as_writable_bytes(std::span(slab_))).value();
+  }
+
+  std::string schema() const { return to_text(schema_); }
+  ColumnView column(std::size_t i) const { return view_column(schema_, layout_, std::as_bytes(std::span(slab_)), i); }
+
+ private:
+  Schema schema_;
+  std::vector<std::uint64_t> slab_;
+  ColumnLayout layout_;
+};
+
+class KnownSchemaTest : public ::testing::Test {
+ protected:
+  std::string put(const std::string& name, std::string_view bytes) {
+    const std::filesystem::path path = std::filesystem::path(folder_.path()) / name;
+    std::filesystem::create_directories(path.parent_path());
+    test::write_file(path, bytes);
+    return path;
+  }
+
+  test::TempFolder folder_;
+};
+
+TEST_F(KnownSchemaTest, HasImagesAndLabelsOfIdx) {
+  put("a-images-idx3-ubyte", idx(8, {2, 2, 3}, "abcdefghijkl"));
+  put("a-labels-idx1-ubyte", idx(8, {2}, "\5\7"));
+  const Decoded decoded(folder_.path());
+  EXPECT_EQ(decoded.schema(), "image:u8[2,3], label:i64");
+  EXPECT_EQ(as_chars(decoded.column(0).values), "abcdefghijkl");
+  EXPECT_THAT(decoded.column(1).as<std::int64_t>(), ElementsAre(5, 7));
+}
+
+TEST_F(KnownSchemaTest, HasOtherTypesOfIdx) {
+  put("a", idx(0x0B, {2, 2}, std::string("\0\1\xFF\xFE\0\3\1\0", 8)));
+  const Decoded decoded(folder_ / "a");
+  EXPECT_EQ(decoded.schema(), "image:i16[2]");
+  EXPECT_THAT(decoded.column(0).as<std::int16_t>(), ElementsAre(1, -2, 3, 256));
+  put("b", idx(0x0D, {1}, number(0x3FC00000, 4, true)));
+  const Decoded real(folder_ / "b");
+  EXPECT_EQ(real.schema(), "label:f32");
+  EXPECT_THAT(real.column(0).as<float>(), ElementsAre(1.5f));
+}
+
+TEST_F(KnownSchemaTest, HasNoneWhereFilesOrFormsDiffer) {
+  put("a-images-idx3-ubyte", idx(8, {1, 2, 2}, "abcd"));
+  put("b-images-idx3-ubyte", idx(8, {1, 2, 3}, "abcdef"));
+  EXPECT_FALSE(RecordSource::open(folder_.path()).value().schema());
+  EXPECT_TRUE(RecordSource::open(folder_ / "a-images-idx3-ubyte").value().schema());
+  EXPECT_FALSE(RecordSource::open(folder_ / "a-images-idx3-ubyte", {.records = RecordForm::raw}).value().schema());
+}
+
+TEST_F(KnownSchemaTest, HasTheColumnsOfMds) {
+  const std::string columns =
+      R"("column_names":["id","name","score","vector"],"column_encodings":["int","str","float32","ndarray:int16:3"],)"
+      R"("column_sizes":[8,null,4,6])";
+  const auto sample = [](std::int64_t id, const std::string& name, std::uint32_t score, const std::string& vector) {
+    return number(name.size(), 4, false) + number(static_cast<std::uint64_t>(id), 8, false) + name +
+           number(score, 4, false) + vector;
+  };
+  const std::string one = sample(-1, "one", 0x3F800000, std::string("\1\0\2\0\3\0", 6));
+  const std::string two = sample(2, "", 0x40000000, std::string("\xFF\xFF\0\0\0\1", 6));
+  const std::string description = '{' + columns + '}';
+  const std::uint64_t begin = 4 + 4 * 3 + description.size();
+  const std::string shard = number(2, 4, false) + number(begin, 4, false) + number(begin + one.size(), 4, false) +
+                            number(begin + one.size() + two.size(), 4, false) + description + one + two;
+  put("shard.00000.mds", shard);
+  put("index.json",
+      R"({"shards":[{)" + columns +
+          R"(,"compression":null,"format":"mds","hashes":[],"raw_data":{"basename":"shard.00000.mds","bytes":)" +
+          std::to_string(shard.size()) +
+          R"(,"hashes":{}},"samples":2,"size_limit":67108864,"version":2,"zip_data":null}],"version":2})");
+  const Decoded decoded(folder_.path());
+  EXPECT_EQ(decoded.schema(), "id:i64, name:bytes, score:f32, vector:i16[3]");
+  EXPECT_THAT(decoded.column(0).as<std::int64_t>(), ElementsAre(-1, 2));
+  EXPECT_EQ(decoded.column(1).text(0), "one");
+  EXPECT_EQ(decoded.column(1).text(1), "");
+  EXPECT_THAT(decoded.column(2).as<float>(), ElementsAre(1.f, 2.f));
+  EXPECT_THAT(decoded.column(3).as<std::int16_t>(), ElementsAre(1, 2, 3, -1, 0, 256));
+}
+
+TEST_F(KnownSchemaTest, HasKeysAndLabelsOfFolders) {
+  put("data/cat/1", "meow");
+  put("data/dog/1", "");
+  const Decoded labelled(folder_ / "data", {.labels = true});
+  EXPECT_EQ(labelled.schema(), "__key__:bytes, class:bytes, label:i64, data:bytes");
+  EXPECT_EQ(labelled.column(0).text(1), "dog/1");
+  EXPECT_EQ(labelled.column(1).text(0), "cat");
+  EXPECT_THAT(labelled.column(2).as<std::int64_t>(), ElementsAre(0, 1));
+  EXPECT_EQ(labelled.column(3).text(0), "meow");
+  EXPECT_EQ(Decoded(folder_ / "data", {.records = RecordForm::example}).schema(), "__key__:bytes, data:bytes");
+  EXPECT_FALSE(RecordSource::open(folder_ / "data").value().schema());
+}
+
+}  // namespace
+}  // namespace dovetail
