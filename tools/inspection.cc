@@ -30,6 +30,7 @@ void add_shard(Inspection& inspection, ShardDescription shard) {
     share.raw_bytes += block.raw_bytes;
     share.stored_bytes += block.stored_bytes;
   }
+  if (shard.tfrecord) inspection.format = "tfrecord, indexed";
   inspection.shards.push_back(std::move(shard));
 }
 
