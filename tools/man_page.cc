@@ -62,7 +62,7 @@ std::string page_name(const ProgramSpec& program, std::string_view command) {
 
 std::string title(const ProgramSpec& program, std::string_view command, std::string_view summary) {
   return ".TH \"" + roff(upper(page_name(program, command))) + "\" 1 \"\" \"" + roff(program.name) + ' ' +
-         roff(program.version) + "\" \"Dovetail\"\n.SH NAME\n" + roff(page_name(program, command)) + " \\- " +
+         roff(program.version) + "\" \"Dovetail\"\n.ad l\n.SH NAME\n" + roff(page_name(program, command)) + " \\- " +
          roff(summary) + '\n';
 }
 
