@@ -7,7 +7,7 @@
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   // Something of every library, so that each is linked.
-  if (!dovetail::RecordSource::open(argv[1]).has_error()) return 1;
+  if (dovetail::RecordSource::open(argv[1]).has_error()) return 1;
   dovetail::ReaderOptions options;
   options.plan.batch = 100;
   auto reader = dovetail::BatchReader::open(dovetail::Dataset::open(argv[1]).value(), options).value();
