@@ -12,6 +12,7 @@ import xml.etree.ElementTree as xml
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 PLAN_BENCH, PLAN_SCALE, STAGE_BENCH, DELIVERY_BENCH, EXAMPLE_BENCH = sys.argv[1:6]
+COMMAND = sys.argv[6] if len(sys.argv) > 6 else ""
 WORLDS = [1, 16]
 
 
@@ -48,6 +49,14 @@ class SmokeTest(unittest.TestCase):
         report = script("report.py", path)
         for measured in runs:
             self.assertIn(measured["run_name"], report)
+
+    @unittest.skipUnless(COMMAND, "built without the command")
+    def test_conversions_are_tried(self):
+        found = script("convert_trial.py", "--command", COMMAND, "--folder", self.folder, "--files=50",
+                       "--tar-bytes=1000000")
+        self.assertIn(", 50 records, ", found)
+        self.assertIn(", 10 records, ", found)
+        self.assertEqual(os.listdir(self.folder), [])
 
     def test_every_kind_of_example_is_decoded_and_reported(self):
         path = os.path.join(self.folder, "example_bench.json")
