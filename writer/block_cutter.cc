@@ -14,6 +14,7 @@ BlockCutter::BlockCutter(const Limits& limits, Emit emit)
 
 Result<void> BlockCutter::append(ByteView record) {
   fingerprint_.add(record);
+  ++records_;
   if (run_records_ != 0) return place(record);
   const std::uint64_t records = std::uint64_t{held_.records()} + 1;
   const std::uint64_t bytes = std::uint64_t{held_.bytes.size()} + record.size();
@@ -62,7 +63,7 @@ Result<ShardCut> BlockCutter::end_shard() {
     if (auto closed = close_block(); !closed) return closed.error();
   }
   // A shard without records that comes before the choice has no runs either: any length is true of it.
-  const ShardCut cut{std::max<std::uint64_t>(run_records_, 1), fingerprint_.value()};
+  const ShardCut cut{std::max<std::uint64_t>(run_records_, 1), fingerprint_.value(), std::exchange(records_, 0)};
   bounds_.end_shard();
   fingerprint_ = {};
   return cut;

@@ -17,6 +17,7 @@ namespace dovetail::detail {
 struct ShardCut {
   std::uint64_t run_records = 1;
   std::uint64_t fingerprint = 0;
+  std::uint64_t records = 0;
 };
 
 /// Cuts records into blocks at the `BlockBounds`. Where the run length is not given, the first records are held back until
@@ -53,6 +54,7 @@ class BlockCutter {
   format::BlockBounds bounds_;
   format::RawBlock held_;  // records that wait for the run length
   format::RawBlock block_;
+  std::uint64_t records_ = 0;  // of the shard
   format::RecordFingerprint fingerprint_;
 };
 

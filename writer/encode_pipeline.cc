@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "writer/encode_pipeline.h"
 
+#include <cerrno>
+#include <new>
 #include <utility>
 
 #include "writer/dataset_files.h"
@@ -49,6 +51,7 @@ std::unique_ptr<EncodePipeline::BlockJob> EncodePipeline::take_spare() {
 }
 
 Result<void> EncodePipeline::add(format::RawBlock& block) {
+  if (failure_) return *failure_;
   const std::uint64_t bytes = block.bytes.size();
   while (pool_->in_flight() != 0 && (pool_->in_flight() >= window_ || queued_bytes_ + bytes > settings_.queued_bytes)) {
     if (auto committed = commit_oldest(); !committed) return committed;
@@ -70,6 +73,7 @@ Result<void> EncodePipeline::end_shard(const ShardCut& cut) {
 }
 
 Result<void> EncodePipeline::submit(Job job) {
+  if (failure_) return *failure_;
   while (pool_->in_flight() >= window_) {
     if (auto committed = commit_oldest(); !committed) return committed;
   }
@@ -78,16 +82,29 @@ Result<void> EncodePipeline::submit(Job job) {
 }
 
 Result<std::vector<FinishedShard>> EncodePipeline::finish() {
-  while (pool_->in_flight() != 0) {
-    if (auto committed = commit_oldest(); !committed) return committed.error();
-  }
+  while (pool_->in_flight() != 0) (void)commit_oldest();
+  if (failure_) return *failure_;
   return std::move(finished_);
 }
 
+// After a failure nothing more is put into a shard: it would be finished without what has failed. Shards that had ended before
+// are whole, and only wait to be synced.
 Result<void> EncodePipeline::commit_oldest() {
   auto done = pool_->take();
-  if (!done.outcome) return done.outcome;
-  return std::visit([this](auto&& job) { return commit(std::move(job)); }, std::move(done.job));
+  Result<void> outcome = std::move(done.outcome);
+  if (outcome && (!failure_ || std::holds_alternative<SyncJob>(done.job))) {
+    try {
+      outcome = std::visit([this](auto&& job) { return commit(std::move(job)); }, std::move(done.job));
+    } catch (const std::bad_alloc&) {
+      outcome = Error::from_errno(ENOMEM);
+    }
+  }
+  if (!outcome && !failure_) {
+    failure_ = outcome.error();
+    shard_.reset();
+  }
+  if (failure_) return *failure_;
+  return {};
 }
 
 Result<void> EncodePipeline::open_shard() {

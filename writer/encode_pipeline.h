@@ -27,7 +27,8 @@ namespace dovetail::detail {
 /// pool's threads, so that the end of a shard does not stop the next one.
 ///
 /// Threads: one thread at a time calls it.
-/// Errors:  any is final: destroy the pipeline, which removes all of its files.
+/// Errors:  the first is final, and every later call returns it again. `finish` still hands over the shards that had ended
+///          before; destroying the pipeline removes all other files.
 /// Cost:    at most `window()` blocks, and unless one block is larger at most `Settings::queued_bytes` of records.
 class EncodePipeline {
  public:
@@ -92,6 +93,7 @@ class EncodePipeline {
   std::optional<ShardOutput> shard_;
   std::uint32_t next_shard_ = 0;
   std::vector<FinishedShard> finished_;
+  std::optional<Error> failure_;
   std::unique_ptr<OrderedPool<Job>> pool_;  // last: its threads end before what they work on
 };
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "writer/shard_output.h"
 
+#include <string>
 #include <utility>
+
+#include <boost/system/errc.hpp>
 
 namespace dovetail::detail {
 
@@ -39,6 +42,11 @@ Result<void> ShardOutput::flush() {
 }
 
 Result<FinishedShard> ShardOutput::finish(const ShardCut& cut) {
+  if (encoder_.records() != cut.records) {
+    return Error(boost::system::errc::make_error_code(boost::system::errc::state_not_recoverable),
+                 std::to_string(encoder_.records()) + " of " + std::to_string(cut.records) + " records were written")
+        .in_file(file_.path());
+  }
   ShardInfo info = encoder_.finish(cut.run_records, cut.fingerprint, buffer_);
   if (auto flushed = flush(); !flushed) return flushed.error();
   info.name = file_.name();

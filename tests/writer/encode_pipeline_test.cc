@@ -37,7 +37,7 @@ TEST_F(EncodePipelineTest, HoldsNoMoreBlocksThanItsWindowHoweverManyCome) {
     ASSERT_TRUE(pipeline->add(block));
     EXPECT_TRUE(block.empty());
     if (i % 100 == 99) {
-      ASSERT_TRUE(pipeline->end_shard({.run_records = 1, .fingerprint = 0}));
+      ASSERT_TRUE(pipeline->end_shard({.run_records = 1, .records = 100}));
     }
   }
   EXPECT_LE(pipeline->blocks_held(), pipeline->window());
@@ -53,7 +53,7 @@ TEST_F(EncodePipelineTest, HoldsNoMoreBytesThanItsLimit) {
   EXPECT_LE(pipeline->blocks_held(), 2u);
   format::RawBlock large = block_of(5000);
   ASSERT_TRUE(pipeline->add(large)) << "a block above the limit goes alone";
-  ASSERT_TRUE(pipeline->end_shard({}));
+  ASSERT_TRUE(pipeline->end_shard({.records = 101}));
   EXPECT_THAT(pipeline->finish().value(), SizeIs(1));
 }
 
@@ -64,7 +64,7 @@ TEST_F(EncodePipelineTest, GivesTheMemoryOfHugeBlocksBack) {
     ASSERT_TRUE(pipeline->add(block));
     EXPECT_EQ(block.bytes.capacity(), 0u);
   }
-  ASSERT_TRUE(pipeline->end_shard({}));
+  ASSERT_TRUE(pipeline->end_shard({.records = 3}));
   EXPECT_THAT(pipeline->finish().value(), SizeIs(1));
   EXPECT_EQ(pipeline->blocks_held(), 0u);
 }
@@ -74,7 +74,7 @@ TEST_F(EncodePipelineTest, LeavesItsFilesUnpublishedAndRemovesThem) {
     const auto pipeline = start(1);
     format::RawBlock block = block_of(10);
     ASSERT_TRUE(pipeline->add(block));
-    ASSERT_TRUE(pipeline->end_shard({}));
+    ASSERT_TRUE(pipeline->end_shard({.records = 1}));
     const auto finished = pipeline->finish().value();
     ASSERT_THAT(finished, SizeIs(1));
     EXPECT_EQ(finished.front().info.name, "shard-000000.dvt");
@@ -89,10 +89,21 @@ TEST_F(EncodePipelineTest, RemovesEverythingWhenDestroyedHalfWay) {
     for (int i = 0; i < 30; ++i) {
       format::RawBlock block = block_of(1000);
       ASSERT_TRUE(pipeline->add(block));
-      ASSERT_TRUE(pipeline->end_shard({}));
+      ASSERT_TRUE(pipeline->end_shard({.records = 1}));
     }
     EXPECT_FALSE(test::names_in(folder_.path()).empty());
   }
+  EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
+}
+
+TEST_F(EncodePipelineTest, FinishesNoShardThatLacksRecords) {
+  const auto pipeline = start(1);
+  format::RawBlock block = block_of(10);
+  ASSERT_TRUE(pipeline->add(block));
+  ASSERT_TRUE(pipeline->end_shard({.records = 2}));
+  const auto finished = pipeline->finish();
+  ASSERT_FALSE(finished);
+  EXPECT_EQ(finished.error().detail(), "1 of 2 records were written");
   EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
 }
 
