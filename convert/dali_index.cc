@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/dali_index.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <string_view>
 #include <utility>
 
 #include "convert/source_file.h"
+#include "writer/output_folder.h"
 
 namespace dovetail::detail {
 
@@ -75,25 +71,13 @@ Result<void> DaliIndexCheck::expect_end() {
 }
 
 Result<DaliIndexOutput> DaliIndexOutput::create(const std::string& path) {
-  std::string partial = path + ".partial-" + std::to_string(::getpid());
-  const int descriptor = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) return Error::from_errno(errno, "cannot create the file").in_file(partial);
-  return DaliIndexOutput(descriptor, path, std::move(partial));
-}
-
-DaliIndexOutput::DaliIndexOutput(int descriptor, std::string path, std::string partial)
-    : descriptor_(descriptor), path_(std::move(path)), partial_(std::move(partial)) {}
-
-DaliIndexOutput::DaliIndexOutput(DaliIndexOutput&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)),
-      path_(std::move(other.path_)),
-      partial_(std::move(other.partial_)),
-      text_(std::move(other.text_)) {}
-
-DaliIndexOutput::~DaliIndexOutput() {
-  if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  ::unlink(partial_.c_str());
+  const std::size_t slash = path.find_last_of('/');
+  const bool here = slash == std::string::npos;
+  auto folder = OutputFolder::open(here ? "" : slash == 0 ? "/" : path.substr(0, slash));
+  if (!folder) return folder.error();
+  auto file = OutputFile::create(std::move(*folder), here ? path : path.substr(slash + 1));
+  if (!file) return file.error();
+  return DaliIndexOutput(std::move(*file));
 }
 
 Result<void> DaliIndexOutput::add(std::uint64_t offset, std::uint64_t bytes) {
@@ -103,24 +87,14 @@ Result<void> DaliIndexOutput::add(std::uint64_t offset, std::uint64_t bytes) {
 }
 
 Result<void> DaliIndexOutput::flush() {
-  for (std::size_t done = 0; done < text_.size();) {
-    const ssize_t written = ::write(descriptor_, text_.data() + done, text_.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return Error::from_errno(errno, "cannot write").in_file(partial_);
-    done += static_cast<std::size_t>(written);
-  }
+  Result<void> written = file_.write(as_bytes(text_));
   text_.clear();
-  return {};
+  return written;
 }
 
 Result<void> DaliIndexOutput::finish() {
   if (auto flushed = flush(); !flushed) return flushed;
-  if (::fdatasync(descriptor_) != 0) return Error::from_errno(errno, "cannot write").in_file(partial_);
-  if (std::rename(partial_.c_str(), path_.c_str()) != 0) {
-    return Error::from_errno(errno, "cannot give the file its name").in_file(path_);
-  }
-  ::close(std::exchange(descriptor_, -1));
-  return {};
+  return file_.commit(true);
 }
 
 }  // namespace dovetail::detail

@@ -7,10 +7,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <dovetail/error.h>
 
 #include "convert/file_records.h"
+#include "writer/output_file.h"
 
 namespace dovetail::detail {
 
@@ -36,25 +38,21 @@ class DaliIndexCheck {
   std::uint64_t line_ = 0;
 };
 
-/// Writes such an index under a partial name, and gives it its own at the end; without that, nothing is left.
+/// Writes such an index, which gets its name at the end; without that, nothing is left.
 /// Errors: the system's; the first is final.
 class DaliIndexOutput {
  public:
   static Result<DaliIndexOutput> create(const std::string& path);
-  DaliIndexOutput(DaliIndexOutput&& other) noexcept;
-  DaliIndexOutput& operator=(DaliIndexOutput&&) = delete;
-  ~DaliIndexOutput();
 
   Result<void> add(std::uint64_t offset, std::uint64_t bytes);
+  /// Replaces what is there.
   Result<void> finish();
 
  private:
-  DaliIndexOutput(int descriptor, std::string path, std::string partial);
+  explicit DaliIndexOutput(OutputFile file) : file_(std::move(file)) {}
   Result<void> flush();
 
-  int descriptor_;
-  std::string path_;
-  std::string partial_;
+  OutputFile file_;
   std::string text_;
 };
 

@@ -254,6 +254,7 @@ class Export {
         take_back();
         return published.error();
       }
+      ++published_;
       report.stored_bytes += file->size();
       report.files.push_back(file->path());
     }
@@ -264,8 +265,11 @@ class Export {
     return report;
   }
 
+  // What has replaced a file stays: without it neither the old nor the new one would be there.
   void take_back() noexcept {
-    for (std::optional<detail::OutputFile>& file : files_) file->discard();
+    for (std::uint32_t file = 0; file != files_.size(); ++file) {
+      if (!options_.overwrite || file >= published_) files_[file]->discard();
+    }
   }
 
   const TfrecordExportOptions& options_;
@@ -273,6 +277,7 @@ class Export {
   std::shared_ptr<detail::OutputFolder> folder_;
   std::vector<std::string> names_;
   std::vector<std::optional<detail::OutputFile>> files_;
+  std::uint32_t published_ = 0;
   detail::FailureGate gate_;
   detail::ProgressMeter meter_;
   std::atomic<std::uint32_t> next_{0};

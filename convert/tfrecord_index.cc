@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/tfrecord_index.h>
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <limits>
 #include <new>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -75,7 +78,9 @@ class BlockList {
   }
 
   void place(const Frame& frame) {
-    if (bounds_.ends_before(frame.record_bytes)) {
+    // With their frames, or a block of tiny records would be many times as large in the file.
+    const std::uint64_t bytes = std::uint64_t{frame.record_bytes} + format::kTfrecordFrameBytes;
+    if (bounds_.ends_before(bytes)) {
       close_block();
       bounds_.end_block();
     }
@@ -85,7 +90,7 @@ class BlockList {
     ++open_.records;
     open_.stored_bytes += frame.record_bytes + format::kTfrecordFrameBytes;
     footers_.add(frame.footer);
-    if (bounds_.add(frame.record_bytes)) close_block();
+    if (bounds_.add(bytes)) close_block();
   }
 
   void close_block() {
@@ -158,7 +163,8 @@ class Indexing {
   Indexing(const std::string& path, const TfrecordIndexOptions& options)
       : path_(path), options_(options), blocks_(options) {}
 
-  Result<TfrecordIndexReport> run() {
+  /// Writes the index, unless there is one to be `kept`.
+  Result<TfrecordIndexReport> run(std::optional<TfrecordIndexReport> kept) {
     auto file = open_plain(path_);
     if (!file) return file.error();
     facts_.info.file_bytes = file->size();
@@ -170,9 +176,18 @@ class Indexing {
     if (!stream) return stream.error();
     if (auto scanned = scan(**stream); !scanned) return scanned.error();
     complete_facts();
-    if (auto ended = end_dali_indexes(); !ended) return ended.error();
+    if (check_) {
+      if (auto ended = check_->expect_end(); !ended) return ended.error();
+    }
     TfrecordIndexReport report{path_ + format::kTfrecordIndexSuffix, facts_.info, false};
-    if (auto written = write(report.index); !written) return written.error();
+    if (kept) {
+      report = std::move(*kept);
+    } else if (auto written = write(report.index); !written) {
+      return written.error();
+    }
+    if (output_) {
+      if (auto finished = output_->finish(); !finished) return finished.error();
+    }
     return report;
   }
 
@@ -191,13 +206,6 @@ class Indexing {
     return {};
   }
 
-  Result<void> end_dali_indexes() {
-    if (check_) {
-      if (auto ended = check_->expect_end(); !ended) return ended;
-    }
-    return output_ ? output_->finish() : Result<void>();
-  }
-
   Result<void> scan(detail::ByteStream& stream) {
     format::TfrecordScanner scanner(kMaxRecordBytes);
     std::uint64_t read = 0;
@@ -213,7 +221,7 @@ class Indexing {
       if (!*piece) break;
       scanner.feed((*piece)->bytes);
       read = (*piece)->input_end;
-      if (options_.progress && !options_.progress(read, facts_.info.file_bytes)) {
+      if (options_.progress && !options_.progress(scanner.records(), read)) {
         return Error(boost::system::errc::make_error_code(boost::system::errc::operation_canceled)).in_file(path_);
       }
     }
@@ -252,6 +260,7 @@ class Indexing {
     options.record_type = format::kTfrecordIndexRecordType;
     options.dataset_id = index_id();
     options.run_records = format::kMaxBlockRecords;
+    options.shard_number = format::kTfrecordIndexShardNumber;
     options.overwrite = true;
     auto writer = RecordWriter::create(index, options);
     if (!writer) return writer.error();
@@ -290,10 +299,19 @@ class Indexing {
   std::optional<detail::DaliIndexOutput> output_;
 };
 
-/// What an index that is there says, if it fits the file.
+/// Whether a file was written to after another: then its middle may have changed, which only reading it would tell.
+bool is_newer(const std::string& path, const std::string& than) {
+  struct stat file {};
+  struct stat other {};
+  if (::stat(path.c_str(), &file) != 0 || ::stat(than.c_str(), &other) != 0) return true;
+  return std::tie(file.st_mtim.tv_sec, file.st_mtim.tv_nsec) > std::tie(other.st_mtim.tv_sec, other.st_mtim.tv_nsec);
+}
+
+/// What an index that is there says, if it fits the file and is not older.
 Result<std::optional<TfrecordIndexReport>> find_index(const std::string& path) {
   auto shard = describe_shard(path);
   if (shard && shard->tfrecord) {
+    if (is_newer(path, path + format::kTfrecordIndexSuffix)) return std::optional<TfrecordIndexReport>();
     return TfrecordIndexReport{path + format::kTfrecordIndexSuffix, std::move(shard->info), true};
   }
   if (shard) return Error(Errc::unknown_format, "this is a Dovetail shard: it is packed already").in_file(path);
@@ -306,12 +324,14 @@ Result<TfrecordIndexReport> index_tfrecord(const std::string& path, const Tfreco
                                            bool overwrite) {
   if (auto valid = check_options(options); !valid) return valid.error();
   try {
-    if (!overwrite && !options.check_dali_index && !options.write_dali_index) {
+    std::optional<TfrecordIndexReport> kept;
+    if (!overwrite) {
       auto found = find_index(path);
       if (!found) return found.error();
-      if (*found) return std::move(**found);
+      kept = std::move(*found);
+      if (kept && !options.check_dali_index && !options.write_dali_index) return std::move(*kept);
     }
-    return Indexing(path, options).run();
+    return Indexing(path, options).run(std::move(kept));
   } catch (const std::bad_alloc&) {
     return Error::from_errno(ENOMEM).in_file(path);
   }

@@ -58,6 +58,7 @@ inline constexpr std::uint32_t kManifestShardNumber = 0xFFFFFFFFu;
 
 // The index of a TFRecord file lies beside it, under its name and this suffix.
 inline constexpr char kTfrecordIndexSuffix[] = ".dvi";
+inline constexpr std::uint32_t kTfrecordIndexShardNumber = 0xFFFFFFFEu;
 inline constexpr char kTfrecordIndexRecordType[] = "dovetail.TfrecordIndex";
 inline constexpr std::size_t kTfrecordIndexEntryBytes = 12;
 inline constexpr std::size_t kTfrecordEndBytes = 16;

@@ -16,11 +16,14 @@ namespace {
 
 Error not_as_indexed(std::uint32_t record, const std::string& what) {
   return Error(Errc::index_mismatch, "record " + std::to_string(record) + " of the block " + what +
-                                         ": the file is not the one that was indexed; index it again");
+                                         ": the file is not the one that was indexed; run "
+                                         "`dovetail index --overwrite` on it");
 }
 
+constexpr char kChanged[] = " of the block: damaged, or changed since the file was indexed";
+
 Error bad_length_crc(std::uint32_t record) {
-  return Error(Errc::tfrecord_checksum, "the length of record " + std::to_string(record) + " of the block");
+  return Error(Errc::tfrecord_checksum, "the length of record " + std::to_string(record) + kChanged);
 }
 
 }  // namespace
@@ -51,7 +54,7 @@ Result<BlockRecords> decode_tfrecord_block(const IndexEntry& entry, ByteView sto
     stored = stored.subspan(kTfrecordHeaderBytes + *length);
     const auto footer = stored.first<kTfrecordFooterBytes>();
     if (!check_tfrecord_footer(bytes, footer)) {
-      return Error(Errc::tfrecord_checksum, "record " + std::to_string(record) + " of the block");
+      return Error(Errc::tfrecord_checksum, "record " + std::to_string(record) + kChanged);
     }
     stored = stored.subspan(kTfrecordFooterBytes);
     footers.add(footer);
@@ -60,7 +63,8 @@ Result<BlockRecords> decode_tfrecord_block(const IndexEntry& entry, ByteView sto
   }
   if (!stored.empty()) return not_as_indexed(entry.records, "is one that the index does not know");
   if (footers.value() != entry.payload_crc) {
-    return Error(Errc::index_mismatch, "the records are good, but not those that were indexed; index the file again");
+    return Error(Errc::index_mismatch,
+                 "the records are good, but not those that were indexed; run `dovetail index --overwrite` on the file");
   }
   const std::byte* const first = stored.data() - entry.stored_bytes + kTfrecordHeaderBytes;
   if (table.empty()) return BlockRecords(first, entry.records, record_bytes, kTfrecordFrameBytes);
@@ -76,7 +80,7 @@ Result<void> check_tfrecord(const IndexEntry& entry, std::span<const std::byte, 
   encode_tfrecord_footer(record, footer);
   FootersCrc footers;
   footers.add(footer);
-  if (footers.value() != entry.payload_crc) return Error(Errc::tfrecord_checksum, "the record");
+  if (footers.value() != entry.payload_crc) return Error(Errc::tfrecord_checksum, std::string("record 0") + kChanged);
   return {};
 }
 

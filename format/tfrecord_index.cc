@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/tfrecord_index.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -63,6 +64,10 @@ Result<void> TfrecordIndexReader::add_block(const TfrecordBlock& block) {
   entry.stored_bytes = block.stored_bytes;
   entry.raw_bytes = static_cast<std::uint32_t>(block.stored_bytes - frames);
   entry.payload_crc = block.footers_crc;
+  max_block_raw_ = std::max(max_block_raw_, entry.raw_bytes);
+  max_block_stored_ = std::max(max_block_stored_, entry.stored_bytes);
+  max_block_records_ = std::max(max_block_records_, entry.records);
+  identity_.add(block);
   blocks_.push_back(entry);
   offset_ += block.stored_bytes;
   records_ += block.records;
@@ -72,6 +77,10 @@ Result<void> TfrecordIndexReader::add_block(const TfrecordBlock& block) {
 Result<std::vector<IndexEntry>> TfrecordIndexReader::finish() {
   if (blocks_.size() != info_.blocks || records_ != info_.records || offset_ != info_.file_bytes) {
     return Error(Errc::index_mismatch, "the blocks of the TFRecord index do not add up to the file");
+  }
+  if (max_block_raw_ != info_.max_block_raw || max_block_stored_ != info_.max_block_stored ||
+      max_block_records_ != info_.max_block_records || identity_.value(info_.file_bytes) != info_.file_id) {
+    return Error(Errc::index_mismatch, "the limits or the file id of the TFRecord index are not those of its blocks");
   }
   return std::move(blocks_);
 }

@@ -25,6 +25,16 @@ struct TfrecordBlock {
 
 void encode(const TfrecordBlock& block, std::vector<std::byte>& out);
 
+/// What `file_id` of a TFRecord shard is made of: its size and the footers of all its blocks.
+class TfrecordIdentity {
+ public:
+  void add(const TfrecordBlock& block) noexcept;
+  std::uint64_t value(std::uint64_t file_bytes) const noexcept;
+
+ private:
+  std::uint32_t crc_ = 0;
+};
+
 /// Collects the blocks of an index: the records behind the first, in order.
 class TfrecordIndexReader {
  public:
@@ -33,7 +43,7 @@ class TfrecordIndexReader {
   /// Errors: `bad_length`, `index_mismatch`: what cannot be a block of this file.
   Result<void> add(ByteView record);
   /// The blocks as those of a shard; `payload_crc` is the CRC of their footers. Errors: `index_mismatch` where they do not
-  /// add up to the file.
+  /// add up to the file, or are not those that its largest blocks and its id were taken from.
   Result<std::vector<IndexEntry>> finish();
 
  private:
@@ -43,16 +53,10 @@ class TfrecordIndexReader {
   std::vector<IndexEntry> blocks_;
   std::uint64_t offset_ = 0;
   std::uint64_t records_ = 0;
-};
-
-/// What `file_id` of a TFRecord shard is made of: its size and the footers of all its blocks.
-class TfrecordIdentity {
- public:
-  void add(const TfrecordBlock& block) noexcept;
-  std::uint64_t value(std::uint64_t file_bytes) const noexcept;
-
- private:
-  std::uint32_t crc_ = 0;
+  std::uint32_t max_block_raw_ = 0;
+  std::uint32_t max_block_stored_ = 0;
+  std::uint32_t max_block_records_ = 0;
+  TfrecordIdentity identity_;
 };
 
 }  // namespace dovetail::format

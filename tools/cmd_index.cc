@@ -3,6 +3,8 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -46,46 +48,56 @@ class IndexJobs {
     work();
     others.clear();
     std::vector<TfrecordIndexReport> done;
-    for (Result<TfrecordIndexReport>& report : reports_) {
-      if (!report) return report.error();
-      done.push_back(std::move(*report));
-    }
+    if (failure_) return *failure_;
+    for (Result<TfrecordIndexReport>& report : reports_) done.push_back(std::move(*report));
     return done;
   }
 
  private:
   void work() {
-    for (std::size_t at = next_++; at < reports_.size(); at = next_++) {
-      if (failed_) {
-        // A later file is not begun once an earlier one has failed, whose error is what is told.
-        reports_[at] = Error(boost::system::errc::make_error_code(boost::system::errc::operation_canceled));
-        continue;
-      }
+    for (std::size_t at = next_++; at < reports_.size() && !stopped(); at = next_++) {
       const std::string& file = arguments_.files[at];
       TfrecordIndexOptions options = arguments_.index;
       if (arguments_.check_dali) options.check_dali_index = file + kDaliSuffix;
       if (arguments_.write_dali) options.write_dali_index = file + kDaliSuffix;
-      std::uint64_t before = 0;
-      options.progress = [&](std::uint64_t done, std::uint64_t) {
-        note(done - std::exchange(before, done));
+      std::uint64_t records_before = 0;
+      std::uint64_t bytes_before = 0;
+      options.progress = [&](std::uint64_t records, std::uint64_t bytes) {
+        note(records - std::exchange(records_before, records), bytes - std::exchange(bytes_before, bytes));
         return !interrupted();
       };
       reports_[at] = index_tfrecord(file, options, arguments_.overwrite);
-      if (!reports_[at]) failed_ = true;
+      if (!reports_[at]) fail(at, reports_[at].error());
     }
   }
 
-  void note(std::uint64_t bytes) {
+  void note(std::uint64_t records, std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
+    records_ += records;
     bytes_ += bytes;
-    progress_.update(next_, bytes_, -1);
+    progress_.update(records_, bytes_, -1);
+  }
+
+  bool stopped() {
+    const std::lock_guard lock(mutex_);
+    return failure_.has_value();
+  }
+
+  // Of several failures the one of the first file is told.
+  void fail(std::size_t file, const Error& failure) {
+    const std::lock_guard lock(mutex_);
+    if (failure_ && failed_file_ < file) return;
+    failed_file_ = file;
+    failure_ = failure;
   }
 
   const Arguments& arguments_;
   std::vector<Result<TfrecordIndexReport>> reports_;
   std::atomic<std::size_t> next_ = 0;
-  std::atomic<bool> failed_ = false;
   std::mutex mutex_;
+  std::optional<Error> failure_;
+  std::size_t failed_file_ = 0;
+  std::uint64_t records_ = 0;
   std::uint64_t bytes_ = 0;
   Progress progress_{"indexing"};
 };
@@ -113,7 +125,10 @@ std::string to_text(const std::vector<TfrecordIndexReport>& reports) {
          human_bytes(bytes) + (kept > 0 ? "; " + std::to_string(kept) + " had a good index already\n" : "\n");
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run(Arguments& arguments) {
+  // Two patterns may name the same file.
+  std::set<std::string> seen;
+  std::erase_if(arguments.files, [&](const std::string& file) { return !seen.insert(file).second; });
   catch_interrupts();
   const auto reports = IndexJobs(arguments).run();
   if (!reports) return reports.error();

@@ -54,7 +54,8 @@ struct TfrecordExportReport {
 /// `data-NNNNN-of-NNNNN.tfrecord`, with `.gz`, `.zlib` or `.snappy` behind it. All files get their names at the end.
 ///
 /// Errors: those of `Dataset::open`, `RecordReader` or `RecordSource`; `already_exists`; `invalid_option`;
-///         `empty_input` without a source; `operation_canceled`. After any of them no file is left.
+///         `empty_input` without a source; `operation_canceled`. After any of them no file is left, but those
+///         that have already replaced others where `overwrite` is set.
 /// Cost:   memory for about one block and one record per thread.
 Result<TfrecordExportReport> export_tfrecords(const std::string& target, const TfrecordExportOptions& options);
 

@@ -24,8 +24,8 @@ struct TfrecordIndexOptions {
   std::optional<std::string> check_dali_index = {};
   /// Where to write such an index, which replaces what is there.
   std::optional<std::string> write_dali_index = {};
-  /// Called now and then with the bytes read so far and those of the file; false cancels.
-  std::function<bool(std::uint64_t done, std::uint64_t total)> progress = {};
+  /// Called now and then with the records and bytes read so far; false cancels.
+  std::function<bool(std::uint64_t records, std::uint64_t bytes)> progress = {};
 };
 
 /// What `index_tfrecord` found and wrote.
@@ -39,8 +39,8 @@ struct TfrecordIndexReport {
 /// it, under its name and ".dvi". The file itself is not touched. Plans, orders, resuming and reading then work with it as
 /// with any shard. The same file and options give the same index.
 ///
-/// An index that is there and fits the file is kept, with the options that it was made with, unless `overwrite`; one that
-/// does not fit is replaced. The index holds the file's size, a checksum of its ends, and for each block one of its
+/// An index that is there, fits the file and is not older is kept, with the options that it was made with, unless
+/// `overwrite`; any other is replaced. The index holds the file's size, a checksum of its ends, and for each block one of its
 /// records, so that a file that was changed later is an error and never read as something else.
 ///
 /// Errors: `tfrecord_checksum`, `truncated`, `record_too_large` (4 GiB less the frame); `unknown_format` for a compressed

@@ -114,10 +114,7 @@ Result<ShardList> list_shards(const std::string& path, const DatasetOptions& opt
     if (!shard) return shard.error();
     auto metadata = shard->read_metadata();
     if (!metadata) return metadata.error();
-    if (metadata->record_type == format::kTfrecordIndexRecordType && shard->framing() == detail::Framing::blocks) {
-      return Error(Errc::unknown_format, "this is the index of a TFRecord file, which lies beside it; open that")
-          .in_file(path);
-    }
+    if (shard->header().shard_number == format::kTfrecordIndexShardNumber) return detail::is_index_only(path);
     if (!detail::is_manifest(*metadata)) return ShardList{std::move(listing->folder), false, {shard->info()}};
     listing->kind = detail::Listing::Kind::manifest;
   }

@@ -13,6 +13,7 @@
 #include "format/layout.h"
 #include "reader/dataset/glob.h"
 #include "reader/dataset/paths.h"
+#include "reader/dataset/shard_ends.h"
 
 namespace dovetail::detail {
 namespace {
@@ -38,6 +39,19 @@ Error unfinished_conversion(const std::string& folder) {
                "`dovetail merge " +
                    folder + "` where all of its parts are finished")
       .in_file(folder);
+}
+
+/// Where some TFRecords of a folder have an index and others have none, indexing was not completed, or files have come later.
+Result<void> check_all_indexed(const std::string& folder, std::vector<std::string>& indexes,
+                               const std::vector<std::string>& others) {
+  std::sort(indexes.begin(), indexes.end());
+  for (const std::string& name : others) {
+    if (std::binary_search(indexes.begin(), indexes.end(), name)) continue;
+    const std::string path = join_path(folder, name);
+    auto ends = read_shard_ends(path);
+    if (!ends && ends.error().is(Errc::not_indexed)) return ends.error();
+  }
+  return {};
 }
 
 /// Where a writer was stopped between giving its shards their names and its manifest, the manifest's partial file is left.
@@ -110,6 +124,7 @@ Result<Listing> list_dataset(const std::string& path) {
 Result<std::vector<std::string>> list_shards_below(const std::string& folder) {
   std::vector<std::string> names;
   std::vector<std::string> indexes;  // of TFRecord files, by the names of these
+  std::vector<std::string> others;
   std::vector<std::string> pending = {""};
   const fs::directory_iterator end;
   while (!pending.empty()) {
@@ -127,16 +142,19 @@ Result<std::vector<std::string>> list_shards_below(const std::string& folder) {
         names.push_back(join_path(below, name));
       } else if (is_index_name(name)) {
         indexes.push_back(join_path(below, name.substr(0, name.size() - kIndexSuffix.size())));
+      } else if (it->is_regular_file(unknown)) {
+        others.push_back(join_path(below, name));
       }
     }
     if (failure) return Error::from_errno(failure.value(), "cannot list the folder").in_file(listed);
   }
-  // An index whose file is gone is left from something else.
-  for (std::string& name : indexes) {
-    std::error_code unknown;
-    if (fs::is_regular_file(join_path(folder, name), unknown)) names.push_back(std::move(name));
+  if (!indexes.empty()) {
+    if (auto all = check_all_indexed(folder, indexes, others); !all) return all.error();
   }
+  // One whose file cannot be found is listed too: opening it says so, while leaving it out would hide records.
+  names.insert(names.end(), indexes.begin(), indexes.end());
   std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());  // a shard may have an index beside it
   return names;
 }
 

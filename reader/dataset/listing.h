@@ -27,8 +27,8 @@ struct Listing {
 Result<Listing> list_dataset(const std::string& path);
 
 /// The shards and indexed TFRecord files below a folder, subfolders included, relative to it and in bytewise order. Hidden
-/// files, partial files, manifests and indexes are left out, links to folders are not followed. Errors: the system's, for a folder that cannot be
-/// listed.
+/// files, partial files, manifests and indexes are left out, links to folders are not followed. Errors: `not_indexed` for a TFRecord without an index beside ones that have
+/// one; the system's, for a folder that cannot be listed.
 Result<std::vector<std::string>> list_shards_below(const std::string& folder);
 
 }  // namespace dovetail::detail

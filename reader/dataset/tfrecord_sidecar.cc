@@ -84,7 +84,8 @@ Result<TfrecordSidecar> read_sidecar(const InputFile& file, bool with_blocks) {
   TfrecordSidecar sidecar;
   auto metadata = shard->read_metadata();
   if (!metadata) return metadata.error();
-  if (metadata->record_type != format::kTfrecordIndexRecordType) {
+  if (shard->framing() != Framing::blocks || shard->header().shard_number != format::kTfrecordIndexShardNumber ||
+      metadata->record_type != format::kTfrecordIndexRecordType) {
     return Error(Errc::index_mismatch, "this is no index of a TFRecord file").in_file(path);
   }
   BlockLoader loader;
@@ -103,6 +104,11 @@ Result<TfrecordSidecar> read_sidecar(const InputFile& file, bool with_blocks) {
   return sidecar;
 }
 
+Error is_index_only(const std::string& path) {
+  return Error(Errc::unknown_format, "this is the index of a TFRecord file, which lies beside it; open that")
+      .in_file(path);
+}
+
 Result<ShardInfo> read_shard_info(const std::string& path) {
   auto ends = read_shard_ends(path);
   if (!ends) {
@@ -116,6 +122,7 @@ Result<ShardInfo> read_shard_info(const std::string& path) {
   if (ends->header.shard_number == format::kManifestShardNumber) {
     return Error(Errc::unknown_format, "this is a manifest, not a shard; open it by itself").in_file(path);
   }
+  if (ends->header.shard_number == format::kTfrecordIndexShardNumber) return is_index_only(path);
   return ends->info();
 }
 

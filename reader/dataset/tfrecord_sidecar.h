@@ -34,6 +34,9 @@ bool is_indexed_tfrecord(const std::string& path, const Error& not_a_shard) noex
 /// Errors: `index_mismatch` where they are not, or where the index is something else; those of reading a shard, with the path of the index; the system's.
 Result<TfrecordSidecar> read_sidecar(const InputFile& file, bool with_blocks);
 
+/// The error for an index where a shard is wanted.
+Error is_index_only(const std::string& path);
+
 /// What a manifest would say of a shard or of an indexed TFRecord file. Errors: those of `read_shard_ends` and
 /// `read_sidecar`; `unknown_format` for manifests and indexes.
 Result<ShardInfo> read_shard_info(const std::string& path);

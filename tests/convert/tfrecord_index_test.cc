@@ -2,8 +2,8 @@
 // What an index says of a TFRecord file, and which files get one.
 #include <dovetail/tfrecord_index.h>
 
+#include <chrono>
 #include <filesystem>
-#include <numeric>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -43,20 +43,17 @@ class TfrecordIndexTest : public test::IndexedFileTest {
     const ShardInfo shard = as_shard(records, options);
     EXPECT_EQ(found.name, "a.tfrecord");
     EXPECT_EQ(found.records, shard.records);
-    EXPECT_EQ(found.blocks, shard.blocks);
     EXPECT_EQ(found.run_records, shard.run_records);
     EXPECT_EQ(found.raw_bytes, shard.raw_bytes);
     EXPECT_EQ(found.min_record_bytes, shard.min_record_bytes);
     EXPECT_EQ(found.max_record_bytes, shard.max_record_bytes);
-    EXPECT_EQ(found.max_block_raw, shard.max_block_raw);
-    EXPECT_EQ(found.max_block_records, shard.max_block_records);
     EXPECT_EQ(found.fingerprint, shard.fingerprint);
     EXPECT_EQ(found.file_bytes, fs::file_size(path));
     EXPECT_EQ(found.stored_bytes, found.raw_bytes + 16 * found.records);
   }
 };
 
-TEST_F(TfrecordIndexTest, CutsBlocksAndRunsAsAShardWithTheSameRecordsDoes) {
+TEST_F(TfrecordIndexTest, CutsRunsAsAShardWithTheSameRecordsDoes) {
   const TfrecordIndexOptions small{.block_bytes = 1024, .run_bytes = 4096};
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
     expect_as_shard(test::sample_records(500, 300, seed), small);
@@ -94,6 +91,13 @@ TEST_F(TfrecordIndexTest, ListsBlocksThatFillTheFile) {
   EXPECT_GT(shard.blocks.size(), 10u);
 }
 
+TEST_F(TfrecordIndexTest, KeepsBlocksOfTinyRecordsSmallInTheFile) {
+  const std::string path = put_indexed("a.tfrecord", test::Records(100'000, ""), {.block_bytes = 4096});
+  const ShardDescription shard = describe_shard(path).value();
+  EXPECT_LE(shard.info.max_block_stored, 4096u);
+  EXPECT_EQ(shard.info.max_block_records, 256u);
+}
+
 TEST_F(TfrecordIndexTest, IsTheSameForTheSameFile) {
   const test::Records records = test::sample_records(500, 300, 1);
   fs::create_directory(folder_ / "other");
@@ -112,6 +116,26 @@ TEST_F(TfrecordIndexTest, KeepsAnIndexThatFitsAndReplacesOneThatDoesNot) {
   EXPECT_FALSE(report.kept);
   EXPECT_EQ(report.shard.records, 60u);
   EXPECT_EQ(Dataset::open(path).value().records(), 60u);
+}
+
+TEST_F(TfrecordIndexTest, ReplacesAnIndexThatIsOlderThanItsFile) {
+  test::Records records = test::records_of_size(100, 50);
+  const std::string path = put_indexed("a.tfrecord", records);
+  std::swap(records[50], records[51]);  // size and ends are as they were
+  put("a.tfrecord", records);
+  fs::last_write_time(path, fs::last_write_time(path + ".dvi") + std::chrono::seconds(1));
+  EXPECT_FALSE(index_tfrecord(path).value().kept);
+  EXPECT_TRUE(verify(path).value().ok());
+}
+
+TEST_F(TfrecordIndexTest, LeavesAGoodIndexAloneForDaliToo) {
+  const std::string path = put_indexed("a.tfrecord", test::sample_records(50, 300, 1), {.run_records = 7});
+  const TfrecordIndexReport report = index_tfrecord(path, {.write_dali_index = folder_ / "a.idx"}).value();
+  EXPECT_TRUE(report.kept);
+  EXPECT_EQ(report.shard.run_records, 7u);
+  EXPECT_TRUE(index_tfrecord(path, {.check_dali_index = folder_ / "a.idx"}).value().kept);
+  EXPECT_EQ(describe_shard(path).value().info.run_records, 7u);
+  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("a.idx", "a.tfrecord", "a.tfrecord.dvi"));
 }
 
 TEST_F(TfrecordIndexTest, ReplacesADamagedIndex) {

@@ -54,18 +54,50 @@ TEST_F(TfrecordShardTest, GivesAnyRecord) {
 TEST_F(TfrecordShardTest, IsFoundInFoldersAndByPatterns) {
   put_indexed("b.tfrecord", {"3", "4"});
   put_indexed("a.tfrecord", {"1", "2"});
-  put("c.tfrecord", {"5"});  // without an index it is none
   const Dataset folder = Dataset::open(folder_.path()).value();
   EXPECT_EQ(folder.records(), 4u);
   EXPECT_EQ(folder.shards()[0].name, "a.tfrecord");
   EXPECT_EQ(Dataset::open(folder_ / "[ab].tfrecord*").value().fingerprint(), folder.fingerprint());
-  const auto all = Dataset::open(folder_ / "*.tfrecord");
-  ASSERT_FALSE(all);
-  EXPECT_TRUE(all.error().is(Errc::not_indexed));
-  EXPECT_THAT(all.error().to_string(), HasSubstr("dovetail index " + (folder_ / "c.tfrecord")));
+  put("c.tfrecord", {"5"});  // indexing was not completed
+  test::write_file(folder_ / "notes.txt", "not a TFRecord");
+  for (const std::string& path : {folder_ / "*.tfrecord", folder_.path()}) {
+    const auto all = Dataset::open(path);
+    ASSERT_FALSE(all) << path;
+    EXPECT_TRUE(all.error().is(Errc::not_indexed));
+    EXPECT_THAT(all.error().to_string(), HasSubstr("dovetail index " + (folder_ / "c.tfrecord")));
+  }
   const auto index = Dataset::open(folder_ / "a.tfrecord.dvi");
   ASSERT_FALSE(index);
   EXPECT_TRUE(index.error().is(Errc::unknown_format));
+}
+
+TEST_F(TfrecordShardTest, IsMissedWhereOnlyItsIndexIsThere) {
+  put_indexed("a.tfrecord", {"1", "2"});
+  const std::string gone = put_indexed("b.tfrecord", {"3", "4"});
+  fs::remove(gone);
+  const auto dataset = Dataset::open(folder_.path());
+  ASSERT_FALSE(dataset);
+  EXPECT_EQ(dataset.error().path(), gone);
+}
+
+TEST_F(TfrecordShardTest, CountsAShardWithAnIndexBesideItOnce) {
+  auto writer = RecordWriter::create(folder_ / "a.dvt").value();
+  writer.append(as_bytes("1")).value();
+  writer.finish().value();
+  test::write_file(folder_ / "a.dvt.dvi", "");
+  put_indexed("b.dvt", {"2"});
+  EXPECT_EQ(Dataset::open(folder_.path()).value().records(), 2u);
+}
+
+TEST_F(TfrecordShardTest, IsNotTakenForAShardByItsIndex) {
+  const std::string path = put_indexed("a.tfrecord", {"1", "2"});
+  fs::create_directory(folder_ / "other");
+  fs::copy_file(path + ".dvi", folder_ / "other/a.dvt");
+  for (const std::string& other : {folder_ / "other", folder_ / "other/a.dvt"}) {
+    const auto dataset = Dataset::open(other);
+    ASSERT_FALSE(dataset);
+    EXPECT_TRUE(dataset.error().is(Errc::unknown_format)) << dataset.error().to_string();
+  }
 }
 
 TEST_F(TfrecordShardTest, LiesBesideShards) {

@@ -137,6 +137,9 @@ class TfrecordIndexReaderTest : public ::testing::Test {
     info_.max_block_raw = 30;
     info_.max_block_stored = 30 + 3 * 16;
     info_.max_block_records = 3;
+    TfrecordIdentity identity;
+    for (const std::uint32_t records : {3u, 1u, 3u}) identity.add(block(records));
+    info_.file_id = identity.value(info_.file_bytes);
   }
 
   Result<std::vector<IndexEntry>> read(const std::vector<TfrecordBlock>& blocks) const {
@@ -159,6 +162,21 @@ TEST_F(TfrecordIndexReaderTest, GivesBlocksThatFollowEachOther) {
   EXPECT_EQ((*blocks)[2].offset, 4u * 26);
   EXPECT_EQ((*blocks)[2].raw_bytes, 30u);
   EXPECT_EQ((*blocks)[2].payload_crc, 3u);
+}
+
+TEST_F(TfrecordIndexReaderTest, RefusesLimitsThatAreNotThoseOfTheBlocks) {
+  const ShardInfo good = info_;
+  const std::vector<TfrecordBlock> blocks = {block(3), block(1), block(3)};
+  EXPECT_TRUE(read(blocks));
+  for (std::uint32_t ShardInfo::*limit :
+       {&ShardInfo::max_block_raw, &ShardInfo::max_block_stored, &ShardInfo::max_block_records}) {
+    info_ = good;
+    ++(info_.*limit);
+    EXPECT_FALSE(read(blocks));
+  }
+  info_ = good;
+  ++info_.file_id;
+  EXPECT_FALSE(read(blocks));
 }
 
 TEST_F(TfrecordIndexReaderTest, RefusesBlocksThatCannotBe) {
