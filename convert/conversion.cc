@@ -58,15 +58,16 @@ Result<void> Conversion::plan() {
   auto line = InputLine::open(options_.sources, source);
   if (!line) return line.error();
   line_ = std::move(*line);
+  auto input = identify_inputs(options_.sources);
+  if (!input) return input.error();
+  input_ = std::move(*input);
   shard_ = carry_on(options_.writer.shard, *line_);
   auto surveyed = survey(*line_, options_.writer.shard.run_bytes);
   if (!surveyed) return surveyed.error();
   survey_ = *surveyed;
   if (options_.writer.shard.run_records != 0) survey_.run_records = options_.writer.shard.run_records;
   if (auto chosen = choose_shards(); !chosen) return chosen;
-  auto facts = describe();
-  if (!facts) return facts.error();
-  facts_ = std::move(*facts);
+  facts_ = describe();
   return {};
 }
 
@@ -86,16 +87,14 @@ Result<void> Conversion::choose_shards() {
 }
 
 // Whatever the bytes depend on.
-Result<Facts> Conversion::describe() const {
-  auto inputs = identify_inputs(options_.sources);
-  if (!inputs) return inputs.error();
+Facts Conversion::describe() const {
   const WriterOptions& shard = options_.writer.shard;
   Facts facts;
   facts.add("writer", make_metadata(std::string()).writer);
   facts.add("input_files", std::to_string(line_->files()));
   facts.add("input_bytes", std::to_string(line_->bytes()));
-  facts.add("input_names_and_sizes", inputs->content);
-  facts.add("here.input_times", inputs->times);
+  facts.add("input_names_and_sizes", input_.content);
+  facts.add("here.input_times", input_.times);
   for (std::size_t i = 0; i != line_->sources().size(); ++i) {
     const LineSource& source = line_->sources()[i];
     facts.add("here.source." + std::to_string(i), source.path);
@@ -117,6 +116,15 @@ Result<Facts> Conversion::describe() const {
   if (!options_.split.empty()) facts.add("split_seed", std::to_string(options_.split_seed));
   facts.add("parts", std::to_string(part_.parts));
   return facts;
+}
+
+// Shards that were made of a file before and after it was written again are no dataset of either.
+Result<void> Conversion::check_input() const {
+  auto now = identify_inputs(options_.sources);
+  if (!now) return now.error();
+  if (now->content == input_.content && now->times == input_.times) return {};
+  return Error(Errc::file_changed, "a file of the sources was written while it was converted")
+      .in_file(options_.sources.front());
 }
 
 Result<void> Conversion::check_targets() const {
@@ -210,6 +218,7 @@ Result<WholePart> Conversion::write_part_of(const WorkFolder& work) {
   auto written =
       options_.shuffle_seed ? write_shuffled_shards(shards, survey_, *options_.shuffle_seed) : write_shards(shards);
   if (!written) return written.error();
+  if (auto same = check_input(); !same) return same.error();
   for (const auto& folder : shards.folders) {
     if (auto synced = folder->sync(); !synced) return synced.error();
   }

@@ -31,7 +31,8 @@ class Conversion {
  private:
   Result<void> plan();
   Result<void> choose_shards();
-  Result<Facts> describe() const;
+  Facts describe() const;
+  Result<void> check_input() const;
   Result<void> check_targets() const;
 
   Result<ConvertReport> run_in(WorkFolder& work);
@@ -47,6 +48,7 @@ class Conversion {
   ConvertPart part_;
   SkipCount skips_;
   std::optional<InputLine> line_;
+  InputIdentity input_;  // as it was when the line was laid
   WriterOptions shard_;  // with what the sources carry on
   std::optional<RecordSplit> split_;
   Survey survey_;

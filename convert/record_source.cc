@@ -75,8 +75,10 @@ class RecordSource::Impl {
     }
   }
 
-  // What is neither a record's fault nor its file's would hit all that follow as well.
+  // What is neither a record's fault nor its file's would hit all that follow as well; and all places behind a file
+  // that has changed are others than before.
   static bool is_final(const Error& error) {
+    if (error.is(Errc::file_changed)) return true;
     return error.kind() == ErrorKind::io && error.code() != boost::system::errc::no_such_file_or_directory;
   }
 
@@ -130,6 +132,13 @@ class RecordSource::Impl {
     place_ = {};
     auto file = detail::SourceFile::open(path_);
     if (!file) return file.error();
+    // Of a shard, the listing has what was asked for; the shard itself knows whether it is whole.
+    const std::uint64_t listed = listing_.files[file_].size;
+    if (listing_.format != SourceFormat::dovetail && file->size() != listed) {
+      return Error(Errc::file_changed, "it has " + std::to_string(file->size()) + " bytes, and had " +
+                                           std::to_string(listed) + " when it was listed")
+          .in_file(path_);
+    }
     if (listing_.format != SourceFormat::folder) {
       auto kind = detail::detect_file(*file, listing_.format);
       if (!kind) return kind.error();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions that are stopped and started again.
 #include <fstream>
+#include <functional>
 
 #include <dovetail/dataset.h>
 
@@ -118,6 +119,29 @@ TEST_F(ResumeTest, RefusesToContinueWithOtherInput) {
   ASSERT_FALSE(touched);
   EXPECT_TRUE(touched.error().is(Errc::state_mismatch));
   EXPECT_THAT(touched.error().to_string(), HasSubstr("input_times"));
+}
+
+TEST_F(ResumeTest, NoticesInputThatIsWrittenMeanwhile) {
+  const std::string first = folder_ / "src/100.tfrecord";
+  const auto touch = [&] { fs::last_write_time(first, fs::last_write_time(first) + std::chrono::hours(1)); };
+  const auto cut = [&] { fs::resize_file(folder_ / "src/104.tfrecord", 0); };
+  ConvertOptions wanted = twelve_shards();
+  wanted.jobs = 1;
+  for (const std::function<void()>& change : {std::function<void()>(touch), std::function<void()>(cut)}) {
+    bool changed = false;
+    wanted.progress = [&](const ConvertProgress& progress) {
+      if (!changed && progress.records > all_.size() / 2) {
+        changed = true;
+        change();
+      }
+      return true;
+    };
+    const auto refused = convert(out_, wanted);
+    ASSERT_TRUE(changed);
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(refused.error().is(Errc::file_changed)) << refused.error().to_string();
+    EXPECT_FALSE(fs::exists(out_)) << "its shards belong to input that is no more";
+  }
 }
 
 TEST_F(ResumeTest, ShardsThatAreNotWholeAreWrittenAgain) {

@@ -73,6 +73,22 @@ TEST_F(SourceRangeTest, DoesNotOpenFilesThatLieBefore) {
   EXPECT_EQ(as_chars(source.next().value().value()), "second");
 }
 
+TEST_F(SourceRangeTest, NoticesAFileThatIsNotAsLongAsItWas) {
+  for (const OnError on_error : {OnError::fail, OnError::skip}) {
+    for (const char* const now : {"onetwo", "onetwo\nthree\nfour\n", ""}) {
+      test::write_file(root_ + "/a.jsonl", "1\n");
+      test::write_file(root_ + "/b.jsonl", "2\n3\n");
+      RecordSource source = RecordSource::open(root_, {.on_error = on_error}).value();
+      test::write_file(root_ + "/b.jsonl", now);
+      EXPECT_EQ(as_chars(source.next().value().value()), "1");
+      const auto changed = source.next();
+      ASSERT_FALSE(changed) << now;
+      EXPECT_TRUE(changed.error().is(Errc::file_changed)) << changed.error().to_string();
+      EXPECT_EQ(changed.error().path(), root_ + "/b.jsonl");
+    }
+  }
+}
+
 TEST_F(SourceRangeTest, NamesTheFilesOfAFolder) {
   test::write_file(root_ + "/a", "first");
   std::filesystem::create_directory(root_ + "/below");
