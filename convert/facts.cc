@@ -8,7 +8,10 @@
 #include <filesystem>
 #include <system_error>
 
+#include <dovetail/dataset.h>
+
 #include "convert/keyed_hash.h"
+#include "convert/names.h"
 
 namespace dovetail::detail {
 
@@ -74,6 +77,35 @@ Result<void> look_below(const std::string& folder, std::vector<SeenFile>& seen) 
   }
   if (failed) return Error::from_errno(failed.value(), "cannot list the folder").in_file(folder);
   std::sort(seen.begin(), seen.end(), [](const SeenFile& a, const SeenFile& b) { return a.name < b.name; });
+  return {};
+}
+
+// A file that is a source, and those beside it that are read with it.
+Result<void> look_beside(const std::string& path, std::vector<SeenFile>& seen) {
+  std::vector<std::string> paths = {path};
+  std::error_code failed;
+  if (format_of_name(path) == SourceFormat::recordio) paths.push_back(fs::path(path).replace_extension(".idx"));
+  for (std::string& labels : labels_of_images(path)) paths.push_back(std::move(labels));
+  for (const std::string& each : paths) {
+    if (&each != &paths.front() && !fs::exists(each, failed)) continue;
+    auto file = look_at(each, fs::path(each).filename().native());
+    if (!file) return file.error();
+    seen.push_back(std::move(*file));
+  }
+  return {};
+}
+
+Result<void> look_at_shards(const std::string& path, std::vector<SeenFile>& seen) {
+  auto dataset = Dataset::open(path);
+  if (!dataset) return dataset.error();
+  for (std::uint32_t i = 0; i != dataset->shards().size(); ++i) {
+    const std::string shard = dataset->shard_path(i);
+    std::error_code failed;
+    if (!fs::exists(shard, failed)) continue;  // it may lie outside the range that is converted
+    auto file = look_at(shard, fs::path(shard).filename().native());
+    if (!file) return file.error();
+    seen.push_back(std::move(*file));
+  }
   return {};
 }
 
@@ -144,18 +176,13 @@ Result<InputIdentity> identify_inputs(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     std::vector<SeenFile> seen;
     std::error_code failed;
-    // Of a glob, number and bytes of the shards are facts of their own.
-    if (path.find_first_of("*?[") != std::string::npos && !fs::exists(path, failed)) {
-      content += path + "\n\n";
-      continue;
-    }
-    if (fs::is_directory(path, failed)) {
-      if (auto looked = look_below(path, seen); !looked) return looked.error();
-    } else {
-      auto file = look_at(path, fs::path(path).filename().native());
-      if (!file) return file.error();
-      seen.push_back(std::move(*file));
-    }
+    const bool exists = fs::exists(path, failed);
+    const bool folder = exists && fs::is_directory(path, failed);
+    auto looked = folder ? look_below(path, seen) : Result<void>();
+    if (exists && !folder) looked = look_beside(path, seen);
+    // A glob, and the manifest of a dataset, stand for their shards.
+    if (!exists || (!folder && format_of_name(path) == SourceFormat::dovetail)) looked = look_at_shards(path, seen);
+    if (!looked) return looked.error();
     for (const SeenFile& file : seen) {
       content += file.name + '\0' + std::to_string(file.size) + '\n';
       times += std::to_string(file.written) + '\n';

@@ -43,8 +43,9 @@ struct InputIdentity {
   std::string times;
 };
 
-/// Looks at the sources, and below those that are folders. Where they lie does not matter, only what is in them.
-/// Errors: the system's.
+/// Looks at the sources: below those that are folders, at the index or the labels beside a file, and at the shards of a
+/// glob or a manifest. Where they lie does not matter, only what is in them.
+/// Errors: the system's; those of `Dataset::open`.
 Result<InputIdentity> identify_inputs(const std::vector<std::string>& paths);
 
 }  // namespace dovetail::detail
