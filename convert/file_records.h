@@ -46,6 +46,9 @@ class FileRecords {
   virtual Result<void> skip_to(std::uint64_t /*consumed*/) { return {}; }
   /// Whether `next()` can be asked again after it failed, and then goes on behind what it failed at.
   virtual bool goes_on() const { return false; }
+  /// Whether what `skip_to` goes over has no say in which records follow it. Else, where damage is passed over, a file
+  /// is read from its beginning: who came in behind damage that ends the file would find other records than who met it.
+  virtual bool jumps_over_damage() const { return false; }
   /// What was in the file and is no record, nor a part of one: links and folders in an archive, blank lines.
   virtual std::uint64_t ignored() const { return 0; }
 };

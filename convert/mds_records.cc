@@ -70,6 +70,7 @@ class MdsRecords final : public FileRecords {
 
   RecordPlace place() const override { return place_; }
   bool goes_on() const override { return bad_sample_; }
+  bool jumps_over_damage() const override { return true; }
 
   Result<void> skip_to(std::uint64_t consumed) override {
     const auto found = std::lower_bound(offsets_.begin(), offsets_.end() - 1, consumed);

@@ -114,7 +114,7 @@ class RecordSource::Impl {
       if (!records_) {
         if (auto opened = open_file(); !opened) return opened.error();
       }
-      if (wanted > before_ + place_.consumed) {
+      if (wanted > before_ + place_.consumed && (options_.on_error == OnError::fail || records_->jumps_over_damage())) {
         if (auto skipped = records_->skip_to(wanted - before_); !skipped) return skipped.error();
       }
       auto record = records_->next();

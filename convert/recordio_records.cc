@@ -47,10 +47,19 @@ class RecordioScanner {
     return ByteView(joined_);
   }
 
-  Result<void> skip(std::uint64_t bytes) {
-    auto skipped = stream_.skip(bytes);
+  /// Goes to an offset, backwards too: damage may have led beyond it.
+  Result<void> go_to(std::uint64_t offset) {
+    if (offset < stream_.position()) {
+      auto file = SourceFile::open(stream_.path());
+      if (!file) return file.error();
+      auto stream = StreamReader::open(std::move(*file), Compression::none);
+      if (!stream) return stream.error();
+      stream_ = std::move(*stream);
+    }
+    if (auto gone = stream_.skip(offset - stream_.position()); !gone) return gone;
     place_ = stream_.place();
-    return skipped;
+    if (stream_.position() == offset) return {};
+    return fault(Errc::truncated, "it ends before byte " + std::to_string(offset));
   }
 
   const std::string& path() const noexcept { return stream_.path(); }
@@ -129,18 +138,21 @@ bool is_image(ByteView bytes) {
 
 class RecordioRecords final : public FileRecords {
  public:
-  RecordioRecords(RecordioScanner scanner, std::optional<RecordioIndex> index, bool examples, ExampleBuilder& builder)
-      : scanner_(std::move(scanner)), index_(std::move(index)), examples_(examples), builder_(builder) {}
+  RecordioRecords(RecordioScanner scanner, std::optional<RecordioIndex> index, std::uint64_t file_bytes, bool examples,
+                  ExampleBuilder& builder)
+      : scanner_(std::move(scanner)),
+        index_(std::move(index)),
+        examples_(examples),
+        builder_(builder),
+        file_bytes_(file_bytes) {}
 
   Result<std::optional<ByteView>> next() override {
     no_image_ = false;
-    auto payload = scanner_.next();
-    if (!payload) return payload;
-    if (index_) {
-      if (auto fits = check_index(payload->has_value()); !fits) return fits.error();
+    if (std::exchange(lost_, false)) {
+      if (auto gone = scanner_.go_to(index_->offset(number_)); !gone) return gone.error();
     }
-    ++number_;
-    if (!*payload || !examples_) return payload;
+    auto payload = next_payload();
+    if (!payload || !*payload || !examples_) return payload;
     const auto record = parse_image(**payload);
     if (!record) {
       no_image_ = true;
@@ -160,24 +172,46 @@ class RecordioRecords final : public FileRecords {
   std::string_view key() const override {
     return index_ && number_ != 0 ? index_->key(number_ - 1) : std::string_view();
   }
-  bool goes_on() const override { return no_image_; }
+  bool goes_on() const override { return no_image_ || lost_; }
+  bool jumps_over_damage() const override { return index_.has_value(); }
 
   Result<void> skip_to(std::uint64_t consumed) override {
     if (!index_) return {};
     const std::size_t entry = index_->first_from(consumed);
     if (entry == index_->size() || entry <= number_) return {};
     number_ = entry;
-    return scanner_.skip(index_->offset(entry) - scanner_.position());
+    lost_ = false;
+    return scanner_.go_to(index_->offset(entry));
   }
 
  private:
-  Result<void> check_index(bool record) {
-    const bool listed = number_ < index_->size();
-    if (!record && !listed) return {};
-    if (record && listed && index_->offset(number_) == scanner_.offset()) return {};
-    std::string reason = listed ? "its next record begins at " + std::to_string(index_->offset(number_))
-                                : "it has only " + std::to_string(index_->size()) + " records";
-    reason += record ? ", and the file's at " + std::to_string(scanner_.offset()) : ", and the file has ended";
+  // With an index a record is whole where it reaches from its own entry to the next one, whatever lies before it or
+  // behind: it is found by all who look for it, or by none.
+  Result<std::optional<ByteView>> next_payload() {
+    const bool listed = index_ && number_ < index_->size();
+    if (listed && index_->offset(number_) != scanner_.position()) return lost(mismatch(scanner_.position()));
+    auto payload = scanner_.next();
+    if (!index_ || (payload && !*payload)) return payload;
+    if (payload && !listed) return mismatch(scanner_.offset());
+    if (!listed) return payload;
+    ++number_;
+    if (!payload) return lost(payload.error());
+    if (number_ < index_->size() && index_->offset(number_) != scanner_.position()) {
+      return lost(mismatch(scanner_.position()));
+    }
+    return payload;
+  }
+
+  Error lost(const Error& error) {
+    lost_ = number_ < index_->size();
+    return error;
+  }
+
+  Error mismatch(std::uint64_t offset) const {
+    std::string reason = number_ < index_->size()
+                             ? "its next record begins at " + std::to_string(index_->offset(number_))
+                             : "it has only " + std::to_string(index_->size()) + " records";
+    reason += offset < file_bytes_ ? ", and the file's at " + std::to_string(offset) : ", and the file has ended";
     return Error(Errc::sidecar_mismatch, reason + "; is it older than " + scanner_.path() + "?")
         .in_file(index_->path());
   }
@@ -186,8 +220,10 @@ class RecordioRecords final : public FileRecords {
   std::optional<RecordioIndex> index_;
   bool examples_;
   ExampleBuilder& builder_;
-  std::size_t number_ = 0;  // of the next record
+  std::uint64_t file_bytes_;
+  std::size_t number_ = 0;  // of the next record in the index
   bool no_image_ = false;
+  bool lost_ = false;  // the next record is where the index says, and not where the last one seemed to end
 };
 
 class RecordioOpener final : public FileOpener {
@@ -196,12 +232,13 @@ class RecordioOpener final : public FileOpener {
       : examples_(examples), max_record_bytes_(max_record_bytes), builder_(max_record_bytes) {}
 
   Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression /*none*/) override {
-    auto index = RecordioIndex::load(bytes.path(), bytes.size());
+    const std::uint64_t file_bytes = bytes.size();
+    auto index = RecordioIndex::load(bytes.path(), file_bytes);
     if (!index) return index.error();
     auto stream = StreamReader::open(std::move(bytes), Compression::none);
     if (!stream) return stream.error();
     return std::unique_ptr<FileRecords>(std::make_unique<RecordioRecords>(
-        RecordioScanner(std::move(*stream), max_record_bytes_), std::move(*index), examples_, builder_));
+        RecordioScanner(std::move(*stream), max_record_bytes_), std::move(*index), file_bytes, examples_, builder_));
   }
   bool makes_examples() const override { return examples_; }
 

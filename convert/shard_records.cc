@@ -64,6 +64,7 @@ class ShardRecords final : public FileRecords {
 
   RecordPlace place() const override { return {offset_of(at_), consumed_before(at_)}; }
   bool goes_on() const override { return damaged_ || too_large_; }
+  bool jumps_over_damage() const override { return true; }
 
   Result<void> skip_to(std::uint64_t consumed) override {
     std::uint64_t low = number_;

@@ -163,6 +163,45 @@ TEST_F(RecordioSourceTest, NamesWhatIsNoRecord) {
   EXPECT_TRUE(error_of({.max_record_bytes = 8}).is(Errc::record_too_large)) << "joined";
 }
 
+TEST_F(RecordioSourceTest, GoesOnAtTheNextEntryOfTheIndexInAllRanges) {
+  std::vector<std::string> records;
+  std::string index;
+  std::vector<std::size_t> begins;
+  std::string bytes;
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    begins.push_back(bytes.size());
+    index += std::to_string(i) + '\t' + std::to_string(bytes.size()) + '\n';
+    records.push_back(test::noise(20 + i * 37 % 900, i));
+    bytes += recordio(records.back());
+  }
+  const SourceOptions skip{.format = SourceFormat::recordio, .on_error = OnError::skip};
+  const auto damage = [&](std::size_t record, const std::string& header) {
+    bytes.replace(begins[record], header.size(), header);
+    records[record].clear();
+  };
+  damage(10, "xxxx");                   // no magic
+  damage(20, kMagic + le(3, 4));        // too short
+  damage(30, kMagic + le(2000, 4));     // reaches into those that follow
+  damage(40, kMagic + le(1 << 28, 4));  // beyond the file
+  damage(59, "xxxx");
+  std::erase(records, "");
+  put(bytes);
+  EXPECT_EQ(test::read_source(path_, skip).value().size(), 10u) << "without an index the rest of the file is lost";
+  EXPECT_THAT(test::parts_that_differ(path_, skip), IsEmpty());
+  test::write_file(index_, index);
+  RecordSource source = RecordSource::open(path_, skip).value();
+  std::vector<std::string> keys;
+  test::Records read;
+  for (auto record = source.next().value(); record; record = source.next().value()) {
+    keys.emplace_back(source.key());
+    read.emplace_back(as_chars(*record));
+  }
+  EXPECT_TRUE(read == records);
+  EXPECT_EQ(source.skipped(), 5u);
+  EXPECT_THAT(std::vector<std::string>(keys.begin() + 8, keys.begin() + 12), ElementsAre("8", "9", "11", "12"));
+  EXPECT_THAT(test::parts_that_differ(path_, skip), IsEmpty());
+}
+
 TEST_F(RecordioSourceTest, HoldsEachRecordOnceInRanges) {
   std::string bytes;
   std::string index;
