@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "convert/recordio_layout.h"
 #include "convert/source_file.h"
 
 namespace dovetail::detail {
@@ -19,6 +20,16 @@ Result<std::optional<RecordioIndex>> RecordioIndex::load(const std::string& reco
   if (!file) {
     if (file.error().code() == boost::system::errc::no_such_file_or_directory) return std::nullopt;
     return file.error();
+  }
+  // Every entry stands for a header at least. What is longer than lines of so many bytes for all that there can be is no
+  // index, and is not read into memory to find that out.
+  constexpr std::uint64_t kLineBytes = 64;
+  constexpr std::uint64_t kAnyBytes = std::uint64_t{1} << 20;
+  if (file->size() > kAnyBytes && file->size() / kLineBytes > file_bytes / kRecordioHeaderBytes) {
+    return Error(Errc::sidecar_mismatch, "it has " + std::to_string(file->size()) +
+                                             " bytes, too many for the index of a file with " +
+                                             std::to_string(file_bytes))
+        .in_file(index.path_);
   }
   index.text_.resize(static_cast<std::size_t>(file->size()));
   auto read = file->read(std::as_writable_bytes(std::span(index.text_)));

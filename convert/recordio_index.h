@@ -16,8 +16,8 @@ namespace dovetail::detail {
 class RecordioIndex {
  public:
   /// The index of `records_path`, `x.idx` for `x.rec`; nothing where there is none.
-  /// Errors: `sidecar_mismatch` for a line that is none, for an offset at or beyond `file_bytes`, and for one that comes
-  ///         twice; the system's.
+  /// Errors: `sidecar_mismatch` for a line that is none, for an offset at or beyond `file_bytes`, for one that comes twice,
+  ///         and for far more bytes than such a file has entries for; the system's.
   static Result<std::optional<RecordioIndex>> load(const std::string& records_path, std::uint64_t file_bytes);
 
   const std::string& path() const noexcept { return path_; }

@@ -132,6 +132,18 @@ TEST_F(RecordioSourceTest, RefusesAnIndexThatDoesNotFit) {
   }
 }
 
+TEST_F(RecordioSourceTest, DoesNotReadAnIndexThatIsFarTooLong) {
+  put(recordio("one"));
+  test::write_file(index_, "0\t0\n");
+  std::filesystem::resize_file(index_, std::uintmax_t{1} << 40);  // sparse
+  const Error refused = error_of();
+  EXPECT_TRUE(refused.is(Errc::sidecar_mismatch)) << refused.to_string();
+  EXPECT_EQ(refused.path(), index_);
+  EXPECT_THAT(refused.detail(), HasSubstr("too many"));
+  test::write_file(index_, std::string(100'000, 'k') + "\t0\n");
+  EXPECT_TRUE(test::read_source(path_)) << "a long key is none of its business";
+}
+
 TEST_F(RecordioSourceTest, FindsEveryCutWithinARecord) {
   const std::string bytes = recordio("first") + recordio("ab" + kMagic + "cdab" + kMagic);
   for (std::size_t size = 1; size < bytes.size(); ++size) {
