@@ -17,8 +17,6 @@ namespace dovetail::detail {
 
 namespace {
 
-constexpr std::size_t kShownSkips = 20;
-
 std::string hash_of(const std::map<std::string, std::string>& metadata) {
   if (metadata.empty()) return {};
   std::string text;
@@ -263,7 +261,7 @@ ConvertReport Conversion::report_of(const WholePart& part) const {
   report.shards = static_cast<std::uint32_t>(part.shards.front().size());
   report.kept_shards = tally_ ? kept_ : report.shards;
   report.skipped = skips_.count();
-  report.first_skipped = skips_.first(kShownSkips);
+  report.first_skipped = skips_.first();
   report.input_bytes = line_->bytes();
   report.files = line_->files();
   for (const LineSource& source : line_->sources()) report.formats.push_back(source.format);

@@ -260,6 +260,24 @@ TEST_F(ConvertTest, LimitsRecordsWithTheWritersLimit) {
 }
 
 /// Real TFRecords, where the environment says where they are.
+TEST_F(ConvertTest, CountsEachRecordThatWasLeftOutOnce) {
+  std::string text = "{\"a\": 1}\n";
+  for (int i = 0; i < 5000; ++i) text += "{\"bad\":\n";
+  text += "{\"a\": 2}\n";
+  ConvertOptions wanted = options({put("plain.jsonl", text), put("packed.jsonl.gz", test::gzip(text))});
+  wanted.source.on_error = OnError::skip;
+  wanted.shards = 6;
+  wanted.writer.shard.overwrite = true;
+  for (const unsigned jobs : {1u, 4u}) {
+    wanted.jobs = jobs;
+    const ConvertReport report = run(wanted).value();
+    EXPECT_EQ(report.records, 4u);
+    EXPECT_EQ(report.skipped, 10'000u) << "many have the same place in the compressed file";
+    EXPECT_THAT(report.first_skipped, SizeIs(20));
+    EXPECT_THAT(report.first_skipped.front().error.path(), HasSubstr("packed"));
+  }
+}
+
 class RealDataTest : public ConvertTest {
  protected:
   void SetUp() override {
