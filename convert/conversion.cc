@@ -188,7 +188,10 @@ Result<ConvertReport> Conversion::run_in(WorkFolder& work) {
 Result<void> Conversion::begin(const WorkFolder& work, bool fresh) {
   if (!fresh) return work.remove_partial_files();
   if (auto vacant = check_targets(); !vacant) return vacant;
-  if (auto cleared = work.clear(); !cleared) return cleared;
+  if (auto cleared = work.clear(); !cleared) {
+    keep_all_ = true;
+    return cleared;
+  }
   return work.keep_facts(facts_);
 }
 

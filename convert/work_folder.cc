@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "convert/source_file.h"
+#include "writer/dataset_files.h"
 #include "writer/output_file.h"
 
 namespace dovetail::detail {
@@ -44,7 +44,7 @@ Error taken(const OutputFolder& folder) {
 // Some file systems have no locks; there it is on the user not to start two.
 Result<int> lock(const OutputFolder& folder) {
   for (;;) {
-    const int descriptor = ::openat(folder.descriptor(), kLockName, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    const int descriptor = ::openat(folder.descriptor(), kLockName, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (descriptor < 0) return Error::from_errno(errno, "cannot make the file").in_file(folder.path_of(kLockName));
     if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       ::close(descriptor);
@@ -61,16 +61,91 @@ Result<int> lock(const OutputFolder& folder) {
   }
 }
 
-Result<void> remove_entries(const std::string& folder, bool (*wanted)(const fs::path& name)) {
-  std::error_code failed;
-  std::vector<fs::path> found;
-  const fs::directory_iterator end;
-  for (fs::directory_iterator it(folder, failed); !failed && it != end; it.increment(failed)) {
-    if (wanted(it->path().filename())) found.push_back(it->path());
+bool is_partial(const std::string& name) {
+  return name.starts_with('.') && name.find(kPartialMark) != std::string::npos;
+}
+
+// Whether a folder lies where its path says, and not at the other end of a link.
+bool is_no_link(const OutputFolder& folder) {
+  struct stat named {};
+  struct stat opened {};
+  return ::lstat(folder.path().c_str(), &named) == 0 && ::fstat(folder.descriptor(), &opened) == 0 &&
+         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+Error not_ours(const std::string& path) {
+  return Error(Errc::already_exists, "not made by a conversion, and in the way of one; move it elsewhere")
+      .in_file(path);
+}
+
+// What is in a work folder beside the lock.
+struct Contents {
+  std::vector<std::string> files;    // ours; those that say what this is come last
+  std::vector<std::string> outputs;  // folders with the shards of a split, and files in them that are ours
+  std::vector<std::vector<std::string>> output_files;
+  std::optional<std::string> foreign;  // path of something that no conversion makes
+};
+
+bool is_folder(const OutputFolder& folder, const std::string& name) {
+  struct stat status {};
+  return ::fstatat(folder.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
+}
+
+Result<void> look_into_output(const OutputFolder& folder, const std::string& name, Contents& contents) {
+  auto output = OutputFolder::open(folder.path_of(name));
+  if (!output) return output.error();
+  if (!is_no_link(**output)) return not_ours((*output)->path());
+  auto names = (*output)->names();
+  if (!names) return names.error();
+  contents.outputs.push_back(name);
+  std::vector<std::string>& files = contents.output_files.emplace_back();
+  for (std::string& file : *names) {
+    if (shard_number_of(file) || is_partial(file))
+      files.push_back(std::move(file));
+    else
+      contents.foreign = (*output)->path_of(file);
   }
-  for (auto it = found.begin(); !failed && it != found.end(); ++it) fs::remove_all(*it, failed);
-  if (failed) return Error::from_errno(failed.value(), "cannot remove the files of a conversion").in_file(folder);
   return {};
+}
+
+Result<Contents> look_into(const OutputFolder& folder, const ConvertPart& part) {
+  auto names = folder.names();
+  if (!names) return names.error();
+  Contents contents;
+  const std::string manifest = part_manifest_name(part);
+  for (std::string& name : *names) {
+    if (name == kLockName || name == kFactsName || name == manifest) continue;
+    if (shard_number_of(name) || is_partial(name)) {
+      contents.files.push_back(std::move(name));
+    } else if (!name.starts_with('.') && is_folder(folder, name)) {
+      if (auto looked = look_into_output(folder, name, contents); !looked) return looked.error();
+    } else {
+      contents.foreign = folder.path_of(name);
+    }
+  }
+  // A process that is killed here leaves what the next one understands.
+  contents.files.insert(contents.files.end(), {kFactsName, manifest});
+  return contents;
+}
+
+Result<void> remove_files(const OutputFolder& folder, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (auto removed = folder.remove(name); !removed) return removed;
+  }
+  return {};
+}
+
+Result<void> remove_contents(const OutputFolder& folder, const Contents& contents) {
+  for (std::size_t i = 0; i != contents.outputs.size(); ++i) {
+    auto output = OutputFolder::open(folder.path_of(contents.outputs[i]));
+    if (!output) return output.error();
+    if (!is_no_link(**output)) return not_ours((*output)->path());
+    if (auto removed = remove_files(**output, contents.output_files[i]); !removed) return removed;
+    if (::unlinkat(folder.descriptor(), contents.outputs[i].c_str(), AT_REMOVEDIR) != 0 && errno != ENOTEMPTY) {
+      return Error::from_errno(errno, "cannot remove the folder").in_file((*output)->path());
+    }
+  }
+  return remove_files(folder, contents.files);
 }
 
 }  // namespace
@@ -121,6 +196,11 @@ WorkFolder::~WorkFolder() {
 }
 
 Result<WorkFolder> WorkFolder::take(std::shared_ptr<OutputFolder> folder, const ConvertPart& part) {
+  // What is removed here later must not be somebody else's folder.
+  if (!is_no_link(*folder)) {
+    return Error(Errc::already_exists, "a link where a conversion keeps what it has finished; remove the link")
+        .in_file(folder->path());
+  }
   auto locked = lock(*folder);
   if (!locked) return locked.error();
   return WorkFolder(std::move(folder), part, *locked);
@@ -167,35 +247,39 @@ Result<void> WorkFolder::keep_facts(const Facts& facts) const {
 
 Result<std::shared_ptr<OutputFolder>> WorkFolder::output(const std::string& name) const {
   if (name.empty()) return folder_;
-  return OutputFolder::create(folder_->path_of(name));
+  auto output = OutputFolder::create(folder_->path_of(name));
+  if (output && !is_no_link(**output)) return not_ours((*output)->path());
+  return output;
 }
 
 Result<void> WorkFolder::remove_partial_files() const {
-  const auto is_partial = [](const fs::path& name) {
-    return name.native().starts_with('.') && name.native().find(kPartialMark) != std::string::npos;
+  auto contents = look_into(*folder_, part_);
+  if (!contents) return contents.error();
+  const auto drop_others = [](std::vector<std::string>& names) {
+    std::erase_if(names, [](const std::string& name) { return !is_partial(name); });
   };
-  if (auto removed = remove_entries(folder_->path(), is_partial); !removed) return removed;
-  std::error_code failed;
-  const fs::directory_iterator end;
-  for (fs::directory_iterator it(folder_->path(), failed); !failed && it != end; it.increment(failed)) {
-    std::error_code unknown;
-    if (!it->is_directory(unknown)) continue;
-    if (auto removed = remove_entries(it->path().native(), is_partial); !removed) return removed;
+  drop_others(contents->files);
+  for (std::vector<std::string>& files : contents->output_files) drop_others(files);
+  for (std::size_t i = 0; i != contents->outputs.size(); ++i) {
+    auto output = OutputFolder::open(folder_->path_of(contents->outputs[i]));
+    if (!output) return output.error();
+    if (auto removed = remove_files(**output, contents->output_files[i]); !removed) return removed;
   }
-  return {};
+  return remove_files(*folder_, contents->files);
 }
 
 Result<void> WorkFolder::clear() const {
-  return remove_entries(folder_->path(), [](const fs::path& name) { return name != kLockName; });
+  const auto contents = look_into(*folder_, part_);
+  if (!contents) return contents.error();
+  if (contents->foreign) return not_ours(*contents->foreign);
+  return remove_contents(*folder_, *contents);
 }
 
 void WorkFolder::remove() noexcept {
-  std::error_code ignored;
-  // What says what this is goes last: a process that is killed here leaves what the next one understands.
-  (void)remove_entries(folder_->path(), [](const fs::path& name) {
-    return name != kLockName && name != kFactsName && !name.native().starts_with("part-");
-  });
-  fs::remove_all(folder_->path(), ignored);
+  if (const auto contents = look_into(*folder_, part_)) (void)remove_contents(*folder_, *contents);
+  // Held until it is closed, whether it has a name or not.
+  (void)folder_->remove(kLockName);
+  ::rmdir(folder_->path().c_str());
   folder_->remove_created();
 }
 

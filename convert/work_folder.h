@@ -23,7 +23,8 @@ namespace dovetail::detail {
 /// Threads:   const calls may run concurrently.
 class WorkFolder {
  public:
-  /// Makes or opens it. Errors: `busy` where another process has it; the system's.
+  /// Makes or opens it. Errors: `busy` where another process has it; `already_exists` where it is a link; the
+  /// system's.
   static Result<WorkFolder> create(const std::string& target, const ConvertPart& part);
   /// Opens one that is there. Errors: as `create`.
   static Result<WorkFolder> open(const std::string& target, const ConvertPart& part);
@@ -42,9 +43,10 @@ class WorkFolder {
 
   /// Removes what a process that was killed has left half-written.
   Result<void> remove_partial_files() const;
-  /// Removes all in it but the lock.
+  /// Removes what conversions make in it, but the lock. Errors: `already_exists` where there is anything else, before
+  /// anything is removed.
   Result<void> clear() const;
-  /// Removes it, and what `create` made above it as far as that is empty.
+  /// Removes what conversions make in it, then itself and what `create` made above it, as far as that is empty.
   void remove() noexcept;
 
  private:

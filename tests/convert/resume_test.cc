@@ -245,5 +245,50 @@ TEST_F(ResumeTest, AnUnreadableDescriptionIsSaidAndNotRemoved) {
   EXPECT_TRUE(fs::exists(out_ + kWork + "/shard-000000.dvt"));
 }
 
+TEST_F(ResumeTest, AWorkFolderThatIsALinkIsRefusedAndNothingBehindItTouched) {
+  put("victim/shard-000000.dvt", "precious");
+  put("victim/notes.txt", "precious");
+  fs::create_directory(out_);
+  fs::create_directory_symlink(folder_ / "victim", out_ + kWork);
+  const Files before = files_below(folder_ / "victim");
+  for (const bool resume : {true, false}) {
+    ConvertOptions wanted = twelve_shards();
+    wanted.resume = resume;
+    const auto refused = convert(out_, wanted);
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
+    EXPECT_EQ(refused.error().path(), out_ + kWork);
+    EXPECT_EQ(files_below(folder_ / "victim"), before);
+  }
+  EXPECT_TRUE(merge(out_).error().is(Errc::already_exists));
+  EXPECT_EQ(files_below(folder_ / "victim"), before);
+}
+
+TEST_F(ResumeTest, WhatNoConversionMakesIsNeitherRemovedNorFollowed) {
+  put("victim/shard-000000.dvt", "precious");
+  const Files before = files_below(folder_ / "victim");
+  const auto refuses = [&](const std::string& name) {
+    ConvertOptions wanted = twelve_shards();
+    wanted.resume = false;
+    const auto refused = convert(out_, wanted);
+    ASSERT_FALSE(refused) << name;
+    EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
+    EXPECT_EQ(refused.error().path(), out_ + kWork + name);
+    EXPECT_TRUE(fs::exists(out_ + kWork + name));
+    EXPECT_EQ(files_below(folder_ / "victim"), before);
+    fs::remove(out_ + kWork + name);
+  };
+  put("out" + std::string(kWork) + "/notes.txt", "mine");
+  put("out" + std::string(kWork) + "/shard-000000.dvt", "of a conversion that was killed while it was removed");
+  refuses("/notes.txt");
+  EXPECT_TRUE(fs::exists(out_ + kWork + "/shard-000000.dvt")) << "nothing is removed before all was looked at";
+  put("out" + std::string(kWork) + "/train/notes.txt", "mine");
+  refuses("/train/notes.txt");
+  fs::create_directory_symlink(folder_ / "victim", out_ + kWork + "/val");
+  refuses("/val");
+  EXPECT_TRUE(convert(out_, twelve_shards()));
+  EXPECT_THAT(test::names_in(out_), Not(Contains(HasSubstr(".dovetail"))));
+}
+
 }  // namespace
 }  // namespace dovetail
