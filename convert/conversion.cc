@@ -103,6 +103,10 @@ Facts Conversion::describe() const {
   facts.add("run_records", std::to_string(survey_.run_records));
   facts.add("shards", std::to_string(shards_));
   facts.add("source_options", describe_options(options_.source));
+  // Otherwise a record above it is an error, and leaves nothing to continue.
+  if (options_.source.on_error == OnError::skip) {
+    facts.add("max_record_bytes", std::to_string(shard.max_record_bytes));
+  }
   facts.add("record_type", shard_.record_type);
   facts.add("metadata", hash_of(shard_.metadata));
   facts.add("schema", shard_.schema ? to_text(*shard_.schema) : std::string());

@@ -106,6 +106,19 @@ TEST_F(ResumeTest, RefusesToContinueWithOtherOptionsAndNamesThem) {
   EXPECT_TRUE(test::read_dataset(out_).records == all_);
 }
 
+TEST_F(ResumeTest, TheLimitOfARecordIsOneOfTheOptionsWhereLargerOnesAreSkipped) {
+  ConvertOptions wanted = twelve_shards();
+  wanted.source.on_error = OnError::skip;
+  ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
+  ConvertOptions other = wanted;
+  other.writer.shard.max_record_bytes = 10'000;
+  const auto refused = convert(out_, other);
+  ASSERT_FALSE(refused) << "shards would leave out different records";
+  EXPECT_TRUE(refused.error().is(Errc::state_mismatch)) << refused.error().to_string();
+  EXPECT_THAT(refused.error().to_string(), HasSubstr("max_record_bytes is '10000' here"));
+  EXPECT_TRUE(convert(out_, wanted));
+}
+
 TEST_F(ResumeTest, RefusesToContinueWithOtherInput) {
   const ConvertOptions wanted = twelve_shards();
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
