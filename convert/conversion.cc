@@ -172,7 +172,6 @@ Result<ConvertReport> Conversion::run_in(WorkFolder& work) {
   auto whole = read_part(work);
   if (!whole) return whole.error();
   if (!*whole) {
-    keep_all_ = false;
     auto written = write_part_of(work);
     if (!written) return written.error();
     *whole = std::move(*written);
@@ -220,6 +219,7 @@ Result<WholePart> Conversion::write_part_of(const WorkFolder& work) {
     shards.folders.push_back(std::move(*folder));
   }
   kept_ = tally_->finished();
+  keep_all_ = false;  // before, nobody knows what there is to keep
   auto written =
       options_.shuffle_seed ? write_shuffled_shards(shards, survey_, *options_.shuffle_seed) : write_shards(shards);
   if (!written) return written.error();
@@ -243,7 +243,9 @@ Result<WholePart> Conversion::write_part_of(const WorkFolder& work) {
 Error Conversion::give_up(WorkFolder& work, const Error& error) {
   if (keep_all_) return error;
   const std::uint32_t finished = tally_ ? tally_->finished() : 0;
-  const bool final = error.kind() == ErrorKind::damaged || error.kind() == ErrorKind::usage;
+  // Options that change speed only may be wrong in one call and right in the next.
+  const bool wrong_use = error.kind() == ErrorKind::usage && !error.is(Errc::budget_too_small);
+  const bool final = error.kind() == ErrorKind::damaged || (wrong_use && kept_ == 0);
   if (final || !options_.resume || finished == 0) {
     work.remove();
     return error;

@@ -36,6 +36,11 @@ Result<int> open_unnamed(const OutputFolder& folder) {
   return descriptor;
 }
 
+// The disk's fault and not the input's: whoever converts again may well succeed.
+Error lost(const char* what) {
+  return Error::from_errno(EIO, what);
+}
+
 void store_head(std::byte* to, const SpilledHead& head, std::size_t length) {
   store_le(to, head.key);
   store_le(to + 8, head.place);
@@ -145,7 +150,7 @@ Result<void> Spill::read_at(std::uint64_t offset, std::span<std::byte> out) cons
         ::pread(descriptor_, out.data(), std::min(out.size(), std::size_t{1} << 30), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Error::from_errno(errno, "cannot read").at(path_, offset);
-    if (got == 0) return Error(Errc::truncated, "records that were put aside are gone").at(path_, offset);
+    if (got == 0) return lost("records that were put aside are gone").at(path_, offset);
     offset += static_cast<std::uint64_t>(got);
     out = out.subspan(static_cast<std::size_t>(got));
   }
@@ -159,7 +164,7 @@ Result<void> Spill::read(std::size_t number,
     std::array<std::byte, kChunkHeader> header;
     if (auto got = read_at(offset, header); !got) return got;
     const auto bytes = load_le<std::uint64_t>(header.data() + 8);
-    const Error damaged = Error(Errc::payload_checksum, "records that were put aside have changed").at(path_, offset);
+    const Error damaged = lost("records that were put aside have changed").at(path_, offset);
     // Believed before it is checked, so it has to be possible at least.
     if (bytes > end_ || offset > end_ - bytes) return damaged;
     chunk.resize(static_cast<std::size_t>(bytes));

@@ -233,11 +233,37 @@ TEST_F(ShuffleTest, ARecordAboveTheMemoryIsAnErrorThatSaysSo) {
   wanted.sources = {put("b", test::tfrecord_bytes({"1", std::string(1 << 20, 'x')}))};
   const auto refused = convert(out_, wanted);
   ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::record_too_large));
+  EXPECT_TRUE(refused.error().is(Errc::budget_too_small));
   EXPECT_THAT(refused.error().to_string(), HasSubstr("memory_bytes"));
   EXPECT_EQ(refused.error().path(), folder_ / "b");
   EXPECT_EQ(refused.error().offset(), 17u);
   EXPECT_FALSE(fs::exists(out_));
+}
+
+TEST_F(ShuffleTest, TooLittleMemoryToContinueKeepsWhatIsFinished) {
+  const test::Records large(40, std::string(700'000, 'x'));
+  const ConvertOptions many_shards = shuffled({put_tfrecords(4, 800, 53)}, 400);
+  const ConvertOptions large_records = shuffled({put("large", test::tfrecord_bytes(large))}, 8);
+  for (const auto& [wanted, share] : {std::pair(many_shards, 0.6), std::pair(large_records, 0.8)}) {
+    convert(folder_ / "whole", wanted).value();
+    ConvertOptions stopped = wanted;
+    stopped.jobs = 1;
+    stopped.progress = [until = share](const ConvertProgress& progress) { return progress.share < until; };
+    ASSERT_FALSE(convert(out_, stopped));
+    const Files finished = files_below(out_);
+    ConvertOptions starved = wanted;
+    starved.jobs = 4;
+    starved.memory_bytes = 1 << 20;
+    const auto refused = convert(out_, starved);
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(refused.error().is(Errc::budget_too_small)) << refused.error().to_string();
+    EXPECT_THAT(refused.error().to_string(), HasSubstr("finished and kept"));
+    EXPECT_EQ(names_of(files_below(out_)), names_of(finished));
+    EXPECT_GT(convert(out_, wanted).value().kept_shards, 0u);
+    EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
+    fs::remove_all(out_);
+    fs::remove_all(folder_ / "whole");
+  }
 }
 
 TEST_F(ShuffleTest, IsContinuedAfterAStop) {
