@@ -206,7 +206,8 @@ Result<ConvertReport> assemble(const std::string& target, std::vector<WorkFolder
   if (done) done = for_all(*assemblies, [](Assembly& assembly) { return assembly.move_shards(); });
   if (done) done = for_all(*assemblies, [](Assembly& assembly) { return assembly.publish(); });
   if (!done) return done.error();
-  for (WorkFolder& part : parts) part.remove();
+  // The first part goes last: `merge` tells by it that only the removal was stopped.
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) part->remove();
   for (Assembly& assembly : *assemblies) report.datasets.push_back(std::move(assembly.info()));
   return report;
 }

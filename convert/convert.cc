@@ -5,8 +5,10 @@
 #include <cerrno>
 #include <charconv>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "convert/conversion.h"
 #include "convert/parts.h"
@@ -85,20 +87,31 @@ Result<ConvertReport> merge_parts(const std::string& target, bool overwrite) {
   const auto parts = count_parts(target);
   if (!parts) return parts.error();
   std::vector<WorkFolder> works;
-  std::vector<WholePart> contents;
+  std::vector<std::optional<WholePart>> found;
+  std::optional<Error> lacking;
   for (ConvertPart part{0, *parts}; part.number != part.parts; ++part.number) {
     auto work = WorkFolder::open(target, part);
     if (!work && work.error().code() == boost::system::errc::no_such_file_or_directory) {
-      return missing_part(part, target, "is missing");
+      if (!lacking) lacking = missing_part(part, target, "is missing");
+      continue;
     }
     if (!work) return work.error();
     auto whole = detail::read_part(*work);
     if (!whole) return whole.error();
-    if (!*whole) return missing_part(part, work->folder()->path(), "is not finished");
-    if (auto ranged = check_range(**whole, *work); !ranged) return ranged.error();
-    contents.push_back(std::move(**whole));
-    if (auto alike = check_alike(contents.front(), contents.back(), *work); !alike) return alike.error();
+    if (!*whole && !lacking) lacking = missing_part(part, work->folder()->path(), "is not finished");
     works.push_back(std::move(*work));
+    found.push_back(std::move(*whole));
+  }
+  if (lacking) {
+    auto finished = detail::finish_removal(target, works, found);
+    if (!finished) return finished.error();
+    return *finished ? Result<ConvertReport>(std::move(**finished)) : *lacking;
+  }
+  std::vector<WholePart> contents;
+  for (std::size_t i = 0; i != works.size(); ++i) {
+    contents.push_back(std::move(*found[i]));
+    if (auto ranged = check_range(contents.back(), works[i]); !ranged) return ranged.error();
+    if (auto alike = check_alike(contents.front(), contents.back(), works[i]); !alike) return alike.error();
   }
   return detail::assemble(target, works, contents, overwrite);
 }

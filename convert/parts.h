@@ -40,4 +40,10 @@ Result<std::optional<WholePart>> read_part(const WorkFolder& work);
 Result<ConvertReport> assemble(const std::string& target, std::vector<WorkFolder>& parts,
                                const std::vector<WholePart>& contents, bool overwrite);
 
+/// Finishes the removal of parts that a killed `assemble` began, and tells of the datasets that it had made; does nothing
+/// and gives nothing where they are not whole, or not of these parts. `contents` are those of the whole ones among
+/// `parts`, by their order, and nothing for the others.
+Result<std::optional<ConvertReport>> finish_removal(const std::string& target, std::vector<WorkFolder>& parts,
+                                                    const std::vector<std::optional<WholePart>>& contents);
+
 }  // namespace dovetail::detail

@@ -41,6 +41,9 @@ class WorkFolder {
   /// Makes the folder for the shards of a dataset; the one itself where the name is empty.
   Result<std::shared_ptr<OutputFolder>> output(const std::string& name) const;
 
+  /// Whether there is nothing in it but the lock.
+  Result<bool> is_bare() const;
+
   /// Removes what a process that was killed has left half-written.
   Result<void> remove_partial_files() const;
   /// Removes what conversions make in it, but the lock. Errors: `already_exists` where there is anything else, before

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions by several processes, and what `merge` makes of them.
+#include <algorithm>
+#include <initializer_list>
+
 #include <dovetail/dataset.h>
 #include <dovetail/record_reader.h>
 
@@ -9,8 +12,10 @@ namespace dovetail {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 std::string work_of(std::uint32_t part, std::uint32_t parts) {
@@ -130,6 +135,61 @@ TEST_F(PartsTest, MergeGoesOnWhereItWasKilled) {
   }
   ASSERT_TRUE(merge(out_));
   EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
+}
+
+TEST_F(PartsTest, MergeFinishesARemovalThatWasKilled) {
+  ConvertOptions split = ten_shards();
+  split.split = {{"train", 0.7}, {"val", 0.3}};
+  ConvertOptions whole = split;
+  whole.split.clear();
+  const auto empty_but_for = [](const std::string& work, std::initializer_list<std::string> kept) {
+    for (const std::string& name : test::names_in(work)) {
+      if (std::find(kept.begin(), kept.end(), name) == kept.end()) fs::remove_all(work + '/' + name);
+    }
+  };
+  for (const ConvertOptions& wanted : {whole, split}) {
+    for (std::uint32_t part = 0; part != 3; ++part) ASSERT_TRUE(run_part(wanted, part, 3));
+    fs::copy(out_, folder_ / "parts", fs::copy_options::recursive);
+    const ConvertReport merged = merge(out_).value();
+    const Files dataset = files_below(out_);
+    // Of the parts below `left` something is left, and of the last of them perhaps nothing but its manifest, or the lock.
+    for (std::uint32_t left = 1; left <= 3; ++left) {
+      for (const std::string& last :
+           {std::string(), std::string("part-0000") + std::to_string(left - 1) + "-of-00003.dvt"}) {
+        if (last.empty() && left == 1 && !wanted.split.empty()) continue;  // nobody can tell what it was a part of
+        for (std::uint32_t part = 0; part != left; ++part) {
+          fs::copy(folder_ / ("parts" + work_of(part, 3)), out_ + work_of(part, 3), fs::copy_options::recursive);
+        }
+        empty_but_for(out_ + work_of(left - 1, 3), {"lock", last});
+        const auto again = merge(out_);
+        ASSERT_TRUE(again) << left << " parts left: " << again.error().to_string();
+        EXPECT_EQ(again->records, merged.records);
+        EXPECT_EQ(again->shards, merged.shards);
+        ASSERT_EQ(again->datasets.size(), merged.datasets.size());
+        EXPECT_EQ(again->datasets.back().shards, merged.datasets.back().shards);
+        EXPECT_EQ(files_below(out_), dataset);
+        EXPECT_THAT(test::names_in(out_), Not(Contains(HasSubstr(".dovetail"))));
+      }
+    }
+    fs::remove_all(out_);
+    fs::remove_all(folder_ / "parts");
+  }
+}
+
+TEST_F(PartsTest, PartsOfAnotherDatasetThanTheOneThatIsThereAreNotRemoved) {
+  const ConvertOptions wanted = ten_shards();
+  ASSERT_TRUE(convert(out_, wanted));
+  ConvertOptions other = options({put("other.txt", "one\ntwo\n")}, 10);  // of the same dataset id
+  other.writer.shard.overwrite = true;
+  ASSERT_TRUE(run_part(other, 0, 2));
+  const Files before = files_below(out_);
+  EXPECT_TRUE(merge(out_, true).error().is(Errc::unfinished));
+  ASSERT_TRUE(run_part(other, 1, 2));
+  fs::remove(out_ + "/shard-000003.dvt");
+  fs::remove_all(out_ + work_of(1, 2));
+  EXPECT_TRUE(merge(out_, true).error().is(Errc::unfinished));
+  EXPECT_TRUE(fs::exists(out_ + work_of(0, 2) + "/part-00000-of-00002.dvt"));
+  EXPECT_EQ(files_below(out_).size(), before.size() - 1);
 }
 
 TEST_F(PartsTest, AShardThatIsGoneIsNamed) {
