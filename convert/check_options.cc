@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "convert/conversion.h"
+#include "format/layout.h"
 #include "writer/writer_options.h"
 
 namespace dovetail::detail {
@@ -18,14 +19,23 @@ Error out_of_range(const char* name, std::uint64_t value, std::uint64_t least, s
                                          std::to_string(least) + " to " + std::to_string(most));
 }
 
-// Otherwise a second run would pack what the first has written.
+// Whether a file of this name, which may be a glob, is one that a dataset replaces or removes.
+bool is_of_dataset(const std::string& name) {
+  return name.ends_with(format::kShardSuffix) || name.find_first_of("*?[") != std::string::npos;
+}
+
+// Otherwise a second run would pack what the first has written, or a dataset take the place of its own source.
 Result<void> check_outside(const std::string& folder, const std::string& source) {
   namespace fs = std::filesystem;
   std::error_code failed;
   const fs::path target = fs::weakly_canonical(folder, failed);
   if (failed) return {};  // what keeps it from being found will keep it from being made, and said better there
   const fs::path origin = fs::weakly_canonical(source, failed);
-  if (failed || !fs::is_directory(origin, failed)) return {};
+  if (failed) return {};
+  if (!fs::is_directory(origin, failed)) {
+    if (origin.parent_path() != target || !is_of_dataset(origin.filename().native())) return {};
+    return Error(Errc::invalid_option, "the output folder " + folder + " holds the source").in_file(source);
+  }
   if (std::mismatch(origin.begin(), origin.end(), target.begin(), target.end()).first != origin.end()) return {};
   return Error(Errc::invalid_option, "the output folder " + folder + " lies in a source").in_file(source);
 }
@@ -52,6 +62,10 @@ Result<void> check_options(const std::string& folder, const ConvertOptions& opti
   }
   for (const std::string& source : options.sources) {
     if (auto outside = check_outside(folder, source); !outside) return outside;
+    for (const SplitShare& share : options.split) {
+      const std::string output = (std::filesystem::path(folder) / share.name).native();
+      if (auto outside = check_outside(output, source); !outside) return outside;
+    }
   }
   return {};
 }

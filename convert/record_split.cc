@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "convert/keyed_hash.h"
+#include "format/layout.h"
 
 namespace dovetail {
 
@@ -25,10 +26,15 @@ Result<double> parse_share(std::string_view text) {
   return wrong_split("'" + std::string(text) + "' is not a share, a number above 0 and up to 1");
 }
 
+// Conversions have files of these names beside the folders of a split.
+bool is_taken(std::string_view name) {
+  return name == "conversion" || name == "lock" || name.ends_with(format::kShardSuffix);
+}
+
 // The name becomes a folder's: it must stay below the target, and be none that is passed over as hidden.
 bool is_folder_name(std::string_view name) {
   return !name.empty() && name.front() != '.' && name.front() != ' ' && name.back() != ' ' && name.size() <= 200 &&
-         name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
+         !is_taken(name) && name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
 }
 
 }  // namespace

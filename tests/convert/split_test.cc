@@ -30,10 +30,32 @@ TEST(ParseSplitTest, ReadsSharesAndTheRest) {
 }
 
 TEST(ParseSplitTest, RefusesWhatDoesNotAddUp) {
-  for (const char* text :
-       {"",     "=1",           "a",           "a=",     "a=x", "a=0,b=1",   "a=-1,b=2", "a=0.5,b=0.4", "a=0.6,b=0.6",
-        "a,b",  "a=1,b",        "a=0.5,a=0.5", "../a=1", ".=1", ".hidden=1", "a/b=1",    "a=nan",       "a=inf",
-        "a=1,", "a=0.5 ,b=0.5", "a=0.5, b=0.5"}) {
+  for (const char* text : {"",
+                           "=1",
+                           "a",
+                           "a=",
+                           "a=x",
+                           "a=0,b=1",
+                           "a=-1,b=2",
+                           "a=0.5,b=0.4",
+                           "a=0.6,b=0.6",
+                           "a,b",
+                           "a=1,b",
+                           "a=0.5,a=0.5",
+                           "../a=1",
+                           ".=1",
+                           ".hidden=1",
+                           "a/b=1",
+                           "a=nan",
+                           "a=inf",
+                           "a=1,",
+                           "a=0.5 ,b=0.5",
+                           "a=0.5, b=0.5",
+                           "lock=1",
+                           "conversion=1",
+                           "manifest.dvt=1",
+                           "shard-000000.dvt=1",
+                           "part-00000-of-00001.dvt=1"}) {
     const auto parsed = parse_split(text);
     if (std::string_view(text) == "a") {
       EXPECT_TRUE(parsed);
@@ -134,6 +156,28 @@ TEST_F(SplitTest, KeepsEqualRecordsTogether) {
   EXPECT_EQ(a.size() + b.size(), 1000u);
   const std::set<std::string> in_a(a.begin(), a.end());
   for (const std::string& record : b) ASSERT_EQ(in_a.count(record), 0u);
+}
+
+TEST_F(SplitTest, RefusesToReplaceItsOwnSource) {
+  const std::string source = put("og/train/a.txt", "one\ntwo\n");
+  ConvertOptions wanted = options({folder_ / "og/train"}, 1);
+  wanted.split = parse_split("train=0.5,val").value();
+  wanted.writer.shard.overwrite = true;
+  EXPECT_TRUE(convert(folder_ / "og", wanted).error().is(Errc::invalid_option));
+  wanted.split = parse_split("test=0.5,val").value();
+  EXPECT_TRUE(convert(folder_ / "og", wanted)) << "beside its source";
+
+  ASSERT_TRUE(convert(out_, options({source}, 1)));
+  const Files before = files_below(out_);
+  std::filesystem::create_directory_symlink(out_, folder_ / "link");
+  for (const char* name : {"/manifest.dvt", "/shard-000000.dvt", "/*.dvt"}) {
+    for (const std::string& from : {out_, folder_ / "link"}) {
+      ConvertOptions itself = options({from + name}, 1);
+      itself.writer.shard.overwrite = true;
+      EXPECT_TRUE(convert(out_, itself).error().is(Errc::invalid_option)) << from << name;
+    }
+  }
+  EXPECT_EQ(files_below(out_), before);
 }
 
 TEST_F(SplitTest, IsContinuedAndMergedLikeAnyOther) {
