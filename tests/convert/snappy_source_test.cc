@@ -37,7 +37,7 @@ class SnappySourceTest : public ::testing::Test {
 TEST_F(SnappySourceTest, ReadsBlocksThatEndAnywhere) {
   const test::Records records = test::sample_records(200, 400, 5);
   const std::string plain = test::tfrecord_bytes(records);
-  for (const std::size_t block : {1, 2, 11, 12, 13, 100, 4096, 262144}) {
+  for (const std::size_t block : {1u, 2u, 11u, 12u, 13u, 100u, 4096u, 262144u}) {
     const auto read = test::read_source(put(test::snappy_blocks(plain, block)), kTfrecord);
     EXPECT_EQ(read.value(), records) << block;
   }
@@ -45,7 +45,7 @@ TEST_F(SnappySourceTest, ReadsBlocksThatEndAnywhere) {
 
 TEST_F(SnappySourceTest, IsFoundByContent) {
   // 0 and 1 begin with bytes that Snappy repeats, 70'000 does not fit what is looked at.
-  for (const std::size_t size : {0, 1, 300, 70'000, 3'000'000}) {
+  for (const std::size_t size : {0u, 1u, 300u, 70'000u, 3'000'000u}) {
     const test::Records records = {test::noise(size, 1), test::prose(size, 2), std::string(size, 'x')};
     const std::string plain = test::tfrecord_bytes(records);
     for (const std::size_t block : {std::size_t{12}, std::size_t{262144}, plain.size()}) {
