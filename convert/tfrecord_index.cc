@@ -78,9 +78,10 @@ class BlockList {
   }
 
   void place(const Frame& frame) {
-    // With their frames, or a block of tiny records would be many times as large in the file.
-    const std::uint64_t bytes = std::uint64_t{frame.record_bytes} + format::kTfrecordFrameBytes;
-    if (bounds_.ends_before(bytes)) {
+    // A block of tiny records is mostly frames, which the bounds do not count.
+    const std::uint64_t stored = std::uint64_t{frame.record_bytes} + format::kTfrecordFrameBytes;
+    const bool full = open_.records > 0 && open_.stored_bytes + stored > 2 * std::uint64_t{options_.block_bytes};
+    if (full || bounds_.ends_before(frame.record_bytes)) {
       close_block();
       bounds_.end_block();
     }
@@ -90,7 +91,7 @@ class BlockList {
     ++open_.records;
     open_.stored_bytes += frame.record_bytes + format::kTfrecordFrameBytes;
     footers_.add(frame.footer);
-    if (bounds_.add(bytes)) close_block();
+    if (bounds_.add(frame.record_bytes)) close_block();
   }
 
   void close_block() {

@@ -43,6 +43,9 @@ class TfrecordIndexTest : public test::IndexedFileTest {
     const ShardInfo shard = as_shard(records, options);
     EXPECT_EQ(found.name, "a.tfrecord");
     EXPECT_EQ(found.records, shard.records);
+    EXPECT_EQ(found.blocks, shard.blocks);
+    EXPECT_EQ(found.max_block_raw, shard.max_block_raw);
+    EXPECT_EQ(found.max_block_records, shard.max_block_records);
     EXPECT_EQ(found.run_records, shard.run_records);
     EXPECT_EQ(found.raw_bytes, shard.raw_bytes);
     EXPECT_EQ(found.min_record_bytes, shard.min_record_bytes);
@@ -53,7 +56,7 @@ class TfrecordIndexTest : public test::IndexedFileTest {
   }
 };
 
-TEST_F(TfrecordIndexTest, CutsRunsAsAShardWithTheSameRecordsDoes) {
+TEST_F(TfrecordIndexTest, CutsBlocksAndRunsAsAShardWithTheSameRecordsDoes) {
   const TfrecordIndexOptions small{.block_bytes = 1024, .run_bytes = 4096};
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
     expect_as_shard(test::sample_records(500, 300, seed), small);
@@ -94,8 +97,8 @@ TEST_F(TfrecordIndexTest, ListsBlocksThatFillTheFile) {
 TEST_F(TfrecordIndexTest, KeepsBlocksOfTinyRecordsSmallInTheFile) {
   const std::string path = put_indexed("a.tfrecord", test::Records(100'000, ""), {.block_bytes = 4096});
   const ShardDescription shard = describe_shard(path).value();
-  EXPECT_LE(shard.info.max_block_stored, 4096u);
-  EXPECT_EQ(shard.info.max_block_records, 256u);
+  EXPECT_EQ(shard.info.max_block_stored, 8192u);
+  EXPECT_EQ(shard.info.max_block_records, 512u);
 }
 
 TEST_F(TfrecordIndexTest, IsTheSameForTheSameFile) {
