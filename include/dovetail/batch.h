@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string_view>
 
 #include <dovetail/bytes.h>
+#include <dovetail/columns.h>
 #include <dovetail/device_stream.h>
 #include <dovetail/error.h>
 #include <dovetail/order.h>
@@ -16,6 +19,7 @@ namespace dovetail {
 
 namespace detail {
 struct BatchAccess;
+struct BatchColumns;
 class SlotLease;
 }  // namespace detail
 
@@ -26,7 +30,7 @@ struct SlabLayout {
   std::size_t offsets = 0;  ///< int64[rows + 1]
   std::size_t ids = 0;      ///< uint64[rows]
   std::size_t status = 0;   ///< uint8[rows]
-  std::size_t values = 0;   ///< The bytes of the rows; last, because their size differs from batch to batch.
+  std::size_t values = 0;  ///< The bytes of the rows, or columns; last, because their size differs from batch to batch.
 
   static constexpr SlabLayout for_rows(std::size_t rows) noexcept {
     constexpr auto up = [](std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; };
@@ -40,7 +44,8 @@ struct SlabLayout {
 
 /// One step's rows of one rank, in one slab of a slot: a single copy moves it to a device.
 ///
-/// Shapes:    `rows()` is the batch size of the plan, always. Row i is `values()[offsets()[i], offsets()[i + 1])`.
+/// Shapes:    `rows()` is the batch size of the plan, always. Row i is `values()[offsets()[i], offsets()[i + 1])`. Where
+///            `ReaderOptions::columns` asks for columns, `values()` holds these instead, and rows have no bytes.
 /// Ownership: a lease. The slot is refilled only after the batch, and all others in it, are released or destroyed; the
 ///            batch keeps the memory alive and may outlive the reader. Views into it end with it.
 /// Threads:   move-only; const calls may run concurrently.
@@ -70,6 +75,16 @@ class Batch {
   /// Needs: `i < rows()`.
   ByteView row(std::uint32_t i) const noexcept;
 
+  /// The columns that `values()` holds; null where it holds the bytes of rows.
+  const Schema* schema() const noexcept;
+  /// Where these lie, counted from `values()`; null without columns.
+  const ColumnLayout* column_layout() const noexcept;
+  /// The column in place `i` of the schema. Needs: a schema with so many. A row without a record (`status()` says so) is zeros,
+  /// and empty in ragged columns and texts.
+  ColumnView column(std::size_t i) const noexcept;
+  /// By its name; nothing where there is no such column.
+  std::optional<ColumnView> column(std::string_view name) const noexcept;
+
   /// All parts as one region, up to the end of the values.
   ByteView slab() const noexcept;
   SlabLayout layout() const noexcept { return SlabLayout::for_rows(rows_); }
@@ -93,7 +108,8 @@ class Batch {
   Batch();
 
   std::shared_ptr<detail::SlotLease> lease_;
-  std::shared_ptr<const State> origin_;  // at the beginning of the phase
+  std::shared_ptr<const State> origin_;            // at the beginning of the phase
+  const detail::BatchColumns* columns_ = nullptr;  // of the lease
   const std::byte* slab_ = nullptr;
   std::uint64_t step_ = 0;
   std::uint32_t epoch_ = 0;

@@ -18,6 +18,7 @@
 #include <dovetail/plan.h>
 #include <dovetail/rank_context.h>
 #include <dovetail/reader_stats.h>
+#include <dovetail/schema.h>
 #include <dovetail/slot_memory.h>
 #include <dovetail/state.h>
 #include <dovetail/storage_kind.h>
@@ -25,7 +26,7 @@
 
 namespace dovetail {
 
-/// What a damaged block does to the rows planned from it. Steps, rows and ids stay as planned in every case.
+/// What a damaged block, or a record that does not fit the columns, does to the rows planned from it. Steps, rows and ids stay as planned in every case.
 enum class OnDamage : std::uint8_t {
   fail,        ///< The reader stops with an error that names file, offset and records.
   substitute,  ///< The nearest good row of the same lane and batch is repeated: before it, else after it. Where there is
@@ -56,6 +57,9 @@ struct ReaderOptions {
   std::uint32_t epochs = 0;
   OnDamage on_damage = OnDamage::fail;
   Oversize oversize = Oversize::fail;
+  /// Decodes the features of every record into these columns (columns.h), in place of the bytes of rows: see `Batch::column`.
+  /// Any columns that the records have; `Dataset::schema` gives those that their writer named.
+  std::optional<Schema> columns;
 
   // These change only speed and memory.
 

@@ -11,6 +11,7 @@
 #include <dovetail/error.h>
 #include <dovetail/identity.h>
 #include <dovetail/plan.h>
+#include <dovetail/schema.h>
 #include <dovetail/shard_info.h>
 
 namespace dovetail {
@@ -66,6 +67,9 @@ class Dataset {
     std::uint64_t record = 0;
   };
   Place locate(std::uint64_t id) const;
+  /// The columns that the metadata of the first shard names: what the writer of the records said of their features.
+  /// Cost: reads that metadata. Errors: `invalid_option` where it names none; those of opening a shard.
+  Result<Schema> schema() const;
   /// What plans are made of.
   std::shared_ptr<const DatasetShape> shape() const noexcept;
 

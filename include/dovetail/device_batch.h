@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include <dovetail/batch.h>
 #include <dovetail/device_stream.h>
@@ -17,8 +19,19 @@ class DeviceReader;
 
 namespace detail {
 struct BatchAccess;
+struct BatchColumns;
 class DeviceLease;
 }  // namespace detail
+
+/// One column of a device batch. The pointers are the device's.
+struct DeviceColumn {
+  const Column* column = nullptr;
+  const std::byte* values = nullptr;
+  std::size_t value_bytes = 0;
+  const std::int64_t* offsets = nullptr;       ///< `rows + 1`, of a ragged column; else null.
+  const std::int64_t* text_offsets = nullptr;  ///< `texts + 1`, of a column of `bytes`; else null.
+  std::size_t texts = 0;
+};
 
 /// One step's rows of one rank in the memory of a device: the slab of a `Batch`, copied as it was.
 ///
@@ -64,6 +77,13 @@ class DeviceBatch {
   std::size_t slab_bytes() const noexcept { return slab_ == nullptr ? 0 : layout().values + value_bytes_; }
   SlabLayout layout() const noexcept { return SlabLayout::for_rows(rows_); }
 
+  /// As those of `Batch`; the schema and the layout are in the memory of the host.
+  const Schema* schema() const noexcept;
+  const ColumnLayout* column_layout() const noexcept;
+  /// Needs: a schema with so many columns.
+  DeviceColumn column(std::size_t i) const noexcept;
+  std::optional<DeviceColumn> column(std::string_view name) const noexcept;
+
   /// Makes `stream`, of this device, wait for the copy; the slab then waits for that stream. Returns at once. Null is the
   /// default stream of this device. `cudaStreamPerThread`, another stream on each thread, is refused.
   /// Errors: `invalid_option` for a stream of another device (with CUDA 12.8 and later), `stream_captured`,
@@ -82,6 +102,7 @@ class DeviceBatch {
 
   std::shared_ptr<detail::DeviceLease> lease_;
   std::shared_ptr<const State> state_;
+  std::shared_ptr<const detail::BatchColumns> columns_;
   const std::byte* slab_ = nullptr;
   std::size_t value_bytes_ = 0;
   std::size_t row_bytes_ = 0;

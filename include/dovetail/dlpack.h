@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include <dovetail/batch.h>
 #include <dovetail/device_batch.h>
@@ -34,5 +35,19 @@ Result<DLManagedTensor*> to_dlpack(std::shared_ptr<const Batch> batch, BatchPart
 /// that the importer will use, which must exist until the deleter was called. The slab then waits for what is in it.
 /// Errors: as above, and those of `DeviceBatch::wait_on`.
 Result<DLManagedTensor*> to_dlpack(std::shared_ptr<DeviceBatch> batch, BatchPart part, DeviceStream stream);
+
+/// What of a column becomes a tensor.
+enum class ColumnPart : std::uint8_t {
+  values,  ///< [rows, shape...] of the column's dtype; of a ragged one [items, shape...]; of `bytes` uint8 [characters].
+  offsets,       ///< int64 [rows + 1], of a ragged column.
+  text_offsets,  ///< int64 [texts + 1], of a column of `bytes`.
+};
+
+/// A tensor over a column of a batch that was read with columns; all else as for the parts of a batch.
+/// Errors: `invalid_option` for a column or a part that is not there, and for a batch that was released.
+Result<DLManagedTensor*> to_dlpack(std::shared_ptr<const Batch> batch, std::string_view column,
+                                   ColumnPart part = ColumnPart::values);
+Result<DLManagedTensor*> to_dlpack(std::shared_ptr<DeviceBatch> batch, std::string_view column, ColumnPart part,
+                                   DeviceStream stream);
 
 }  // namespace dovetail

@@ -10,7 +10,7 @@
 
 namespace dovetail {
 
-/// A damaged block that a reader met.
+/// A damaged block that a reader met, or a record that does not fit its columns.
 struct DamagedRange {
   std::string file;
   std::uint64_t offset = 0;
@@ -49,6 +49,7 @@ struct ReaderStats {
   std::uint64_t direct_reads = 0;     ///< Of all reads, those of a record straight into its row,
   std::uint64_t direct_bytes = 0;     ///< and of all bytes theirs.
   std::uint64_t cached_reads = 0;     ///< Reads of `io_uring_direct` that had to go through the page cache.
+  std::uint64_t unfit_records = 0;    ///< Records that did not fit the columns, each time that they were met.
   std::uint64_t retried_reads = 0;    ///< Second readings of blocks that failed their check.
   std::uint64_t evictions = 0;        ///< Decoded bytes dropped for the budget before their last use, to be read again.
   std::uint64_t spilled_batches = 0;  ///< Batches in one-off memory because they did not fit their slot.
@@ -67,7 +68,7 @@ struct ReaderStats {
   std::chrono::nanoseconds time_planning{};
   std::chrono::nanoseconds time_reading{};  ///< Out of the page cache; waiting for a device keeps no thread busy.
   std::chrono::nanoseconds time_decoding{};
-  /// Scattering included. Of short gatherings one in some is timed and stands for the others.
+  /// Scattering, and decoding into columns, included. Of short gatherings one in some is timed and stands for the others.
   std::chrono::nanoseconds time_gathering{};
 
   // Storage.
@@ -88,6 +89,7 @@ struct ReaderStats {
   std::uint64_t read_ahead_bytes = 0;  ///< Held now, beside the slots.
   std::uint64_t read_ahead_peak = 0;
 
+  /// Every damaged block; of records that do not fit the columns the first 100.
   std::vector<DamagedRange> damaged;
 
   /// Share of the time since the first request in which the trainer waited: 0 is best, 1 is all of it.

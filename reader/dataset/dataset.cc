@@ -204,6 +204,23 @@ std::shared_ptr<const DatasetShape> Dataset::shape() const noexcept {
   return state_->shape;
 }
 
+Result<Schema> Dataset::schema() const {
+  return detail::guard_memory(path(), [&]() -> Result<Schema> {
+    if (shards().empty()) return Error(Errc::empty_input, "the dataset has no shard").in_file(path());
+    auto shard = detail::open_shard(*this, 0);
+    if (!shard) return shard.error();
+    auto metadata = shard->read_metadata();
+    if (!metadata) return metadata.error();
+    if (metadata->schema.empty()) {
+      return Error(Errc::invalid_option,
+                   "its metadata names no columns: give them, such as \"image:u8[28,28,1], label:i64\"")
+          .in_file(shard_path(0));
+    }
+    auto schema = parse_schema(metadata->schema);
+    return schema ? std::move(schema) : schema.error().in_file(shard_path(0));
+  });
+}
+
 std::string Dataset::shard_path(std::uint32_t shard) const {
   if (const State::Part* const part = state_->part_of(shard))
     return part->dataset.shard_path(shard - part->first_shard);

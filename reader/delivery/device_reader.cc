@@ -16,6 +16,7 @@
 
 #include "reader/delivery/async_request.h"
 #include "reader/memory/batch_access.h"
+#include "reader/memory/batch_columns.h"
 #include "reader/memory/device_ring.h"
 
 namespace dovetail {
@@ -197,6 +198,9 @@ Result<DeviceBatch> DeviceReader::Impl::copy(Batch batch, std::shared_ptr<detail
   made.value_bytes_ = batch.values().size();
   made.row_bytes_ = detail::row_bytes(batch);
   made.state_ = std::make_shared<const State>(batch.state());
+  if (const detail::BatchColumns* const columns = detail::BatchAccess::columns(batch)) {
+    made.columns_ = std::make_shared<const detail::BatchColumns>(*columns);
+  }
   if (Result<void> filling = ring_->fill(*slab, bytes); !filling.has_value()) {
     (void)keep_until_copied(std::move(batch));
     return filling.error();

@@ -29,8 +29,8 @@ constexpr std::size_t kStreamedBytes = 1 << 20;
 
 ExtentRules extent_rules(const StorageFacts& storage, const EngineSetup& setup) {
   const std::uint64_t most = storage.direct ? kDirectExtentBytes : kCachedExtentBytes;
-  // Where batches share slots no record is that large, whatever a damaged index says.
-  const bool none_direct = setup.scatters || setup.batches_per_slot > 1;
+  // What becomes columns goes through blocks. Where batches share slots no record is that large, whatever a damaged index says.
+  const bool none_direct = setup.scatters || setup.batches_per_slot > 1 || setup.columns != nullptr;
   return {.join_bytes = std::min(most, setup.read_ahead_bytes / 8),
           .direct_bytes = none_direct ? UINT64_MAX : kDirectRecordBytes};
 }
@@ -69,10 +69,12 @@ Engine::Engine(EngineSetup setup)
                 .slab_bytes = setup.slab_bytes,
                 .scatter_into = setup.scatters ? ring_.get() : nullptr},
                shards_),
+      columns_(std::move(setup.columns)),
       rules_{.on_damage = options_.on_damage,
              .oversize = options_.oversize,
              .rank = options_.ranks.rank,
-             .rows_per_lane = planner_.rows_per_lane()},
+             .rows_per_lane = planner_.rows_per_lane(),
+             .columns = columns_.get()},
       workers_(setup.threads),
       window_(read_window(storage_->facts(), setup.read_ahead_bytes, setup.threads, setup.scatters)),
       pipeline_(setup.read_ahead_bytes, window_),

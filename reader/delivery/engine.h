@@ -16,6 +16,7 @@
 #include <dovetail/batch_reader.h>
 
 #include "reader/delivery/brief_mutex.h"
+#include "reader/delivery/column_decoders.h"
 #include "reader/delivery/gather.h"
 #include "reader/delivery/pipeline.h"
 #include "reader/delivery/planner.h"
@@ -39,7 +40,8 @@ struct EngineSetup {
   std::shared_ptr<SlotRing> ring;
   bool scatters = false;  ///< Steps are laid out as they are planned, each in a slot.
   std::uint32_t batches_per_slot = 1;
-  std::size_t slab_bytes = 0;  ///< Of each.
+  std::size_t slab_bytes = 0;               ///< Of each.
+  std::unique_ptr<ColumnDecoders> columns;  ///< Where records become columns.
   std::uint64_t rows_at_once = Planner::kRowsAtOnce;
   std::uint64_t read_ahead_bytes = 0;  ///< Budget beside the slots and the storage.
   std::uint32_t max_open_shards = 0;
@@ -135,6 +137,7 @@ class Engine final : private TrainerHelp {
   /// A damaged block, unless it was noted before.
   void note_damage_locked(const Extent& extent, std::uint32_t block, const Error& damage,
                           std::vector<DamagedRange>& noted);
+  void note_unfit_locked(const UnfitRecord& record, std::vector<DamagedRange>& noted);
   void note_lost_shard_locked(std::uint32_t shard, std::vector<DamagedRange>& noted);
   /// Nothing where the gathering of a unit was not timed.
   void note_gather_time_locked(std::chrono::nanoseconds spent);
@@ -163,6 +166,7 @@ class Engine final : private TrainerHelp {
   /// What it has planned. Never on the stack: loads that end with a step may be in work already, so that an exception must
   /// not drop them.
   std::vector<std::unique_ptr<Step>> planned_steps_;
+  const std::unique_ptr<ColumnDecoders> columns_;  // or null
   const GatherRules rules_;
   boost::asio::thread_pool workers_;
 
@@ -181,6 +185,7 @@ class Engine final : private TrainerHelp {
   unsigned active_ = 0;                                               // workers that are running, or about to
   unsigned helping_ = 0;                                              // trainers that do a job
   std::set<std::pair<std::uint32_t, std::uint64_t>> damaged_blocks_;  // shard and block, each reported once
+  std::set<std::pair<std::uint32_t, std::uint64_t>> unfit_records_;   // shard and record of those that were reported
   Replay replay_;
   WaitedReads waited_reads_;
   std::chrono::nanoseconds short_gather_{};  // the last one that was timed

@@ -17,6 +17,9 @@ namespace {
 constexpr std::chrono::microseconds kShortGather{20};
 constexpr unsigned kUntimedGathers = 15;
 
+/// Records that do not fit the columns, of which the stats and the log tell each.
+constexpr std::size_t kNamedUnfit = 100;
+
 }  // namespace
 
 void Engine::run_plan(const Job& job) {
@@ -204,6 +207,8 @@ void Engine::finish_gather(Step& step) {
   for (const DirectRead& read : step.direct) {
     if (read.damage.has_value()) note_damage_locked(*read.extent, 0, *read.damage, noted);
   }
+  for (const UnfitRecord& record : step.unfit) note_unfit_locked(record, noted);
+  step.unfit.clear();
   const std::uint64_t direct_bytes = step.units[step.next_unit].direct_bytes;
   stats_.reads += step.direct_reads;
   stats_.direct_reads += std::exchange(step.direct_reads, 0u);
@@ -285,6 +290,18 @@ void Engine::note_damage_locked(const Extent& extent, std::uint32_t block, const
                    .first_record = extent.file->first_record(number),
                    .end_record = extent.file->first_record(number + 1),
                    .reason = damage.to_string()});
+  stats_.damaged.push_back(noted.back());
+}
+
+void Engine::note_unfit_locked(const UnfitRecord& record, std::vector<DamagedRange>& noted) {
+  ++stats_.unfit_records;
+  if (unfit_records_.size() == kNamedUnfit) return;  // with the wrong columns that is every record
+  if (!unfit_records_.emplace(record.shard, record.record).second) return;
+  noted.push_back({.file = record.error.path(),
+                   .offset = record.error.offset().value_or(0),
+                   .first_record = record.record,
+                   .end_record = record.record + 1,
+                   .reason = record.error.to_string()});
   stats_.damaged.push_back(noted.back());
 }
 

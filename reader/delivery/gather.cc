@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "reader/dataset/stored_block.h"
+#include "reader/delivery/gather_columns.h"
+#include "reader/delivery/record_prefetch.h"
 #include "reader/delivery/scatter.h"
 #include "reader/delivery/slab.h"
 #include "reader/delivery/substitution.h"
@@ -28,57 +30,6 @@ constexpr std::size_t kCopySlack = 64;
   }
   for (std::size_t at = 0; at < bytes; at += kCopySlack) std::memcpy(out + at, in + at, kCopySlack);
 }
-
-/// Asks the caches for records some rows before they are copied: the open blocks are more than the caches of one core
-/// hold, and the order jumps among them. Past the end of the step it goes on with the next one.
-class Prefetch {
- public:
-  Prefetch(const Step& step, const Unit& unit) : rows_(step.rows.data()), end_(unit.end_row) {
-    const PlannedRow& first = rows_[unit.first_row];
-    const bool large = unit.first_row < end_ && first.block != nullptr && !first.block->damaged() &&
-                       first.block->records[first.record].size() > kSmallBytes;
-    distance_ = large ? kLargeDistance : kSmallDistance;
-    lines_ = large ? kLargeLines : 1;
-    if (step.following != nullptr && unit.end_row == step.row_count) {
-      following_ = step.following->rows.data();
-      following_rows_ = step.following->units.front().end_row;
-    }
-    if (step.asked_for && unit.first_row == 0) return;
-    for (std::uint32_t r = unit.first_row; r < std::min(end_, unit.first_row + distance_); ++r) ask_for(rows_[r]);
-  }
-
-  /// Row `r` is about to be copied.
-  [[gnu::always_inline]] void before(std::uint32_t r) const noexcept {
-    const std::uint32_t at = r + distance_;
-    if (at < end_) {
-      ask_for(rows_[at]);
-    } else if (at - end_ < following_rows_) {
-      ask_for(following_[at - end_]);
-    }
-  }
-
- private:
-  // Of small records many have to be on their way at a time; of large ones the processor follows later lines itself.
-  static constexpr std::size_t kSmallBytes = 256;
-  static constexpr std::uint32_t kSmallDistance = 32;
-  static constexpr std::uint32_t kLargeDistance = 2;
-  static constexpr std::uint32_t kLargeLines = 16;
-  static constexpr std::size_t kLineBytes = 64;
-
-  // Inlined at any cost: gcc takes a function that only prefetches for one without effect, and leaves its calls out.
-  [[gnu::always_inline]] void ask_for(const PlannedRow& row) const noexcept {
-    if (row.block == nullptr || row.block->damaged()) return;
-    const std::byte* const begin = row.block->records.begin_of(row.record);
-    for (std::uint32_t line = 0; line < lines_; ++line) __builtin_prefetch(begin + line * kLineBytes);
-  }
-
-  const PlannedRow* rows_;
-  std::uint32_t end_;
-  std::uint32_t distance_ = 0;
-  std::uint32_t lines_ = 0;
-  const PlannedRow* following_ = nullptr;
-  std::uint32_t following_rows_ = 0;
-};
 
 /// Reads a direct record into its row if that needs no waiting.
 void read_direct(Step& step, const Extent& extent, std::uint32_t row, std::uint64_t at, Storage& storage) {
@@ -101,7 +52,7 @@ void read_direct(Step& step, const Extent& extent, std::uint32_t row, std::uint6
 
 /// Copies the rows from `row` on whose blocks are in memory and good, as long as they fit; gives the first that is not
 /// copied, and moves `end` to the end of the values.
-std::uint32_t copy_blocks(const Step& step, const BatchRows& of, const Prefetch& prefetch, const Slab& slab,
+std::uint32_t copy_blocks(const Step& step, const BatchRows& of, const RecordPrefetch& prefetch, const Slab& slab,
                           std::uint32_t row, std::uint64_t& end) noexcept {
   // Copies in registers: the stores below could change anything else, as far as the compiler knows.
   const std::uint32_t before = of.batch * step.batch_rows;
@@ -160,8 +111,8 @@ Result<void> fill_row(Step& step, std::uint32_t in_step, Slab& slab, const Gathe
 }
 
 /// Gives the failure of the first row that has one.
-Result<void> copy_rows(Step& step, const BatchRows& of, const Prefetch& prefetch, Slab& slab, const GatherRules& rules,
-                       Storage& storage) {
+Result<void> copy_rows(Step& step, const BatchRows& of, const RecordPrefetch& prefetch, Slab& slab,
+                       const GatherRules& rules, Storage& storage) {
   if (of.first == 0) slab.offsets()[0] = 0;
   auto end = static_cast<std::uint64_t>(slab.offsets()[of.first]);
   for (std::uint32_t r = of.first; r < of.end; ++r) {
@@ -239,8 +190,9 @@ void check_direct(Step& step, DirectRead& read) {
 
 void gather_unit(Step& step, SlotRing& ring, const GatherRules& rules, Storage& storage) {
   if (step.laid_out) return fill_late_rows(step, rules);
+  if (rules.columns != nullptr) return gather_columns(step, ring, rules);
   const Unit& unit = step.units[step.next_unit];
-  const Prefetch prefetch(step, unit);
+  const RecordPrefetch prefetch(step, unit);
   step.direct.clear();
   for (std::uint32_t row = unit.first_row; row < unit.end_row;) {
     const BatchRows rows = BatchRows::from(step, row, unit.end_row);
@@ -259,14 +211,19 @@ std::uint64_t gathered_bytes(const Step& step) {
   const Unit& unit = step.units[step.next_unit];
   for (std::uint32_t row = unit.first_row; row < unit.end_row && !step.error.has_value();) {
     const BatchRows rows = BatchRows::from(step, row, unit.end_row);
+    row += rows.size();
+    if (!step.lease->columns().empty()) {
+      if (rows.end == step.batch_rows) bytes += step.lease->columns()[rows.batch].layout.bytes;
+      continue;
+    }
     const SlabParts slab(step, rows.batch);
     bytes += static_cast<std::uint64_t>(slab.offsets[rows.end] - slab.offsets[rows.first]);
-    row += rows.size();
   }
   return bytes;
 }
 
 void finish_unit(Step& step, SlotRing& ring, const GatherRules& rules) {
+  if (rules.columns != nullptr) return;  // each batch was finished with its last row
   if (!step.error.has_value()) end_direct_reads(step, ring, rules);
   if (rules.on_damage != OnDamage::substitute && !step.has_gaps) return;
   const Unit& unit = step.units[step.next_unit];

@@ -3,6 +3,7 @@
 
 #include <dovetail/batch_reader.h>
 
+#include "reader/delivery/column_decoders.h"
 #include "reader/delivery/step.h"
 #include "reader/memory/slot_ring.h"
 #include "reader/storage/storage.h"
@@ -14,7 +15,8 @@ struct GatherRules {
   OnDamage on_damage = OnDamage::fail;
   Oversize oversize = Oversize::fail;
   std::uint32_t rank = 0;
-  std::uint32_t rows_per_lane = 1;  ///< Rows of a batch that come from one lane; consecutive.
+  std::uint32_t rows_per_lane = 1;    ///< Rows of a batch that come from one lane; consecutive.
+  ColumnDecoders* columns = nullptr;  ///< Where records become columns.
 };
 
 /// The damage of a block as the failure of the batch whose row needs it.
@@ -24,7 +26,7 @@ Error damage_at_step(const Error& damage, const Extent& extent, std::uint32_t bl
 /// Copies the rows of the step's next unit from their blocks into its slot, each record once, and writes their offsets,
 /// ids and status. Direct records are read into their rows and checked there; those that storage would have to wait for
 /// are only given their places, and marked in `step.direct`. Of a step that is laid out, only late rows are left to
-/// copy. A failure goes to `step.error`.
+/// copy. Where records become columns, see `gather_columns`. A failure goes to `step.error`.
 ///
 /// Needs:   the unit's loads ready; `step.lease` set.
 /// Threads: any, one at a time for a step. Cost: no allocation, but for a spilled batch and for what has to wait.

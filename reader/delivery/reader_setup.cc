@@ -166,26 +166,53 @@ std::optional<MemoryShares> scattered(MemoryShares shares, const Dataset& datase
 
 }  // namespace
 
-Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options, std::uint64_t storage_bytes) {
+namespace {
+
+/// What the values of a batch take in its slab.
+struct ValueBytes {
+  std::uint64_t least = 0;  ///< Without which nothing can be delivered.
+  std::uint64_t most = 0;   ///< Of the largest records; at most 2^63.
+  bool varies = false;      ///< With the records.
+};
+
+ValueBytes value_bytes(std::uint32_t rows, std::uint64_t largest_record, const ColumnDecoder* columns) {
+  constexpr std::uint64_t kMost = UINT64_MAX >> 1;
+  if (largest_record > kMost / rows / 16) {  // a number of a record takes at most 8 times its bytes, beside its offset
+    return {.least = columns == nullptr ? 1 : columns->fixed_bytes(rows), .most = kMost, .varies = true};
+  }
+  if (columns == nullptr) return {.least = std::min<std::uint64_t>(largest_record, 1), .most = largest_record * rows};
+  const std::uint64_t fixed = columns->fixed_bytes(rows);
+  const std::uint64_t most = columns->most_bytes(rows, largest_record);
+  return {.least = fixed, .most = most, .varies = most > fixed};
+}
+
+}  // namespace
+
+Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options, std::uint64_t storage_bytes,
+                                  const ColumnDecoder* columns, unsigned threads) {
   std::uint64_t largest_record = 0;
   for (const ShardInfo& shard : dataset.shards()) {
     largest_record = std::max<std::uint64_t>(largest_record, shard.max_record_bytes);
   }
   MemoryShares shares;
   shares.slots = options.replay > 0 ? options.replay : options.prefetch + options.max_held;
+  const ValueBytes values = value_bytes(options.plan.batch, largest_record, columns);
+  // What a decoder holds grows by doubling.
+  const std::uint64_t decoders = columns != nullptr && values.varies ? 2 * std::uint64_t{threads} : 0;
   const std::uint64_t fixed = SlabLayout::for_rows(options.plan.batch).values;
-  const std::uint64_t whole = largest_record > (UINT64_MAX >> 1) / options.plan.batch
-                                  ? UINT64_MAX >> 1
-                                  : fixed + largest_record * options.plan.batch;
+  const std::uint64_t whole = std::min(fixed + values.most, UINT64_MAX >> 1);
   const std::uint64_t fixed_bytes = largest_block(dataset) + storage_bytes;
   const std::uint64_t left = options.memory_bytes - std::min(options.memory_bytes, fixed_bytes);
-  const std::uint64_t share = left / 2 / shares.slots / kSlotAlignment * kSlotAlignment;
+  const std::uint64_t share = left / 2 / (shares.slots + decoders) / kSlotAlignment * kSlotAlignment;
   shares.slot_bytes = std::min(round_up(whole, kSlotAlignment), share);
-  if (shares.slot_bytes < fixed + std::min<std::uint64_t>(largest_record, 1)) {
-    const std::uint64_t least = 2 * shares.slots * round_up(fixed + largest_record, kSlotAlignment) + fixed_bytes;
+  if (shares.slot_bytes < fixed + values.least) {
+    const std::uint64_t row = columns != nullptr ? values.least : largest_record;
+    const std::uint64_t least = 2 * (shares.slots + decoders) * round_up(fixed + row, kSlotAlignment) + fixed_bytes;
     return Error(Errc::budget_too_small, "memory_bytes = " + std::to_string(options.memory_bytes) + " cannot hold " +
                                              std::to_string(shares.slots) + " slots and one block; " +
-                                             std::to_string(least) + " are enough for one record per slot");
+                                             std::to_string(least) +
+                                             (columns != nullptr ? " are enough for what is fixed of the columns"
+                                                                 : " are enough for one record per slot"));
   }
   shares.slab_bytes = shares.slot_bytes;
   // Those that share a slot have room for their largest records, and nothing to wait for but blocks.
@@ -194,7 +221,8 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
     shares.batches_per_slot = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most, 1, kMostBatchesPerSlot));
     shares.slot_bytes = shares.batches_per_slot * shares.slab_bytes;
   }
-  shares.read_ahead_bytes = options.memory_bytes - shares.slot_bytes * shares.slots - storage_bytes;
+  shares.read_ahead_bytes =
+      options.memory_bytes - shares.slot_bytes * shares.slots - shares.slab_bytes * decoders - storage_bytes;
   return shares;
 }
 
@@ -253,9 +281,17 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   Result<std::unique_ptr<Storage>> storage =
       make_storage(options.storage, {.threads = options.io_threads == 0 ? kDefaultIoThreads : options.io_threads});
   if (!storage.has_value()) return storage.error();
-  Result<MemoryShares> memory = share_memory(dataset, options, (*storage)->facts().memory_bytes);
+  Result<std::unique_ptr<ColumnDecoders>> columns = std::unique_ptr<ColumnDecoders>();
+  if (options.columns.has_value()) columns = ColumnDecoders::make(*options.columns);
+  if (!columns.has_value()) return columns.error();
+  const unsigned cores = std::max(1u, usable_cores() / options.ranks.local_world);
+  const unsigned threads = options.decode_threads == 0 ? cores : options.decode_threads;
+  Result<MemoryShares> memory = share_memory(dataset, options, (*storage)->facts().memory_bytes,
+                                             *columns == nullptr ? nullptr : &(*columns)->sizes(), threads + 1);
   if (!memory.has_value()) return memory.error();
-  *memory = share_for_scattering(*memory, dataset, *plan, options, !(*storage)->facts().direct);
+  if (*columns == nullptr) {
+    *memory = share_for_scattering(*memory, dataset, *plan, options, !(*storage)->facts().direct);
+  }
   Result<std::uint32_t> max_open = open_shard_limit(*plan, (*storage)->facts().descriptors_per_file);
   if (!max_open.has_value()) return max_open.error();
   Result<std::shared_ptr<SlotRing>> ring =
@@ -264,7 +300,6 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   if (options.log && options.registration == Registration::preferred && !(*ring)->registered()) {
     options.log("batches are not in page-locked memory: " + (*ring)->memory().note());
   }
-  const unsigned cores = std::max(1u, usable_cores() / options.ranks.local_world);
   return EngineSetup{.dataset = dataset,
                      .plan = std::move(*plan),
                      .options = std::move(options),
@@ -273,10 +308,11 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
                      .scatters = memory->scatters,
                      .batches_per_slot = memory->batches_per_slot,
                      .slab_bytes = memory->slab_bytes,
+                     .columns = std::move(*columns),
                      .rows_at_once = memory->rows_at_once,
                      .read_ahead_bytes = memory->read_ahead_bytes,
                      .max_open_shards = *max_open,
-                     .threads = given.decode_threads == 0 ? cores : given.decode_threads};
+                     .threads = threads};
 }
 
 }  // namespace dovetail::detail

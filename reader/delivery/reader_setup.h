@@ -3,6 +3,7 @@
 
 #include <dovetail/batch_reader.h>
 
+#include "reader/delivery/column_decoders.h"
 #include "reader/delivery/engine.h"
 
 namespace dovetail::detail {
@@ -19,8 +20,11 @@ struct MemoryShares {
 };
 
 /// A slot holds a batch of the largest records where half of the budget, one block aside, allows; else its share of it. Read-ahead
-/// gets what is left, but for what the storage holds. Where batches are tiny, several share a slot. Errors: `budget_too_small` naming what is needed at least.
-Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options, std::uint64_t storage_bytes);
+/// gets what is left, but for what the storage holds. Where batches are tiny, several share a slot. Where records become columns
+/// of no fixed size, each of so many threads gets two slots' worth for what it holds of a batch until sizes are known.
+/// Errors: `budget_too_small` naming what is needed at least.
+Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options, std::uint64_t storage_bytes,
+                                  const ColumnDecoder* columns = nullptr, unsigned threads = 1);
 
 /// Adds slots, out of what read-ahead has, so that rows are scattered from their blocks as these arrive: where all records
 /// of a shard have one size, blocks hold several of them and come through the page cache, and half of the budget, one

@@ -101,6 +101,7 @@ std::string ReaderStats::to_json() const {
   json.number("direct_reads", direct_reads);
   json.number("direct_bytes", direct_bytes);
   json.number("cached_reads", cached_reads);
+  json.number("unfit_records", unfit_records);
   json.number("retried_reads", retried_reads);
   json.number("evictions", evictions);
   json.number("spilled_batches", spilled_batches);

@@ -184,7 +184,8 @@ ReadyQueue::Outcome ReadyQueue::deliver_locked(const ReadyBatches& from, std::ui
   const std::size_t slab_at = batch * from.slab_bytes;
   const SlabParts slab(lease->bytes().subspan(slab_at), from.rows);
   const std::array<std::uint32_t, 5> counts = count_status({slab.status, from.rows});
-  const auto bytes = static_cast<std::uint64_t>(slab.offsets[from.rows]);
+  const BatchColumns* const columns = lease->columns().empty() ? nullptr : &lease->columns()[batch];
+  const auto bytes = columns != nullptr ? columns->layout.bytes : static_cast<std::uint64_t>(slab.offsets[from.rows]);
   ++delivered_.batches;
   delivered_.rows += from.rows;
   delivered_.bytes += bytes;
@@ -206,7 +207,8 @@ ReadyQueue::Outcome ReadyQueue::deliver_locked(const ReadyBatches& from, std::ui
                        .epoch = from.origin->epoch,
                        .step = step});
   }
-  return std::optional<Batch>(SlotLease::to_batch(std::move(lease), slab_at, from.origin, step, from.rows, counts[1]));
+  return std::optional<Batch>(
+      SlotLease::to_batch(std::move(lease), slab_at, from.origin, step, from.rows, counts[1], columns));
 }
 
 void ReadyQueue::match(std::unique_lock<BriefMutex>& lock) {

@@ -31,7 +31,9 @@ void Step::reset() {
   good_batches = 0;
   following = nullptr;
   asked_for = false;
+  decoder.reset();
   lease.reset();
+  unfit.clear();
   direct.clear();
   direct_left = 0;
   retried_reads = 0;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include <dovetail/columns.h>
 #include <dovetail/error.h>
 #include <dovetail/order.h>
 #include <dovetail/state.h>
@@ -49,6 +50,13 @@ struct LostRow {
   std::uint32_t block = 0;         ///< In the extent,
   const Extent* extent = nullptr;  ///< which lives as long as the step is not gathered.
   Error damage;
+};
+
+/// A record that did not fit the columns.
+struct UnfitRecord {
+  std::uint32_t shard = 0;
+  std::uint64_t record = 0;  ///< In the shard.
+  Error error;               ///< With the file, and the offset of its block.
 };
 
 /// Consecutive rows of a step that are gathered together, for which their loads must fit the budget together: a whole
@@ -109,12 +117,14 @@ struct Step {
   std::uint32_t good_batches = 0;  ///< but for so many at its beginning.
 
   // For gathering, as of when it began.
-  std::vector<LostRow> lost_before;  ///< Taken from `lost`: all of the unit's, and some of later ones.
-  const Step* following = nullptr;   ///< Whose loads are ready as well: its first records can be asked for.
-  bool asked_for = false;            ///< Its own were, by the step before.
+  std::vector<LostRow> lost_before;        ///< Taken from `lost`: all of the unit's, and some of later ones.
+  const Step* following = nullptr;         ///< Whose loads are ready as well: its first records can be asked for.
+  bool asked_for = false;                  ///< Its own were, by the step before.
+  std::unique_ptr<ColumnDecoder> decoder;  ///< From its first unit to its last, where records become columns.
 
   // What gathering has made.
   std::shared_ptr<SlotLease> lease;
+  std::vector<UnfitRecord> unfit;  ///< Of the unit.
   std::vector<DirectRead> direct;  ///< Those of the unit that had to wait for storage, or are damaged.
   std::atomic<std::uint32_t> direct_left = 0;
   std::atomic<std::uint32_t> retried_reads = 0;

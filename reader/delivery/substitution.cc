@@ -6,16 +6,13 @@
 
 namespace dovetail::detail {
 
-namespace {
-
-/// For each row, the row whose bytes it gets: itself, unless it is damaged and a neighbour of its lane is good.
-std::vector<std::uint32_t> sources(const Slab& slab, std::uint32_t rows, std::uint32_t rows_per_lane) {
+std::vector<std::uint32_t> substitution_sources(std::span<const RowStatus> status, std::uint32_t rows_per_lane) {
+  const auto rows = static_cast<std::uint32_t>(status.size());
   std::vector<std::uint32_t> source(rows);
   for (std::uint32_t lane = 0; lane < rows; lane += rows_per_lane) {
     const auto find = [&, good = rows](std::uint32_t r) mutable {
-      const RowStatus status = slab.status()[r];
-      if (status == RowStatus::first || status == RowStatus::repeated) good = r;
-      return status == RowStatus::damaged_empty ? good : r;
+      if (status[r] == RowStatus::first || status[r] == RowStatus::repeated) good = r;
+      return status[r] == RowStatus::damaged_empty ? good : r;
     };
     auto before = find;
     auto after = find;
@@ -28,11 +25,9 @@ std::vector<std::uint32_t> sources(const Slab& slab, std::uint32_t rows, std::ui
   return source;
 }
 
-}  // namespace
-
 Result<void> substitute_rows(Slab& slab, std::uint32_t rows_per_lane) {
   const std::uint32_t rows = slab.rows();
-  std::vector<std::uint32_t> source = sources(slab, rows, rows_per_lane);
+  std::vector<std::uint32_t> source = substitution_sources({slab.status(), rows}, rows_per_lane);
   const std::vector<std::int64_t> old(slab.offsets(), slab.offsets() + rows + 1);
   auto total = static_cast<std::uint64_t>(old[rows]);
   for (std::uint32_t r = 0; r < rows; ++r) {

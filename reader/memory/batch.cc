@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "reader/memory/batch_columns.h"
 #include "reader/memory/slot_ring.h"
 
 namespace dovetail {
@@ -15,6 +16,7 @@ Batch::~Batch() {
 Batch::Batch(Batch&& other) noexcept
     : lease_(std::move(other.lease_)),
       origin_(std::move(other.origin_)),
+      columns_(std::exchange(other.columns_, nullptr)),
       slab_(std::exchange(other.slab_, nullptr)),
       step_(other.step_),
       epoch_(other.epoch_),
@@ -25,6 +27,7 @@ Batch& Batch::operator=(Batch&& other) noexcept {
   if (this != &other) {
     detail::SlotLease::hand_back(std::exchange(lease_, std::move(other.lease_)));
     origin_ = std::move(other.origin_);
+    columns_ = std::exchange(other.columns_, nullptr);
     slab_ = std::exchange(other.slab_, nullptr);
     step_ = other.step_;
     epoch_ = other.epoch_;
@@ -57,12 +60,31 @@ std::span<const RowStatus> Batch::status() const noexcept {
 
 ByteView Batch::values() const noexcept {
   if (slab_ == nullptr) return {};
-  return {slab_ + layout().values, static_cast<std::size_t>(offsets()[rows_])};
+  return {slab_ + layout().values,
+          columns_ != nullptr ? columns_->layout.bytes : static_cast<std::size_t>(offsets()[rows_])};
 }
 
 ByteView Batch::row(std::uint32_t i) const noexcept {
   const std::span<const std::int64_t> ends = offsets();
   return {slab_ + layout().values + ends[i], static_cast<std::size_t>(ends[i + 1] - ends[i])};
+}
+
+const Schema* Batch::schema() const noexcept {
+  return columns_ == nullptr ? nullptr : columns_->schema.get();
+}
+
+const ColumnLayout* Batch::column_layout() const noexcept {
+  return columns_ == nullptr ? nullptr : &columns_->layout;
+}
+
+ColumnView Batch::column(std::size_t i) const noexcept {
+  return view_column(*columns_->schema, columns_->layout, values(), i);
+}
+
+std::optional<ColumnView> Batch::column(std::string_view name) const noexcept {
+  if (columns_ == nullptr) return std::nullopt;
+  const std::optional<std::size_t> i = columns_->schema->find(name);
+  return i.has_value() ? std::optional(column(*i)) : std::nullopt;
 }
 
 ByteView Batch::slab() const noexcept {
@@ -84,6 +106,7 @@ Result<void> Batch::release(DeviceStream stream) {
 
 void Batch::release() noexcept {
   detail::SlotLease::hand_back(std::move(lease_));
+  columns_ = nullptr;
   slab_ = nullptr;
   rows_ = 0;
   valid_ = 0;

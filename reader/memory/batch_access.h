@@ -15,9 +15,11 @@ namespace dovetail::detail {
 struct BatchAccess {
   static std::shared_ptr<SlotLease> lease(const Batch& batch) { return batch.lease_; }
   static std::shared_ptr<DeviceLease> lease(const DeviceBatch& batch) { return batch.lease_; }
+  static const BatchColumns* columns(const Batch& batch) noexcept { return batch.columns_; }
+  static const BatchColumns* columns(const DeviceBatch& batch) noexcept { return batch.columns_.get(); }
 };
 
-/// Bytes of every row where all have the same, else 0.
+/// Bytes of every row where all have the same, else 0; 0 where they are columns.
 inline std::size_t row_bytes(const Batch& batch) noexcept {
   const std::span<const std::int64_t> offsets = batch.offsets();
   for (std::uint32_t row = 1; row < batch.rows(); ++row) {

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "reader/memory/batch_columns.h"
 #include "reader/memory/device_ring.h"
 
 namespace dovetail {
@@ -18,6 +19,7 @@ DeviceBatch& DeviceBatch::operator=(DeviceBatch&& other) noexcept {
   if (this != &other) {
     lease_ = std::move(other.lease_);
     state_ = std::move(other.state_);
+    columns_ = std::move(other.columns_);
     slab_ = std::exchange(other.slab_, nullptr);
     value_bytes_ = std::exchange(other.value_bytes_, 0);
     row_bytes_ = std::exchange(other.row_bytes_, 0);
@@ -57,6 +59,33 @@ const std::byte* DeviceBatch::slab() const noexcept {
   return slab_;
 }
 
+const Schema* DeviceBatch::schema() const noexcept {
+  return columns_ == nullptr ? nullptr : columns_->schema.get();
+}
+
+const ColumnLayout* DeviceBatch::column_layout() const noexcept {
+  return columns_ == nullptr ? nullptr : &columns_->layout;
+}
+
+DeviceColumn DeviceBatch::column(std::size_t i) const noexcept {
+  const ColumnPlace& place = columns_->layout.columns[i];
+  const auto offsets_at = [this](const ColumnPlace::Part& part) {
+    return part.bytes == 0 ? nullptr : reinterpret_cast<const std::int64_t*>(values() + part.at);
+  };
+  return {.column = &columns_->schema->columns[i],
+          .values = values() + place.values.at,
+          .value_bytes = place.values.bytes,
+          .offsets = offsets_at(place.offsets),
+          .text_offsets = offsets_at(place.text_offsets),
+          .texts = place.text_offsets.bytes == 0 ? 0 : place.text_offsets.bytes / sizeof(std::int64_t) - 1};
+}
+
+std::optional<DeviceColumn> DeviceBatch::column(std::string_view name) const noexcept {
+  if (columns_ == nullptr) return std::nullopt;
+  const std::optional<std::size_t> i = columns_->schema->find(name);
+  return i.has_value() ? std::optional(column(*i)) : std::nullopt;
+}
+
 Result<void> DeviceBatch::wait_on(DeviceStream stream) {
   if (lease_ == nullptr) return Error(Errc::closed, "the batch was released");
   return lease_->wait_on(stream);
@@ -68,6 +97,7 @@ bool DeviceBatch::ready() const noexcept {
 
 void DeviceBatch::release() noexcept {
   lease_.reset();
+  columns_.reset();
   slab_ = nullptr;
   value_bytes_ = 0;
   row_bytes_ = 0;

@@ -15,6 +15,7 @@
 #include <dovetail/batch.h>
 #include <dovetail/error.h>
 
+#include "reader/memory/batch_columns.h"
 #include "reader/memory/device_events.h"
 #include "reader/memory/host_memory.h"
 
@@ -110,15 +111,20 @@ class SlotLease {
   std::span<std::byte> bytes() const noexcept { return bytes_; }
   /// A note that stays with the slot, 0 at first: belongs to whoever fills it. Needs: not spilled.
   std::uint32_t& slot_note() const noexcept { return ring_->slot_notes_[slot_.value()]; }
+  /// Of each of its batches; empty where they have none. Belongs to whoever fills the slot, and to the trainer for the batches
+  /// that it has.
+  std::vector<BatchColumns>& columns() noexcept { return columns_; }
   bool registered() const noexcept { return !spilled() && ring_->registered(); }
   bool spilled() const noexcept { return spilled_.has_value(); }
 
   /// The slot is not free before all that is in the stream by now has run. Errors: `device_failed`.
   Result<void> wait_for(DeviceStream stream);
 
-  /// Makes a batch that the trainer gets, with its slab at so many bytes; counts as held until `hand_back`.
+  /// Makes a batch that the trainer gets, with its slab at so many bytes and these columns, if any; counts as held until
+  /// `hand_back`.
   static Batch to_batch(std::shared_ptr<SlotLease> lease, std::size_t slab_at, std::shared_ptr<const State> origin,
-                        std::uint64_t step, std::uint32_t rows, std::uint32_t valid);
+                        std::uint64_t step, std::uint32_t rows, std::uint32_t valid,
+                        const BatchColumns* columns = nullptr);
   /// What a batch does with its share of the lease when it is released. Null does nothing.
   static void hand_back(std::shared_ptr<SlotLease> lease) noexcept;
 
@@ -127,6 +133,7 @@ class SlotLease {
   std::optional<std::uint32_t> slot_;  // none once spilled memory has taken it over
   std::optional<HostMemory> spilled_;
   std::span<std::byte> bytes_;
+  std::vector<BatchColumns> columns_;
   std::vector<DeviceEvent> events_;  // guarded by the ring's lock
 };
 

@@ -20,8 +20,10 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <dovetail/dataset_writer.h>
 #include <dovetail/dlpack.h>
 
+#include "format/example_encoder.h"
 #include "tests/cuda/device_fixture.h"
 
 namespace dovetail::test {
@@ -249,6 +251,63 @@ TEST_F(DeviceReaderTest, ExportsTensorsOfTheDevice) {
   EXPECT_TRUE(reader.next().error().is(Errc::slots_held)) << "the tensor holds the batch";
   tensor->deleter(tensor);
   EXPECT_TRUE(reader.next().has_value());
+}
+
+TEST_F(DeviceReaderTest, ColumnsAreThoseOfTheHost) {
+  const testing::TempFolder folder;
+  DatasetWriter writer = DatasetWriter::create(folder.path("examples")).value();
+  for (std::int64_t id = 0; id < 200; ++id) {
+    format::ExampleEncoder encoder;
+    const std::vector<std::int64_t> tokens(static_cast<std::size_t>(id % 7), id);
+    const std::string name = "record " + std::to_string(id);
+    encoder.add_int("label", id);
+    encoder.add_ints("tokens", tokens);
+    encoder.add_bytes("name", as_bytes(name));
+    std::vector<std::byte> record;
+    encoder.encode(record).value();
+    ASSERT_TRUE(writer.append(record).has_value());
+  }
+  ASSERT_TRUE(writer.finish().has_value());
+  const Dataset examples = Dataset::open(folder.path("examples")).value();
+  ReaderOptions options = this->options();
+  options.columns = parse_schema("label:i64, tokens:i32[*], name:bytes").value();
+  BatchReader host = BatchReader::open(examples, options).value();
+  DeviceReader reader = DeviceReader::open(BatchReader::open(examples, options).value(), {}).value();
+  std::uint64_t steps = 0;
+  for (;; ++steps) {
+    const std::optional<Batch> wanted = host.next().value();
+    std::optional<DeviceBatch> batch = reader.next().value();
+    ASSERT_EQ(batch.has_value(), wanted.has_value());
+    if (!wanted.has_value()) break;
+    EXPECT_EQ(batch->value_bytes(), wanted->values().size());
+    ASSERT_NE(batch->schema(), nullptr);
+    EXPECT_EQ(*batch->schema(), *wanted->schema());
+    const std::vector<std::byte> slab = read(*batch);
+    for (std::size_t i = 0; i < wanted->schema()->columns.size(); ++i) {
+      const ColumnView expected = wanted->column(i);
+      const DeviceColumn column = batch->column(i);
+      EXPECT_EQ(column.column->name, expected.column->name);
+      ASSERT_EQ(column.value_bytes, expected.values.size());
+      EXPECT_EQ(column.texts, expected.text_offsets.empty() ? 0 : expected.text_offsets.size() - 1);
+      const auto expect_at = [&](const void* there, ByteView bytes) {
+        if (bytes.empty()) return;
+        ASSERT_NE(there, nullptr);
+        const auto at = static_cast<const std::byte*>(there) - batch->slab();
+        EXPECT_EQ(std::memcmp(slab.data() + at, bytes.data(), bytes.size()), 0) << expected.column->name;
+      };
+      expect_at(column.values, expected.values);
+      expect_at(column.offsets, std::as_bytes(expected.offsets));
+      expect_at(column.text_offsets, std::as_bytes(expected.text_offsets));
+    }
+    EXPECT_FALSE(batch->column("image").has_value());
+    auto shared = std::make_shared<DeviceBatch>(std::move(*batch));
+    DLManagedTensor* const tensor = to_dlpack(shared, "label", ColumnPart::values, stream()).value();
+    EXPECT_EQ(tensor->dl_tensor.device.device_type, kDLCUDA);
+    EXPECT_EQ(tensor->dl_tensor.data, shared->column("label")->values);
+    EXPECT_EQ(tensor->dl_tensor.shape[0], 64);
+    tensor->deleter(tensor);
+  }
+  EXPECT_EQ(steps, 3u);
 }
 
 TEST_F(DeviceReaderTest, RefusesWhatIsOutOfRange) {

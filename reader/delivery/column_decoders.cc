@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/delivery/column_decoders.h"
+
+namespace dovetail::detail {
+
+Result<std::unique_ptr<ColumnDecoders>> ColumnDecoders::make(const Schema& schema) {
+  Result<ColumnDecoder> decoder = ColumnDecoder::make(schema);
+  if (!decoder.has_value()) return decoder.error();
+  return std::unique_ptr<ColumnDecoders>(new ColumnDecoders(std::move(*decoder)));
+}
+
+ColumnDecoders::ColumnDecoders(ColumnDecoder first)
+    : first_(std::make_unique<const ColumnDecoder>(std::move(first))),
+      schema_(std::make_shared<const Schema>(first_->schema())) {}
+
+std::unique_ptr<ColumnDecoder> ColumnDecoders::take() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      std::unique_ptr<ColumnDecoder> decoder = std::move(free_.back());
+      free_.pop_back();
+      return decoder;
+    }
+  }
+  return std::make_unique<ColumnDecoder>(*first_);
+}
+
+void ColumnDecoders::give_back(std::unique_ptr<ColumnDecoder> decoder) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(decoder));
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <dovetail/columns.h>
+#include <dovetail/error.h>
+#include <dovetail/schema.h>
+
+namespace dovetail::detail {
+
+/// The decoders of a reader: one for each step that is being gathered, kept for the next ones with the memory that they have
+/// grown.
+///
+/// Threads: any.
+class ColumnDecoders {
+ public:
+  /// Errors: those of `ColumnDecoder::make`.
+  static Result<std::unique_ptr<ColumnDecoders>> make(const Schema& schema);
+
+  const std::shared_ptr<const Schema>& schema() const noexcept { return schema_; }
+  /// For asking how much memory columns take.
+  const ColumnDecoder& sizes() const noexcept { return *first_; }
+
+  std::unique_ptr<ColumnDecoder> take();
+  void give_back(std::unique_ptr<ColumnDecoder> decoder);
+
+ private:
+  explicit ColumnDecoders(ColumnDecoder first);
+
+  const std::unique_ptr<const ColumnDecoder> first_;  // that the others are copies of
+  const std::shared_ptr<const Schema> schema_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<ColumnDecoder>> free_;
+};
+
+}  // namespace dovetail::detail

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/delivery/gather_columns.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reader/delivery/record_prefetch.h"
+#include "reader/delivery/slab.h"
+#include "reader/delivery/substitution.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+/// Rows of one batch of a step on their way into its columns.
+class ColumnGathering {
+ public:
+  ColumnGathering(Step& step, const BatchRows& rows, SlotRing& ring, const GatherRules& rules)
+      : step_(step),
+        rows_(rows),
+        rules_(rules),
+        decoder_(*step.decoder),
+        slab_(step, rows.batch, ring, rules.oversize) {}
+
+  /// Gives the failure of the first row that has one.
+  Result<void> add_rows(const RecordPrefetch& prefetch);
+  /// Completes the batch if these are its last rows; else their records need not stay.
+  Result<void> end_rows();
+
+ private:
+  std::span<std::byte> values() const noexcept { return {slab_.values(), slab_.capacity()}; }
+  std::uint32_t in_step(std::uint32_t row) const noexcept { return rows_.batch * step_.batch_rows + row; }
+  /// The record of the row is damaged.
+  Result<void> lose_damaged(std::uint32_t row, const PlannedRow& from);
+  /// The record of the row does not fit.
+  Result<void> lose_unfit(std::uint32_t row, const PlannedRow& from, const Error& why);
+  Error unfit_at_step(const PlannedRow& from, const Error& why) const;
+  void substitute();
+
+  Step& step_;
+  const BatchRows& rows_;
+  const GatherRules& rules_;
+  ColumnDecoder& decoder_;
+  Slab slab_;
+};
+
+Result<void> ColumnGathering::add_rows(const RecordPrefetch& prefetch) {
+  if (rows_.first == 0) {
+    if (Result<void> begun = decoder_.begin(step_.batch_rows, values()); !begun.has_value()) return begun;
+    std::fill_n(slab_.offsets(), step_.batch_rows + 1, 0);
+  }
+  for (std::uint32_t row = rows_.first; row < rows_.end; ++row) {
+    prefetch.before(in_step(row));
+    const PlannedRow& from = step_.rows[in_step(row)];
+    slab_.ids()[row] = step_.id_of(from);
+    slab_.status()[row] = from.status;
+    if (from.block == nullptr) {
+      decoder_.add_empty(row);
+      continue;
+    }
+    if (from.block->damaged()) {
+      if (Result<void> lost = lose_damaged(row, from); !lost.has_value()) return lost;
+      continue;
+    }
+    const Result<void> added = decoder_.add(row, from.block->records[from.record]);
+    if (added.has_value()) [[likely]]
+      continue;
+    if (Result<void> lost = lose_unfit(row, from, added.error()); !lost.has_value()) return lost;
+  }
+  return {};
+}
+
+Result<void> ColumnGathering::lose_damaged(std::uint32_t row, const PlannedRow& from) {
+  if (rules_.on_damage == OnDamage::fail) {
+    const Load& load = *from.block->load;
+    const std::uint32_t block = from.block->number;
+    return damage_at_step(*load.damage[block], load.extent, block, step_, in_step(row), rules_);
+  }
+  decoder_.add_empty(row);
+  slab_.status()[row] = RowStatus::damaged_empty;
+  return {};
+}
+
+Result<void> ColumnGathering::lose_unfit(std::uint32_t row, const PlannedRow& from, const Error& why) {
+  Error error = unfit_at_step(from, why);
+  if (rules_.on_damage == OnDamage::fail) return error;
+  const Extent& extent = from.block->load->extent;
+  step_.unfit.push_back({.shard = extent.shard,
+                         .record = extent.file->first_record(extent.first_block + from.block->number) + from.record,
+                         .error = std::move(error)});
+  slab_.status()[row] = RowStatus::damaged_empty;
+  return {};
+}
+
+Error ColumnGathering::unfit_at_step(const PlannedRow& from, const Error& why) const {
+  const Extent& extent = from.block->load->extent;
+  const std::uint64_t block = extent.first_block + from.block->number;
+  const std::string text = why.detail() + "; record " + std::to_string(extent.file->first_record(block) + from.record) +
+                           " of the shard, needed by rank " + std::to_string(rules_.rank) + " at step " +
+                           std::to_string(step_.number + rows_.batch) + " of epoch " + std::to_string(step_.epoch) +
+                           ", does not fit the columns";
+  return Error(why.code(), text).at(extent.file->file().path(), extent.file->blocks()[block].offset);
+}
+
+void ColumnGathering::substitute() {
+  const std::span<RowStatus> status(slab_.status(), slab_.rows());
+  const std::vector<std::uint32_t> source = substitution_sources(status, rules_.rows_per_lane);
+  std::vector<std::uint32_t> filled;
+  for (std::uint32_t row = 0; row < slab_.rows(); ++row) {
+    if (source[row] == row) continue;
+    decoder_.copy_row(source[row], row);
+    status[row] = RowStatus::substituted;
+    filled.push_back(row);
+  }
+  // Rows stay empty rather than fail a step whose own records fit.
+  while (!slab_.may_grow() && !filled.empty() && decoder_.bytes() > slab_.capacity()) {
+    const auto kept = filled.begin() + static_cast<std::ptrdiff_t>(filled.size() / 2);
+    for (auto row = kept; row != filled.end(); ++row) {
+      decoder_.add_empty(*row);
+      status[*row] = RowStatus::damaged_empty;
+    }
+    filled.erase(kept, filled.end());
+  }
+}
+
+Result<void> ColumnGathering::end_rows() {
+  if (rows_.end < step_.batch_rows) {
+    decoder_.keep();
+    return {};
+  }
+  constexpr auto kDamaged = static_cast<std::size_t>(RowStatus::damaged_empty);
+  const bool substitutes = rules_.on_damage == OnDamage::substitute;
+  if (substitutes && count_status({slab_.status(), slab_.rows()})[kDamaged] > 0) substitute();
+  const std::uint64_t fixed = decoder_.fixed_bytes(step_.batch_rows);
+  if (Result<void> room = slab_.reserve(decoder_.bytes(), fixed); !room.has_value()) return room;
+  const Result<const ColumnLayout*> layout = decoder_.finish(values());
+  if (!layout.has_value()) return layout.error();
+  std::vector<BatchColumns>& columns = step_.lease->columns();
+  columns.resize(step_.batches());  // at the first batch: later ones may be with the trainer
+  columns[rows_.batch] = {.schema = rules_.columns->schema(), .layout = **layout};
+  return {};
+}
+
+}  // namespace
+
+void gather_columns(Step& step, SlotRing& ring, const GatherRules& rules) {
+  const Unit& unit = step.units[step.next_unit];
+  const RecordPrefetch prefetch(step, unit);
+  if (step.decoder == nullptr) step.decoder = rules.columns->take();
+  for (std::uint32_t row = unit.first_row; row < unit.end_row;) {
+    const BatchRows rows = BatchRows::from(step, row, unit.end_row);
+    ColumnGathering gathering(step, rows, ring, rules);
+    Result<void> done = gathering.add_rows(prefetch);
+    if (done.has_value()) done = gathering.end_rows();
+    if (!done.has_value()) return step.fail(row, done.error());
+    row += rows.size();
+  }
+  if (unit.end_row == step.row_count) rules.columns->give_back(std::move(step.decoder));
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches of columns, against what protobuf's classes make of the records that their ids name.
+#include <dovetail/columns.h>
+
+#include <dlpack/dlpack.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dovetail/batch_reader.h>
+#include <dovetail/dataset_writer.h>
+#include <dovetail/dlpack.h>
+#include <dovetail/record_reader.h>
+
+#include "format/example_encoder.h"
+#include "tests/format/column_reference.h"
+#include "tests/reader/delivery/reader_fixture.h"
+#include "tests/support/sanitizers.h"
+
+namespace dovetail {
+namespace {
+
+using format::test::Draws;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using MaybeRecord = std::optional<std::string>;
+
+constexpr const char* kColumns =
+    "image:u8[4,4,1], label:i64, tokens:i64[*], weight:f32=1, name:bytes=\"none\", tags:bytes[*]=[]";
+
+/// Record `id`, told by it alone: of different sizes, some without a weight or a name. The label is the id.
+std::string example(std::uint64_t id, std::size_t most_tokens) {
+  Draws draws(id + 1);
+  format::ExampleEncoder encoder;
+  const std::string image(16, static_cast<char>(id));
+  std::vector<std::int64_t> tokens(draws.below(most_tokens + 1));
+  for (std::int64_t& token : tokens) token = static_cast<std::int64_t>(draws.below(100'000));
+  const std::string name = "record " + std::to_string(id);
+  const std::vector<ByteView> tags(draws.below(3), as_bytes(name));
+  encoder.add_bytes("image", as_bytes(image));
+  encoder.add_int("label", static_cast<std::int64_t>(id));
+  encoder.add_ints("tokens", tokens);
+  if (id % 3 == 0) encoder.add_float("weight", 0.5f);
+  if (id % 5 != 0) encoder.add_bytes("name", as_bytes(name));
+  if (!tags.empty()) encoder.add_bytes("tags", tags);
+  std::vector<std::byte> record;
+  encoder.encode(record).value();
+  return std::string(as_chars(record));
+}
+
+/// A record that misses its image.
+std::string unfit_example() {
+  format::ExampleEncoder encoder;
+  encoder.add_int("label", 1);
+  std::vector<std::byte> record;
+  encoder.encode(record).value();
+  return std::string(as_chars(record));
+}
+
+struct Sample {
+  std::vector<std::uint64_t> shard_records;
+  std::size_t most_tokens = 40;
+  std::uint64_t unfit_every = 0;  ///< Of the ids; 0 for none.
+  std::uint32_t block_bytes = 2048;
+
+  bool unfit(std::uint64_t id) const { return unfit_every > 0 && id % unfit_every == unfit_every - 1; }
+  std::string record(std::uint64_t id) const { return unfit(id) ? unfit_example() : example(id, most_tokens); }
+};
+
+Dataset write_sample(const std::string& folder, const Sample& sample, const char* schema = kColumns) {
+  DatasetWriterOptions options;
+  options.shard_bytes = 0;
+  options.encode_threads = 1;
+  options.shard.block_bytes = sample.block_bytes;
+  options.shard.run_records = 16;
+  if (schema != nullptr) options.shard.schema = parse_schema(schema).value();
+  DatasetWriter writer = DatasetWriter::create(folder, options).value();
+  std::uint64_t id = 0;
+  for (std::size_t shard = 0; shard < sample.shard_records.size(); ++shard) {
+    if (shard > 0) writer.next_shard().value();
+    for (std::uint64_t i = 0; i < sample.shard_records[shard]; ++i) {
+      writer.append(as_bytes(sample.record(id++))).value();
+    }
+  }
+  writer.finish().value();
+  return Dataset::open(folder).value();
+}
+
+/// The record whose columns a row must have: the planned one, or that of the row that stands in for it.
+MaybeRecord record_of(const Batch& batch, std::uint32_t row, const Sample& sample) {
+  switch (batch.status()[row]) {
+    case RowStatus::first:
+    case RowStatus::repeated:
+      return sample.record(batch.ids()[row]);
+    case RowStatus::substituted: {
+      const auto is_good = [&](std::uint32_t r) {
+        return batch.status()[r] == RowStatus::first || batch.status()[r] == RowStatus::repeated;
+      };
+      for (std::uint32_t r = row; r-- > 0;)
+        if (is_good(r)) return sample.record(batch.ids()[r]);
+      for (std::uint32_t r = row; r < batch.rows(); ++r)
+        if (is_good(r)) return sample.record(batch.ids()[r]);
+      return "no good row";
+    }
+    case RowStatus::empty:
+    case RowStatus::damaged_empty:
+      break;
+  }
+  return std::nullopt;
+}
+
+void expect_columns(const Batch& batch, const Sample& sample) {
+  ASSERT_NE(batch.schema(), nullptr);
+  std::vector<MaybeRecord> records;
+  for (std::uint32_t row = 0; row < batch.rows(); ++row) records.push_back(record_of(batch, row, sample));
+  const auto expected = format::test::reference_columns(*batch.schema(), records);
+  ASSERT_TRUE(expected.has_value());
+  ASSERT_EQ(format::test::decoded_columns(*batch.schema(), *batch.column_layout(), batch.values()), *expected)
+      << "step " << batch.step();
+  ASSERT_EQ(batch.slab().size(), batch.layout().values + batch.column_layout()->bytes);
+  EXPECT_THAT(batch.offsets(), Each(0)) << "rows have no bytes of their own";
+  EXPECT_TRUE(batch.row(batch.rows() - 1).empty());
+}
+
+class ColumnsReaderTest : public ::testing::Test {
+ protected:
+  static ReaderOptions options(std::uint32_t batch, const char* schema = kColumns) {
+    ReaderOptions options;
+    options.plan.batch = batch;
+    options.plan.tail = Tail::pad;
+    options.plan.open_runs = 4;
+    options.plan.pool = 32;
+    options.epochs = 1;
+    options.columns = parse_schema(schema).value();
+    return options;
+  }
+
+  Dataset write(const Sample& sample, const char* schema = kColumns) {
+    return write_sample(folder_.path("data-" + std::to_string(++datasets_)), sample, schema);
+  }
+
+  /// Reads on to the end of the epoch; gives the rows.
+  static testing::Rows read(BatchReader& reader, const Sample& sample) {
+    testing::Rows rows;
+    for (const Batch& batch : reader.epoch()) {
+      expect_columns(batch, sample);
+      for (std::uint32_t row = 0; row < batch.rows(); ++row) rows.push_back({batch.ids()[row], batch.status()[row]});
+    }
+    return rows;
+  }
+
+  testing::TempFolder folder_;
+  int datasets_ = 0;
+};
+
+TEST_F(ColumnsReaderTest, EveryBatchHasWhatProtobufMakesOfItsRecords) {
+  constexpr std::uint64_t kSeed = 60606;
+  Draws draws(kSeed);
+  std::uint64_t evicted = 0;
+  std::uint64_t spilled = 0;
+  const int rounds = testing::kSanitized ? 25 : 100;
+  const Sample samples[] = {{.shard_records = {301, 77, 0, 212, 1, 40}},
+                            {.shard_records = {90}, .most_tokens = 6000, .block_bytes = 65536}};
+  const Dataset datasets[] = {write(samples[0]), write(samples[1])};
+  for (int round = 0; round < rounds; ++round) {
+    const auto which = draws.below(4) == 0 ? 1u : 0u;
+    const auto world = static_cast<std::uint32_t>(1 + draws.below(3));
+    ReaderOptions options = this->options(static_cast<std::uint32_t>(1 + draws.below(30)));
+    options.ranks = {.rank = static_cast<std::uint32_t>(draws.below(world)), .world = world};
+    options.plan.order = std::vector{OrderKind::shuffle, OrderKind::sequential, OrderKind::global}[draws.below(3)];
+    options.decode_threads = static_cast<unsigned>(1 + draws.below(3));
+    options.storage = draws.below(2) == 0 ? StorageKind::pread : StorageKind::automatic;
+    options.oversize = Oversize::spill;
+    options.prefetch = static_cast<std::uint32_t>(1 + draws.below(4));
+    // From hardly enough for some rows of the small records, to enough for a batch of the large ones.
+    const std::uint64_t least = which == 0 ? 60'000 : 1'500'000;
+    if (draws.below(3) > 0) options.memory_bytes = least + draws.below(least);
+    const auto what = "seed " + std::to_string(kSeed) + ", round " + std::to_string(round);
+    Result<BatchReader> reader = BatchReader::open(datasets[which], options);
+    if (!reader.has_value()) {
+      ASSERT_TRUE(reader.error().is(Errc::budget_too_small)) << what << ": " << reader.error().to_string();
+      continue;
+    }
+    testing::Rows rows;
+    ASSERT_NO_FATAL_FAILURE(rows = read(*reader, samples[which])) << what;
+    ASSERT_EQ(rows, testing::planned(reader->plan(), options.ranks.rank, 0)) << what;
+    const ReaderStats stats = reader->stats();
+    evicted += stats.evictions;
+    spilled += stats.spilled_batches;
+    ASSERT_EQ(stats.unfit_records, 0u);
+  }
+  EXPECT_GT(evicted, 0u) << "no batch was gathered in pieces";
+  EXPECT_GT(spilled, 0u);
+}
+
+TEST_F(ColumnsReaderTest, AreFoundByNameAndOfAnyChoice) {
+  const Sample sample{.shard_records = {40}};
+  const Dataset dataset = write(sample);
+  BatchReader reader = BatchReader::open(dataset, options(8, "name:bytes=\"none\", label:i32")).value();
+  std::optional<Batch> batch = reader.next().value();
+  expect_columns(*batch, sample);
+  EXPECT_EQ(batch->schema()->columns.size(), 2u);
+  const ColumnView label = batch->column("label").value();
+  ASSERT_EQ(label.as<std::int32_t>().size(), 8u);
+  for (std::uint32_t row = 0; row < 8; ++row) {
+    EXPECT_EQ(label.as<std::int32_t>()[row], static_cast<std::int32_t>(batch->ids()[row]));
+    if (batch->ids()[row] % 5 != 0) {
+      EXPECT_EQ(batch->column(0).text(row), "record " + std::to_string(batch->ids()[row]));
+    }
+  }
+  EXPECT_FALSE(batch->column("image").has_value());
+  EXPECT_EQ(reader.stats().bytes, batch->values().size());
+
+  Batch moved = std::move(*batch);
+  EXPECT_EQ(batch->schema(), nullptr);
+  EXPECT_TRUE(moved.column("label").has_value());
+  reader.stop();
+  expect_columns(moved, sample);
+  moved.release();
+  EXPECT_EQ(moved.schema(), nullptr);
+  EXPECT_EQ(moved.column_layout(), nullptr);
+  EXPECT_FALSE(moved.column("label").has_value());
+}
+
+TEST_F(ColumnsReaderTest, WithoutThemABatchHasNone) {
+  const Dataset dataset = write({.shard_records = {8}});
+  ReaderOptions options = this->options(8);
+  options.columns.reset();
+  BatchReader reader = BatchReader::open(dataset, options).value();
+  const std::optional<Batch> batch = reader.next().value();
+  EXPECT_EQ(batch->schema(), nullptr);
+  EXPECT_FALSE(batch->column("label").has_value());
+}
+
+TEST_F(ColumnsReaderTest, TheDatasetGivesThoseThatItsWriterNamed) {
+  const Dataset dataset = write({.shard_records = {3, 4}});
+  EXPECT_EQ(to_text(dataset.schema().value()), to_text(parse_schema(kColumns).value()));
+  const Dataset joined = Dataset::join(std::vector{dataset, dataset}).value();
+  EXPECT_EQ(to_text(joined.schema().value()), to_text(parse_schema(kColumns).value()));
+
+  const Dataset without = write({.shard_records = {3}}, nullptr);
+  const Error none = without.schema().error();
+  EXPECT_TRUE(none.is(Errc::invalid_option));
+  EXPECT_EQ(none.path(), without.shard_path(0));
+  EXPECT_THAT(none.to_string(), HasSubstr("names no columns"));
+}
+
+TEST_F(ColumnsReaderTest, ImpossibleColumnsAreRefused) {
+  const Dataset dataset = write({.shard_records = {8}});
+  ReaderOptions options = this->options(8);
+  options.columns->columns[1].name = "image";
+  EXPECT_TRUE(BatchReader::open(dataset, options).error().is(Errc::invalid_option));
+  options = this->options(8, "image:u8[1000000]");
+  options.memory_bytes = 20'000'000;
+  const Error small = BatchReader::open(dataset, options).error();
+  EXPECT_TRUE(small.is(Errc::budget_too_small)) << small.to_string();
+  EXPECT_THAT(small.detail(), HasSubstr("are enough for what is fixed of the columns"));
+}
+
+TEST_F(ColumnsReaderTest, TinyBatchesShareSlots) {
+  const Sample sample{.shard_records = {300, 300}, .most_tokens = 4};
+  const Dataset dataset = write(sample);
+  ReaderOptions options = this->options(2);
+  options.max_held = 32;
+  options.epochs = 2;
+  BatchReader reader = BatchReader::open(dataset, options).value();
+  EXPECT_GE(reader.stats().slot_bytes, 4 * reader.slab_bytes());
+  testing::Rows rows = read(reader, sample);  // shards open at first, which batches do not wait for
+  EXPECT_EQ(rows, testing::planned(reader.plan(), 0, 0));
+  std::vector<Batch> held;
+  for (int i = 0; i < 32; ++i) held.push_back(std::move(*reader.next().value()));
+  int side_by_side = 0;
+  for (std::size_t i = 1; i < held.size(); ++i) {
+    side_by_side += held[i].slab().data() == held[i - 1].slab().data() + reader.slab_bytes() ? 1 : 0;
+  }
+  EXPECT_GT(side_by_side, 8);
+  for (const Batch& batch : held) expect_columns(batch, sample);
+}
+
+TEST_F(ColumnsReaderTest, GoesOnFromAStateAndRepeatsForMeasuring) {
+  const Sample sample{.shard_records = {120, 55}};
+  const Dataset dataset = write(sample);
+  BatchReader first = BatchReader::open(dataset, options(7)).value();
+  for (int i = 0; i < 9; ++i) expect_columns(*first.next().value(), sample);
+  ReaderOptions options = this->options(7);
+  options.state = first.state();
+  BatchReader second = BatchReader::open(dataset, options).value();
+  EXPECT_EQ(read(second, sample), testing::planned(first.plan(), 0, 0, 9));
+
+  options = this->options(7);
+  options.replay = 3;
+  BatchReader replay = BatchReader::open(dataset, options).value();
+  for (int i = 0; i < 10; ++i) {
+    const std::optional<Batch> batch = replay.next().value();
+    EXPECT_EQ(batch->step(), static_cast<std::uint64_t>(i % 3));
+    expect_columns(*batch, sample);
+  }
+}
+
+TEST_F(ColumnsReaderTest, ARecordThatDoesNotFitIsAnErrorThatNamesIt) {
+  const Sample sample{.shard_records = {60, 60}, .unfit_every = 100};
+  const Dataset dataset = write(sample);
+  BatchReader reader = BatchReader::open(dataset, options(10)).value();
+  Result<std::optional<Batch>> batch = reader.next();
+  std::uint64_t steps = 0;
+  for (; batch.has_value() && batch->has_value(); ++steps) {
+    expect_columns(**batch, sample);
+    batch = std::optional<Batch>();
+    batch = reader.next();
+  }
+  ASSERT_FALSE(batch.has_value());
+  const Error error = batch.error();
+  EXPECT_TRUE(error.is(Errc::bad_message));
+  EXPECT_EQ(error.path(), dataset.shard_path(1));
+  const ShardDescription shard = describe_shard(dataset.shard_path(1)).value();
+  const auto block = std::find_if(shard.blocks.rbegin(), shard.blocks.rend(),
+                                  [](const BlockInfo& info) { return info.first_record <= 39; });
+  EXPECT_EQ(error.offset(), block->offset);
+  EXPECT_THAT(error.detail(), HasSubstr("column \"image\": the record has no such feature"));
+  EXPECT_THAT(error.detail(), HasSubstr("record 39 of the shard, needed by rank 0 at step " + std::to_string(steps) +
+                                        " of epoch 0, does not fit the columns"));
+  EXPECT_EQ(reader.error()->to_string(), error.to_string());
+}
+
+TEST_F(ColumnsReaderTest, LostRowsAreFilledAsAskedAndCounted) {
+  const Sample sample{.shard_records = {300, 301}, .unfit_every = 7};
+  const Dataset dataset = write(sample);
+  for (const OnDamage policy : {OnDamage::substitute, OnDamage::empty}) {
+    for (const std::uint32_t batch : {1u, 3u, 16u}) {
+      ReaderOptions options = this->options(batch);
+      options.on_damage = policy;
+      std::uint64_t warnings = 0;
+      options.log = [&](std::string_view line) { warnings += line.find("are damaged") != line.npos ? 1 : 0; };
+      BatchReader reader = BatchReader::open(dataset, options).value();
+      const testing::Rows rows = read(reader, sample);
+      const testing::Rows planned = testing::planned(reader.plan(), 0, 0);
+      ASSERT_EQ(rows.size(), planned.size());
+      std::uint64_t lost = 0;
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        EXPECT_EQ(rows[i].id, planned[i].id);
+        const bool unfit = planned[i].id != kNoId && sample.unfit(planned[i].id);
+        lost += unfit ? 1 : 0;
+        if (!unfit) {
+          EXPECT_EQ(rows[i].status, planned[i].status);
+        } else if (policy == OnDamage::empty || batch == 1) {
+          EXPECT_EQ(rows[i].status, RowStatus::damaged_empty);
+        } else if (batch == 16) {
+          EXPECT_EQ(rows[i].status, RowStatus::substituted);
+        }
+      }
+      const ReaderStats stats = reader.stats();
+      reader.stop();
+      EXPECT_EQ(stats.unfit_records, lost);
+      EXPECT_EQ(lost, 601u / 7);
+      ASSERT_EQ(stats.damaged.size(), lost);
+      EXPECT_EQ(warnings, lost);
+      for (const DamagedRange& range : stats.damaged) {
+        EXPECT_EQ(range.end_record, range.first_record + 1);
+        const std::uint64_t before = range.file == dataset.shard_path(0) ? 0 : 300;
+        EXPECT_TRUE(sample.unfit(before + range.first_record));
+      }
+    }
+  }
+}
+
+TEST_F(ColumnsReaderTest, WithTheWrongColumnsEveryRecordIsCountedButNotNamed) {
+  const Dataset dataset = write({.shard_records = {500}});
+  ReaderOptions options = this->options(10, "image:u8[17]");
+  options.on_damage = OnDamage::substitute;
+  BatchReader reader = BatchReader::open(dataset, options).value();
+  for (const Batch& batch : reader.epoch()) {
+    EXPECT_THAT(batch.status(), Each(RowStatus::damaged_empty));
+    EXPECT_THAT(batch.column(0).as<std::uint8_t>(), Each(0));
+  }
+  EXPECT_EQ(reader.stats().unfit_records, 500u);
+  EXPECT_EQ(reader.stats().damaged.size(), 100u);
+}
+
+TEST_F(ColumnsReaderTest, DamagedBlocksAndLostShardsKeepStepsRowsAndIds) {
+  const Sample sample{.shard_records = {200, 150, 60}, .block_bytes = 1024};
+  const Dataset dataset = write(sample);
+  const BlockInfo damaged = describe_shard(dataset.shard_path(0)).value().blocks.at(3);
+  testing::flip_bit(dataset.shard_path(0), damaged.offset + 64 + damaged.stored_bytes / 2);
+  std::filesystem::remove(dataset.shard_path(2));
+  for (const OnDamage policy : {OnDamage::substitute, OnDamage::empty}) {
+    ReaderOptions options = this->options(16);
+    options.on_damage = policy;
+    BatchReader reader = BatchReader::open(dataset, options).value();
+    const testing::Rows rows = read(reader, sample);
+    const testing::Rows planned = testing::planned(reader.plan(), 0, 0);
+    ASSERT_EQ(rows.size(), planned.size());
+    std::uint64_t lost = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_EQ(rows[i].id, planned[i].id);
+      lost += rows[i].status != planned[i].status ? 1 : 0;
+    }
+    EXPECT_EQ(lost, damaged.records + 60u);
+    EXPECT_EQ(reader.stats().damaged.size(), 2u);
+  }
+  BatchReader reader = BatchReader::open(dataset, options(16)).value();
+  Result<std::optional<Batch>> batch = reader.next();
+  while (batch.has_value() && batch->has_value()) {
+    batch = std::optional<Batch>();
+    batch = reader.next();
+  }
+  EXPECT_FALSE(batch.has_value());
+}
+
+TEST_F(ColumnsReaderTest, ABatchThatDoesNotFitItsSlotFailsOrSpills) {
+  const Sample sample{.shard_records = {64}, .most_tokens = 9000, .block_bytes = 32768};
+  const Dataset dataset = write(sample);
+  ReaderOptions options = this->options(16);
+  options.memory_bytes = 3'500'000;
+  BatchReader failing = BatchReader::open(dataset, options).value();
+  Result<std::optional<Batch>> batch = failing.next();
+  while (batch.has_value() && batch->has_value()) {
+    batch = std::optional<Batch>();
+    batch = failing.next();
+  }
+  ASSERT_FALSE(batch.has_value());
+  EXPECT_TRUE(batch.error().is(Errc::batch_too_large)) << batch.error().to_string();
+  EXPECT_THAT(batch.error().detail(), HasSubstr("its largest record is id "));
+
+  options.oversize = Oversize::spill;
+  BatchReader spilling = BatchReader::open(dataset, options).value();
+  EXPECT_EQ(read(spilling, sample).size(), 64u);
+  EXPECT_GT(spilling.stats().spilled_batches, 0u);
+}
+
+TEST_F(ColumnsReaderTest, AreTensorsOfTheirShapes) {
+  const Dataset dataset = write({.shard_records = {32}});
+  BatchReader reader = BatchReader::open(dataset, options(8)).value();
+  const auto batch = std::make_shared<const Batch>(std::move(*reader.next().value()));
+  using Shape = std::vector<std::int64_t>;
+  const auto expect = [&](const char* name, ColumnPart part, DLDataTypeCode code, int bits, const Shape& shape,
+                          const void* data) {
+    const std::unique_ptr<DLManagedTensor, void (*)(DLManagedTensor*)> tensor(
+        to_dlpack(batch, name, part).value(), [](DLManagedTensor* taken) { taken->deleter(taken); });
+    const DLTensor& seen = tensor->dl_tensor;
+    EXPECT_EQ(seen.data, data) << name;
+    EXPECT_EQ(seen.device.device_type, kDLCPU);
+    EXPECT_EQ(seen.dtype.code, code) << name;
+    EXPECT_EQ(seen.dtype.bits, bits) << name;
+    EXPECT_EQ(Shape(seen.shape, seen.shape + seen.ndim), shape) << name;
+    std::int64_t stride = 1;
+    for (std::size_t i = shape.size(); i-- > 0; stride *= shape[i]) EXPECT_EQ(seen.strides[i], stride) << name;
+  };
+  const auto column = [&](const char* name) { return batch->column(name).value(); };
+  const auto size = [](const auto& span) { return static_cast<std::int64_t>(span.size()); };
+  constexpr auto kValues = ColumnPart::values;
+  expect("image", kValues, kDLUInt, 8, {8, 4, 4, 1}, column("image").values.data());
+  expect("label", kValues, kDLInt, 64, {8}, column("label").values.data());
+  expect("weight", kValues, kDLFloat, 32, {8}, column("weight").values.data());
+  const ColumnView tokens = column("tokens");
+  expect("tokens", kValues, kDLInt, 64, {size(tokens.as<std::int64_t>())}, tokens.values.data());
+  expect("tokens", ColumnPart::offsets, kDLInt, 64, {9}, tokens.offsets.data());
+  const ColumnView name = column("name");
+  expect("name", kValues, kDLUInt, 8, {size(name.values)}, name.values.data());
+  expect("name", ColumnPart::text_offsets, kDLInt, 64, {9}, name.text_offsets.data());
+  const ColumnView tags = column("tags");
+  expect("tags", ColumnPart::offsets, kDLInt, 64, {9}, tags.offsets.data());
+  expect("tags", ColumnPart::text_offsets, kDLInt, 64, {tags.offsets[8] + 1}, tags.text_offsets.data());
+
+  EXPECT_THAT(to_dlpack(batch, "none").error().to_string(), HasSubstr("no column \"none\""));
+  EXPECT_TRUE(to_dlpack(batch, "image", ColumnPart::offsets).error().is(Errc::invalid_option));
+  EXPECT_TRUE(to_dlpack(batch, "tokens", ColumnPart::text_offsets).error().is(Errc::invalid_option));
+  EXPECT_TRUE(to_dlpack(batch, BatchPart::rows).error().is(Errc::invalid_option));
+  EXPECT_TRUE(to_dlpack(std::shared_ptr<const Batch>(), "image").error().is(Errc::invalid_option));
+}
+
+TEST_F(ColumnsReaderTest, WhatStandsInForLostRowsNeverMakesABatchTooLarge) {
+  // One long record beside those that are lost: its copies would not fit.
+  Sample sample{.shard_records = {16}, .most_tokens = 9000, .unfit_every = 2, .block_bytes = 32768};
+  const Dataset dataset = write(sample);
+  ReaderOptions options = this->options(16);
+  options.plan.order = OrderKind::sequential;
+  options.on_damage = OnDamage::substitute;
+  bool some = false;
+  bool all = false;
+  for (std::uint64_t memory = 2'000'000; memory < 12'000'000; memory += 250'000) {
+    options.memory_bytes = memory;
+    Result<BatchReader> reader = BatchReader::open(dataset, options);
+    if (!reader.has_value()) continue;
+    const Result<std::optional<Batch>> batch = reader->next();
+    if (!batch.has_value()) continue;
+    expect_columns(**batch, sample);
+    const auto empty = std::count((*batch)->status().begin(), (*batch)->status().end(), RowStatus::damaged_empty);
+    some = some || (empty > 0 && empty < 8);
+    all = all || empty == 0;
+  }
+  EXPECT_TRUE(some);
+  EXPECT_TRUE(all);
+}
+
+}  // namespace
+}  // namespace dovetail
