@@ -10,6 +10,7 @@
 
 #include <dovetail/batch_reader.h>
 #include <dovetail/dataset.h>
+#include <dovetail/schema.h>
 #include <dovetail/state.h>
 #include <dovetail/timeline.h>
 
@@ -39,6 +40,7 @@ struct Arguments {
   ReaderOptions reader;
   std::optional<std::uint32_t> epoch;
   std::optional<std::uint64_t> steps;
+  std::string columns;
   std::string ids_path;
   std::string state_path;     // to write
   std::string timeline_path;  // to write
@@ -58,6 +60,7 @@ struct Summary {
   std::uint64_t valid = 0;
   std::uint64_t bytes = 0;
   std::array<std::uint64_t, 5> by_status{};
+  std::optional<Schema> columns;
   Hash128 digest;
   double seconds = 0;
   ReaderStats stats;
@@ -82,7 +85,8 @@ std::uint64_t count(const Summary& summary, RowStatus status) {
 }
 
 boost::json::object to_json(const Summary& summary) {
-  return {{"plan_id", summary.plan_id.to_hex()},
+  return {{"columns", summary.columns ? boost::json::value(to_text(*summary.columns)) : boost::json::value()},
+          {"plan_id", summary.plan_id.to_hex()},
           {"rank", summary.ranks.rank},
           {"world", summary.ranks.world},
           {"replicate", summary.plan.replicate},
@@ -128,6 +132,7 @@ std::string to_text(const Summary& summary) {
                           std::to_string(count(summary, RowStatus::empty)) + " empty, " +
                           std::to_string(count(summary, RowStatus::substituted)) + " substituted, " +
                           std::to_string(count(summary, RowStatus::damaged_empty)) + " damaged and empty");
+  if (summary.columns) listing.add("columns", to_text(*summary.columns));
   listing.add("bytes",
               std::to_string(summary.bytes) + " in " + seconds_text(summary.seconds) + ", " + human_bytes(rate) + "/s");
   listing.add("digest", summary.digest.to_hex());
@@ -166,6 +171,14 @@ Result<RankContext> rank_context(const Arguments& arguments) {
   ranks.rank = *arguments.rank;
   ranks.world = *arguments.plan.world;
   return ranks;
+}
+
+/// Those that were asked for, if any.
+Result<std::optional<Schema>> columns_of(const Dataset& dataset, const std::string& asked_for) {
+  if (asked_for.empty()) return std::optional<Schema>();
+  Result<Schema> schema = asked_for == "all" ? dataset.schema() : parse_schema(asked_for);
+  if (!schema) return schema.error();
+  return std::optional<Schema>(std::move(*schema));
 }
 
 /// Reads to the end of the epoch, and takes note of it, or for as many steps as were asked for.
@@ -213,6 +226,9 @@ Result<Summary> read_epoch(Arguments& arguments, Sink* ids) {
   arguments.reader.state = request->state;
   arguments.reader.start.epoch = arguments.epoch.value_or(0);
   arguments.reader.epochs = 1;
+  Result<std::optional<Schema>> columns = columns_of(*dataset, arguments.columns);
+  if (!columns) return columns.error();
+  arguments.reader.columns = std::move(*columns);
   Result<BatchReader> reader = BatchReader::open(*dataset, arguments.reader);
   if (!reader) return reader.error();
 
@@ -221,6 +237,7 @@ Result<Summary> read_epoch(Arguments& arguments, Sink* ids) {
   summary.plan_id = reader->plan().plan_id();
   summary.ranks = *ranks;
   summary.plan = reader->plan().options();
+  summary.columns = arguments.reader.columns;
   const Position begin = reader->state().position();
   summary.epoch = begin.epoch;
   summary.first_step = begin.step;
@@ -271,7 +288,7 @@ void add_delivery_arguments(Flags& flags, ReaderOptions& options) {
   flags.add_choice("--on-damage", options.on_damage,
                    std::array{Answer{"fail", OnDamage::fail}, Answer{"substitute", OnDamage::substitute},
                               Answer{"empty", OnDamage::empty}},
-                   "What becomes of rows whose records are damaged");
+                   "What becomes of rows whose records are damaged, or do not fit the columns");
   flags.add_choice("--oversize", options.oversize,
                    std::array{Spill{"fail", Oversize::fail}, Spill{"spill", Oversize::spill}},
                    "What becomes of a batch that does not fit its slot");
@@ -302,6 +319,10 @@ void add_read(CommandLine& line) {
   flags.add("--steps", arguments->steps, "Stop after this many steps");
   const Flag state_out =
       flags.add("--state-out", arguments->state_path, "Write where reading ended, for --from-state").shown_as("FILE");
+  flags
+      .add("--columns", arguments->columns,
+           "Decode features into these columns, such as 'image:u8[28,28,1], label:i64'; all: those of the dataset")
+      .shown_as("SCHEMA");
   flags.group("How it is read");
   add_storage(flags, arguments->reader.storage);
   add_delivery_arguments(flags, arguments->reader);

@@ -21,7 +21,9 @@ REGIONS = {
         "cmake": (("tests/install/consumer/CMakeLists.txt", "find_package"),),
     },
     "docs/gpu.md": {"cpp": (("tests/cuda/gpu_doc_test.cc", "copy"), ("tests/cuda/gpu_doc_test.cc", "device"))},
-    "docs/columns.md": {"cpp": (("tests/format/columns_doc_test.cc", "decode"),)},
+    "docs/columns.md": {
+        "cpp": (("tests/reader/delivery/columns_doc_test.cc", "read"), ("tests/format/columns_doc_test.cc", "decode"))
+    },
 }
 
 
