@@ -142,6 +142,22 @@ class SourcesTest(CommandTest):
         self.assertEqual(found, [{"data": [pixels[i]], "label": [i % 3], "class": [b"class%d" % (i % 3)],
                                   "__key__": [b"class%d/%d" % (i % 3, i)]} for i in range(10)])
 
+    def test_batches_of_columns_are_read_by_the_schema_that_a_source_gives(self):
+        images = struct.pack(">HBBIII", 0, 8, 3, 10, 2, 3) + bytes(60)
+        source = write_file(self.path("images-idx3-ubyte"), images)
+        run_good("convert", source, "--to", self.path("packed"), "--dataset-id", "1" * 32)
+        read = ("read", self.path("packed"), "--rank", "0", "--world", "1", "--batch", "5")
+        found = run_json(*read, "--columns", "all")
+        self.assertEqual((found["columns"], found["steps"], found["bytes"]), ("image:u8[2,3]", 2, 2 * 256))
+        self.assertEqual(run_json(*read)["columns"], None)
+        self.assert_fails(DAMAGED, *read, "--columns", "label:i64", says=("label", "does not fit the columns"))
+        found = run_json(*read, "--columns", "label:i64", "--on-damage", "empty")
+        self.assertEqual((found["damaged_empty"], found["stats"]["unfit_records"]), (10, 10))
+        self.assert_fails(USAGE, *read, "--columns", "image:u9", says="u9")
+        plain = self.make_dataset([b"x"] * 5, "plain", 1)
+        self.assert_fails(USAGE, "read", plain, "--rank", "0", "--world", "1", "--batch", "5", "--columns", "all",
+                          says="names no columns")
+
     def test_a_dataset_is_packed_anew_by_range_and_sample(self):
         records = make_records(500, seed=90)
         dataset = self.make_dataset(records, "dataset", 4, "--record-type", "words", "--meta", "a=b")
