@@ -110,6 +110,9 @@ struct ReaderOptions {
 ///
 /// Threads:   a reader runs its own; its functions may be called from any thread, one `next` at a time.
 /// Ownership: move-only. Destroying it stops it; batches stay valid.
+/// Fork:      in a child that was forked while it was open, `next` and `async_next` give `closed`, stopping and destroying it
+///            or its batches does nothing, and nothing else may be called: its threads are not there, nor the bytes of
+///            batches where they are registered. The parent's reader goes on.
 /// Errors:    the first failure stops the reader, and every later `next` returns it again; `busy` and `slots_held` are
 ///            the caller's to mend and stop nothing.
 class BatchReader {
@@ -177,6 +180,7 @@ class BatchReader {
   using Handler = boost::asio::any_completion_handler<NextSignature>;
   explicit BatchReader(std::shared_ptr<Impl> impl);
   void start_next(Handler handler);
+  void close() noexcept;
   std::shared_ptr<Impl> impl_;
 };
 

@@ -40,7 +40,7 @@ struct DeviceStats {
 /// The pieces are the same as with the `BatchReader`: steps, ends of epochs, states and errors.
 ///
 /// Threads:   one of its own, beside those of the reader; functions may be called from any thread, one `next` at a time.
-/// Ownership: move-only; owns the reader. Destroying it stops both; batches stay valid.
+/// Ownership: move-only; owns the reader. Destroying it stops both; batches stay valid. In a forked child as the reader.
 /// Errors:    the first failure stops it, and every later `next` returns it again; `busy` and `slots_held` are the
 ///            caller's to mend and stop nothing.
 class DeviceReader {
@@ -90,6 +90,7 @@ class DeviceReader {
   using Handler = boost::asio::any_completion_handler<NextSignature>;
   explicit DeviceReader(std::shared_ptr<Impl> impl);
   void start_next(Handler handler);
+  void close() noexcept;
   std::shared_ptr<Impl> impl_;
 };
 

@@ -5,8 +5,10 @@
 #include <exception>
 #include <utility>
 
+#include "reader/delivery/async_request.h"
 #include "reader/delivery/engine.h"
 #include "reader/delivery/reader_setup.h"
+#include "reader/memory/process_mark.h"
 
 namespace dovetail {
 
@@ -14,6 +16,7 @@ namespace dovetail {
 class BatchReader::Impl {
  public:
   explicit Impl(detail::EngineSetup setup) : engine(std::move(setup)) {}
+  const detail::ProcessMark process;
   detail::Engine engine;
 };
 
@@ -32,13 +35,18 @@ BatchReader::BatchReader(BatchReader&&) noexcept = default;
 
 BatchReader& BatchReader::operator=(BatchReader&& other) noexcept {
   if (this != &other) {
-    stop();
+    close();
     impl_ = std::move(other.impl_);
   }
   return *this;
 }
 
 BatchReader::~BatchReader() {
+  close();
+}
+
+void BatchReader::close() noexcept {
+  if (impl_ != nullptr && impl_->process.forked()) return detail::leave_alone(std::move(impl_));
   stop();
 }
 
@@ -58,12 +66,18 @@ std::size_t BatchReader::slab_bytes() const noexcept {
   return impl_->engine.slab_bytes();
 }
 Result<std::optional<Batch>> BatchReader::next() {
+  if (impl_->process.forked()) return impl_->process.error();
   return impl_->engine.next();
 }
 void BatchReader::start_next(Handler handler) {
+  if (impl_->process.forked()) {
+    using Request = detail::AsyncRequest<Batch>;
+    return Request::complete(std::make_unique<Request>(std::move(handler)), impl_->process.error());
+  }
   impl_->engine.async_next(std::move(handler));
 }
 std::optional<Error> BatchReader::error() const {
+  if (impl_->process.forked()) return impl_->process.error();
   return impl_->engine.error();
 }
 ReaderStats BatchReader::stats() const {
@@ -71,7 +85,7 @@ ReaderStats BatchReader::stats() const {
 }
 
 void BatchReader::stop() {
-  if (impl_ != nullptr) impl_->engine.stop();
+  if (impl_ != nullptr && !impl_->process.forked()) impl_->engine.stop();
 }
 
 }  // namespace dovetail

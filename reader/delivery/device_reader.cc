@@ -57,6 +57,7 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   void stop();
 
   const detail::DeviceRing& ring() const noexcept { return *ring_; }
+  const detail::ProcessMark& process() const noexcept { return ring_->process(); }
   const BatchReader& reader() const noexcept { return reader_; }
   State state() const {
     const std::lock_guard lock(mutex_);
@@ -357,13 +358,18 @@ DeviceReader::DeviceReader(DeviceReader&&) noexcept = default;
 
 DeviceReader& DeviceReader::operator=(DeviceReader&& other) noexcept {
   if (this != &other) {
-    stop();
+    close();
     impl_ = std::move(other.impl_);
   }
   return *this;
 }
 
 DeviceReader::~DeviceReader() {
+  close();
+}
+
+void DeviceReader::close() noexcept {
+  if (impl_ != nullptr && impl_->process().forked()) return detail::leave_alone(std::move(impl_));
   stop();
 }
 
@@ -377,12 +383,18 @@ State DeviceReader::state() const {
   return impl_->state();
 }
 Result<std::optional<DeviceBatch>> DeviceReader::next() {
+  if (impl_->process().forked()) return impl_->process().error();
   return impl_->next();
 }
 void DeviceReader::start_next(Handler handler) {
+  if (impl_->process().forked()) {
+    using Request = detail::AsyncRequest<DeviceBatch>;
+    return Request::complete(std::make_unique<Request>(std::move(handler)), impl_->process().error());
+  }
   impl_->async_next(std::move(handler));
 }
 std::optional<Error> DeviceReader::error() const {
+  if (impl_->process().forked()) return impl_->process().error();
   return impl_->error();
 }
 DeviceStats DeviceReader::stats() const {
@@ -393,7 +405,7 @@ ReaderStats DeviceReader::reader_stats() const {
 }
 
 void DeviceReader::stop() {
-  if (impl_ != nullptr) impl_->stop();
+  if (impl_ != nullptr && !impl_->process().forked()) impl_->stop();
 }
 
 }  // namespace dovetail

@@ -9,7 +9,9 @@
 namespace dovetail {
 
 DeviceBatch::DeviceBatch() = default;
-DeviceBatch::~DeviceBatch() = default;
+DeviceBatch::~DeviceBatch() {
+  detail::DeviceLease::hand_back(std::move(lease_));
+}
 
 DeviceBatch::DeviceBatch(DeviceBatch&& other) noexcept {
   *this = std::move(other);
@@ -17,7 +19,7 @@ DeviceBatch::DeviceBatch(DeviceBatch&& other) noexcept {
 
 DeviceBatch& DeviceBatch::operator=(DeviceBatch&& other) noexcept {
   if (this != &other) {
-    lease_ = std::move(other.lease_);
+    detail::DeviceLease::hand_back(std::exchange(lease_, std::move(other.lease_)));
     state_ = std::move(other.state_);
     columns_ = std::move(other.columns_);
     slab_ = std::exchange(other.slab_, nullptr);
@@ -88,15 +90,16 @@ std::optional<DeviceColumn> DeviceBatch::column(std::string_view name) const noe
 
 Result<void> DeviceBatch::wait_on(DeviceStream stream) {
   if (lease_ == nullptr) return Error(Errc::closed, "the batch was released");
+  if (lease_->process().forked()) return lease_->process().error();
   return lease_->wait_on(stream);
 }
 
 bool DeviceBatch::ready() const noexcept {
-  return lease_ != nullptr && lease_->ready();
+  return lease_ != nullptr && !lease_->process().forked() && lease_->ready();
 }
 
 void DeviceBatch::release() noexcept {
-  lease_.reset();
+  detail::DeviceLease::hand_back(std::move(lease_));
   columns_.reset();
   slab_ = nullptr;
   value_bytes_ = 0;

@@ -14,6 +14,7 @@
 #include <dovetail/error.h>
 
 #include "reader/memory/device_events.h"
+#include "reader/memory/process_mark.h"
 
 namespace dovetail::detail {
 
@@ -33,6 +34,7 @@ class DeviceRing : public std::enable_shared_from_this<DeviceRing> {
   DeviceRing& operator=(const DeviceRing&) = delete;
   ~DeviceRing();
 
+  const ProcessMark& process() const noexcept { return process_; }
   int device() const noexcept { return device_; }
   std::size_t slab_bytes() const noexcept { return slab_bytes_; }
   DeviceStream copies() const noexcept { return copies_; }
@@ -71,6 +73,7 @@ class DeviceRing : public std::enable_shared_from_this<DeviceRing> {
   Result<void> wait_for_users(Free& free);
   void release(Free free) noexcept;
 
+  const ProcessMark process_;
   int device_;
   std::uint32_t slabs_;
   std::size_t slab_bytes_;
@@ -97,6 +100,11 @@ class DeviceLease {
 
   const std::byte* slab() const noexcept { return slab_; }
   int device() const noexcept { return ring_->device(); }
+  /// What a batch does with it when it is released. Null does nothing, nor does a forked child.
+  static void hand_back(std::shared_ptr<DeviceLease> lease) noexcept {
+    if (lease != nullptr && lease->ring_->process().forked()) leave_alone(std::move(lease));
+  }
+  const ProcessMark& process() const noexcept { return ring_->process(); }
   /// Makes the stream wait for the copy, and the slab's next copy for what is in the stream when the lease ends.
   Result<void> wait_on(DeviceStream stream);
   /// Whether the copy has ended.

@@ -179,6 +179,7 @@ SlotLease::~SlotLease() {
 }
 
 Result<void> SlotLease::wait_for(DeviceStream stream) {
+  if (ring_->process_.forked()) return ring_->process_.error();
   const Result<DeviceEvent> event = ring_->mark(stream);
   if (!event.has_value()) return event.error();
   try {
@@ -194,7 +195,9 @@ Result<void> SlotLease::wait_for(DeviceStream stream) {
 }
 
 void SlotLease::hand_back(std::shared_ptr<SlotLease> lease) noexcept {
-  if (lease != nullptr) --lease->ring_->held_;
+  if (lease == nullptr) return;
+  if (lease->ring_->process_.forked()) return leave_alone(std::move(lease));
+  --lease->ring_->held_;
 }
 
 Batch SlotLease::to_batch(std::shared_ptr<SlotLease> lease, std::size_t slab_at, std::shared_ptr<const State> origin,

@@ -18,6 +18,7 @@
 #include "reader/memory/batch_columns.h"
 #include "reader/memory/device_events.h"
 #include "reader/memory/host_memory.h"
+#include "reader/memory/process_mark.h"
 
 namespace dovetail::detail {
 
@@ -81,6 +82,7 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   bool collect() noexcept;
   void watch();
 
+  const ProcessMark process_;
   HostMemory memory_;
   std::uint32_t slots_;
   std::size_t slot_bytes_;
@@ -125,7 +127,8 @@ class SlotLease {
   static Batch to_batch(std::shared_ptr<SlotLease> lease, std::size_t slab_at, std::shared_ptr<const State> origin,
                         std::uint64_t step, std::uint32_t rows, std::uint32_t valid,
                         const BatchColumns* columns = nullptr);
-  /// What a batch does with its share of the lease when it is released. Null does nothing.
+  /// What a batch does with its share of the lease when it is released. Null does nothing, and in a forked child nothing is
+  /// done: the slot is the other process's.
   static void hand_back(std::shared_ptr<SlotLease> lease) noexcept;
 
  private:
