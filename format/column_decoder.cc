@@ -110,9 +110,14 @@ class ColumnDecoder::Impl {
   ColumnRows& rows() noexcept { return rows_; }
 
   Result<void> add(std::uint32_t row, ByteView record) {
+    const ColumnRows::Mark before = rows_.mark();
     if (add_usual(row, record)) return {};
+    rows_.take_back(before);
     Result<void> added = add_any(row, record);
-    if (!added) rows_.put_nothing(row);
+    if (!added) {
+      rows_.take_back(before);
+      rows_.put_nothing(row);
+    }
     return added;
   }
 
@@ -253,13 +258,27 @@ const Schema& ColumnDecoder::schema() const noexcept {
 }
 
 std::uint64_t ColumnDecoder::fixed_bytes(std::uint32_t rows) const noexcept {
-  ColumnLayout layout;
-  lay_out_fixed(impl_->schema(), rows, layout);
-  return layout.bytes;
+  return fixed_column_bytes(impl_->schema(), rows);
 }
 
 std::uint64_t ColumnDecoder::most_bytes(std::uint32_t rows, std::uint64_t record_bytes) const noexcept {
-  return fixed_bytes(rows) + most_rest_bytes(impl_->schema(), rows, record_bytes);
+  return std::min(fixed_bytes(rows) + most_rest_bytes(impl_->schema(), rows, record_bytes), kMostColumnBytes);
+}
+
+std::uint64_t ColumnDecoder::least_held_bytes(std::uint32_t rows) const noexcept {
+  return impl_->rows().places_bytes(rows);
+}
+
+std::uint64_t ColumnDecoder::most_held_bytes(std::uint32_t rows, std::uint64_t record_bytes) const noexcept {
+  return std::min(least_held_bytes(rows) + most_rest_bytes(impl_->schema(), rows, record_bytes), kMostColumnBytes);
+}
+
+std::uint64_t ColumnDecoder::held_bytes() const noexcept {
+  return impl_->rows().held_bytes();
+}
+
+std::uint64_t ColumnDecoder::memory_bytes() const noexcept {
+  return impl_->rows().memory_bytes();
 }
 
 namespace {

@@ -19,6 +19,17 @@ void place(ColumnPlace::Part& part, std::uint64_t bytes, ColumnLayout& layout) n
 
 }  // namespace
 
+std::uint64_t fixed_column_bytes(const Schema& schema, std::uint32_t rows) noexcept {
+  const std::uint64_t offsets_bytes = (std::uint64_t{rows} + 1) * kOffsetBytes;
+  std::uint64_t sum = 0;
+  for (const Column& column : schema.columns) {
+    // Less than 2^32 rows of less than 2^31 bytes.
+    const std::uint64_t bytes = is_variable(column) ? offsets_bytes : std::uint64_t{rows} * item_bytes(column);
+    sum = std::min(sum + (bytes + kAlignment - 1) / kAlignment * kAlignment, kMostColumnBytes);
+  }
+  return sum;
+}
+
 void lay_out_fixed(const Schema& schema, std::uint32_t rows, ColumnLayout& layout) {
   layout.rows = rows;
   layout.bytes = 0;
@@ -64,8 +75,9 @@ std::uint64_t most_rest_bytes(const Schema& schema, std::uint32_t rows, std::uin
     more += 2 * kAlignment + kOffsetBytes;
     if (column.fallback && is_text(column)) more += std::uint64_t{rows} * column.fallback->size();
   }
-  // Records are below 4 GiB, and so are rows: this does not wrap.
-  return std::min<std::uint64_t>(std::uint64_t{rows} * record_bytes, UINT64_MAX >> 8) * growth + more;
+  // Records are below 4 GiB, and fallbacks short: the rows of the first alone could be too many.
+  return std::min(std::min<std::uint64_t>(std::uint64_t{rows} * record_bytes, kMostColumnBytes / 8) * growth + more,
+                  kMostColumnBytes);
 }
 
 }  // namespace format

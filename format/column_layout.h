@@ -29,7 +29,12 @@ struct ColumnTotals {
   std::uint64_t text_bytes = 0;  ///< Of a column of texts.
 };
 
-/// Lays out what has a fixed size.
+/// As large as a size is said to be; what would be larger is this.
+inline constexpr std::uint64_t kMostColumnBytes = std::uint64_t{1} << 60;
+
+/// What `lay_out_fixed` takes.
+std::uint64_t fixed_column_bytes(const Schema& schema, std::uint32_t rows) noexcept;
+/// Lays out what has a fixed size. Needs: that is less than the most.
 void lay_out_fixed(const Schema& schema, std::uint32_t rows, ColumnLayout& layout);
 /// Lays out the rest behind it. Needs: totals of each column, in order.
 void lay_out_rest(const Schema& schema, const ColumnTotals* totals, ColumnLayout& layout);

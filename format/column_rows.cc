@@ -36,10 +36,10 @@ void ColumnRows::begin(std::uint32_t rows, std::span<std::byte> slab) {
   rows_ = rows;
   bytes_.clear();
   text_bytes_.clear();
+  fixed_bytes_ = fixed_column_bytes(schema_, rows);
+  if (slab.size() < fixed_bytes_) return;  // whoever asks for the size will not go on
   places_.assign(variable_ * rows, Place{});
   lay_out_fixed(schema_, rows, layout_);
-  fixed_bytes_ = layout_.bytes;
-  if (slab.size() < fixed_bytes_) return;  // whoever asks for the size will not go on
   for (std::size_t i = 0; i < targets_.size(); ++i) targets_[i].values = slab.data() + layout_.columns[i].values.at;
 }
 
@@ -237,6 +237,18 @@ void ColumnRows::write_texts(const Target& target, const ColumnPlace& place, std
   }
 }
 
+void ColumnRows::clear_padding(std::byte* slab) const noexcept {
+  constexpr std::size_t kAlignment = 256;
+  const auto clear_behind = [slab](const ColumnPlace::Part& part) {
+    if (part.bytes % kAlignment != 0) std::memset(slab + part.at + part.bytes, 0, kAlignment - part.bytes % kAlignment);
+  };
+  for (const ColumnPlace& place : layout_.columns) {
+    clear_behind(place.values);
+    clear_behind(place.offsets);
+    clear_behind(place.text_offsets);
+  }
+}
+
 const ColumnLayout& ColumnRows::finish(std::span<std::byte> slab) {
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     const Target& target = targets_[i];
@@ -260,6 +272,7 @@ const ColumnLayout& ColumnRows::finish(std::span<std::byte> slab) {
       to += from.bytes;
     }
   }
+  clear_padding(slab.data());
   return layout_;
 }
 

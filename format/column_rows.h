@@ -27,6 +27,7 @@ class Scratch {
  public:
   void clear() noexcept { size_ = 0; }
   std::size_t size() const noexcept { return size_; }
+  std::size_t capacity() const noexcept { return capacity_; }
   T* data() noexcept { return memory_.get(); }
   const T* data() const noexcept { return memory_.get(); }
 
@@ -82,6 +83,25 @@ class ColumnRows {
   /// Needs: a slab of `bytes()`.
   const ColumnLayout& finish(std::span<std::byte> slab);
   std::uint64_t fixed_bytes() const noexcept { return fixed_bytes_; }
+  /// What is held beside the slab.
+  std::uint64_t held_bytes() const noexcept {
+    return bytes_.size() + text_bytes_.size() * sizeof(std::size_t) + places_.size() * sizeof(Place);
+  }
+  std::uint64_t memory_bytes() const noexcept {
+    return bytes_.capacity() + text_bytes_.capacity() * sizeof(std::size_t) + places_.capacity() * sizeof(Place);
+  }
+  /// What `rows` rows hold beside their values.
+  std::uint64_t places_bytes(std::uint32_t rows) const noexcept { return variable_ * rows * sizeof(Place); }
+  /// How much was held at some time, for taking back what came later.
+  struct Mark {
+    std::size_t bytes = 0;
+    std::size_t texts = 0;
+  };
+  Mark mark() const noexcept { return {bytes_.size(), text_bytes_.size()}; }
+  void take_back(const Mark& mark) noexcept {
+    bytes_.shrink(mark.bytes);
+    text_bytes_.shrink(mark.texts);
+  }
   std::uint32_t rows() const noexcept { return rows_; }
 
  private:
@@ -117,6 +137,8 @@ class ColumnRows {
   bool put_texts(const Target& target, std::uint32_t row, const FeatureView& feature);
   bool write_single_int(const Target& target, std::uint32_t row, ByteView packed) noexcept;
   void add_up();
+  /// So that equal columns are equal bytes.
+  void clear_padding(std::byte* slab) const noexcept;
   void write_texts(const Target& target, const ColumnPlace& place, std::byte* slab) noexcept;
 
   const Schema& schema_;

@@ -40,7 +40,7 @@ struct Arguments {
   ReaderOptions reader;
   std::optional<std::uint32_t> epoch;
   std::optional<std::uint64_t> steps;
-  std::string columns;
+  std::optional<std::string> columns;
   std::string ids_path;
   std::string state_path;     // to write
   std::string timeline_path;  // to write
@@ -174,9 +174,9 @@ Result<RankContext> rank_context(const Arguments& arguments) {
 }
 
 /// Those that were asked for, if any.
-Result<std::optional<Schema>> columns_of(const Dataset& dataset, const std::string& asked_for) {
-  if (asked_for.empty()) return std::optional<Schema>();
-  Result<Schema> schema = asked_for == "all" ? dataset.schema() : parse_schema(asked_for);
+Result<std::optional<Schema>> columns_of(const Dataset& dataset, const std::optional<std::string>& asked_for) {
+  if (!asked_for) return std::optional<Schema>();
+  Result<Schema> schema = *asked_for == "all" ? dataset.schema() : parse_schema(*asked_for);
   if (!schema) return schema.error();
   return std::optional<Schema>(std::move(*schema));
 }

@@ -45,7 +45,8 @@ struct SlabLayout {
 /// One step's rows of one rank, in one slab of a slot: a single copy moves it to a device.
 ///
 /// Shapes:    `rows()` is the batch size of the plan, always. Row i is `values()[offsets()[i], offsets()[i + 1])`. Where
-///            `ReaderOptions::columns` asks for columns, `values()` holds these instead, and rows have no bytes.
+///            `ReaderOptions::columns` asks for columns, `values()` holds these instead, zeros between them, and rows have no
+///            bytes.
 /// Ownership: a lease. The slot is refilled only after the batch, and all others in it, are released or destroyed; the
 ///            batch keeps the memory alive and may outlive the reader. Views into it end with it.
 /// Threads:   move-only; const calls may run concurrently.

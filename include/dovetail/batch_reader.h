@@ -31,7 +31,7 @@ enum class OnDamage : std::uint8_t {
   fail,        ///< The reader stops with an error that names file, offset and records.
   substitute,  ///< The nearest good row of the same lane and batch is repeated: before it, else after it. Where there is
                ///< none, or no room for it in the slot, the row has no bytes.
-  empty,       ///< The row has no bytes.
+  empty,       ///< The row has no bytes; in columns it is zeros, and empty where these are ragged or texts.
 };
 
 /// What happens to a batch that does not fit its slot.
@@ -58,7 +58,8 @@ struct ReaderOptions {
   OnDamage on_damage = OnDamage::fail;
   Oversize oversize = Oversize::fail;
   /// Decodes the features of every record into these columns (columns.h), in place of the bytes of rows: see `Batch::column`.
-  /// Any columns that the records have; `Dataset::schema` gives those that their writer named.
+  /// Any columns that the records have; `Dataset::schema` gives those that their writer named. All records are then gathered
+  /// from their blocks, and what is said below of the sizes of records goes for that of their columns.
   std::optional<Schema> columns;
 
   // These change only speed and memory.
@@ -70,7 +71,8 @@ struct ReaderOptions {
   std::uint32_t prefetch = 2;
   /// Batches that the trainer may hold at a time, 1 to 64. Each may keep a slot taken.
   std::uint32_t max_held = 2;
-  /// One budget for slots and read-ahead, in bytes; kept whatever the records. At least what one step needs.
+  /// One budget for slots, read-ahead, and what decoding into columns holds meanwhile, in bytes; kept whatever the records, but
+  /// for what spills. At least what one step needs.
   std::uint64_t memory_bytes = 256ull * 1024 * 1024;
   /// How bytes are read.
   StorageKind storage = StorageKind::automatic;

@@ -80,10 +80,20 @@ class ColumnDecoder {
   ~ColumnDecoder();
 
   const Schema& schema() const noexcept;
+  // Sizes; those of 2^60 and more are given as 2^60.
+
   /// What so many rows take before anything is known of ragged columns and texts. A schema without these takes no more.
   std::uint64_t fixed_bytes(std::uint32_t rows) const noexcept;
   /// What so many rows take at most, of records of at most `record_bytes` bytes each.
   std::uint64_t most_bytes(std::uint32_t rows, std::uint64_t record_bytes) const noexcept;
+  /// What the decoder itself holds of so many rows while they are decoded: at least, and at most, but for what one record takes
+  /// meanwhile. Nothing without ragged columns and texts.
+  std::uint64_t least_held_bytes(std::uint32_t rows) const noexcept;
+  std::uint64_t most_held_bytes(std::uint32_t rows, std::uint64_t record_bytes) const noexcept;
+  /// What it holds of the batch under way.
+  std::uint64_t held_bytes() const noexcept;
+  /// What it has allocated for that, and keeps for the next batch.
+  std::uint64_t memory_bytes() const noexcept;
 
   /// Decodes a batch: one row for each record, zeros and empty rows for a record without data (`ByteView()`).
   /// The layout is valid until the next call.
@@ -103,7 +113,7 @@ class ColumnDecoder {
   void keep();
   /// What the slab must hold. Needs: every row was added.
   std::uint64_t bytes() const noexcept;
-  /// Lays down ragged columns and texts. Needs: the first `fixed_bytes` of `slab` are as they were, here or elsewhere.
+  /// Lays down ragged columns and texts, and zeros between parts. Needs: the first `fixed_bytes` of `slab` are as they were, here or elsewhere.
   Result<const ColumnLayout*> finish(std::span<std::byte> slab);
 
  private:

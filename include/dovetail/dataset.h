@@ -67,8 +67,8 @@ class Dataset {
     std::uint64_t record = 0;
   };
   Place locate(std::uint64_t id) const;
-  /// The columns that the metadata of the first shard names: what the writer of the records said of their features.
-  /// Cost: reads that metadata. Errors: `invalid_option` where it names none; those of opening a shard.
+  /// The columns that the metadata names, of the first shard that can be opened: what the writer of the records said of their
+  /// features. Cost: reads that metadata. Errors: `invalid_option` where it names none; that of the first shard where none opens.
   Result<Schema> schema() const;
   /// What plans are made of.
   std::shared_ptr<const DatasetShape> shape() const noexcept;

@@ -15,9 +15,9 @@ namespace dovetail {
 
 /// What of a batch becomes a tensor. All are compact, and read-only by agreement: DLPack cannot say so.
 enum class BatchPart : std::uint8_t {
-  values,   ///< uint8 [bytes of all rows].
+  values,   ///< uint8 [bytes of all rows, or of all columns].
   rows,     ///< uint8 [rows, bytes of each]; only where all rows have the same size.
-  offsets,  ///< int64 [rows + 1], into `values`.
+  offsets,  ///< int64 [rows + 1], into `values`; zeros where these are columns.
   ids,      ///< int64 [rows]; -1 where no record is planned. Signed, because few frameworks compute with uint64.
   status,   ///< uint8 [rows], the numbers of `RowStatus`.
 };

@@ -14,11 +14,13 @@ inline constexpr std::uint64_t kNoId = ~std::uint64_t{0};
 
 /// What a row holds. Values are stable: files and other languages carry them.
 enum class RowStatus : std::uint8_t {
-  empty = 0,          ///< No record is planned here.
-  first = 1,          ///< The first delivery of its record in this epoch; in a mix, in this pass over its source.
-  repeated = 2,       ///< Delivered before in this epoch; the lane wrapped around.
-  substituted = 3,    ///< The planned record is damaged; the bytes are those of a good neighbour.
-  damaged_empty = 4,  ///< The planned record is damaged; the row has no bytes.
+  empty = 0,     ///< No record is planned here.
+  first = 1,     ///< The first delivery of its record in this epoch; in a mix, in this pass over its source.
+  repeated = 2,  ///< Delivered before in this epoch; the lane wrapped around.
+  substituted =
+      3,  ///< The planned record is damaged, or does not fit the columns; the bytes, or values, are a good neighbour's.
+  damaged_empty =
+      4,  ///< The planned record is damaged, or does not fit the columns; the row has no bytes, or zeros in columns.
 };
 
 /// A place between two steps: "these steps were handed to the trainer".

@@ -35,7 +35,7 @@ struct ReaderStats {
   // What was delivered.
   std::uint64_t batches = 0;
   std::uint64_t rows = 0;
-  std::uint64_t bytes = 0;       ///< Of rows.
+  std::uint64_t bytes = 0;       ///< Of rows; of columns with their offsets, and what aligns them.
   std::uint64_t rows_first = 0;  ///< Rows by status.
   std::uint64_t rows_repeated = 0;
   std::uint64_t rows_empty = 0;
@@ -85,7 +85,7 @@ struct ReaderStats {
   std::int32_t numa_node = -1;  ///< That the slots were asked to lie on, the device's; -1 where it does not matter.
   std::uint32_t slots = 0;  ///< `prefetch + max_held`; more where rows are scattered, see `ReaderOptions::prefetch`.
   std::uint64_t slot_bytes = 0;        ///< For one batch, or for several tiny ones.
-  std::uint64_t budget_bytes = 0;      ///< For slots and read-ahead together.
+  std::uint64_t budget_bytes = 0;      ///< For slots, read-ahead and decoders of columns together.
   std::uint64_t read_ahead_bytes = 0;  ///< Held now, beside the slots.
   std::uint64_t read_ahead_peak = 0;
 

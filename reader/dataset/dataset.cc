@@ -206,18 +206,23 @@ std::shared_ptr<const DatasetShape> Dataset::shape() const noexcept {
 
 Result<Schema> Dataset::schema() const {
   return detail::guard_memory(path(), [&]() -> Result<Schema> {
-    if (shards().empty()) return Error(Errc::empty_input, "the dataset has no shard").in_file(path());
-    auto shard = detail::open_shard(*this, 0);
-    if (!shard) return shard.error();
-    auto metadata = shard->read_metadata();
-    if (!metadata) return metadata.error();
-    if (metadata->schema.empty()) {
-      return Error(Errc::invalid_option,
-                   "its metadata names no columns: give them, such as \"image:u8[28,28,1], label:i64\"")
-          .in_file(shard_path(0));
+    std::optional<Error> first_error;
+    for (std::uint32_t number = 0; number < shards().size(); ++number) {
+      auto shard = detail::open_shard(*this, number);
+      auto metadata = shard ? shard->read_metadata() : Result<format::Metadata>(shard.error());
+      if (!metadata) {
+        if (!first_error) first_error = metadata.error();
+        continue;
+      }
+      if (metadata->schema.empty()) {
+        return Error(Errc::invalid_option,
+                     "its metadata names no columns: give them, such as \"image:u8[28,28,1], label:i64\"")
+            .in_file(shard_path(number));
+      }
+      auto schema = parse_schema(metadata->schema);
+      return schema ? std::move(schema) : schema.error().in_file(shard_path(number));
     }
-    auto schema = parse_schema(metadata->schema);
-    return schema ? std::move(schema) : schema.error().in_file(shard_path(0));
+    return first_error.value_or(Error(Errc::empty_input, "the dataset has no shard").in_file(path()));
   });
 }
 

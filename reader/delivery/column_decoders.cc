@@ -26,6 +26,7 @@ std::unique_ptr<ColumnDecoder> ColumnDecoders::take() {
 }
 
 void ColumnDecoders::give_back(std::unique_ptr<ColumnDecoder> decoder) {
+  if (decoder->memory_bytes() > held_limit_) return;  // it had an unusual batch
   const std::lock_guard lock(mutex_);
   free_.push_back(std::move(decoder));
 }

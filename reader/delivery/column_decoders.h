@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -22,6 +23,9 @@ class ColumnDecoders {
   static Result<std::unique_ptr<ColumnDecoders>> make(const Schema& schema);
 
   const std::shared_ptr<const Schema>& schema() const noexcept { return schema_; }
+  /// What each may hold beside the slab, where batches must not spill; and what it may keep in any case.
+  std::uint64_t held_limit() const noexcept { return held_limit_; }
+  void limit_held(std::uint64_t bytes) noexcept { held_limit_ = bytes; }
   /// For asking how much memory columns take.
   const ColumnDecoder& sizes() const noexcept { return *first_; }
 
@@ -33,6 +37,7 @@ class ColumnDecoders {
 
   const std::unique_ptr<const ColumnDecoder> first_;  // that the others are copies of
   const std::shared_ptr<const Schema> schema_;
+  std::uint64_t held_limit_ = UINT64_MAX;  // set before there are threads
   std::mutex mutex_;
   std::vector<std::unique_ptr<ColumnDecoder>> free_;
 };

@@ -17,9 +17,6 @@ namespace {
 constexpr std::chrono::microseconds kShortGather{20};
 constexpr unsigned kUntimedGathers = 15;
 
-/// Records that do not fit the columns, of which the stats and the log tell each.
-constexpr std::size_t kNamedUnfit = 100;
-
 }  // namespace
 
 void Engine::run_plan(const Job& job) {
@@ -207,6 +204,7 @@ void Engine::finish_gather(Step& step) {
   for (const DirectRead& read : step.direct) {
     if (read.damage.has_value()) note_damage_locked(*read.extent, 0, *read.damage, noted);
   }
+  stats_.unfit_records += std::exchange(step.unfit_records, 0u);
   for (const UnfitRecord& record : step.unfit) note_unfit_locked(record, noted);
   step.unfit.clear();
   const std::uint64_t direct_bytes = step.units[step.next_unit].direct_bytes;
@@ -294,8 +292,7 @@ void Engine::note_damage_locked(const Extent& extent, std::uint32_t block, const
 }
 
 void Engine::note_unfit_locked(const UnfitRecord& record, std::vector<DamagedRange>& noted) {
-  ++stats_.unfit_records;
-  if (unfit_records_.size() == kNamedUnfit) return;  // with the wrong columns that is every record
+  if (unfit_records_.size() == kNamedUnfit) return;
   if (!unfit_records_.emplace(record.shard, record.record).second) return;
   noted.push_back({.file = record.error.path(),
                    .offset = record.error.offset().value_or(0),
@@ -320,7 +317,7 @@ void Engine::warn(const std::vector<DamagedRange>& noted) const {
   for (const DamagedRange& range : noted) {
     try {
       options_.log("records [" + std::to_string(range.first_record) + ", " + std::to_string(range.end_record) +
-                   ") of " + range.file + " are damaged: " + range.reason);
+                   ") of " + range.file + " are lost: " + range.reason);
     } catch (...) {  // a warning that cannot be written is no reason to stop
     }
   }

@@ -51,7 +51,10 @@ Result<void> ColumnGathering::add_rows(const RecordPrefetch& prefetch) {
   if (rows_.first == 0) {
     if (Result<void> begun = decoder_.begin(step_.batch_rows, values()); !begun.has_value()) return begun;
     std::fill_n(slab_.offsets(), step_.batch_rows + 1, 0);
+    step_.largest_id = kNoId;
+    step_.largest_bytes = 0;
   }
+  const std::uint64_t held_limit = slab_.may_grow() ? UINT64_MAX : rules_.columns->held_limit();
   for (std::uint32_t row = rows_.first; row < rows_.end; ++row) {
     prefetch.before(in_step(row));
     const PlannedRow& from = step_.rows[in_step(row)];
@@ -65,9 +68,18 @@ Result<void> ColumnGathering::add_rows(const RecordPrefetch& prefetch) {
       if (Result<void> lost = lose_damaged(row, from); !lost.has_value()) return lost;
       continue;
     }
-    const Result<void> added = decoder_.add(row, from.block->records[from.record]);
-    if (added.has_value()) [[likely]]
-      continue;
+    const ByteView record = from.block->records[from.record];
+    if (record.size() >= step_.largest_bytes) {
+      step_.largest_bytes = record.size();
+      step_.largest_id = slab_.ids()[row];
+    }
+    const Result<void> added = decoder_.add(row, record);
+    if (added.has_value()) [[likely]] {
+      if (decoder_.held_bytes() <= held_limit) [[likely]]
+        continue;
+      return slab_.too_large(decoder_.fixed_bytes(step_.batch_rows) + decoder_.held_bytes(), step_.largest_id,
+                             step_.largest_bytes);
+    }
     if (Result<void> lost = lose_unfit(row, from, added.error()); !lost.has_value()) return lost;
   }
   return {};
@@ -85,12 +97,14 @@ Result<void> ColumnGathering::lose_damaged(std::uint32_t row, const PlannedRow& 
 }
 
 Result<void> ColumnGathering::lose_unfit(std::uint32_t row, const PlannedRow& from, const Error& why) {
-  Error error = unfit_at_step(from, why);
-  if (rules_.on_damage == OnDamage::fail) return error;
-  const Extent& extent = from.block->load->extent;
-  step_.unfit.push_back({.shard = extent.shard,
-                         .record = extent.file->first_record(extent.first_block + from.block->number) + from.record,
-                         .error = std::move(error)});
+  ++step_.unfit_records;
+  if (step_.unfit.size() < kNamedUnfit) {
+    const Extent& extent = from.block->load->extent;
+    step_.unfit.push_back({.shard = extent.shard,
+                           .record = extent.file->first_record(extent.first_block + from.block->number) + from.record,
+                           .error = unfit_at_step(from, why)});
+  }
+  if (rules_.on_damage == OnDamage::fail) return step_.unfit.back().error;
   slab_.status()[row] = RowStatus::damaged_empty;
   return {};
 }
@@ -115,15 +129,26 @@ void ColumnGathering::substitute() {
     status[row] = RowStatus::substituted;
     filled.push_back(row);
   }
-  // Rows stay empty rather than fail a step whose own records fit.
-  while (!slab_.may_grow() && !filled.empty() && decoder_.bytes() > slab_.capacity()) {
-    const auto kept = filled.begin() + static_cast<std::ptrdiff_t>(filled.size() / 2);
-    for (auto row = kept; row != filled.end(); ++row) {
-      decoder_.add_empty(*row);
-      status[*row] = RowStatus::damaged_empty;
+  if (slab_.may_grow() || decoder_.bytes() <= slab_.capacity()) return;
+  // Rows stay empty rather than fail a step whose own records fit: as many are filled as there is room for.
+  const auto fill_first = [&](std::size_t count) {
+    for (std::size_t i = 0; i < filled.size(); ++i) {
+      if (i < count) {
+        decoder_.copy_row(source[filled[i]], filled[i]);
+      } else {
+        decoder_.add_empty(filled[i]);
+      }
+      status[filled[i]] = i < count ? RowStatus::substituted : RowStatus::damaged_empty;
     }
-    filled.erase(kept, filled.end());
+    return decoder_.bytes() <= slab_.capacity();
+  };
+  std::size_t fits = 0;
+  std::size_t too_many = filled.size();
+  while (fits + 1 < too_many) {
+    const std::size_t half = fits + (too_many - fits) / 2;
+    (fill_first(half) ? fits : too_many) = half;
   }
+  fill_first(fits);
 }
 
 Result<void> ColumnGathering::end_rows() {
@@ -134,8 +159,12 @@ Result<void> ColumnGathering::end_rows() {
   constexpr auto kDamaged = static_cast<std::size_t>(RowStatus::damaged_empty);
   const bool substitutes = rules_.on_damage == OnDamage::substitute;
   if (substitutes && count_status({slab_.status(), slab_.rows()})[kDamaged] > 0) substitute();
-  const std::uint64_t fixed = decoder_.fixed_bytes(step_.batch_rows);
-  if (Result<void> room = slab_.reserve(decoder_.bytes(), fixed); !room.has_value()) return room;
+  if (const std::uint64_t bytes = decoder_.bytes(); bytes > slab_.capacity()) {
+    if (!slab_.may_grow()) return slab_.too_large(bytes, step_.largest_id, step_.largest_bytes);
+    if (Result<void> room = slab_.reserve(bytes, decoder_.fixed_bytes(step_.batch_rows)); !room.has_value()) {
+      return room;
+    }
+  }
   const Result<const ColumnLayout*> layout = decoder_.finish(values());
   if (!layout.has_value()) return layout.error();
   std::vector<BatchColumns>& columns = step_.lease->columns();

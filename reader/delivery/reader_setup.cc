@@ -114,6 +114,26 @@ std::uint64_t largest_block(const Dataset& dataset) {
   return largest;
 }
 
+/// What a batch takes.
+struct BatchBytes {
+  std::uint64_t least = 0;       ///< In its slab, without which nothing can be delivered;
+  std::uint64_t most = 0;        ///< with the largest records.
+  std::uint64_t least_held = 0;  ///< By the decoder of its columns, beside the slab.
+  std::uint64_t most_held = 0;
+};
+
+BatchBytes batch_bytes(std::uint32_t rows, std::uint64_t largest_record, const ColumnDecoder* columns) {
+  const std::uint64_t parts = SlabLayout::for_rows(rows).values;
+  if (columns == nullptr) {  // records are below 4 GiB, and so are rows
+    return {.least = parts + std::min<std::uint64_t>(largest_record, 1),
+            .most = std::min(largest_record * rows, UINT64_MAX >> 1) + parts};
+  }
+  return {.least = parts + columns->fixed_bytes(rows),
+          .most = parts + columns->most_bytes(rows, largest_record),
+          .least_held = columns->least_held_bytes(rows),
+          .most_held = columns->most_held_bytes(rows, largest_record)};
+}
+
 /// The shares with slots to scatter into, where that is possible and there is room for them.
 std::optional<MemoryShares> scattered(MemoryShares shares, const Dataset& dataset, const Plan& plan,
                                       const ReaderOptions& options) {
@@ -166,28 +186,6 @@ std::optional<MemoryShares> scattered(MemoryShares shares, const Dataset& datase
 
 }  // namespace
 
-namespace {
-
-/// What the values of a batch take in its slab.
-struct ValueBytes {
-  std::uint64_t least = 0;  ///< Without which nothing can be delivered.
-  std::uint64_t most = 0;   ///< Of the largest records; at most 2^63.
-  bool varies = false;      ///< With the records.
-};
-
-ValueBytes value_bytes(std::uint32_t rows, std::uint64_t largest_record, const ColumnDecoder* columns) {
-  constexpr std::uint64_t kMost = UINT64_MAX >> 1;
-  if (largest_record > kMost / rows / 16) {  // a number of a record takes at most 8 times its bytes, beside its offset
-    return {.least = columns == nullptr ? 1 : columns->fixed_bytes(rows), .most = kMost, .varies = true};
-  }
-  if (columns == nullptr) return {.least = std::min<std::uint64_t>(largest_record, 1), .most = largest_record * rows};
-  const std::uint64_t fixed = columns->fixed_bytes(rows);
-  const std::uint64_t most = columns->most_bytes(rows, largest_record);
-  return {.least = fixed, .most = most, .varies = most > fixed};
-}
-
-}  // namespace
-
 Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options, std::uint64_t storage_bytes,
                                   const ColumnDecoder* columns, unsigned threads) {
   std::uint64_t largest_record = 0;
@@ -196,33 +194,35 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
   }
   MemoryShares shares;
   shares.slots = options.replay > 0 ? options.replay : options.prefetch + options.max_held;
-  const ValueBytes values = value_bytes(options.plan.batch, largest_record, columns);
-  // What a decoder holds grows by doubling.
-  const std::uint64_t decoders = columns != nullptr && values.varies ? 2 * std::uint64_t{threads} : 0;
-  const std::uint64_t fixed = SlabLayout::for_rows(options.plan.batch).values;
-  const std::uint64_t whole = std::min(fixed + values.most, UINT64_MAX >> 1);
-  const std::uint64_t fixed_bytes = largest_block(dataset) + storage_bytes;
-  const std::uint64_t left = options.memory_bytes - std::min(options.memory_bytes, fixed_bytes);
-  const std::uint64_t share = left / 2 / (shares.slots + decoders) / kSlotAlignment * kSlotAlignment;
-  shares.slot_bytes = std::min(round_up(whole, kSlotAlignment), share);
-  if (shares.slot_bytes < fixed + values.least) {
-    const std::uint64_t row = columns != nullptr ? values.least : largest_record;
-    const std::uint64_t least = 2 * (shares.slots + decoders) * round_up(fixed + row, kSlotAlignment) + fixed_bytes;
-    return Error(Errc::budget_too_small, "memory_bytes = " + std::to_string(options.memory_bytes) + " cannot hold " +
-                                             std::to_string(shares.slots) + " slots and one block; " +
-                                             std::to_string(least) +
-                                             (columns != nullptr ? " are enough for what is fixed of the columns"
-                                                                 : " are enough for one record per slot"));
+  const BatchBytes batch = batch_bytes(options.plan.batch, largest_record, columns);
+  // A decoder is in use for each slot that is being filled, by the threads and the trainer.
+  const std::uint64_t decoders = batch.most_held > 0 ? std::min(shares.slots, threads + 1) : 0;
+  const std::uint64_t parts = shares.slots + decoders;
+  const std::uint64_t block_bytes = largest_block(dataset) + storage_bytes;
+  const std::uint64_t left = options.memory_bytes - std::min(options.memory_bytes, block_bytes);
+  const std::uint64_t share = left / 2 / parts / kSlotAlignment * kSlotAlignment;
+  shares.slot_bytes = std::min(round_up(batch.most, kSlotAlignment), share);
+  if (shares.slot_bytes < batch.least || share < batch.least_held) {
+    const std::uint64_t row = columns == nullptr ? largest_record : 0;
+    const std::uint64_t least = round_up(std::max(batch.least + row, batch.least_held), kSlotAlignment);
+    return Error(Errc::budget_too_small,
+                 "memory_bytes = " + std::to_string(options.memory_bytes) + " cannot hold " +
+                     std::to_string(shares.slots) + " slots" +
+                     (decoders > 0 ? ", what " + std::to_string(decoders) + " decoders of columns hold" : "") +
+                     " and one block; " + std::to_string(2 * parts * least + block_bytes) +
+                     (columns == nullptr ? " are enough for one record per slot"
+                                         : " are enough for what is fixed of the columns"));
   }
   shares.slab_bytes = shares.slot_bytes;
   // Those that share a slot have room for their largest records, and nothing to wait for but blocks.
-  if (options.replay == 0 && shares.slab_bytes >= whole && largest_record < kDirectRecordBytes) {
+  if (options.replay == 0 && shares.slab_bytes >= batch.most && largest_record < kDirectRecordBytes) {
     const std::uint64_t most = std::min(kSharedSlotBytes, share / 4) / shares.slab_bytes;
     shares.batches_per_slot = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most, 1, kMostBatchesPerSlot));
     shares.slot_bytes = shares.batches_per_slot * shares.slab_bytes;
   }
+  shares.decoder_bytes = std::min(batch.most_held, share);
   shares.read_ahead_bytes =
-      options.memory_bytes - shares.slot_bytes * shares.slots - shares.slab_bytes * decoders - storage_bytes;
+      options.memory_bytes - shares.slot_bytes * shares.slots - shares.decoder_bytes * decoders - storage_bytes;
   return shares;
 }
 
@@ -287,9 +287,11 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   const unsigned cores = std::max(1u, usable_cores() / options.ranks.local_world);
   const unsigned threads = options.decode_threads == 0 ? cores : options.decode_threads;
   Result<MemoryShares> memory = share_memory(dataset, options, (*storage)->facts().memory_bytes,
-                                             *columns == nullptr ? nullptr : &(*columns)->sizes(), threads + 1);
+                                             *columns == nullptr ? nullptr : &(*columns)->sizes(), threads);
   if (!memory.has_value()) return memory.error();
-  if (*columns == nullptr) {
+  if (*columns != nullptr) {
+    (*columns)->limit_held(memory->decoder_bytes);
+  } else {
     *memory = share_for_scattering(*memory, dataset, *plan, options, !(*storage)->facts().direct);
   }
   Result<std::uint32_t> max_open = open_shard_limit(*plan, (*storage)->facts().descriptors_per_file);

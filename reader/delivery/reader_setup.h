@@ -13,7 +13,8 @@ struct MemoryShares {
   std::uint32_t slots = 0;
   std::uint64_t slot_bytes = 0;
   std::uint32_t batches_per_slot = 1;
-  std::uint64_t slab_bytes = 0;  ///< Of each.
+  std::uint64_t slab_bytes = 0;     ///< Of each.
+  std::uint64_t decoder_bytes = 0;  ///< Of each decoder of columns, beside the slab.
   std::uint64_t read_ahead_bytes = 0;
   std::uint64_t rows_at_once = Planner::kRowsAtOnce;  ///< That are planned.
   bool scatters = false;  ///< There are slots enough to lay steps out as long before as their blocks are read.
@@ -21,7 +22,7 @@ struct MemoryShares {
 
 /// A slot holds a batch of the largest records where half of the budget, one block aside, allows; else its share of it. Read-ahead
 /// gets what is left, but for what the storage holds. Where batches are tiny, several share a slot. Where records become columns
-/// of no fixed size, each of so many threads gets two slots' worth for what it holds of a batch until sizes are known.
+/// of no fixed size, each decoder at work on a slot, as many as threads and the trainer, gets as much as a slot at most.
 /// Errors: `budget_too_small` naming what is needed at least.
 Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options, std::uint64_t storage_bytes,
                                   const ColumnDecoder* columns = nullptr, unsigned threads = 1);

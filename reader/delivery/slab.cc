@@ -88,6 +88,10 @@ Error Slab::too_large(std::uint64_t bytes) const {
       largest_id = step_.id_of(row);
     }
   }
+  return too_large(bytes, largest_id, largest_bytes);
+}
+
+Error Slab::too_large(std::uint64_t bytes, std::uint64_t largest_id, std::uint64_t largest_bytes) const {
   return Error(Errc::batch_too_large, "step " + std::to_string(step_.number + batch_) + " of epoch " +
                                           std::to_string(step_.epoch) + " needs at least " + std::to_string(bytes) +
                                           " bytes for its rows, a slot has " + std::to_string(parts_.capacity) +

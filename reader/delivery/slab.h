@@ -66,6 +66,8 @@ class Slab {
   /// Makes room for so many bytes of values, in one-off memory if need be, of which the first `filled` are kept. Batches
   /// that share a slot have room for their largest records from the start.
   Result<void> reserve(std::uint64_t bytes, std::uint64_t filled);
+  /// The error of a batch that has no room, with its largest record.
+  Error too_large(std::uint64_t bytes, std::uint64_t largest_id, std::uint64_t largest_bytes) const;
 
  private:
   Error too_large(std::uint64_t bytes) const;

@@ -34,6 +34,7 @@ void Step::reset() {
   decoder.reset();
   lease.reset();
   unfit.clear();
+  unfit_records = 0;
   direct.clear();
   direct_left = 0;
   retried_reads = 0;

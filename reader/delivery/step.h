@@ -52,6 +52,9 @@ struct LostRow {
   Error damage;
 };
 
+/// Of records that do not fit the columns, so many are told apart: with the wrong columns that is every record.
+inline constexpr std::size_t kNamedUnfit = 100;
+
 /// A record that did not fit the columns.
 struct UnfitRecord {
   std::uint32_t shard = 0;
@@ -124,7 +127,10 @@ struct Step {
 
   // What gathering has made.
   std::shared_ptr<SlotLease> lease;
-  std::vector<UnfitRecord> unfit;  ///< Of the unit.
+  std::uint64_t largest_id = kNoId;  ///< Of the records in the batch that becomes columns.
+  std::size_t largest_bytes = 0;
+  std::vector<UnfitRecord> unfit;  ///< Of the unit, the first ones.
+  std::uint32_t unfit_records = 0;
   std::vector<DirectRead> direct;  ///< Those of the unit that had to wait for storage, or are damaged.
   std::atomic<std::uint32_t> direct_left = 0;
   std::atomic<std::uint32_t> retried_reads = 0;

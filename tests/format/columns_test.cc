@@ -70,6 +70,8 @@ void expect_same(ColumnDecoder& decoder, const MaybeRecords& batch, bool* good =
   ASSERT_EQ(decoded.has_value(), expected.has_value())
       << what() << ": " << (decoded ? "" : decoded.error().to_string());
   if (good != nullptr) *good = decoded.has_value();
+  ASSERT_GE(decoder.held_bytes(), decoder.least_held_bytes(rows)) << what();
+  ASSERT_LE(decoder.held_bytes(), decoder.most_held_bytes(rows, longest(batch))) << what();
   if (!decoded) {
     ASSERT_TRUE(decoded.error().is(Errc::bad_message)) << decoded.error().to_string();
     ASSERT_THAT(decoded.error().detail(), HasSubstr("row ")) << what();
@@ -194,6 +196,30 @@ TEST(ColumnsTest, LieInTheSlabAsPromised) {
   EXPECT_THAT(view(5).text_offsets, ElementsAre(0, 1, 1, 3, 4, 4, 6));
   EXPECT_EQ(view(5).text(5), "yz");
   EXPECT_EQ(decoder.fixed_bytes(3), view(2).values.data() - bytes.data());
+}
+
+TEST(ColumnsTest, EqualColumnsAreEqualBytes) {
+  ColumnDecoder decoder = decoder_of(kSample);
+  const Records records({sample_record(), std::nullopt});
+  const auto decode = [&](std::byte fill) {
+    const SlabMemory slab(decoder.most_bytes(2, 1000));
+    std::fill(slab.bytes().begin(), slab.bytes().end(), fill);
+    const ColumnLayout& layout = **decoder.decode(records.views(), slab.bytes());
+    return std::string(as_chars(slab.bytes().first(layout.bytes)));
+  };
+  EXPECT_EQ(decode(std::byte{0x5A}), decode(std::byte{0xA5})) << "whatever the slab had before";
+}
+
+TEST(ColumnsTest, NoNumberOfRowsMakesASizeWrap) {
+  // So many rows would come to 4 MiB, counted modulo 2^64.
+  std::string wide = "last:u8[2049]";
+  for (int i = 0; i < 2048; ++i) wide += ", c" + std::to_string(i) + ":u8[2147483647]";
+  ColumnDecoder decoder = decoder_of(wide.c_str());
+  constexpr std::uint32_t kRows = 1 << 22;
+  EXPECT_EQ(decoder.fixed_bytes(kRows), std::uint64_t{1} << 60);
+  EXPECT_EQ(decoder.most_bytes(kRows, UINT32_MAX), std::uint64_t{1} << 60);
+  const SlabMemory slab(8 << 20);
+  EXPECT_TRUE(decoder.begin(kRows, slab.bytes()).error().is(Errc::batch_too_large));
 }
 
 TEST(ColumnsTest, ABatchWithoutRowsHasOnlyTheFirstOffsets) {
