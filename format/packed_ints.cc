@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a varint ends is in the highest bits of its bytes, and lengths are what a processor cannot guess. So the ends of
-// 64 bytes are found first, without a branch; where the next 8 of them end says how up to four numbers lie there, and so
-// how to bring all four to their places at once.
+// 64 bytes are found first, without a branch. From there on numbers do not wait for each other: those that end in the same
+// four bytes, up to four, are brought to their places at once, by where numbers end there and in the three bytes before.
 #include "format/packed_ints.h"
 
 #include <algorithm>
@@ -18,12 +18,19 @@ namespace {
 
 constexpr std::uint64_t kHighBits = 0x8080808080808080;
 constexpr std::size_t kBlock = 64;
+// What is best taken one by one.
+constexpr std::ptrdiff_t kFewBytes = 16;
 // As much is looked at behind a block when its last numbers are taken.
 constexpr std::size_t kBehindBlock = 8;
-constexpr std::size_t kShortBytes = 4;
-constexpr std::size_t kGroup = 4;  // numbers
 // Two blocks, for what is left when less than one with something behind it is.
 constexpr std::size_t kSpareBytes = 2 * (kBlock + kBehindBlock);
+
+/// The ends in a block before the first number of more than four bytes.
+constexpr std::uint64_t before_long(std::uint64_t ends) noexcept {
+  const std::uint64_t more = ~ends;
+  const std::uint64_t fourth = more & more << 1 & more << 2 & more << 3;
+  return fourth == 0 ? ends : ends & (((fourth & (~fourth + 1)) >> 3) - 1);
+}
 
 /// Bit i is set where the byte i is the last one of a varint.
 #if defined(__SSE2__) && defined(__GNUC__)
@@ -49,44 +56,63 @@ inline std::uint64_t ends_in(const std::byte* block) noexcept {
 #endif
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#define DOVETAIL_SHUFFLES_VARINTS 1
-/// Every processor since 2006, but compilers must not assume it.
-const bool kCanShuffle = [] {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("ssse3") != 0;
-}();
+#define DOVETAIL_SHUFFLED gnu::target("ssse3,popcnt")
 
-/// How the first numbers of 8 bytes lie there, by where they end: up to four, of up to four bytes. Tables of their own,
-/// because finding the next group waits for `bytes`.
-struct Groups {
-  alignas(16) std::array<std::array<char, 16>, 256> places{};  // of the bytes of each number; -1 for none
-  std::array<std::uint8_t, 256> count{};
-  std::array<std::uint8_t, 256> bytes{};
-};
-constexpr Groups kGroups = [] {
-  Groups groups;
-  for (unsigned ends = 0; ends < groups.count.size(); ++ends) {
-    std::uint8_t& count = groups.count[ends];
-    std::uint8_t& bytes = groups.bytes[ends];
-    groups.places[ends].fill(-1);
-    for (unsigned i = 0; i < 8 && count < kGroup && i - bytes < kShortBytes; ++i) {
+constexpr std::size_t kWindow = 4;  // bytes, and so many numbers at most
+constexpr std::size_t kBefore = 3;  // bytes of a number that ends in the window
+
+/// Every processor since 2008, but compilers must not assume it.
+bool can_shuffle() noexcept {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("ssse3") != 0 && __builtin_cpu_supports("popcnt") != 0;
+}
+
+/// Which of 8 bytes make up the numbers that end in the last four of them, -1 for none; by where numbers end in the last
+/// seven.
+constexpr auto kPlaces = [] {
+  std::array<std::array<char, 16>, 1 << (kBefore + kWindow)> all{};
+  for (unsigned ends = 0; ends < all.size(); ++ends) {
+    all[ends].fill(-1);
+    std::size_t first = 0;
+    std::size_t to = 0;
+    for (std::size_t i = 0; i < kBefore + kWindow; ++i) {
       if ((ends >> i & 1) == 0) continue;
-      for (unsigned k = bytes; k <= i; ++k) {
-        groups.places[ends][kShortBytes * count + k - bytes] = static_cast<char>(k);
+      if (i >= kBefore) {
+        for (std::size_t k = first; k <= i && k - first < kWindow; ++k) {
+          all[ends][to + k - first] = static_cast<char>(k + 1);
+        }
+        to += kWindow;
       }
-      ++count;
-      bytes = static_cast<std::uint8_t>(i + 1);
+      first = i + 1;
     }
   }
-  return groups;
+  return all;
 }();
+
+using Bytes [[gnu::vector_size(16)]] = char;
+using Shorts [[gnu::vector_size(16)]] = short;
+using Words [[gnu::vector_size(16)]] = std::uint32_t;
+using Halves [[gnu::vector_size(16)]] = std::uint64_t;
+
+/// The numbers that end in the last four of `eight` bytes, where numbers end at `ends`.
+[[DOVETAIL_SHUFFLED]] inline Words take_window(std::uint64_t eight, std::uint64_t ends) noexcept {
+  constexpr Halves kSevenBits = {~kHighBits, ~kHighBits};
+  constexpr Halves kPairs = {0x8001800180018001, 0x8001800180018001};  // 1, 128, ...
+  constexpr Halves kWhole = {0x4000000140000001, 0x4000000140000001};  // 1, 128 * 128, ...
+  Bytes places;
+  std::memcpy(&places, kPlaces[ends].data(), sizeof(places));
+  const Bytes moved = __builtin_ia32_pshufb128(reinterpret_cast<Bytes>(Halves{eight, 0}), places);
+  const auto seven_bits = reinterpret_cast<Bytes>(reinterpret_cast<Halves>(moved) & kSevenBits);
+  const auto pairs = __builtin_ia32_pmaddubsw128(reinterpret_cast<Bytes>(kPairs), seven_bits);
+  return reinterpret_cast<Words>(__builtin_ia32_pmaddwd128(pairs, reinterpret_cast<Shorts>(kWhole)));
+}
+#else
+bool can_shuffle() noexcept {
+  return false;
+}
 #endif
 
-template <class T>
-inline void put(std::byte*& to, T value) noexcept {
-  std::memcpy(to, &value, sizeof(T));
-  to += sizeof(T);
-}
+const bool kCanShuffle = can_shuffle();
 
 template <class T>
 inline bool fits(std::uint64_t value) noexcept {
@@ -101,80 +127,28 @@ inline bool fits(std::uint64_t value) noexcept {
 /// Numbers on their way from one place to the other.
 template <class T>
 struct Unpacking {
+  UnpackWay way;
   const std::byte* at;  // the next number
   const std::byte* end;
   std::byte* to;
   std::uint64_t left;
-  std::byte* spare;  // kSpareBytes
+
+  bool put(std::uint64_t value, const std::byte* behind) noexcept {
+    if (left == 0 || !fits<T>(value)) return false;
+    const auto narrow = static_cast<T>(value);
+    std::memcpy(to, &narrow, sizeof(T));
+    at = behind;
+    to += sizeof(T);
+    --left;
+    return true;
+  }
 
   bool take_one() noexcept {
     std::uint64_t value = 0;
     WireFault fault;
     WireCursor cursor(ByteView(at, end));
-    if (left == 0 || !cursor.read_varint(value, fault) || !fits<T>(value)) return false;
-    at = cursor.at();
-    put(to, static_cast<T>(value));
-    --left;
-    return true;
+    return cursor.read_varint(value, fault) && put(value, cursor.at());
   }
-
-#ifdef DOVETAIL_SHUFFLES_VARINTS
-  /// Numbers from `at` on, block after block, as long as most are short; `ends` are those of the first block. False where
-  /// one does not fit.
-  [[gnu::target("ssse3")]] bool take_groups(std::uint64_t ends) noexcept {
-    using Bytes [[gnu::vector_size(16)]] = char;
-    using Words [[gnu::vector_size(16)]] = std::uint32_t;
-    Words largest{};
-    // Copies: the stores below could change anything else, as far as the compiler knows.
-    const std::byte* const last = end;
-    const std::byte* block = at;
-    std::byte* out = to;
-    std::uint64_t room = left;
-    while (true) {
-      std::size_t taken = 0;
-      while (taken < kBlock && room >= kGroup) {
-        const std::size_t group = ends >> taken & 0xFF;
-        const std::size_t count = kGroups.count[group];
-        if (count == 0) break;
-        Bytes places;
-        std::memcpy(&places, kGroups.places[group].data(), sizeof(places));
-        std::uint64_t eight;
-        std::memcpy(&eight, block + taken, sizeof(eight));
-        using Halves [[gnu::vector_size(16)]] = std::uint64_t;
-        auto words =
-            reinterpret_cast<Words>(__builtin_ia32_pshufb128(reinterpret_cast<Bytes>(Halves{eight, 0}), places));
-        words = (words & 0x007F007F) | ((words & 0x7F007F00) >> 1);
-        words = (words & 0x3FFF) | ((words & 0x3FFF0000) >> 2);
-        if constexpr (sizeof(T) == 4) {
-          std::memcpy(out, &words, sizeof(words));
-        } else {
-          if constexpr (sizeof(T) < 4) largest |= words;
-          std::array<T, kGroup> numbers{static_cast<T>(words[0]), static_cast<T>(words[1]), static_cast<T>(words[2]),
-                                        static_cast<T>(words[3])};
-          std::memcpy(out, numbers.data(), sizeof(numbers));
-        }
-        taken += kGroups.bytes[group];
-        out += count * sizeof(T);
-        room -= count;
-      }
-      block += taken;
-      const bool whole = static_cast<std::size_t>(last - block) >= kBlock + kBehindBlock;
-      if (taken < kBlock / 2 || !whole) break;
-      ends = ends_in(block);
-      if (ends == ~std::uint64_t{0}) break;  // a faster way for these
-    }
-    at = block;
-    to = out;
-    left = room;
-    // As good as the largest: all limits are powers of 2.
-    return sizeof(T) >= 4 || fits<T>(largest[0] | largest[1] | largest[2] | largest[3]);
-  }
-#else
-  static constexpr bool kCanShuffle = false;
-  bool take_groups(std::uint64_t) noexcept {
-    return true;
-  }
-#endif
 
   /// A block of numbers of one byte.
   bool take_bytes() noexcept {
@@ -189,73 +163,145 @@ struct Unpacking {
     return true;
   }
 
-  bool take_all() noexcept {
-    if (end - at > 2 && !take_blocks(end)) return false;
-    if (end - at > 2) {
-      // The rest again in blocks, of a copy with something behind it.
-      const auto rest = static_cast<std::size_t>(end - at);
-      std::memcpy(spare, at, rest);
-      std::memset(spare + rest, 0, kSpareBytes - rest);
-      at = spare;
-      end = at + rest;
-      if (!take_blocks(spare + kSpareBytes)) return false;
+  /// The numbers that end at `ends`, in the block at `at`.
+  bool take_each(std::uint64_t ends) noexcept {
+    const std::byte* const block = at;
+    for (; ends != 0; ends &= ends - 1) {
+      const std::byte* const behind = block + std::countr_zero(ends) + 1;
+      const auto bytes = static_cast<std::size_t>(behind - at);
+      if (bytes > kVarintBytes) return false;
+      std::uint64_t value = load_le<std::uint64_t>(at) & ~kHighBits;
+      if (bytes < 8) value &= ~std::uint64_t{0} >> (64 - 8 * bytes);
+      value = (value & 0x007F007F007F007F) | (value & 0x7F007F007F007F00) >> 1;
+      value = (value & 0x00003FFF00003FFF) | (value & 0x3FFF00003FFF0000) >> 2;
+      value = (value & 0x000000000FFFFFFF) | (value & 0x0FFFFFFF00000000) >> 4;
+      if (bytes > 8) {
+        value |= std::to_integer<std::uint64_t>(at[8] & std::byte{0x7F}) << 56;
+        value |= (std::to_integer<std::uint64_t>(at[9]) & std::uint64_t{bytes > 9}) << 63;
+      }
+      if (!put(value, behind)) return false;
     }
+    return true;
+  }
+
+#ifdef DOVETAIL_SHUFFLED
+  /// The numbers of the block at `at` that end at `ends`, which have up to four bytes each. False where one does not fit.
+  /// Where there is no `kWide` room, nothing is written behind the last of them.
+  template <bool kWide>
+  [[DOVETAIL_SHUFFLED]] bool write_short(std::uint64_t ends) noexcept {
+    const auto bytes = static_cast<std::size_t>(std::bit_width(ends));
+    // Copies: the stores below could change anything else, as far as the compiler knows.
+    const std::byte* const block = at;
+    std::byte* out = to;
+    std::uint64_t room = left;
+    Words largest{};
+    // Nothing before the block is looked at: a number begins there.
+    std::uint64_t eight = std::uint64_t{load_le<std::uint32_t>(block)} << (8 * kWindow);
+    std::uint64_t window_ends = (ends << kBefore | 1 << (kBefore - 1)) & (kPlaces.size() - 1);
+    for (std::size_t i = 0;;) {
+      const Words words = take_window(eight, window_ends);
+      if constexpr (sizeof(T) < 4) largest |= words;
+      const std::array<T, kWindow> numbers{static_cast<T>(words[0]), static_cast<T>(words[1]), static_cast<T>(words[2]),
+                                           static_cast<T>(words[3])};
+      const auto count = static_cast<std::size_t>(__builtin_popcountll(window_ends >> kBefore));
+      if (kWide || room >= kWindow) {
+        std::memcpy(out, numbers.data(), sizeof(numbers));
+      } else {
+        std::memcpy(out, numbers.data(), count * sizeof(T));
+      }
+      out += count * sizeof(T);
+      room -= count;
+      if ((i += kWindow) >= bytes) break;
+      eight = load_le<std::uint64_t>(block + i - kWindow);
+      window_ends = ends >> (i - kBefore) & (kPlaces.size() - 1);
+    }
+    at += bytes;
+    to = out;
+    left = room;
+    // As good as the largest: all limits are powers of 2.
+    return sizeof(T) >= 4 || fits<T>(largest[0] | largest[1] | largest[2] | largest[3]);
+  }
+
+  [[DOVETAIL_SHUFFLED]] bool take_short(std::uint64_t ends) noexcept {
+    const auto count = static_cast<std::uint64_t>(__builtin_popcountll(ends));
+    if (count > left) return false;
+    return left - count >= kWindow ? write_short<true>(ends) : write_short<false>(ends);
+  }
+#else
+  bool take_short(std::uint64_t ends) noexcept {
+    return take_each(ends);
+  }
+#endif
+
+  /// The numbers of all blocks that lie before `room_end` with something behind them, and begin before the end.
+  bool take_blocks(const std::byte* room_end) noexcept {
+    while (at < end && static_cast<std::size_t>(room_end - at) >= kBlock + kBehindBlock) {
+      std::uint64_t ends = ends_in(at);
+      const auto there = static_cast<std::size_t>(end - at);
+      if (there < kBlock) ends &= (std::uint64_t{1} << there) - 1;
+      if (ends == 0) return false;  // cut off, or longer than any
+      if (ends == ~std::uint64_t{0}) {
+        if (!take_bytes()) return false;
+        continue;
+      }
+      const std::uint64_t shorts = way == UnpackWay::shuffled ? before_long(ends) : 0;
+      if (shorts != 0 ? !take_short(shorts) : !take_each(ends)) return false;
+    }
+    return true;
+  }
+
+  bool take_all() noexcept {
+    if (!take_blocks(end)) return false;
+    if (end - at > kFewBytes) return take_rest();
     while (at < end) {
       if (!take_one()) return false;
     }
     return true;
   }
 
-  /// The numbers of all blocks that lie before `room_end` with something behind them, and begin before the end.
-  bool take_blocks(const std::byte* room_end) noexcept {
-    while (at < end && static_cast<std::size_t>(room_end - at) >= kBlock + kBehindBlock) {
-      const std::byte* const block = at;
-      std::uint64_t ends = ends_in(block);
-      const auto there = static_cast<std::size_t>(end - block);
-      if (there < kBlock) {
-        ends &= (std::uint64_t{1} << there) - 1;
-      } else if (ends == ~std::uint64_t{0}) {
-        if (!take_bytes()) return false;
-        continue;
-      }
-      if (kCanShuffle && !take_groups(ends)) return false;
-      if (at - block >= static_cast<std::ptrdiff_t>(kBlock) / 2) continue;
-      for (const std::byte* const until = block + std::min(there, kBlock - kBehindBlock); at < until;) {
-        if (!take_one()) return false;
-      }
-    }
-    return true;
+  /// What has nothing behind it, again in blocks, of a copy that has.
+  bool take_rest() noexcept {
+    std::array<std::byte, kSpareBytes> spare{};
+    const auto rest = static_cast<std::size_t>(end - at);
+    std::memcpy(spare.data(), at, rest);
+    at = spare.data();
+    end = at + rest;
+    return take_blocks(at + spare.size());
   }
 };
 
 /// Writes up to `count` numbers; gives how many of them were not there.
 template <class T>
-std::optional<std::uint64_t> unpack(ByteView packed, std::byte* to, std::uint64_t count) noexcept {
-  std::array<std::byte, kSpareBytes> spare;
-  Unpacking<T> unpacking{packed.data(), packed.data() + packed.size(), to, count, spare.data()};
+std::optional<std::uint64_t> unpack(ByteView packed, std::byte* to, std::uint64_t count, UnpackWay way) noexcept {
+  Unpacking<T> unpacking{way, packed.data(), packed.data() + packed.size(), to, count};
   if (!unpacking.take_all()) return std::nullopt;
   return unpacking.left;
 }
 
-std::optional<std::uint64_t> unpack(ByteView packed, Dtype dtype, std::byte* to, std::uint64_t count) noexcept {
+std::optional<std::uint64_t> unpack(ByteView packed, Dtype dtype, std::byte* to, std::uint64_t count,
+                                    UnpackWay way) noexcept {
   switch (dtype) {
     case Dtype::u8:
-      return unpack<std::uint8_t>(packed, to, count);
+      return unpack<std::uint8_t>(packed, to, count, way);
     case Dtype::i8:
-      return unpack<std::int8_t>(packed, to, count);
+      return unpack<std::int8_t>(packed, to, count, way);
     case Dtype::u16:
-      return unpack<std::uint16_t>(packed, to, count);
+      return unpack<std::uint16_t>(packed, to, count, way);
     case Dtype::i16:
-      return unpack<std::int16_t>(packed, to, count);
+      return unpack<std::int16_t>(packed, to, count, way);
     case Dtype::u32:
-      return unpack<std::uint32_t>(packed, to, count);
+      return unpack<std::uint32_t>(packed, to, count, way);
     case Dtype::i32:
-      return unpack<std::int32_t>(packed, to, count);
+      return unpack<std::int32_t>(packed, to, count, way);
     case Dtype::u64:
-      return unpack<std::uint64_t>(packed, to, count);
+      return unpack<std::uint64_t>(packed, to, count, way);
     default:
-      return unpack<std::int64_t>(packed, to, count);
+      return unpack<std::int64_t>(packed, to, count, way);
   }
+}
+
+UnpackWay best_way() noexcept {
+  return kCanShuffle ? UnpackWay::shuffled : UnpackWay::portable;
 }
 
 }  // namespace
@@ -283,14 +329,27 @@ std::optional<std::uint64_t> count_packed_ints(ByteView packed) noexcept {
   return count;
 }
 
-std::optional<std::uint64_t> unpack_all_ints(ByteView packed, Dtype dtype, std::byte* to) noexcept {
-  const auto missing = unpack(packed, dtype, to, packed.size());
+std::span<const UnpackWay> unpack_ways() noexcept {
+  static constexpr std::array kWays = {UnpackWay::portable, UnpackWay::shuffled};
+  return std::span(kWays).first(kCanShuffle ? 2 : 1);
+}
+
+std::optional<std::uint64_t> unpack_all_ints(ByteView packed, Dtype dtype, std::byte* to, UnpackWay way) noexcept {
+  const auto missing = unpack(packed, dtype, to, packed.size(), way);
   if (!missing) return std::nullopt;
   return packed.size() - *missing;
 }
 
+std::optional<std::uint64_t> unpack_all_ints(ByteView packed, Dtype dtype, std::byte* to) noexcept {
+  return unpack_all_ints(packed, dtype, to, best_way());
+}
+
+bool unpack_ints(ByteView packed, Dtype dtype, std::byte* to, std::uint64_t count, UnpackWay way) noexcept {
+  return unpack(packed, dtype, to, count, way) == 0u;
+}
+
 bool unpack_ints(ByteView packed, Dtype dtype, std::byte* to, std::uint64_t count) noexcept {
-  return unpack(packed, dtype, to, count) == 0u;
+  return unpack_ints(packed, dtype, to, count, best_way());
 }
 
 }  // namespace dovetail::format

@@ -75,22 +75,27 @@ void expect_same(std::string_view text) {
   }
   const std::uint64_t asked = values ? values->size() : 8;
   for (const Dtype dtype : kIntegers) {
-    std::vector<std::byte> out((asked + 1) * dtype_bytes(dtype));
     const auto expected = values ? as(*values, dtype) : std::nullopt;
-    std::vector<std::byte> room(packed.size() * dtype_bytes(dtype));
-    const auto all = unpack_all_ints(packed, dtype, room.data());
-    ASSERT_EQ(all.has_value(), expected.has_value()) << to_text(dtype);
-    if (expected) {
-      ASSERT_EQ(*all, values->size());
-      ASSERT_EQ(as_chars(ByteView(room).first(expected->size())), *expected) << to_text(dtype);
-    }
-    ASSERT_EQ(unpack_ints(packed, dtype, out.data(), asked), expected.has_value()) << to_text(dtype);
-    if (expected) {
-      ASSERT_EQ(as_chars(ByteView(out).first(expected->size())), *expected) << to_text(dtype);
-    }
-    ASSERT_FALSE(unpack_ints(packed, dtype, out.data(), asked + 1));
-    if (values && asked > 0) {
-      ASSERT_FALSE(unpack_ints(packed, dtype, out.data(), asked - 1));
+    for (const UnpackWay way : unpack_ways()) {
+      SCOPED_TRACE(std::string(to_text(dtype)) + (way == UnpackWay::portable ? ", portable" : ", shuffled"));
+      std::vector<std::byte> room(packed.size() * dtype_bytes(dtype));
+      const auto all = unpack_all_ints(packed, dtype, room.data(), way);
+      ASSERT_EQ(all.has_value(), expected.has_value());
+      if (expected) {
+        ASSERT_EQ(*all, values->size());
+        ASSERT_EQ(as_chars(ByteView(room).first(expected->size())), *expected);
+      }
+      std::vector<std::byte> out(asked * dtype_bytes(dtype));  // not a byte more, for AddressSanitizer
+      ASSERT_EQ(unpack_ints(packed, dtype, out.data(), asked, way), expected.has_value());
+      if (expected) {
+        ASSERT_EQ(as_chars(out), *expected);
+      }
+      if (values && asked > 0) {
+        std::vector<std::byte> less((asked - 1) * dtype_bytes(dtype));
+        ASSERT_FALSE(unpack_ints(packed, dtype, less.data(), asked - 1, way));
+      }
+      out.resize((asked + 1) * dtype_bytes(dtype));
+      ASSERT_FALSE(unpack_ints(packed, dtype, out.data(), asked + 1, way));
     }
   }
 }
@@ -126,6 +131,14 @@ TEST(PackedIntsTest, NumbersOfEveryLengthAtEveryPlaceOfABlock) {
       }
     }
   }
+}
+
+TEST(PackedIntsTest, TheWayOfThisProcessorIsTheLastOne) {
+  EXPECT_EQ(unpack_ways().front(), UnpackWay::portable);
+  const std::vector<std::byte> packed(as_bytes("\x01\x02").begin(), as_bytes("\x01\x02").end());
+  std::uint16_t numbers[2] = {};
+  ASSERT_TRUE(unpack_ints(packed, Dtype::u16, reinterpret_cast<std::byte*>(numbers), 2));
+  EXPECT_EQ(numbers[1], 2);
 }
 
 TEST(PackedIntsTest, TheLimitsOfEveryDtype) {
