@@ -4,7 +4,9 @@
 //   protobuf           each record parsed into an object of its own
 //   protobuf_reused    into one object, whose memory stays
 //   protobuf_arena     into an object on an arena, whose first block stays
-//   protobuf_columns   into one object, and its values from there into the same columns
+//   protobuf_columns   into one object, and its values from there into such a slab, as every program must that wants a batch
+//   copied             nothing decoded: the bytes of the records one behind the other into such a slab
+//   copied_over        the same, each over the one before: what stays in the cache, and is of no use
 // On a machine with other load: --benchmark_enable_random_interleaving=true --benchmark_repetitions=10
 #include <algorithm>
 #include <cstddef>
@@ -166,47 +168,75 @@ bool parse(Example& example, ByteView record) {
   return good;
 }
 
-/// What a program does that has only the generated classes: find the features, and copy their values.
+/// What a program does that has only the generated classes: find the features, and copy their values to one slab for a batch,
+/// with the offsets of rows. How much room each column needs there it is told in advance.
 class ColumnsOfProtobuf {
  public:
-  explicit ColumnsOfProtobuf(const Schema& schema) : schema_(schema), columns_(schema.columns.size()) {}
+  explicit ColumnsOfProtobuf(const Workload& work) : schema_(work.schema), columns_(schema_.columns.size()) {
+    std::vector<std::byte> row(8 * work.longest());
+    std::vector<std::size_t> most(columns_.size());
+    Example example;
+    for (const ByteView record : work.views) {
+      if (!parse(example, record)) continue;
+      for (std::size_t i = 0; i < columns_.size(); ++i) {
+        const Feature& feature = example.features().feature().at(schema_.columns[i].name);
+        most[i] = std::max(most[i], copy(schema_.columns[i].dtype, feature, row.data()));
+      }
+    }
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      columns_[i] = {.values = bytes, .end = 0, .offsets = std::vector<std::int64_t>(kRows + 1)};
+      bytes += (kRows * most[i] + 255) / 256 * 256;
+    }
+    slab_.resize(bytes);
+  }
 
   bool add(const Example& example, std::uint32_t row) {
     const auto& features = example.features().feature();
     for (std::size_t i = 0; i < columns_.size(); ++i) {
+      Place& place = columns_[i];
       const auto found = features.find(schema_.columns[i].name);
       if (found == features.end()) return false;
-      if (row == 0) columns_[i].clear();
-      add(schema_.columns[i], found->second, columns_[i]);
+      if (row == 0) place.end = 0;
+      place.end += copy(schema_.columns[i].dtype, found->second, slab_.data() + place.values + place.end);
+      place.offsets[row + 1] = static_cast<std::int64_t>(place.end);
     }
     return true;
   }
 
  private:
-  static void append(std::vector<char>& to, const void* from, std::size_t bytes) {
-    to.insert(to.end(), static_cast<const char*>(from), static_cast<const char*>(from) + bytes);
-  }
-  static void add(const Column& column, const Feature& feature, std::vector<char>& to) {
-    for (const std::string& value : feature.bytes_list().value()) append(to, value.data(), value.size());
-    const auto& floats = feature.float_list().value();
-    append(to, floats.data(), sizeof(float) * static_cast<std::size_t>(floats.size()));
-    const auto& ints = feature.int64_list().value();
-    if (column.dtype == Dtype::i64) {
-      append(to, ints.data(), sizeof(std::int64_t) * static_cast<std::size_t>(ints.size()));
-      return;
+  struct Place {
+    std::size_t values = 0;  // in the slab
+    std::size_t end = 0;     // of those that are there
+    std::vector<std::int64_t> offsets;
+  };
+
+  /// Gives how many bytes it wrote.
+  static std::size_t copy(Dtype dtype, const Feature& feature, std::byte* to) {
+    std::byte* out = to;
+    for (const std::string& value : feature.bytes_list().value()) {
+      std::memcpy(out, value.data(), value.size());
+      out += value.size();
     }
-    const std::size_t at = to.size();
-    to.resize(at + sizeof(std::int32_t) * static_cast<std::size_t>(ints.size()));
-    char* out = to.data() + at;
+    const auto& floats = feature.float_list().value();
+    if (!floats.empty()) std::memcpy(out, floats.data(), sizeof(float) * static_cast<std::size_t>(floats.size()));
+    out += sizeof(float) * static_cast<std::size_t>(floats.size());
+    const auto& ints = feature.int64_list().value();
+    if (dtype == Dtype::i64 && !ints.empty()) {
+      std::memcpy(out, ints.data(), sizeof(std::int64_t) * static_cast<std::size_t>(ints.size()));
+      return static_cast<std::size_t>(out - to) + sizeof(std::int64_t) * static_cast<std::size_t>(ints.size());
+    }
     for (const std::int64_t value : ints) {
       const auto narrow = static_cast<std::int32_t>(value);
       std::memcpy(out, &narrow, sizeof(narrow));
       out += sizeof(narrow);
     }
+    return static_cast<std::size_t>(out - to);
   }
 
   const Schema& schema_;
-  std::vector<std::vector<char>> columns_;
+  std::vector<Place> columns_;
+  std::vector<std::byte> slab_;
 };
 
 void run_new(benchmark::State& state, const Workload& work) {
@@ -235,9 +265,28 @@ void run_arena(benchmark::State& state, const Workload& work) {
 
 void run_protobuf_columns(benchmark::State& state, const Workload& work) {
   Example example;
-  ColumnsOfProtobuf columns(work.schema);
+  ColumnsOfProtobuf columns(work);
   run_records(state, work,
               [&](ByteView record, std::uint32_t row) { return parse(example, record) && columns.add(example, row); });
+}
+
+/// Copies each record, behind the one before or over it.
+void run_copies(benchmark::State& state, const Workload& work, bool over) {
+  std::vector<std::byte> slab(kRows * work.longest());
+  std::byte* to = slab.data();
+  run_records(state, work, [&](ByteView record, std::uint32_t row) {
+    if (over || row == 0) to = slab.data();
+    std::memcpy(to, record.data(), record.size());
+    benchmark::DoNotOptimize(to);
+    to += record.size();
+    return true;
+  });
+}
+void run_copied(benchmark::State& state, const Workload& work) {
+  run_copies(state, work, false);
+}
+void run_copied_over(benchmark::State& state, const Workload& work) {
+  run_copies(state, work, true);
 }
 
 void run(benchmark::State& state, const std::string& name, void (*contestant)(benchmark::State&, const Workload&)) {
@@ -255,7 +304,9 @@ void register_all() {
       {"protobuf", run_new},
       {"protobuf_reused", run_reused},
       {"protobuf_arena", run_arena},
-      {"protobuf_columns", run_protobuf_columns}};
+      {"protobuf_columns", run_protobuf_columns},
+      {"copied", run_copied},
+      {"copied_over", run_copied_over}};
   for (const std::string work : {"taxi", "mnist", "tokens", "tokens_ragged", "jpeg"}) {
     for (const auto& [name, contestant] : contestants) {
       benchmark::RegisterBenchmark((work + "/" + name).c_str(), run, work, contestant);

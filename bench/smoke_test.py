@@ -68,7 +68,8 @@ class SmokeTest(unittest.TestCase):
             self.assertGreater(measured["per_record"], 0, measured)
         names = {tuple(measured["run_name"].split("/")) for measured in runs}
         for work in ("taxi", "mnist", "tokens", "tokens_ragged", "jpeg"):
-            for contestant in ("columns", "protobuf", "protobuf_reused", "protobuf_arena", "protobuf_columns"):
+            for contestant in ("columns", "protobuf", "protobuf_reused", "protobuf_arena", "protobuf_columns", "copied",
+                               "copied_over"):
                 self.assertIn((work, contestant), names)
         report = script("report.py", path)
         for measured in runs:

@@ -194,30 +194,32 @@ struct Unpacking {
     const std::byte* const block = at;
     std::byte* out = to;
     std::uint64_t room = left;
+    using Numbers [[gnu::vector_size(kWindow * sizeof(T))]] = T;
     Words largest{};
     // Nothing before the block is looked at: a number begins there.
     std::uint64_t eight = std::uint64_t{load_le<std::uint32_t>(block)} << (8 * kWindow);
     std::uint64_t window_ends = (ends << kBefore | 1 << (kBefore - 1)) & (kPlaces.size() - 1);
+    ends >>= kWindow - kBefore;
     for (std::size_t i = 0;;) {
       const Words words = take_window(eight, window_ends);
       if constexpr (sizeof(T) < 4) largest |= words;
-      const std::array<T, kWindow> numbers{static_cast<T>(words[0]), static_cast<T>(words[1]), static_cast<T>(words[2]),
-                                           static_cast<T>(words[3])};
+      const auto numbers = __builtin_convertvector(words, Numbers);
       const auto count = static_cast<std::size_t>(__builtin_popcountll(window_ends >> kBefore));
       if (kWide || room >= kWindow) {
-        std::memcpy(out, numbers.data(), sizeof(numbers));
+        std::memcpy(out, &numbers, sizeof(numbers));
       } else {
-        std::memcpy(out, numbers.data(), count * sizeof(T));
+        std::memcpy(out, &numbers, count * sizeof(T));
       }
       out += count * sizeof(T);
-      room -= count;
+      if constexpr (!kWide) room -= count;
       if ((i += kWindow) >= bytes) break;
       eight = load_le<std::uint64_t>(block + i - kWindow);
-      window_ends = ends >> (i - kBefore) & (kPlaces.size() - 1);
+      window_ends = ends & (kPlaces.size() - 1);
+      ends >>= kWindow;
     }
     at += bytes;
+    left -= static_cast<std::uint64_t>(out - to) / sizeof(T);
     to = out;
-    left = room;
     // As good as the largest: all limits are powers of 2.
     return sizeof(T) >= 4 || fits<T>(largest[0] | largest[1] | largest[2] | largest[3]);
   }
