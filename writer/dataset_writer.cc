@@ -2,11 +2,10 @@
 #include <dovetail/dataset_writer.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <new>
 #include <thread>
 #include <utility>
 
+#include "format/guard_memory.h"
 #include "format/shard_encoder.h"
 #include "writer/block_cutter.h"
 #include "writer/dataset_files.h"
@@ -36,6 +35,10 @@ Error moved_from() {
 
 class DatasetWriter::Impl {
  public:
+  /// `opened` is the folder as soon as there is one.
+  static Result<std::unique_ptr<Impl>> create(const std::string& folder, DatasetWriterOptions options,
+                                              std::shared_ptr<detail::OutputFolder>& opened);
+
   Impl(DatasetWriterOptions options, std::shared_ptr<detail::OutputFolder> folder,
        std::unique_ptr<detail::EncodePipeline> pipeline)
       : options_(std::move(options)),
@@ -95,11 +98,7 @@ class DatasetWriter::Impl {
   template <class Step>
   Result<void> guarded(Step&& step) {
     Result<void> done;
-    try {
-      done = step();
-    } catch (const std::bad_alloc&) {
-      done = Error::from_errno(ENOMEM);
-    }
+    done = detail::guard_memory(folder_->path(), step);
     if (done) return done;
     failure_ = done.error();
     state_ = State::failed;
@@ -179,27 +178,44 @@ class DatasetWriter::Impl {
   std::vector<detail::FinishedShard> shards_;
 };
 
-Result<DatasetWriter> DatasetWriter::create(const std::string& folder, DatasetWriterOptions options) {
+namespace {
+
+Result<std::unique_ptr<detail::EncodePipeline>> start_pipeline(const std::shared_ptr<detail::OutputFolder>& folder,
+                                                               const DatasetWriterOptions& options) {
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  const unsigned threads = options.encode_threads != 0 ? options.encode_threads : cores;
+  return detail::EncodePipeline::start(folder, {.dataset_id = *options.shard.dataset_id,
+                                                .metadata = detail::make_metadata(options.shard),
+                                                .codec = options.shard.codec,
+                                                .threads = std::min(threads, detail::kMaxEncodeThreads)});
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DatasetWriter::Impl>> DatasetWriter::Impl::create(
+    const std::string& folder, DatasetWriterOptions options, std::shared_ptr<detail::OutputFolder>& opened) {
   if (auto ok = detail::validate(options); !ok) return ok.error();
   if (auto ok = check_metadata(options.shard); !ok) return ok.error();
   if (folder.empty()) return Error(Errc::invalid_option, "folder = \"\": must name a folder");
-  auto opened = detail::OutputFolder::create(folder);
-  if (!opened) return opened.error();
+  auto target = detail::OutputFolder::create(folder);
+  if (!target) return target.error();
+  opened = *target;
   if (!options.shard.overwrite) {
-    if (auto vacant = detail::check_vacant(**opened); !vacant) return vacant.error();
+    if (auto vacant = detail::check_vacant(*opened); !vacant) return vacant.error();
   }
   if (!options.shard.dataset_id) options.shard.dataset_id = DatasetId::random();
-  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  const unsigned threads = options.encode_threads != 0 ? options.encode_threads : cores;
-  auto pipeline = detail::EncodePipeline::start(*opened, {.dataset_id = *options.shard.dataset_id,
-                                                          .metadata = detail::make_metadata(options.shard),
-                                                          .codec = options.shard.codec,
-                                                          .threads = std::min(threads, detail::kMaxEncodeThreads)});
-  if (!pipeline) {
-    (*opened)->remove_created();
-    return pipeline.error();
-  }
-  return DatasetWriter(std::make_unique<Impl>(std::move(options), std::move(*opened), std::move(*pipeline)));
+  auto pipeline = start_pipeline(opened, options);
+  if (!pipeline) return pipeline.error();
+  return std::make_unique<Impl>(std::move(options), opened, std::move(*pipeline));
+}
+
+Result<DatasetWriter> DatasetWriter::create(const std::string& folder, DatasetWriterOptions options) {
+  std::shared_ptr<detail::OutputFolder> opened;
+  Result<std::unique_ptr<Impl>> impl =
+      detail::guard_memory(folder, [&] { return Impl::create(folder, std::move(options), opened); });
+  if (impl) return DatasetWriter(std::move(*impl));
+  if (opened) opened->remove_created();
+  return impl.error();
 }
 
 DatasetWriter::DatasetWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

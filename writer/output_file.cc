@@ -44,9 +44,10 @@ int rename_without_replacing(int folder, const char* from, const char* to) noexc
 Result<OutputFile> OutputFile::create(std::shared_ptr<const OutputFolder> folder, const std::string& name) {
   for (int attempt = 1;; ++attempt) {
     std::string partial = random_partial_name(name);
+    std::string kept_name = name;  // what needs memory comes before there is a file
     const int descriptor =
         ::openat(folder->descriptor(), partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0) return OutputFile(std::move(folder), name, std::move(partial), descriptor);
+    if (descriptor >= 0) return OutputFile(std::move(folder), std::move(kept_name), std::move(partial), descriptor);
     if (errno == EINTR || (errno == EEXIST && attempt < kNameAttempts)) continue;
     return Error::from_errno(errno, "cannot create the file").in_file(folder->path_of(name));
   }

@@ -13,8 +13,16 @@ namespace dovetail::detail {
 
 namespace {
 
+int open_folder(const char* path) noexcept {
+  int descriptor = -1;
+  do {
+    descriptor = ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  } while (descriptor < 0 && errno == EINTR);
+  return descriptor;
+}
+
 // Some file systems (FUSE, CIFS) have no fsync for folders; there the rename is as durable as it can be made.
-Result<void> sync_folder(int descriptor, const std::string& path) {
+Result<void> sync_folder(int descriptor, const char* path) {
   if (::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP) return {};
   return Error::from_errno(errno, "cannot make the folder durable").in_file(path);
 }
@@ -22,18 +30,42 @@ Result<void> sync_folder(int descriptor, const std::string& path) {
 Result<void> sync_parent(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const int descriptor = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int descriptor = open_folder(parent.c_str());
   if (descriptor < 0) return Error::from_errno(errno, "cannot open the folder").in_file(parent);
-  Result<void> synced = sync_folder(descriptor, parent);
+  Result<void> synced = sync_folder(descriptor, parent.c_str());
   ::close(descriptor);
   return synced;
 }
 
-Result<void> make_folders(const std::string& path, std::vector<std::string>& created) {
+/// Folders that were made, and go again unless they are taken over.
+class MadeFolders {
+ public:
+  MadeFolders() = default;
+  MadeFolders(const MadeFolders&) = delete;
+  MadeFolders& operator=(const MadeFolders&) = delete;
+  ~MadeFolders() {
+    for (auto it = paths_.rbegin(); it != paths_.rend(); ++it) ::rmdir(it->c_str());
+  }
+
+  /// Makes a folder; false, and `errno`, where that cannot be done.
+  bool make(const std::string& path) {
+    paths_.push_back(path);  // first: there may be no memory for it later
+    if (::mkdir(path.c_str(), 0777) == 0) return true;
+    const int reason = errno;
+    paths_.pop_back();
+    errno = reason;
+    return false;
+  }
+  std::vector<std::string> take_over() noexcept { return std::exchange(paths_, {}); }
+
+ private:
+  std::vector<std::string> paths_;
+};
+
+Result<void> make_folders(const std::string& path, MadeFolders& made) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
-    if (::mkdir(part.c_str(), 0777) == 0) {
-      created.push_back(part);
+    if (made.make(part)) {
       if (auto synced = sync_parent(part); !synced) return synced.error();
     } else if (errno != EEXIST && errno != EISDIR) {
       // The system's reason for a path below a file or a read-only folder is kept; opening it would only say "missing".
@@ -56,26 +88,25 @@ std::string without_trailing_slashes(std::string path) {
 
 Result<std::shared_ptr<OutputFolder>> OutputFolder::open(const std::string& path) {
   const std::string shown = path.empty() ? "." : path;
-  const int descriptor = ::open(shown.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return Error::from_errno(errno, "cannot open the folder").in_file(shown);
-  return std::shared_ptr<OutputFolder>(new OutputFolder(descriptor, path));
+  std::shared_ptr<OutputFolder> folder(new OutputFolder(path));
+  folder->descriptor_ = open_folder(shown.c_str());
+  if (folder->descriptor_ < 0) return Error::from_errno(errno, "cannot open the folder").in_file(shown);
+  return folder;
 }
 
 Result<std::shared_ptr<OutputFolder>> OutputFolder::create(const std::string& path) {
   const std::string folder = without_trailing_slashes(path);
-  std::vector<std::string> created;
-  Result<void> made = folder.empty() ? Result<void>() : make_folders(folder, created);
-  Result<std::shared_ptr<OutputFolder>> opened = made ? open(folder) : made.error();
-  if (!opened) {
-    for (auto it = created.rbegin(); it != created.rend(); ++it) ::rmdir(it->c_str());
-    return opened.error();
+  MadeFolders folders;
+  if (!folder.empty()) {
+    if (Result<void> made = make_folders(folder, folders); !made) return made.error();
   }
-  (*opened)->created_ = std::move(created);
+  Result<std::shared_ptr<OutputFolder>> opened = open(folder);
+  if (opened) (*opened)->created_ = folders.take_over();
   return opened;
 }
 
 OutputFolder::~OutputFolder() {
-  ::close(descriptor_);
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 std::string OutputFolder::path_of(const std::string& name) const {
@@ -85,7 +116,10 @@ std::string OutputFolder::path_of(const std::string& name) const {
 
 Result<std::vector<std::string>> OutputFolder::names() const {
   // A descriptor of its own: reading a folder moves its position.
-  const int descriptor = ::openat(descriptor_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int descriptor = -1;
+  do {
+    descriptor = ::openat(descriptor_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  } while (descriptor < 0 && errno == EINTR);
   DIR* const stream = descriptor < 0 ? nullptr : ::fdopendir(descriptor);
   if (stream == nullptr) {
     const int reason = errno;
@@ -118,7 +152,7 @@ Result<void> OutputFolder::remove(const std::string& name) const {
 }
 
 Result<void> OutputFolder::sync() const {
-  return sync_folder(descriptor_, path_.empty() ? "." : path_);
+  return sync_folder(descriptor_, path_.empty() ? "." : path_.c_str());  // needs no memory: files may be published
 }
 
 void OutputFolder::remove_created() noexcept {

@@ -41,9 +41,9 @@ class OutputFolder {
   void remove_created() noexcept;
 
  private:
-  OutputFolder(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
+  explicit OutputFolder(std::string path) : path_(std::move(path)) {}
 
-  int descriptor_;
+  int descriptor_ = -1;
   std::string path_;
   std::vector<std::string> created_;  // outermost first
 };

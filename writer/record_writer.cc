@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "format/block_encoder.h"
+#include "format/guard_memory.h"
 #include "writer/block_cutter.h"
 #include "writer/shard_output.h"
 #include "writer/writer_options.h"
@@ -75,11 +76,7 @@ class RecordWriter::Impl {
   template <class Step>
   Result<void> guarded(Step&& step) {
     Result<void> done;
-    try {
-      done = step();
-    } catch (const std::bad_alloc&) {
-      done = Error::from_errno(ENOMEM);
-    }
+    done = detail::guard_memory(path_, step);
     if (done) return done;
     failure_ = done.error();
     close(State::failed);
@@ -115,7 +112,9 @@ class RecordWriter::Impl {
   Error failure_;
 };
 
-Result<RecordWriter> RecordWriter::create(const std::string& path, WriterOptions options) {
+namespace {
+
+Result<detail::ShardOutput> create_output(const std::string& path, WriterOptions& options) {
   if (auto ok = detail::validate(options); !ok) return ok.error();
   const std::size_t slash = path.find_last_of('/');
   const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
@@ -127,8 +126,17 @@ Result<RecordWriter> RecordWriter::create(const std::string& path, WriterOptions
   if (!options.dataset_id) options.dataset_id = DatasetId::random();
   auto shard = detail::ShardOutput::create(std::move(*folder), name, *options.dataset_id, options.shard_number,
                                            detail::make_metadata(options));
-  if (!shard) return shard.error();
-  return RecordWriter(std::make_unique<Impl>(path, std::move(options), std::move(*shard)));
+  return shard;
+}
+
+}  // namespace
+
+Result<RecordWriter> RecordWriter::create(const std::string& path, WriterOptions options) {
+  return detail::guard_memory(path, [&]() -> Result<RecordWriter> {
+    Result<detail::ShardOutput> shard = create_output(path, options);
+    if (!shard) return shard.error();
+    return RecordWriter(std::make_unique<Impl>(path, std::move(options), std::move(*shard)));
+  });
 }
 
 RecordWriter::RecordWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "reader/dataset/guard_memory.h"
+#include "format/guard_memory.h"
 
 namespace dovetail {
 namespace detail {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "reader/dataset/guard_memory.h"
+#include "format/guard_memory.h"
 
 namespace dovetail::detail {
 namespace {

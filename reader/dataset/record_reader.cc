@@ -5,7 +5,7 @@
 
 #include "reader/dataset/block_loader.h"
 #include "reader/dataset/describe.h"
-#include "reader/dataset/guard_memory.h"
+#include "format/guard_memory.h"
 #include "reader/dataset/shard_file.h"
 
 namespace dovetail {
@@ -93,7 +93,7 @@ Result<RecordReader> RecordReader::open(const std::string& path) {
 }
 
 Result<RecordReader> RecordReader::open(const Dataset& dataset, std::uint32_t shard) {
-  return detail::guard_memory(dataset.shard_path(shard), [&]() -> Result<RecordReader> {
+  return detail::guard_memory(dataset.path(), [&]() -> Result<RecordReader> {
     auto file = detail::open_shard(dataset, shard);
     auto description = describe_open(file);
     if (!description) return description.error();

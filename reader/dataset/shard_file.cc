@@ -7,7 +7,7 @@
 
 #include "format/layout.h"
 #include "format/shard_decoder.h"
-#include "reader/dataset/guard_memory.h"
+#include "format/guard_memory.h"
 #include "reader/dataset/tfrecord_sidecar.h"
 
 namespace dovetail::detail {

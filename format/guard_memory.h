@@ -11,8 +11,14 @@
 
 namespace dovetail::detail {
 
+/// Names the file if there is memory for that.
 inline Error out_of_memory(const std::string& path) {
-  return Error(boost::system::errc::make_error_code(boost::system::errc::not_enough_memory)).in_file(path);
+  const Error error(boost::system::errc::make_error_code(boost::system::errc::not_enough_memory));
+  try {
+    return error.in_file(path);
+  } catch (const std::bad_alloc&) {
+    return error;
+  }
 }
 
 /// Calls `work`, which returns a `Result`, and turns running out of memory into an error that names the file.

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writing and reading while the n-th allocation fails, for every n until a run passes untouched: an error, never a wrong result.
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dovetail/columns.h>
+#include <dovetail/dataset.h>
+#include <dovetail/dataset_writer.h>
+#include <dovetail/record_reader.h>
+#include <dovetail/record_writer.h>
+
+#include "format/example_encoder.h"
+#include "tests/reader/delivery/sample_dataset.h"
+
+namespace {
+
+std::atomic<bool> armed = false;
+std::atomic<std::uint64_t> left = 0;  // allocations before the one that fails
+std::atomic<bool> struck = false;
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  if (armed.load(std::memory_order_relaxed) && left.fetch_sub(1) == 0) {
+    struck = true;
+    throw std::bad_alloc();
+  }
+  void* const memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  return allocate(bytes, alignof(std::max_align_t));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+namespace dovetail {
+namespace {
+
+const testing::SampleShape kShape{.shard_records = {40, 30}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048};
+
+/// Runs `work`, which gives an error or nothing, with every allocation failing in turn. `settle` is called after each run.
+template <class Work, class Settle>
+void with_every_failure(Work work, Settle settle) {
+  for (std::uint64_t n = 0; !::testing::Test::HasFailure(); ++n) {
+    SCOPED_TRACE("allocation " + std::to_string(n));
+    struck = false;
+    left = n;
+    armed = true;
+    Result<void> done;
+    try {
+      done = work();
+    } catch (const std::bad_alloc&) {
+      armed = false;
+      ADD_FAILURE() << "an exception left the library";
+    }
+    armed = false;
+    if (!struck) {
+      EXPECT_TRUE(done.has_value()) << done.error().to_string();
+    }
+    if (!done.has_value()) {
+      EXPECT_EQ(done.error().code(), boost::system::errc::not_enough_memory);
+    }
+    settle(done.has_value());
+    if (!struck) {
+      EXPECT_GT(n, 10u);
+      return;
+    }
+  }
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) names.push_back(entry.path().filename());
+  return names;
+}
+
+class OutOfMemoryTest : public ::testing::Test {
+ protected:
+  OutOfMemoryTest() {
+    for (std::uint64_t id = 0; id < 70; ++id) records_.push_back(testing::sample_record(id, kShape));
+  }
+  testing::TempFolder folder_;
+  std::vector<std::string> records_;
+};
+
+TEST_F(OutOfMemoryTest, AShardIsWholeOrNotThere) {
+  const std::string path = folder_.path("s.dvt");
+  const auto work = [&]() -> Result<void> {
+    Result<RecordWriter> writer = RecordWriter::create(path, {.block_bytes = 2048});
+    if (!writer.has_value()) return writer.error();
+    for (const std::string& record : records_) {
+      if (Result<void> appended = writer->append(as_bytes(record)); !appended.has_value()) return appended;
+    }
+    const Result<ShardInfo> finished = writer->finish();
+    return finished.has_value() ? Result<void>() : finished.error();
+  };
+  with_every_failure(work, [&](bool good) {
+    if (!good) {
+      EXPECT_THAT(names_in(folder_.path()), ::testing::IsEmpty());
+      return;
+    }
+    EXPECT_TRUE(verify(path).value().ok());
+    std::filesystem::remove(path);
+  });
+}
+
+TEST_F(OutOfMemoryTest, ADatasetIsWholeOrNotThere) {
+  const std::string target = folder_.path("target");
+  const auto work = [&]() -> Result<void> {
+    DatasetWriterOptions options;
+    options.shard_bytes = 4000;
+    options.encode_threads = 2;
+    options.shard.block_bytes = 2048;
+    Result<DatasetWriter> writer = DatasetWriter::create(target, options);
+    if (!writer.has_value()) return writer.error();
+    for (const std::string& record : records_) {
+      if (Result<void> appended = writer->append(as_bytes(record)); !appended.has_value()) return appended;
+    }
+    const Result<DatasetInfo> finished = writer->finish();
+    return finished.has_value() ? Result<void>() : finished.error();
+  };
+  with_every_failure(work, [&](bool good) {
+    if (good) {
+      EXPECT_TRUE(verify(target).value().ok());
+      EXPECT_EQ(Dataset::open(target).value().records(), 70u);
+    } else {
+      EXPECT_THAT(names_in(target), ::testing::IsEmpty());
+    }
+    std::filesystem::remove_all(target);
+  });
+}
+
+TEST_F(OutOfMemoryTest, ADatasetAndItsRecordsAreRightOrAnError) {
+  const Dataset written = testing::make_sample(folder_.path("data"), kShape);
+  const std::string folder = folder_.path("data");
+  const auto work = [&]() -> Result<void> {
+    const Result<Dataset> dataset = Dataset::open(folder);
+    if (!dataset.has_value()) return dataset.error();
+    Result<RecordReader> reader = RecordReader::open(*dataset, 1);
+    if (!reader.has_value()) return reader.error();
+    for (std::size_t id = 40;; ++id) {
+      const Result<std::optional<ByteView>> record = reader->next();
+      if (!record.has_value()) return record.error();
+      if (!record->has_value()) {
+        if (id != 70) ADD_FAILURE() << "it ended after " << id;
+        return {};
+      }
+      if (as_chars(**record) != records_.at(id)) ADD_FAILURE() << "record " << id;
+    }
+  };
+  with_every_failure(work, [](bool) {});
+}
+
+TEST_F(OutOfMemoryTest, VerifyIsRightOrAnError) {
+  const Dataset written = testing::make_sample(folder_.path("data"), kShape);
+  const std::string folder = folder_.path("data");
+  const auto work = [&]() -> Result<void> {
+    const Result<VerifyReport> report = verify(folder, 2);
+    if (!report.has_value()) return report.error();
+    if (!report->ok()) ADD_FAILURE() << "it calls good data damaged: " << report->damaged[0].reason;
+    return {};
+  };
+  with_every_failure(work, [](bool) {});
+}
+
+}  // namespace
+}  // namespace dovetail

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The system's calls on files, failing when a test says so. The program is linked with --wrap for each of them, so that what
+// runs is the library's own code around the real calls.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <span>
+
+#include <gtest/gtest.h>
+
+namespace dovetail::testing {
+
+enum class Fault : std::uint8_t {
+  io_error,      ///< EIO, of any call.
+  interrupted,   ///< EINTR, of calls that may give it: open, read, write.
+  short_count,   ///< Fewer bytes than asked for, of a read or a write.
+  end_of_file,   ///< A read finds no more bytes.
+  no_space,      ///< ENOSPC, of what makes or extends a file: open, write, sync, rename.
+  out_of_files,  ///< EMFILE, of an open.
+};
+inline constexpr Fault kFaults[] = {Fault::io_error,    Fault::interrupted, Fault::short_count,
+                                    Fault::end_of_file, Fault::no_space,    Fault::out_of_files};
+std::ostream& operator<<(std::ostream& out, Fault fault);
+
+/// While it lives, the n-th call that can have the fault has it; if it lasts, so have all later ones.
+///
+/// Threads: calls of all threads count.
+class FaultAt {
+ public:
+  FaultAt(Fault fault, std::uint64_t n, bool lasts);
+  FaultAt(const FaultAt&) = delete;
+  FaultAt& operator=(const FaultAt&) = delete;
+  ~FaultAt();
+
+  /// Whether there were so many calls.
+  static bool struck() noexcept;
+};
+
+/// A fault that the library has to make up for.
+constexpr bool is_harmless(Fault fault) noexcept {
+  return fault == Fault::interrupted || fault == Fault::short_count;
+}
+
+/// Runs `work`, which says whether all went well, with each fault at every place, once and lasting, until it runs untouched.
+/// `settle` is called after each run with no fault. Gives how many faults there were.
+template <class Work, class Settle>
+std::uint64_t with_every_fault(Work work, Settle settle) {
+  std::uint64_t faults = 0;
+  for (const Fault fault : kFaults) {
+    for (const bool lasts : {false, true}) {
+      if (lasts && fault == Fault::interrupted) continue;  // whoever tries again would do so for ever
+      bool struck = true;
+      for (std::uint64_t n = 1; struck && !::testing::Test::HasFailure(); ++n) {
+        ::testing::ScopedTrace trace(__FILE__, __LINE__,
+                                     ::testing::Message() << fault << " at call " << n << (lasts ? " and later" : ""));
+        bool good = false;
+        {
+          const FaultAt armed(fault, n, lasts);
+          good = work();
+          struck = FaultAt::struck();
+        }
+        if (!struck || is_harmless(fault)) {
+          EXPECT_TRUE(good);
+        }
+        settle(good);
+        faults += struck ? 1 : 0;
+      }
+    }
+  }
+  return faults;
+}
+
+}  // namespace dovetail::testing

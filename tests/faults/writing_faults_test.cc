@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writing while the n-th call of the system fails, for every n until a run passes untouched: nothing that looks finished is not.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dovetail/dataset_writer.h>
+#include <dovetail/record_reader.h>
+#include <dovetail/record_writer.h>
+
+#include "tests/faults/system_faults.h"
+#include "tests/reader/delivery/sample_dataset.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+const testing::SampleShape kShape{.shard_records = {}, .min_bytes = 0, .max_bytes = 3000};
+constexpr std::uint64_t kRecords = 90;
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) names.push_back(entry.path().filename());
+  return names;
+}
+
+/// The records of all shards, or nothing where the dataset does not open, or is not what it says.
+std::vector<std::string> records_of(const std::string& folder) {
+  const Result<VerifyReport> report = verify(folder);
+  if (!report.has_value() || !report->ok()) return {};
+  const Dataset dataset = Dataset::open(folder).value();
+  std::vector<std::string> records;
+  for (std::uint32_t shard = 0; shard < dataset.shards().size(); ++shard) {
+    RecordReader reader = RecordReader::open(dataset, shard).value();
+    while (const std::optional<ByteView> record = reader.next().value()) records.emplace_back(as_chars(*record));
+  }
+  return records;
+}
+
+std::vector<std::string> sample(std::uint64_t first) {
+  std::vector<std::string> records;
+  for (std::uint64_t id = first; id < first + kRecords; ++id) records.push_back(testing::sample_record(id, kShape));
+  return records;
+}
+
+Result<void> write_dataset(const std::string& folder, const std::vector<std::string>& records, bool overwrite) {
+  DatasetWriterOptions options;
+  options.shard_bytes = 40'000;
+  options.encode_threads = 2;
+  options.shard.block_bytes = 4096;
+  options.shard.overwrite = overwrite;
+  Result<DatasetWriter> writer = DatasetWriter::create(folder, options);
+  if (!writer.has_value()) return writer.error();
+  for (const std::string& record : records) {
+    if (Result<void> appended = writer->append(as_bytes(record)); !appended.has_value()) return appended;
+  }
+  const Result<DatasetInfo> finished = writer->finish();
+  return finished.has_value() ? Result<void>() : finished.error();
+}
+
+class WritingFaultsTest : public ::testing::Test {
+ protected:
+  std::string target() const { return folder_.path("target"); }
+  testing::TempFolder folder_;
+};
+
+TEST_F(WritingFaultsTest, AShardIsWholeOrNotThere) {
+  std::filesystem::create_directory(target());
+  const std::vector<std::string> records = sample(0);
+  const auto work = [&] {
+    WriterOptions options;
+    options.block_bytes = 4096;
+    Result<RecordWriter> writer = RecordWriter::create(target() + "/s.dvt", options);
+    if (!writer.has_value()) return false;
+    for (const std::string& record : records) {
+      if (!writer->append(as_bytes(record)).has_value()) return false;
+    }
+    return writer->finish().has_value();
+  };
+  const std::uint64_t faults = testing::with_every_fault(work, [&](bool good) {
+    if (!good) {
+      EXPECT_THAT(names_in(target()), ::testing::IsEmpty());
+      return;
+    }
+    EXPECT_THAT(names_in(target()), UnorderedElementsAre("s.dvt"));
+    EXPECT_TRUE(verify(target() + "/s.dvt").value().ok());
+    std::filesystem::remove(target() + "/s.dvt");
+  });
+  EXPECT_GT(faults, 30u);
+}
+
+TEST_F(WritingFaultsTest, ADatasetIsWholeOrNotThere) {
+  const std::vector<std::string> records = sample(0);
+  const auto work = [&] { return write_dataset(target(), records, false).has_value(); };
+  const std::uint64_t faults = testing::with_every_fault(work, [&](bool good) {
+    if (good) {
+      EXPECT_EQ(records_of(target()), records);
+    } else {
+      EXPECT_THAT(names_in(target()), IsEmpty());
+    }
+    std::filesystem::remove_all(target());
+  });
+  EXPECT_GT(faults, 100u);
+}
+
+TEST_F(WritingFaultsTest, ADatasetThatReplacesAnotherIsThereOrTheOtherIsOrNone) {
+  const std::vector<std::string> before = sample(500);
+  const std::vector<std::string> records = sample(0);
+  ASSERT_TRUE(write_dataset(target(), before, false).has_value());
+  const auto work = [&] { return write_dataset(target(), records, true).has_value(); };
+  std::uint64_t kept = 0;
+  std::uint64_t faults = testing::with_every_fault(work, [&](bool good) {
+    if (good) {
+      EXPECT_EQ(records_of(target()), records);
+    } else if (std::filesystem::exists(target() + "/manifest.dvt")) {
+      EXPECT_EQ(records_of(target()), before);
+      ++kept;
+    }
+    std::filesystem::remove_all(target());
+    ASSERT_TRUE(write_dataset(target(), before, false).has_value());
+  });
+  EXPECT_GT(faults, 100u);
+  EXPECT_GT(kept, faults / 4) << "what was there goes only once the new one is written";
+}
+
+}  // namespace
+}  // namespace dovetail
