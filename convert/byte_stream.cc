@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "convert/archive_stream.h"
 #include "convert/decoder.h"
 
 namespace dovetail::detail {
@@ -106,6 +107,9 @@ class DecodedStream final : public ByteStream {
 
 Result<std::unique_ptr<ByteStream>> make_byte_stream(SourceFile file, Compression compression) {
   if (compression == Compression::none) return std::unique_ptr<ByteStream>(new PlainStream(std::move(file)));
+  if (compression == Compression::bzip2 || compression == Compression::zstd) {
+    return make_archive_stream(std::move(file), compression);
+  }
   auto decoder = make_decoder(compression);
   if (!decoder) return decoder.error().in_file(file.path());
   return std::unique_ptr<ByteStream>(new DecodedStream(std::move(file), std::move(*decoder), compression));

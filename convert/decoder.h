@@ -25,7 +25,7 @@ class Decoder {
   virtual bool at_end() const noexcept = 0;
 };
 
-/// Needs: not `none`. Errors: the system's, where memory is short.
+/// Needs: gzip, zlib or Snappy. Errors: the system's, where memory is short.
 Result<std::unique_ptr<Decoder>> make_decoder(Compression compression);
 
 }  // namespace dovetail::detail

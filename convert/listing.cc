@@ -148,6 +148,22 @@ Result<std::optional<std::string>> read_index(const std::string& path) {
   return std::optional(std::move(text));
 }
 
+// Decompressed shards lie beside an index that knows them as compressed ones; they are taken where both are there.
+Result<ListedFile> choose_mds_file(MdsShard& shard, const std::string& folder, const std::string& index) {
+  if (shard.packed) {
+    if (status_of(folder + shard.raw.name, true)) shard.packed.reset();
+  }
+  const auto compression = compression_of(shard);
+  if (!compression) {
+    return Error(Errc::unknown_format, "MDS index: the shard " + shard.raw.name + " is compressed by \"" +
+                                           shard.packing + "\"; gz, bz2 and zstd can be read: decompress it first")
+        .in_file(index);
+  }
+  auto status = status_of(folder + shard.stored().name, true);
+  if (!status) return status.error();
+  return ListedFile{shard.stored().name, static_cast<std::uint64_t>(status->st_size), *compression};
+}
+
 // The shards that the index of an MDS folder names, or nothing where the folder is none.
 Result<std::optional<SourceListing>> list_mds(const std::string& folder, SourceFormat wanted) {
   SourceListing listing;
@@ -161,10 +177,10 @@ Result<std::optional<SourceListing>> list_mds(const std::string& folder, SourceF
   if (wanted == SourceFormat::detect && !looks_like_mds_index(**text)) return std::nullopt;
   auto index = parse_mds_index(**text, path);
   if (!index) return index.error();
-  for (const MdsShard& shard : index->shards) {
-    auto status = status_of(folder + shard.name, true);
-    if (!status) return status.error();
-    listing.files.push_back({shard.name, static_cast<std::uint64_t>(status->st_size)});
+  for (MdsShard& shard : index->shards) {
+    auto file = choose_mds_file(shard, folder, path);
+    if (!file) return file.error();
+    listing.files.push_back(std::move(*file));
   }
   if (listing.files.empty()) return Error(Errc::empty_input, "the index names no shard").in_file(path);
   listing.mds = std::make_shared<MdsIndex>(std::move(*index));

@@ -19,6 +19,7 @@ namespace dovetail::detail {
 struct ListedFile {
   std::string name;
   std::uint64_t size = 0;
+  std::optional<Compression> compression = {};  ///< Where that is told, and not to be found by content.
 };
 
 /// The records of a dataset's shard that are in the range that was asked for: numbers in the shard.

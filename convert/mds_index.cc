@@ -99,35 +99,59 @@ bool leads_out(std::string_view name) {
   return false;
 }
 
+Error malformed(const std::string& what, const std::string& path) {
+  return Error(Errc::malformed_input, "MDS index: " + what).in_file(path);
+}
+
+std::vector<std::pair<std::string, std::string>> hashes_of(const json::object& file) {
+  std::vector<std::pair<std::string, std::string>> hashes;
+  const json::value* const found = member(file, "hashes");
+  if (found == nullptr || !found->is_object()) return hashes;
+  for (const auto& each : found->get_object()) {
+    if (each.value().is_string()) hashes.emplace_back(each.key(), std::string_view(each.value().get_string()));
+  }
+  return hashes;
+}
+
+Result<MdsFile> file_of(const json::value* value, const char* what, const std::string& path) {
+  if (value == nullptr || !value->is_object()) return malformed(std::string("a shard has no ") + what, path);
+  const json::object& object = value->get_object();
+  const json::value* const name = member(object, "basename");
+  const auto bytes = number_of(member(object, "bytes"), UINT64_MAX);
+  if (name == nullptr || !name->is_string() || !bytes) {
+    return malformed(std::string(what) + " of a shard lacks basename or bytes", path);
+  }
+  MdsFile file{std::string(std::string_view(name->get_string())), *bytes, hashes_of(object)};
+  if (!leads_out(file.name)) return file;
+  return Error(Errc::outside_dataset, "MDS index: the shard \"" + file.name + "\" is not in its folder").in_file(path);
+}
+
 Result<MdsShard> shard_of(const json::value& value, const std::string& path) {
-  const auto malformed = [&path](const std::string& what) {
-    return Error(Errc::malformed_input, "MDS index: " + what).in_file(path);
-  };
   const json::object* const object = value.if_object();
-  if (object == nullptr) return malformed("a shard is no object");
+  if (object == nullptr) return malformed("a shard is no object", path);
   const json::value* const kind = member(*object, "format");
   if (kind == nullptr || !kind->is_string() || kind->get_string() != "mds") {
     return Error(Errc::unknown_format, "MDS index: a shard is of a format other than \"mds\"").in_file(path);
   }
-  const json::value* const zip = member(*object, "zip_data");
-  if (zip != nullptr && !zip->is_null()) {
-    return Error(Errc::unknown_format, "MDS index: the shards are compressed; decompress them first").in_file(path);
+  auto raw = file_of(member(*object, "raw_data"), "raw_data", path);
+  if (!raw) return raw.error();
+  MdsShard shard{.raw = std::move(*raw)};
+  const json::value* const packed = member(*object, "zip_data");
+  if (packed != nullptr && !packed->is_null()) {
+    auto file = file_of(packed, "zip_data", path);
+    if (!file) return file.error();
+    shard.packed = std::move(*file);
+    const json::value* const packing = member(*object, "compression");
+    if (packing == nullptr || !packing->is_string()) return malformed("a shard with zip_data lacks compression", path);
+    shard.packing = std::string_view(packing->get_string());
   }
-  const json::value* const raw = member(*object, "raw_data");
-  if (raw == nullptr || !raw->is_object()) return malformed("a shard has no raw_data");
-  const json::value* const name = member(raw->get_object(), "basename");
-  const auto bytes = number_of(member(raw->get_object(), "bytes"), UINT64_MAX);
   const auto samples = number_of(member(*object, "samples"), 0xFFFFFFFFu);
-  if (name == nullptr || !name->is_string() || !bytes || !samples)
-    return malformed("a shard lacks basename, bytes or samples");
+  if (!samples) return malformed("a shard lacks samples", path);
+  shard.samples = static_cast<std::uint32_t>(*samples);
   auto columns = columns_of(*object);
-  if (!columns) return malformed("the columns of a shard make no sense");
-  const std::string_view text(name->get_string());
-  if (leads_out(text)) {
-    return Error(Errc::outside_dataset, "MDS index: the shard \"" + std::string(text) + "\" is not in its folder")
-        .in_file(path);
-  }
-  return MdsShard{std::string(text), *bytes, static_cast<std::uint32_t>(*samples), std::move(*columns)};
+  if (!columns) return malformed("the columns of a shard make no sense", path);
+  shard.columns = std::move(*columns);
+  return shard;
 }
 
 std::optional<json::value> parse_text(std::string_view text) {
@@ -138,6 +162,15 @@ std::optional<json::value> parse_text(std::string_view text) {
 }
 
 }  // namespace
+
+std::optional<Compression> compression_of(const MdsShard& shard) noexcept {
+  if (!shard.packed) return Compression::none;
+  const std::string_view word = std::string_view(shard.packing).substr(0, shard.packing.find(':'));
+  if (word == "gz") return Compression::gzip;
+  if (word == "bz2") return Compression::bzip2;
+  if (word == "zstd") return Compression::zstd;
+  return std::nullopt;
+}
 
 bool looks_like_mds_index(std::string_view text) {
   const std::string_view head = text.substr(0, 4096);

@@ -6,9 +6,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <dovetail/error.h>
+#include <dovetail/source_options.h>
 
 namespace dovetail::detail {
 
@@ -25,13 +27,26 @@ struct MdsColumn {
   friend bool operator==(const MdsColumn&, const MdsColumn&) = default;
 };
 
-/// One shard, as the index tells it.
-struct MdsShard {
+/// A file, as the index tells it.
+struct MdsFile {
   std::string name;
   std::uint64_t bytes = 0;
-  std::uint32_t samples = 0;
-  std::vector<MdsColumn> columns;
+  std::vector<std::pair<std::string, std::string>> hashes = {};  ///< Name, such as "xxh64", and hexadecimal digits.
 };
+
+/// One shard, as the index tells it.
+struct MdsShard {
+  MdsFile raw;
+  std::optional<MdsFile> packed = {};  ///< Where the shard is compressed.
+  std::string packing = {};            ///< How: "zstd:7".
+  std::uint32_t samples = 0;
+  std::vector<MdsColumn> columns = {};
+
+  const MdsFile& stored() const noexcept { return packed ? *packed : raw; }
+};
+
+/// Nothing for what cannot be read.
+std::optional<Compression> compression_of(const MdsShard& shard) noexcept;
 
 /// The `index.json` of an MDS folder.
 struct MdsIndex {
@@ -41,7 +56,7 @@ struct MdsIndex {
 /// Whether a text begins like the index of an MDS folder, so that what is wrong with the rest of it is an error.
 bool looks_like_mds_index(std::string_view text);
 
-/// Errors: `malformed_input` for what is no index, `unknown_format` for shards that are compressed, or of another kind,
+/// Errors: `malformed_input` for what is no index, `unknown_format` for shards of another kind,
 ///         `outside_dataset` for a name that leads out of the folder; all in the file `path`.
 Result<MdsIndex> parse_mds_index(std::string_view text, const std::string& path);
 

@@ -10,6 +10,7 @@
 #include "convert/example_builder.h"
 #include "convert/known_schema.h"
 #include "convert/mds_index.h"
+#include "convert/promised_stream.h"
 #include "convert/stream_reader.h"
 #include "format/endian.h"
 #include "format/half.h"
@@ -20,6 +21,8 @@ namespace {
 
 // u32 samples, u32 offsets[samples + 1], a description in JSON, and from offsets[0] on the samples.
 constexpr std::size_t kNumberBytes = 4;
+constexpr std::uint64_t kOffsetPiece = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxDescriptionBytes = std::uint64_t{64} << 20;
 
 struct MdsLimits {
   std::uint32_t max_record_bytes = 0;
@@ -31,23 +34,28 @@ class MdsRecords final : public FileRecords {
  public:
   static Result<std::unique_ptr<FileRecords>> open(SourceFile file, const MdsShard& shard, MdsLimits limits,
                                                    ExampleBuilder& builder) {
-    const std::uint64_t file_bytes = file.size();
-    if (file_bytes != shard.bytes) {
-      return Error(Errc::sidecar_mismatch, "the shard has " + std::to_string(file_bytes) + " bytes, and " +
-                                               std::to_string(shard.bytes) + " in index.json")
+    if (file.size() != shard.stored().bytes) {
+      return Error(Errc::sidecar_mismatch, "the shard has " + std::to_string(file.size()) + " bytes, and " +
+                                               std::to_string(shard.stored().bytes) + " in index.json")
           .in_file(file.path());
     }
-    auto stream = StreamReader::open(std::move(file), Compression::none);
+    std::string path = file.path();
+    auto stream = make_byte_stream(std::move(file), compression_of(shard).value_or(Compression::none));
     if (!stream) return stream.error();
-    auto records = std::unique_ptr<MdsRecords>(new MdsRecords(std::move(*stream), shard, limits, builder));
-    if (auto read = records->read_head(file_bytes); !read) return read.error();
+    if (shard.packed) {
+      StreamPromise promise{shard.raw.bytes, shard.raw.hashes};
+      *stream = std::make_unique<PromisedStream>(path, std::move(*stream), std::move(promise));
+    }
+    StreamReader reader(std::move(path), std::move(*stream));
+    auto records = std::unique_ptr<MdsRecords>(new MdsRecords(std::move(reader), shard, limits, builder));
+    if (auto read = records->read_head(); !read) return read.error();
     return std::unique_ptr<FileRecords>(std::move(records));
   }
 
   Result<std::optional<ByteView>> next() override {
     bad_sample_ = false;
     place_ = stream_.place();
-    if (number_ == shard_.samples) return std::nullopt;
+    if (number_ == shard_.samples) return end();
     const std::uint64_t bytes = offsets_[number_ + 1] - offsets_[number_];
     if (bytes > limits_.max_record_bytes) {
       if (auto skipped = stream_.skip(bytes); !skipped) return skipped.error();
@@ -70,9 +78,10 @@ class MdsRecords final : public FileRecords {
 
   RecordPlace place() const override { return place_; }
   bool goes_on() const override { return bad_sample_; }
-  bool jumps_over_damage() const override { return true; }
+  bool jumps_over_damage() const override { return !shard_.packed; }
 
   Result<void> skip_to(std::uint64_t consumed) override {
+    if (shard_.packed) return {};  // the offsets are those of the raw bytes
     const auto found = std::lower_bound(offsets_.begin(), offsets_.end() - 1, consumed);
     const auto sample = static_cast<std::size_t>(found - offsets_.begin());
     if (sample <= number_) return {};
@@ -89,7 +98,15 @@ class MdsRecords final : public FileRecords {
     return Error(Errc::sidecar_mismatch, reason).at(stream_.path(), stream_.place().offset);
   }
 
-  Result<void> read_head(std::uint64_t file_bytes) {
+  // What a stream was compared with is known at its end.
+  Result<std::optional<ByteView>> end() {
+    if (!shard_.packed) return std::nullopt;
+    auto rest = stream_.take(1);
+    if (!rest) return rest.error();
+    return std::nullopt;
+  }
+
+  Result<void> read_head() {
     auto count = stream_.take(kNumberBytes);
     if (!count) return count.error();
     if (count->size() < kNumberBytes) return mismatch("the shard has no header");
@@ -99,23 +116,40 @@ class MdsRecords final : public FileRecords {
                       " in index.json");
     }
     const std::uint64_t table = (std::uint64_t{samples} + 1) * kNumberBytes;
-    auto offsets = stream_.take(table);
-    if (!offsets) return offsets.error();
-    if (offsets->size() < table) return mismatch("the shard is too short for its samples");
-    for (std::size_t i = 0; i < offsets->size(); i += kNumberBytes) {
-      offsets_.push_back(format::load_le<std::uint32_t>(offsets->data() + i));
-    }
-    if (!std::is_sorted(offsets_.begin(), offsets_.end()) || offsets_.front() < kNumberBytes + table ||
-        offsets_.back() != file_bytes) {
-      return Error(Errc::malformed_input, "the offsets of the samples do not rise to the end of the shard")
-          .at(stream_.path(), kNumberBytes);
-    }
+    if (kNumberBytes + table > shard_.raw.bytes) return mismatch("the shard is too short for its samples");
+    if (auto read = read_offsets(table); !read) return read;
     const std::uint64_t description_bytes = offsets_.front() - kNumberBytes - table;
+    if (description_bytes > kMaxDescriptionBytes) return mismatch("the description of the columns is too long");
     auto description = stream_.take(description_bytes);
     if (!description) return description.error();
     const auto columns = parse_mds_columns(as_chars(*description));
     if (!columns || *columns != shard_.columns) return mismatch("the columns in the shard are not those in index.json");
     return {};
+  }
+
+  // Piece by piece: a compressed shard may claim far more of them than it has bytes.
+  Result<void> read_offsets(std::uint64_t table) {
+    std::uint64_t least = kNumberBytes + table;
+    for (std::uint64_t done = 0; done != table;) {
+      const std::uint64_t wanted = std::min(table - done, kOffsetPiece);
+      auto offsets = stream_.take(wanted);
+      if (!offsets) return offsets.error();
+      if (offsets->size() < wanted) return mismatch("the shard is too short for its samples");
+      for (std::size_t i = 0; i < offsets->size(); i += kNumberBytes) {
+        const auto offset = format::load_le<std::uint32_t>(offsets->data() + i);
+        if (offset < least) return wrong_offsets();
+        least = offset;
+        offsets_.push_back(offset);
+      }
+      done += wanted;
+    }
+    if (offsets_.back() != shard_.raw.bytes) return wrong_offsets();
+    return {};
+  }
+
+  Error wrong_offsets() const {
+    return Error(Errc::malformed_input, "the offsets of the samples do not rise to the end of the shard")
+        .at(stream_.path(), kNumberBytes);
   }
 
   // A failure of this sample alone.
@@ -211,7 +245,7 @@ Result<std::unique_ptr<FileOpener>> make_mds_opener(const SourceListing& listing
     if (!raw || shard.columns.size() == 1) continue;
     return Error(Errc::invalid_option, "the samples have " + std::to_string(shard.columns.size()) +
                                            " columns; only the bytes of a single one can be a raw record")
-        .in_file(listing.folder + shard.name);
+        .in_file(listing.folder + shard.stored().name);
   }
   return std::unique_ptr<FileOpener>(
       std::make_unique<MdsOpener>(*listing.mds, MdsLimits{options.max_record_bytes, raw}));

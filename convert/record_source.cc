@@ -139,7 +139,9 @@ class RecordSource::Impl {
                                            std::to_string(listed) + " when it was listed")
           .in_file(path_);
     }
-    if (listing_.format != SourceFormat::folder) {
+    if (const auto told = listing_.files[file_].compression) {
+      compression_ = *told;
+    } else if (listing_.format != SourceFormat::folder) {
       auto kind = detail::detect_file(*file, listing_.format);
       if (!kind) return kind.error();
       compression_ = kind->compression;

@@ -41,6 +41,10 @@ std::string_view to_string(Compression compression) noexcept {
       return "zlib";
     case Compression::snappy:
       return "snappy";
+    case Compression::bzip2:
+      return "bzip2";
+    case Compression::zstd:
+      return "zstd";
   }
   return "unknown";
 }

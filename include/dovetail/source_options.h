@@ -21,14 +21,14 @@ enum class SourceFormat : std::uint8_t {
   jsonl,     ///< Every line of a text file, plain or gzip, each checked to be JSON. Blank lines are none.
   tar,       ///< WebDataset: the consecutive members of a tar, plain or gzip, that share a key.
   csv,       ///< Every row of a CSV or TSV file, plain or gzip.
-  mds,       ///< The samples of a MosaicML folder: an `index.json` and its shards.
+  mds,       ///< The samples of a MosaicML folder: an `index.json` and its shards, plain, gzip, bzip2 or Zstandard.
   recordio,  ///< The records of MXNet's RecordIO files, each compared with its `.idx` where that is there.
   idx,       ///< The items of IDX files, plain or gzip; images together with their labels.
   dovetail,  ///< Records of a shard, a dataset or a glob of shards.
 };
 
 /// How the bytes of a file are compressed as a whole.
-enum class Compression : std::uint8_t { none, gzip, zlib, snappy };
+enum class Compression : std::uint8_t { none, gzip, zlib, snappy, bzip2, zstd };
 
 /// What becomes a record.
 enum class RecordForm : std::uint8_t {

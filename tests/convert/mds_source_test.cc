@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "format/half.h"
+#include "tests/convert/mds_files.h"
 #include "tests/convert/sources.h"
 
 namespace dovetail {
@@ -19,42 +20,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-std::string le(std::uint64_t value, std::size_t bytes) {
-  std::string text;
-  for (; text.size() < bytes; value >>= 8) text += static_cast<char>(value & 0xFF);
-  return text;
-}
-
-const std::string kColumns =
-    R"("column_names":["n","half","text"],"column_encodings":["int","float16","str"],"column_sizes":[8,2,null])";
-
-std::string sample(std::int64_t number, std::uint16_t half, const std::string& text) {
-  return le(text.size(), 4) + le(static_cast<std::uint64_t>(number), 8) + le(half, 2) + text;
-}
-
-std::string shard(const std::vector<std::string>& samples, const std::string& columns = kColumns) {
-  const std::string description = '{' + columns + '}';
-  std::uint64_t at = 4 + 4 * (samples.size() + 1) + description.size();
-  std::string head = le(samples.size(), 4) + le(at, 4);
-  std::string body;
-  for (const std::string& each : samples) {
-    head += le(at += each.size(), 4);
-    body += each;
-  }
-  return head + description + body;
-}
-
-std::string entry(const std::string& name, std::size_t bytes, std::size_t samples,
-                  const std::string& more = "\"zip_data\":null", const std::string& columns = kColumns) {
-  return '{' + columns + R"(,"compression":null,"format":"mds","hashes":[],"raw_data":{"basename":")" + name +
-         R"(","bytes":)" + std::to_string(bytes) + R"(,"hashes":{}},"samples":)" + std::to_string(samples) +
-         R"(,"size_limit":67108864,"version":2,)" + more + '}';
-}
-
-std::string index_of(const std::string& entries) {
-  return R"({"shards":[)" + entries + R"(],"version":2})";
-}
 
 class MdsSourceTest : public ::testing::Test {
  protected:
@@ -68,15 +33,16 @@ class MdsSourceTest : public ::testing::Test {
 
   test::TempFolder folder_;
   const std::string root_ = folder_ / "mds";
-  const std::string first_ = shard({sample(-5, 0x3C00, "one"), sample(1LL << 40, 0xC100, "")});
-  const std::string second_ = shard({sample(3, 0, "three")});
+  const std::string first_ =
+      test::mds_shard({test::mds_sample(-5, 0x3C00, "one"), test::mds_sample(1LL << 40, 0xC100, "")});
+  const std::string second_ = test::mds_shard({test::mds_sample(3, 0, "three")});
 };
 
 TEST_F(MdsSourceTest, MakesAFeatureOfEachColumn) {
   put("shard.00000.mds", first_);
   put("shard.00001.mds", second_);
-  put("index.json",
-      index_of(entry("shard.00000.mds", first_.size(), 2) + ',' + entry("shard.00001.mds", second_.size(), 1)));
+  put("index.json", test::mds_index(test::mds_entry("shard.00000.mds", first_.size(), 2) + ',' +
+                                    test::mds_entry("shard.00001.mds", second_.size(), 1)));
   RecordSource source = RecordSource::open(root_).value();
   EXPECT_EQ(source.format(), SourceFormat::mds);
   EXPECT_EQ(source.files(), 2u);
@@ -90,9 +56,9 @@ TEST_F(MdsSourceTest, MakesAFeatureOfEachColumn) {
 
 TEST_F(MdsSourceTest, GivesTheBytesOfASingleColumn) {
   const std::string columns = R"("column_names":["b"],"column_encodings":["bytes"],"column_sizes":[null])";
-  const std::string bytes = shard({le(3, 4) + "abc", le(0, 4)}, columns);
+  const std::string bytes = test::mds_shard({test::le(3, 4) + "abc", test::le(0, 4)}, columns);
   put("s", bytes);
-  put("index.json", index_of(entry("s", bytes.size(), 2, "\"zip_data\":null", columns)));
+  put("index.json", test::mds_index(test::mds_entry("s", bytes.size(), 2, "\"zip_data\":null", columns)));
   EXPECT_THAT(test::read_source(root_, {.records = RecordForm::raw}).value(), ElementsAre("abc", ""));
 }
 
@@ -102,15 +68,15 @@ TEST_F(MdsSourceTest, FindsAnIndexThatDisagreesWithItsShard) {
     std::string entry;
     const char* says;
   } const kCases[] = {
-      {entry("s", first_.size() + 1, 2), "bytes"},
-      {entry("s", first_.size(), 3), "2 samples, and 3"},
-      {entry(
+      {test::mds_entry("s", first_.size() + 1, 2), "bytes"},
+      {test::mds_entry("s", first_.size(), 3), "2 samples, and 3"},
+      {test::mds_entry(
            "s", first_.size(), 2, "\"zip_data\":null",
            R"("column_names":["n","half","text"],"column_encodings":["int","float16","bytes"],"column_sizes":[8,2,null])"),
        "columns"},
   };
   for (const auto& [text, says] : kCases) {
-    put("index.json", index_of(text));
+    put("index.json", test::mds_index(text));
     const Error stale = error_of();
     EXPECT_TRUE(stale.is(Errc::sidecar_mismatch)) << stale.to_string();
     EXPECT_EQ(stale.path(), root_ + "/s");
@@ -119,21 +85,22 @@ TEST_F(MdsSourceTest, FindsAnIndexThatDisagreesWithItsShard) {
   std::string offsets = first_;
   offsets[8] = '\xFF';
   put("s", offsets);
-  put("index.json", index_of(entry("s", first_.size(), 2)));
+  put("index.json", test::mds_index(test::mds_entry("s", first_.size(), 2)));
   EXPECT_TRUE(error_of().is(Errc::malformed_input));
 }
 
 TEST_F(MdsSourceTest, RefusesWhatItCannotReadOrMustNot) {
   put("s", first_);
   const std::pair<std::string, Errc> kCases[] = {
-      {index_of(entry("../mds/s", first_.size(), 2)), Errc::outside_dataset},
-      {index_of(entry("/etc/hostname", first_.size(), 2)), Errc::outside_dataset},
-      {index_of(entry("s", first_.size(), 2, R"("zip_data":{"basename":"s.zstd","bytes":1,"hashes":{}})")),
-       Errc::unknown_format},
-      {index_of("{" + kColumns + ",\"format\":\"jsonl\"}"), Errc::unknown_format},
-      {index_of("7"), Errc::malformed_input},
-      {index_of(entry("s", first_.size(), 2)) + "x", Errc::malformed_input},
-      {index_of(""), Errc::empty_input},
+      {test::mds_index(test::mds_entry("../mds/s", first_.size(), 2)), Errc::outside_dataset},
+      {test::mds_index(test::mds_entry("/etc/hostname", first_.size(), 2)), Errc::outside_dataset},
+      {test::mds_index(
+           test::mds_entry("s", first_.size(), 2, R"("zip_data":{"basename":"s.zstd","bytes":1,"hashes":{}})")),
+       Errc::malformed_input},
+      {test::mds_index("{" + test::kMdsColumns + ",\"format\":\"jsonl\"}"), Errc::unknown_format},
+      {test::mds_index("7"), Errc::malformed_input},
+      {test::mds_index(test::mds_entry("s", first_.size(), 2)) + "x", Errc::malformed_input},
+      {test::mds_index(""), Errc::empty_input},
   };
   for (const auto& [text, code] : kCases) {
     put("index.json", text);
@@ -142,18 +109,19 @@ TEST_F(MdsSourceTest, RefusesWhatItCannotReadOrMustNot) {
     EXPECT_TRUE(opened.error().is(code)) << opened.error().to_string();
     EXPECT_EQ(opened.error().path(), root_ + "/index.json");
   }
-  put("index.json", index_of(entry("gone", 1, 2)));
+  put("index.json", test::mds_index(test::mds_entry("gone", 1, 2)));
   EXPECT_EQ(error_of().kind(), ErrorKind::io);
   std::filesystem::remove(root_ + "/index.json");
   EXPECT_TRUE(error_of({.format = SourceFormat::mds}).is(Errc::unknown_format));
 }
 
 TEST_F(MdsSourceTest, SkipsSingleSamplesWhereAsked) {
-  std::string bad = sample(2, 0, "bad");
+  std::string bad = test::mds_sample(2, 0, "bad");
   bad[0] = 9;
-  const std::string bytes = shard({sample(1, 0, "a"), bad, sample(3, 0, "c"), le(0, 3), sample(4, 0, "")});
+  const std::string bytes = test::mds_shard(
+      {test::mds_sample(1, 0, "a"), bad, test::mds_sample(3, 0, "c"), test::le(0, 3), test::mds_sample(4, 0, "")});
   put("s", bytes);
-  put("index.json", index_of(entry("s", bytes.size(), 5)));
+  put("index.json", test::mds_index(test::mds_entry("s", bytes.size(), 5)));
   const Error error = error_of();
   EXPECT_TRUE(error.is(Errc::malformed_input));
   EXPECT_THAT(error.detail(), HasSubstr("sample 1: column \"text\""));
@@ -169,12 +137,12 @@ TEST_F(MdsSourceTest, HoldsEachSampleOnceInRanges) {
   for (int i = 0; i < 3; ++i) {
     std::vector<std::string> samples;
     for (int j = 0; j < 100; ++j)
-      samples.push_back(sample(j, 0, std::string(static_cast<std::size_t>(i * j % 70), 'x')));
-    const std::string bytes = shard(samples);
+      samples.push_back(test::mds_sample(j, 0, std::string(static_cast<std::size_t>(i * j % 70), 'x')));
+    const std::string bytes = test::mds_shard(samples);
     put(std::to_string(i), bytes);
-    entries += (i == 0 ? "" : ",") + entry(std::to_string(i), bytes.size(), 100);
+    entries += (i == 0 ? "" : ",") + test::mds_entry(std::to_string(i), bytes.size(), 100);
   }
-  put("index.json", index_of(entries));
+  put("index.json", test::mds_index(entries));
   EXPECT_THAT(test::parts_that_differ(root_), IsEmpty());
 }
 
