@@ -30,7 +30,7 @@ class CsvRows {
     rows.path_ = file.path();
     rows.delimiter_ = options.csv.delimiter;
     if (rows.delimiter_ == 0) rows.delimiter_ = has_tsv_name(rows.path_) ? '\t' : ',';
-    auto records = scan_file(std::move(file), compression, CsvScanner(rows.delimiter_, options.max_record_bytes));
+    auto records = open_scanned(std::move(file), compression, CsvScanner(rows.delimiter_, options.max_record_bytes));
     if (!records) return records.error();
     rows.records_ = std::move(*records);
     return rows;
@@ -41,11 +41,13 @@ class CsvRows {
     bad_row_ = false;
     for (;;) {
       auto row = records_->next();
-      if (!row) return row.error();
+      if (!row) {
+        bad_row_ = records_->goes_on();
+        row_ = {};
+        return row.error();
+      }
       if (!*row) return false;
       row_ = as_chars(**row);
-      line_ += lines_;
-      lines_ = 1 + static_cast<std::uint64_t>(std::count(row_.begin(), row_.end(), '\n'));
       if (std::exchange(first_, false) && row_.starts_with(kByteOrderMark)) row_.remove_prefix(kByteOrderMark.size());
       if (!row_.empty()) break;
       ++ignored_;
@@ -57,7 +59,7 @@ class CsvRows {
   /// A failure of the present row, by which the next one is not hit.
   Error fault(const Error& error) {
     bad_row_ = true;
-    return Error(error.code(), "line " + std::to_string(line_) + ": " + error.detail())
+    return Error(error.code(), "line " + std::to_string(records_->scanner().row_line()) + ": " + error.detail())
         .at(path_, records_->place().offset);
   }
   Error fault(const std::string& reason) { return fault(Error(Errc::malformed_input, reason)); }
@@ -72,11 +74,9 @@ class CsvRows {
  private:
   std::string path_;
   char delimiter_ = ',';
-  std::unique_ptr<FileRecords> records_;
+  std::unique_ptr<ScannedFile<CsvScanner>> records_;
   CsvFields fields_;
   std::string_view row_;
-  std::uint64_t line_ = 1;   // on which the row begins
-  std::uint64_t lines_ = 0;  // that it has
   std::uint64_t ignored_ = 0;
   bool first_ = true;
   bool bad_row_ = false;
@@ -207,7 +207,10 @@ Result<CsvLayout> find_layout(const SourceListing& listing, const SourceOptions&
   std::uint64_t bytes = 0;
   for (std::uint64_t row = 0; row < kGuessRows && bytes < kGuessBytes; ++row) {
     more = rows->next();
-    if (!more && !rows->goes_on()) break;
+    // Behind a row that is too long the file is read for this only where it is read at all.
+    if (!more && (!rows->goes_on() || (options.on_error == OnError::fail && more.error().is(Errc::record_too_large)))) {
+      break;
+    }
     if (more && !*more) break;
     bytes += rows->row().size();
     if (more) look(rows->fields());

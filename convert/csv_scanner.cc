@@ -18,7 +18,9 @@ bool CsvScanner::find_end(std::size_t& at) noexcept {
     const std::byte byte = piece_[at];
     if (place_ == Place::quoted) {
       if (byte == kQuote) place_ = Place::quote;
+      if (byte == kNewline) ++newlines_;
     } else if (byte == kNewline) {
+      ++newlines_;
       place_ = Place::field_begin;
       return true;
     } else if (byte == delimiter_) {
@@ -32,13 +34,22 @@ bool CsvScanner::find_end(std::size_t& at) noexcept {
   return false;
 }
 
-Result<void> CsvScanner::hold(ByteView part) {
-  if (part.size() > max_row_bytes_ - held_.size()) {
-    return Error(Errc::record_too_large, "row " + std::to_string(rows_) + " is longer than " +
-                                             std::to_string(max_row_bytes_) + " bytes; a quote that does not end?");
-  }
-  held_.insert(held_.end(), part.begin(), part.end());
-  return {};
+Error CsvScanner::too_long() {
+  held_.clear();
+  goes_on_ = true;
+  return Error(Errc::record_too_large, "row " + std::to_string(rows_++) + " is longer than " +
+                                           std::to_string(max_row_bytes_) + " bytes; a quote that does not end?");
+}
+
+// Whether the row has ended in what is there.
+bool CsvScanner::leave_row() noexcept {
+  if (!leaving_) return true;
+  std::size_t end = 0;
+  leaving_ = !find_end(end);
+  const std::size_t left = leaving_ ? piece_.size() : end + 1;
+  piece_ = piece_.subspan(left);
+  next_offset_ += left;
+  return !leaving_;
 }
 
 ByteView CsvScanner::give(ByteView row) noexcept {
@@ -48,21 +59,32 @@ ByteView CsvScanner::give(ByteView row) noexcept {
 }
 
 Result<std::optional<ByteView>> CsvScanner::next() {
-  row_offset_ = next_offset_;
+  goes_on_ = false;
   if (std::exchange(given_, false)) held_.clear();
+  const bool left = leave_row();
+  row_offset_ = next_offset_;
+  if (!left) return std::nullopt;
+  if (held_.empty()) row_line_ = newlines_ + 1;
   std::size_t end = 0;
   if (!find_end(end)) {
-    if (auto held = hold(std::exchange(piece_, {})); !held) return held.error();
-    return std::nullopt;
+    const ByteView part = std::exchange(piece_, {});
+    if (fits(part)) {
+      held_.insert(held_.end(), part.begin(), part.end());
+      return std::nullopt;
+    }
+    next_offset_ += held_.size() + part.size();
+    leaving_ = true;
+    return too_long();
   }
   ByteView row = piece_.first(end);
   piece_ = piece_.subspan(end + 1);
-  if (!held_.empty() || row.size() > max_row_bytes_) {
-    if (auto held = hold(row); !held) return held.error();
+  next_offset_ += held_.size() + row.size() + 1;
+  if (!fits(row)) return too_long();
+  if (!held_.empty()) {
+    held_.insert(held_.end(), row.begin(), row.end());
     row = held_;
     given_ = true;
   }
-  next_offset_ += row.size() + 1;
   return give(row);
 }
 

@@ -14,7 +14,8 @@ namespace dovetail::detail {
 /// Cuts a stream of CSV (RFC 4180), given piece by piece, at the newlines that are not in quotes. A quote counts at the
 /// beginning of a field only. Its calls are those of `LineScanner`; a row is given without what ends it.
 ///
-/// Errors: `record_too_large`, `malformed_input` where the input ends in a quoted field; without file and offset. Final.
+/// Errors: without file and offset: `record_too_large`, behind whose row, as its quotes have it, the next call goes on; no
+///         more than the limit is ever held. `malformed_input` where the input ends in a quoted field.
 class CsvScanner {
  public:
   CsvScanner(char delimiter, std::uint32_t max_row_bytes)
@@ -25,13 +26,17 @@ class CsvScanner {
   Result<std::optional<ByteView>> finish();
   std::uint64_t records() const noexcept { return rows_; }
   std::uint64_t record_offset() const noexcept { return row_offset_; }
-  bool goes_on() const noexcept { return false; }
+  /// Of that row: the number of the line on which it begins, from 1.
+  std::uint64_t row_line() const noexcept { return row_line_; }
+  bool goes_on() const noexcept { return goes_on_; }
 
  private:
   enum class Place : std::uint8_t { field_begin, plain, quoted, quote };
 
   bool find_end(std::size_t& at) noexcept;
-  Result<void> hold(ByteView part);
+  bool leave_row() noexcept;
+  bool fits(ByteView part) const noexcept { return part.size() <= max_row_bytes_ - held_.size(); }
+  Error too_long();
   ByteView give(ByteView row) noexcept;
 
   std::byte delimiter_;
@@ -40,7 +45,11 @@ class CsvScanner {
   Place place_ = Place::field_begin;  // behind what is held
   std::vector<std::byte> held_;       // the beginning of a row whose end is yet to come
   bool given_ = false;                // what is held belongs to the caller until the next call
+  bool leaving_ = false;              // what comes is the rest of a row that was too long
+  bool goes_on_ = false;
   std::uint64_t rows_ = 0;
+  std::uint64_t newlines_ = 0;  // so far, those in quotes too
+  std::uint64_t row_line_ = 1;
   std::uint64_t row_offset_ = 0;
   std::uint64_t next_offset_ = 0;
 };

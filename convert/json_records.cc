@@ -14,12 +14,18 @@ namespace {
 
 class JsonLines final : public FileRecords {
  public:
-  JsonLines(std::string path, std::unique_ptr<FileRecords> lines) : path_(std::move(path)), lines_(std::move(lines)) {}
+  JsonLines(std::string path, std::unique_ptr<FileRecords> lines, std::uint32_t max_line_bytes)
+      : path_(std::move(path)), lines_(std::move(lines)), max_line_bytes_(max_line_bytes) {}
 
   Result<std::optional<ByteView>> next() override {
     for (;;) {
       malformed_ = false;
       auto line = lines_->next();
+      if (!line && lines_->goes_on()) {
+        return Error(line.error().code(), "line " + std::to_string(++number_) + " is longer than " +
+                                              std::to_string(max_line_bytes_) + " bytes")
+            .at(path_, place().offset);
+      }
       if (!line || !*line) return line;
       ++number_;
       std::string_view text = as_chars(**line);
@@ -45,6 +51,7 @@ class JsonLines final : public FileRecords {
  private:
   std::string path_;
   std::unique_ptr<FileRecords> lines_;
+  std::uint32_t max_line_bytes_;
   std::uint64_t number_ = 0;  // of the line, from 1 as editors count
   std::uint64_t ignored_ = 0;
   bool malformed_ = false;  // only the line is
@@ -57,7 +64,8 @@ class JsonOpener final : public FileOpener {
     std::string path = bytes.path();
     auto lines = scan_file(std::move(bytes), compression, LineScanner(max_record_bytes_));
     if (!lines) return lines.error();
-    return std::unique_ptr<FileRecords>(std::make_unique<JsonLines>(std::move(path), std::move(*lines)));
+    return std::unique_ptr<FileRecords>(
+        std::make_unique<JsonLines>(std::move(path), std::move(*lines), max_record_bytes_));
   }
 
  private:

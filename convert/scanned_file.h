@@ -31,6 +31,10 @@ class ScannedFile final : public FileRecords {
       if (*piece) {
         feed(**piece);
         record = scanner_.next();
+        // The rest of one that was left out has ended here.
+        if (scanner_.record_offset() > decoded_begin_) {
+          place_ = place_in(piece_, scanner_.record_offset() - decoded_begin_);
+        }
       } else {
         ended_ = true;
         record = scanner_.finish();
@@ -41,6 +45,7 @@ class ScannedFile final : public FileRecords {
   }
 
   RecordPlace place() const override { return place_; }
+  const Scanner& scanner() const noexcept { return scanner_; }
   bool goes_on() const override { return !stream_failed_ && scanner_.goes_on(); }
 
  private:
@@ -67,12 +72,18 @@ class ScannedFile final : public FileRecords {
 };
 
 template <class Scanner>
-Result<std::unique_ptr<FileRecords>> scan_file(SourceFile file, Compression compression, Scanner scanner) {
+Result<std::unique_ptr<ScannedFile<Scanner>>> open_scanned(SourceFile file, Compression compression, Scanner scanner) {
   std::string path = file.path();
   auto stream = make_byte_stream(std::move(file), compression);
   if (!stream) return stream.error();
-  return std::unique_ptr<FileRecords>(
-      new ScannedFile<Scanner>(std::move(path), std::move(*stream), std::move(scanner)));
+  return std::make_unique<ScannedFile<Scanner>>(std::move(path), std::move(*stream), std::move(scanner));
+}
+
+template <class Scanner>
+Result<std::unique_ptr<FileRecords>> scan_file(SourceFile file, Compression compression, Scanner scanner) {
+  auto records = open_scanned(std::move(file), compression, std::move(scanner));
+  if (!records) return records.error();
+  return std::unique_ptr<FileRecords>(std::move(*records));
 }
 
 }  // namespace dovetail::detail

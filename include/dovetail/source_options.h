@@ -43,7 +43,8 @@ enum class ColumnType : std::uint8_t { bytes, int64, real };
 /// What is done about a record that is damaged or cannot be one.
 enum class OnError : std::uint8_t {
   fail,  ///< It is the end.
-  skip,  ///< It is left out and counted. Where the next one cannot be found, so is the rest of its file.
+  skip,  ///< It is left out and counted. Where the next one cannot be found, so is the rest of its file; behind a line or
+         ///< row that is too long it can.
 };
 
 /// The word of the command line for it, such as "tfrecord".

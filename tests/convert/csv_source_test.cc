@@ -127,6 +127,39 @@ TEST_F(CsvSourceTest, SkipsSingleRowsWhereAsked) {
   EXPECT_EQ(source.skipped(), 2u);
 }
 
+TEST_F(CsvSourceTest, SkipsARowAboveTheLimitAsItsQuotesHaveIt) {
+  const std::string large = "\"" + std::string(300'000, 'x') + "\n,\n\"\"\n" + std::string(300'000, '\n') + "\",9\n";
+  const std::string text = "a,b\none,1\n" + large + "two,2\n" + large + "bad\nthree,3\n";
+  for (const std::string& bytes : {text, test::gzip(text)}) {
+    std::vector<SkippedRecord> skipped;
+    SourceOptions options{.format = SourceFormat::csv, .max_record_bytes = 1000, .on_error = OnError::skip};
+    options.skipped = [&skipped](const SkippedRecord& record) { skipped.push_back(record); };
+    EXPECT_THAT(read(bytes, options), ElementsAre("a=<one> b=[1]", "a=<two> b=[2]", "a=<three> b=[3]"));
+    ASSERT_EQ(skipped.size(), 3u);
+    EXPECT_TRUE(skipped[0].error.is(Errc::record_too_large));
+    EXPECT_FALSE(skipped[0].rest_of_file);
+    EXPECT_EQ(skipped[0].error.path(), path_);
+    if (bytes == text) {
+      EXPECT_EQ(skipped[0].error.offset(), 10u);
+      EXPECT_EQ(skipped[1].error.offset(), 10 + large.size() + 6);
+    }
+    EXPECT_THAT(skipped[2].error.detail(), HasSubstr("line 600012: ")) << "lines in what was skipped count too";
+    options.skipped = nullptr;
+    EXPECT_THAT(test::parts_that_differ(path_, options), IsEmpty());
+  }
+  EXPECT_TRUE(error_of(text, {.max_record_bytes = 1000}).is(Errc::record_too_large)) << "not unasked";
+}
+
+TEST_F(CsvSourceTest, SkipsAQuoteThatDoesNotEndOnce) {
+  RecordSource source = RecordSource::open(put("a,b\n1,2\n3,\"" + std::string(5000, '\n')),
+                                           {.max_record_bytes = 1000, .on_error = OnError::skip})
+                            .value();
+  std::size_t rows = 0;
+  while (source.next().value()) ++rows;
+  EXPECT_EQ(rows, 1u);
+  EXPECT_EQ(source.skipped(), 1u);
+}
+
 TEST_F(CsvSourceTest, WantsTheSameColumnsInEveryFile) {
   std::filesystem::create_directory(folder_ / "csv");
   test::write_file(folder_ / "csv/1.csv", "a,b\n1,x\n");
@@ -175,6 +208,27 @@ TEST(CsvScannerTest, CutsTheSameRowsOutOfAnyPieces) {
   }
   EXPECT_THAT(all.front(), ElementsAre("a,\"b\nc\"", "\"\"\"\n\"\"\",x", "", "\"q\"\"\",\"\n\"", "last,\"e\""));
   for (const test::Records& rows : all) EXPECT_EQ(rows, all.front());
+}
+
+TEST(CsvScannerTest, LeavesOutTheSameRowsInAnyPieces) {
+  const std::string text = "a,b\n\"1\n,\"\"\n34567890\n\",x\nlast,c\n1234567890\n\"\n12345678";
+  for (std::size_t size = 1; size <= text.size(); ++size) {
+    detail::CsvScanner scanner(',', 8);
+    test::Records rows;
+    const auto take = [&](const Result<std::optional<ByteView>>& row) {
+      if (row && !*row) return false;
+      rows.push_back((row ? std::string(as_chars(**row)) : "#" + std::to_string(scanner.record_offset())) + " on " +
+                     std::to_string(scanner.row_line()));
+      return row || scanner.goes_on();
+    };
+    for (std::size_t at = 0; at < text.size(); at += size) {
+      const std::string piece = text.substr(at, size);
+      scanner.feed(as_bytes(piece));
+      while (take(scanner.next())) continue;
+    }
+    take(scanner.finish());
+    EXPECT_THAT(rows, ElementsAre("a,b on 1", "#4 on 2", "last,c on 6", "#31 on 7", "#42 on 8")) << size;
+  }
 }
 
 }  // namespace

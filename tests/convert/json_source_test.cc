@@ -90,6 +90,38 @@ TEST_F(JsonSourceTest, SkipsSingleLinesWhereAsked) {
   EXPECT_EQ(behind.skipped(), 0u) << "it belongs to the range before";
 }
 
+TEST_F(JsonSourceTest, SkipsALineAboveTheLimitAndGoesOnBehindIt) {
+  const std::string large = "[\"" + std::string(700'000, 'x') + "\"]\n";
+  const std::string text = "1\n" + large + "2\n" + large + large + "3\nbad\n4\n";
+  for (const SourceFormat format : {SourceFormat::jsonl, SourceFormat::lines}) {
+    for (const std::string& bytes : {text, test::gzip(text)}) {
+      std::vector<Error> errors;
+      SourceOptions options{.format = format, .max_record_bytes = 100, .on_error = OnError::skip};
+      options.skipped = [&errors](const SkippedRecord& record) {
+        EXPECT_FALSE(record.rest_of_file);
+        errors.push_back(record.error);
+      };
+      const test::Records kept = test::read_source(put(bytes), options).value();
+      ASSERT_EQ(errors.size(), format == SourceFormat::lines ? 3u : 4u);
+      if (format == SourceFormat::lines) {
+        EXPECT_THAT(kept, ElementsAre("1", "2", "3", "bad", "4"));
+      } else {
+        EXPECT_THAT(kept, ElementsAre("1", "2", "3", "4"));
+        EXPECT_THAT(errors[0].detail(), HasSubstr("line 2"));
+        EXPECT_THAT(errors[3].detail(), HasSubstr("line 7, byte"));
+      }
+      EXPECT_TRUE(errors[0].is(Errc::record_too_large));
+      EXPECT_EQ(errors[0].path(), path_);
+      if (bytes == text) {
+        EXPECT_EQ(errors[0].offset(), 2u);
+        EXPECT_EQ(errors[2].offset(), 2 + large.size() + 2 + large.size());
+      }
+      options.skipped = nullptr;
+      EXPECT_THAT(test::parts_that_differ(path_, options), IsEmpty());
+    }
+  }
+}
+
 TEST_F(JsonSourceTest, HoldsEachLineOnceInRanges) {
   std::string text;
   for (int i = 0; i < 500; ++i) text += "{\"i\":" + std::to_string(i * i) + "}\n" + (i % 7 == 0 ? "\n" : "");

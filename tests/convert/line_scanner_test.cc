@@ -34,6 +34,24 @@ Result<test::Records> scan(std::string_view text, std::size_t piece, std::uint32
   return lines;
 }
 
+/// The same, with `#` and the offset for a line above the limit.
+test::Records scan_on(std::string_view text, std::size_t piece, std::uint32_t limit) {
+  LineScanner scanner(limit);
+  test::Records lines;
+  const auto take = [&](const Result<std::optional<ByteView>>& line) {
+    if (line && !*line) return false;
+    lines.push_back(line ? std::string(as_chars(**line)) : '#' + std::to_string(scanner.record_offset()));
+    return line || scanner.goes_on();
+  };
+  for (std::size_t begin = 0;; begin += piece) {
+    while (take(scanner.next())) continue;
+    if (begin >= text.size()) break;
+    scanner.feed(as_bytes(text.substr(begin, piece)));
+  }
+  take(scanner.finish());
+  return lines;
+}
+
 class LineScannerTest : public ::testing::TestWithParam<std::size_t> {
  protected:
   test::Records lines(std::string_view text) const { return scan(text, GetParam()).value(); }
@@ -66,6 +84,12 @@ TEST_P(LineScannerTest, RefusesLinesAboveTheLimit) {
     EXPECT_TRUE(refused.error().is(Errc::record_too_large));
     EXPECT_EQ(refused.error().detail(), "line 1 is longer than 5 bytes");
   }
+}
+
+TEST_P(LineScannerTest, GoesOnBehindALineAboveTheLimit) {
+  EXPECT_THAT(scan_on("ok\n12345678901\n\n123456\nlast", GetParam(), 5), ElementsAre("ok", "#3", "", "#16", "last"));
+  EXPECT_THAT(scan_on("123456\n", GetParam(), 5), ElementsAre("#0"));
+  EXPECT_THAT(scan_on("1\n123456", GetParam(), 5), ElementsAre("1", "#2"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Pieces, LineScannerTest, ::testing::Values(1, 2, 3, 7, 1000),
