@@ -52,7 +52,6 @@ Result<void> Conversion::plan() {
   SourceOptions source = options_.source;
   source.format = options_.from;
   source.max_record_bytes = options_.writer.shard.max_record_bytes;
-  source.skipped = [this](const SkippedRecord& record) { skips_.add(record); };
   auto line = InputLine::open(options_.sources, source);
   if (!line) return line.error();
   line_ = std::move(*line);
@@ -212,6 +211,7 @@ Result<WholePart> Conversion::write_part_of(const WorkFolder& work) {
   shards.memory_bytes = options_.memory_bytes;
   shards.progress = options_.progress;
   shards.tally = &*tally_;
+  shards.skips = &skips_;
   for (std::size_t i = 0; i != split_->outputs(); ++i) {
     auto folder = work.output(split_->name(i));
     if (!folder) return folder.error();
@@ -269,8 +269,8 @@ ConvertReport Conversion::report_of(const WholePart& part) const {
   }
   report.shards = static_cast<std::uint32_t>(part.shards.front().size());
   report.kept_shards = tally_ ? kept_ : report.shards;
-  report.skipped = skips_.count();
-  report.first_skipped = skips_.first();
+  report.skipped = skips_.all().count();
+  report.first_skipped = skips_.all().first();
   report.input_bytes = line_->bytes();
   report.files = line_->files();
   for (const LineSource& source : line_->sources()) report.formats.push_back(source.format);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/input_line.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace dovetail::detail {
@@ -27,10 +28,21 @@ std::uint64_t InputLine::begin_of(std::uint64_t number, std::uint64_t shares) co
   return static_cast<std::uint64_t>(scaled / shares);
 }
 
+std::uint64_t InputLine::share_of(std::uint64_t place, std::uint64_t shares) const noexcept {
+  if (bytes_ == 0) return 0;
+  const auto share = static_cast<std::uint64_t>(static_cast<unsigned __int128>(place) * shares / bytes_);
+  return std::min(share, shares - 1);
+}
+
 Result<void> LineCursor::open_source() {
   const LineSource& known = line_->sources()[number_];
   SourceOptions options = line_->options();
   options.format = known.format;
+  options.skipped = [this, before = known.before](const SkippedRecord& record) {
+    const std::uint64_t place = before + record.consumed_bytes;
+    if (place < scope_.begin || place >= scope_.end) return;
+    skips_.add(line_->share_of(place, scope_.shares), place, record);
+  };
   auto source = RecordSource::open(known.path, options);
   if (!source) return source.error();
   // Files that came or went would move every place behind them.

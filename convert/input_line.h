@@ -14,6 +14,8 @@
 #include <dovetail/error.h>
 #include <dovetail/record_source.h>
 
+#include "convert/skip_count.h"
+
 namespace dovetail::detail {
 
 /// A source of a conversion, as it was when the conversion began.
@@ -47,6 +49,8 @@ class InputLine {
   /// Where share `number` of `shares` begins: its records are those at [begin_of(number), begin_of(number + 1)). A
   /// record with b of t bytes before it belongs to share b * shares / t, the last one for b = t.
   std::uint64_t begin_of(std::uint64_t number, std::uint64_t shares) const noexcept;
+  /// The share that a place is in.
+  std::uint64_t share_of(std::uint64_t place, std::uint64_t shares) const noexcept;
 
  private:
   std::vector<LineSource> sources_;
@@ -55,15 +59,24 @@ class InputLine {
   std::uint64_t files_ = 0;
 };
 
+/// Whose skipped records a cursor counts: those at [begin, end), by shares of the line.
+struct SkipScope {
+  std::uint64_t shares = 1;
+  std::uint64_t begin = 0;
+  std::uint64_t end = InputLine::kEnd;
+};
+
 /// Goes over the records of a line, forwards only.
 ///
-/// Ownership: borrows the line. A record is valid until the next call that moves.
+/// Ownership: borrows the line; stays where it is. A record is valid until the next call that moves.
 /// Threads:   none; one thread at a time.
 /// Errors:    as `RecordSource::next`, with file and offset; `file_changed` where a source is not what the line knows.
 ///            The first is final.
 class LineCursor {
  public:
-  explicit LineCursor(const InputLine& line) : line_(&line) {}
+  explicit LineCursor(const InputLine& line, const SkipScope& scope = {}) : line_(&line), scope_(scope) {}
+  LineCursor(const LineCursor&) = delete;
+  LineCursor& operator=(const LineCursor&) = delete;
 
   /// Goes to the first record whose place is at least `place`; nowhere where the present one's is. Files that lie
   /// before it are not opened.
@@ -81,6 +94,8 @@ class LineCursor {
   std::uint64_t place_in_source() const noexcept { return place_ - line_->sources()[number_].before; }
   std::uint64_t ordinal() const noexcept { return ordinal_; }
   std::uint64_t line_bytes() const noexcept { return line_->bytes(); }
+  /// What was left out of a share, all of which was sought and gone over by this cursor.
+  SkipTally take_skips(std::uint64_t share) { return skips_.take(share); }
   const std::string& file() const noexcept { return source_->file(); }
   std::uint64_t offset() const noexcept { return source_->offset(); }
 
@@ -89,6 +104,8 @@ class LineCursor {
   void leave_source() noexcept;
 
   const InputLine* line_;
+  SkipScope scope_;
+  ShareSkips skips_;
   std::size_t number_ = 0;
   std::optional<RecordSource> source_;
   std::optional<ByteView> record_;

@@ -69,7 +69,7 @@ class Groups {
 class ShardJob {
  public:
   ShardJob(const ShardWork& work, FailureGate& gate, ProgressMeter& meter)
-      : work_(work), gate_(gate), meter_(meter), cursor_(*work.line) {}
+      : work_(work), gate_(gate), meter_(meter), cursor_(*work.line, {.shares = work.shards}) {}
 
   void run(Groups& groups, unsigned threads) {
     auto streams = start_streams(work_, threads);
@@ -108,6 +108,7 @@ class ShardJob {
     };
     if (auto read = read_range(cursor_, begin, end, meter_, stopped, take); !read) return read;
     if (stopped()) return {};
+    work_.skips->add(cursor_.take_skips(shard_));
     for (auto& stream : streams_) {
       if (auto ended = stream->end(); !ended) return ended;
     }

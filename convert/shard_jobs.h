@@ -14,6 +14,7 @@
 #include "convert/input_line.h"
 #include "convert/record_split.h"
 #include "convert/shard_tally.h"
+#include "convert/skip_count.h"
 #include "convert/workers.h"
 #include "writer/output_folder.h"
 #include "writer/shard_stream.h"
@@ -31,6 +32,7 @@ struct ShardWork {
   std::function<bool(const ConvertProgress&)> progress;
   std::vector<std::shared_ptr<const OutputFolder>> folders;  ///< For the shards of each dataset.
   ShardTally* tally = nullptr;
+  SkipCount* skips = nullptr;
 };
 
 /// Feeds the records at [begin, end) to `take`, and tells the meter.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,12 +43,19 @@ class ShardRecords final : public FileRecords {
         at_(number_) {}
 
   Result<std::optional<ByteView>> next() override {
-    if (std::exchange(damaged_, false)) number_ = std::max(number_, reader_.skip_damage().end);
     too_large_ = false;
     const std::uint64_t end = selection_.share.end;
     while (number_ < end && !selection_.holds(number_)) ++number_;
     at_ = std::min(number_, end);
-    if (number_ >= end) return std::nullopt;
+    if (number_ >= end) {
+      damage_.reset();
+      return std::nullopt;
+    }
+    if (number_ < lost_end_) {
+      ++number_;
+      return *damage_;
+    }
+    damage_.reset();
     if (auto gone = go_to(number_); !gone) return fail(gone.error());
     auto record = reader_.next();
     if (!record) return fail(record.error());
@@ -63,7 +71,7 @@ class ShardRecords final : public FileRecords {
   }
 
   RecordPlace place() const override { return {offset_of(at_), consumed_before(at_)}; }
-  bool goes_on() const override { return damaged_ || too_large_; }
+  bool goes_on() const override { return damage_ || too_large_; }
   bool jumps_over_damage() const override { return true; }
 
   Result<void> skip_to(std::uint64_t consumed) override {
@@ -81,8 +89,12 @@ class ShardRecords final : public FileRecords {
   }
 
  private:
+  // Damage takes each record of its block by itself, so that ranges that share the block count their own.
   Error fail(const Error& error) {
-    damaged_ = error.kind() == ErrorKind::damaged;
+    if (error.kind() != ErrorKind::damaged) return error;
+    damage_ = error;
+    lost_end_ = std::max(number_ + 1, reader_.skip_damage().end);
+    ++number_;
     return error;
   }
 
@@ -90,7 +102,11 @@ class ShardRecords final : public FileRecords {
     const std::uint64_t at = reader_.position();
     if (record < at || record - at > kReadOn) return reader_.seek(record);
     for (std::uint64_t i = at; i < record; ++i) {
-      if (auto dropped = reader_.next(); !dropped) return dropped.error();
+      if (auto dropped = reader_.next(); !dropped) {
+        // Damage of records that nobody wants is none.
+        if (dropped.error().kind() != ErrorKind::damaged) return dropped.error();
+        return reader_.seek(record);
+      }
     }
     return {};
   }
@@ -113,9 +129,10 @@ class ShardRecords final : public FileRecords {
   RecordReader reader_;
   std::string path_;
   Selection selection_;
-  std::uint64_t number_;  // of the next record in the shard
-  std::uint64_t at_;      // of the present one
-  bool damaged_ = false;
+  std::uint64_t number_;         // of the next record in the shard
+  std::uint64_t at_;             // of the present one
+  std::optional<Error> damage_;  // of the present record, and those up to
+  std::uint64_t lost_end_ = 0;
   bool too_large_ = false;
 };
 

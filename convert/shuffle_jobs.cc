@@ -94,6 +94,10 @@ Error too_large(const LineCursor& cursor, std::uint64_t limit) {
 Result<void> put_aside(const ShardWork& work, const Buckets& buckets, std::uint64_t seed, ProgressMeter& meter,
                        Spill& spill) {
   const auto shares = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(work.line->files(), 1, 4 * work.jobs));
+  // Every part reads all, and tells of the input of its own shards.
+  const SkipScope scope{.shares = shares,
+                        .begin = work.line->begin_of(work.tally->begin(), work.shards),
+                        .end = work.line->begin_of(work.tally->end(), work.shards)};
   FailureGate gate;
   std::atomic<std::uint32_t> next{0};
   const auto put = [&](const LineCursor& cursor) -> Result<void> {
@@ -110,12 +114,13 @@ Result<void> put_aside(const ShardWork& work, const Buckets& buckets, std::uint6
     return spill.add(*bucket, head, record);
   };
   run_workers(std::min(work.jobs, shares), gate, [&] {
-    LineCursor cursor(*work.line);
+    LineCursor cursor(*work.line, scope);
     for (std::uint32_t share = next.fetch_add(1); share < shares && !gate.stops(share); share = next.fetch_add(1)) {
       const auto read = read_range(
           cursor, work.line->begin_of(share, shares), work.line->begin_of(share + 1, shares), meter,
           [&gate, share] { return gate.stops(share); }, put);
       if (!read) return gate.fail(share, read.error());
+      work.skips->add(cursor.take_skips(share));
     }
   });
   if (auto done = gate.outcome(); !done) return done;

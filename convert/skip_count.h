@@ -3,59 +3,69 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <mutex>
-#include <string>
-#include <tuple>
-#include <unordered_set>
 #include <vector>
 
 #include <dovetail/source_options.h>
 
-#include "convert/keyed_hash.h"
-
 namespace dovetail::detail {
 
-/// Counts what was left out of the sources of a conversion, each once, whoever met it: threads read a little beyond their
-/// shares, and the first records twice.
+/// How many records were left out, and the first errors among them; equal ones are one.
 ///
-/// Threads: any.
-/// Cost:    some 40 bytes for each; the first ones whole.
-class SkipCount {
+/// Cost: that of `kShown` errors, however many there are.
+class SkipTally {
  public:
-  /// Of how many more than the count is kept.
   static constexpr std::size_t kShown = 20;
 
-  void add(const SkippedRecord& record) {
-    // In a compressed file many records have the same place; what is wrong with them names their numbers.
-    const Place place{record.error.path(), record.consumed_bytes, record.error.offset().value_or(0),
-                      record.error.detail()};
-    const auto& [path, consumed, offset, detail] = place;
-    const std::string text = path + '\0' + std::to_string(consumed) + ' ' + std::to_string(offset) + ' ' + detail;
-    const std::lock_guard lock(mutex_);
-    if (!seen_.insert(keyed_hash(as_bytes(text), 0)).second) return;
-    first_.emplace(place, record);
-    if (first_.size() > kShown) first_.erase(std::prev(first_.end()));
-  }
-  std::uint64_t count() const {
-    const std::lock_guard lock(mutex_);
-    return seen_.size();
-  }
-  /// By file and place.
-  std::vector<SkippedRecord> first() const {
-    const std::lock_guard lock(mutex_);
-    std::vector<SkippedRecord> records;
-    for (const auto& [place, record] : first_) records.push_back(record);
-    return records;
-  }
+  /// `place` is that on the line of all sources. Without `named` the record is only counted.
+  void add(std::uint64_t place, const SkippedRecord& record, bool named = true);
+  void add(const SkipTally& other);
+  std::uint64_t count() const noexcept { return count_; }
+  std::size_t named() const noexcept { return named_.size(); }
+  /// By place.
+  std::vector<SkippedRecord> first() const;
 
  private:
-  using Place = std::tuple<std::string, std::uint64_t, std::uint64_t, std::string>;
+  struct Named {
+    std::uint64_t place = 0;
+    SkippedRecord record;
+  };
+  void name(std::uint64_t place, const SkippedRecord& record);
 
-  mutable std::mutex mutex_;
-  std::unordered_set<std::uint64_t> seen_;  // hashes of places, which at these numbers are as good as the places
-  std::map<Place, SkippedRecord> first_;
+  std::uint64_t count_ = 0;
+  std::vector<Named> named_;  // by place
+};
+
+/// What one reader of a line has left out, by the shares that the line is cut into.
+///
+/// A reader goes on beyond its share until it finds a record, and begins the next one there; what it has met on the way
+/// belongs to that share, if it is the one to read it. So each share is counted by who reads it, and by nobody else.
+/// Cost: some errors, and a number for each share between its own and the next record.
+class ShareSkips {
+ public:
+  void add(std::uint64_t share, std::uint64_t place, const SkippedRecord& record);
+  /// Of a share that was read to its end; what lies before is forgotten.
+  SkipTally take(std::uint64_t share);
+
+ private:
+  std::map<std::uint64_t, SkipTally> shares_;
+  std::size_t named_ = 0;
+};
+
+/// Adds up what all readers have left out. Threads: any.
+class SkipCount {
+ public:
+  void add(const SkipTally& tally) {
+    const std::lock_guard lock(mutex_);
+    all_.add(tally);
+  }
+  /// Needs: all threads have ended.
+  const SkipTally& all() const noexcept { return all_; }
+
+ private:
+  std::mutex mutex_;
+  SkipTally all_;
 };
 
 }  // namespace dovetail::detail

@@ -160,11 +160,13 @@ Result<int> export_with_progress(const Arguments& arguments) {
 }
 
 void warn_of_skips(const ConvertReport& report) {
+  std::uint64_t shown = 0;
   for (const SkippedRecord& record : report.first_skipped) {
     const std::string what = record.rest_of_file ? "skipped the rest of the file: " : "skipped: ";
-    std::fprintf(stderr, "dovetail: warning: %s%s\n", what.c_str(), record.error.to_string().c_str());
+    const std::string many = record.records == 1 ? "" : " (" + std::to_string(record.records) + " records)";
+    std::fprintf(stderr, "dovetail: warning: %s%s%s\n", what.c_str(), record.error.to_string().c_str(), many.c_str());
+    shown += record.records;
   }
-  const std::size_t shown = report.first_skipped.size();
   if (report.skipped > shown) {
     std::fprintf(stderr, "dovetail: warning: and %s more\n", std::to_string(report.skipped - shown).c_str());
   }

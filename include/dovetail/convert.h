@@ -102,9 +102,10 @@ struct ConvertReport {
   std::uint32_t shards = 0;           ///< Of each dataset; of a part its own only.
   std::uint32_t kept_shards = 0;      ///< Of these, what an earlier call had finished.
   std::uint64_t stored_bytes = 0;
-  /// Records left out under `OnError::skip`, each rest of a file as one; without those of kept shards.
+  /// Records left out under `OnError::skip`, each rest of a file as one; without those of kept shards, and of a part those
+  /// in its own share of the input: all parts together have left out the sum.
   std::uint64_t skipped = 0;
-  std::vector<SkippedRecord> first_skipped;  ///< Some of them, by file and place.
+  std::vector<SkippedRecord> first_skipped;  ///< The first errors, at most 20, in the order of the input.
   /// One, or one for each share of a split in its order; none for a part.
   std::vector<DatasetInfo> datasets;
 };

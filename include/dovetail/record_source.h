@@ -64,7 +64,7 @@ class RecordSource {
   /// Errors: as `next()`.
   Result<void> skip_to(std::uint64_t consumed_bytes);
 
-  /// Records left out so far under `OnError::skip`, each rest of a file as one. Those that `skip_to` went past are not
+  /// Records left out so far under `OnError::skip`, each rest of a file as one, each record of a damaged block. Those that `skip_to` went past are not
   /// counted.
   std::uint64_t skipped() const noexcept;
   /// What was met so far that is no record: links and folders in an archive, blank lines between JSON.

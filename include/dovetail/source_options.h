@@ -58,6 +58,7 @@ struct SkippedRecord {
   Error error;                       ///< With file, offset and reason.
   std::uint64_t consumed_bytes = 0;  ///< Of the source, before it: which of several ranges it belongs to.
   bool rest_of_file = false;         ///< Whether what follows it in its file was left out as well.
+  std::uint64_t records = 1;         ///< In a report: how many the same error took, such as those of a damaged block.
 };
 
 /// How CSV files are read.
@@ -87,7 +88,7 @@ struct SourceOptions {
   std::uint64_t sample_seed = 0;
 
   OnError on_error = OnError::fail;
-  /// Told of what is left out, in order.
+  /// Told of what is left out, in order, of each record by itself.
   std::function<void(const SkippedRecord&)> skipped = {};
 };
 

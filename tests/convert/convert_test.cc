@@ -259,7 +259,6 @@ TEST_F(ConvertTest, LimitsRecordsWithTheWritersLimit) {
   EXPECT_EQ(refused.error().offset(), 2u);
 }
 
-/// Real TFRecords, where the environment says where they are.
 TEST_F(ConvertTest, CountsEachRecordThatWasLeftOutOnce) {
   std::string text = "{\"a\": 1}\n";
   for (int i = 0; i < 5000; ++i) text += "{\"bad\":\n";
@@ -274,10 +273,12 @@ TEST_F(ConvertTest, CountsEachRecordThatWasLeftOutOnce) {
     EXPECT_EQ(report.records, 4u);
     EXPECT_EQ(report.skipped, 10'000u) << "many have the same place in the compressed file";
     EXPECT_THAT(report.first_skipped, SizeIs(20));
-    EXPECT_THAT(report.first_skipped.front().error.path(), HasSubstr("packed"));
+    EXPECT_THAT(report.first_skipped.front().error.path(), HasSubstr("plain")) << "the first source";
+    EXPECT_EQ(report.first_skipped.front().consumed_bytes, 9u);
   }
 }
 
+/// Real TFRecords, where the environment says where they are.
 class RealDataTest : public ConvertTest {
  protected:
   void SetUp() override {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dovetail's own shards as a source: whole, ranges of ids, samples, and what is carried on.
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dovetail/convert.h>
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_reader.h>
 
@@ -18,6 +20,11 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+const BlockInfo& largest_of(const ShardDescription& shard) {
+  return *std::max_element(shard.blocks.begin(), shard.blocks.end(),
+                           [](const BlockInfo& a, const BlockInfo& b) { return a.records < b.records; });
+}
 
 class DatasetSourceTest : public ::testing::Test {
  protected:
@@ -110,7 +117,7 @@ TEST_F(DatasetSourceTest, TellsDamageAndReadsOnBehindIt) {
   const std::string shard = root_ + "/shard-000001.dvt";
   const ShardDescription described = describe_shard(shard).value();
   test::Bytes bytes = test::read_file(shard);
-  const BlockInfo& block = described.blocks[1];
+  const BlockInfo& block = largest_of(described);
   bytes[block.offset + 64 + 5] ^= std::byte{1};
   test::write_file(shard, as_chars(bytes));
   const auto damaged = test::read_source(root_);
@@ -122,7 +129,38 @@ TEST_F(DatasetSourceTest, TellsDamageAndReadsOnBehindIt) {
   std::size_t records = 0;
   while (source.next().value()) ++records;
   EXPECT_EQ(records, records_.size() - block.records);
-  EXPECT_EQ(source.skipped(), 1u);
+  EXPECT_EQ(source.skipped(), block.records) << "each record of the block";
+}
+
+TEST_F(DatasetSourceTest, CountsEachRecordOfADamagedBlockOnce) {
+  const std::string shard = root_ + "/shard-000001.dvt";
+  const ShardDescription described = describe_shard(shard).value();
+  const BlockInfo& block = largest_of(described);
+  ASSERT_GT(block.records, 5u);
+  test::Bytes bytes = test::read_file(shard);
+  bytes[block.offset + 64 + 5] ^= std::byte{1};
+  test::write_file(shard, as_chars(bytes));
+  const std::uint64_t before = describe_shard(root_ + "/shard-000000.dvt").value().info.records;
+  const std::uint64_t first = before + block.first_record;  // as an id
+  for (const SourceOptions& options :
+       {SourceOptions{}, SourceOptions{.first = first + 2, .end = first + 50}, SourceOptions{.sample = 0.5}}) {
+    std::uint64_t lost = 0;
+    for (std::uint64_t id = first; id != first + block.records; ++id) {
+      const bool wanted = id >= options.first && id < options.end.value_or(UINT64_MAX);
+      lost += wanted && detail::is_sampled(id, options.sample, 0) ? 1 : 0;
+    }
+    ConvertOptions wanted{.sources = {root_}, .source = options};
+    wanted.source.on_error = OnError::skip;
+    wanted.writer.shard.overwrite = true;
+    for (const std::uint32_t shards : {1u, 7u, 40u}) {
+      wanted.shards = shards;
+      const ConvertReport report = convert(folder_ / "out", wanted).value();
+      EXPECT_EQ(report.skipped, lost) << shards;
+      ASSERT_EQ(report.first_skipped.size(), 1u) << "they are one damage";
+      EXPECT_EQ(report.first_skipped.front().records, lost);
+      EXPECT_EQ(report.first_skipped.front().error.offset(), block.offset);
+    }
+  }
 }
 
 TEST_F(DatasetSourceTest, RefusesOtherFormsAndFormats) {

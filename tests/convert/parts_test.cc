@@ -104,6 +104,28 @@ TEST_F(PartsTest, OfTwoCountsAreNotMerged) {
   EXPECT_TRUE(merge(out_).error().is(Errc::manifest_mismatch));
 }
 
+TEST_F(PartsTest, CountTheirOwnSkipsOnly) {
+  std::string text;
+  for (int i = 0; i < 3000; ++i)
+    text += i % 3 == 0 || i > 2500 ? "{\"bad\":\n" : "{\"i\": " + std::to_string(i) + "}\n";
+  ConvertOptions wanted =
+      options({put("a.jsonl", text), put("b.jsonl.gz", test::gzip(text)), put("c.tar", "no tar")}, 10);
+  wanted.from = SourceFormat::jsonl;
+  wanted.source.on_error = OnError::skip;
+  for (const bool shuffled : {false, true}) {
+    if (shuffled) wanted.shuffle_seed = 5;
+    const ConvertReport whole = convert(folder_ / "whole", wanted).value();
+    EXPECT_GT(whole.skipped, 2000u);
+    for (const std::uint32_t parts : {1u, 3u, 13u}) {
+      std::uint64_t skipped = 0;
+      for (std::uint32_t part = 0; part != parts; ++part) skipped += run_part(wanted, part, parts).value().skipped;
+      EXPECT_EQ(skipped, whole.skipped) << parts << (shuffled ? " parts, shuffled" : " parts");
+      fs::remove_all(out_);
+    }
+    fs::remove_all(folder_ / "whole");
+  }
+}
+
 TEST_F(PartsTest, NothingToMergeIsAnError) {
   EXPECT_EQ(merge(folder_ / "missing").error().kind(), ErrorKind::io);
   fs::create_directory(out_);
