@@ -120,9 +120,14 @@ Result<ConvertReport> merge_parts(const std::string& target, bool overwrite) {
 
 Result<ConvertReport> convert(const std::string& folder, const ConvertOptions& options) {
   try {
-    return detail::Conversion(folder, options).run();
+    auto report = detail::Conversion(folder, options).run();
+    // Memory that was short for the output.
+    if (!report && report.error().kind() == ErrorKind::io && report.error().path().empty()) {
+      return report.error().in_file(folder);
+    }
+    return report;
   } catch (const std::bad_alloc&) {
-    return Error::from_errno(ENOMEM);
+    return Error::from_errno(ENOMEM).in_file(folder);
   }
 }
 
@@ -130,7 +135,7 @@ Result<ConvertReport> merge(const std::string& folder, bool overwrite) {
   try {
     return merge_parts(folder, overwrite);
   } catch (const std::bad_alloc&) {
-    return Error::from_errno(ENOMEM);
+    return Error::from_errno(ENOMEM).in_file(folder);
   }
 }
 

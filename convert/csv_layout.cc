@@ -30,32 +30,33 @@ bool is_whole(std::string_view text) {
 
 }  // namespace
 
-Result<void> CsvFields::parse(std::string_view row, char delimiter) {
+Result<void> CsvFields::parse(std::string_view row, char delimiter, std::size_t most) {
   fields_.clear();
   unquoted_.clear();
-  unquoted_.reserve(row.size());  // no view into it may move
-  std::size_t at = 0;
-  for (;;) {
-    const std::string column = "column " + std::to_string(fields_.size() + 1);
+  count_ = 0;
+  const auto malformed = [this](const char* what) {
+    return Error(Errc::malformed_input, "column " + std::to_string(count_ + 1) + what);
+  };
+  for (std::size_t at = 0;; ++at) {
+    std::string_view field;
     if (at < row.size() && row[at] == '"') {
-      at = take_quoted(row, at + 1);
-      if (at > row.size()) return Error(Errc::malformed_input, column + ": a quote that does not end");
-      if (at < row.size() && row[at] != delimiter) {
-        return Error(Errc::malformed_input, column + ": something follows the closing quote");
-      }
+      at = take_quoted(row, at + 1, field);
+      if (at > row.size()) return malformed(": a quote that does not end");
+      if (at < row.size() && row[at] != delimiter) return malformed(": something follows the closing quote");
     } else {
       const std::size_t end = std::min(row.find(delimiter, at), row.size());
-      fields_.push_back(row.substr(at, end - at));
+      field = row.substr(at, end - at);
       at = end;
     }
-    if (!format::is_utf8(fields_.back())) return Error(Errc::malformed_input, column + " is not UTF-8");
+    if (!format::is_utf8(field)) return malformed(" is not UTF-8");
+    add(field, most);
     if (at == row.size()) return {};
-    ++at;
   }
 }
 
 // Returns where the field's end is, behind its quote; beyond the row where there is none.
-std::size_t CsvFields::take_quoted(std::string_view row, std::size_t begin) {
+std::size_t CsvFields::take_quoted(std::string_view row, std::size_t begin, std::string_view& field) {
+  unquoted_.reserve(row.size());  // no view into it may move
   const std::size_t out = unquoted_.size();
   for (std::size_t at = begin;;) {
     const std::size_t quote = row.find('"', at);
@@ -63,7 +64,7 @@ std::size_t CsvFields::take_quoted(std::string_view row, std::size_t begin) {
     unquoted_.append(row.substr(at, quote - at));
     at = quote + 1;
     if (at == row.size() || row[at] != '"') {
-      fields_.push_back(std::string_view(unquoted_).substr(out));
+      field = std::string_view(unquoted_).substr(out);
       return at;
     }
     unquoted_ += '"';

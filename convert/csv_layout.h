@@ -14,18 +14,28 @@
 
 namespace dovetail::detail {
 
+/// What is kept of a column takes far more memory than its comma.
+constexpr std::size_t kMaxColumns = std::size_t{1} << 20;
+
 /// The fields of one row, their quotes taken away. Ownership: keeps copies where there were quotes, borrows the rest.
 class CsvFields {
  public:
+  /// Keeps the first `most` fields, and checks and counts the others.
   /// Errors: `malformed_input` without file and offset, for what follows a closing quote and for what is not UTF-8.
-  Result<void> parse(std::string_view row, char delimiter);
-  const std::vector<std::string_view>& all() const noexcept { return fields_; }
+  Result<void> parse(std::string_view row, char delimiter, std::size_t most = kMaxColumns);
+  const std::vector<std::string_view>& kept() const noexcept { return fields_; }
+  /// Of the row.
+  std::uint64_t count() const noexcept { return count_; }
 
  private:
-  std::size_t take_quoted(std::string_view row, std::size_t begin);
+  void add(std::string_view field, std::size_t most) {
+    if (count_++ < most) fields_.push_back(field);
+  }
+  std::size_t take_quoted(std::string_view row, std::size_t begin, std::string_view& field);
 
   std::vector<std::string_view> fields_;
   std::string unquoted_;
+  std::uint64_t count_ = 0;
 };
 
 /// Whether a text is a decimal number that fits, without zeros or a plus sign in front.

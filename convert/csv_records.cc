@@ -52,7 +52,7 @@ class CsvRows {
       if (!row_.empty()) break;
       ++ignored_;
     }
-    if (auto parsed = fields_.parse(row_, delimiter_); !parsed) return fault(parsed.error());
+    if (auto parsed = fields_.parse(row_, delimiter_, kept_); !parsed) return fault(parsed.error());
     return true;
   }
 
@@ -66,7 +66,11 @@ class CsvRows {
 
   const std::string& path() const noexcept { return path_; }
   std::string_view row() const noexcept { return row_; }
-  const std::vector<std::string_view>& fields() const noexcept { return fields_.all(); }
+  /// No more than are to be kept.
+  const std::vector<std::string_view>& fields() const noexcept { return fields_.kept(); }
+  /// Fields of the row.
+  std::uint64_t count() const noexcept { return fields_.count(); }
+  void keep(std::size_t fields) noexcept { kept_ = fields; }
   RecordPlace place() const { return records_->place(); }
   bool goes_on() const noexcept { return bad_row_; }
   std::uint64_t ignored() const noexcept { return ignored_; }
@@ -76,6 +80,7 @@ class CsvRows {
   char delimiter_ = ',';
   std::unique_ptr<ScannedFile<CsvScanner>> records_;
   CsvFields fields_;
+  std::size_t kept_ = kMaxColumns;
   std::string_view row_;
   std::uint64_t ignored_ = 0;
   bool first_ = true;
@@ -104,8 +109,8 @@ class CsvRecords final : public FileRecords {
     if (!more) return more.error();
     if (!*more) return std::nullopt;
     const CsvLayout& layout = shape_.layout;
-    if (rows_.fields().size() != layout.columns()) {
-      return rows_.fault("the row has " + std::to_string(rows_.fields().size()) + " fields; there are " +
+    if (rows_.count() != layout.columns()) {
+      return rows_.fault("the row has " + std::to_string(rows_.count()) + " fields; there are " +
                          std::to_string(layout.columns()) + " columns");
     }
     if (shape_.raw) return as_bytes(rows_.row());
@@ -131,7 +136,8 @@ class CsvRecords final : public FileRecords {
     auto more = rows_.next();
     if (!more) return more.error();
     const auto& names = shape_.layout.names;
-    if (*more && !std::equal(names.begin(), names.end(), rows_.fields().begin(), rows_.fields().end())) {
+    if (*more && (rows_.count() != names.size() ||
+                  !std::equal(names.begin(), names.end(), rows_.fields().begin(), rows_.fields().end()))) {
       return rows_.fault("the columns are not those of the first file");
     }
     header_is_good_ = true;
@@ -173,6 +179,7 @@ class CsvOpener final : public FileOpener {
   Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
     auto rows = CsvRows::open(std::move(bytes), compression, options_);
     if (!rows) return rows.error();
+    rows->keep(shape_.layout.columns());
     return std::unique_ptr<FileRecords>(std::make_unique<CsvRecords>(std::move(*rows), shape_));
   }
   bool makes_examples() const override { return !shape_.raw; }
@@ -194,16 +201,21 @@ Result<CsvLayout> find_layout(const SourceListing& listing, const SourceOptions&
   if (!more) return more.error();
   CsvLayout layout;
   if (!*more) return layout;
+  if (rows->count() > kMaxColumns) {
+    return rows->fault("the row has " + std::to_string(rows->count()) + " columns; the limit is " +
+                       std::to_string(kMaxColumns));
+  }
   for (std::size_t i = 0; i < rows->fields().size(); ++i) {
     layout.names.push_back(options.csv.header ? std::string(rows->fields()[i]) : "c" + std::to_string(i));
   }
   if (auto checked = check_names(layout.names); !checked) return rows->fault(checked.error());
   std::vector<ColumnGuess> guesses(layout.columns());
-  const auto look = [&guesses](const std::vector<std::string_view>& fields) {
-    if (fields.size() != guesses.size()) return;
-    for (std::size_t i = 0; i < fields.size(); ++i) guesses[i].look_at(fields[i]);
+  rows->keep(layout.columns());
+  const auto look = [&guesses, &rows] {
+    if (rows->count() != guesses.size()) return;
+    for (std::size_t i = 0; i < guesses.size(); ++i) guesses[i].look_at(rows->fields()[i]);
   };
-  if (!options.csv.header) look(rows->fields());
+  if (!options.csv.header) look();
   std::uint64_t bytes = 0;
   for (std::uint64_t row = 0; row < kGuessRows && bytes < kGuessBytes; ++row) {
     more = rows->next();
@@ -213,7 +225,7 @@ Result<CsvLayout> find_layout(const SourceListing& listing, const SourceOptions&
     }
     if (more && !*more) break;
     bytes += rows->row().size();
-    if (more) look(rows->fields());
+    if (more) look();
   }
   for (const ColumnGuess& guess : guesses) layout.types.push_back(guess.type());
   return layout;

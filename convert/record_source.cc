@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cerrno>
+#include <new>
 #include <utility>
 
 #include <dovetail/record_source.h>
@@ -11,6 +13,12 @@
 #include "convert/source_file.h"
 
 namespace dovetail {
+
+namespace {
+Error out_of_memory(const std::string& path) {
+  return Error::from_errno(ENOMEM, "there is not enough memory to read it").in_file(path);
+}
+}  // namespace
 
 class RecordSource::Impl {
  public:
@@ -65,7 +73,7 @@ class RecordSource::Impl {
   Result<std::optional<ByteView>> read_next(std::uint64_t wanted) {
     if (failure_) return *failure_;
     for (;;) {
-      auto record = next_in_files(wanted);
+      auto record = next_within_memory(wanted);
       if (record) return record;
       if (options_.on_error == OnError::fail || is_final(record.error())) {
         failure_ = record.error();
@@ -107,6 +115,15 @@ class RecordSource::Impl {
     if (records_) ignored_ += records_->ignored();
     records_.reset();
     begun_ = false;
+  }
+
+  // What takes more memory than there is is the record that comes next, in a file that is worth knowing.
+  Result<std::optional<ByteView>> next_within_memory(std::uint64_t wanted) {
+    try {
+      return next_in_files(wanted);
+    } catch (const std::bad_alloc&) {
+      return out_of_memory(path_);
+    }
   }
 
   Result<std::optional<ByteView>> next_in_files(std::uint64_t wanted) {
@@ -170,11 +187,15 @@ class RecordSource::Impl {
 };
 
 Result<RecordSource> RecordSource::open(const std::string& path, const SourceOptions& options) {
-  auto listing = detail::list_source(path, options);
-  if (!listing) return listing.error();
-  auto impl = std::make_unique<Impl>(std::move(*listing), options);
-  if (auto prepared = impl->prepare(); !prepared) return prepared.error();
-  return RecordSource(std::move(impl));
+  try {
+    auto listing = detail::list_source(path, options);
+    if (!listing) return listing.error();
+    auto impl = std::make_unique<Impl>(std::move(*listing), options);
+    if (auto prepared = impl->prepare(); !prepared) return prepared.error();
+    return RecordSource(std::move(impl));
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(path);
+  }
 }
 
 RecordSource::RecordSource(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -27,6 +27,12 @@ std::optional<std::string> name_of(archive_entry* entry) {
   return std::nullopt;
 }
 
+// Not beyond `end`, where a vector alone would take twice what it needs.
+void make_room(std::vector<std::byte>& out, std::uint64_t needed, std::uint64_t end) {
+  if (needed <= out.capacity()) return;
+  out.reserve(static_cast<std::size_t>(std::min(std::max(needed, std::uint64_t{2} * out.capacity()), end)));
+}
+
 struct ArchiveEnd {
   void operator()(archive* tar) const noexcept { ::archive_read_free(tar); }
 };
@@ -181,10 +187,12 @@ Result<void> TarReader::read(std::vector<std::byte>& out, std::uint64_t limit) {
       return Error(Errc::malformed_input, "tar: a member has more bytes than it claims")
           .at(state.path, state.places.at(state.header_at).offset);
     }
+    make_room(out, at + bytes, end);
     out.resize(static_cast<std::size_t>(at));
     const auto* const data = static_cast<const std::byte*>(block);
     out.insert(out.end(), data, data + bytes);
   }
+  make_room(out, end, end);
   out.resize(static_cast<std::size_t>(end));
   return state.leave_entry();
 }

@@ -303,9 +303,14 @@ Result<TfrecordExportReport> export_all(const std::string& target, const Tfrecor
 
 Result<TfrecordExportReport> export_tfrecords(const std::string& target, const TfrecordExportOptions& options) {
   try {
-    return export_all(target, options);
+    auto report = export_all(target, options);
+    // Memory that was short for the output.
+    if (!report && report.error().kind() == ErrorKind::io && report.error().path().empty()) {
+      return report.error().in_file(target);
+    }
+    return report;
   } catch (const std::bad_alloc&) {
-    return Error::from_errno(ENOMEM);
+    return Error::from_errno(ENOMEM).in_file(target);
   }
 }
 

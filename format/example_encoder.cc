@@ -99,7 +99,13 @@ Result<void> ExampleEncoder::encode(std::vector<std::byte>& out) {
     return Error(Errc::record_too_large, "a tf.train.Example of " + std::to_string(field_bytes(bytes)) +
                                              " bytes, the limit is " + std::to_string(kWireBytes));
   }
-  out.resize(static_cast<std::size_t>(field_bytes(bytes)));
+  const auto size = static_cast<std::size_t>(field_bytes(bytes));
+  if (out.capacity() < size) {
+    // Nothing of the record before is needed: it would only lie in memory beside the new one.
+    std::vector<std::byte>().swap(out);
+    out.reserve(size + size / 8);
+  }
+  out.resize(size);
   std::byte* to = write_head(out.data(), 1, bytes);
   for (const Feature& feature : features_) to = write(feature, to);
   clear();

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// What input can make the converters take of memory, and what is said where there is none. This program replaces
+// operator new.
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <new>
+#include <string>
+
+#include <dovetail/convert.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/convert/sources.h"
+
+namespace {
+
+std::atomic<std::size_t> used{0};
+std::atomic<std::size_t> most{0};
+std::atomic<std::size_t> refused{SIZE_MAX};  // requests of so many bytes, and larger ones
+
+}  // namespace
+
+// gcc takes the inlined pair for a mismatch.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+
+void* operator new(std::size_t bytes) {
+  void* const memory = bytes < refused ? std::malloc(bytes == 0 ? 1 : bytes) : nullptr;
+  if (memory == nullptr) throw std::bad_alloc();
+  const std::size_t now = used += ::malloc_usable_size(memory);
+  for (std::size_t seen = most; seen < now && !most.compare_exchange_weak(seen, now);) continue;
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  if (memory != nullptr) used -= ::malloc_usable_size(memory);
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t /*bytes*/) noexcept {
+  operator delete(memory);
+}
+
+namespace dovetail {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+/// A member of so many bytes, of which only the last ones are stored.
+std::string sparse_tar(std::size_t bytes) {
+  std::string tar(kMiB, '\0');
+  std::size_t size = 0;
+  archive* const writer = ::archive_write_new();
+  archive_entry* const entry = ::archive_entry_new();
+  ::archive_entry_set_pathname(entry, "a.bin");
+  ::archive_entry_set_filetype(entry, AE_IFREG);
+  ::archive_entry_set_perm(entry, 0644);
+  ::archive_entry_set_size(entry, static_cast<la_int64_t>(bytes));
+  for (std::size_t at = kMiB; at <= bytes; at += kMiB) {
+    ::archive_entry_sparse_add_entry(entry, static_cast<la_int64_t>(at - 1), 1);
+  }
+  EXPECT_EQ(::archive_write_set_format_pax(writer), ARCHIVE_OK);
+  EXPECT_EQ(::archive_write_open_memory(writer, tar.data(), tar.size(), &size), ARCHIVE_OK);
+  EXPECT_EQ(::archive_write_header(writer, entry), ARCHIVE_OK) << ::archive_error_string(writer);
+  const std::string zeros(kMiB, 'x');
+  for (std::size_t at = 0; at < bytes; at += kMiB) ::archive_write_data(writer, zeros.data(), zeros.size());
+  EXPECT_EQ(::archive_write_close(writer), ARCHIVE_OK) << ::archive_error_string(writer);
+  ::archive_entry_free(entry);
+  ::archive_write_free(writer);
+  tar.resize(size);
+  return tar;
+}
+
+class MemoryTest : public ::testing::Test {
+ protected:
+  std::string put(const std::string& name, std::string_view bytes) {
+    std::filesystem::create_directories(std::filesystem::path(folder_ / name).parent_path());
+    test::write_file(folder_ / name, bytes);
+    return folder_ / name;
+  }
+  /// Bytes that reading all of a source takes at most, and what comes of it.
+  std::size_t memory_of(const std::string& path, const SourceOptions& options, Result<void>& outcome) {
+    const std::size_t before = used;
+    most = before;
+    outcome = [&]() -> Result<void> {
+      auto source = RecordSource::open(path, options);
+      if (!source) return source.error();
+      for (;;) {
+        const auto record = source->next();
+        if (!record) return record.error();
+        if (!*record) return {};
+      }
+    }();
+    return most - before;
+  }
+
+  test::TempFolder folder_;
+};
+
+TEST_F(MemoryTest, OfAMemberWithHolesIsThatOfItsRecord) {
+  for (const std::size_t bytes : {33 * kMiB, 64 * kMiB}) {
+    const std::string tar = sparse_tar(bytes);
+    ASSERT_LT(tar.size(), bytes / 2);
+    Result<void> read;
+    const std::size_t taken = memory_of(put("a.tar", tar), {.format = SourceFormat::tar}, read);
+    ASSERT_TRUE(read) << read.error().to_string();
+    EXPECT_LT(taken, bytes * 9 / 4 + 4 * kMiB) << "the member, and the Example with it";
+  }
+}
+
+TEST_F(MemoryTest, OfARowOfCommasIsThatOfTheRow) {
+  const std::string commas(32 * kMiB, ',');
+  Result<void> read;
+  const std::size_t taken = memory_of(put("a.csv", "a,b\n" + commas + "\n"), {.format = SourceFormat::csv}, read);
+  ASSERT_FALSE(read);
+  EXPECT_TRUE(read.error().is(Errc::malformed_input));
+  EXPECT_THAT(read.error().detail(), HasSubstr(std::to_string(commas.size() + 1) + " fields; there are 2"));
+  EXPECT_LT(taken, commas.size() * 3 + 4 * kMiB);
+}
+
+TEST_F(MemoryTest, OfAHeaderOfCommasHasALimit) {
+  const std::string commas(32 * kMiB, ',');
+  Result<void> read;
+  const std::size_t taken = memory_of(put("a.csv", commas + "\n"), {.format = SourceFormat::csv}, read);
+  ASSERT_FALSE(read);
+  EXPECT_TRUE(read.error().is(Errc::malformed_input));
+  EXPECT_THAT(read.error().detail(), HasSubstr("columns"));
+  EXPECT_LT(taken, commas.size() * 3 + 64 * kMiB);
+}
+
+TEST_F(MemoryTest, ThatIsShortIsAnErrorThatNamesTheFile) {
+  put("lines/a.txt", "short\n");
+  const std::string path = put("lines/b.txt", "short\n" + std::string(8 * kMiB, 'x') + "\n");
+  for (const OnError on_error : {OnError::fail, OnError::skip}) {
+    ConvertOptions options{.sources = {folder_ / "lines"}, .from = SourceFormat::lines};
+    options.source.on_error = on_error;
+    refused = 4 * kMiB;
+    const auto converted = convert(folder_ / "out", options);
+    refused = SIZE_MAX;
+    ASSERT_FALSE(converted);
+    EXPECT_EQ(converted.error().code(), boost::system::errc::not_enough_memory) << converted.error().to_string();
+    EXPECT_EQ(converted.error().path(), path);
+  }
+}
+
+}  // namespace
+}  // namespace dovetail
