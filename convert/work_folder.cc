@@ -129,6 +129,21 @@ Result<Contents> look_into(const OutputFolder& folder, const ConvertPart& part) 
   return contents;
 }
 
+// Parts of another count would hold other ranges of the same shards.
+Result<void> check_counts(const OutputFolder& target, const ConvertPart& part) {
+  auto names = target.names();
+  if (!names) return names.error();
+  for (const std::string& name : *names) {
+    const auto other = part_of_work_folder(name);
+    if (!other || other->parts == part.parts) continue;
+    return Error(Errc::state_mismatch, "here is a conversion of " + std::to_string(other->parts) +
+                                           " parts, and this one has " + std::to_string(part.parts) +
+                                           "; finish that one, take another folder, or remove this")
+        .in_file(target.path_of(name));
+  }
+  return {};
+}
+
 Result<void> remove_files(const OutputFolder& folder, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (auto removed = folder.remove(name); !removed) return removed;
@@ -210,6 +225,16 @@ Result<WorkFolder> WorkFolder::take(std::shared_ptr<OutputFolder> folder, const 
 Result<WorkFolder> WorkFolder::create(const std::string& target, const ConvertPart& part) {
   auto folder = OutputFolder::create((fs::path(target) / work_folder_name(part)).native());
   if (!folder) return folder.error();
+  {
+    auto around = OutputFolder::open(target);
+    // Of two that begin at once the first to look gives up its folder before the other one looks. Without locks, both may.
+    while (around && ::flock((*around)->descriptor(), LOCK_EX) != 0 && errno == EINTR) continue;
+    const auto alone = around ? check_counts(**around, part) : around.error();
+    if (!alone) {
+      (*folder)->remove_created();
+      return alone.error();
+    }
+  }
   auto work = take(*folder, part);
   if (!work) (*folder)->remove_created();
   return work;

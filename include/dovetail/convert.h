@@ -119,9 +119,10 @@ struct ConvertReport {
 ///
 /// Errors: those of `RecordSource` and `DatasetWriter`; `empty_input` where there is no source, or no record in any;
 ///         `invalid_option`; `state_mismatch` where an earlier conversion with other input or options is unfinished in
-///         the folder, naming what differs; `busy`; `boost::system::errc::operation_canceled`. Of damage in several
-///         places the first in the order of the input is reported. Nothing is left after damage, nor after wrong
-///         options but for what an earlier call had finished.
+///         the folder, naming what differs, or one of another number of parts; `busy`;
+///         `boost::system::errc::operation_canceled`. Of damage in several places the first in the order of the input
+///         is reported. Nothing is left after damage, nor after wrong options but for what an earlier call had
+///         finished.
 /// Cost:   memory does not grow with the size of the input, but for the names of a folder's files and a line per shard.
 Result<ConvertReport> convert(const std::string& folder, const ConvertOptions& options);
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions by several processes, and what `merge` makes of them.
 #include <algorithm>
+#include <atomic>
 #include <initializer_list>
+#include <thread>
+#include <vector>
 
 #include <dovetail/dataset.h>
 #include <dovetail/record_reader.h>
@@ -97,11 +100,44 @@ TEST_F(PartsTest, OfOtherOptionsAreNotMerged) {
   EXPECT_TRUE(fs::exists(out_ + work_of(0, 2)));
 }
 
-TEST_F(PartsTest, OfTwoCountsAreNotMerged) {
+TEST_F(PartsTest, OfTwoCountsAreKeptApart) {
   const ConvertOptions wanted = ten_shards();
   ASSERT_TRUE(run_part(wanted, 0, 2));
-  ASSERT_TRUE(run_part(wanted, 0, 3));
+  const Files before = files_below(out_);
+  const auto refused = run_part(wanted, 0, 3);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::state_mismatch)) << refused.error().to_string();
+  EXPECT_THAT(refused.error().detail(), HasSubstr("a conversion of 2 parts, and this one has 3"));
+  EXPECT_EQ(refused.error().path(), out_ + work_of(0, 2));
+  EXPECT_TRUE(convert(out_, wanted).error().is(Errc::state_mismatch)) << "all at once is one part";
+  EXPECT_EQ(files_below(out_), before);
+  ASSERT_TRUE(run_part(wanted, 1, 2));
+  ASSERT_TRUE(merge(out_));
+  ConvertOptions again = wanted;
+  again.writer.shard.overwrite = true;
+  EXPECT_TRUE(run_part(again, 0, 3)) << "nothing of the others is left";
+}
+
+TEST_F(PartsTest, OfTwoCountsThatAreThereAreNotMerged) {
+  ASSERT_TRUE(run_part(ten_shards(), 0, 2));
+  fs::copy(out_ + work_of(0, 2), out_ + work_of(0, 3), fs::copy_options::recursive);
   EXPECT_TRUE(merge(out_).error().is(Errc::manifest_mismatch));
+}
+
+// Whoever begins first, and both at once: never are there parts of two counts.
+TEST_F(PartsTest, OfTwoCountsThatBeginAtOnceAreKeptApart) {
+  const ConvertOptions wanted = options({put("a.txt", "one\ntwo\n")}, 6);
+  for (int round = 0; round != 20; ++round) {
+    std::vector<std::thread> threads;
+    std::atomic<int> good{0};
+    for (const std::uint32_t parts : {2u, 3u}) {
+      threads.emplace_back([&, parts] { good += run_part(wanted, 0, parts) ? 1 : 0; });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(good, 1);
+    EXPECT_NE(fs::exists(out_ + work_of(0, 2)), fs::exists(out_ + work_of(0, 3)));
+    fs::remove_all(out_);
+  }
 }
 
 TEST_F(PartsTest, CountTheirOwnSkipsOnly) {
