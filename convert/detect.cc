@@ -9,8 +9,8 @@
 
 #include "convert/content.h"
 #include "convert/decoder.h"
-#include "convert/json_check.h"
 #include "convert/names.h"
+#include "format/json_check.h"
 
 namespace dovetail::detail {
 
@@ -30,7 +30,7 @@ std::vector<std::byte> decode_head(ByteView head, Compression compression) {
 // Names are asked only where every text would do.
 std::optional<SourceFormat> recognise_text(ByteView head, const std::string& path) {
   if (head.empty() || !is_text(head)) return std::nullopt;
-  if (begins_with_json_object(as_chars(head))) return SourceFormat::jsonl;
+  if (format::begins_with_json_object(as_chars(head))) return SourceFormat::jsonl;
   return format_of_name(path) == SourceFormat::csv ? SourceFormat::csv : SourceFormat::lines;
 }
 

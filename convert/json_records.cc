@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "convert/json_check.h"
 #include "convert/line_scanner.h"
 #include "convert/scanned_file.h"
+#include "format/json_check.h"
 
 namespace dovetail::detail {
 
@@ -34,7 +34,7 @@ class JsonLines final : public FileRecords {
         ++ignored_;
         continue;
       }
-      if (const auto fault = check_json(text)) {
+      if (const auto fault = format::check_json(text)) {
         malformed_ = true;
         return Error(Errc::malformed_input, "line " + std::to_string(number_) + ", byte " +
                                                 std::to_string(fault->offset) + " of it: no JSON: " + fault->reason)

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace dovetail::format {
 
 /// Whether `text` is UTF-8: the shortest forms only, no surrogates, nothing above U+10FFFF.
 bool is_utf8(std::string_view text) noexcept;
+
+/// What is UTF-8 of `bytes`; each byte that is not becomes U+FFFD. A JSON string is UTF-8; a file name or a value of a user
+/// need not be.
+std::string to_utf8(std::string_view bytes);
+
+/// The first `most` bytes, or less, so that no character is cut where `text` is UTF-8.
+std::string_view utf8_prefix(std::string_view text, std::size_t most) noexcept;
 
 }  // namespace dovetail::format

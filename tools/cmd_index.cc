@@ -11,6 +11,7 @@
 
 #include <dovetail/tfrecord_index.h>
 
+#include "format/utf8.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/interrupt.h"
@@ -18,7 +19,6 @@
 #include "tools/progress.h"
 #include "tools/render.h"
 #include "tools/sink.h"
-#include "tools/utf8.h"
 
 namespace dovetail::tools {
 
@@ -103,7 +103,7 @@ class IndexJobs {
 };
 
 boost::json::object to_json(const TfrecordIndexReport& report) {
-  return {{"index", to_utf8(report.index)},         {"kept", report.kept},
+  return {{"index", format::to_utf8(report.index)}, {"kept", report.kept},
           {"records", report.shard.records},        {"raw_bytes", report.shard.raw_bytes},
           {"file_bytes", report.shard.file_bytes},  {"blocks", report.shard.blocks},
           {"run_records", report.shard.run_records}};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "format/utf8.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/inspection.h"
@@ -13,7 +14,6 @@
 #include "tools/render.h"
 #include "tools/sink.h"
 #include "tools/text_file.h"
-#include "tools/utf8.h"
 
 namespace dovetail::tools {
 
@@ -97,7 +97,7 @@ Result<int> write_page(const Arguments& arguments, const Inspection& inspection)
   const std::string page = inspection_page(inspection, cards, *trouble);
   if (const Result<void> written = replace_text(*arguments.html, page); !written) return written.error();
   if (arguments.json) {
-    return print(to_line(boost::json::object{{"page", to_utf8(*arguments.html)},
+    return print(to_line(boost::json::object{{"page", format::to_utf8(*arguments.html)},
                                              {"bytes", page.size()},
                                              {"records", cards.records()},
                                              {"images", cards.images()}}),

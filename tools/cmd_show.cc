@@ -6,6 +6,7 @@
 
 #include <dovetail/dataset.h>
 
+#include "format/utf8.h"
 #include "tools/commands.h"
 #include "tools/datasets.h"
 #include "tools/exit_code.h"
@@ -17,7 +18,6 @@
 #include "tools/render.h"
 #include "tools/sink.h"
 #include "tools/step_rows.h"
-#include "tools/utf8.h"
 
 namespace dovetail::tools {
 
@@ -49,7 +49,7 @@ boost::json::object to_json(const Dataset& dataset, const StepRow& row) {
   const Dataset::Place place = dataset.locate(row.record.id);
   object["id"] = row.record.id;
   object["shard"] = place.shard;
-  object["name"] = to_utf8(dataset.shards()[place.shard].name);
+  object["name"] = format::to_utf8(dataset.shards()[place.shard].name);
   object["record"] = place.record;
   return object;
 }

@@ -6,11 +6,11 @@
 
 #include <dovetail/record_reader.h>
 
+#include "format/utf8.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/json.h"
 #include "tools/sink.h"
-#include "tools/utf8.h"
 
 namespace dovetail::tools {
 
@@ -34,10 +34,10 @@ struct Verdict {
 boost::json::object to_json(const Verdict& verdict) {
   boost::json::array damaged;
   for (const Damage& damage : verdict.report.damaged) {
-    damaged.push_back(boost::json::object{{"file", to_utf8(damage.file)},
+    damaged.push_back(boost::json::object{{"file", format::to_utf8(damage.file)},
                                           {"offset", damage.offset},
                                           {"records", boost::json::array{damage.first_record, damage.end_record}},
-                                          {"reason", to_utf8(damage.reason)}});
+                                          {"reason", format::to_utf8(damage.reason)}});
   }
   return {{"ok", verdict.ok()},
           {"records", verdict.report.records},

@@ -8,8 +8,8 @@
 #include <dovetail/rank_context.h>
 #include <boost/json/array.hpp>
 
+#include "format/utf8.h"
 #include "tools/render.h"
-#include "tools/utf8.h"
 
 namespace dovetail::tools {
 
@@ -36,13 +36,13 @@ boost::json::object to_json(const ConvertSummary& summary) {
   const ConvertReport& report = summary.report;
   boost::json::object json;
   if (summary.part) json["part"] = text_of(*summary.part);
-  if (report.datasets.size() == 1) json["manifest"] = to_utf8(report.datasets.front().manifest);
+  if (report.datasets.size() == 1) json["manifest"] = format::to_utf8(report.datasets.front().manifest);
   if (!report.datasets.empty()) json["dataset_id"] = report.datasets.front().id.to_hex();
   if (!summary.names.empty()) {
     boost::json::array datasets;
     for (std::size_t i = 0; i != report.datasets.size(); ++i) {
-      datasets.push_back(boost::json::object{{"name", to_utf8(summary.names[i])},
-                                             {"manifest", to_utf8(report.datasets[i].manifest)},
+      datasets.push_back(boost::json::object{{"name", format::to_utf8(summary.names[i])},
+                                             {"manifest", format::to_utf8(report.datasets[i].manifest)},
                                              {"records", records_of(report.datasets[i])}});
     }
     json["datasets"] = std::move(datasets);
@@ -87,7 +87,7 @@ std::string to_text(const ConvertSummary& summary) {
 
 boost::json::object to_json(const TfrecordExportReport& report) {
   boost::json::array files;
-  for (const std::string& file : report.files) files.push_back(boost::json::string(to_utf8(file)));
+  for (const std::string& file : report.files) files.push_back(boost::json::string(format::to_utf8(file)));
   return {{"files", std::move(files)},
           {"records", report.records},
           {"raw_bytes", report.raw_bytes},

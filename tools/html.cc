@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/html.h"
 
-#include "tools/utf8.h"
+#include "format/utf8.h"
 
 namespace dovetail::tools {
 
@@ -18,7 +18,7 @@ std::string control_picture(unsigned char c) {
 std::string html_text(std::string_view text) {
   std::string html;
   html.reserve(text.size());
-  for (const char c : to_utf8(text)) {
+  for (const char c : format::to_utf8(text)) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '&') {
       html += "&amp;";

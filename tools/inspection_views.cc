@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "format/utf8.h"
 #include "tools/inspection.h"
 #include "tools/inspection_words.h"
 #include "tools/render.h"
-#include "tools/utf8.h"
 
 namespace dovetail::tools {
 
 namespace {
 
 boost::json::object to_json(const ShardDescription& shard) {
-  return {{"name", to_utf8(shard.info.name)},
+  return {{"name", format::to_utf8(shard.info.name)},
           {"records", shard.info.records},
           {"blocks", shard.info.blocks},
           {"run_records", shard.info.run_records},
@@ -104,13 +104,13 @@ std::string sizes_text(const RecordSurvey& survey, const Colours& colours) {
 /// Values of the dataset that its first shard stands for.
 void add_common(const ShardDescription& shard, boost::json::object& object) {
   boost::json::object metadata;
-  for (const auto& [key, value] : shard.metadata) metadata[to_utf8(key)] = to_utf8(value);
+  for (const auto& [key, value] : shard.metadata) metadata[format::to_utf8(key)] = format::to_utf8(value);
   object["metadata"] = std::move(metadata);
   object["version"] = version_text(shard);
   object["dataset_id"] = shard.dataset_id.to_hex();
-  object["record_type"] = to_utf8(shard.record_type);
-  if (!shard.schema.empty()) object["schema"] = to_utf8(shard.schema);
-  object["writer"] = to_utf8(shard.writer);
+  object["record_type"] = format::to_utf8(shard.record_type);
+  if (!shard.schema.empty()) object["schema"] = format::to_utf8(shard.schema);
+  object["writer"] = format::to_utf8(shard.writer);
   object["run_records"] = shard.info.run_records;
 }
 

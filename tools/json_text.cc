@@ -5,9 +5,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "format/utf8.h"
 #include "tools/base64.h"
 #include "tools/render.h"
-#include "tools/utf8.h"
 
 namespace dovetail::tools {
 
@@ -41,7 +41,7 @@ void append_string(std::string& json, std::string_view text) {
 }
 
 void append_bytes(std::string& json, ByteView bytes) {
-  if (is_utf8(as_chars(bytes))) {
+  if (format::is_utf8(as_chars(bytes))) {
     append_string(json, as_chars(bytes));
   } else {
     json += "{\"base64\":\"" + to_base64(bytes) + "\"}";

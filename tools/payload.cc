@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "format/example_wire.h"
-#include "tools/json_check.h"
-#include "tools/utf8.h"
+#include "format/json_check.h"
+#include "format/utf8.h"
 
 namespace dovetail::tools {
 
@@ -118,7 +118,13 @@ bool is_text(std::string_view bytes) noexcept {
   const auto is_allowed = [](char c) {
     return (static_cast<unsigned char>(c) >= 0x20 && c != 0x7F) || kControls.find(c) != std::string_view::npos;
   };
-  return std::all_of(bytes.begin(), bytes.end(), is_allowed) && is_utf8(bytes);
+  return std::all_of(bytes.begin(), bytes.end(), is_allowed) && format::is_utf8(bytes);
+}
+
+bool is_json_container(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const bool begins = first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
+  return begins && !format::check_json(text);
 }
 
 }  // namespace
@@ -165,7 +171,7 @@ Payload guess_payload(ByteView record) {
   if (!numpy_header(record).empty()) return Payload::numpy;
   if (is_gzip(Head(record))) return Payload::gzip;
   const std::string_view text = as_chars(record);
-  if (is_text(text)) return is_json(text) ? Payload::json : Payload::text;
+  if (is_text(text)) return is_json_container(text) ? Payload::json : Payload::text;
   return is_example(record) ? Payload::example : Payload::raw;
 }
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "format/example_wire.h"
+#include "format/utf8.h"
 #include "tools/base64.h"
 #include "tools/html.h"
 #include "tools/record_json.h"
 #include "tools/render.h"
-#include "tools/utf8.h"
 
 namespace dovetail::tools {
 
@@ -31,7 +31,7 @@ std::string describe(Payload payload, ByteView bytes) {
     text += ", " + std::to_string(size->width) + " \xC3\x97 " + std::to_string(size->height);
   }
   if (payload == Payload::numpy) {
-    const std::string_view header = utf8_prefix(numpy_header(bytes), kValueTextBytes);
+    const std::string_view header = format::utf8_prefix(numpy_header(bytes), kValueTextBytes);
     text += ", " + std::string(header.substr(0, header.find_last_not_of(" \n") + 1));
   }
   return text;
@@ -81,14 +81,14 @@ void RecordCards::add_example(ByteView record) {
       "<th scope=\"col\">values</th><th scope=\"col\"></th></tr></thead><tbody>\n";
   const std::size_t shown = std::min(kMostFeatures, features.all().size());
   for (const format::FeatureView& feature : features.all().first(shown)) {
-    const std::string name = html_text(utf8_prefix(feature.name, kValueTextBytes));
+    const std::string name = html_text(format::utf8_prefix(feature.name, kValueTextBytes));
     html_ += "<tr data-key=\"" + name + "\"><td>" + name + "</td><td>" + format::to_text(feature.kind) + "</td><td>" +
              std::to_string(feature.count) + "</td><td>";
     if (feature.kind == format::FeatureKind::bytes) {
       format::FeatureValues values(feature);
       std::size_t count = 0;
       for (ByteView value; count < kMostValues && values.next(value); ++count) {
-        add_bytes_value(value, std::string(utf8_prefix(feature.name, kValueTextBytes)));
+        add_bytes_value(value, std::string(format::utf8_prefix(feature.name, kValueTextBytes)));
       }
       if (feature.count > count) html_ += more(feature.count - count, "values");
     } else {
@@ -107,7 +107,7 @@ void RecordCards::add_bytes_value(ByteView value, const std::string& name) {
   if (!image_type(payload).empty()) return add_image(value, payload, name);
   if (payload == Payload::text || payload == Payload::json || payload == Payload::empty) {
     const std::string_view text = as_chars(value);
-    const std::string_view shown = utf8_prefix(text, kValueTextBytes);
+    const std::string_view shown = format::utf8_prefix(text, kValueTextBytes);
     html_ += "<q>" + html_text(shown) + "</q>";
     if (shown.size() < text.size()) html_ += more(text.size() - shown.size(), "bytes");
     return;
@@ -118,7 +118,7 @@ void RecordCards::add_bytes_value(ByteView value, const std::string& name) {
 }
 
 void RecordCards::add_text(std::string_view text) {
-  const std::string_view shown = utf8_prefix(text, kTextBytes);
+  const std::string_view shown = format::utf8_prefix(text, kTextBytes);
   html_ += "<pre>" + html_text(shown) + "</pre>\n";
   if (shown.size() < text.size()) html_ += more(text.size() - shown.size(), "bytes");
 }

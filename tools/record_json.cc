@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "format/utf8.h"
 #include "tools/json_text.h"
 #include "tools/payload.h"
 #include "tools/render.h"
-#include "tools/utf8.h"
 
 namespace dovetail::tools {
 
@@ -65,7 +65,7 @@ std::string in_one_line(std::string_view json) {
 boost::json::object to_json(const PlacedRecord& record) {
   boost::json::object object = {
       {"id", record.id}, {"shard", record.shard}, {"record", record.record}, {"bytes", record.bytes.size()}};
-  if (is_utf8(as_chars(record.bytes))) {
+  if (format::is_utf8(as_chars(record.bytes))) {
     object["text"] = as_chars(record.bytes);
   } else {
     object["hex"] = hex(record.bytes);

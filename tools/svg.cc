@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "format/utf8.h"
 #include "tools/render.h"
-#include "tools/utf8.h"
 
 namespace dovetail::tools {
 
@@ -45,7 +45,7 @@ std::string length_text(double value) {
 
 std::string xml_text(std::string_view text) {
   std::string escaped;
-  for (const char c : to_utf8(text)) {
+  for (const char c : format::to_utf8(text)) {
     switch (c) {
       case '&':
         escaped += "&amp;";

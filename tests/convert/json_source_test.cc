@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "convert/json_check.h"
+#include "format/json_check.h"
 #include "tests/convert/sources.h"
 
 namespace dovetail {
@@ -130,9 +130,9 @@ TEST_F(JsonSourceTest, HoldsEachLineOnceInRanges) {
 }
 
 TEST_F(JsonSourceTest, TakesDepthUpToTheLimit) {
-  EXPECT_FALSE(detail::check_json(std::string(256, '[') + std::string(256, ']')));
-  EXPECT_TRUE(detail::check_json(std::string(257, '[') + std::string(257, ']')));
-  EXPECT_TRUE(detail::check_json(""));
+  EXPECT_FALSE(format::check_json(std::string(256, '[') + std::string(256, ']')));
+  EXPECT_TRUE(format::check_json(std::string(257, '[') + std::string(257, ']')));
+  EXPECT_TRUE(format::check_json(""));
 }
 
 }  // namespace

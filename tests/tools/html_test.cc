@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include "format/utf8.h"
 #include "tools/block_map.h"
 #include "tools/record_cards.h"
 #include "tools/record_json.h"
-#include "tools/utf8.h"
 
 namespace dovetail::tools {
 namespace {
@@ -54,12 +54,12 @@ TEST(HtmlTest, ControlCharactersAreShownAndLineBreaksStay) {
 TEST(HtmlTest, APrefixNeverCutsACharacter) {
   const std::string text = "a\xC3\xAF\xE2\x82\xAC\xF0\x9F\x98\x80z";
   for (std::size_t most = 0; most <= text.size() + 1; ++most) {
-    const std::string_view prefix = utf8_prefix(text, most);
-    EXPECT_TRUE(is_utf8(prefix)) << most;
+    const std::string_view prefix = format::utf8_prefix(text, most);
+    EXPECT_TRUE(format::is_utf8(prefix)) << most;
     EXPECT_LE(prefix.size(), most);
     EXPECT_GT(prefix.size() + 4, std::min(most, text.size()));
   }
-  EXPECT_EQ(utf8_prefix("\x80\x80\x80\x80\x80\x80", 4).size(), 1u);  // no UTF-8: cut anywhere, but cut
+  EXPECT_EQ(format::utf8_prefix("\x80\x80\x80\x80\x80\x80", 4).size(), 1u);  // no UTF-8: cut anywhere, but cut
 }
 
 TEST(RecordCardsTest, LongRecordsAreCutAndSaySo) {
@@ -107,7 +107,7 @@ TEST(RecordCardsTest, WhateverIsInARecordTheCardIsWhole) {
     for (std::size_t i = 0; i < more; ++i) record += static_cast<char>(chance() % 256);
     if (!record.empty() && round % 2 == 0) record[chance() % record.size()] = static_cast<char>(chance() % 256);
     const std::string html = card(std::string(record), 1'000);
-    EXPECT_TRUE(is_utf8(html)) << round;
+    EXPECT_TRUE(format::is_utf8(html)) << round;
     EXPECT_EQ(html.find("<script"), std::string::npos) << round;
     EXPECT_TRUE(html.starts_with("<article") && html.ends_with("</article>\n")) << round;
     EXPECT_FALSE(content_json(as_bytes(record)).empty()) << round;

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace dovetail::detail {
+namespace dovetail::format {
 
 /// Why a text is no JSON.
 struct JsonFault {
@@ -20,4 +20,4 @@ std::optional<JsonFault> check_json(std::string_view text);
 /// Whether the first line of a text that may be cut off at its end is a JSON object, as far as it is there.
 bool begins_with_json_object(std::string_view text);
 
-}  // namespace dovetail::detail
+}  // namespace dovetail::format

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "convert/json_check.h"
+#include "format/json_check.h"
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 #include "format/utf8.h"
 
-namespace dovetail::detail {
+namespace dovetail::format {
 
 namespace {
 
@@ -61,7 +61,7 @@ std::optional<JsonFault> check_json(std::string_view text) {
   json::basic_parser<Nobody> parser(strict());
   json::error_code failed;
   std::size_t used = parser.write_some(false, text.data(), text.size(), failed);
-  if (failed) return JsonFault{used, format::is_utf8(text) ? failed.message() : "not UTF-8"};
+  if (failed) return JsonFault{used, is_utf8(text) ? failed.message() : "not UTF-8"};
   while (used < text.size() && is_blank(text[used])) ++used;
   if (used < text.size()) return JsonFault{used, "something follows the value"};
   return std::nullopt;
@@ -80,4 +80,4 @@ bool begins_with_json_object(std::string_view text) {
   return !failed;
 }
 
-}  // namespace dovetail::detail
+}  // namespace dovetail::format

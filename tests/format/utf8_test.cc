@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/utf8.h"
+#include "format/utf8.h"
 
 #include <gtest/gtest.h>
 
-namespace dovetail::tools {
+namespace dovetail::format {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
@@ -29,4 +29,4 @@ TEST(Utf8Test, BytesThatAreNoUtf8AreReplaced) {
 }
 
 }  // namespace
-}  // namespace dovetail::tools
+}  // namespace dovetail::format
