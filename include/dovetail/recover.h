@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dovetail/error.h>
+#include <dovetail/identity.h>
+#include <dovetail/shard_info.h>
+
+namespace dovetail {
+
+/// How what is left of a shard or a dataset is written anew.
+struct RecoverOptions {
+  /// Replaces a file or a dataset that is there; never the source itself.
+  bool overwrite = false;
+  /// Random where not given. One of its own keeps the old blocks from ever passing as blocks of the new files.
+  std::optional<DatasetId> dataset_id = {};
+  /// Lets a manifest name files outside its own folder.
+  bool allow_outside = false;
+  /// Called now and then with the records written and the bytes checked so far; false cancels.
+  std::function<bool(std::uint64_t records, std::uint64_t bytes)> progress = {};
+};
+
+/// A place of the source that is not in the output, or that is not what a good file has there.
+struct LostRegion {
+  std::string file;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;         ///< 0 where the bytes are not there at all.
+  std::uint64_t first_record = 0;  ///< In the shard as it was.
+  std::uint64_t end_record = 0;    ///< One past the last; equal to `first_record` where no record is lost.
+  std::string reason;
+
+  friend bool operator==(const LostRegion&, const LostRegion&) = default;
+};
+
+/// What `recover` saved, and what it could not.
+struct RecoverReport {
+  std::uint64_t records = 0;  ///< Written.
+  std::uint64_t blocks = 0;   ///< Of the source that they were in.
+  /// Records that the source had. Unknown where neither a trailer, a footer, the head of an index nor a manifest is left;
+  /// then records behind the last region may be missing, too.
+  std::optional<std::uint64_t> expected_records;
+  /// Without one the source is as it was written, and the output has its records.
+  std::vector<LostRegion> lost;
+  /// Files of writers that were killed, not read because a finished or a longer file has the number of their shard.
+  std::vector<std::string> passed_over;
+  std::uint64_t source_bytes = 0;   ///< Of the files that were read.
+  std::uint64_t checked_bytes = 0;  ///< Headers looked at and bodies checked: at most eight times `source_bytes`.
+  DatasetId dataset_id;             ///< Of what was written.
+  std::vector<ShardInfo> shards;    ///< What was written, as a manifest has it.
+
+  bool ok() const noexcept { return lost.empty(); }
+};
+
+/// Saves every whole block of a shard or a dataset: finds the blocks by their headers alone, checks and decodes them, and
+/// writes their records in order into new files, which are as valid as any. See docs/format.md, "Recovering".
+///
+/// `source` is a shard that is finished, damaged, cut, or left by a writer that was killed, and `target` a file; or it is
+/// a folder of shards or a manifest, and `target` a folder. A dataset keeps the order of its shards, and their numbers
+/// where its manifest is good: a shard that is gone leaves an empty one. Without a good manifest its shards are the `*.dvt`
+/// and the `.*.dvt.partial-*` in the folder, by their numbers. Record type, schema and metadata are kept where they are left,
+/// as is the run length; blocks are compressed where those of the source are.
+///
+/// A record is written once, and only if all checks of its block hold. Where blocks contradict each other, those that the
+/// index knows are right; without it those at their own place, and of these the longer sequence.
+///
+/// Errors: `not_dovetail` where nothing of a shard is found; `unsupported_version`; `unknown_format` for the index of a
+///         TFRecord; `empty_input` for a folder without shards; `outside_dataset`; `already_exists`; `invalid_option`
+///         where `target` is the source or a part of it; `boost::system::errc::operation_canceled`; the system's. Nothing
+///         is then left of the output.
+/// Cost:   two passes over each shard, in time linear in its size whatever its bytes; memory for a block and 40 bytes for
+///         each block of a shard.
+Result<RecoverReport> recover(const std::string& source, const std::string& target, const RecoverOptions& options = {});
+
+}  // namespace dovetail
