@@ -14,14 +14,6 @@
 
 namespace dovetail::detail {
 
-/// What becomes of a block that was found.
-enum class Fate : std::uint8_t {
-  used,
-  repeated,       ///< The same block was found elsewhere.
-  contradicting,  ///< It contradicts the index, or blocks that are more likely.
-  damaged,        ///< It does not decode.
-};
-
 /// A block of any type with a good header and a good body.
 struct FoundBlock {
   std::uint64_t position = 0;  ///< Where it lies, which need not be what its header says.
@@ -33,15 +25,15 @@ struct FoundBlock {
   std::uint32_t chain = 0;       ///< Blocks that follow each other without a gap, this one among them.
   format::BlockType type = format::BlockType::data;
   Codec codec = Codec::none;
-  Fate fate = Fate::used;
   bool at_own_offset = true;
+  bool rejected = false;  ///< A note says why.
 
   std::uint64_t end() const noexcept { return position + std::uint64_t{span_units} * format::kAlignment; }
   std::uint64_t end_record() const noexcept { return first_record + records; }
   bool is_data() const noexcept { return type == format::BlockType::data; }
 };
 
-/// Why bytes between two structures are none.
+/// Why bytes are not used.
 enum class Finding : std::uint8_t {
   no_header,
   header_checksum,
@@ -50,6 +42,9 @@ enum class Finding : std::uint8_t {
   payload_checksum,
   cut_body,
   passed_over,
+  repeated,
+  contradicting,
+  undecodable,
 };
 
 struct ScanNote {
@@ -80,13 +75,17 @@ struct ShardScan {
   std::optional<FoundMessage> index;
   std::optional<FoundMessage> footer;
   std::vector<FoundBlock> blocks;
-  std::vector<ScanNote> notes;  ///< The first one in each stretch without structures.
+  std::vector<ScanNote> notes;  ///< The first one in each stretch without structures, and one for each rejected block.
   std::vector<DirtyPadding> padding;
   /// Where the last data block that has a header but no good body would have ended; 0 if a good one came behind it.
   std::uint64_t cut_end_record = 0;
   std::uint64_t checked_bytes = 0;
 
   std::uint32_t shard_number() const noexcept { return static_cast<std::uint32_t>(file_id); }
+  void reject(FoundBlock& block, Finding finding) {
+    block.rejected = true;
+    notes.push_back({block.position, finding});
+  }
   /// Whether there is anything at all of the shard.
   bool anything() const noexcept { return header_position || trailer_position || !blocks.empty(); }
 };
@@ -94,7 +93,8 @@ struct ShardScan {
 /// Called with bytes that were just checked; an error stops the work.
 using CheckedBytes = std::function<Result<void>(std::uint64_t bytes)>;
 
-/// The file id that most of file header, trailer and metadata block have; none where all three are damaged.
+/// The file id of file header, first block and trailer; where they differ, that which most of the blocks have; none where
+/// all three are damaged.
 /// Errors: `unsupported_version` where the file header is good but of another version; the system's.
 Result<std::optional<std::uint64_t>> identify_shard(const SourceFile& file);
 

@@ -44,12 +44,12 @@ struct RecoverReport {
   /// Records that the source had. Unknown where neither a trailer, a footer, the head of an index nor a manifest is left;
   /// then records behind the last region may be missing, too.
   std::optional<std::uint64_t> expected_records;
-  /// Without one the source is as it was written, and the output has its records.
+  /// By file and place. Without one the output has all records of the source, as far as anything tells.
   std::vector<LostRegion> lost;
   /// Files of writers that were killed, not read because a finished or a longer file has the number of their shard.
   std::vector<std::string> passed_over;
   std::uint64_t source_bytes = 0;   ///< Of the files that were read.
-  std::uint64_t checked_bytes = 0;  ///< Headers looked at and bodies checked: at most eight times `source_bytes`.
+  std::uint64_t checked_bytes = 0;  ///< Headers and bodies, each time they were: at most eight times `source_bytes`.
   DatasetId dataset_id;             ///< Of what was written.
   std::vector<ShardInfo> shards;    ///< What was written, as a manifest has it.
 
@@ -69,11 +69,11 @@ struct RecoverReport {
 /// index knows are right; without it those at their own place, and of these the longer sequence.
 ///
 /// Errors: `not_dovetail` where nothing of a shard is found; `unsupported_version`; `unknown_format` for the index of a
-///         TFRecord; `empty_input` for a folder without shards; `outside_dataset`; `already_exists`; `invalid_option`
+///         TFRecord and what is no file; `empty_input` for a folder without shards; `outside_dataset`; `already_exists`; `invalid_option`
 ///         where `target` is the source or a part of it; `boost::system::errc::operation_canceled`; the system's. Nothing
 ///         is then left of the output.
-/// Cost:   two passes over each shard, in time linear in its size whatever its bytes; memory for a block and 40 bytes for
-///         each block of a shard.
+/// Cost:   two passes over each shard, in time linear in its size whatever its bytes; memory for a block and some 80 bytes
+///         for each block of a shard.
 Result<RecoverReport> recover(const std::string& source, const std::string& target, const RecoverOptions& options = {});
 
 }  // namespace dovetail

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/recover.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include <boost/system/errc.hpp>
+
+#include <dovetail/dataset_writer.h>
+#include <dovetail/record_reader.h>
+#include <dovetail/record_writer.h>
+
+#include "convert/recovery_listing.h"
+#include "convert/shard_recovery.h"
+#include "format/layout.h"
+#include "writer/dataset_files.h"
+#include "writer/output_folder.h"
+
+namespace dovetail {
+
+namespace {
+
+namespace fs = std::filesystem;
+using detail::ShardRecovery;
+
+/// Tells the caller how far the work is, and takes its answer.
+class Tally {
+ public:
+  explicit Tally(const RecoverOptions& options) : options_(options) {}
+
+  detail::CheckedBytes checked() {
+    return [this](std::uint64_t bytes) {
+      bytes_ += bytes;
+      return tell();
+    };
+  }
+
+  /// A sink that appends to `writer`.
+  template <class Writer>
+  detail::BlockSink into(Writer& writer) {
+    return [this, &writer](const format::BlockRecords& records) -> Result<void> {
+      for (std::uint32_t i = 0; i < records.size(); ++i) {
+        if (auto appended = writer.append(records[i]); !appended) return appended;
+      }
+      records_ += records.size();
+      return {};
+    };
+  }
+
+ private:
+  Result<void> tell() const {
+    if (!options_.progress || options_.progress(records_, bytes_)) return {};
+    return Error(boost::system::errc::make_error_code(boost::system::errc::operation_canceled));
+  }
+
+  const RecoverOptions& options_;
+  std::uint64_t records_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code missing;
+  return fs::equivalent(a, b, missing) && !missing;
+}
+
+Error replaces_source(const std::string& target) {
+  return Error(Errc::invalid_option, "recovery does not write over what it reads; name another target").in_file(target);
+}
+
+LostRegion unknown_schema(const std::string& file, const Error& error) {
+  return {.file = file, .reason = "the schema in the metadata: " + error.to_string()};
+}
+
+Result<RecoverReport> recover_shard(const std::string& source, const std::string& target, WriterOptions writer_options,
+                                    const RecoverOptions& options) {
+  if (is_same_file(source, target)) return replaces_source(target);
+  std::error_code missing;
+  if (!options.overwrite && fs::symlink_status(target, missing).type() != fs::file_type::not_found) {
+    return Error(Errc::already_exists).in_file(target);
+  }
+  Tally tally(options);
+  auto shard = ShardRecovery::find(source, nullptr, tally.checked());
+  if (!shard) return shard.error();
+  if (shard->shard_number() == format::kTfrecordIndexShardNumber) {
+    return Error(Errc::unknown_format, "the index of a TFRecord file: `dovetail index` makes it anew").in_file(source);
+  }
+  RecoverReport report;
+  report.expected_records = 0;
+  writer_options.codec = shard->codec();
+  writer_options.run_records = shard->run_records();
+  writer_options.shard_number = shard->shard_number();
+  if (shard->metadata()) {
+    if (auto kept = detail::keep_metadata(*shard->metadata(), writer_options); !kept) {
+      report.lost.push_back(unknown_schema(source, kept.error()));
+    }
+  }
+  auto writer = RecordWriter::create(target, writer_options);
+  if (!writer) return writer.error();
+  if (auto decoded = shard->decode(tally.into(*writer), tally.checked()); !decoded) return decoded.error();
+  auto written = writer->finish();
+  if (!written) return written.error();
+  shard->tell(report);
+  report.dataset_id = *writer_options.dataset_id;
+  report.shards.push_back(std::move(*written));
+  return report;
+}
+
+/// What all shards of the new dataset have.
+struct CommonFacts {
+  std::optional<format::Metadata> metadata;
+  std::optional<Codec> codec;
+  std::uint64_t run_records = 0;
+
+  bool complete() const noexcept { return metadata && codec == Codec::snappy && run_records != 0; }
+  void take(format::Metadata found) {
+    if (!metadata) metadata = std::move(found);
+  }
+  void take(Codec found) { codec = std::max(codec.value_or(found), found); }
+  void take(std::uint64_t found) {
+    if (run_records == 0) run_records = found;
+  }
+};
+
+/// Recovers the shards of a dataset one after the other.
+class DatasetRecovery {
+ public:
+  DatasetRecovery(detail::RecoveryListing listing, const RecoverOptions& options)
+      : listing_(std::move(listing)), tally_(options), found_(listing_.shards.size()) {
+    report_.lost = std::move(listing_.lost);
+    report_.passed_over = std::move(listing_.passed_over);
+    if (listing_.has_manifest) report_.expected_records = 0;
+  }
+
+  Result<RecoverReport> run(const std::string& target, DatasetWriterOptions options) {
+    if (auto known = find_facts(); !known) return known.error();
+    options.shard.codec = facts_.codec.value_or(Codec::none);
+    options.shard.run_records = facts_.run_records;
+    if (facts_.metadata) {
+      if (auto kept = detail::keep_metadata(*facts_.metadata, options.shard); !kept) {
+        report_.lost.push_back(unknown_schema(listing_.shards.front().path, kept.error()));
+      }
+    }
+    auto writer = DatasetWriter::create(target, options);
+    if (!writer) return writer.error();
+    for (std::size_t i = 0; i < listing_.shards.size(); ++i) {
+      if (auto written = write_shard(i, *writer); !written) return written.error();
+      if (auto ended = writer->next_shard(); !ended) return ended.error();
+    }
+    if (!anything_) {
+      return Error(Errc::not_dovetail, "no file header, trailer or block is found in any of its files")
+          .in_file(fs::path(listing_.shards.front().path).parent_path().native());
+    }
+    auto written = writer->finish();
+    if (!written) return written.error();
+    report_.dataset_id = written->id;
+    report_.shards = std::move(written->shards);
+    return std::move(report_);
+  }
+
+ private:
+  // Shards with a good end say quickly what they are. Where no shard has one, those up to the first with records are
+  // searched, and kept for their turn.
+  Result<void> find_facts() {
+    for (const detail::ListedShard& listed : listing_.shards) {
+      if (facts_.complete()) return {};
+      if (listed.entry) facts_.take(listed.entry->run_records);
+      const auto shard = describe_shard(listed.path);
+      if (!shard || shard->tfrecord) continue;
+      facts_.take(shard->info.run_records);
+      facts_.take({shard->record_type, shard->writer, shard->metadata, shard->schema});
+      for (const BlockInfo& block : shard->blocks) facts_.take(block.codec);
+    }
+    for (std::size_t i = 0; i < listing_.shards.size() && !(facts_.metadata && facts_.codec); ++i) {
+      if (auto found = find_shard(i); !found) return found.error();
+      if (!*found_[i]) continue;
+      const ShardRecovery& shard = **found_[i];
+      facts_.take(shard.run_records());
+      if (shard.metadata()) facts_.take(*shard.metadata());
+      if (shard.has_records()) facts_.take(shard.codec());
+    }
+    return {};
+  }
+
+  // Only what ends the whole recovery is an error of this.
+  Result<void> find_shard(std::size_t i) {
+    const detail::ListedShard& listed = listing_.shards[i];
+    if (found_[i]) return {};
+    if (listed.unreadable) {
+      found_[i] = *listed.unreadable;
+      return {};
+    }
+    found_[i] = ShardRecovery::find(listed.path, listed.entry ? &*listed.entry : nullptr, tally_.checked());
+    const bool cancelled = !*found_[i] && found_[i]->error().kind() == ErrorKind::cancelled;
+    return cancelled ? Result<void>(found_[i]->error()) : Result<void>();
+  }
+
+  Result<void> write_shard(std::size_t i, DatasetWriter& writer) {
+    if (auto found = find_shard(i); !found) return found.error();
+    const detail::ListedShard& listed = listing_.shards[i];
+    Result<ShardRecovery> shard = std::move(*found_[i]);
+    found_[i].reset();
+    if (!shard) {
+      lose_shard(listed, shard.error());
+      return {};
+    }
+    anything_ = true;
+    if (auto decoded = shard->decode(tally_.into(writer), tally_.checked()); !decoded) return decoded.error();
+    shard->tell(report_);
+    if (shard->metadata() && facts_.metadata && differs(*shard->metadata())) {
+      report_.lost.push_back(
+          {.file = listed.path, .reason = "the metadata differ from those of the shard whose metadata are kept"});
+    }
+    return {};
+  }
+
+  bool differs(const format::Metadata& metadata) const {
+    return metadata.record_type != facts_.metadata->record_type || metadata.user != facts_.metadata->user ||
+           metadata.schema != facts_.metadata->schema;
+  }
+
+  void lose_shard(const detail::ListedShard& listed, const Error& why) {
+    std::error_code missing;
+    const std::uintmax_t bytes = fs::file_size(listed.path, missing);
+    const std::uint64_t records = listed.entry ? listed.entry->records : 0;
+    report_.lost.push_back({.file = listed.path,
+                            .bytes = missing ? 0 : bytes,
+                            .end_record = records,
+                            .reason = why.code().message() + (why.detail().empty() ? "" : ": " + why.detail())});
+    if (report_.expected_records) *report_.expected_records += records;
+  }
+
+  detail::RecoveryListing listing_;
+  Tally tally_;
+  RecoverReport report_;
+  CommonFacts facts_;
+  std::vector<std::optional<Result<ShardRecovery>>> found_;  // before their turn
+  bool anything_ = false;
+};
+
+Result<RecoverReport> recover_dataset(const std::string& folder, const std::string& manifest, const std::string& target,
+                                      const WriterOptions& writer_options, const RecoverOptions& options) {
+  auto listing = detail::list_for_recovery(folder, manifest, options.allow_outside);
+  if (!listing) return listing.error();
+  if (is_same_file(folder.empty() ? "." : folder, target)) return replaces_source(target);
+  for (const detail::ListedShard& shard : listing->shards) {
+    const std::string parent = fs::path(shard.path).parent_path().native();
+    if (is_same_file(parent.empty() ? "." : parent, target)) return replaces_source(target);
+  }
+  std::error_code missing;
+  if (!options.overwrite && fs::exists(target, missing)) {
+    auto opened = detail::OutputFolder::open(target);
+    if (!opened) return opened.error();
+    if (auto vacant = detail::check_vacant(**opened); !vacant) return vacant.error();
+  }
+  return DatasetRecovery(std::move(*listing), options).run(target, {.shard = writer_options, .shard_bytes = 0});
+}
+
+// A manifest, by its name or its number.
+Result<bool> is_manifest(const std::string& path) {
+  if (fs::path(path).filename() == format::kManifestName) return true;
+  auto file = detail::SourceFile::open(path);
+  if (!file) return file.error();
+  auto id = detail::identify_shard(*file);
+  if (!id) return id.error();
+  return *id && static_cast<std::uint32_t>(**id) == format::kManifestShardNumber;
+}
+
+Result<RecoverReport> recover_any(const std::string& source, const std::string& target, const RecoverOptions& options) {
+  WriterOptions writer_options;
+  writer_options.overwrite = options.overwrite;
+  writer_options.dataset_id = options.dataset_id ? options.dataset_id : DatasetId::random();
+  std::error_code missing;
+  if (fs::is_directory(source, missing)) {
+    const std::string manifest = (fs::path(source) / format::kManifestName).native();
+    return recover_dataset(source, manifest, target, writer_options, options);
+  }
+  auto manifest = is_manifest(source);
+  if (!manifest) return manifest.error();
+  if (!*manifest) return recover_shard(source, target, std::move(writer_options), options);
+  return recover_dataset(fs::path(source).parent_path().native(), source, target, writer_options, options);
+}
+
+}  // namespace
+
+Result<RecoverReport> recover(const std::string& source, const std::string& target, const RecoverOptions& options) {
+  try {
+    return recover_any(source, target, options);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  return Error(boost::system::errc::make_error_code(boost::system::errc::not_enough_memory)).in_file(source);
+}
+
+}  // namespace dovetail

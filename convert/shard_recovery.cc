@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/shard_recovery.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+
+#include "convert/lost_regions.h"
+
+namespace dovetail::detail {
+
+Result<ShardRecovery> ShardRecovery::find(const std::string& path, const ShardInfo* entry,
+                                          const CheckedBytes& checked) {
+  auto file = SourceFile::open(path);
+  if (!file) return file.error();
+  ShardRecovery shard(std::move(*file));
+  shard.entry_ = entry;
+  auto scan = scan_shard(shard.file_, entry != nullptr ? std::optional(entry->file_id) : std::nullopt, checked);
+  if (!scan) return scan.error();
+  shard.scan_ = std::move(*scan);
+  if (!shard.scan_.anything()) {
+    return Error(Errc::not_dovetail,
+                 entry == nullptr ? "neither a file header nor a trailer nor a block is found"
+                                  : "no file header, trailer or block of the shard that the manifest names is found")
+        .in_file(path);
+  }
+  if (auto read = shard.read_messages(); !read) return read.error();
+  std::optional<KnownContent> content;
+  if (shard.content_) content = KnownContent{shard.content_->records, shard.content_->fingerprint};
+  if (auto chosen = choose_blocks(shard.file_, content, shard.scan_); !chosen) return chosen.error();
+  return shard;
+}
+
+Result<std::vector<std::byte>> ShardRecovery::read_body(const FoundMessage& message) {
+  std::vector<std::byte> body(message.header.body_bytes());
+  auto got = file_.read_at(message.position + format::kBlockHeaderBytes, body);
+  if (!got) return got.error();
+  body.resize(*got);
+  return body;
+}
+
+Result<void> ShardRecovery::read_messages() {
+  const auto useless = [&](std::optional<FoundMessage>& message) {
+    scan_.notes.push_back({message->position, Finding::undecodable});
+    message.reset();
+  };
+  if (scan_.metadata) {
+    auto body = read_body(*scan_.metadata);
+    if (!body) return body.error();
+    auto metadata = format::decode_metadata(*body);
+    metadata ? void(metadata_ = std::move(*metadata)) : useless(scan_.metadata);
+  }
+  if (scan_.footer) {
+    auto body = read_body(*scan_.footer);
+    if (!body) return body.error();
+    auto footer = format::decode_footer(*body);
+    footer ? void(content_ = std::move(footer->info)) : useless(scan_.footer);
+  }
+  if (entry_ != nullptr) content_ = *entry_;
+  return {};
+}
+
+Codec ShardRecovery::codec() const noexcept {
+  const bool any = std::any_of(scan_.blocks.begin(), scan_.blocks.end(),
+                               [](const FoundBlock& block) { return block.codec == Codec::snappy; });
+  return any ? Codec::snappy : Codec::none;
+}
+
+bool ShardRecovery::has_records() const noexcept {
+  return !scan_.blocks.empty() && scan_.blocks.front().is_data();
+}
+
+Result<void> ShardRecovery::decode(const BlockSink& sink, const CheckedBytes& checked) {
+  auto decoded = decode_blocks(file_, scan_, sink, checked);
+  if (!decoded) return decoded.error();
+  decoded_ = *decoded;
+  return {};
+}
+
+std::optional<std::uint64_t> ShardRecovery::expected_records(std::uint64_t at_least) const {
+  std::vector<std::uint64_t> told;
+  if (entry_ != nullptr) told.push_back(entry_->records);
+  if (scan_.trailer_position) told.push_back(scan_.trailer.records);
+  if (content_) told.push_back(content_->records);
+  if (scan_.index) told.push_back(scan_.index->header.first_record);
+  if (scan_.footer) told.push_back(scan_.footer->header.first_record);
+  const auto possible = std::find_if(told.begin(), told.end(), [&](std::uint64_t n) { return n >= at_least; });
+  return possible == told.end() ? std::nullopt : std::optional(*possible);
+}
+
+void ShardRecovery::tell(RecoverReport& report) {
+  std::uint64_t end_record = 0;
+  for (const FoundBlock& block : scan_.blocks) {
+    if (block.is_data() && !block.rejected) end_record = std::max(end_record, block.end_record());
+  }
+  const std::optional<std::uint64_t> expected = expected_records(end_record);
+  std::sort(scan_.notes.begin(), scan_.notes.end(),
+            [](const ScanNote& a, const ScanNote& b) { return a.position < b.position; });
+  std::vector<LostRegion> lost = lost_regions(file_.path(), scan_, expected);
+
+  const bool whole = expected == decoded_.records && content_ && content_->records == decoded_.records;
+  if (whole && content_->fingerprint != decoded_.fingerprint) {
+    const FoundMessage* const footer = entry_ == nullptr && scan_.footer ? &*scan_.footer : nullptr;
+    lost.push_back({.file = file_.path(),
+                    .offset = footer != nullptr ? footer->position : 0,
+                    .bytes = footer != nullptr ? footer->header.span_bytes() : 0,
+                    .reason = std::string("the records are not those whose fingerprint the ") +
+                              (entry_ != nullptr ? "manifest" : "footer") + " has"});
+  }
+  if (report.expected_records) {
+    report.expected_records = expected ? std::optional(*report.expected_records + *expected) : std::nullopt;
+  }
+  report.records += decoded_.records;
+  report.blocks += decoded_.blocks;
+  report.source_bytes += scan_.file_bytes;
+  report.checked_bytes += scan_.checked_bytes;
+  std::move(lost.begin(), lost.end(), std::back_inserter(report.lost));
+}
+
+Result<void> keep_metadata(const format::Metadata& metadata, WriterOptions& options) {
+  options.record_type = metadata.record_type;
+  options.metadata = metadata.user;
+  if (metadata.schema.empty()) return {};
+  auto schema = parse_schema(metadata.schema);
+  if (!schema) return schema.error();
+  options.schema = std::move(*schema);
+  return {};
+}
+
+}  // namespace dovetail::detail

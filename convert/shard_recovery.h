@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dovetail/error.h>
+#include <dovetail/record_writer.h>
+#include <dovetail/recover.h>
+#include <dovetail/shard_info.h>
+
+#include "convert/block_choice.h"
+#include "convert/shard_scan.h"
+#include "convert/source_file.h"
+#include "format/messages.h"
+
+namespace dovetail::detail {
+
+/// One shard that is being recovered: found, then written, then told about.
+class ShardRecovery {
+ public:
+  /// Finds the blocks. `entry` is what a manifest says of the shard; without it the file id is the file's own.
+  /// Errors: `not_dovetail` where nothing is found, those of `scan_shard`.
+  static Result<ShardRecovery> find(const std::string& path, const ShardInfo* entry, const CheckedBytes& checked);
+
+  const std::optional<format::Metadata>& metadata() const noexcept { return metadata_; }
+  /// Snappy if any block has it.
+  Codec codec() const noexcept;
+  bool has_records() const noexcept;
+  /// 0 where it is not known.
+  std::uint64_t run_records() const noexcept { return content_ ? content_->run_records : 0; }
+  std::uint32_t shard_number() const noexcept { return scan_.shard_number(); }
+
+  /// Gives the records to `sink`. Errors: those of `decode_blocks`. Call it once.
+  Result<void> decode(const BlockSink& sink, const CheckedBytes& checked);
+  /// Adds what was saved and what was not.
+  void tell(RecoverReport& report);
+
+ private:
+  explicit ShardRecovery(SourceFile file) : file_(std::move(file)) {}
+  Result<void> read_messages();
+  Result<std::vector<std::byte>> read_body(const FoundMessage& message);
+  std::optional<std::uint64_t> expected_records(std::uint64_t at_least) const;
+
+  SourceFile file_;
+  ShardScan scan_;
+  const ShardInfo* entry_ = nullptr;
+  std::optional<format::Metadata> metadata_;
+  std::optional<ShardInfo> content_;  // by manifest or footer
+  DecodedBlocks decoded_;
+};
+
+/// Record type, schema and user's pairs into the options of a writer. A schema that cannot be read is left out, and told.
+Result<void> keep_metadata(const format::Metadata& metadata, WriterOptions& options);
+
+}  // namespace dovetail::detail
