@@ -92,7 +92,7 @@ struct IdCount {
   std::uint64_t blocks = 0;
 };
 
-// Counts the headers that lie at their own place, without looking at the bodies behind them.
+// Counts headers, without looking at the bodies behind those at their own place.
 Result<void> count_blocks(const SourceFile& file, std::vector<IdCount>& ids) {
   SlidingWindow window(file);
   for (std::uint64_t at = 0; at + kAlignment <= file.size();) {
@@ -100,9 +100,8 @@ Result<void> count_blocks(const SourceFile& file, std::vector<IdCount>& ids) {
     if (!bytes) return bytes.error();
     if (bytes->size() < kAlignment) break;
     const auto header = format::decode_block_header(bytes->first<kAlignment>());
-    const bool placed = header && header->offset == at;
-    for (IdCount& id : ids) id.blocks += placed && header->file_id == id.id ? 1 : 0;
-    at += placed ? header->span_bytes() : kAlignment;
+    for (IdCount& id : ids) id.blocks += header && header->file_id == id.id ? 1 : 0;
+    at += header && header->offset == at ? header->span_bytes() : kAlignment;
   }
   return {};
 }
@@ -146,10 +145,11 @@ class Scanner {
     }
     if (begins_with(bytes, format::kTrailerMagic)) {
       const auto trailer = format::decode_trailer(bytes);
-      if (trailer && !scan_.trailer_position && is_ours(trailer->file_id)) {
-        scan_.trailer = *trailer;
-        return claim(scan_.trailer_position);
-      }
+      if (!trailer || !is_ours(trailer->file_id)) return pass(Finding::no_header);
+      const bool placed = trailer->file_bytes == at_ + kAlignment;
+      if (scan_.trailer_position && !placed) return pass(Finding::repeated);
+      scan_.trailer = *trailer;
+      return claim(scan_.trailer_position);
     }
     return pass(Finding::no_header);
   }
@@ -256,7 +256,10 @@ class Scanner {
     if (header.type == BlockType::index) known = &scan_.index;
     if (header.type == BlockType::footer) known = &scan_.footer;
     if (known == nullptr) return;
-    const bool better = *known && (*known)->position != (*known)->header.offset && header.offset == at_;
+    // Of several the one at its own place is the file's: metadata begin a file, the others end it.
+    const bool placed = header.offset == at_;
+    const bool was_placed = *known && (*known)->position == (*known)->header.offset;
+    const bool better = placed && (!was_placed || header.type != BlockType::metadata);
     if (!*known || better) *known = FoundMessage{at_, header};
   }
 
