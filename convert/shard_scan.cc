@@ -166,6 +166,8 @@ class Scanner {
       scan_.notes.push_back({at_, finding});
       noted_ = true;
     }
+    // What was not even tried has to be told, whatever comes before it.
+    if (finding == Finding::passed_over) scan_.notes.back().finding = finding;
     at_ += kAlignment;
     return {};
   }

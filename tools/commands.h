@@ -13,6 +13,7 @@ void add_inspect(CommandLine& line);
 void add_bench(CommandLine& line);
 void add_cat(CommandLine& line);
 void add_verify(CommandLine& line);
+void add_recover(CommandLine& line);
 void add_plan(CommandLine& line);
 void add_read(CommandLine& line);
 void add_show(CommandLine& line);

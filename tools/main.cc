@@ -30,6 +30,7 @@ int run(int argc, char** argv) {
   add_inspect(line);
   add_cat(line);
   add_verify(line);
+  add_recover(line);
   add_plan(line);
   add_read(line);
   add_show(line);

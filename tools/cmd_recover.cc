@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// `dovetail recover`: saves what is whole of a damaged or unfinished shard or dataset.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <dovetail/recover.h>
+
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+#include "tools/interrupt.h"
+#include "tools/json.h"
+#include "tools/progress.h"
+#include "tools/sink.h"
+#include "tools/utf8.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+struct Arguments {
+  std::string source;
+  std::string target;
+  std::string dataset_id;
+  bool overwrite = false;
+  bool allow_outside = false;
+  bool json = false;
+};
+
+boost::json::object to_json(const RecoverReport& report) {
+  boost::json::array lost;
+  for (const LostRegion& region : report.lost) {
+    lost.push_back(boost::json::object{{"file", to_utf8(region.file)},
+                                       {"offset", region.offset},
+                                       {"bytes", region.bytes},
+                                       {"records", boost::json::array{region.first_record, region.end_record}},
+                                       {"reason", to_utf8(region.reason)}});
+  }
+  boost::json::array passed_over;
+  for (const std::string& file : report.passed_over) passed_over.push_back(boost::json::string(to_utf8(file)));
+  boost::json::value expected;
+  if (report.expected_records) expected = *report.expected_records;
+  return {{"ok", report.ok()},
+          {"records", report.records},
+          {"blocks", report.blocks},
+          {"expected_records", std::move(expected)},
+          {"shards", report.shards.size()},
+          {"dataset_id", report.dataset_id.to_hex()},
+          {"lost", std::move(lost)},
+          {"passed_over", std::move(passed_over)}};
+}
+
+std::string to_text(const RecoverReport& report) {
+  std::string text;
+  for (const LostRegion& region : report.lost) {
+    text += region.file + ':' + std::to_string(region.offset) + ": ";
+    if (region.bytes > 0) text += std::to_string(region.bytes) + " bytes: ";
+    if (region.end_record > region.first_record) {
+      text += "records [" + std::to_string(region.first_record) + ", " + std::to_string(region.end_record) + "): ";
+    }
+    text += region.reason + '\n';
+  }
+  for (const std::string& file : report.passed_over) {
+    text += file + ": not read: a finished or a longer file has the same number\n";
+  }
+  const std::string of = report.expected_records ? " of " + std::to_string(*report.expected_records) : std::string();
+  const std::string saved =
+      "saved " + std::to_string(report.records) + of + " records in " + std::to_string(report.blocks) + " blocks";
+  if (report.ok()) return text + "good: " + saved + '\n';
+  return text + "damaged: " + std::to_string(report.lost.size()) + " places; " + saved +
+         (report.expected_records ? "\n" : "; how many there were is not known\n");
+}
+
+Result<int> run(const Arguments& arguments) {
+  RecoverOptions options;
+  options.overwrite = arguments.overwrite;
+  options.allow_outside = arguments.allow_outside;
+  if (!arguments.dataset_id.empty()) {
+    const Result<DatasetId> id = DatasetId::from_hex(arguments.dataset_id);
+    if (!id) {
+      return Error(Errc::invalid_option, "--dataset-id = " + arguments.dataset_id + ": it must be 32 hex digits");
+    }
+    options.dataset_id = *id;
+  }
+  catch_interrupts();
+  std::optional<Progress> progress("recovering");
+  options.progress = [&](std::uint64_t records, std::uint64_t bytes) {
+    progress->update(records, bytes, -1);
+    return !interrupted();
+  };
+  const auto report = recover(arguments.source, arguments.target, options);
+  progress.reset();
+  if (!report) return report.error();
+  Sink out = Sink::standard_output();
+  out.write(arguments.json ? to_line(to_json(*report)) : to_text(*report));
+  // A closed pipe takes the text, not the verdict.
+  if (const Result<void> written = out.finish(); !written && exit_code(written.error()) != kExitGood) {
+    return written.error();
+  }
+  return report->ok() ? kExitGood : kExitDamaged;
+}
+
+}  // namespace
+
+void add_recover(CommandLine& line) {
+  const auto arguments = std::make_shared<Arguments>();
+  Flags flags = line.subcommand("recover", "Save what is whole of a damaged or unfinished shard or dataset",
+                                [arguments] { return run(*arguments); });
+  flags
+      .add("SRC", arguments->source,
+           "A shard, also the .NAME.partial-* of a writer that was killed; or a folder of shards, or a manifest")
+      .required();
+  flags.add("DST", arguments->target, "The file to write; for a folder or a manifest the folder").required();
+  flags.add("--overwrite", arguments->overwrite, "Replace what is there; never the source");
+  flags.add("--dataset-id", arguments->dataset_id, "32 hex digits, for reproducible files; random if not given");
+  flags.add("--allow-outside", arguments->allow_outside, "Follow a manifest to files outside its folder");
+  add_json(flags, arguments->json);
+}
+
+}  // namespace dovetail::tools
