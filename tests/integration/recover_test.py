@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`dovetail recover`: what is whole is saved, what is lost is told, and the exit code says which of the two it was."""
+
+import json
+import os
+import time
+
+from support import (DAMAGED, GOOD, IO, USAGE, CommandTest, flip_byte, main, make_records, read_file, run, run_good,
+                     run_json, start, write_file)
+
+
+def cat(path):
+    return run_good("cat", path, "--format", "tfrecord")
+
+
+class RecoverTest(CommandTest):
+    def recover(self, code, *arguments):
+        done = run("recover", *arguments, "--json")
+        self.assertEqual(done.returncode, code, done.stderr.decode())
+        report = json.loads(done.stdout)
+        self.assertTrue(run_json("verify", arguments[1])["ok"])
+        self.assertEqual(report["ok"], code == GOOD)
+        return report
+
+    def test_a_good_shard_and_a_good_dataset_are_copied(self):
+        dataset = self.make_dataset(make_records(300, seed=80))
+        shard = os.path.join(dataset, "shard-000001.dvt")
+        report = self.recover(GOOD, shard, self.path("copy.dvt"))
+        self.assertEqual((report["lost"], report["expected_records"]), ([], report["records"]))
+        self.assertEqual(cat(self.path("copy.dvt")), cat(shard))
+        self.recover(GOOD, dataset, self.path("copy"), "--dataset-id", "0" * 32)
+        self.assertEqual(cat(self.path("copy")), cat(dataset))
+
+    def test_a_cut_file_gives_its_whole_blocks(self):
+        dataset = self.make_dataset(make_records(300, seed=81), "dataset", 1)
+        shard = os.path.join(dataset, "shard-000000.dvt")
+        blocks = run_json("inspect", shard, "--blocks")["block_list"]
+        last = blocks[len(blocks) // 2]
+        cut = write_file(self.path("cut.dvt"), read_file(shard)[:last["offset"] + 70])
+        report = self.recover(DAMAGED, cut, self.path("out.dvt"))
+        self.assertEqual((report["records"], report["expected_records"]), (last["first_record"], None))
+        self.assertEqual(report["lost"][0]["records"], [last["first_record"], last["first_record"] + last["records"]])
+        self.assertEqual(cat(self.path("out.dvt")), run_good("cat", shard, "--format", "tfrecord", "--range",
+                                                             f"0:{last['first_record']}"))
+
+    def test_what_a_killed_writer_leaves_is_saved(self):
+        lines = [b"line %d of a long text" % i for i in range(2_000_000)]
+        source = write_file(self.path("lines"), b"\n".join(lines) + b"\n")
+        work = self.path("target", ".dovetail-part-00000-of-00001")
+        process = start("convert", source, "--from", "lines", "--to", self.path("target"), "--shards", "1", "--codec",
+                        "none", "--jobs", "1")
+        deadline = time.monotonic() + 60
+        partial = []
+        while not partial:
+            self.assertLess(time.monotonic(), deadline, "the conversion does not begin")
+            self.assertIsNone(process.poll(), "the conversion was over too soon")
+            names = os.listdir(work) if os.path.isdir(work) else []
+            partial = [os.path.join(work, name) for name in names if name.startswith(".shard-000000.dvt.partial-")]
+            partial = [path for path in partial if os.path.exists(path) and os.path.getsize(path) > 1 << 20]
+        process.kill()
+        process.communicate()
+        report = self.recover(DAMAGED, partial[0], self.path("saved.dvt"))
+        self.assertGreater(report["records"], 10_000)
+        saved = run_good("cat", self.path("saved.dvt"), "--format", "raw")
+        self.assertEqual(saved, b"".join(lines[:report["records"]]))
+
+    def test_a_dataset_with_a_removed_and_a_damaged_shard(self):
+        dataset = self.make_dataset(make_records(500, seed=82))
+        counts = [shard["records"] for shard in run_json("inspect", dataset)["shards"]]
+        damaged = os.path.join(dataset, "shard-000002.dvt")
+        block = run_json("inspect", damaged, "--blocks")["block_list"][2]
+        flip_byte(damaged, block["offset"] + 65)
+        os.remove(os.path.join(dataset, "shard-000001.dvt"))
+        report = self.recover(DAMAGED, dataset, self.path("out"))
+        self.assertEqual([lost["records"] for lost in report["lost"]],
+                         [[0, counts[1]], [block["first_record"], block["first_record"] + block["records"]]])
+        self.assertEqual(report["expected_records"], 500)
+        self.assertEqual(report["records"], 500 - counts[1] - block["records"])
+        self.assertEqual([shard["records"] for shard in run_json("inspect", self.path("out"))["shards"]],
+                         [counts[0], 0, counts[2] - block["records"], counts[3]])
+
+    def test_the_text_names_every_place_and_ends_with_a_verdict(self):
+        dataset = self.make_dataset(make_records(300, seed=83))
+        shard = os.path.join(dataset, "shard-000000.dvt")
+        block = run_json("inspect", shard, "--blocks")["block_list"][1]
+        self.assertTrue(run("recover", shard, self.path("good.dvt")).stdout.startswith(b"good: saved "))
+        flip_byte(shard, block["offset"] + 65)
+        done = run("recover", shard, self.path("out.dvt"))
+        lines = done.stdout.decode().splitlines()
+        self.assertEqual((done.returncode, len(lines)), (DAMAGED, 2))
+        self.assertTrue(lines[0].startswith(f"{shard}:{block['offset']}: "), lines[0])
+        self.assertIn(f"records [{block['first_record']}, {block['first_record'] + block['records']})", lines[0])
+        self.assertTrue(lines[1].startswith("damaged: 1 places; saved "), lines[1])
+
+    def test_what_cannot_be_done_is_refused(self):
+        dataset = self.make_dataset(make_records(50, seed=84), "dataset", 1)
+        shard = os.path.join(dataset, "shard-000000.dvt")
+        before = read_file(shard)
+        self.assert_fails(USAGE, "recover", shard, shard, "--overwrite", says=[shard, "another target"])
+        self.assert_fails(USAGE, "recover", dataset, dataset, "--overwrite", says=dataset)
+        self.assert_fails(USAGE, "recover", shard, self.path("x.dvt"), "--dataset-id", "12", says="32 hex digits")
+        self.assertEqual(read_file(shard), before)
+        noise = write_file(self.path("noise"), b"no block" * 1000)
+        self.assert_fails(DAMAGED, "recover", noise, self.path("out.dvt"), says=[noise, "found"])
+        self.assert_fails(IO, "recover", self.path("missing"), self.path("out.dvt"), says="missing")
+        self.assert_fails(USAGE, "recover", shard, noise, says="exists")
+        self.assertFalse(os.path.exists(self.path("out.dvt")))
+        run_good("recover", shard, noise, "--overwrite")
+
+
+if __name__ == "__main__":
+    main()
