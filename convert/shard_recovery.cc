@@ -84,6 +84,7 @@ std::optional<std::uint64_t> ShardRecovery::expected_records(std::uint64_t at_le
   if (content_) told.push_back(content_->records);
   if (scan_.index) told.push_back(scan_.index->header.first_record);
   if (scan_.footer) told.push_back(scan_.footer->header.first_record);
+  if (scan_.cut_index_records) told.push_back(*scan_.cut_index_records);
   const auto possible = std::find_if(told.begin(), told.end(), [&](std::uint64_t n) { return n >= at_least; });
   return possible == told.end() ? std::nullopt : std::optional(*possible);
 }

@@ -199,8 +199,11 @@ class Scanner {
   }
 
   Result<void> pass_body(const BlockHeader& header, Finding finding) {
-    if (header.type == BlockType::data && header.offset == at_) {
+    if (header.offset == at_ && header.type == BlockType::data) {
       scan_.cut_end_record = std::max(scan_.cut_end_record, header.first_record + header.records);
+    }
+    if (header.offset == at_ && (header.type == BlockType::index || header.type == BlockType::footer)) {
+      scan_.cut_index_records = header.first_record;
     }
     return pass(finding);
   }

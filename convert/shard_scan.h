@@ -79,6 +79,8 @@ struct ShardScan {
   std::vector<DirtyPadding> padding;
   /// Where the last data block that has a header but no good body would have ended; 0 if a good one came behind it.
   std::uint64_t cut_end_record = 0;
+  /// What an index or footer that has a header but no good body says of all records.
+  std::optional<std::uint64_t> cut_index_records;
   std::uint64_t checked_bytes = 0;
 
   std::uint32_t shard_number() const noexcept { return static_cast<std::uint32_t>(file_id); }

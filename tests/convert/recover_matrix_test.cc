@@ -256,6 +256,19 @@ TEST(RecoverMatrixTest, AFileThatIsCutAnywhereGivesItsWholeBlocks) {
   });
 }
 
+TEST(RecoverMatrixTest, TheHeaderOfACutIndexTellsHowManyRecordsThereWere) {
+  const Sample sample = sample_of("small", small_spec());
+  const test::TempFolder folder;
+  const std::size_t index = sample.decoded.tail.footer.index_offset;
+  test::write_file(folder / "s.dvt", as_chars(sample.bytes).substr(0, index + kBlockHeaderBytes + 1));
+  const auto report = recover(folder / "s.dvt", folder / "out.dvt");
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_EQ(report->expected_records, sample.decoded.records.size());
+  EXPECT_EQ(report->records, sample.decoded.records.size());
+  ASSERT_EQ(report->lost.size(), 1u);
+  EXPECT_EQ(report->lost[0].offset, index);
+}
+
 TEST(RecoverMatrixTest, FlippedBitsCostTheirBlockAtMost) {
   for_each(layouts(), [](const Sample& sample, Checker& checker) {
     if (sample.bytes.size() > 16'000) return;
