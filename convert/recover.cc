@@ -88,6 +88,9 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
   if (shard->shard_number() == format::kTfrecordIndexShardNumber) {
     return Error(Errc::unknown_format, "the index of a TFRecord file: `dovetail index` makes it anew").in_file(source);
   }
+  if (shard->shard_number() == format::kManifestShardNumber) {
+    return Error(Errc::unknown_format, "a manifest: recover the folder that it is in").in_file(source);
+  }
   RecoverReport report;
   report.expected_records = 0;
   writer_options.codec = shard->codec();
@@ -129,7 +132,7 @@ struct CommonFacts {
 class DatasetRecovery {
  public:
   DatasetRecovery(detail::RecoveryListing listing, const RecoverOptions& options)
-      : listing_(std::move(listing)), tally_(options), found_(listing_.shards.size()) {
+      : listing_(std::move(listing)), tally_(options) {
     report_.lost = std::move(listing_.lost);
     report_.passed_over = std::move(listing_.passed_over);
     if (listing_.has_manifest) report_.expected_records = 0;
@@ -162,8 +165,8 @@ class DatasetRecovery {
   }
 
  private:
-  // Shards with a good end say quickly what they are. Where no shard has one, those up to the first with records are
-  // searched, and kept for their turn.
+  // Shards with a good end say quickly what they are. Where no shard has one, they are searched up to the first with
+  // records, which is kept for its turn.
   Result<void> find_facts() {
     for (const detail::ListedShard& listed : listing_.shards) {
       if (facts_.complete()) return {};
@@ -175,34 +178,34 @@ class DatasetRecovery {
       for (const BlockInfo& block : shard->blocks) facts_.take(block.codec);
     }
     for (std::size_t i = 0; i < listing_.shards.size() && !(facts_.metadata && facts_.codec); ++i) {
-      if (auto found = find_shard(i); !found) return found.error();
-      if (!*found_[i]) continue;
-      const ShardRecovery& shard = **found_[i];
-      facts_.take(shard.run_records());
-      if (shard.metadata()) facts_.take(*shard.metadata());
-      if (shard.has_records()) facts_.take(shard.codec());
+      auto shard = find_shard(i);
+      if (!shard && shard.error().kind() == ErrorKind::cancelled) return shard.error();
+      if (!shard) continue;
+      facts_.take(shard->run_records());
+      if (shard->metadata()) facts_.take(*shard->metadata());
+      if (!shard->has_records()) continue;
+      facts_.take(shard->codec());
+      kept_.emplace(i, std::move(*shard));
+      break;
     }
     return {};
   }
 
-  // Only what ends the whole recovery is an error of this.
-  Result<void> find_shard(std::size_t i) {
-    const detail::ListedShard& listed = listing_.shards[i];
-    if (found_[i]) return {};
-    if (listed.unreadable) {
-      found_[i] = *listed.unreadable;
-      return {};
+  Result<ShardRecovery> find_shard(std::size_t i) {
+    if (kept_ && kept_->first == i) {
+      ShardRecovery shard = std::move(kept_->second);
+      kept_.reset();
+      return shard;
     }
-    found_[i] = ShardRecovery::find(listed.path, listed.entry ? &*listed.entry : nullptr, tally_.checked());
-    const bool cancelled = !*found_[i] && found_[i]->error().kind() == ErrorKind::cancelled;
-    return cancelled ? Result<void>(found_[i]->error()) : Result<void>();
+    const detail::ListedShard& listed = listing_.shards[i];
+    if (listed.unreadable) return *listed.unreadable;
+    return ShardRecovery::find(listed.path, listed.entry ? &*listed.entry : nullptr, tally_.checked());
   }
 
   Result<void> write_shard(std::size_t i, DatasetWriter& writer) {
-    if (auto found = find_shard(i); !found) return found.error();
     const detail::ListedShard& listed = listing_.shards[i];
-    Result<ShardRecovery> shard = std::move(*found_[i]);
-    found_[i].reset();
+    auto shard = find_shard(i);
+    if (!shard && shard.error().kind() == ErrorKind::cancelled) return shard.error();
     if (!shard) {
       lose_shard(listed, shard.error());
       return {};
@@ -237,7 +240,7 @@ class DatasetRecovery {
   Tally tally_;
   RecoverReport report_;
   CommonFacts facts_;
-  std::vector<std::optional<Result<ShardRecovery>>> found_;  // before their turn
+  std::optional<std::pair<std::size_t, ShardRecovery>> kept_;  // found before its turn
   bool anything_ = false;
 };
 

@@ -18,6 +18,7 @@
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_reader.h>
 
+#include "format/crc32c.h"
 #include "format/messages.h"
 #include "format/structures.h"
 #include "tests/writer/test_files.h"
@@ -317,6 +318,13 @@ TEST(RecoverErrorTest, ALaterVersionAndAnIndexOfTfrecordsAreNamed) {
   Bytes index = format::test::make_shard({.records = {"a"}, .shard_number = format::kTfrecordIndexShardNumber}).bytes;
   test::write_file(folder / "a.dvi", as_chars(index));
   expect_fails(Errc::unknown_format, folder / "a.dvi", folder / "out");
+
+  // Neither file header nor first block nor trailer: that it is a manifest shows only in what is found.
+  Bytes manifest = format::test::make_shard({.records = {"a"}, .shard_number = format::kManifestShardNumber}).bytes;
+  std::fill_n(manifest.begin(), 128, std::byte{0});
+  std::fill_n(manifest.end() - 64, 64, std::byte{0});
+  test::write_file(folder / "copy.dvt", as_chars(manifest));
+  expect_fails(Errc::unknown_format, folder / "copy.dvt", folder / "out");
 }
 
 TEST(RecoverErrorTest, ATargetThatCannotBeWrittenIsTheSystemsError) {
@@ -344,6 +352,80 @@ TEST(RecoverErrorTest, ACancelledRecoveryLeavesNothing) {
       EXPECT_EQ(report.error().kind(), ErrorKind::cancelled);
       EXPECT_THAT(test::names_in(folder.path()), ElementsAre("data"));
     }
+  }
+}
+
+/// A sample without its end, so that nothing but the blocks says what they are.
+Bytes unfinished(const format::test::ShardSpec& spec) {
+  const format::test::SampleShard shard = format::test::make_shard(spec);
+  Bytes bytes = shard.bytes;
+  bytes.resize(format::test::read_shard(bytes).value().tail.footer.index_offset);
+  return bytes;
+}
+
+/// Changes the header of a block, or its body, and makes all checksums good again.
+template <class Change>
+void forge(Bytes& file, std::uint64_t offset, Change&& change) {
+  const auto head = std::span<std::byte>(file).subspan(offset).first<format::kBlockHeaderBytes>();
+  format::BlockHeader header = format::decode_block_header(head).value();
+  const auto body = std::span<std::byte>(file).subspan(offset + format::kBlockHeaderBytes, header.body_bytes());
+  change(header, body);
+  header.payload_crc = format::crc32c(body);
+  format::encode(header, head);
+}
+
+TEST(RecoverHostileTest, ABlockThatDoesNotDecodeIsToldAndLeftOut) {
+  const TempFolder folder;
+  format::test::ShardSpec spec;
+  spec.codec = Codec::snappy;
+  for (std::uint64_t i = 0; i < 8; ++i) spec.records.push_back(test::prose(200, i));
+  const test::DecodedShard good = format::test::read_shard(format::test::make_shard(spec).bytes).value();
+  Bytes file = unfinished(spec);
+  forge(file, good.blocks[1].offset, [](const auto&, std::span<std::byte> body) { body.back() ^= std::byte{0xFF}; });
+  forge(file, good.blocks[2].offset, [](const auto& header, std::span<std::byte> body) {
+    body[header.table_bytes] = std::byte{1};  // the length that Snappy has in front
+  });
+  test::write_file(folder / "s.dvt", as_chars(file));
+  const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt");
+  const Records saved = test::read_shard_file(folder / "out.dvt").records;
+  EXPECT_THAT(saved, ::testing::Not(::testing::Contains(spec.records[4])));
+  EXPECT_EQ(saved.back(), spec.records.back());
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.lost[0].reason, HasSubstr("does not decode"));
+  EXPECT_EQ(report.lost[0].end_record, 6u);
+}
+
+TEST(RecoverHostileTest, OfBlocksThatContradictEachOtherTheLongerChainStays) {
+  const TempFolder folder;
+  format::test::ShardSpec spec;
+  for (char c = 'a'; c < 'a' + 20; ++c) spec.records.emplace_back(4, c);
+  const test::DecodedShard good = format::test::read_shard(format::test::make_shard(spec).bytes).value();
+  const struct {
+    const char* name;
+    std::int64_t first_record;
+    std::int32_t sequence;
+  } lies[] = {{"records of the block before", -1, 0},
+              {"records of blocks far behind", 9, 0},
+              {"more blocks than records", 0, 3},
+              {"the number of an earlier block", 0, -2},
+              {"records far beyond", 1 << 30, 0}};
+  for (const auto& lie : lies) {
+    SCOPED_TRACE(lie.name);
+    Bytes file = unfinished(spec);
+    forge(file, good.blocks[4].offset, [&](format::BlockHeader& header, std::span<std::byte>) {
+      header.first_record += static_cast<std::uint64_t>(lie.first_record);
+      header.sequence += static_cast<std::uint32_t>(lie.sequence);
+    });
+    test::write_file(folder / "s.dvt", as_chars(file));
+    const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt", {.overwrite = true});
+    Records wanted = spec.records;
+    wanted.erase(wanted.begin() + 8, wanted.begin() + 10);
+    EXPECT_EQ(test::read_shard_file(folder / "out.dvt").records, wanted);
+    ASSERT_FALSE(report.ok());
+    EXPECT_EQ(report.lost[0].offset, good.blocks[4].offset);
+    EXPECT_EQ(report.lost[0].first_record, 8u);
+    EXPECT_EQ(report.lost[0].end_record, 10u);
+    EXPECT_THAT(report.lost[0].reason, HasSubstr("contradicts"));
   }
 }
 
