@@ -92,6 +92,9 @@ struct IdCount {
   std::uint64_t blocks = 0;
 };
 
+// So many of other files are kept apart from one another; those of the file itself are among the first.
+constexpr std::size_t kMostIds = 64;
+
 // Counts headers, without looking at the bodies behind those at their own place.
 Result<void> count_blocks(const SourceFile& file, std::vector<IdCount>& ids) {
   SlidingWindow window(file);
@@ -100,10 +103,54 @@ Result<void> count_blocks(const SourceFile& file, std::vector<IdCount>& ids) {
     if (!bytes) return bytes.error();
     if (bytes->size() < kAlignment) break;
     const auto header = format::decode_block_header(bytes->first<kAlignment>());
-    for (IdCount& id : ids) id.blocks += header && header->file_id == id.id ? 1 : 0;
     at += header && header->offset == at ? header->span_bytes() : kAlignment;
+    if (!header) continue;
+    const auto known =
+        std::find_if(ids.begin(), ids.end(), [&](const IdCount& count) { return count.id == header->file_id; });
+    if (known != ids.end()) {
+      ++known->blocks;
+    } else if (ids.size() < kMostIds) {
+      ids.push_back({header->file_id, 1});
+    }
   }
   return {};
+}
+
+std::optional<std::uint64_t> most_frequent(const std::vector<IdCount>& ids) {
+  const auto most =
+      std::max_element(ids.begin(), ids.end(), [](const IdCount& a, const IdCount& b) { return a.blocks < b.blocks; });
+  return most == ids.end() ? std::nullopt : std::optional(most->id);
+}
+
+// The ids that file header, first block and trailer have, as far as they are good.
+Result<std::vector<IdCount>> ids_at_ends(const SourceFile& file) {
+  std::vector<IdCount> ids;
+  const auto add = [&](std::uint64_t id) {
+    for (IdCount& known : ids) {
+      if (known.id == id) return void(++known.blocks);
+    }
+    ids.push_back({id, 1});
+  };
+  auto front = read_structure<format::kFileHeaderBytes>(file, 0);
+  if (!front) return front.error();
+  if (*front) {
+    const auto header = format::decode_file_header(**front);
+    if (header) add(format::make_file_id(header->dataset_id, header->shard_number));
+    if (!header && header.error().is(Errc::unsupported_version)) return header.error().at(file.path(), 0);
+  }
+  auto first = read_structure<format::kBlockHeaderBytes>(file, format::kFileHeaderBytes);
+  if (!first) return first.error();
+  if (*first) {
+    if (const auto header = format::decode_block_header(**first)) add(header->file_id);
+  }
+  if (file.size() >= format::kTrailerBytes) {
+    auto end = read_structure<format::kTrailerBytes>(file, file.size() - format::kTrailerBytes);
+    if (!end) return end.error();
+    if (*end) {
+      if (const auto trailer = format::decode_trailer(**end)) add(trailer->file_id);
+    }
+  }
+  return ids;
 }
 
 class Scanner {
@@ -293,44 +340,24 @@ class Scanner {
 }  // namespace
 
 Result<std::optional<std::uint64_t>> identify_shard(const SourceFile& file) {
-  std::vector<IdCount> ids;
-  auto front = read_structure<format::kFileHeaderBytes>(file, 0);
-  if (!front) return front.error();
-  if (*front) {
-    const auto header = format::decode_file_header(**front);
-    if (header) ids.push_back({format::make_file_id(header->dataset_id, header->shard_number)});
-    if (!header && header.error().is(Errc::unsupported_version)) return header.error().at(file.path(), 0);
-  }
-  auto metadata = read_structure<format::kBlockHeaderBytes>(file, format::kFileHeaderBytes);
-  if (!metadata) return metadata.error();
-  if (*metadata) {
-    if (const auto header = format::decode_block_header(**metadata)) ids.push_back({header->file_id});
-  }
-  if (file.size() >= format::kTrailerBytes) {
-    auto end = read_structure<format::kTrailerBytes>(file, file.size() - format::kTrailerBytes);
-    if (!end) return end.error();
-    if (*end) {
-      if (const auto trailer = format::decode_trailer(**end)) ids.push_back({trailer->file_id});
-    }
-  }
-  if (ids.empty()) return std::nullopt;
-  const bool agreed = std::all_of(ids.begin(), ids.end(), [&](const IdCount& id) { return id.id == ids.front().id; });
-  if (!agreed) {
-    if (auto counted = count_blocks(file, ids); !counted) return counted.error();
-  }
-  return std::max_element(ids.begin(), ids.end(),
-                          [](const IdCount& a, const IdCount& b) { return a.blocks < b.blocks; })
-      ->id;
+  auto ids = ids_at_ends(file);
+  if (!ids) return ids.error();
+  return most_frequent(*ids);
 }
 
 Result<ShardScan> scan_shard(const SourceFile& file, std::optional<std::uint64_t> file_id,
                              const CheckedBytes& checked) {
-  if (!file_id) {
-    auto identified = identify_shard(file);
-    if (!identified) return identified.error();
-    file_id = *identified;
+  auto ids = ids_at_ends(file);
+  if (!ids) return ids.error();
+  std::uint64_t counted = 0;
+  if (!file_id && (ids->size() != 1 || ids->front().blocks < 3)) {
+    if (auto done = count_blocks(file, *ids); !done) return done.error();
+    counted = file.size();
   }
-  return Scanner(file, file_id, checked).run();
+  if (!file_id) file_id = most_frequent(*ids);
+  auto scan = Scanner(file, file_id, checked).run();
+  if (scan) scan->checked_bytes += counted;
+  return scan;
 }
 
 }  // namespace dovetail::detail

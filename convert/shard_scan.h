@@ -95,16 +95,15 @@ struct ShardScan {
 /// Called with bytes that were just checked; an error stops the work.
 using CheckedBytes = std::function<Result<void>(std::uint64_t bytes)>;
 
-/// The file id of file header, first block and trailer; where they differ, that which most of the blocks have; none where
-/// all three are damaged.
+/// The file id that most of file header, first block and trailer have; none where all three are damaged. Looks at no other
+/// block, so it may be that of another file which a part of this one comes from.
 /// Errors: `unsupported_version` where the file header is good but of another version; the system's.
 Result<std::optional<std::uint64_t>> identify_shard(const SourceFile& file);
 
 /// Finds the blocks of a shard, as docs/format.md, "Recovering", says. `file_id` is what they must have; without one it is
-/// `identify_shard`, or else that of the first good header.
-///
+/// that of file header, first block and trailer, or where one of these is damaged or differs, that of most blocks.
 /// Errors: those of `identify_shard` and of `checked`.
-/// Cost:   reads the file about once, and checks at most six times its bytes; 40 bytes for each block.
+/// Cost:   reads the file about once, and checks at most seven times its bytes; 40 bytes for each block.
 Result<ShardScan> scan_shard(const SourceFile& file, std::optional<std::uint64_t> file_id, const CheckedBytes& checked);
 
 }  // namespace dovetail::detail

@@ -49,7 +49,7 @@ struct RecoverReport {
   /// Files of writers that were killed, not read because a finished or a longer file has the number of their shard.
   std::vector<std::string> passed_over;
   std::uint64_t source_bytes = 0;   ///< Of the files that were read.
-  std::uint64_t checked_bytes = 0;  ///< Headers and bodies, each time: of a shard at most eight times its bytes.
+  std::uint64_t checked_bytes = 0;  ///< Headers and bodies, each time: of a shard at most nine times its bytes.
   DatasetId dataset_id;             ///< Of what was written.
   std::vector<ShardInfo> shards;    ///< What was written, as a manifest has it.
 
