@@ -479,6 +479,50 @@ TEST(RecoverHostileTest, ARepeatedBlockOverlappedByOthersIsWrittenOnce) {
   EXPECT_FALSE(report.ok());
 }
 
+TEST(RecoverLargeTest, BlocksBeyondAnyBufferAreFoundAndLostAlone) {
+  const TempFolder folder;
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  Records records = {"before"};
+  // Around the size of what is read at once, and far above.
+  for (const std::size_t size : {kMiB - 128, kMiB - 64, kMiB - 63, kMiB, kMiB + 1, 3 * kMiB + 7}) {
+    records.push_back(test::noise(size, size));
+    records.push_back("behind " + std::to_string(size));
+  }
+  WriterOptions options;
+  options.run_records = 1;
+  RecordWriter writer = RecordWriter::create(folder / "s.dvt", options).value();
+  for (const std::string& record : records) writer.append(as_bytes(record)).value();
+  writer.finish().value();
+  const std::vector<BlockInfo> blocks = describe_shard(folder / "s.dvt").value().blocks;
+  ASSERT_EQ(blocks.size(), records.size());
+  const Bytes good = test::read_file(folder / "s.dvt");
+  const RecoverReport whole = recovered(folder / "s.dvt", folder / "out.dvt");
+  EXPECT_THAT(whole.lost, IsEmpty());
+  EXPECT_LE(whole.checked_bytes, 3 * whole.source_bytes);
+  EXPECT_EQ(test::read_shard_file(folder / "out.dvt").records, records);
+
+  for (std::size_t lost = 1; lost < records.size(); lost += 2) {
+    SCOPED_TRACE(records[lost].size());
+    const auto middle =
+        static_cast<std::ptrdiff_t>(blocks[lost].offset + (records[lost].size() / 2 & ~std::size_t{63}));
+    Bytes flipped = good;
+    *(flipped.begin() + middle) ^= std::byte{4};
+    Bytes shorter = good;
+    shorter.erase(shorter.begin() + middle, shorter.begin() + middle + 64);
+    Records wanted = records;
+    wanted.erase(wanted.begin() + static_cast<std::ptrdiff_t>(lost));
+    for (const Bytes& damaged : {flipped, shorter}) {
+      test::write_file(folder / "s.dvt", as_chars(damaged));
+      const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt", {.overwrite = true});
+      EXPECT_TRUE(test::read_shard_file(folder / "out.dvt").records == wanted);
+      ASSERT_THAT(report.lost, SizeIs(1));
+      EXPECT_EQ(report.lost[0].offset, blocks[lost].offset);
+      EXPECT_EQ(report.lost[0].first_record, lost);
+      EXPECT_EQ(report.lost[0].end_record, lost + 1);
+    }
+  }
+}
+
 TEST(RecoverKilledWriterTest, WhatAKilledWriterLeavesIsSavedUpToItsLastBlock) {
   const TempFolder folder;
   std::string program = DOVETAIL_ENDLESS_WRITER;
