@@ -7,13 +7,13 @@
 
 #include <dovetail/recover.h>
 
+#include "format/utf8.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/interrupt.h"
 #include "tools/json.h"
 #include "tools/progress.h"
 #include "tools/sink.h"
-#include "tools/utf8.h"
 
 namespace dovetail::tools {
 
@@ -31,14 +31,14 @@ struct Arguments {
 boost::json::object to_json(const RecoverReport& report) {
   boost::json::array lost;
   for (const LostRegion& region : report.lost) {
-    lost.push_back(boost::json::object{{"file", to_utf8(region.file)},
+    lost.push_back(boost::json::object{{"file", format::to_utf8(region.file)},
                                        {"offset", region.offset},
                                        {"bytes", region.bytes},
                                        {"records", boost::json::array{region.first_record, region.end_record}},
-                                       {"reason", to_utf8(region.reason)}});
+                                       {"reason", format::to_utf8(region.reason)}});
   }
   boost::json::array passed_over;
-  for (const std::string& file : report.passed_over) passed_over.push_back(boost::json::string(to_utf8(file)));
+  for (const std::string& file : report.passed_over) passed_over.push_back(boost::json::string(format::to_utf8(file)));
   boost::json::value expected;
   if (report.expected_records) expected = *report.expected_records;
   return {{"ok", report.ok()},
