@@ -38,6 +38,7 @@ def make_tar(path, size, seed):
                 member = tarfile.TarInfo(f"{i:08d}.{extension}")
                 member.size = len(data)
                 tar.addfile(member, io.BytesIO(data))
+            tar.members.clear()  # else this process grows, and a child's peak begins with its parent's
 
 
 def size_of(path):
