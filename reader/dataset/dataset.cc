@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "format/layout.h"
 #include "format/guard_memory.h"
+#include "format/layout.h"
 #include "reader/dataset/listing.h"
 #include "reader/dataset/manifest.h"
 #include "reader/dataset/parallel.h"

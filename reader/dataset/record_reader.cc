@@ -3,9 +3,9 @@
 
 #include <utility>
 
+#include "format/guard_memory.h"
 #include "reader/dataset/block_loader.h"
 #include "reader/dataset/describe.h"
-#include "format/guard_memory.h"
 #include "reader/dataset/shard_file.h"
 
 namespace dovetail {

@@ -5,9 +5,9 @@
 #include <array>
 #include <utility>
 
+#include "format/guard_memory.h"
 #include "format/layout.h"
 #include "format/shard_decoder.h"
-#include "format/guard_memory.h"
 #include "reader/dataset/tfrecord_sidecar.h"
 
 namespace dovetail::detail {

@@ -7,8 +7,8 @@
 #include <dovetail/dataset.h>
 #include <dovetail/record_reader.h>
 
-#include "format/layout.h"
 #include "format/guard_memory.h"
+#include "format/layout.h"
 #include "reader/dataset/listing.h"
 #include "reader/dataset/manifest.h"
 #include "reader/dataset/parallel.h"
