@@ -14,7 +14,11 @@ KEEP ?=
 OUT ?=
 DELIVERY ?=
 
-.PHONY: help bootstrap build demo test test-browser bench format clean
+# For `make fuzz`: how long each target runs, and which; all of them if empty.
+SECONDS ?= 60
+TARGETS ?=
+
+.PHONY: help bootstrap build demo test test-browser bench fuzz format clean
 
 help:
 	@echo "make demo     pack DATA=$(DATA) into SHARDS=$(SHARDS) shards and read it on WORLD=$(WORLD) ranks; knobs: BATCH,"
@@ -24,6 +28,7 @@ help:
 	@echo "make build    the optimised build, in build/release"
 	@echo "make bench    what delivery reaches, beside its peers and limits, and what planning costs; knobs: OUT=folder for"
 	@echo "              the JSON, DATA=folder for 12 GB of data, DELIVERY=options of delivery_bench"
+	@echo "make fuzz     every fuzz target for SECONDS=$(SECONDS); TARGETS=\"NAME...\" runs only some"
 	@echo "make format   clang-format over all sources"
 	@echo "make clean    remove build/"
 
@@ -78,6 +83,9 @@ bench: bootstrap
 	$(call run_google_benchmark,plan_bench,9,0.2)
 	@echo "plan_scale: how it grows"
 	@build/release/bench/plan_scale --out "$(out)/plan_scale.json"
+
+fuzz: bootstrap
+	@scripts/fuzz.sh $(SECONDS) $(TARGETS)
 
 format:
 	git ls-files -z '*.h' '*.cc' | xargs -0 clang-format-14 -i

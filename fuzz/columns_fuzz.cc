@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives each input, a schema and a record, to our decoder and to protobuf's classes; they have to agree. So do the features
-// of the record, and what a schema says of itself.
+// Gives each input, a schema and a record, to our decoder and to protobuf's classes; they have to agree. So do the
+// features of the record, and what a schema says of itself.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -18,6 +18,7 @@ ALLOWED = {
     "tools": ["format", "tools"],
     "examples": [],
     "bench": ["format", "writer", "reader", "convert", "bench"],
+    "fuzz": ["format", "writer", "reader", "convert", "tools", "tests", "fuzz"],
     "tests": ["format", "writer", "reader", "convert", "tools", "tests", "bench"],
 }
 FOLDERS = sorted(ALLOWED, key=len, reverse=True)

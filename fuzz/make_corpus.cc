@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the seeds of all targets: make_corpus FOLDER makes FOLDER/TARGET/NAME. Run it anew where the format changes.
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <dovetail/plan.h>
+#include <dovetail/state.h>
+#include <dovetail/tfrecord_index.h>
+
+#include "format/messages.h"
+#include "format/tfrecord_index.h"
+#include "fuzz/corpus.h"
+#include "fuzz/support.h"
+#include "tests/convert/sources.h"
+#include "tests/format/example_messages.h"
+#include "tests/format/golden_shards.h"
+#include "tools/plan_file.h"
+
+namespace dovetail::fuzz {
+namespace {
+
+using format::test::Records;
+
+std::string byte(unsigned value) {
+  return std::string(1, static_cast<char>(value));
+}
+
+std::string le(std::uint64_t value, std::size_t bytes) {
+  std::string text;
+  for (; text.size() < bytes; value >>= 8) text += static_cast<char>(value & 0xFF);
+  return text;
+}
+
+class Corpus {
+ public:
+  explicit Corpus(std::string root) : root_(std::move(root)) {}
+  void put(const std::string& target, const std::string& name, std::string_view bytes) const {
+    std::filesystem::create_directories(root_ + '/' + target);
+    test::write_file(root_ + '/' + target + '/' + name, bytes);
+  }
+
+ private:
+  std::string root_;
+};
+
+std::string chars(const format::test::Bytes& bytes) {
+  return std::string(as_chars(bytes));
+}
+
+void put_shards(const Corpus& corpus) {
+  for (const auto& shard : format::test::golden_shards()) {
+    if (shard.bytes.size() > 8192) continue;
+    corpus.put("shard_fuzz", shard.name, chars(shard.bytes));
+    corpus.put("shard_file_fuzz", shard.name, chars(shard.bytes));
+    if (shard.name.starts_with("manifest")) corpus.put("manifest_fuzz", shard.name, chars(shard.bytes));
+  }
+  format::test::ShardSpec spec = {.codec = Codec::snappy, .run_records = 8, .block_records = 3};
+  for (std::size_t i = 0; i < 20; ++i) spec.records.push_back(format::test::prose(i * 13 % 90, i));
+  corpus.put("shard_fuzz", "runs", chars(format::test::make_shard(spec).bytes));
+  corpus.put("shard_file_fuzz", "runs", chars(format::test::make_shard(spec).bytes));
+}
+
+void put_messages(const Corpus& corpus) {
+  const auto shard = format::test::make_shard({.records = {"one", "two", "three"}});
+  format::Footer footer{.info = shard.info, .index_offset = 640};
+  footer.info.file_bytes = 0;
+  corpus.put("messages_fuzz", "metadata",
+             byte(0) + format::encode(format::Metadata{"text", "fuzz", {{"a", "b"}}, "x:i64"}));
+  corpus.put("messages_fuzz", "footer", byte(1) + format::encode(footer));
+  ShardInfo info = shard.info;
+  info.name = "part-0.dvt";
+  corpus.put("messages_fuzz", "shard_info", byte(2) + format::encode(info));
+  const std::string file = scratch_folder() + "/indexed.tfrecord";
+  test::write_file(file, test::tfrecord_bytes(indexed_records()));
+  const TfrecordIndexReport report = index_tfrecord(file, {.block_bytes = 1024, .run_records = 16}).value();
+  const std::string facts = format::encode(format::TfrecordFacts{report.shard, 7});
+  corpus.put("messages_fuzz", "facts", byte(3) + facts);
+  const auto index = format::test::read_shard(test::read_file(report.index)).value();
+  const auto& stored = index.records;
+  std::string blocks;
+  for (std::size_t i = 1; i < stored.size(); ++i) blocks += stored[i];
+  corpus.put("messages_fuzz", "index", byte(4) + byte(static_cast<unsigned>(stored[0].size())) + stored[0] + blocks);
+}
+
+/// Indexes of the file that the target has.
+void put_sidecars(const Corpus& corpus) {
+  const std::string file = scratch_folder() + "/fixed.tfrecord";
+  test::write_file(file, test::tfrecord_bytes(indexed_records()));
+  for (const std::uint64_t run_records : {1u, 7u, 64u}) {
+    const auto report = index_tfrecord(file, {.block_bytes = 1024, .run_records = run_records}, true).value();
+    corpus.put("sidecar_fuzz", "runs_of_" + std::to_string(run_records), chars(test::read_file(report.index)));
+  }
+}
+
+void put_states(const Corpus& corpus) {
+  auto shape = std::make_shared<DatasetShape>();
+  for (const std::uint64_t records : {37u, 74u, 111u}) shape->shards.push_back({records, 8, 10 * records});
+  shape->fingerprint = {3, 4};
+  for (const Tail tail : {Tail::drop, Tail::pad, Tail::wrap}) {
+    const Plan plan = Plan::make(shape, {.world = 2, .batch = 4, .tail = tail}).value();
+    const State state = plan.state({1, 3}).value();
+    const std::string name = std::to_string(static_cast<int>(tail));
+    corpus.put("state_fuzz", "bytes_" + name, byte(0) + byte(2) + chars(state.to_bytes()));
+    corpus.put("state_fuzz", "text_" + name, byte(1) + byte(62) + state.to_text());
+    corpus.put("state_fuzz", "plan_" + name, byte(2) + to_text(tools::saved_plan(plan, state)));
+    const Plan changed = Plan::resume(shape, state.options(3, 5), state).value();
+    corpus.put("state_fuzz", "changed_" + name, byte(0) + byte(22) + chars(changed.state({1, 5}).value().to_bytes()));
+  }
+}
+
+void put_texts(const Corpus& corpus) {
+  const char* const kSchemas[] = {"image:u8[28,28,1], label:i64, tokens:i32[*], weight:f32=1",
+                                  "\"odd \\\"name\":bytes=\"none\", f:bytes[*]=[], g:f64[*,2]=[], h:f16=0.5",
+                                  "a:u64=18446744073709551615, b:i8=-128, c:f32=nan, d:f64=-inf"};
+  int number = 0;
+  for (const char* schema : kSchemas) corpus.put("schema_fuzz", std::to_string(number++), schema);
+  const char* const kWords[] = {"3:17", ":", "3,1", "0=3:1,1000=0.7:0.3", "train=0.9,val=0.1", "a=0.5,b"};
+  for (unsigned i = 0; i < std::size(kWords); ++i)
+    corpus.put("command_fuzz", std::to_string(i), byte(i / 2) + kWords[i]);
+  corpus.put("command_fuzz", "arguments", byte(3) + "--small\n64K\n--large=1G\n--count\n7\n--real\n0.5\nPATH");
+  corpus.put("command_fuzz", "help", byte(3) + "--help");
+}
+
+void put_tfrecords(const Corpus& corpus) {
+  const std::string bytes = test::tfrecord_bytes({"", "one", format::test::prose(300, 1), "last"});
+  for (unsigned how = 0; how < 4; ++how) corpus.put("tfrecord_fuzz", "how_" + std::to_string(how), byte(how) + bytes);
+  corpus.put("tfrecord_fuzz", "gzip", byte(0) + test::gzip(bytes));
+  corpus.put("tfrecord_fuzz", "two_members", byte(0) + test::gzip(bytes) + test::gzip(bytes));
+  corpus.put("tfrecord_fuzz", "zlib", byte(0) + test::zlib(bytes));
+  corpus.put("tfrecord_fuzz", "snappy", byte(0) + test::snappy_blocks(bytes, 100));
+}
+
+void put_sources(const Corpus& corpus) {
+  const auto put = [&](const std::string& name, unsigned kind, unsigned bits, const std::string& bytes) {
+    corpus.put("sources_fuzz", name, byte(kind) + byte(bits) + bytes);
+  };
+  put("lines", 0, 4, "one\n\ntwo\r\nthree");
+  put("lines_gzip", 0, 5, "one\n\ntwo\r\nthree");
+  put("jsonl", 1, 4, "{\"a\":[1,2.5e3,null]}\n\n[true,\"\\u00e9\"]\n");
+  put("tar", 2, 4,
+      test::tar_bytes({{"d/a.txt", "text"}, {"d/a.cls", "7"}, {"d/b.txt", ""}, {"d", "", '5'}, {"l", "", '2'}}));
+  put("csv", 3, 4, "n,x,\"a \"\"b\"\"\"\n1,2.5,\"line\nbreak\"\n-2,,c\n");
+  put("csv_raw", 3, 8 | 32, "1,2\n3,4\n");
+  put("tsv", 4, 4, "n\tx\n1\ta b\n");
+  const std::string columns = R"("column_names":["n","t"],"column_encodings":["int","str"],"column_sizes":[8,null])";
+  const std::string sample = le(3, 4) + le(9, 8) + "abc";
+  const std::string description = '{' + columns + '}';
+  const std::uint64_t first = 4 + 4 * 3 + description.size();
+  const std::string shard = le(2, 4) + le(first, 4) + le(first + sample.size(), 4) + le(first + 2 * sample.size(), 4) +
+                            description + sample + sample;
+  const std::string index =
+      R"({"shards":[{)" + columns + R"(,"compression":null,"format":"mds","hashes":[],)" +
+      R"("raw_data":{"basename":"shard.00000.mds","bytes":)" + std::to_string(shard.size()) +
+      R"(,"hashes":{}},"samples":2,"size_limit":67108864,"version":2,"zip_data":null}],"version":2})";
+  put("mds", 5, 2 | 4, le(index.size(), 2) + index + shard);
+  const std::string magic = le(0xCED7230A, 4);
+  const std::string image = le(0, 4) + le(0x3F800000, 4) + le(7, 8) + le(0, 8) + "jpeg";
+  const std::string records = magic + le(image.size(), 4) + image + magic + le(1u << 29 | 4, 4) + "part" + magic +
+                              le(3u << 29 | 2, 4) + "of" + le(0, 2);
+  put("recordio", 6, 4, records);
+  put("recordio_index", 6, 2 | 4, le(11, 2) + "0\t0\n1\t36\n\n\n" + records);
+  const std::string images{
+      "\0\0\x08\x03\0\0\0\x03\0\0\0\x02\0\0\0\x02"
+      "abcdefghijkl",
+      28};
+  const std::string labels{"\0\0\x08\x01\0\0\0\x03\1\2\3", 11};
+  put("idx", 7, 4, images);
+  put("idx_labels", 7, 2 | 4, le(labels.size(), 2) + labels + images);
+  put("detect", 8, 0, test::tfrecord_bytes({"a", "b"}));
+}
+
+void put_others(const Corpus& corpus) {
+  corpus.put("round_trip_fuzz", "small", byte(1) + byte(4) + byte(20) + "hello" + byte(0) + byte(40) + "worldworld");
+  corpus.put("round_trip_fuzz", "large",
+             byte(0) + byte(0) + byte(255) + le(4000, 2) + "sixteen letters." + byte(9) + "ab");
+  corpus.put("snappy_decoder_fuzz", "literal", byte(16) + byte(5) + byte(16) + "hello");
+  corpus.put("snappy_decoder_fuzz", "copies", byte(0x80) + byte(8) + "abc" + byte(0x0E) + byte(3) + byte(0));
+  format::test::Draws draws(1);
+  for (int i = 0; i < 8; ++i) {
+    const std::string example = format::test::random_example(draws);
+    corpus.put("columns_fuzz", "usual_" + std::to_string(i), byte(0) + example);
+    corpus.put("columns_fuzz", "schema_" + std::to_string(i), "b:i64[*]=[], e:bytes=\"\"" + byte(0) + example);
+  }
+}
+
+void make(const std::string& root) {
+  const Corpus corpus(root);
+  put_shards(corpus);
+  put_messages(corpus);
+  put_sidecars(corpus);
+  put_states(corpus);
+  put_texts(corpus);
+  put_tfrecords(corpus);
+  put_sources(corpus);
+  put_others(corpus);
+}
+
+}  // namespace
+}  // namespace dovetail::fuzz
+
+int main(int argc, char** argv) {
+  if (argc != 2) return std::fprintf(stderr, "usage: make_corpus FOLDER\n"), 2;
+  dovetail::fuzz::make(argv[1]);
+  return 0;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads an input as each of the formats that can be converted, in bounded memory. Records that are cut into several
+// ranges are the same; with damage skipped, there are no fewer.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include <dovetail/record_source.h>
+
+#include "fuzz/support.h"
+#include "tests/convert/sources.h"
+
+namespace dovetail::fuzz {
+namespace {
+
+constexpr std::uint32_t kMostRecordBytes = 1u << 16;
+
+/// The names decide little; `more` is the file that some formats have beside it.
+struct Kind {
+  SourceFormat format;
+  const char* name;
+  const char* more;
+};
+constexpr std::array<Kind, 9> kKinds = {{{SourceFormat::lines, "f.txt", nullptr},
+                                         {SourceFormat::jsonl, "f.jsonl", nullptr},
+                                         {SourceFormat::tar, "f.tar", nullptr},
+                                         {SourceFormat::csv, "f.csv", nullptr},
+                                         {SourceFormat::csv, "f.tsv", nullptr},
+                                         {SourceFormat::mds, "shard.00000.mds", "index.json"},
+                                         {SourceFormat::recordio, "f.rec", "f.idx"},
+                                         {SourceFormat::idx, "t-images-idx3-ubyte", "t-labels-idx1-ubyte"},
+                                         {SourceFormat::detect, "f.bin", nullptr}}};
+
+// Bits of the second byte of an input.
+constexpr unsigned kGzip = 1;
+constexpr unsigned kWithMore = 2;
+constexpr unsigned kRanges = 4;
+constexpr unsigned kRaw = 8;
+constexpr unsigned kExample = 16;
+constexpr unsigned kNoHeader = 32;
+
+struct Count {
+  std::uint64_t records = 0;
+  bool good = false;
+};
+
+Count read(const std::string& path, const SourceOptions& options) {
+  Count count;
+  auto source = RecordSource::open(path, options);
+  if (!source) return count;
+  std::uint64_t consumed = 0;
+  while (true) {
+    const auto record = source->next();
+    if (!record) {
+      require(!record.error().to_string().empty(), "a failure says what it is");
+      return count;
+    }
+    if (!*record) break;
+    require((*record)->size() <= kMostRecordBytes, "no record is longer than allowed");
+    require(source->consumed_bytes() >= consumed, "what is consumed never goes back");
+    consumed = source->consumed_bytes();
+    require(consumed <= source->input_bytes(), "no more is consumed than there is");
+    ++count.records;
+  }
+  count.good = true;
+  return count;
+}
+
+/// Records that are read in three ranges, one after the other.
+std::uint64_t read_ranges(const std::string& path, const SourceOptions& options) {
+  std::uint64_t records = 0;
+  for (std::uint64_t part = 0; part < 3; ++part) {
+    auto source = RecordSource::open(path, options);
+    require(source.has_value(), "what was opened once opens again");
+    const std::uint64_t end = part == 2 ? UINT64_MAX : (part + 1) * source->input_bytes() / 3;
+    require(source->skip_to(part * source->input_bytes() / 3).has_value(), "what is good can be skipped");
+    while (true) {
+      const auto record = source->next();
+      require(record.has_value(), "a range of what is good is good");
+      if (!*record || source->consumed_bytes() >= end) break;
+      ++records;
+    }
+  }
+  return records;
+}
+
+void judge(Input input) {
+  static const std::string folder = scratch_folder() + "/source";
+  const Kind& kind = kKinds[input.byte() % kKinds.size()];
+  const unsigned bits = input.byte();
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  if (kind.more != nullptr && (bits & kWithMore) != 0) {
+    test::write_file(folder + '/' + kind.more, input.take(input.u16()));
+  }
+  const std::string bytes = (bits & kGzip) != 0 ? test::gzip(input.rest()) : std::string(input.rest());
+  test::write_file(folder + '/' + kind.name, bytes);
+
+  SourceOptions options = {.format = kind.format, .max_record_bytes = kMostRecordBytes};
+  if ((bits & kRaw) != 0) options.records = RecordForm::raw;
+  if ((bits & kExample) != 0) options.records = RecordForm::example;
+  options.csv.header = (bits & kNoHeader) == 0;
+  const std::string path = kind.format == SourceFormat::mds ? folder : folder + '/' + kind.name;
+  const MemoryLimit limit(memory_for(bytes.size()) + 64 * input.rest().size());
+  const Count strict = read(path, options);
+  if (strict.good && (bits & kRanges) != 0) {
+    require(read_ranges(path, options) == strict.records, "ranges hold each record once");
+  }
+  options.on_error = OnError::skip;
+  const Count lenient = read(path, options);
+  require(lenient.records >= strict.records, "no record is lost where damage is skipped");
+  if (strict.good)
+    require(lenient.good && lenient.records == strict.records, "nothing changes where nothing is damaged");
+}
+
+}  // namespace
+}  // namespace dovetail::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  dovetail::fuzz::judge({data, size});
+  return 0;
+}
