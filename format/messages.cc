@@ -10,6 +10,7 @@
 #include "dovetail.pb.h"
 #include "format/layout.h"
 #include "format/tfrecord.h"
+#include "format/wire.h"
 
 namespace dovetail::format {
 namespace {
@@ -21,11 +22,25 @@ Error bad_message(const char* what, const std::string& detail) {
   return Error(Errc::bad_message, std::string(what) + ": " + detail);
 }
 
+/// Whether every field of a message ends within it. Protobuf, which does not know where its input ends, otherwise sets aside
+/// up to 50 MB for an unknown field because a length claims them.
+Result<void> check_lengths(const char* what, ByteView bytes) {
+  WireCursor cursor(bytes);
+  WireFault fault;
+  for (std::uint32_t tag = 0; !cursor.done();) {
+    if (!cursor.read_tag(tag, fault) || !cursor.skip(tag, kMaxNesting, fault)) {
+      return bad_message(what, "does not parse: " + std::string(fault.what));
+    }
+  }
+  return {};
+}
+
 template <class Message>
 Result<Message> parse(const char* what, ByteView bytes, std::size_t limit) {
   if (bytes.size() > limit) {
     return bad_message(what, std::to_string(bytes.size()) + " bytes, the limit is " + std::to_string(limit));
   }
+  if (auto whole = check_lengths(what, bytes); !whole) return whole.error();
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const std::uint8_t*>(bytes.data()),
                                                 static_cast<int>(bytes.size()));
   stream.SetRecursionLimit(kMaxNesting);

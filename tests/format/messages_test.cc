@@ -43,6 +43,18 @@ TEST(MetadataTest, DecodesToWhatWasEncoded) {
   EXPECT_EQ(decode_metadata({}).value(), Metadata{});
 }
 
+// Found by messages_fuzz: protobuf had set aside 50 MB for the bytes that the length of an unknown field claims.
+TEST(MetadataTest, RefusesALengthPastTheEndBeforeAnythingIsAllocatedForIt) {
+  const std::string claims_a_gigabyte = "\x7A\x80\x80\x80\x80\x04x";
+  for (const auto& failure :
+       {decode_metadata(as_bytes(claims_a_gigabyte)).error(), decode_footer(as_bytes(claims_a_gigabyte)).error(),
+        decode_shard_info(as_bytes(claims_a_gigabyte)).error(),
+        decode_tfrecord_facts(as_bytes(claims_a_gigabyte)).error()}) {
+    EXPECT_TRUE(failure.is(Errc::bad_message));
+    EXPECT_NE(failure.to_string().find("a length past the end"), std::string::npos) << failure.to_string();
+  }
+}
+
 TEST(MetadataTest, KeepsASchemaAsText) {
   const Metadata metadata{"", "", {{"a", "1"}}, "label:i64"};
   EXPECT_EQ(decode_metadata(as_bytes(encode(metadata))).value(), metadata);
