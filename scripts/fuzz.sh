@@ -25,8 +25,8 @@ scratch="$(mktemp -d -p "$([[ -w /dev/shm ]] && echo /dev/shm || echo "${TMPDIR:
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR="$scratch"
 
-# Allocations that no memory could hold fail as they do for users; what an input may take in all is counted by the targets
-# themselves (fuzz/support.h).
+# Allocations that no memory could hold fail as they do for users; what an input may take in all is counted by the
+# targets themselves (fuzz/support.h).
 export ASAN_OPTIONS="${ASAN_OPTIONS:-allocator_may_return_null=1:detect_stack_use_after_return=0}"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
 
