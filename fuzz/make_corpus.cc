@@ -161,7 +161,7 @@ void put_sources(const Corpus& corpus) {
   const std::string records = magic + le(image.size(), 4) + image + magic + le(1u << 29 | 4, 4) + "part" + magic +
                               le(3u << 29 | 2, 4) + "of" + le(0, 2);
   put("recordio", 6, 4, records);
-  put("recordio_index", 6, 2 | 4, le(11, 2) + "0\t0\n1\t36\n\n\n" + records);
+  put("recordio_index", 6, 2 | 4, le(9, 2) + "0\t0\n1\t36\n" + records);
   const std::string images{
       "\0\0\x08\x03\0\0\0\x03\0\0\0\x02\0\0\0\x02"
       "abcdefghijkl",

@@ -14,6 +14,7 @@ enum Repair : unsigned {
   kRepairIndex = 2,    ///< The index lists the blocks that are there.
   kRepairFooter = 4,   ///< Sums, limits and fingerprint, where the footer keeps its length.
   kRepairTrailer = 8,  ///< Sizes and counts.
+  kRepairAll = 15,
 };
 
 /// Repairs a shard in place as far as its blocks can be followed.
