@@ -127,6 +127,9 @@ void put_texts(const Corpus& corpus) {
 void put_tfrecords(const Corpus& corpus) {
   const std::string bytes = test::tfrecord_bytes({"", "one", format::test::prose(300, 1), "last"});
   for (unsigned how = 0; how < 4; ++how) corpus.put("tfrecord_fuzz", "how_" + std::to_string(how), byte(how) + bytes);
+  corpus.put("index_fuzz", "plain", byte(0) + le(0, 2) + bytes);
+  const std::string dali = "0 16\n16 19\n35 316\n351 20\n";
+  corpus.put("index_fuzz", "dali", byte(9) + le(dali.size(), 2) + dali + bytes);
   corpus.put("tfrecord_fuzz", "gzip", byte(0) + test::gzip(bytes));
   corpus.put("tfrecord_fuzz", "two_members", byte(0) + test::gzip(bytes) + test::gzip(bytes));
   corpus.put("tfrecord_fuzz", "zlib", byte(0) + test::zlib(bytes));

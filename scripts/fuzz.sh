@@ -37,7 +37,7 @@ for target in "${targets[@]}"; do
   log="build/fuzz/$target.log"
   mkdir -p "$corpus" "$artifacts"
   status=0
-  "build/fuzz/fuzz/$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -max_len=16384 -verbosity=1 \
+  "build/fuzz/fuzz/$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -max_len=8192 -verbosity=1 \
     -print_final_stats=1 -artifact_prefix="$artifacts/" "$corpus" "fuzz/corpus/$target" >"$log" 2>&1 || status=$?
   executions="$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -1)"
   printf '%-20s %12s executions, exit %d\n' "$target" "${executions:-no}" "$status"
