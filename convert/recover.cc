@@ -85,10 +85,12 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
   Tally tally(options);
   auto shard = ShardRecovery::find(source, nullptr, tally.checked());
   if (!shard) return shard.error();
-  if (shard->shard_number() == format::kTfrecordIndexShardNumber) {
+  // By the number of the file id, or where that is gone by what the records are said to be.
+  const std::string record_type = shard->metadata() ? shard->metadata()->record_type : std::string();
+  if (shard->shard_number() == format::kTfrecordIndexShardNumber || record_type == format::kTfrecordIndexRecordType) {
     return Error(Errc::unknown_format, "the index of a TFRecord file: `dovetail index` makes it anew").in_file(source);
   }
-  if (shard->shard_number() == format::kManifestShardNumber) {
+  if (shard->shard_number() == format::kManifestShardNumber || record_type == format::kManifestRecordType) {
     return Error(Errc::unknown_format, "a manifest: recover the folder that it is in").in_file(source);
   }
   RecoverReport report;
@@ -120,7 +122,10 @@ struct CommonFacts {
 
   bool complete() const noexcept { return metadata && codec == Codec::snappy && run_records != 0; }
   void take(format::Metadata found) {
-    if (!metadata) metadata = std::move(found);
+    // A shard that says so of itself is no manifest, and must not make one of the others.
+    const bool reserved =
+        found.record_type == format::kManifestRecordType || found.record_type == format::kTfrecordIndexRecordType;
+    if (!metadata && !reserved) metadata = std::move(found);
   }
   void take(Codec found) { codec = std::max(codec.value_or(found), found); }
   void take(std::uint64_t found) {

@@ -55,6 +55,7 @@ void put_shards(const Corpus& corpus) {
     if (shard.bytes.size() > 8192) continue;
     corpus.put("shard_fuzz", shard.name, chars(shard.bytes));
     corpus.put("shard_file_fuzz", shard.name, chars(shard.bytes));
+    corpus.put("recover_fuzz", shard.name, chars(shard.bytes));
     if (shard.name.starts_with("manifest")) corpus.put("manifest_fuzz", shard.name, chars(shard.bytes));
   }
   format::test::ShardSpec spec = {.codec = Codec::snappy, .run_records = 8, .block_records = 3};

@@ -327,6 +327,21 @@ TEST(RecoverErrorTest, ALaterVersionAndAnIndexOfTfrecordsAreNamed) {
   expect_fails(Errc::unknown_format, folder / "copy.dvt", folder / "out");
 }
 
+TEST(RecoverErrorTest, WhatSaysThatItsRecordsAreAManifestIsMadeNone) {
+  const TempFolder folder;
+  for (const char* type : {format::kManifestRecordType, format::kTfrecordIndexRecordType}) {
+    const Bytes shard = format::test::make_shard({.records = {"a", "b"}, .metadata = {type, "sample", {}}}).bytes;
+    const std::string data = folder / type;
+    fs::create_directory(data);
+    test::write_file(data + "/s.dvt", as_chars(shard));
+    expect_fails(Errc::unknown_format, data + "/s.dvt", folder / "out");
+    const RecoverReport report = recovered(data, data + "-out");
+    EXPECT_EQ(report.records, 2u);
+    EXPECT_TRUE(verify(data + "-out").value().ok());
+    EXPECT_TRUE(verify(shard_of(data + "-out", 0)).value().ok());
+  }
+}
+
 TEST(RecoverErrorTest, ATargetThatCannotBeWrittenIsTheSystemsError) {
   const TempFolder folder;
   write_dataset(folder / "data", records_by_shard());
