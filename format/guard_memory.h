@@ -11,14 +11,17 @@
 
 namespace dovetail::detail {
 
-/// Names the file if there is memory for that.
-inline Error out_of_memory(const std::string& path) {
-  const Error error(boost::system::errc::make_error_code(boost::system::errc::not_enough_memory));
+/// The error with the file, if there is memory for that.
+inline Error named(const Error& error, const std::string& path) noexcept {
   try {
     return error.in_file(path);
   } catch (const std::bad_alloc&) {
     return error;
   }
+}
+
+inline Error out_of_memory(const std::string& path) noexcept {
+  return named(Error(boost::system::errc::make_error_code(boost::system::errc::not_enough_memory)), path);
 }
 
 /// Calls `work`, which returns a `Result`, and turns running out of memory into an error that names the file.

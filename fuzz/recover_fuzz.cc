@@ -24,8 +24,9 @@ void judge(ByteView bytes) {
   require(report->checked_bytes <= 9 * report->source_bytes, "work is linear");
   std::uint64_t end = 0;
   for (const LostRegion& lost : report->lost) {
-    require(lost.first_record <= lost.end_record && lost.offset + lost.bytes <= bytes.size(),
-            "regions are of the file");
+    require(
+        lost.first_record <= lost.end_record && lost.bytes <= bytes.size() && lost.offset <= bytes.size() - lost.bytes,
+        "regions are of the file");
     if (lost.first_record == lost.end_record) continue;
     require(lost.first_record >= end, "a record is lost once");
     end = lost.end_record;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "format/guard_memory.h"
+#include "format/process_mark.h"
 #include "format/shard_encoder.h"
 #include "writer/block_cutter.h"
 #include "writer/dataset_files.h"
@@ -50,7 +51,7 @@ class DatasetWriter::Impl {
   ~Impl() { abandon(); }
 
   Result<void> append(ByteView record) {
-    if (state_ != State::open) return stop_reason();
+    if (!is_open()) return stop_reason();
     if (auto ok = detail::check_record_size(options_.shard, records_, record.size()); !ok) {
       return ok.error().in_file(folder_->path());
     }
@@ -58,7 +59,7 @@ class DatasetWriter::Impl {
   }
 
   Result<void> next_shard() {
-    if (state_ != State::open) return stop_reason();
+    if (!is_open()) return stop_reason();
     if (options_.shards != 0) {
       return Error(Errc::invalid_option,
                    "next_shard() cannot be used with shards = " + std::to_string(options_.shards));
@@ -67,7 +68,7 @@ class DatasetWriter::Impl {
   }
 
   Result<DatasetInfo> finish() {
-    if (state_ != State::open) return stop_reason();
+    if (!is_open()) return stop_reason();
     DatasetInfo info;
     if (auto done = guarded([&] { return write_all(info); }); !done) return done.error();
     state_ = State::finished;
@@ -77,18 +78,23 @@ class DatasetWriter::Impl {
   }
 
   void abandon() noexcept {
-    if (state_ != State::open) return;
+    if (state_ != State::open || process_.forked()) return;
     state_ = State::abandoned;
     remove_all();
   }
 
+  const detail::ProcessMark& process() const noexcept { return process_; }
   std::uint64_t records() const noexcept { return records_; }
   std::uint64_t raw_bytes() const noexcept { return raw_bytes_; }
 
  private:
   enum class State { open, finished, abandoned, failed };
 
+  /// Whether records can be added.
+  bool is_open() const noexcept { return state_ == State::open && !process_.forked(); }
+
   Error stop_reason() const {
+    if (process_.forked()) return process_.error();
     if (state_ == State::failed) return failure_;
     return Error(Errc::closed, state_ == State::finished ? "the dataset is finished" : "the writer was abandoned")
         .in_file(folder_->path());
@@ -97,13 +103,12 @@ class DatasetWriter::Impl {
   // The one place where a failure becomes final.
   template <class Step>
   Result<void> guarded(Step&& step) {
-    Result<void> done;
-    done = detail::guard_memory(folder_->path(), step);
+    const Result<void> done = detail::guard_memory(folder_->path(), step);
     if (done) return done;
     failure_ = done.error();
     state_ = State::failed;
     remove_all();
-    return failure_ = failure_.in_file(folder_->path());
+    return failure_ = detail::named(failure_, folder_->path());
   }
 
   Result<void> append_in_order(ByteView record) {
@@ -164,6 +169,7 @@ class DatasetWriter::Impl {
     folder_->remove_created();
   }
 
+  const detail::ProcessMark process_;
   const DatasetWriterOptions options_;
   std::shared_ptr<detail::OutputFolder> folder_;
   std::unique_ptr<detail::EncodePipeline> pipeline_;
@@ -220,8 +226,23 @@ Result<DatasetWriter> DatasetWriter::create(const std::string& folder, DatasetWr
 
 DatasetWriter::DatasetWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 DatasetWriter::DatasetWriter(DatasetWriter&&) noexcept = default;
-DatasetWriter& DatasetWriter::operator=(DatasetWriter&&) noexcept = default;
-DatasetWriter::~DatasetWriter() = default;
+
+DatasetWriter& DatasetWriter::operator=(DatasetWriter&& other) noexcept {
+  if (this != &other) {
+    let_go();
+    impl_ = std::move(other.impl_);
+  }
+  return *this;
+}
+
+DatasetWriter::~DatasetWriter() {
+  let_go();
+}
+
+void DatasetWriter::let_go() noexcept {
+  if (impl_ && impl_->process().forked()) return detail::leave_alone(std::move(impl_));
+  impl_.reset();
+}
 
 Result<void> DatasetWriter::append(ByteView record) {
   return impl_ ? impl_->append(record) : moved_from();

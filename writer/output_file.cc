@@ -10,6 +10,8 @@
 #include <random>
 #include <utility>
 
+#include "format/guard_memory.h"
+
 namespace dovetail::detail {
 
 namespace {
@@ -103,8 +105,9 @@ void OutputFile::discard() noexcept {
 }
 
 Error OutputFile::fail(Error error) {
-  failure_ = error.in_file(path());
-  discard();
+  discard();  // first: there may be no memory for the rest
+  failure_ = std::move(error);
+  failure_ = detail::named(*failure_, path());
   return *failure_;
 }
 

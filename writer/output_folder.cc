@@ -7,11 +7,26 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
 #include <utility>
 
 namespace dovetail::detail {
 
 namespace {
+
+struct Descriptor {
+  int number = -1;
+  explicit Descriptor(int opened) noexcept : number(opened) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+};
+
+struct CloseFolder {
+  void operator()(DIR* folder) const noexcept { ::closedir(folder); }
+};
 
 int open_folder(const char* path) noexcept {
   int descriptor = -1;
@@ -30,11 +45,9 @@ Result<void> sync_folder(int descriptor, const char* path) {
 Result<void> sync_parent(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const int descriptor = open_folder(parent.c_str());
-  if (descriptor < 0) return Error::from_errno(errno, "cannot open the folder").in_file(parent);
-  Result<void> synced = sync_folder(descriptor, parent.c_str());
-  ::close(descriptor);
-  return synced;
+  const Descriptor folder{open_folder(parent.c_str())};
+  if (folder.number < 0) return Error::from_errno(errno, "cannot open the folder").in_file(parent);
+  return sync_folder(folder.number, parent.c_str());
 }
 
 /// Folders that were made, and go again unless they are taken over.
@@ -120,7 +133,7 @@ Result<std::vector<std::string>> OutputFolder::names() const {
   do {
     descriptor = ::openat(descriptor_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   } while (descriptor < 0 && errno == EINTR);
-  DIR* const stream = descriptor < 0 ? nullptr : ::fdopendir(descriptor);
+  const std::unique_ptr<DIR, CloseFolder> stream(descriptor < 0 ? nullptr : ::fdopendir(descriptor));
   if (stream == nullptr) {
     const int reason = errno;
     if (descriptor >= 0) ::close(descriptor);
@@ -128,13 +141,12 @@ Result<std::vector<std::string>> OutputFolder::names() const {
   }
   std::vector<std::string> names;
   errno = 0;
-  while (const dirent* entry = ::readdir(stream)) {
+  while (const dirent* entry = ::readdir(stream.get())) {
     std::string name = entry->d_name;
     if (name != "." && name != "..") names.push_back(std::move(name));
     errno = 0;
   }
   const int reason = errno;
-  ::closedir(stream);
   if (reason != 0) return Error::from_errno(reason, "cannot list the folder").in_file(path_);
   return names;
 }

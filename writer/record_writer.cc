@@ -75,12 +75,11 @@ class RecordWriter::Impl {
   // The one place where a failure becomes final.
   template <class Step>
   Result<void> guarded(Step&& step) {
-    Result<void> done;
-    done = detail::guard_memory(path_, step);
+    const Result<void> done = detail::guard_memory(path_, step);
     if (done) return done;
     failure_ = done.error();
     close(State::failed);
-    return failure_ = failure_.in_file(path_);
+    return failure_ = detail::named(failure_, path_);
   }
 
   Result<void> write_block(const format::RawBlock& block) {

@@ -72,7 +72,7 @@ struct ReaderOptions {
   /// Batches that the trainer may hold at a time, 1 to 64. Each may keep a slot taken.
   std::uint32_t max_held = 2;
   /// One budget for slots, read-ahead, and what decoding into columns holds meanwhile, in bytes; kept whatever the records, but
-  /// for what spills. At least what one step needs.
+  /// for what spills, and for what one record takes while it is decoded into columns. At least what one step needs.
   std::uint64_t memory_bytes = 256ull * 1024 * 1024;
   /// How bytes are read.
   StorageKind storage = StorageKind::automatic;
@@ -112,9 +112,10 @@ struct ReaderOptions {
 ///
 /// Threads:   a reader runs its own; its functions may be called from any thread, one `next` at a time.
 /// Ownership: move-only. Destroying it stops it; batches stay valid.
-/// Fork:      in a child that was forked while it was open, `next` and `async_next` give `closed`, stopping and destroying it
-///            or its batches does nothing, and nothing else may be called: its threads are not there, nor the bytes of
-///            batches where they are registered. The parent's reader goes on.
+/// Fork:      in a child that was forked while it was open, `next`, `async_next` (on an executor of the child's own: Asio's system
+///            executor has no threads there) and `error` give `closed`, stopping and destroying it or its batches does
+///            nothing, and nothing else may be called: its threads are not there, nor the bytes of batches where they are
+///            registered. The parent's reader goes on.
 /// Errors:    the first failure stops the reader, and every later `next` returns it again; `busy` and `slots_held` are
 ///            the caller's to mend and stop nothing.
 class BatchReader {

@@ -49,7 +49,8 @@ struct DatasetInfo {
 ///
 /// Ownership: `append` copies the record.
 /// Threads:   one thread at a time calls it; it runs `encode_threads` of its own.
-/// Errors:    as `RecordWriter`: the first failure is final.
+/// Errors:    as `RecordWriter`: the first failure is final. In a child that was forked while it was open it is `closed`, and
+///            destroying it does nothing: files and threads are the parent's.
 /// Cost:      memory for a bounded number of blocks per thread, whatever the size of the dataset.
 class DatasetWriter {
  public:
@@ -80,6 +81,7 @@ class DatasetWriter {
  private:
   class Impl;
   explicit DatasetWriter(std::unique_ptr<Impl> impl);
+  void let_go() noexcept;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -22,7 +22,8 @@ class RecordReader::Impl {
     if (failure_) return *failure_;
     if (position_ == file_.info().records) return std::optional<ByteView>();
     if (position_ < loaded_begin_ || position_ >= loaded_end_) {
-      if (auto loaded = load_block(file_.block_of(position_)); !loaded) {
+      const auto load = [this] { return load_block(file_.block_of(position_)); };
+      if (auto loaded = detail::guard_memory(file_.file().path(), load); !loaded) {
         failure_ = loaded.error();
         return *failure_;
       }

@@ -5,10 +5,10 @@
 #include <exception>
 #include <utility>
 
+#include "format/process_mark.h"
 #include "reader/delivery/async_request.h"
 #include "reader/delivery/engine.h"
 #include "reader/delivery/reader_setup.h"
-#include "reader/memory/process_mark.h"
 
 namespace dovetail {
 

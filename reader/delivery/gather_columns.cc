@@ -23,7 +23,8 @@ class ColumnGathering {
         rows_(rows),
         rules_(rules),
         decoder_(*step.decoder),
-        slab_(step, rows.batch, ring, rules.oversize) {}
+        slab_(step, rows.batch, ring, rules.oversize),
+        held_limit_(slab_.may_grow() ? UINT64_MAX : rules.columns->held_limit()) {}
 
   /// Gives the failure of the first row that has one.
   Result<void> add_rows(const RecordPrefetch& prefetch);
@@ -33,6 +34,8 @@ class ColumnGathering {
  private:
   std::span<std::byte> values() const noexcept { return {slab_.values(), slab_.capacity()}; }
   std::uint32_t in_step(std::uint32_t row) const noexcept { return rows_.batch * step_.batch_rows + row; }
+  /// Whether the decoder holds no more than it may.
+  Result<void> check_held() const;
   /// The record of the row is damaged.
   Result<void> lose_damaged(std::uint32_t row, const PlannedRow& from);
   /// The record of the row does not fit.
@@ -45,6 +48,7 @@ class ColumnGathering {
   const GatherRules& rules_;
   ColumnDecoder& decoder_;
   Slab slab_;
+  const std::uint64_t held_limit_;
 };
 
 Result<void> ColumnGathering::add_rows(const RecordPrefetch& prefetch) {
@@ -54,7 +58,6 @@ Result<void> ColumnGathering::add_rows(const RecordPrefetch& prefetch) {
     step_.largest_id = kNoId;
     step_.largest_bytes = 0;
   }
-  const std::uint64_t held_limit = slab_.may_grow() ? UINT64_MAX : rules_.columns->held_limit();
   for (std::uint32_t row = rows_.first; row < rows_.end; ++row) {
     prefetch.before(in_step(row));
     const PlannedRow& from = step_.rows[in_step(row)];
@@ -75,14 +78,19 @@ Result<void> ColumnGathering::add_rows(const RecordPrefetch& prefetch) {
     }
     const Result<void> added = decoder_.add(row, record);
     if (added.has_value()) [[likely]] {
-      if (decoder_.held_bytes() <= held_limit) [[likely]]
-        continue;
-      return slab_.too_large(decoder_.fixed_bytes(step_.batch_rows) + decoder_.held_bytes(), step_.largest_id,
-                             step_.largest_bytes);
+      if (Result<void> held = check_held(); !held.has_value()) return held;
+      continue;
     }
     if (Result<void> lost = lose_unfit(row, from, added.error()); !lost.has_value()) return lost;
   }
   return {};
+}
+
+Result<void> ColumnGathering::check_held() const {
+  if (decoder_.held_bytes() <= held_limit_) [[likely]]
+    return {};
+  return slab_.too_large(decoder_.fixed_bytes(step_.batch_rows) + decoder_.held_bytes(), step_.largest_id,
+                         step_.largest_bytes);
 }
 
 Result<void> ColumnGathering::lose_damaged(std::uint32_t row, const PlannedRow& from) {
@@ -154,7 +162,7 @@ void ColumnGathering::substitute() {
 Result<void> ColumnGathering::end_rows() {
   if (rows_.end < step_.batch_rows) {
     decoder_.keep();
-    return {};
+    return check_held();
   }
   constexpr auto kDamaged = static_cast<std::size_t>(RowStatus::damaged_empty);
   const bool substitutes = rules_.on_damage == OnDamage::substitute;

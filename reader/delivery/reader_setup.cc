@@ -197,19 +197,24 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
   const BatchBytes batch = batch_bytes(options.plan.batch, largest_record, columns);
   // A decoder is in use for each slot that is being filled, by the threads and the trainer.
   const std::uint64_t decoders = batch.most_held > 0 ? std::min(shares.slots, threads + 1) : 0;
-  const std::uint64_t parts = shares.slots + decoders;
+  const std::uint64_t parts = shares.slots + 2 * decoders;  // what they hold grows by doubling
   const std::uint64_t block_bytes = largest_block(dataset) + storage_bytes;
   const std::uint64_t left = options.memory_bytes - std::min(options.memory_bytes, block_bytes);
-  const std::uint64_t share = left / 2 / parts / kSlotAlignment * kSlotAlignment;
+  // Where decoders need less than a slot each, slots get the rest.
+  const std::uint64_t even = left / 2 / parts;
+  const std::uint64_t held = std::min(batch.most_held, even);
+  const std::uint64_t share = (left / 2 - 2 * decoders * held) / shares.slots / kSlotAlignment * kSlotAlignment;
   shares.slot_bytes = std::min(round_up(batch.most, kSlotAlignment), share);
-  if (shares.slot_bytes < batch.least || share < batch.least_held) {
+  if (shares.slot_bytes < batch.least || held < batch.least_held) {
     const std::uint64_t row = columns == nullptr ? largest_record : 0;
-    const std::uint64_t least = round_up(std::max(batch.least + row, batch.least_held), kSlotAlignment);
+    const std::uint64_t most_parts = 2 * parts;
+    const std::uint64_t least = std::min(round_up(std::max(batch.least + row, batch.least_held), kSlotAlignment),
+                                         (UINT64_MAX - block_bytes) / most_parts);
     return Error(Errc::budget_too_small,
                  "memory_bytes = " + std::to_string(options.memory_bytes) + " cannot hold " +
                      std::to_string(shares.slots) + " slots" +
                      (decoders > 0 ? ", what " + std::to_string(decoders) + " decoders of columns hold" : "") +
-                     " and one block; " + std::to_string(2 * parts * least + block_bytes) +
+                     " and one block; " + std::to_string(most_parts * least + block_bytes) +
                      (columns == nullptr ? " are enough for one record per slot"
                                          : " are enough for what is fixed of the columns"));
   }
@@ -220,9 +225,9 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
     shares.batches_per_slot = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most, 1, kMostBatchesPerSlot));
     shares.slot_bytes = shares.batches_per_slot * shares.slab_bytes;
   }
-  shares.decoder_bytes = std::min(batch.most_held, share);
+  shares.decoder_bytes = held;
   shares.read_ahead_bytes =
-      options.memory_bytes - shares.slot_bytes * shares.slots - shares.decoder_bytes * decoders - storage_bytes;
+      options.memory_bytes - shares.slot_bytes * shares.slots - 2 * shares.decoder_bytes * decoders - storage_bytes;
   return shares;
 }
 

@@ -13,8 +13,8 @@
 #include <dovetail/device_stream.h>
 #include <dovetail/error.h>
 
+#include "format/process_mark.h"
 #include "reader/memory/device_events.h"
-#include "reader/memory/process_mark.h"
 
 namespace dovetail::detail {
 

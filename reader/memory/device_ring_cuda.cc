@@ -173,6 +173,10 @@ DeviceLease::DeviceLease(std::shared_ptr<DeviceRing> ring, std::uint32_t slab)
     : ring_(std::move(ring)), slab_(ring_->memory_ + slab * ring_->slab_bytes_) {}
 
 DeviceLease::~DeviceLease() {
+  if (process().forked()) {  // let go by a tensor, say
+    leave_alone(std::move(ring_));
+    return;
+  }
   if (!users_.empty() && !process_ends()) {
     run_on_device(ring_->device_, [this](cudaError_t current) {
       for (const DeviceStream stream : users_) mark_user(stream, current == cudaSuccess);

@@ -173,6 +173,11 @@ SlotLease::SlotLease(std::shared_ptr<SlotRing> ring, std::uint32_t slot, std::op
 }
 
 SlotLease::~SlotLease() {
+  if (ring_->process_.forked()) {  // by a tensor, say
+    leave_alone(std::move(ring_));
+    leave_alone(std::move(spilled_));
+    return;
+  }
   if (slot_.has_value()) {
     ring_->release({.slot = *slot_, .events = std::move(events_), .spilled = std::move(spilled_)});
   }

@@ -15,10 +15,10 @@
 #include <dovetail/batch.h>
 #include <dovetail/error.h>
 
+#include "format/process_mark.h"
 #include "reader/memory/batch_columns.h"
 #include "reader/memory/device_events.h"
 #include "reader/memory/host_memory.h"
-#include "reader/memory/process_mark.h"
 
 namespace dovetail::detail {
 

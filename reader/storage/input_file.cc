@@ -106,15 +106,14 @@ InputFile::~InputFile() {
 
 Result<InputFile> InputFile::open(const std::string& path) {
   // Non-blocking, because opening a pipe would otherwise wait for a writer; regular files do not care.
-  int fd = -1;
+  InputFile file(-1, path, {});  // first: what is open must have an owner, whatever memory there is
   do {
-    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  } while (fd < 0 && errno == EINTR);
-  if (fd < 0) return Error::from_errno(errno, "cannot open the file").in_file(path);
+    file.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  } while (file.fd_ < 0 && errno == EINTR);
+  if (file.fd_ < 0) return Error::from_errno(errno, "cannot open the file").in_file(path);
 
-  InputFile file(fd, path, {});
   struct stat status {};
-  if (::fstat(fd, &status) != 0) return Error::from_errno(errno, "cannot examine the file").in_file(path);
+  if (::fstat(file.fd_, &status) != 0) return Error::from_errno(errno, "cannot examine the file").in_file(path);
   if (S_ISDIR(status.st_mode)) return Error::from_errno(EISDIR, "a file is wanted here").in_file(path);
   if (!S_ISREG(status.st_mode)) return Error(Errc::unknown_format, "not a regular file").in_file(path);
   file.identity_ = identity_of(status);

@@ -73,7 +73,6 @@ class CrashTest : public ::testing::Test {
   void behind_every_call(const LeftFiles& before, const std::vector<RecordedCall>& calls, Look look) {
     for (std::size_t count = 0; count <= calls.size(); ++count) {
       for (const LeftFiles& files : left_by_crash(before, calls, count)) {
-        ++states_;
         materialise(files);
         look(files);
         if (HasFailure()) {
@@ -97,7 +96,6 @@ class CrashTest : public ::testing::Test {
   }
 
   testing::TempFolder folder_;
-  std::uint64_t states_ = 0;
 };
 
 TEST_F(CrashTest, AShardIsWholeOrHasNoName) {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdarg>
-#include <cstdio>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -20,8 +20,7 @@ struct Recording {
   bool on = false;
   std::string folder;
   std::vector<RecordedCall> calls;
-  std::map<int, std::size_t> open_files;           // by descriptor
-  std::map<std::string, std::size_t> files_named;  // by the name of the moment
+  std::map<int, std::size_t> open_files;  // by descriptor
   std::size_t files = 0;
 };
 
@@ -96,9 +95,8 @@ std::vector<RecordedCall> record_calls(const std::string& folder, const std::fun
     const std::lock_guard lock(shared.mutex);
     shared.calls.clear();
     shared.open_files.clear();
-    shared.files_named.clear();
     shared.files = 0;
-    shared.folder = folder;
+    shared.folder = std::filesystem::canonical(folder);
     shared.on = true;
   }
   work();

@@ -121,6 +121,11 @@ TEST_F(WritingFaultsTest, ADatasetThatReplacesAnotherIsThereOrTheOtherIsOrNone) 
     } else if (std::filesystem::exists(target() + "/manifest.dvt")) {
       EXPECT_EQ(records_of(target()), before);
       ++kept;
+    } else {
+      for (const std::string& name : names_in(target())) {
+        EXPECT_FALSE(name.starts_with('.')) << name;
+        EXPECT_TRUE(verify(target() + "/" + name).value().ok()) << name;
+      }
     }
     std::filesystem::remove_all(target());
     ASSERT_TRUE(write_dataset(target(), before, false).has_value());

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/dataset_writer.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "format/layout.h"
+#include "tests/support/sanitizers.h"
 #include "tests/writer/test_files.h"
 #include "writer/dataset_files.h"
 
@@ -343,6 +348,30 @@ TEST(DatasetFilesTest, NamesSortLikeTheirShards) {
                             "manifest.dvt", "shard-99999999999.dvt", "shard--00042.dvt"}) {
     EXPECT_EQ(detail::shard_number_of(other), std::nullopt) << other;
   }
+}
+
+TEST(DatasetWriterForkTest, AForkedChildLeavesTheWriterToItsParent) {
+  if (testing::kSanitized) GTEST_SKIP() << "sanitizers do not follow a process with threads into a fork";
+  const test::TempFolder folder;
+  DatasetWriterOptions options;
+  options.shard_bytes = 20'000;
+  options.encode_threads = 2;
+  auto writer = std::make_unique<DatasetWriter>(DatasetWriter::create(folder / "data", options).value());
+  const std::string record(1000, 'x');
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(writer->append(as_bytes(record)));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    const Result<void> appended = writer->append(as_bytes(record));
+    writer.reset();
+    ::_exit(!appended && appended.error().is(Errc::closed) ? 42 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(writer->append(as_bytes(record)));
+  ASSERT_TRUE(writer->finish());
+  EXPECT_EQ(test::read_dataset(folder / "data").records.size(), 200u);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 
 #include <dovetail/batch_reader.h>
 
-#include "reader/memory/process_mark.h"
+#include "format/process_mark.h"
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/sanitizers.h"
 
@@ -40,7 +40,7 @@ int in_child(Work work) {
 class ForkTest : public testing::SampleReaderTest {
  protected:
   void SetUp() override {
-    if (testing::kThreadSanitized) GTEST_SKIP() << "ThreadSanitizer does not follow a process with threads into a fork";
+    if (testing::kSanitized) GTEST_SKIP() << "sanitizers do not follow a process with threads into a fork";
   }
 };
 

@@ -3,6 +3,8 @@
 
 #include <dlpack/dlpack.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,6 +14,7 @@
 #include <dovetail/batch_reader.h>
 
 #include "tests/reader/delivery/reader_fixture.h"
+#include "tests/support/sanitizers.h"
 
 namespace dovetail {
 namespace {
@@ -113,6 +116,24 @@ TEST_F(DlpackTest, ReleasedBatchesAndNoneAreRefused) {
   EXPECT_TRUE(to_dlpack(std::shared_ptr<const Batch>(batch), BatchPart::values).error().is(Errc::invalid_option));
   EXPECT_TRUE(to_dlpack(std::shared_ptr<const Batch>(), BatchPart::values).error().is(Errc::invalid_option));
   EXPECT_TRUE(to_dlpack(std::shared_ptr<DeviceBatch>(), BatchPart::ids, {}).error().is(Errc::invalid_option));
+}
+
+TEST_F(DlpackTest, ATensorThatGoesInAForkedChildLeavesTheSlotToTheParent) {
+  if (testing::kSanitized) GTEST_SKIP() << "sanitizers do not follow a process with threads into a fork";
+  const auto batch = std::make_shared<Batch>(std::move(*reader_.next().value()));
+  Tensor tensor = tensor_of(batch, BatchPart::ids);
+  batch->release();  // so that the tensor alone keeps the bytes
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    tensor.reset();
+    ::_exit(42);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+  tensor.reset();
+  EXPECT_TRUE(reader_.next().value().has_value());
 }
 
 }  // namespace

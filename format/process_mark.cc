@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader/memory/process_mark.h"
+#include "format/process_mark.h"
 
 #include <sys/mman.h>
 #include <time.h>
@@ -45,7 +45,7 @@ std::uint64_t ProcessMark::current() noexcept {
 Error ProcessMark::error() const {
   return Error(
       Errc::closed,
-      "it was opened before this process was forked, and its threads are in the other one: open it here instead");
+      "it was opened before this process was forked, and its threads are in the other one: open one here instead");
 }
 
 }  // namespace dovetail::detail
