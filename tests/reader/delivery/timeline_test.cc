@@ -144,16 +144,24 @@ TEST_F(TimelineTest, EveryBatchIsGatheredAndHandedOverOnce) {
 }
 
 TEST_F(TimelineTest, WaitsSumUpToThoseOfTheStats) {
-  ReaderStats stats;
-  const std::vector<Event> events = read(options(), stats);
-  const auto agrees = [&](const char* name, std::chrono::nanoseconds spent) {
-    // Each is rounded to a nanosecond.
-    EXPECT_NEAR(total(events, name), static_cast<double>(spent.count()) / 1e3, 1.0) << name;
-  };
-  agrees("waiting for storage", stats.waiting_for_storage);
-  agrees("waiting for decode", stats.waiting_for_decode);
-  agrees("waiting for slot", stats.waiting_for_slot);
-  EXPECT_GT(total(events, "waiting for decode") + total(events, "waiting for storage"), 0.0);
+  // A reader may be so far ahead that nobody waits; not every time.
+  double waited = 0;
+  for (int run = 0; run < 1000 && waited == 0; ++run) {
+    timeline_ = std::make_shared<Timeline>();
+    ReaderOptions asked = options();
+    asked.timeline = timeline_;
+    ReaderStats stats;
+    const std::vector<Event> events = read(asked, stats);
+    const auto agrees = [&](const char* name, std::chrono::nanoseconds spent) {
+      // Each is rounded to a nanosecond.
+      EXPECT_NEAR(total(events, name), static_cast<double>(spent.count()) / 1e3, 1.0) << name;
+    };
+    agrees("waiting for storage", stats.waiting_for_storage);
+    agrees("waiting for decode", stats.waiting_for_decode);
+    agrees("waiting for slot", stats.waiting_for_slot);
+    waited = total(events, "waiting for decode") + total(events, "waiting for storage");
+  }
+  EXPECT_GT(waited, 0.0);
 }
 
 TEST_F(TimelineTest, ReadsThatWaitedAreSpansOfTheirOwn) {
