@@ -122,27 +122,67 @@ bool is_likelier(const FoundBlock& a, const FoundBlock& b) noexcept {
   return std::pair(a.at_own_offset, a.chain) > std::pair(b.at_own_offset, b.chain);
 }
 
+/// Blocks of which each may follow the one before.
+class Sequence {
+ public:
+  explicit Sequence(std::size_t most) { kept_.reserve(most); }
+
+  const FoundBlock* last() const noexcept { return kept_.empty() ? nullptr : kept_.back(); }
+
+  /// How many stay if `block` comes behind them. What may follow a block may follow all before it, so the others are the last.
+  std::size_t before(const FoundBlock& block) const {
+    const auto stay = [&](const FoundBlock* kept) { return may_follow(*kept, block); };
+    return static_cast<std::size_t>(std::partition_point(kept_.begin(), kept_.end(), stay) - kept_.begin());
+  }
+
+  /// Whether `block` is likelier than each of those from `first` on, of which there is one.
+  bool yields(std::size_t first, const FoundBlock& block) const {
+    return is_likelier(block, *kept_[*std::lower_bound(peaks_.begin(), peaks_.end(), first)]);
+  }
+
+  /// Puts `block` in place of those from `first` on.
+  template <class Reject>
+  void put(std::size_t first, FoundBlock& block, Reject&& reject) {
+    while (!peaks_.empty() && (peaks_.back() >= first || !is_likelier(*kept_[peaks_.back()], block))) peaks_.pop_back();
+    std::for_each(kept_.begin() + static_cast<std::ptrdiff_t>(first), kept_.end(), reject);
+    kept_.resize(first);
+    peaks_.push_back(first);
+    kept_.push_back(&block);
+  }
+
+ private:
+  std::vector<FoundBlock*> kept_;
+  std::vector<std::size_t> peaks_;  // those that are likelier than all behind them, so that no search goes through all
+};
+
+bool contradict(DataBlocks blocks) {
+  const FoundBlock* before = nullptr;
+  for (const FoundBlock& block : blocks) {
+    if (block.rejected) continue;
+    if (before != nullptr && !may_follow(*before, block)) return true;
+    before = &block;
+  }
+  return false;
+}
+
+// A block that comes in the way of several stays only if it is likelier than each of them; else they all do.
 void reject_contradictions(ShardScan& scan) {
   DataBlocks blocks = data_blocks(scan);
-  bool measured = false;
-  std::vector<FoundBlock*> kept;
-  kept.reserve(blocks.size());
+  if (!contradict(blocks)) return;
+  measure_chains(blocks);
+  Sequence kept(blocks.size());
   for (FoundBlock& block : blocks) {
     if (block.rejected) continue;
-    while (!kept.empty() && !may_follow(*kept.back(), block)) {
-      if (is_repeated(*kept.back(), block)) {
-        scan.reject(block, Finding::repeated);
-        break;
+    const std::size_t first = kept.before(block);
+    const FoundBlock* const last = kept.last();
+    if (last != nullptr && !may_follow(*last, block)) {
+      const bool repeated = is_repeated(*last, block);
+      if (repeated || !kept.yields(first, block)) {
+        scan.reject(block, repeated ? Finding::repeated : Finding::contradicting);
+        continue;
       }
-      if (!std::exchange(measured, true)) measure_chains(blocks);
-      if (!is_likelier(block, *kept.back())) {
-        scan.reject(block, Finding::contradicting);
-        break;
-      }
-      scan.reject(*kept.back(), Finding::contradicting);
-      kept.pop_back();
     }
-    if (!block.rejected) kept.push_back(&block);
+    kept.put(first, block, [&](FoundBlock* beaten) { scan.reject(*beaten, Finding::contradicting); });
   }
 }
 
@@ -181,10 +221,11 @@ class BlockLoader {
 };
 
 // Whether the records are others than those of the footer although all are there: then foreign blocks are among them.
-Result<bool> has_foreign_records(const SourceFile& file, const KnownContent& content, ShardScan& scan) {
+Result<bool> has_foreign_records(const SourceFile& file, const KnownContent& content, const CheckedBytes& checked,
+                                 ShardScan& scan) {
   ShardScan trial = scan;
   reject_contradictions(trial);
-  auto decoded = decode_blocks(file, trial, {}, {});
+  auto decoded = decode_blocks(file, trial, {}, checked);
   if (!decoded) return decoded.error();
   scan.checked_bytes = trial.checked_bytes;
   return decoded->records == content.records && decoded->fingerprint != content.fingerprint;
@@ -192,7 +233,8 @@ Result<bool> has_foreign_records(const SourceFile& file, const KnownContent& con
 
 }  // namespace
 
-Result<void> choose_blocks(const SourceFile& file, const std::optional<KnownContent>& content, ShardScan& scan) {
+Result<void> choose_blocks(const SourceFile& file, const std::optional<KnownContent>& content,
+                           const CheckedBytes& checked, ShardScan& scan) {
   sort_blocks(scan.blocks);
   const DataBlocks blocks = data_blocks(scan);
   if (scan.index) {
@@ -201,7 +243,7 @@ Result<void> choose_blocks(const SourceFile& file, const std::optional<KnownCont
     if (!readable) return readable.error();
     bool trusted = *readable && 2 * index.known_blocks() >= blocks.size();
     if (*readable && !trusted && content) {
-      auto foreign = has_foreign_records(file, *content, scan);
+      auto foreign = has_foreign_records(file, *content, checked, scan);
       if (!foreign) return foreign.error();
       trusted = *foreign;
     }

@@ -33,10 +33,12 @@ using BlockSink = std::function<Result<void>(const format::BlockRecords& records
 ///
 /// The index is right where it knows most of the blocks, or where without it the records are as many as those of
 /// `content`, but others. Blocks that a right index does not know are rejected. Without one, of two blocks that cannot both
-/// be of one shard, the one at its own place stays; then the one in the longer chain.
-/// Errors: the system's.
+/// be of one shard, the one at its own place stays; then the one in the longer chain. One that several others contradict
+/// stays only where it wins against each of them.
+/// Errors: those of `checked`, and the system's.
 /// Cost:   O(n log n) for n blocks; decodes them where the index contradicts most of them.
-Result<void> choose_blocks(const SourceFile& file, const std::optional<KnownContent>& content, ShardScan& scan);
+Result<void> choose_blocks(const SourceFile& file, const std::optional<KnownContent>& content,
+                           const CheckedBytes& checked, ShardScan& scan);
 
 /// Reads the chosen blocks again, checks and decodes them, and gives their records to `sink`, block by block. Those that fail
 /// are rejected.

@@ -2,6 +2,7 @@
 #include "convert/lost_regions.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -105,16 +106,44 @@ class RegionWalk {
     for (Stretch& stretch : between_) {
       if (!stretch.told) tell(&stretch, stretch.begin);
     }
-    for (const DirtyPadding& padding : scan_.padding) {
-      if (stretch_at(padding.position) != nullptr) continue;
-      regions_.push_back({file_, padding.position, padding.bytes, 0, 0, "padding that is not zero"});
-    }
-    std::stable_sort(regions_.begin(), regions_.end(),
-                     [](const LostRegion& a, const LostRegion& b) { return a.offset < b.offset; });
+    sort_regions();
+    tell_padding();
+    sort_regions();
     return std::move(regions_);
   }
 
  private:
+  void sort_regions() {
+    std::stable_sort(regions_.begin(), regions_.end(),
+                     [](const LostRegion& a, const LostRegion& b) { return a.offset < b.offset; });
+  }
+
+  // One region for all blocks up to the next place where something else is lost, because a file may have millions.
+  void tell_padding() {
+    std::vector<LostRegion> merged;
+    std::uint64_t blocks = 0;
+    const auto end_last = [&] {
+      if (blocks > 1) merged.back().reason = "the padding of " + std::to_string(blocks) + " blocks is not zero";
+    };
+    auto next = regions_.cbegin();
+    for (const DirtyPadding& padding : scan_.padding) {
+      if (stretch_at(padding.position) != nullptr) continue;
+      const auto behind = std::find_if(next, regions_.cend(),
+                                       [&](const LostRegion& region) { return region.offset >= padding.position; });
+      if (merged.empty() || behind != next) {
+        end_last();
+        merged.push_back({file_, padding.position, padding.bytes, 0, 0, "padding that is not zero"});
+        blocks = 1;
+      } else {
+        merged.back().bytes = padding.position + padding.bytes - merged.back().offset;
+        ++blocks;
+      }
+      next = behind;
+    }
+    end_last();
+    std::move(merged.begin(), merged.end(), std::back_inserter(regions_));
+  }
+
   Stretch* stretch_at(std::uint64_t position) {
     const auto behind = std::upper_bound(between_.begin(), between_.end(), position,
                                          [](std::uint64_t at, const Stretch& s) { return at < s.begin; });

@@ -83,7 +83,7 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
     return Error(Errc::already_exists).in_file(target);
   }
   Tally tally(options);
-  auto shard = ShardRecovery::find(source, nullptr, tally.checked());
+  auto shard = ShardRecovery::find(source, nullptr, std::nullopt, tally.checked());
   if (!shard) return shard.error();
   // By the number of the file id, or where that is gone by what the records are said to be.
   const std::string record_type = shard->metadata() ? shard->metadata()->record_type : std::string();
@@ -204,7 +204,7 @@ class DatasetRecovery {
     }
     const detail::ListedShard& listed = listing_.shards[i];
     if (listed.unreadable) return *listed.unreadable;
-    return ShardRecovery::find(listed.path, listed.entry ? &*listed.entry : nullptr, tally_.checked());
+    return ShardRecovery::find(listed.path, listed.entry ? &*listed.entry : nullptr, std::nullopt, tally_.checked());
   }
 
   Result<void> write_shard(std::size_t i, DatasetWriter& writer) {

@@ -6,16 +6,17 @@
 #include <iterator>
 
 #include "convert/lost_regions.h"
+#include "convert/shard_claims.h"
 
 namespace dovetail::detail {
 
 Result<ShardRecovery> ShardRecovery::find(const std::string& path, const ShardInfo* entry,
-                                          const CheckedBytes& checked) {
+                                          std::optional<std::uint64_t> file_id, const CheckedBytes& checked) {
   auto file = SourceFile::open(path);
   if (!file) return file.error();
   ShardRecovery shard(std::move(*file));
   shard.entry_ = entry;
-  auto scan = scan_shard(shard.file_, entry != nullptr ? std::optional(entry->file_id) : std::nullopt, checked);
+  auto scan = scan_shard(shard.file_, entry != nullptr ? std::optional(entry->file_id) : file_id, checked);
   if (!scan) return scan.error();
   shard.scan_ = std::move(*scan);
   if (!shard.scan_.anything()) {
@@ -27,7 +28,7 @@ Result<ShardRecovery> ShardRecovery::find(const std::string& path, const ShardIn
   if (auto read = shard.read_messages(); !read) return read.error();
   std::optional<KnownContent> content;
   if (shard.content_) content = KnownContent{shard.content_->records, shard.content_->fingerprint};
-  if (auto chosen = choose_blocks(shard.file_, content, shard.scan_); !chosen) return chosen.error();
+  if (auto chosen = choose_blocks(shard.file_, content, checked, shard.scan_); !chosen) return chosen.error();
   return shard;
 }
 
@@ -54,9 +55,9 @@ Result<void> ShardRecovery::read_messages() {
     auto body = read_body(*scan_.footer);
     if (!body) return body.error();
     auto footer = format::decode_footer(*body);
-    footer ? void(content_ = std::move(footer->info)) : useless(scan_.footer);
+    footer ? void(footer_ = std::move(footer->info)) : useless(scan_.footer);
   }
-  if (entry_ != nullptr) content_ = *entry_;
+  content_ = entry_ != nullptr ? std::optional(*entry_) : footer_;
   return {};
 }
 
@@ -81,7 +82,7 @@ std::optional<std::uint64_t> ShardRecovery::expected_records(std::uint64_t at_le
   std::vector<std::uint64_t> told;
   if (entry_ != nullptr) told.push_back(entry_->records);
   if (scan_.trailer_position) told.push_back(scan_.trailer.records);
-  if (content_) told.push_back(content_->records);
+  if (footer_) told.push_back(footer_->records);
   if (scan_.index) told.push_back(scan_.index->header.first_record);
   if (scan_.footer) told.push_back(scan_.footer->header.first_record);
   if (scan_.cut_index_records) told.push_back(*scan_.cut_index_records);
@@ -99,14 +100,13 @@ void ShardRecovery::tell(RecoverReport& report) {
             [](const ScanNote& a, const ScanNote& b) { return a.position < b.position; });
   std::vector<LostRegion> lost = lost_regions(file_.path(), scan_, expected);
 
-  const bool whole = expected == decoded_.records && content_ && content_->records == decoded_.records;
-  if (whole && content_->fingerprint != decoded_.fingerprint) {
-    const FoundMessage* const footer = entry_ == nullptr && scan_.footer ? &*scan_.footer : nullptr;
-    lost.push_back({.file = file_.path(),
-                    .offset = footer != nullptr ? footer->position : 0,
-                    .bytes = footer != nullptr ? footer->header.span_bytes() : 0,
-                    .reason = std::string("the records are not those whose fingerprint the ") +
-                              (entry_ != nullptr ? "manifest" : "footer") + " has"});
+  std::vector<LostRegion> told = disagreements(
+      file_.path(), {.scan = scan_, .entry = entry_, .footer = footer_ ? &*footer_ : nullptr, .decoded = decoded_},
+      expected, lost.empty());
+  if (!told.empty()) {
+    std::move(told.begin(), told.end(), std::back_inserter(lost));
+    std::stable_sort(lost.begin(), lost.end(),
+                     [](const LostRegion& a, const LostRegion& b) { return a.offset < b.offset; });
   }
   if (report.expected_records) {
     report.expected_records = expected ? std::optional(*report.expected_records + *expected) : std::nullopt;

@@ -22,9 +22,11 @@ namespace dovetail::detail {
 /// One shard that is being recovered: found, then written, then told about.
 class ShardRecovery {
  public:
-  /// Finds the blocks. `entry` is what a manifest says of the shard; without it the file id is the file's own.
+  /// Finds the blocks. `entry` is what a manifest says of the shard, and `file_id` what is known otherwise; without them
+  /// the file id is the file's own.
   /// Errors: `not_dovetail` where nothing is found, those of `scan_shard`.
-  static Result<ShardRecovery> find(const std::string& path, const ShardInfo* entry, const CheckedBytes& checked);
+  static Result<ShardRecovery> find(const std::string& path, const ShardInfo* entry,
+                                    std::optional<std::uint64_t> file_id, const CheckedBytes& checked);
 
   const std::optional<format::Metadata>& metadata() const noexcept { return metadata_; }
   /// Snappy if any block has it.
@@ -50,6 +52,7 @@ class ShardRecovery {
   const ShardInfo* entry_ = nullptr;
   std::optional<format::Metadata> metadata_;
   std::optional<ShardInfo> content_;  // by manifest or footer
+  std::optional<ShardInfo> footer_;
   DecodedBlocks decoded_;
 };
 

@@ -96,9 +96,13 @@ struct IdCount {
 constexpr std::size_t kMostIds = 64;
 
 // Counts headers, without looking at the bodies behind those at their own place.
-Result<void> count_blocks(const SourceFile& file, std::vector<IdCount>& ids) {
+Result<void> count_blocks(const SourceFile& file, const CheckedBytes& checked, std::vector<IdCount>& ids) {
   SlidingWindow window(file);
+  std::uint64_t told = 0;
   for (std::uint64_t at = 0; at + kAlignment <= file.size();) {
+    if (checked && at - told >= kWindowBytes) {
+      if (auto go_on = checked(at - std::exchange(told, at)); !go_on) return go_on;
+    }
     auto bytes = window.view(at, kAlignment);
     if (!bytes) return bytes.error();
     if (bytes->size() < kAlignment) break;
@@ -345,16 +349,30 @@ Result<std::optional<std::uint64_t>> identify_shard(const SourceFile& file) {
   return most_frequent(*ids);
 }
 
-Result<ShardScan> scan_shard(const SourceFile& file, std::optional<std::uint64_t> file_id,
-                             const CheckedBytes& checked) {
+Result<ShardIdentity> search_identity(const SourceFile& file, const CheckedBytes& checked) {
   auto ids = ids_at_ends(file);
   if (!ids) return ids.error();
-  std::uint64_t counted = 0;
-  if (!file_id && (ids->size() != 1 || ids->front().blocks < 3)) {
-    if (auto done = count_blocks(file, *ids); !done) return done.error();
-    counted = file.size();
+  ShardIdentity identity;
+  if (ids->size() != 1 || ids->front().blocks < 3) {
+    if (auto done = count_blocks(file, checked, *ids); !done) return done.error();
+    identity.checked_bytes = file.size();
   }
-  if (!file_id) file_id = most_frequent(*ids);
+  identity.file_id = most_frequent(*ids);
+  return identity;
+}
+
+Result<ShardScan> scan_shard(const SourceFile& file, std::optional<std::uint64_t> file_id,
+                             const CheckedBytes& checked) {
+  std::uint64_t counted = 0;
+  if (file_id) {
+    // Only for its version.
+    if (auto ids = ids_at_ends(file); !ids) return ids.error();
+  } else {
+    auto identity = search_identity(file, checked);
+    if (!identity) return identity.error();
+    file_id = identity->file_id;
+    counted = identity->checked_bytes;
+  }
   auto scan = Scanner(file, file_id, checked).run();
   if (scan) scan->checked_bytes += counted;
   return scan;

@@ -100,8 +100,19 @@ using CheckedBytes = std::function<Result<void>(std::uint64_t bytes)>;
 /// Errors: `unsupported_version` where the file header is good but of another version; the system's.
 Result<std::optional<std::uint64_t>> identify_shard(const SourceFile& file);
 
+struct ShardIdentity {
+  std::optional<std::uint64_t> file_id;
+  std::uint64_t checked_bytes = 0;
+};
+
+/// The file id that file header, first block and trailer have, or where one of these is damaged or differs, that of most
+/// blocks; none where there are neither.
+/// Errors: those of `identify_shard` and of `checked`.
+/// Cost:   reads the file at most once.
+Result<ShardIdentity> search_identity(const SourceFile& file, const CheckedBytes& checked);
+
 /// Finds the blocks of a shard, as docs/format.md, "Recovering", says. `file_id` is what they must have; without one it is
-/// that of file header, first block and trailer, or where one of these is damaged or differs, that of most blocks.
+/// that of `search_identity`.
 /// Errors: those of `identify_shard` and of `checked`.
 /// Cost:   reads the file about once, and checks at most seven times its bytes; 40 bytes for each block.
 Result<ShardScan> scan_shard(const SourceFile& file, std::optional<std::uint64_t> file_id, const CheckedBytes& checked);

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shards whose checksums are good and whose blocks or counts are not: made to mislead, or by a faulty writer.
+#include <dovetail/recover.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dovetail/record_reader.h>
+
+#include "format/crc32c.h"
+#include "format/messages.h"
+#include "format/structures.h"
+#include "tests/writer/test_files.h"
+
+namespace dovetail {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Bytes;
+using test::Records;
+using test::TempFolder;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+RecoverReport recovered(const std::string& source, const std::string& target, const RecoverOptions& options = {}) {
+  auto report = recover(source, target, options);
+  if (!report) throw Exception(report.error());
+  EXPECT_TRUE(verify(target, 1).value().ok());
+  return std::move(*report);
+}
+
+/// A sample without its end, so that nothing but the blocks says what they are.
+Bytes unfinished(const format::test::ShardSpec& spec) {
+  const format::test::SampleShard shard = format::test::make_shard(spec);
+  Bytes bytes = shard.bytes;
+  bytes.resize(format::test::read_shard(bytes).value().tail.footer.index_offset);
+  return bytes;
+}
+
+/// Changes the header of a block, or its body, and makes all checksums good again.
+template <class Change>
+void forge(Bytes& file, std::uint64_t offset, Change&& change) {
+  const auto head = std::span<std::byte>(file).subspan(offset).first<format::kBlockHeaderBytes>();
+  format::BlockHeader header = format::decode_block_header(head).value();
+  const auto body = std::span<std::byte>(file).subspan(offset + format::kBlockHeaderBytes, header.body_bytes());
+  change(header, body);
+  header.payload_crc = format::crc32c(body);
+  format::encode(header, head);
+}
+
+/// Changes the trailer, and makes its checksum good again.
+template <class Change>
+void forge_trailer(Bytes& file, Change&& change) {
+  const auto end = std::span<std::byte>(file).last<format::kTrailerBytes>();
+  format::Trailer trailer = format::decode_trailer(end).value();
+  change(trailer);
+  format::encode(trailer, end);
+}
+
+TEST(RecoverClaimsTest, CountsThatDisagreeAreNeverGood) {
+  const TempFolder folder;
+  format::test::ShardSpec spec;
+  for (char c = 'a'; c < 'a' + 24; ++c) spec.records.emplace_back(4, c);
+  const Bytes good = format::test::make_shard(spec).bytes;
+  const test::DecodedShard decoded = format::test::read_shard(good).value();
+  const std::uint64_t index = decoded.tail.footer.index_offset;
+  const std::uint64_t footer = decoded.tail.trailer.footer_offset;
+  const std::uint64_t trailer = good.size() - format::kTrailerBytes;
+  const auto expect_told = [&](const Bytes& file, std::uint64_t offset, const char* reason) {
+    SCOPED_TRACE(reason);
+    test::write_file(folder / "s.dvt", as_chars(file));
+    const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt", {.overwrite = true});
+    EXPECT_EQ(report.records, spec.records.size());
+    ASSERT_THAT(report.lost, SizeIs(1));
+    EXPECT_EQ(report.lost[0].offset, offset);
+    EXPECT_THAT(report.lost[0].reason, HasSubstr(reason));
+    EXPECT_EQ(report.lost[0].end_record, report.lost[0].first_record);
+  };
+  Bytes file = good;
+  forge_trailer(file, [](format::Trailer& told) { told.records = 20; });
+  expect_told(file, trailer, "the trailer says 20 records, there are 24");
+  file = good;
+  forge_trailer(file, [](format::Trailer& told) { told.blocks = 9; });
+  expect_told(file, trailer, "the trailer says 9 blocks, there are 12");
+  file = good;
+  forge(file, index, [](format::BlockHeader& header, const auto&) { header.first_record = 22; });
+  expect_told(file, index, "the head of the index says 22 records, there are 24");
+  file = good;
+  forge(file, footer, [](format::BlockHeader& header, const auto&) { header.first_record = 21; });
+  expect_told(file, footer, "the head of the footer says 21 records, there are 24");
+}
+
+TEST(RecoverClaimsTest, ACountAboveWhatIsFoundIsLostRecordsAndEachOtherIsTold) {
+  const TempFolder folder;
+  Bytes file = format::test::make_shard({.records = {"a", "b", "c"}}).bytes;
+  forge_trailer(file, [](format::Trailer& told) { told.records = 5; });
+  test::write_file(folder / "s.dvt", as_chars(file));
+  const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt");
+  EXPECT_EQ(report.expected_records, 5u);
+  EXPECT_THAT(report.lost, ::testing::Contains(::testing::Field(
+                               &LostRegion::reason, HasSubstr("the footer says 3 records, the trailer 5"))));
+}
+
+TEST(RecoverClaimsTest, AManifestAndAFooterThatDisagreeAreNeverGood) {
+  const TempFolder folder;
+  const Bytes shard = format::test::make_shard({.records = {"a", "bb", "cccc"}, .shard_number = 0}).bytes;
+  ShardInfo info = format::test::make_shard({.records = {"a", "bb", "cccc"}, .shard_number = 0}).info;
+  fs::create_directory(folder / "data");
+  test::write_file(folder / "data/s.dvt", as_chars(shard));
+  const auto recover_with = [&](const ShardInfo& told) {
+    format::test::ShardSpec spec;
+    spec.metadata = {format::kManifestRecordType, "sample", {}};
+    spec.records = {format::encode(told)};
+    spec.shard_number = format::kManifestShardNumber;
+    test::write_file(folder / "data/manifest.dvt", as_chars(format::test::make_shard(spec).bytes));
+    return recovered(folder / "data", folder / "out", {.overwrite = true});
+  };
+  info.name = "s.dvt";
+  info.file_bytes = shard.size();
+  EXPECT_TRUE(recover_with(info).ok());
+  const struct {
+    const char* reason;
+    std::uint64_t ShardInfo::*field;
+    std::uint64_t value;
+  } lies[] = {{"the manifest says 2 records, there are 3", &ShardInfo::records, 2},
+              {"the manifest says 3 blocks, there are 2", &ShardInfo::blocks, 3},
+              {"the manifest says 8 records per run, the footer 4", &ShardInfo::run_records, 8},
+              {"the manifest says 8 raw bytes, the footer 7", &ShardInfo::raw_bytes, 8},
+              {"fingerprint the manifest has", &ShardInfo::fingerprint, 7},
+              {"the manifest says 10240 bytes of the file, there are", &ShardInfo::file_bytes, 10240}};
+  for (const auto& lie : lies) {
+    SCOPED_TRACE(lie.reason);
+    ShardInfo told = info;
+    told.*lie.field = lie.value;
+    const RecoverReport report = recover_with(told);
+    EXPECT_EQ(report.records, 3u);
+    EXPECT_THAT(report.lost, ::testing::Contains(::testing::Field(&LostRegion::reason, HasSubstr(lie.reason))));
+  }
+}
+
+TEST(RecoverHostileTest, ABlockThatDoesNotDecodeIsToldAndLeftOut) {
+  const TempFolder folder;
+  format::test::ShardSpec spec;
+  spec.codec = Codec::snappy;
+  for (std::uint64_t i = 0; i < 8; ++i) spec.records.push_back(test::prose(200, i));
+  const test::DecodedShard good = format::test::read_shard(format::test::make_shard(spec).bytes).value();
+  Bytes file = unfinished(spec);
+  forge(file, good.blocks[1].offset, [](const auto&, std::span<std::byte> body) { body.back() ^= std::byte{0xFF}; });
+  forge(file, good.blocks[2].offset, [](const auto& header, std::span<std::byte> body) {
+    body[header.table_bytes] = std::byte{1};  // the length that Snappy has in front
+  });
+  test::write_file(folder / "s.dvt", as_chars(file));
+  const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt");
+  const Records saved = test::read_shard_file(folder / "out.dvt").records;
+  EXPECT_THAT(saved, ::testing::Not(::testing::Contains(spec.records[4])));
+  EXPECT_EQ(saved.back(), spec.records.back());
+  ASSERT_FALSE(report.ok());
+  EXPECT_THAT(report.lost[0].reason, HasSubstr("does not decode"));
+  EXPECT_EQ(report.lost[0].end_record, 6u);
+}
+
+TEST(RecoverHostileTest, OfBlocksThatContradictEachOtherTheLongerChainStays) {
+  const TempFolder folder;
+  format::test::ShardSpec spec;
+  for (char c = 'a'; c < 'a' + 20; ++c) spec.records.emplace_back(4, c);
+  const test::DecodedShard good = format::test::read_shard(format::test::make_shard(spec).bytes).value();
+  const struct {
+    const char* name;
+    std::int64_t first_record;
+    std::int32_t sequence;
+  } lies[] = {{"records of the block before", -1, 0},
+              {"records of blocks far behind", 9, 0},
+              {"more blocks than records", 0, 3},
+              {"the number of an earlier block", 0, -2},
+              {"records far beyond", 1 << 30, 0}};
+  for (const auto& lie : lies) {
+    SCOPED_TRACE(lie.name);
+    Bytes file = unfinished(spec);
+    forge(file, good.blocks[4].offset, [&](format::BlockHeader& header, std::span<std::byte>) {
+      header.first_record += static_cast<std::uint64_t>(lie.first_record);
+      header.sequence += static_cast<std::uint32_t>(lie.sequence);
+    });
+    test::write_file(folder / "s.dvt", as_chars(file));
+    const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt", {.overwrite = true});
+    Records wanted = spec.records;
+    wanted.erase(wanted.begin() + 8, wanted.begin() + 10);
+    EXPECT_EQ(test::read_shard_file(folder / "out.dvt").records, wanted);
+    ASSERT_FALSE(report.ok());
+    EXPECT_EQ(report.lost[0].offset, good.blocks[4].offset);
+    EXPECT_EQ(report.lost[0].first_record, 8u);
+    EXPECT_EQ(report.lost[0].end_record, 10u);
+    EXPECT_THAT(report.lost[0].reason, HasSubstr("contradicts"));
+  }
+}
+
+TEST(RecoverHostileTest, ABlockThatLosesAgainstOneFurtherBackRejectsNone) {
+  const TempFolder folder;
+  format::test::ShardSpec spec;
+  for (char c = 'a'; c < 'a' + 24; ++c) spec.records.emplace_back(4, c);
+  const test::DecodedShard good = format::test::read_shard(format::test::make_shard(spec).bytes).value();
+  Bytes file = unfinished(spec);
+  for (const int gone : {6, 8, 11}) file.at(good.blocks[gone].offset + format::kBlockHeaderBytes) ^= std::byte{1};
+  // Two that follow each other beat block 7, which stands alone, but not the chain of 0 to 5, whose numbers they have.
+  for (const int i : {9, 10}) {
+    forge(file, good.blocks[i].offset, [](format::BlockHeader& header, std::span<std::byte>) { header.sequence -= 7; });
+  }
+  test::write_file(folder / "s.dvt", as_chars(file));
+  recovered(folder / "s.dvt", folder / "out.dvt");
+  Records wanted(spec.records.begin(), spec.records.begin() + 12);
+  wanted.insert(wanted.end(), spec.records.begin() + 14, spec.records.begin() + 16);
+  EXPECT_EQ(test::read_shard_file(folder / "out.dvt").records, wanted);
+}
+
+TEST(RecoverHostileTest, DirtyPaddingOfManyBlocksIsOnePlace) {
+  const TempFolder folder;
+  format::test::ShardSpec spec;
+  for (char c = 'a'; c < 'a' + 24; ++c) spec.records.emplace_back(4, c);
+  const test::DecodedShard good = format::test::read_shard(format::test::make_shard(spec).bytes).value();
+  Bytes file = format::test::make_shard(spec).bytes;
+  for (const format::BlockHeader& block : good.blocks) file.at(block.offset + block.span_bytes() - 1) = std::byte{1};
+  file.at(good.blocks[6].offset + format::kBlockHeaderBytes) ^= std::byte{1};
+  test::write_file(folder / "s.dvt", as_chars(file));
+  const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt");
+  ASSERT_THAT(report.lost, SizeIs(3));
+  EXPECT_THAT(report.lost[0].reason, HasSubstr("the padding of 6 blocks"));
+  EXPECT_EQ(report.lost[1].offset, good.blocks[6].offset);
+  EXPECT_EQ(report.lost[1].end_record, 14u);
+  EXPECT_THAT(report.lost[2].reason, HasSubstr("the padding of 5 blocks"));
+  EXPECT_EQ(report.lost[2].offset + report.lost[2].bytes, good.blocks.back().offset + good.blocks.back().span_bytes());
+}
+
+/// Headers that all claim the same bytes, at every place where one can be, behind a shard's beginning.
+Bytes hostile_file(std::size_t bytes, std::uint32_t body) {
+  Bytes file = format::test::make_shard({.records = {"first", "second"}}).bytes;
+  const std::uint64_t file_id = format::make_file_id(format::test::sample_dataset_id(), 3);
+  for (std::uint32_t sequence = 100; file.size() < bytes; ++sequence) {
+    format::BlockHeader header;
+    header.offset = file.size();
+    header.first_record = sequence;
+    header.sequence = sequence;
+    header.records = 1;
+    header.stored_bytes = header.raw_bytes = body;
+    header.file_id = file_id;
+    header.payload_crc = 0x12345678;
+    file.resize(file.size() + format::kBlockHeaderBytes);
+    format::encode(header, std::span<std::byte>(file).last<format::kBlockHeaderBytes>());
+  }
+  return file;
+}
+
+TEST(RecoverHostileTest, WorkIsLinearInTheSizeWhateverTheHeadersClaim) {
+  const TempFolder folder;
+  for (const std::uint32_t body : {1u << 10, 1u << 16, 1u << 20, 3u << 20}) {
+    for (const std::size_t bytes : {std::size_t{2} << 20, std::size_t{8} << 20}) {
+      test::write_file(folder / "s.dvt", as_chars(hostile_file(bytes, body)));
+      const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt", {.overwrite = true});
+      EXPECT_EQ(test::read_shard_file(folder / "out.dvt").records, (Records{"first", "second"}));
+      EXPECT_LE(report.checked_bytes, 9 * report.source_bytes);
+      EXPECT_FALSE(report.ok());
+      EXPECT_LE(report.lost.size(), 3u);
+      const bool told = std::any_of(report.lost.begin(), report.lost.end(), [](const LostRegion& region) {
+        return region.reason.find("not all were tried") != std::string::npos;
+      });
+      EXPECT_EQ(told, body < bytes) << "bodies of " << body << " bytes";
+    }
+  }
+}
+
+TEST(RecoverHostileTest, ARepeatedBlockOverlappedByOthersIsWrittenOnce) {
+  const TempFolder folder;
+  format::test::ShardSpec spec;
+  spec.records = {"aaaa", "bbbb", "cccc", "dddd"};
+  const Bytes shard = format::test::make_shard(spec).bytes;
+  Bytes file = shard;
+  for (int i = 0; i < 1000; ++i) file.insert(file.end(), shard.begin(), shard.end());
+  test::write_file(folder / "s.dvt", as_chars(file));
+  const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt");
+  EXPECT_EQ(test::read_shard_file(folder / "out.dvt").records, spec.records);
+  EXPECT_FALSE(report.ok());
+}
+
+}  // namespace
+}  // namespace dovetail
