@@ -71,6 +71,17 @@ Error replaces_source(const std::string& target) {
   return Error(Errc::invalid_option, "recovery does not write over what it reads; name another target").in_file(target);
 }
 
+// Whether a new file in `folder` may take the place of `file`, be it at the end of links.
+bool lies_in(const std::string& file, const std::string& folder) {
+  const auto is_parent = [&](const fs::path& path) {
+    const std::string parent = path.parent_path().native();
+    return is_same_file(parent.empty() ? "." : parent, folder);
+  };
+  std::error_code missing;
+  const fs::path real = fs::canonical(file, missing);
+  return is_parent(file) || (!missing && is_parent(real));
+}
+
 LostRegion unknown_schema(const std::string& file, const Error& error) {
   return {.file = file, .reason = "the schema in the metadata: " + error.to_string()};
 }
@@ -136,8 +147,8 @@ struct CommonFacts {
 /// Recovers the shards of a dataset one after the other.
 class DatasetRecovery {
  public:
-  DatasetRecovery(detail::RecoveryListing listing, const RecoverOptions& options)
-      : listing_(std::move(listing)), tally_(options) {
+  DatasetRecovery(detail::RecoveryListing listing, Tally& tally) : listing_(std::move(listing)), tally_(tally) {
+    report_.checked_bytes = listing_.checked_bytes;
     report_.lost = std::move(listing_.lost);
     report_.passed_over = std::move(listing_.passed_over);
     if (listing_.has_manifest) report_.expected_records = 0;
@@ -158,10 +169,7 @@ class DatasetRecovery {
       if (auto written = write_shard(i, *writer); !written) return written.error();
       if (auto ended = writer->next_shard(); !ended) return ended.error();
     }
-    if (!anything_) {
-      return Error(Errc::not_dovetail, "no file header, trailer or block is found in any of its files")
-          .in_file(fs::path(listing_.shards.front().path).parent_path().native());
-    }
+    if (!anything_ && first_error_) return *first_error_;
     auto written = writer->finish();
     if (!written) return written.error();
     report_.dataset_id = written->id;
@@ -176,6 +184,7 @@ class DatasetRecovery {
     for (const detail::ListedShard& listed : listing_.shards) {
       if (facts_.complete()) return {};
       if (listed.entry) facts_.take(listed.entry->run_records);
+      if (listed.unreadable) continue;
       const auto shard = describe_shard(listed.path);
       if (!shard || shard->tfrecord) continue;
       facts_.take(shard->info.run_records);
@@ -184,7 +193,7 @@ class DatasetRecovery {
     }
     for (std::size_t i = 0; i < listing_.shards.size() && !(facts_.metadata && facts_.codec); ++i) {
       auto shard = find_shard(i);
-      if (!shard && shard.error().kind() == ErrorKind::cancelled) return shard.error();
+      if (!shard && detail::ends_recovery(shard.error())) return shard.error();
       if (!shard) continue;
       facts_.take(shard->run_records());
       if (shard->metadata()) facts_.take(*shard->metadata());
@@ -204,13 +213,13 @@ class DatasetRecovery {
     }
     const detail::ListedShard& listed = listing_.shards[i];
     if (listed.unreadable) return *listed.unreadable;
-    return ShardRecovery::find(listed.path, listed.entry ? &*listed.entry : nullptr, std::nullopt, tally_.checked());
+    return ShardRecovery::find(listed.path, listed.entry ? &*listed.entry : nullptr, listed.file_id, tally_.checked());
   }
 
   Result<void> write_shard(std::size_t i, DatasetWriter& writer) {
     const detail::ListedShard& listed = listing_.shards[i];
     auto shard = find_shard(i);
-    if (!shard && shard.error().kind() == ErrorKind::cancelled) return shard.error();
+    if (!shard && detail::ends_recovery(shard.error())) return shard.error();
     if (!shard) {
       lose_shard(listed, shard.error());
       return {};
@@ -231,8 +240,9 @@ class DatasetRecovery {
   }
 
   void lose_shard(const detail::ListedShard& listed, const Error& why) {
+    if (!first_error_) first_error_ = why;
     std::error_code missing;
-    const std::uintmax_t bytes = fs::file_size(listed.path, missing);
+    const std::uintmax_t bytes = listed.unreadable ? 0 : fs::file_size(listed.path, missing);
     const std::uint64_t records = listed.entry ? listed.entry->records : 0;
     report_.lost.push_back({.file = listed.path,
                             .bytes = missing ? 0 : bytes,
@@ -242,29 +252,34 @@ class DatasetRecovery {
   }
 
   detail::RecoveryListing listing_;
-  Tally tally_;
+  Tally& tally_;
   RecoverReport report_;
   CommonFacts facts_;
   std::optional<std::pair<std::size_t, ShardRecovery>> kept_;  // found before its turn
   bool anything_ = false;
+  std::optional<Error> first_error_;
 };
 
 Result<RecoverReport> recover_dataset(const std::string& folder, const std::string& manifest, const std::string& target,
                                       const WriterOptions& writer_options, const RecoverOptions& options) {
-  auto listing = detail::list_for_recovery(folder, manifest, options.allow_outside);
-  if (!listing) return listing.error();
   if (is_same_file(folder.empty() ? "." : folder, target)) return replaces_source(target);
-  for (const detail::ListedShard& shard : listing->shards) {
-    const std::string parent = fs::path(shard.path).parent_path().native();
-    if (is_same_file(parent.empty() ? "." : parent, target)) return replaces_source(target);
-  }
+  Tally tally(options);
+  auto listing = detail::list_for_recovery(folder, manifest, options.allow_outside, tally.checked());
+  if (!listing) return listing.error();
+  const auto in_target = [&](const std::string& file) { return lies_in(file, target); };
+  const bool shards =
+      std::any_of(listing->shards.begin(), listing->shards.end(),
+                  [&](const detail::ListedShard& shard) { return !shard.unreadable && in_target(shard.path); });
+  const bool others = std::any_of(listing->passed_over.begin(), listing->passed_over.end(), in_target) ||
+                      std::any_of(listing->foreign.begin(), listing->foreign.end(), in_target);
+  if (shards || others || in_target(manifest)) return replaces_source(target);
   std::error_code missing;
   if (!options.overwrite && fs::exists(target, missing)) {
     auto opened = detail::OutputFolder::open(target);
     if (!opened) return opened.error();
     if (auto vacant = detail::check_vacant(**opened); !vacant) return vacant.error();
   }
-  return DatasetRecovery(std::move(*listing), options).run(target, {.shard = writer_options, .shard_bytes = 0});
+  return DatasetRecovery(std::move(*listing), tally).run(target, {.shard = writer_options, .shard_bytes = 0});
 }
 
 // A manifest, by its name or its number.

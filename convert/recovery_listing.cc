@@ -2,15 +2,22 @@
 #include "convert/recovery_listing.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <array>
+#include <cstddef>
+#include <cstdio>
 #include <filesystem>
+#include <map>
+#include <set>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
-#include <dovetail/dataset.h>
+#include <boost/system/errc.hpp>
 
-#include "convert/shard_scan.h"
+#include <dovetail/dataset.h>
+#include <dovetail/record_reader.h>
+
 #include "convert/source_file.h"
 #include "format/layout.h"
 #include "writer/dataset_files.h"
@@ -21,77 +28,175 @@ namespace dovetail::detail {
 namespace {
 
 constexpr std::string_view kPartialMark = ".partial-";
+constexpr std::string_view kPartPrefix = ".dovetail-part-";  // of the folder of a part of a conversion
 
 /// A file that may be a shard, by its name.
 struct Candidate {
   std::string name;
   bool finished = true;
   std::optional<std::uint32_t> number;
+  std::optional<std::uint64_t> file_id = {};
   std::uint64_t bytes = 0;
 };
 
-// What a writer that was killed leaves is `.NAME.partial-PID-RANDOM`.
+using Candidates = std::vector<Candidate>;
+
+std::uint32_t dataset_half(std::uint64_t file_id) noexcept {
+  return static_cast<std::uint32_t>(file_id >> 32);
+}
+
+std::string path_in(const std::string& folder, const Candidate& candidate) {
+  return (std::filesystem::path(folder) / candidate.name).native();
+}
+
+// What a writer that was killed leaves is `.NAME.partial-PID-RANDOM`. macOS puts `._NAME` beside files on foreign disks.
 std::optional<Candidate> candidate_of(const std::string& name) {
   std::string_view final_name = name;
   const std::size_t mark = name.rfind(kPartialMark);
   const bool partial = name.starts_with('.') && mark != std::string::npos;
+  if (name.starts_with("._")) return std::nullopt;
   if (partial) final_name = final_name.substr(1, mark - 1);
   if (!final_name.ends_with(format::kShardSuffix) || final_name == format::kManifestName) return std::nullopt;
-  return Candidate{name, !partial, shard_number_of(final_name), 0};
+  return Candidate{.name = name, .finished = !partial, .number = shard_number_of(final_name)};
 }
 
 // The number in the file counts, that in its name only where the file has none.
-bool look_into(const std::string& folder, Candidate& candidate) {
-  auto file = SourceFile::open((std::filesystem::path(folder) / candidate.name).native());
+Result<bool> look_into(const std::string& folder, const CheckedBytes& checked, Candidate& candidate,
+                       std::uint64_t& checked_bytes) {
+  auto file = SourceFile::open(path_in(folder, candidate));
+  if (!file && ends_recovery(file.error())) return file.error();
   if (!file) return true;  // told when it is its turn
   candidate.bytes = file->size();
-  auto id = identify_shard(*file);
-  if (!id) return true;
-  if (*id) candidate.number = static_cast<std::uint32_t>(**id);
+  auto identity = search_identity(*file, checked);
+  if (!identity) return identity.error();
+  checked_bytes += identity->checked_bytes;
+  candidate.file_id = identity->file_id;
+  if (candidate.file_id) candidate.number = static_cast<std::uint32_t>(*candidate.file_id);
   return candidate.number != format::kManifestShardNumber && candidate.number != format::kTfrecordIndexShardNumber;
 }
 
-Result<std::vector<Candidate>> candidates_in(const std::string& folder) {
+Result<Candidates> candidates_in(const std::string& folder, const CheckedBytes& checked, RecoveryListing& listing) {
   auto opened = OutputFolder::open(folder);
   if (!opened) return opened.error();
   auto names = (*opened)->names();
   if (!names) return names.error();
-  std::vector<Candidate> candidates;
+  const bool stopped =
+      std::any_of(names->begin(), names->end(), [](const std::string& name) { return name.starts_with(kPartPrefix); });
+  if (stopped) {
+    return Error(Errc::unfinished,
+                 "a conversion is going on here, or was stopped; run `dovetail convert` again to continue, or "
+                 "`dovetail merge " +
+                     folder + "` where all of its parts are finished; or recover each " + std::string(kPartPrefix) +
+                     "* folder alone")
+        .in_file(folder);
+  }
+  std::sort(names->begin(), names->end());
+  Candidates candidates;
   for (const std::string& name : *names) {
     std::optional<Candidate> candidate = candidate_of(name);
     if (!candidate) continue;
-    if (look_into(folder, *candidate)) candidates.push_back(std::move(*candidate));
+    auto wanted = look_into(folder, checked, *candidate, listing.checked_bytes);
+    if (!wanted) return wanted.error();
+    if (*wanted) candidates.push_back(std::move(*candidate));
   }
-  // Files without a number come last; of one number a finished one first, then the longest.
-  const auto key = [](const Candidate& c) {
-    return std::tuple(!c.number, c.number.value_or(0), !c.finished, c.finished ? 0 : ~c.bytes,
-                      std::string_view(c.name));
-  };
-  std::sort(candidates.begin(), candidates.end(),
-            [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
   return candidates;
 }
 
-Result<void> list_folder(const std::string& folder, RecoveryListing& listing) {
-  auto candidates = candidates_in(folder);
+/// What the files of a folder have of one dataset.
+struct Holding {
+  std::set<std::uint32_t> numbers;
+  std::uint64_t finished = 0;
+  std::uint64_t bytes = 0;
+
+  auto rank() const noexcept { return std::tuple(numbers.size(), finished, bytes); }
+};
+
+std::optional<std::uint32_t> fullest_dataset(const Candidates& candidates) {
+  std::map<std::uint32_t, Holding> holdings;
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.file_id) continue;
+    Holding& holding = holdings[dataset_half(*candidate.file_id)];
+    holding.numbers.insert(*candidate.number);
+    holding.finished += candidate.finished ? 1 : 0;
+    holding.bytes += candidate.bytes;
+  }
+  const auto fullest = std::max_element(holdings.begin(), holdings.end(),
+                                        [](const auto& a, const auto& b) { return a.second.rank() < b.second.rank(); });
+  return fullest == holdings.end() ? std::nullopt : std::optional(fullest->first);
+}
+
+void lose_other_datasets(const std::string& folder, Candidates& candidates, RecoveryListing& listing) {
+  const std::optional<std::uint32_t> taken = fullest_dataset(candidates);
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    if (!candidate.file_id || dataset_half(*candidate.file_id) == taken) return false;
+    std::array<char, 9> half{};
+    std::snprintf(half.data(), half.size(), "%08x", static_cast<unsigned>(dataset_half(*candidate.file_id)));
+    const std::string path = path_in(folder, candidate);
+    listing.lost.push_back({.file = path,
+                            .bytes = candidate.bytes,
+                            .reason = "a shard of another dataset (id half " + std::string(half.data()) +
+                                      "); how many records are in it is not known"});
+    listing.foreign.push_back(path);
+    return true;
+  });
+}
+
+// Nothing is found in files without a file id; their number, from their name, must not keep away one that has it.
+void drop_claimed_numbers(const std::string& folder, Candidates& candidates, RecoveryListing& listing) {
+  std::set<std::uint32_t> numbers;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.file_id) numbers.insert(*candidate.number);
+  }
+  std::erase_if(candidates, [&](Candidate& candidate) {
+    if (candidate.file_id || !candidate.number || !numbers.contains(*candidate.number)) return false;
+    candidate.number.reset();
+    if (!candidate.finished) listing.passed_over.push_back(path_in(folder, candidate));
+    return !candidate.finished;
+  });
+}
+
+// Files without a number come last; of one number a finished one first, then the longest.
+void sort_candidates(Candidates& candidates) {
+  const auto key = [](const Candidate& c) {
+    return std::tuple(!c.number, c.number.value_or(0), !c.finished, ~c.bytes, std::string_view(c.name));
+  };
+  std::sort(candidates.begin(), candidates.end(),
+            [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
+}
+
+// Of files with one number: the finished one whose end is good, or else the first.
+std::size_t best_of(const std::string& folder, std::span<const Candidate> same) {
+  for (std::size_t i = 0; same.size() > 1 && i < same.size() && same[i].finished; ++i) {
+    if (describe_shard(path_in(folder, same[i]))) return i;
+  }
+  return 0;
+}
+
+Result<void> list_folder(const std::string& folder, const CheckedBytes& checked, RecoveryListing& listing) {
+  auto candidates = candidates_in(folder, checked, listing);
   if (!candidates) return candidates.error();
+  lose_other_datasets(folder, *candidates, listing);
+  drop_claimed_numbers(folder, *candidates, listing);
+  sort_candidates(*candidates);
   std::uint64_t next = 0;
-  for (const Candidate& candidate : *candidates) {
-    const std::string path = (std::filesystem::path(folder) / candidate.name).native();
-    if (candidate.number && !candidate.finished && std::uint64_t{*candidate.number} < next) {
-      listing.passed_over.push_back(path);
-      continue;
+  const std::span<const Candidate> all(*candidates);
+  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    const std::optional<std::uint32_t> number = all[begin].number;
+    for (end = begin + 1; number && end < all.size() && all[end].number == number;) ++end;
+    const std::size_t best = begin + best_of(folder, all.subspan(begin, end - begin));
+    for (std::size_t i = begin; i < end; ++i) {
+      if (i != best) listing.passed_over.push_back(path_in(folder, all[i]));
     }
-    if (candidate.number && *candidate.number > next) {
-      const bool one = *candidate.number - next == 1;
+    if (number && *number > next) {
+      const bool one = *number - next == 1;
       const std::string missing =
           one ? "shard " + std::to_string(next) + " is"
-              : "shards " + std::to_string(next) + " to " + std::to_string(*candidate.number - 1) + " are";
+              : "shards " + std::to_string(next) + " to " + std::to_string(*number - 1) + " are";
       listing.lost.push_back(
           {.file = folder, .reason = missing + " missing; how many records were in it is not known"});
     }
-    if (candidate.number) next = std::uint64_t{*candidate.number} + 1;
-    listing.shards.push_back({path, std::nullopt, std::nullopt});
+    if (number) next = std::uint64_t{*number} + 1;
+    listing.shards.push_back({.path = path_in(folder, all[best]), .file_id = all[best].file_id});
   }
   if (listing.shards.empty()) {
     return Error(Errc::empty_input, "neither a manifest nor a file *.dvt is here").in_file(folder);
@@ -99,23 +204,32 @@ Result<void> list_folder(const std::string& folder, RecoveryListing& listing) {
   return {};
 }
 
-void take_manifest(const Dataset& dataset, RecoveryListing& listing) {
+Result<void> take_manifest(const Dataset& dataset, RecoveryListing& listing) {
   listing.has_manifest = true;
   for (std::uint32_t i = 0; i < dataset.shards().size(); ++i) {
     auto path = checked_shard_path(dataset, i);
-    ListedShard shard{path ? *path : dataset.shard_path(i), dataset.shards()[i], std::nullopt};
+    if (!path && ends_recovery(path.error())) return path.error();
+    ListedShard shard{.path = path ? *path : dataset.shard_path(i), .entry = dataset.shards()[i]};
     if (!path) shard.unreadable = path.error();
     listing.shards.push_back(std::move(shard));
   }
+  return {};
 }
 
 }  // namespace
 
-Result<RecoveryListing> list_for_recovery(const std::string& folder, const std::string& manifest, bool allow_outside) {
+bool ends_recovery(const Error& error) {
+  const bool missing = error.code() == boost::system::errc::no_such_file_or_directory;
+  return error.kind() == ErrorKind::cancelled || (error.kind() == ErrorKind::io && !missing) ||
+         error.is(Errc::unsupported_version) || error.is(Errc::outside_dataset);
+}
+
+Result<RecoveryListing> list_for_recovery(const std::string& folder, const std::string& manifest, bool allow_outside,
+                                          const CheckedBytes& checked) {
   RecoveryListing listing;
   auto dataset = Dataset::open(manifest, {.allow_outside = allow_outside});
   if (dataset && dataset->has_manifest()) {
-    take_manifest(*dataset, listing);
+    if (auto taken = take_manifest(*dataset, listing); !taken) return taken.error();
     return listing;
   }
   std::error_code ignored;
@@ -126,7 +240,7 @@ Result<RecoveryListing> list_for_recovery(const std::string& folder, const std::
   listing.lost.push_back({.file = manifest,
                           .bytes = ignored ? 0 : bytes,
                           .reason = "the manifest: " + why + "; the shards are those in the folder"});
-  if (auto listed = list_folder(folder.empty() ? "." : folder, listing); !listed) return listed.error();
+  if (auto listed = list_folder(folder.empty() ? "." : folder, checked, listing); !listed) return listed.error();
   return listing;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,24 +10,36 @@
 #include <dovetail/recover.h>
 #include <dovetail/shard_info.h>
 
+#include "convert/shard_scan.h"
+
 namespace dovetail::detail {
 
 /// A shard of a dataset that is to be recovered.
 struct ListedShard {
   std::string path;
-  std::optional<ShardInfo> entry;   ///< What a manifest says of it.
-  std::optional<Error> unreadable;  ///< Why it cannot be opened.
+  std::optional<ShardInfo> entry = {};        ///< What a manifest says of it.
+  std::optional<std::uint64_t> file_id = {};  ///< That of its blocks; without one nothing of a shard was found.
+  std::optional<Error> unreadable = {};       ///< Why it cannot be opened. Nothing is to be done with its path then.
 };
 
 struct RecoveryListing {
   std::vector<ListedShard> shards;  ///< In their order.
-  std::vector<LostRegion> lost;     ///< Of the dataset as a whole: its manifest, shards that nothing is left of.
+  std::vector<LostRegion> lost;  ///< Of the dataset as a whole: its manifest, missing shards, files of other datasets.
   std::vector<std::string> passed_over;
+  std::vector<std::string> foreign;  ///< Files of other datasets.
+  std::uint64_t checked_bytes = 0;   ///< To find out which dataset the files are of.
   bool has_manifest = false;
 };
 
-/// The shards of a dataset by its manifest, or where that is not good by the files in its folder.
-/// Errors: `outside_dataset`, `empty_input`, the system's.
-Result<RecoveryListing> list_for_recovery(const std::string& folder, const std::string& manifest, bool allow_outside);
+/// Whether an error of one file ends the whole recovery: what the system refuses, though not that a file is missing;
+/// what another version could read; what is outside the dataset; and that it was cancelled.
+bool ends_recovery(const Error& error);
+
+/// The shards of a dataset by its manifest, or where that is not good by the files in its folder, as docs/format.md,
+/// "Recovering", says.
+/// Errors: `unfinished` for a conversion that was stopped; `empty_input`; those that `ends_recovery` is true for.
+/// Cost:   without a good manifest reads files whose ends are damaged, missing or differ.
+Result<RecoveryListing> list_for_recovery(const std::string& folder, const std::string& manifest, bool allow_outside,
+                                          const CheckedBytes& checked);
 
 }  // namespace dovetail::detail

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which files of a folder are a dataset, and what becomes of the others.
+#include <dovetail/recover.h>
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dovetail/dataset_writer.h>
+#include <dovetail/record_reader.h>
+
+#include "format/structures.h"
+#include "tests/writer/test_files.h"
+
+namespace dovetail {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Bytes;
+using test::Records;
+using test::TempFolder;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+DatasetId id_of(std::uint8_t first) {
+  DatasetId id;
+  id.bytes[0] = first;
+  return id;
+}
+
+/// Shard i has records "TEXT i 0" to "TEXT i 49".
+Records records_of(const std::string& text, std::uint32_t shard) {
+  Records records;
+  for (int i = 0; i < 50; ++i) records.push_back(text + ' ' + std::to_string(shard) + ' ' + std::to_string(i));
+  return records;
+}
+
+Records records_of(const std::string& text, const std::vector<std::uint32_t>& shards) {
+  Records all;
+  for (const std::uint32_t shard : shards) {
+    const Records some = records_of(text, shard);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+void write_dataset(const std::string& folder, const std::string& text, std::uint32_t shards, std::uint8_t id) {
+  DatasetWriterOptions options;
+  options.shard.dataset_id = id_of(id);
+  options.shard.block_bytes = 1024;
+  options.shard.run_records = 10;
+  DatasetWriter writer = DatasetWriter::create(folder, options).value();
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    for (const std::string& record : records_of(text, shard)) writer.append(as_bytes(record)).value();
+    writer.next_shard().value();
+  }
+  writer.finish().value();
+}
+
+std::string name_of(std::uint32_t shard) {
+  return "/shard-00000" + std::to_string(shard) + ".dvt";
+}
+
+RecoverReport recovered(const std::string& source, const std::string& target, const RecoverOptions& options = {}) {
+  auto report = recover(source, target, options);
+  if (!report) throw Exception(report.error());
+  const auto verdict = verify(target, 1).value();
+  EXPECT_TRUE(verdict.ok());
+  return std::move(*report);
+}
+
+Error failure(const std::string& source, const std::string& target, const RecoverOptions& options = {}) {
+  const auto report = recover(source, target, options);
+  EXPECT_FALSE(report);
+  return report ? Error() : report.error();
+}
+
+/// Lost because it is of another dataset: the whole file, with no record told.
+auto is_of_another(const std::string& file) {
+  return AllOf(::testing::Field(&LostRegion::file, file), ::testing::Field(&LostRegion::end_record, 0u),
+               ::testing::Field(&LostRegion::bytes, fs::file_size(file)),
+               ::testing::Field(&LostRegion::reason, HasSubstr("a shard of another dataset (id half ")));
+}
+
+TEST(RecoverFolderTest, TheDatasetWithMostNumbersIsTakenAndEveryFileOfOthersIsTold) {
+  const TempFolder folder;
+  const std::string data = folder / "data";
+  write_dataset(data, "ours", 3, 1);
+  write_dataset(folder / "other", "theirs", 2, 2);
+  fs::remove(data + "/manifest.dvt");
+  fs::copy_file(folder / "other" + name_of(0), data + "/a.dvt");
+  fs::copy_file(folder / "other" + name_of(1), data + "/b.dvt");
+  const RecoverReport report = recovered(data, folder / "out");
+  EXPECT_EQ(test::read_dataset(folder / "out").records, records_of("ours", {0, 1, 2}));
+  EXPECT_THAT(report.lost, ElementsAre(::testing::_, is_of_another(data + "/a.dvt"), is_of_another(data + "/b.dvt")));
+  EXPECT_FALSE(report.expected_records);
+  EXPECT_THAT(report.passed_over, IsEmpty());
+}
+
+TEST(RecoverFolderTest, PartialFilesCountAsNumbersAndFinishedOnesDecideTies) {
+  const TempFolder folder;
+  const std::string data = folder / "data";
+  fs::create_directory(data);
+  write_dataset(folder / "one", "one", 3, 1);
+  write_dataset(folder / "two", "two", 2, 2);
+  const auto leave = [&](const std::string& dataset, std::uint32_t shard) {
+    Bytes bytes = test::read_file(folder / dataset + name_of(shard));
+    bytes.resize(bytes.size() * 2 / 3);
+    test::write_file(data + "/." + name_of(shard).substr(1) + ".partial-1-" + dataset, as_chars(bytes));
+  };
+  leave("one", 0);
+  leave("one", 1);
+  fs::copy_file(folder / "two" + name_of(0), data + name_of(0));
+  leave("two", 1);
+  // Two numbers each; "two" has one of them finished.
+  const RecoverReport report = recovered(data, folder / "out");
+  const Records saved = test::read_dataset(folder / "out").records;
+  EXPECT_EQ(Records(saved.begin(), saved.begin() + 50), records_of("two", 0u));
+  EXPECT_THAT(saved.back(), ::testing::StartsWith("two 1 "));
+  EXPECT_THAT(report.lost, ::testing::Contains(is_of_another(data + "/.shard-000000.dvt.partial-1-one")));
+  EXPECT_THAT(report.lost, ::testing::Contains(is_of_another(data + "/.shard-000001.dvt.partial-1-one")));
+
+  leave("one", 2);  // three numbers are more than two, finished or not
+  recovered(data, folder / "out", {.overwrite = true});
+  EXPECT_EQ(test::read_dataset(folder / "out").records.front(), "one 0 0");
+}
+
+TEST(RecoverFolderTest, AFileWithDamagedEndsIsOfTheDatasetThatItsBlocksName) {
+  const TempFolder folder;
+  const std::string data = folder / "data";
+  write_dataset(data, "ours", 3, 1);
+  write_dataset(folder / "other", "theirs", 1, 2);
+  fs::remove(data + "/manifest.dvt");
+  Bytes bytes = test::read_file(folder / "other" + name_of(0));
+  std::fill_n(bytes.begin(), 128, std::byte{0});
+  std::fill_n(bytes.end() - 64, 64, std::byte{0});
+  test::write_file(data + "/shard-000003.dvt", as_chars(bytes));
+  const RecoverReport report = recovered(data, folder / "out");
+  EXPECT_EQ(test::read_dataset(folder / "out").records, records_of("ours", {0, 1, 2}));
+  EXPECT_THAT(report.lost, ::testing::Contains(is_of_another(data + "/shard-000003.dvt")));
+}
+
+TEST(RecoverFolderTest, OfFinishedFilesWithOneFileIdOneIsTakenTheOneThatIsGood) {
+  const TempFolder folder;
+  const std::string data = folder / "data";
+  write_dataset(data, "ours", 2, 1);
+  fs::remove(data + "/manifest.dvt");
+  fs::copy_file(data + name_of(1), data + "/copy.dvt");
+  Bytes damaged = test::read_file(data + name_of(1));
+  damaged.resize(damaged.size() - 1);
+  damaged.resize(damaged.size() + 4096);  // longer, but without its end
+  test::write_file(data + name_of(1), as_chars(damaged));
+  const RecoverReport report = recovered(data, folder / "out");
+  EXPECT_EQ(test::read_dataset(folder / "out").records, records_of("ours", {0, 1}));
+  EXPECT_THAT(report.passed_over, ElementsAre(data + name_of(1)));
+  EXPECT_THAT(report.lost, SizeIs(1));
+
+  // Where none is good the longer one is taken.
+  Bytes shorter = test::read_file(data + "/copy.dvt");
+  shorter.resize(shorter.size() - 64);
+  test::write_file(data + "/copy.dvt", as_chars(shorter));
+  const RecoverReport again = recovered(data, folder / "out", {.overwrite = true});
+  EXPECT_EQ(test::read_dataset(folder / "out").records, records_of("ours", {0, 1}));
+  EXPECT_THAT(again.passed_over, ElementsAre(data + "/copy.dvt"));
+}
+
+TEST(RecoverFolderTest, FilesThatMacOsPutsBesideOthersAreIgnored) {
+  const TempFolder folder;
+  const std::string data = folder / "data";
+  write_dataset(data, "ours", 1, 1);
+  fs::remove(data + "/manifest.dvt");
+  test::write_file(data + "/._shard-000000.dvt", test::noise(500, 1));
+  const RecoverReport report = recovered(data, folder / "out");
+  EXPECT_THAT(report.lost, SizeIs(1));
+  EXPECT_THAT(report.passed_over, IsEmpty());
+}
+
+TEST(RecoverFolderTest, AStoppedConversionIsToBeContinuedOrMerged) {
+  const TempFolder folder;
+  fs::create_directories(folder / "data/.dovetail-part-00000-of-00002");
+  for (const bool with_shard : {false, true}) {
+    if (with_shard) test::write_file(folder / "data/shard-000000.dvt", "");
+    const Error error = failure(folder / "data", folder / "out");
+    EXPECT_TRUE(error.is(Errc::unfinished)) << error.to_string();
+    EXPECT_THAT(error.to_string(), AllOf(HasSubstr("convert"), HasSubstr("merge"), HasSubstr(folder / "data")));
+  }
+}
+
+TEST(RecoverFolderTest, AnEmptyManifestGivesAnEmptyDataset) {
+  const TempFolder folder;
+  fs::create_directory(folder / "data");
+  format::test::ShardSpec spec;
+  spec.metadata = {format::kManifestRecordType, "sample", {}};
+  spec.shard_number = format::kManifestShardNumber;
+  test::write_file(folder / "data/manifest.dvt", as_chars(format::test::make_shard(spec).bytes));
+  const RecoverReport report = recovered(folder / "data", folder / "out");
+  EXPECT_TRUE(report.ok());
+  EXPECT_EQ(report.records, 0u);
+  EXPECT_EQ(report.expected_records, 0u);
+  EXPECT_THAT(test::read_dataset(folder / "out").records, IsEmpty());
+}
+
+TEST(RecoverFolderTest, FilesThatLinksLeadToAreNeverReplaced) {
+  const TempFolder folder;
+  write_dataset(folder / "real", "ours", 2, 1);
+  const Bytes before = test::read_file(folder / "real" + name_of(0));
+  const RecoverOptions overwrite{.overwrite = true};
+  const auto expect_refused = [&](const std::string& source) {
+    const Error error = failure(source, folder / "real", overwrite);
+    EXPECT_TRUE(error.is(Errc::invalid_option)) << error.to_string();
+    EXPECT_EQ(test::read_file(folder / "real" + name_of(0)), before);
+  };
+  fs::create_directory(folder / "links");
+  fs::create_symlink(folder / "real" + name_of(0), folder / "links/a.dvt");
+  expect_refused(folder / "links");
+
+  // A file that is only passed over, and one of another dataset.
+  fs::create_directory(folder / "passed");
+  for (const int i : {0, 1}) fs::copy_file(folder / "real" + name_of(i), folder / "passed" + name_of(i));
+  fs::create_symlink(folder / "real" + name_of(0), folder / "passed/.shard-000000.dvt.partial-1-a");
+  expect_refused(folder / "passed");
+  write_dataset(folder / "other", "theirs", 3, 2);
+  fs::remove(folder / "other/manifest.dvt");
+  fs::create_symlink(folder / "real" + name_of(0), folder / "other/x.dvt");
+  expect_refused(folder / "other");
+
+  fs::create_directory(folder / "manifest");
+  for (const int i : {0, 1}) fs::copy_file(folder / "real" + name_of(i), folder / "manifest" + name_of(i));
+  fs::create_symlink(folder / "real/manifest.dvt", folder / "manifest/manifest.dvt");
+  expect_refused(folder / "manifest");
+}
+
+TEST(RecoverErrorTest, AManifestThatLeadsOutsideThroughALinkIsAnErrorOfTheWhole) {
+  const TempFolder folder;
+  write_dataset(folder / "data", "ours", 2, 1);
+  fs::create_directory(folder / "outside");
+  fs::rename(folder / "data" + name_of(1), folder / "outside" + name_of(1));
+  fs::create_symlink(folder / "outside" + name_of(1), folder / "data" + name_of(1));
+  const Error error = failure(folder / "data", folder / "out");
+  EXPECT_TRUE(error.is(Errc::outside_dataset)) << error.to_string();
+  EXPECT_FALSE(fs::exists(folder / "out"));
+  const RecoverReport report = recovered(folder / "data", folder / "out", {.allow_outside = true});
+  EXPECT_TRUE(report.ok());
+}
+
+TEST(RecoverErrorTest, WhatTheSystemRefusesOfOneShardIsAnErrorOfTheWhole) {
+  for (const bool with_manifest : {true, false}) {
+    const TempFolder folder;
+    write_dataset(folder / "data", "ours", 2, 1);
+    if (!with_manifest) fs::remove(folder / "data/manifest.dvt");
+    const std::string shard = folder / "data" + name_of(1);
+    fs::remove(shard);
+    fs::create_symlink(name_of(1).substr(1), shard);  // leads to itself
+    const Error error = failure(folder / "data", folder / "out");
+    EXPECT_EQ(error.code().value(), ELOOP) << error.to_string();
+    EXPECT_EQ(error.path(), shard);
+    EXPECT_FALSE(fs::exists(folder / "out"));
+    fs::remove(shard);
+    EXPECT_FALSE(recovered(folder / "data", folder / "out").ok() && with_manifest);  // only lost
+  }
+}
+
+TEST(RecoverErrorTest, AShardOfALaterVersionIsAnErrorOfTheWhole) {
+  for (const bool with_manifest : {true, false}) {
+    const TempFolder folder;
+    write_dataset(folder / "data", "ours", 2, 1);
+    if (!with_manifest) fs::remove(folder / "data/manifest.dvt");
+    const std::string shard = folder / "data" + name_of(1);
+    Bytes later = test::read_file(shard);
+    const format::FileHeader header{.major = 2, .shard_number = 1, .dataset_id = id_of(1)};
+    format::encode(header, std::span<std::byte>(later).first<format::kFileHeaderBytes>());
+    test::write_file(shard, as_chars(later));
+    const Error error = failure(folder / "data", folder / "out");
+    EXPECT_TRUE(error.is(Errc::unsupported_version)) << error.to_string();
+    EXPECT_EQ(error.path(), shard);
+    EXPECT_FALSE(fs::exists(folder / "out"));
+  }
+}
+
+TEST(RecoverErrorTest, WhereNothingIsFoundTheFirstErrorIsReturned) {
+  const TempFolder folder;
+  write_dataset(folder / "data", "ours", 2, 1);
+  fs::remove(folder / "data" + name_of(0));
+  test::write_file(folder / "data" + name_of(1), "");
+  const Error error = failure(folder / "data", folder / "out");
+  EXPECT_EQ(error.code().value(), ENOENT) << error.to_string();
+  EXPECT_EQ(error.path(), folder / "data" + name_of(0));
+  EXPECT_FALSE(fs::exists(folder / "out"));
+}
+
+TEST(RecoverErrorTest, SearchingForTheDatasetOfAFileCanBeCancelled) {
+  const TempFolder folder;
+  fs::create_directory(folder / "data");
+  test::write_file(folder / "data/a.dvt", test::noise(3 << 20, 7));
+  int calls = 0;
+  const RecoverOptions options{.progress = [&](std::uint64_t, std::uint64_t) { return ++calls < 2; }};
+  for (const std::string& source : {folder / "data", folder / "data/a.dvt"}) {
+    calls = 0;
+    EXPECT_EQ(failure(source, folder / "out", options).kind(), ErrorKind::cancelled);
+    EXPECT_EQ(calls, 2);
+  }
+}
+
+}  // namespace
+}  // namespace dovetail
