@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <iterator>
 
+#include <dovetail/record_reader.h>
+
 #include "convert/lost_regions.h"
 #include "convert/shard_claims.h"
 
@@ -103,6 +105,16 @@ void ShardRecovery::tell(RecoverReport& report) {
   std::vector<LostRegion> told = disagreements(
       file_.path(), {.scan = scan_, .entry = entry_, .footer = footer_ ? &*footer_ : nullptr, .decoded = decoded_},
       expected, lost.empty());
+  if (lost.empty() && told.empty()) {
+    // What else a strict reader compares: the sums of the index, and the numbers of the blocks before it.
+    if (const auto strict = describe_shard(file_.path()); !strict) {
+      const Error& error = strict.error();
+      told.push_back(
+          {.file = file_.path(),
+           .offset = error.offset().value_or(0),
+           .reason = "the end of the file: " + (error.detail().empty() ? error.code().message() : error.detail())});
+    }
+  }
   if (!told.empty()) {
     std::move(told.begin(), told.end(), std::back_inserter(lost));
     std::stable_sort(lost.begin(), lost.end(),

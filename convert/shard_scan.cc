@@ -117,7 +117,7 @@ Result<void> count_blocks(const SourceFile& file, const CheckedBytes& checked, s
       ids.push_back({header->file_id, 1});
     }
   }
-  return {};
+  return checked ? checked(file.size() - told) : Result<void>();
 }
 
 std::optional<std::uint64_t> most_frequent(const std::vector<IdCount>& ids) {

@@ -45,6 +45,8 @@ boost::json::object to_json(const RecoverReport& report) {
           {"records", report.records},
           {"blocks", report.blocks},
           {"expected_records", std::move(expected)},
+          {"source_bytes", report.source_bytes},
+          {"checked_bytes", report.checked_bytes},
           {"shards", report.shards.size()},
           {"dataset_id", report.dataset_id.to_hex()},
           {"lost", std::move(lost)},
@@ -62,7 +64,7 @@ std::string to_text(const RecoverReport& report) {
     text += region.reason + '\n';
   }
   for (const std::string& file : report.passed_over) {
-    text += file + ": not read: a finished or a longer file has the same number\n";
+    text += file + ": not read: another file of the same shard is\n";
   }
   const std::string of = report.expected_records ? " of " + std::to_string(*report.expected_records) : std::string();
   const std::string saved =
@@ -111,7 +113,11 @@ void add_recover(CommandLine& line) {
       .add("SRC", arguments->source,
            "A shard, also the .NAME.partial-* of a writer that was killed; or a folder of shards, or a manifest")
       .required();
-  flags.add("DST", arguments->target, "The file to write; for a folder or a manifest the folder").required();
+  flags
+      .add("DST", arguments->target,
+           "The file to write; for a folder or a manifest the folder. It is written where there is a report, also one "
+           "with exit code 1 because something is lost; where there is an error it is not")
+      .required();
   flags.add("--overwrite", arguments->overwrite, "Replace what is there; never the source");
   flags.add("--dataset-id", arguments->dataset_id, "32 hex digits, for reproducible files; random if not given");
   flags.add("--allow-outside", arguments->allow_outside, "Follow a manifest to files outside its folder");

@@ -46,12 +46,14 @@ struct RecoverReport {
   std::optional<std::uint64_t> expected_records;
   /// By file and place. Without one the output has all records of the source, as far as anything tells.
   std::vector<LostRegion> lost;
-  /// Files of writers that were killed, not read because a finished or a longer file has the number of their shard.
+  /// Files whose records are not read because another file of the same shard is: a finished one before what a killed writer
+  /// left, of finished ones one whose end is good, else the longest.
   std::vector<std::string> passed_over;
-  std::uint64_t source_bytes = 0;   ///< Of the files that were read.
-  std::uint64_t checked_bytes = 0;  ///< Headers and bodies, each time: of a shard at most nine times its bytes.
-  DatasetId dataset_id;             ///< Of what was written.
-  std::vector<ShardInfo> shards;    ///< What was written, as a manifest has it.
+  std::uint64_t source_bytes = 0;  ///< Of the files that were read for their records.
+  /// Headers and bodies, each time: of a shard at most nine times its bytes, of a file that is not taken at most once.
+  std::uint64_t checked_bytes = 0;
+  DatasetId dataset_id;           ///< Of what was written.
+  std::vector<ShardInfo> shards;  ///< What was written, as a manifest has it.
 
   bool ok() const noexcept { return lost.empty(); }
 };
@@ -60,20 +62,26 @@ struct RecoverReport {
 /// writes their records in order into new files, which are as valid as any. See docs/format.md, "Recovering".
 ///
 /// `source` is a shard that is finished, damaged, cut, or left by a writer that was killed, and `target` a file; or it is
-/// a folder of shards or a manifest, and `target` a folder. A dataset keeps the order of its shards, and their numbers
+/// a folder of shards or a manifest, and `target` a folder. No writer may be at work on these files: the partial files of
+/// one that runs look like those of one that was killed. A dataset keeps the order of its shards, and their numbers
 /// where its manifest is good: a shard that is gone leaves an empty one. Without a good manifest its shards are the `*.dvt`
-/// and the `.*.dvt.partial-*` in the folder, by their numbers. Record type, schema and metadata are kept where they are left,
-/// as is the run length; blocks are compressed where those of the source are.
+/// and the `.*.dvt.partial-*` in the folder, by their numbers; of several datasets the one with the most numbers is taken, and
+/// the files of the others are in `lost`. Record type, schema and metadata are kept where they are left, as is the run
+/// length; blocks are compressed where those of the source are. Their size is not kept, nor are skippable blocks.
 ///
 /// A record is written once, and only if all checks of its block hold. Where blocks contradict each other, those that the
-/// index knows are right; without it those at their own place, and of these the longer sequence.
+/// index knows are right; without it those at their own place, and of these the longer sequence. A whole block inside a
+/// record, with the file id of the shard, is taken for one of its own where the block around it is damaged.
 ///
 /// Errors: `not_dovetail` where nothing of a shard is found; `unsupported_version`; `unknown_format` for the index of a
-///         TFRecord and what is no file; `empty_input` for a folder without shards; `outside_dataset`; `already_exists`; `invalid_option`
-///         where `target` is the source or a part of it; `boost::system::errc::operation_canceled`; the system's. Nothing
-///         is then left of the output.
-/// Cost:   two passes over each shard, in time linear in its size whatever its bytes; memory for a block and some 80 bytes
-///         for each block of a shard.
+///         TFRecord and what is no file; `empty_input` for a folder without shards; `unfinished` for one in which a conversion
+///         was stopped; `outside_dataset`; `already_exists`; `invalid_option` where `target` is the source or has a file of
+///         it, be it through links; `boost::system::errc::operation_canceled`; the system's. One shard that is missing or no
+///         shard is only lost; where nothing is found in any, the first of their errors. Nothing is then left of the output.
+/// Cost:   two passes over each shard; one more where its ends are damaged, missing or differ, and another where its index
+///         contradicts most of its blocks. Time linear in its size, but for sorting its blocks, whatever its bytes. Memory
+///         for a block, some 100 bytes for each block of a shard, and the regions, which are told at the end and may be as many
+///         as blocks are damaged.
 Result<RecoverReport> recover(const std::string& source, const std::string& target, const RecoverOptions& options = {});
 
 }  // namespace dovetail

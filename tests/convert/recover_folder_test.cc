@@ -297,6 +297,23 @@ TEST(RecoverErrorTest, WhereNothingIsFoundTheFirstErrorIsReturned) {
   EXPECT_FALSE(fs::exists(folder / "out"));
 }
 
+TEST(RecoverProgressTest, EveryByteThatIsCheckedIsToldAlsoThoseOnlySearchedForTheDataset) {
+  const TempFolder folder;
+  write_dataset(folder / "data", "ours", 2, 1);
+  fs::remove(folder / "data/manifest.dvt");
+  const std::string shard = folder / "data" + name_of(1);
+  fs::resize_file(shard, fs::file_size(shard) - 64);
+  for (const std::string& source : {folder / "data", shard}) {
+    std::uint64_t told = 0;
+    const RecoverOptions options{.overwrite = true, .progress = [&](std::uint64_t, std::uint64_t bytes) {
+                                   told = bytes;
+                                   return true;
+                                 }};
+    const RecoverReport report = recovered(source, folder / (source == shard ? "out.dvt" : "out"), options);
+    EXPECT_EQ(told, report.checked_bytes);
+  }
+}
+
 TEST(RecoverErrorTest, SearchingForTheDatasetOfAFileCanBeCancelled) {
   const TempFolder folder;
   fs::create_directory(folder / "data");

@@ -93,6 +93,9 @@ TEST(RecoverClaimsTest, CountsThatDisagreeAreNeverGood) {
   file = good;
   forge(file, footer, [](format::BlockHeader& header, const auto&) { header.first_record = 21; });
   expect_told(file, footer, "the head of the footer says 21 records, there are 24");
+  file = good;
+  forge(file, footer, [](format::BlockHeader& header, const auto&) { ++header.sequence; });
+  expect_told(file, index, "the end of the file: the index counts other records or blocks before it than the footer");
 }
 
 TEST(RecoverClaimsTest, ACountAboveWhatIsFoundIsLostRecordsAndEachOtherIsTold) {

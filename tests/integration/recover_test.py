@@ -21,6 +21,8 @@ class RecoverTest(CommandTest):
         report = json.loads(done.stdout)
         self.assertTrue(run_json("verify", arguments[1])["ok"])
         self.assertEqual(report["ok"], code == GOOD)
+        self.assertLessEqual(report["source_bytes"], report["checked_bytes"])
+        self.assertLessEqual(report["checked_bytes"], 9 * report["source_bytes"])
         return report
 
     def test_a_good_shard_and_a_good_dataset_are_copied(self):
@@ -92,6 +94,22 @@ class RecoverTest(CommandTest):
         self.assertTrue(lines[0].startswith(f"{shard}:{block['offset']}: "), lines[0])
         self.assertIn(f"records [{block['first_record']}, {block['first_record'] + block['records']})", lines[0])
         self.assertTrue(lines[1].startswith("damaged: 1 places; saved "), lines[1])
+
+    def test_files_of_another_dataset_are_told(self):
+        dataset = self.make_dataset(make_records(300, seed=85), "dataset", 3)
+        os.remove(os.path.join(dataset, "manifest.dvt"))
+        other = self.make_dataset(make_records(50, seed=86), "other", 1)
+        stray = os.path.join(dataset, "stray.dvt")
+        os.rename(os.path.join(other, "shard-000000.dvt"), stray)
+        report = self.recover(DAMAGED, dataset, self.path("out"))
+        self.assertEqual((report["records"], report["expected_records"]), (300, None))
+        told = {lost["file"]: lost["reason"] for lost in report["lost"]}
+        self.assertIn("another dataset", told[stray])
+
+    def test_a_stopped_conversion_is_to_be_continued(self):
+        os.makedirs(self.path("target", ".dovetail-part-00000-of-00002"))
+        self.assert_fails(DAMAGED, "recover", self.path("target"), self.path("out"), says=["convert", "merge"])
+        self.assertFalse(os.path.exists(self.path("out")))
 
     def test_what_cannot_be_done_is_refused(self):
         dataset = self.make_dataset(make_records(50, seed=84), "dataset", 1)
