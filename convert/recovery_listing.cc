@@ -234,7 +234,9 @@ Result<RecoveryListing> list_for_recovery(const std::string& folder, const std::
   }
   std::error_code ignored;
   const bool there = std::filesystem::exists(manifest, ignored);
-  if (there && !dataset && dataset.error().kind() != ErrorKind::damaged) return dataset.error();
+  if (there && !dataset && (dataset.error().kind() != ErrorKind::damaged || ends_recovery(dataset.error()))) {
+    return dataset.error();
+  }
   const std::string why = there && !dataset ? dataset.error().to_string() : "there is none";
   const std::uintmax_t bytes = there ? std::filesystem::file_size(manifest, ignored) : 0;
   listing.lost.push_back({.file = manifest,

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -282,6 +283,20 @@ TEST(RecoverErrorTest, AShardOfALaterVersionIsAnErrorOfTheWhole) {
     const Error error = failure(folder / "data", folder / "out");
     EXPECT_TRUE(error.is(Errc::unsupported_version)) << error.to_string();
     EXPECT_EQ(error.path(), shard);
+    EXPECT_FALSE(fs::exists(folder / "out"));
+  }
+}
+
+TEST(RecoverErrorTest, AManifestOfALaterVersionIsNotTakenForDamaged) {
+  const TempFolder folder;
+  write_dataset(folder / "data", "ours", 2, 1);
+  Bytes later = test::read_file(folder / "data/manifest.dvt");
+  const format::FileHeader header{.major = 2, .shard_number = format::kManifestShardNumber, .dataset_id = id_of(1)};
+  format::encode(header, std::span<std::byte>(later).first<format::kFileHeaderBytes>());
+  test::write_file(folder / "data/manifest.dvt", as_chars(later));
+  for (const std::string& source : {folder / "data", folder / "data/manifest.dvt"}) {
+    const Error error = failure(source, folder / "out");
+    EXPECT_TRUE(error.is(Errc::unsupported_version)) << error.to_string();
     EXPECT_FALSE(fs::exists(folder / "out"));
   }
 }
