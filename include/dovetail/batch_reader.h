@@ -93,7 +93,7 @@ struct ReaderOptions {
   /// `registered()` says whether CUDA knows it as page-locked, and `Registration::required` requires that.
   SlotMemoryProvider slot_memory;
 
-  /// Gets warnings, one line each, in `open` or on a thread of the reader: why slots are not registered, damage that was
+  /// Gets warnings, one line each and one at a time, in `open` or on a thread of the reader: why slots are not registered, damage that was
   /// passed over. It must not call the reader. The library itself never prints.
   std::function<void(std::string_view)> log;
 

@@ -146,7 +146,7 @@ class Engine final : private TrainerHelp {
   /// Writes what has just been done on this thread into the timeline, if there is one.
   void trace(TimelineEvent::Kind kind, const Job& job, Clock::time_point began, Clock::time_point ended) const;
   /// Says so in the log, with no lock held.
-  void warn(const std::vector<DamagedRange>& noted) const;
+  void warn(const std::vector<DamagedRange>& noted);
 
   const Dataset dataset_;
   const Plan plan_;
@@ -192,6 +192,7 @@ class Engine final : private TrainerHelp {
   unsigned untimed_gathers_ = 0;             // to come before the next one that is
   ReaderStats stats_;
 
+  std::mutex log_mutex_;
   std::atomic<bool> stopping_ = false;
   std::mutex stop_mutex_;
   bool stopped_ = false;

@@ -312,8 +312,9 @@ void Engine::note_lost_shard_locked(std::uint32_t shard, std::vector<DamagedRang
   stats_.damaged.push_back(noted.back());
 }
 
-void Engine::warn(const std::vector<DamagedRange>& noted) const {
-  if (!options_.log || options_.on_damage == OnDamage::fail) return;
+void Engine::warn(const std::vector<DamagedRange>& noted) {
+  if (noted.empty() || !options_.log || options_.on_damage == OnDamage::fail) return;
+  const std::lock_guard one_at_a_time(log_mutex_);
   for (const DamagedRange& range : noted) {
     try {
       options_.log("records [" + std::to_string(range.first_record) + ", " + std::to_string(range.end_record) +
