@@ -226,7 +226,7 @@ TEST(RecoverFolderTest, FilesThatLinksLeadToAreNeverReplaced) {
 
   // A file that is only passed over, and one of another dataset.
   fs::create_directory(folder / "passed");
-  for (const int i : {0, 1}) fs::copy_file(folder / "real" + name_of(i), folder / "passed" + name_of(i));
+  for (const std::uint32_t i : {0u, 1u}) fs::copy_file(folder / "real" + name_of(i), folder / "passed" + name_of(i));
   fs::create_symlink(folder / "real" + name_of(0), folder / "passed/.shard-000000.dvt.partial-1-a");
   expect_refused(folder / "passed");
   write_dataset(folder / "other", "theirs", 3, 2);
@@ -235,7 +235,7 @@ TEST(RecoverFolderTest, FilesThatLinksLeadToAreNeverReplaced) {
   expect_refused(folder / "other");
 
   fs::create_directory(folder / "manifest");
-  for (const int i : {0, 1}) fs::copy_file(folder / "real" + name_of(i), folder / "manifest" + name_of(i));
+  for (const std::uint32_t i : {0u, 1u}) fs::copy_file(folder / "real" + name_of(i), folder / "manifest" + name_of(i));
   fs::create_symlink(folder / "real/manifest.dvt", folder / "manifest/manifest.dvt");
   expect_refused(folder / "manifest");
 }
