@@ -207,9 +207,10 @@ TEST(RecoverHostileTest, ABlockThatLosesAgainstOneFurtherBackRejectsNone) {
   for (char c = 'a'; c < 'a' + 24; ++c) spec.records.emplace_back(4, c);
   const test::DecodedShard good = format::test::read_shard(format::test::make_shard(spec).bytes).value();
   Bytes file = unfinished(spec);
-  for (const int gone : {6, 8, 11}) file.at(good.blocks[gone].offset + format::kBlockHeaderBytes) ^= std::byte{1};
+  for (const std::size_t gone : {6u, 8u, 11u})
+    file.at(good.blocks[gone].offset + format::kBlockHeaderBytes) ^= std::byte{1};
   // Two that follow each other beat block 7, which stands alone, but not the chain of 0 to 5, whose numbers they have.
-  for (const int i : {9, 10}) {
+  for (const std::size_t i : {9u, 10u}) {
     forge(file, good.blocks[i].offset, [](format::BlockHeader& header, std::span<std::byte>) { header.sequence -= 7; });
   }
   test::write_file(folder / "s.dvt", as_chars(file));
