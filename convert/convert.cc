@@ -2,9 +2,7 @@
 #include <dovetail/convert.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +11,7 @@
 #include "convert/conversion.h"
 #include "convert/parts.h"
 #include "convert/work_folder.h"
+#include "format/guard_memory.h"
 #include "writer/output_folder.h"
 
 namespace dovetail {
@@ -119,24 +118,18 @@ Result<ConvertReport> merge_parts(const std::string& target, bool overwrite) {
 }  // namespace
 
 Result<ConvertReport> convert(const std::string& folder, const ConvertOptions& options) {
-  try {
+  return detail::guard_memory(folder, [&]() -> Result<ConvertReport> {
     auto report = detail::Conversion(folder, options).run();
     // Memory that was short for the output.
     if (!report && report.error().kind() == ErrorKind::io && report.error().path().empty()) {
       return report.error().in_file(folder);
     }
     return report;
-  } catch (const std::bad_alloc&) {
-    return Error::from_errno(ENOMEM).in_file(folder);
-  }
+  });
 }
 
 Result<ConvertReport> merge(const std::string& folder, bool overwrite) {
-  try {
-    return merge_parts(folder, overwrite);
-  } catch (const std::bad_alloc&) {
-    return Error::from_errno(ENOMEM).in_file(folder);
-  }
+  return detail::guard_memory(folder, [&] { return merge_parts(folder, overwrite); });
 }
 
 }  // namespace dovetail

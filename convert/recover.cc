@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <new>
-#include <stdexcept>
 #include <utility>
 
 #include <boost/system/errc.hpp>
@@ -16,6 +14,7 @@
 
 #include "convert/recovery_listing.h"
 #include "convert/shard_recovery.h"
+#include "format/guard_memory.h"
 #include "format/layout.h"
 #include "writer/dataset_files.h"
 #include "writer/output_folder.h"
@@ -310,12 +309,7 @@ Result<RecoverReport> recover_any(const std::string& source, const std::string& 
 }  // namespace
 
 Result<RecoverReport> recover(const std::string& source, const std::string& target, const RecoverOptions& options) {
-  try {
-    return recover_any(source, target, options);
-  } catch (const std::bad_alloc&) {
-  } catch (const std::length_error&) {
-  }
-  return Error(boost::system::errc::make_error_code(boost::system::errc::not_enough_memory)).in_file(source);
+  return detail::guard_memory(source, [&] { return recover_any(source, target, options); });
 }
 
 }  // namespace dovetail

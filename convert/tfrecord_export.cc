@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <filesystem>
-#include <new>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -19,6 +17,7 @@
 #include "convert/shard_jobs.h"
 #include "convert/tfrecord_output.h"
 #include "convert/workers.h"
+#include "format/guard_memory.h"
 
 namespace dovetail {
 
@@ -302,16 +301,14 @@ Result<TfrecordExportReport> export_all(const std::string& target, const Tfrecor
 }  // namespace
 
 Result<TfrecordExportReport> export_tfrecords(const std::string& target, const TfrecordExportOptions& options) {
-  try {
+  return detail::guard_memory(target, [&]() -> Result<TfrecordExportReport> {
     auto report = export_all(target, options);
     // Memory that was short for the output.
     if (!report && report.error().kind() == ErrorKind::io && report.error().path().empty()) {
       return report.error().in_file(target);
     }
     return report;
-  } catch (const std::bad_alloc&) {
-    return Error::from_errno(ENOMEM).in_file(target);
-  }
+  });
 }
 
 }  // namespace dovetail

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <limits>
-#include <new>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -23,6 +21,7 @@
 #include "format/block_bounds.h"
 #include "format/crc32c.h"
 #include "format/endian.h"
+#include "format/guard_memory.h"
 #include "format/layout.h"
 #include "format/messages.h"
 #include "format/shard_encoder.h"
@@ -324,7 +323,7 @@ Result<std::optional<TfrecordIndexReport>> find_index(const std::string& path) {
 Result<TfrecordIndexReport> index_tfrecord(const std::string& path, const TfrecordIndexOptions& options,
                                            bool overwrite) {
   if (auto valid = check_options(options); !valid) return valid.error();
-  try {
+  return detail::guard_memory(path, [&]() -> Result<TfrecordIndexReport> {
     std::optional<TfrecordIndexReport> kept;
     if (!overwrite) {
       auto found = find_index(path);
@@ -333,9 +332,7 @@ Result<TfrecordIndexReport> index_tfrecord(const std::string& path, const Tfreco
       if (kept && !options.check_dali_index && !options.write_dali_index) return std::move(*kept);
     }
     return Indexing(path, options).run(std::move(kept));
-  } catch (const std::bad_alloc&) {
-    return Error::from_errno(ENOMEM).in_file(path);
-  }
+  });
 }
 
 }  // namespace dovetail

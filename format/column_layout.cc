@@ -7,14 +7,13 @@ namespace dovetail {
 namespace format {
 namespace {
 
-constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kOffsetBytes = sizeof(std::int64_t);
 
 /// Gives the part its place behind what there is.
 void place(ColumnPlace::Part& part, std::uint64_t bytes, ColumnLayout& layout) noexcept {
   part.at = layout.bytes;
   part.bytes = static_cast<std::size_t>(bytes);
-  layout.bytes += (part.bytes + kAlignment - 1) / kAlignment * kAlignment;
+  layout.bytes += (part.bytes + kColumnAlignment - 1) / kColumnAlignment * kColumnAlignment;
 }
 
 }  // namespace
@@ -25,7 +24,7 @@ std::uint64_t fixed_column_bytes(const Schema& schema, std::uint32_t rows) noexc
   for (const Column& column : schema.columns) {
     // Less than 2^32 rows of less than 2^31 bytes.
     const std::uint64_t bytes = is_variable(column) ? offsets_bytes : std::uint64_t{rows} * item_bytes(column);
-    sum = std::min(sum + (bytes + kAlignment - 1) / kAlignment * kAlignment, kMostColumnBytes);
+    sum = std::min(sum + (bytes + kColumnAlignment - 1) / kColumnAlignment * kColumnAlignment, kMostColumnBytes);
   }
   return sum;
 }
@@ -72,7 +71,7 @@ std::uint64_t most_rest_bytes(const Schema& schema, std::uint32_t rows, std::uin
                                              : column.dtype == Dtype::f64 ? 2
                                              : floating                   ? 1
                                                                           : dtype_bytes(column.dtype));
-    more += 2 * kAlignment + kOffsetBytes;
+    more += 2 * kColumnAlignment + kOffsetBytes;
     if (column.fallback && is_text(column)) more += std::uint64_t{rows} * column.fallback->size();
   }
   // Records are below 4 GiB, and fallbacks short: the rows of the first alone could be too many.

@@ -29,6 +29,9 @@ struct ColumnTotals {
   std::uint64_t text_bytes = 0;  ///< Of a column of texts.
 };
 
+/// Each part of a slab begins at a multiple of this.
+inline constexpr std::size_t kColumnAlignment = 256;
+
 /// As large as a size is said to be; what would be larger is this.
 inline constexpr std::uint64_t kMostColumnBytes = std::uint64_t{1} << 60;
 

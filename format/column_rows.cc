@@ -238,9 +238,9 @@ void ColumnRows::write_texts(const Target& target, const ColumnPlace& place, std
 }
 
 void ColumnRows::clear_padding(std::byte* slab) const noexcept {
-  constexpr std::size_t kAlignment = 256;
   const auto clear_behind = [slab](const ColumnPlace::Part& part) {
-    if (part.bytes % kAlignment != 0) std::memset(slab + part.at + part.bytes, 0, kAlignment - part.bytes % kAlignment);
+    if (part.bytes % kColumnAlignment != 0)
+      std::memset(slab + part.at + part.bytes, 0, kColumnAlignment - part.bytes % kColumnAlignment);
   };
   for (const ColumnPlace& place : layout_.columns) {
     clear_behind(place.values);

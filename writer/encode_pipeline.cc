@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "writer/encode_pipeline.h"
 
-#include <cerrno>
-#include <new>
 #include <utility>
 
+#include "format/guard_memory.h"
 #include "writer/dataset_files.h"
 
 namespace dovetail::detail {
@@ -93,11 +92,8 @@ Result<void> EncodePipeline::commit_oldest() {
   auto done = pool_->take();
   Result<void> outcome = std::move(done.outcome);
   if (outcome && (!failure_ || std::holds_alternative<SyncJob>(done.job))) {
-    try {
-      outcome = std::visit([this](auto&& job) { return commit(std::move(job)); }, std::move(done.job));
-    } catch (const std::bad_alloc&) {
-      outcome = Error::from_errno(ENOMEM);
-    }
+    const auto commit_it = [this](auto&& job) { return commit(std::move(job)); };
+    outcome = guard_memory({}, [&] { return std::visit(commit_it, std::move(done.job)); });
   }
   if (!outcome && !failure_) {
     failure_ = outcome.error();

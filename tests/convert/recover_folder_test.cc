@@ -17,6 +17,7 @@
 #include <dovetail/record_reader.h>
 
 #include "format/structures.h"
+#include "tests/convert/recoveries.h"
 #include "tests/writer/test_files.h"
 
 namespace dovetail {
@@ -25,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::Bytes;
 using test::Records;
+using test::recovered;
 using test::TempFolder;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -69,14 +71,6 @@ void write_dataset(const std::string& folder, const std::string& text, std::uint
 
 std::string name_of(std::uint32_t shard) {
   return "/shard-00000" + std::to_string(shard) + ".dvt";
-}
-
-RecoverReport recovered(const std::string& source, const std::string& target, const RecoverOptions& options = {}) {
-  auto report = recover(source, target, options);
-  if (!report) throw Exception(report.error());
-  const auto verdict = verify(target, 1).value();
-  EXPECT_TRUE(verdict.ok());
-  return std::move(*report);
 }
 
 Error failure(const std::string& source, const std::string& target, const RecoverOptions& options = {}) {

@@ -15,6 +15,7 @@
 #include "format/crc32c.h"
 #include "format/messages.h"
 #include "format/structures.h"
+#include "tests/convert/recoveries.h"
 #include "tests/writer/test_files.h"
 
 namespace dovetail {
@@ -23,16 +24,10 @@ namespace {
 namespace fs = std::filesystem;
 using test::Bytes;
 using test::Records;
+using test::recovered;
 using test::TempFolder;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-RecoverReport recovered(const std::string& source, const std::string& target, const RecoverOptions& options = {}) {
-  auto report = recover(source, target, options);
-  if (!report) throw Exception(report.error());
-  EXPECT_TRUE(verify(target, 1).value().ok());
-  return std::move(*report);
-}
 
 /// A sample without its end, so that nothing but the blocks says what they are.
 Bytes unfinished(const format::test::ShardSpec& spec) {

@@ -21,6 +21,7 @@
 #include "format/crc32c.h"
 #include "format/messages.h"
 #include "format/structures.h"
+#include "tests/convert/recoveries.h"
 #include "tests/writer/test_files.h"
 
 namespace dovetail {
@@ -29,6 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::Bytes;
 using test::Records;
+using test::recovered;
 using test::TempFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -74,19 +76,6 @@ void flip(const std::string& path, std::size_t offset) {
   Bytes bytes = test::read_file(path);
   bytes.at(offset) ^= std::byte{1};
   test::write_file(path, as_chars(bytes));
-}
-
-void expect_verified(const std::string& path) {
-  const auto verdict = verify(path, 1);
-  ASSERT_TRUE(verdict) << verdict.error().to_string();
-  EXPECT_TRUE(verdict->ok()) << verdict->damaged.front().reason;
-}
-
-RecoverReport recovered(const std::string& source, const std::string& target, const RecoverOptions& options = {}) {
-  auto report = recover(source, target, options);
-  if (!report) throw Exception(report.error());
-  expect_verified(target);
-  return std::move(*report);
 }
 
 void expect_fails(Errc code, const std::string& source, const std::string& target, const RecoverOptions& options = {}) {

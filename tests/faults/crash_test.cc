@@ -14,6 +14,7 @@
 #include <dovetail/record_writer.h>
 
 #include "tests/faults/recorded_calls.h"
+#include "tests/faults/written_records.h"
 #include "tests/reader/delivery/sample_dataset.h"
 
 namespace dovetail {
@@ -21,24 +22,6 @@ namespace {
 
 using testing::LeftFiles;
 using testing::RecordedCall;
-
-const testing::SampleShape kShape{.shard_records = {}, .min_bytes = 0, .max_bytes = 3000};
-
-std::vector<std::string> sample(std::uint64_t first, std::uint64_t count) {
-  std::vector<std::string> records;
-  for (std::uint64_t id = first; id < first + count; ++id) records.push_back(testing::sample_record(id, kShape));
-  return records;
-}
-
-std::vector<std::string> records_of(const std::string& folder) {
-  const Dataset dataset = Dataset::open(folder).value();
-  std::vector<std::string> records;
-  for (std::uint32_t shard = 0; shard < dataset.shards().size(); ++shard) {
-    RecordReader reader = RecordReader::open(dataset, shard).value();
-    while (const std::optional<ByteView> record = reader.next().value()) records.emplace_back(as_chars(*record));
-  }
-  return records;
-}
 
 LeftFiles files_in(const std::string& folder) {
   LeftFiles files;
@@ -99,7 +82,7 @@ class CrashTest : public ::testing::Test {
 };
 
 TEST_F(CrashTest, AShardIsWholeOrHasNoName) {
-  const std::vector<std::string> records = sample(0, 40);
+  const std::vector<std::string> records = testing::written_records(0, 40);
   const std::vector<RecordedCall> calls = testing::record_calls(target(), [&] {
     RecordWriter writer = RecordWriter::create(target() + "/s.dvt", {.block_bytes = 4096}).value();
     for (const std::string& record : records) writer.append(as_bytes(record)).value();
@@ -121,7 +104,7 @@ TEST_F(CrashTest, AShardIsWholeOrHasNoName) {
 }
 
 TEST_F(CrashTest, ADatasetWithAManifestIsWhole) {
-  const std::vector<std::string> records = sample(0, 40);
+  const std::vector<std::string> records = testing::written_records(0, 40);
   const std::vector<RecordedCall> calls = testing::record_calls(target(), [&] { write_dataset(records, false); });
   std::uint64_t whole = 0;
   behind_every_call({}, calls, [&](const LeftFiles& files) {
@@ -131,7 +114,7 @@ TEST_F(CrashTest, ADatasetWithAManifestIsWhole) {
     }
     if (!files.contains("manifest.dvt")) return;
     EXPECT_TRUE(verify(after()).value().ok());
-    EXPECT_EQ(records_of(after()), records);
+    EXPECT_EQ(testing::records_left(after()), records);
     ++whole;
   });
   EXPECT_GT(whole, 0u);
@@ -139,8 +122,8 @@ TEST_F(CrashTest, ADatasetWithAManifestIsWhole) {
 }
 
 TEST_F(CrashTest, ADatasetThatReplacesAnotherIsThereOrTheOtherIsOrNone) {
-  const std::vector<std::string> old_records = sample(500, 50);
-  const std::vector<std::string> records = sample(0, 30);
+  const std::vector<std::string> old_records = testing::written_records(500, 50);
+  const std::vector<std::string> records = testing::written_records(0, 30);
   write_dataset(old_records, false);
   const LeftFiles before = files_in(target());
   const std::vector<RecordedCall> calls = testing::record_calls(target(), [&] { write_dataset(records, true); });
@@ -149,7 +132,7 @@ TEST_F(CrashTest, ADatasetThatReplacesAnotherIsThereOrTheOtherIsOrNone) {
   behind_every_call(before, calls, [&](const LeftFiles& files) {
     if (!files.contains("manifest.dvt")) return;
     EXPECT_TRUE(verify(after()).value().ok());
-    const std::vector<std::string> found = records_of(after());
+    const std::vector<std::string> found = testing::records_left(after());
     if (found == old_records) {
       ++old_ones;
     } else {

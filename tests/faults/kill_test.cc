@@ -18,6 +18,7 @@
 #include <dovetail/record_writer.h>
 #include <dovetail/recover.h>
 
+#include "tests/faults/written_records.h"
 #include "tests/format/sample_shard.h"
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/sanitizers.h"
@@ -26,14 +27,6 @@ namespace dovetail {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-const testing::SampleShape kShape{.shard_records = {}, .min_bytes = 0, .max_bytes = 8000};
-
-std::vector<std::string> sample(std::uint64_t count) {
-  std::vector<std::string> records;
-  for (std::uint64_t id = 0; id < count; ++id) records.push_back(testing::sample_record(id, kShape));
-  return records;
-}
 
 bool write_shard(const std::string& path, const std::vector<std::string>& records) {
   Result<RecordWriter> writer = RecordWriter::create(path);
@@ -52,18 +45,6 @@ bool write_dataset(const std::string& folder, const std::vector<std::string>& re
     if (!writer || !writer->append(as_bytes(record))) return false;
   }
   return writer && writer->finish();
-}
-
-/// The records of a shard or dataset, which must be whole.
-std::vector<std::string> records_of(const std::string& path) {
-  EXPECT_TRUE(verify(path).value().ok()) << path;
-  const Dataset dataset = Dataset::open(path).value();
-  std::vector<std::string> records;
-  for (std::uint32_t shard = 0; shard < dataset.shards().size(); ++shard) {
-    RecordReader reader = RecordReader::open(dataset, shard).value();
-    while (const std::optional<ByteView> record = reader.next().value()) records.emplace_back(as_chars(*record));
-  }
-  return records;
 }
 
 class KillTest : public ::testing::Test {
@@ -115,7 +96,7 @@ class KillTest : public ::testing::Test {
 const int kRounds = testing::kSanitized ? 40 : 500;
 
 TEST_F(KillTest, AShardIsFinishedOrItsBeginningCanBeRecovered) {
-  const std::vector<std::string> records = sample(500);
+  const std::vector<std::string> records = testing::written_records(0, 500, 8000);
   std::uint64_t recovered_some = 0;
   const auto work = [&] { return write_shard(target() + "/s.dvt", records); };
   kill_at_random(kRounds, work, [&](bool ended) {
@@ -124,7 +105,7 @@ TEST_F(KillTest, AShardIsFinishedOrItsBeginningCanBeRecovered) {
     for (const auto& entry : std::filesystem::directory_iterator(target())) {
       const std::string name = entry.path().filename();
       if (name == "s.dvt") {
-        EXPECT_EQ(records_of(entry.path()), records);
+        EXPECT_EQ(testing::records_left(entry.path()), records);
         continue;
       }
       EXPECT_TRUE(name.starts_with(".s.dvt.partial-")) << name;
@@ -134,7 +115,7 @@ TEST_F(KillTest, AShardIsFinishedOrItsBeginningCanBeRecovered) {
         EXPECT_TRUE(report.error().is(Errc::not_dovetail)) << report.error().to_string();
         continue;  // killed before the first bytes
       }
-      const std::vector<std::string> found = records_of(saved);
+      const std::vector<std::string> found = testing::records_left(saved);
       ASSERT_LE(found.size(), records.size());
       EXPECT_TRUE(std::equal(found.begin(), found.end(), records.begin()));
       recovered_some += found.empty() ? 0 : 1;
@@ -144,12 +125,12 @@ TEST_F(KillTest, AShardIsFinishedOrItsBeginningCanBeRecovered) {
 }
 
 TEST_F(KillTest, ADatasetIsFinishedOrHasNoManifest) {
-  const std::vector<std::string> records = sample(700);
+  const std::vector<std::string> records = testing::written_records(0, 700, 8000);
   std::uint64_t recovered_some = 0;
   const auto work = [&] { return write_dataset(target(), records); };
   kill_at_random(kRounds, work, [&](bool ended) {
     if (std::filesystem::exists(target() + "/manifest.dvt")) {
-      EXPECT_EQ(records_of(target()), records);
+      EXPECT_EQ(testing::records_left(target()), records);
       return;
     }
     EXPECT_FALSE(ended);
@@ -165,7 +146,7 @@ TEST_F(KillTest, ADatasetIsFinishedOrHasNoManifest) {
       return;
     }
     // Shards are written side by side, so that each has a beginning of its own.
-    const std::vector<std::string> found = records_of(saved);
+    const std::vector<std::string> found = testing::records_left(saved);
     auto at = records.begin();
     for (const std::string& record : found) {
       at = std::find(at, records.end(), record);

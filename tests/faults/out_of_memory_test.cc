@@ -21,6 +21,7 @@
 #include <dovetail/record_writer.h>
 
 #include "format/example_encoder.h"
+#include "tests/faults/written_records.h"
 #include "tests/reader/delivery/sample_dataset.h"
 
 namespace {
@@ -113,13 +114,6 @@ void with_every_failure(Work work, Settle settle) {
   with_every_failure(true, work, settle);
 }
 
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) names.push_back(entry.path().filename());
-  return names;
-}
-
 class OutOfMemoryTest : public ::testing::Test {
  protected:
   OutOfMemoryTest() {
@@ -142,7 +136,7 @@ TEST_F(OutOfMemoryTest, AShardIsWholeOrNotThere) {
   };
   with_every_failure(work, [&](bool good) {
     if (!good) {
-      EXPECT_THAT(names_in(folder_.path()), ::testing::IsEmpty());
+      EXPECT_THAT(testing::names_left(folder_.path()), ::testing::IsEmpty());
       return;
     }
     EXPECT_TRUE(verify(path).value().ok());
@@ -170,7 +164,7 @@ TEST_F(OutOfMemoryTest, ADatasetIsWholeOrNotThere) {
       EXPECT_TRUE(verify(target).value().ok());
       EXPECT_EQ(Dataset::open(target).value().records(), 70u);
     } else {
-      EXPECT_THAT(names_in(target), ::testing::IsEmpty());
+      EXPECT_THAT(testing::names_left(target), ::testing::IsEmpty());
     }
     std::filesystem::remove_all(target);
   });

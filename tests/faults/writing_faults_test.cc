@@ -12,6 +12,7 @@
 #include <dovetail/record_writer.h>
 
 #include "tests/faults/system_faults.h"
+#include "tests/faults/written_records.h"
 #include "tests/reader/delivery/sample_dataset.h"
 
 namespace dovetail {
@@ -20,34 +21,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-const testing::SampleShape kShape{.shard_records = {}, .min_bytes = 0, .max_bytes = 3000};
 constexpr std::uint64_t kRecords = 90;
-
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) names.push_back(entry.path().filename());
-  return names;
-}
-
-/// The records of all shards, or nothing where the dataset does not open, or is not what it says.
-std::vector<std::string> records_of(const std::string& folder) {
-  const Result<VerifyReport> report = verify(folder);
-  if (!report.has_value() || !report->ok()) return {};
-  const Dataset dataset = Dataset::open(folder).value();
-  std::vector<std::string> records;
-  for (std::uint32_t shard = 0; shard < dataset.shards().size(); ++shard) {
-    RecordReader reader = RecordReader::open(dataset, shard).value();
-    while (const std::optional<ByteView> record = reader.next().value()) records.emplace_back(as_chars(*record));
-  }
-  return records;
-}
-
-std::vector<std::string> sample(std::uint64_t first) {
-  std::vector<std::string> records;
-  for (std::uint64_t id = first; id < first + kRecords; ++id) records.push_back(testing::sample_record(id, kShape));
-  return records;
-}
 
 Result<void> write_dataset(const std::string& folder, const std::vector<std::string>& records, bool overwrite) {
   DatasetWriterOptions options;
@@ -72,7 +46,7 @@ class WritingFaultsTest : public ::testing::Test {
 
 TEST_F(WritingFaultsTest, AShardIsWholeOrNotThere) {
   std::filesystem::create_directory(target());
-  const std::vector<std::string> records = sample(0);
+  const std::vector<std::string> records = testing::written_records(0, kRecords);
   const auto work = [&] {
     WriterOptions options;
     options.block_bytes = 4096;
@@ -85,10 +59,10 @@ TEST_F(WritingFaultsTest, AShardIsWholeOrNotThere) {
   };
   const std::uint64_t faults = testing::with_every_fault(work, [&](bool good) {
     if (!good) {
-      EXPECT_THAT(names_in(target()), ::testing::IsEmpty());
+      EXPECT_THAT(testing::names_left(target()), ::testing::IsEmpty());
       return;
     }
-    EXPECT_THAT(names_in(target()), UnorderedElementsAre("s.dvt"));
+    EXPECT_THAT(testing::names_left(target()), UnorderedElementsAre("s.dvt"));
     EXPECT_TRUE(verify(target() + "/s.dvt").value().ok());
     std::filesystem::remove(target() + "/s.dvt");
   });
@@ -96,13 +70,13 @@ TEST_F(WritingFaultsTest, AShardIsWholeOrNotThere) {
 }
 
 TEST_F(WritingFaultsTest, ADatasetIsWholeOrNotThere) {
-  const std::vector<std::string> records = sample(0);
+  const std::vector<std::string> records = testing::written_records(0, kRecords);
   const auto work = [&] { return write_dataset(target(), records, false).has_value(); };
   const std::uint64_t faults = testing::with_every_fault(work, [&](bool good) {
     if (good) {
-      EXPECT_EQ(records_of(target()), records);
+      EXPECT_EQ(testing::records_left(target()), records);
     } else {
-      EXPECT_THAT(names_in(target()), IsEmpty());
+      EXPECT_THAT(testing::names_left(target()), IsEmpty());
     }
     std::filesystem::remove_all(target());
   });
@@ -110,19 +84,19 @@ TEST_F(WritingFaultsTest, ADatasetIsWholeOrNotThere) {
 }
 
 TEST_F(WritingFaultsTest, ADatasetThatReplacesAnotherIsThereOrTheOtherIsOrNone) {
-  const std::vector<std::string> before = sample(500);
-  const std::vector<std::string> records = sample(0);
+  const std::vector<std::string> before = testing::written_records(500, kRecords);
+  const std::vector<std::string> records = testing::written_records(0, kRecords);
   ASSERT_TRUE(write_dataset(target(), before, false).has_value());
   const auto work = [&] { return write_dataset(target(), records, true).has_value(); };
   std::uint64_t kept = 0;
   std::uint64_t faults = testing::with_every_fault(work, [&](bool good) {
     if (good) {
-      EXPECT_EQ(records_of(target()), records);
+      EXPECT_EQ(testing::records_left(target()), records);
     } else if (std::filesystem::exists(target() + "/manifest.dvt")) {
-      EXPECT_EQ(records_of(target()), before);
+      EXPECT_EQ(testing::records_left(target()), before);
       ++kept;
     } else {
-      for (const std::string& name : names_in(target())) {
+      for (const std::string& name : testing::names_left(target())) {
         EXPECT_FALSE(name.starts_with('.')) << name;
         EXPECT_TRUE(verify(target() + "/" + name).value().ok()) << name;
       }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of recovery do with a source.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <dovetail/record_reader.h>
+#include <dovetail/recover.h>
+
+namespace dovetail::test {
+
+/// Recovers what can be recovered, into a target that must then verify.
+inline RecoverReport recovered(const std::string& source, const std::string& target,
+                               const RecoverOptions& options = {}) {
+  auto report = recover(source, target, options);
+  if (!report) throw Exception(report.error());
+  const VerifyReport verdict = verify(target, 1).value();
+  EXPECT_TRUE(verdict.ok()) << (verdict.ok() ? "" : verdict.damaged[0].reason);
+  return std::move(*report);
+}
+
+}  // namespace dovetail::test

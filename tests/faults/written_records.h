@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of faults write, and how they look at what is left.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dovetail::testing {
+
+/// Records [first, first + count), of up to `most` bytes.
+std::vector<std::string> written_records(std::uint64_t first, std::uint64_t count, std::uint32_t most = 3000);
+/// Those of a shard or a dataset, which must be good.
+std::vector<std::string> records_left(const std::string& path);
+/// Names of everything in a folder; none where there is no folder.
+std::vector<std::string> names_left(const std::string& folder);
+
+}  // namespace dovetail::testing
