@@ -44,6 +44,7 @@ struct Arguments {
   std::string ids_path;
   std::string state_path;     // to write
   std::string timeline_path;  // to write
+  std::uint32_t hung_after = 30;
   bool json = false;
 };
 
@@ -254,6 +255,7 @@ Result<Summary> read_epoch(Arguments& arguments, Sink* ids) {
 }
 
 Result<int> run(Arguments& arguments) {
+  arguments.reader.hung_after = std::chrono::seconds(arguments.hung_after);
   arguments.reader.log = [](std::string_view line) {
     std::fprintf(stderr, "dovetail: warning: %.*s\n", static_cast<int>(line.size()), line.data());
   };
@@ -326,6 +328,12 @@ void add_read(CommandLine& line) {
   flags.group("How it is read");
   add_storage(flags, arguments->reader.storage);
   add_delivery_arguments(flags, arguments->reader);
+  flags.add("--hung-after", arguments->hung_after,
+            "Tell of reads that take longer than so many seconds; 0 never looks");
+  using Hung = std::pair<std::string_view, OnHungRead>;
+  flags.add_choice("--on-hung-read", arguments->reader.on_hung_read,
+                   std::array{Hung{"wait", OnHungRead::wait}, Hung{"retry", OnHungRead::retry}},
+                   "What becomes of them; retry asks once more, and counts as damage what takes as long again");
   flags.group("What limits it");
   flags.add("--timeline", arguments->timeline_path, "Write what happened when, for Perfetto or chrome://tracing")
       .shown_as("FILE");

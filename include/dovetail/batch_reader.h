@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -40,6 +41,14 @@ enum class Oversize : std::uint8_t {
   spill,  ///< One-off memory of the right size, not registered, counted in the stats.
 };
 
+/// What becomes of a read, or of the opening of a shard, that has not come back for `ReaderOptions::hung_after`.
+enum class OnHungRead : std::uint8_t {
+  wait,  ///< It is told, and waited for, as long as it takes.
+  retry,  ///< It is asked for once more, on a thread and through a descriptor of its own, and what comes back first counts. Where
+  ///< neither has come back after as long again, it has failed with `ETIMEDOUT`: what it was to read is damaged,
+  ///< or the shard lost, and `OnDamage` says what follows. Stopping the reader waits no longer for it than that.
+};
+
 /// How one rank reads.
 struct ReaderOptions {
   // These decide what is delivered.
@@ -56,6 +65,7 @@ struct ReaderOptions {
   /// Epochs to read, counted from the first; 0 goes on for ever. After the last, every call gives the end.
   std::uint32_t epochs = 0;
   OnDamage on_damage = OnDamage::fail;
+  OnHungRead on_hung_read = OnHungRead::wait;
   Oversize oversize = Oversize::fail;
   /// Decodes the features of every record into these columns (columns.h), in place of the bytes of rows: see `Batch::column`.
   /// Any columns that the records have; `Dataset::schema` gives those that their writer named. All records are then gathered
@@ -78,6 +88,10 @@ struct ReaderOptions {
   StorageKind storage = StorageKind::automatic;
   /// Threads that wait for storage; 0 chooses.
   unsigned io_threads = 0;
+  /// Reads that had to wait for storage, and shards that are being opened, are told in `log` and `stats` when they have not
+  /// come back after so long, and again after twice, four times as long, and so on. 0 never looks. With `OnHungRead::retry`
+  /// such reads take 16 MiB of the budget, and a copy: what is given up may still be written to.
+  std::chrono::milliseconds hung_after{30'000};
   /// Threads that check, decode and gather; 0 takes the cores of the node divided by the readers on it.
   unsigned decode_threads = 0;
 
@@ -94,7 +108,7 @@ struct ReaderOptions {
   SlotMemoryProvider slot_memory;
 
   /// Gets warnings, one line each and one at a time, in `open` or on a thread of the reader: why slots are not registered, damage that was
-  /// passed over. It must not call the reader. The library itself never prints.
+  /// passed over, reads that hang. It must not call the reader. The library itself never prints.
   std::function<void(std::string_view)> log;
 
   // These are for finding out what limits a job.

@@ -29,6 +29,14 @@ struct ShardReads {
   std::chrono::nanoseconds longest{};
 };
 
+/// A read, or the opening of a shard, that has taken longer than `ReaderOptions::hung_after`.
+struct HungRead {
+  std::string file;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;         ///< 0 where the file is being opened.
+  std::chrono::nanoseconds age{};  ///< Since it was asked for.
+};
+
 /// What a reader has done and where its time went. Durations are of wall time since the reader was opened, but for those
 /// of threads.
 struct ReaderStats {
@@ -74,6 +82,9 @@ struct ReaderStats {
   // Storage.
   StorageKind storage = StorageKind::pread;  ///< Never `automatic`.
   std::string storage_note;                  ///< What is not as it was asked for; empty where all is.
+  std::uint64_t hung_reads = 0;              ///< That took longer than `ReaderOptions::hung_after`, and
+  std::uint64_t given_up_reads = 0;          ///< of these, those that were given up: `OnHungRead::retry`.
+  std::vector<HungRead> hung_now;            ///< Those that are not answered yet, the oldest first; 100 at most.
   /// The shards whose reads took longest on average, longest first; 5 at most. Only reads that had to wait are counted.
   std::vector<ShardReads> slowest_shards;
 

@@ -334,6 +334,10 @@ ReaderStats Engine::stats() const {
   stats.storage = storage_->facts().kind;
   stats.storage_note = storage_->facts().note;
   stats.cached_reads = storage_->cached_reads();
+  HungReads hung = storage_->hung_reads();
+  stats.hung_reads = hung.met;
+  stats.given_up_reads = hung.given_up;
+  stats.hung_now = std::move(hung.now);
   stats.registered = ring_->registered();
   stats.registration_note = ring_->memory().note();
   stats.registration_time = ring_->memory().registration_time();

@@ -192,7 +192,6 @@ class Engine final : private TrainerHelp {
   unsigned untimed_gathers_ = 0;             // to come before the next one that is
   ReaderStats stats_;
 
-  std::mutex log_mutex_;
   std::atomic<bool> stopping_ = false;
   std::mutex stop_mutex_;
   bool stopped_ = false;

@@ -73,7 +73,7 @@ void Engine::run_load(const Job& job) {
   if (there.has_value() && !*there) return read_later(load);
   if (!there.has_value()) load.read = there.error();
   const Clock::time_point read = Clock::now();
-  load.check_and_decode();
+  load.check_and_decode(*storage_);
   const Clock::time_point decoded = Clock::now();
   const Clock::time_point ended = scatter_load(job, decoded);
   trace(TimelineEvent::Kind::load, job, began, ended);
@@ -116,7 +116,7 @@ void Engine::read_later(Load& load) {
 
 void Engine::run_decode(const Job& job) {
   const Clock::time_point began = Clock::now();
-  job.load->check_and_decode();
+  job.load->check_and_decode(*storage_);
   const Clock::time_point decoded = Clock::now();
   const Clock::time_point ended = scatter_load(job, decoded);
   trace(TimelineEvent::Kind::decode, job, began, decoded);
@@ -186,7 +186,7 @@ void Engine::read_later(Step& step, DirectRead& read) {
 
 void Engine::run_check(const Job& job) {
   const Clock::time_point began = Clock::now();
-  check_direct(*job.step, *job.direct);
+  check_direct(*job.step, *job.direct, *storage_);
   const Clock::time_point ended = Clock::now();
   trace(TimelineEvent::Kind::check, job, began, ended);
   {
@@ -314,13 +314,9 @@ void Engine::note_lost_shard_locked(std::uint32_t shard, std::vector<DamagedRang
 
 void Engine::warn(const std::vector<DamagedRange>& noted) {
   if (noted.empty() || !options_.log || options_.on_damage == OnDamage::fail) return;
-  const std::lock_guard one_at_a_time(log_mutex_);
   for (const DamagedRange& range : noted) {
-    try {
-      options_.log("records [" + std::to_string(range.first_record) + ", " + std::to_string(range.end_record) +
-                   ") of " + range.file + " are lost: " + range.reason);
-    } catch (...) {  // a warning that cannot be written is no reason to stop
-    }
+    options_.log("records [" + std::to_string(range.first_record) + ", " + std::to_string(range.end_record) + ") of " +
+                 range.file + " are lost: " + range.reason);
   }
 }
 

@@ -44,7 +44,7 @@ void read_direct(Step& step, const Extent& extent, std::uint32_t row, std::uint6
     return;
   }
   if (!there.has_value()) read.read = there.error();
-  check_direct(step, read);
+  check_direct(step, read, storage);
   if (read.damage.has_value()) return;
   step.direct_bytes += extent.record_bytes();
   step.direct.pop_back();
@@ -173,16 +173,14 @@ ReadInto destination(Step& step, DirectRead& read) {
           {slab.values + read.at, read.extent->record_bytes()}};
 }
 
-void check_direct(Step& step, DirectRead& read) {
+void check_direct(Step& step, DirectRead& read, Storage& storage) {
   const Extent& extent = *read.extent;
   const ReadInto into = destination(step, read);
   const auto check = [&] { return check_single(*extent.file, extent.first_block, into.first, into.second); };
   Result<void> good = read.read.has_value() ? check() : read.read;
-  if (!good.has_value()) {
+  if (!good.has_value() && !is_given_up(good.error())) {
     ++step.retried_reads;
-    const InputFile& file = extent.file->file();
-    file.drop_cache(extent.file_offset, extent.stored_bytes);
-    good = file.read(extent.file_offset, into);
+    good = storage.read_again(extent.file->file(), extent.file_offset, into);
     if (good.has_value()) good = check();
   }
   if (!good.has_value()) read.damage = good.error().at(extent.file->file().path(), extent.file_offset);

@@ -40,7 +40,7 @@ ReadInto destination(Step& step, DirectRead& read);
 
 /// Checks a direct record that was read into its row. What fails is read once more, past the page cache, before it
 /// counts as damaged. Threads: any.
-void check_direct(Step& step, DirectRead& read);
+void check_direct(Step& step, DirectRead& read, Storage& storage);
 
 /// Ends the unit once all of its direct records are checked. In batches that are complete with it, the rows of damaged
 /// records are filled as asked.

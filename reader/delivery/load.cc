@@ -33,19 +33,20 @@ Result<format::BlockRecords> decode(const Load& load, std::uint32_t block, std::
   return format::BlockRecords(out, table, entry.records);
 }
 
-Result<format::BlockRecords> load_block(Load& load, std::uint32_t block, std::uint64_t decoded_at) {
+Result<format::BlockRecords> load_block(Load& load, std::uint32_t block, std::uint64_t decoded_at, Storage& storage) {
   if (load.read.has_value()) {
     Result<format::BlockRecords> loaded = decode(load, block, decoded_at);
     if (loaded.has_value()) return loaded;
+  } else if (is_given_up(load.read.error())) {
+    return load.read.error();
   }
   // Bits also flip in memory and on the way from storage; only what fails twice is damage, and only that block.
   const Extent& extent = load.extent;
   const format::IndexEntry& entry = extent.file->blocks()[extent.first_block + block];
   const std::uint64_t bytes = stored_bytes(*extent.file, extent.first_block + block);
   ++load.retried_reads;
-  extent.file->file().drop_cache(entry.offset, bytes);
-  std::byte* const into = load.stored_begin() + (entry.offset - extent.file_offset);
-  if (Result<void> again = extent.file->file().read(entry.offset, {into, bytes}); !again.has_value()) {
+  const std::span<std::byte> into(load.stored_begin() + (entry.offset - extent.file_offset), bytes);
+  if (Result<void> again = storage.read_again(extent.file->file(), entry.offset, ReadInto{into}); !again.has_value()) {
     return again.error();
   }
   return decode(load, block, decoded_at);
@@ -60,14 +61,14 @@ Load::Load(const Extent& of, std::uint64_t with_number) : extent(of), number(wit
   }
 }
 
-void Load::check_and_decode() {
+void Load::check_and_decode(Storage& storage) {
   const ShardInfo& info = extent.file->info();
   std::uint64_t decoded_at = 0;
   for (LoadedBlock& block : blocks) {
     const format::IndexEntry& entry = extent.file->blocks()[extent.first_block + block.number];
     block.first_id = extent.first_id + extent.file->first_record(extent.first_block + block.number) -
                      extent.file->first_record(extent.first_block);
-    Result<format::BlockRecords> loaded = load_block(*this, block.number, decoded_at);
+    Result<format::BlockRecords> loaded = load_block(*this, block.number, decoded_at, storage);
     if (loaded.has_value() && info.min_record_bytes == info.max_record_bytes &&
         !loaded->all_have(info.max_record_bytes)) {
       loaded = Error(Errc::index_mismatch,

@@ -10,6 +10,7 @@
 #include "format/block_decoder.h"
 #include "reader/delivery/buffer_pool.h"
 #include "reader/delivery/extent.h"
+#include "reader/storage/storage.h"
 
 namespace dovetail::detail {
 
@@ -57,9 +58,9 @@ struct Load {
   std::byte* stored_begin() const noexcept { return stored.data() + extent.stored_at(); }
 
   /// Checks and decodes what was read there; `read` says whether that succeeded. A block that fails, or could
-  /// not be read, is read once more on its own, past the page cache, before it counts as damaged. A block whose records
-  /// are not of the one size that the footer promises is damaged as well.
-  void check_and_decode();
+  /// not be read, is read once more on its own, past the page cache, before it counts as damaged, unless the storage has
+  /// given it up. A block whose records are not of the one size that the footer promises is damaged as well.
+  void check_and_decode(Storage& storage);
 };
 
 }  // namespace dovetail::detail

@@ -6,9 +6,16 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+
+#include "reader/storage/watched_storage.h"
 
 namespace dovetail::detail {
 
@@ -17,6 +24,7 @@ namespace {
 constexpr std::uint32_t kMaxSlots = 64;
 constexpr unsigned kMaxThreads = 1024;
 constexpr unsigned kDefaultIoThreads = 8;
+constexpr std::chrono::milliseconds kMostHungAfter = std::chrono::hours(24);
 constexpr std::uint32_t kMinOpenShards = 8;
 constexpr std::uint32_t kMaxOpenShards = 4096;
 /// Slots, where rows are scattered: each has a step of some hundred bytes beside it.
@@ -32,6 +40,18 @@ constexpr std::uint64_t kLeastScattered = 256;
 
 Error out_of_range(const std::string& name, std::uint64_t value, const std::string& allowed) {
   return Error(Errc::invalid_option, name + " = " + std::to_string(value) + " is out of range: " + allowed);
+}
+
+/// The callback, called by one thread at a time. A warning that cannot be written is no reason to stop.
+std::function<void(std::string_view)> one_at_a_time(std::function<void(std::string_view)> log) {
+  if (!log) return log;
+  return [log = std::move(log), mutex = std::make_shared<std::mutex>()](std::string_view line) {
+    const std::lock_guard lock(*mutex);
+    try {
+      log(line);
+    } catch (...) {
+    }
+  };
 }
 
 Result<void> check(const ReaderOptions& options) {
@@ -53,6 +73,13 @@ Result<void> check(const ReaderOptions& options) {
     return Error(Errc::invalid_option,
                  "device = " + std::to_string(options.device) +
                      " is out of range: a number that CUDA counts from 0, or -1 for the current one");
+  }
+  if (options.hung_after < options.hung_after.zero() || options.hung_after > kMostHungAfter) {
+    return Error(Errc::invalid_option,
+                 "hung_after = " + std::to_string(options.hung_after.count()) + " ms is out of range: 0 to 24 hours");
+  }
+  if (options.hung_after == options.hung_after.zero() && options.on_hung_read != OnHungRead::wait) {
+    return Error(Errc::invalid_option, "on_hung_read = retry needs a hung_after above 0");
   }
   if (options.decode_threads > kMaxThreads) return out_of_range("decode_threads", options.decode_threads, "0 to 1024");
   return {};
@@ -263,6 +290,7 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   if (Result<void> checked = check(given); !checked.has_value()) return checked.error();
   ReaderOptions options = given;
   options.plan.world = options.ranks.world;
+  options.log = one_at_a_time(std::move(options.log));
   Result<Plan> plan = options.state.has_value() ? Plan::resume(dataset.shape(), options.plan, *options.state)
                                                 : Plan::make(dataset.shape(), options.plan);
   if (!plan.has_value()) return plan.error();
@@ -285,6 +313,11 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   }
   Result<std::unique_ptr<Storage>> storage =
       make_storage(options.storage, {.threads = options.io_threads == 0 ? kDefaultIoThreads : options.io_threads});
+  if (storage.has_value() && options.hung_after > options.hung_after.zero()) {
+    storage = watch_storage(
+        std::move(*storage),
+        {.after = options.hung_after, .gives_up = options.on_hung_read == OnHungRead::retry, .log = options.log});
+  }
   if (!storage.has_value()) return storage.error();
   Result<std::unique_ptr<ColumnDecoders>> columns = std::unique_ptr<ColumnDecoders>();
   if (options.columns.has_value()) columns = ColumnDecoders::make(*options.columns);

@@ -77,6 +77,19 @@ std::string to_json(const std::vector<ShardReads>& shards) {
   return "[" + list + "]";
 }
 
+std::string to_json(const std::vector<HungRead>& reads) {
+  std::string list;
+  for (const HungRead& read : reads) {
+    JsonObject object;
+    object.text("file", read.file);
+    object.number("offset", read.offset);
+    object.number("bytes", read.bytes);
+    object.seconds("age", read.age);
+    list += (list.empty() ? "" : ", ") + object.done();
+  }
+  return "[" + list + "]";
+}
+
 }  // namespace
 
 double ReaderStats::trainer_idle() const noexcept {
@@ -118,6 +131,9 @@ std::string ReaderStats::to_json() const {
   json.seconds("time_gathering", time_gathering);
   json.text("storage", to_string(storage));
   json.text("storage_note", storage_note);
+  json.number("hung_reads", hung_reads);
+  json.number("given_up_reads", given_up_reads);
+  json.member("hung_now", dovetail::to_json(hung_now));
   json.member("slowest_shards", dovetail::to_json(slowest_shards));
   json.boolean("registered", registered);
   json.text("registration_note", registration_note);

@@ -5,17 +5,17 @@
 #include <exception>
 #include <utility>
 
-#include <boost/asio/post.hpp>
-
 namespace dovetail::detail {
 
 namespace {
 
-/// Opens a shard. `counted` goes with its last user, or with the failure.
-Result<std::shared_ptr<const ShardFile>> open_shared(const Dataset& dataset, std::uint32_t shard,
-                                                     const std::shared_ptr<void>& counted) try {
+/// Opens a shard that counts as live until its last user lets it go.
+Storage::Answer open_shared(const Dataset& dataset, std::uint32_t shard,
+                            const std::shared_ptr<std::atomic<std::uint32_t>>& live) try {
   Result<ShardFile> file = open_shard(dataset, shard);
   if (!file.has_value()) return file.error();
+  ++*live;
+  const std::shared_ptr<void> counted(nullptr, [live](void*) { --*live; });
   auto owned = std::make_unique<ShardFile>(std::move(*file));
   return std::shared_ptr<const ShardFile>(owned.release(), [counted](const ShardFile* closed) { delete closed; });
 } catch (const std::exception& failure) {
@@ -39,16 +39,13 @@ void ShardTable::want(std::uint32_t shard) {
     entry.opening = true;
   }
   ++opening_;
-  ++*live_;
-  std::shared_ptr<void> counted(nullptr, [live = live_](void*) { --*live; });
-  boost::asio::post(storage_.blocking_executor(), [this, shard, counted = std::move(counted)]() mutable {
-    Result<std::shared_ptr<const ShardFile>> opened = open_shared(dataset_, shard, counted);
-    counted.reset();
-    finish(shard, std::move(opened));
-  });
+  storage_.call(
+      dataset_.shard_path(shard),
+      [dataset = dataset_, shard, live = live_] { return open_shared(dataset, shard, live); },
+      [this, shard](const Storage::Answer& opened) { finish(shard, opened); });
 }
 
-void ShardTable::finish(std::uint32_t shard, Result<std::shared_ptr<const ShardFile>> opened) {
+void ShardTable::finish(std::uint32_t shard, const Storage::Answer& opened) {
   std::shared_ptr<const ShardFile> closing;  // outside of the lock
   {
     const std::lock_guard lock(mutex_);
@@ -56,7 +53,7 @@ void ShardTable::finish(std::uint32_t shard, Result<std::shared_ptr<const ShardF
     entry.opening = false;
     if (opened.has_value()) {
       ++opened_;
-      entry.file = std::move(*opened);
+      entry.file = std::static_pointer_cast<const ShardFile>(*opened);
       recent_.push_front(shard);
       entry.used_at = recent_.begin();
       if (recent_.size() > max_open_) {

@@ -36,7 +36,7 @@ class ShardTable {
   Error failure(std::uint32_t shard) const;
 
   /// Shards that are open now, or about to be, whoever uses them.
-  std::uint32_t live() const noexcept { return *live_; }
+  std::uint32_t live() const noexcept { return *live_ + opening_; }
   /// Whether some are about to be, so that who asks for one may have to wait.
   bool opening() const noexcept { return opening_ > 0; }
   /// Whether opening more than is needed now would be too much.
@@ -53,7 +53,7 @@ class ShardTable {
     std::list<std::uint32_t>::iterator used_at{};
     bool opening = false;
   };
-  void finish(std::uint32_t shard, Result<std::shared_ptr<const ShardFile>> opened);
+  void finish(std::uint32_t shard, const Storage::Answer& opened);
 
   const Dataset dataset_;
   Storage& storage_;

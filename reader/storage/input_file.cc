@@ -73,6 +73,7 @@ ReadInto ReadInto::before(std::size_t bytes) const noexcept {
 }
 
 struct InputFile::Access {
+  int fd = -1;
   std::atomic<bool> cannot_try{false};
   std::atomic<bool> cannot_be_direct{false};
   std::once_flag direct_opened;
@@ -80,11 +81,12 @@ struct InputFile::Access {
 
   ~Access() {
     if (direct.fd >= 0) ::close(direct.fd);
+    if (fd >= 0) ::close(fd);
   }
 };
 
-InputFile::InputFile(int fd, std::string path, const FileIdentity& identity)
-    : fd_(fd), path_(std::move(path)), identity_(identity), access_(std::make_unique<Access>()) {}
+InputFile::InputFile(std::shared_ptr<Access> access, int fd, std::string path, const FileIdentity& identity)
+    : fd_(fd), path_(std::move(path)), identity_(identity), access_(std::move(access)) {}
 
 InputFile::InputFile(InputFile&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
@@ -100,17 +102,17 @@ InputFile& InputFile::operator=(InputFile&& other) noexcept {
   return *this;
 }
 
-InputFile::~InputFile() {
-  if (fd_ >= 0) ::close(fd_);
-}
+InputFile::~InputFile() = default;
 
 Result<InputFile> InputFile::open(const std::string& path) {
   // Non-blocking, because opening a pipe would otherwise wait for a writer; regular files do not care.
-  InputFile file(-1, path, {});  // first: what is open must have an owner, whatever memory there is
+  // First: what is open must have an owner, whatever memory there is.
+  InputFile file(std::make_shared<Access>(), -1, path, {});
   do {
     file.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   } while (file.fd_ < 0 && errno == EINTR);
   if (file.fd_ < 0) return Error::from_errno(errno, "cannot open the file").in_file(path);
+  file.access_->fd = file.fd_;
 
   struct stat status {};
   if (::fstat(file.fd_, &status) != 0) return Error::from_errno(errno, "cannot examine the file").in_file(path);

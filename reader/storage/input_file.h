@@ -43,7 +43,8 @@ struct DirectAccess {
 
 /// A regular file opened for reading.
 ///
-/// Ownership: owns its descriptors; move-only. A moved-from file may only be assigned to or destroyed.
+/// Ownership: owns its descriptors, together with those that share it; move-only. A moved-from file may only be assigned to
+///            or destroyed.
 /// Threads:   const calls may run concurrently; no file position is shared.
 /// Errors:    all name the file, and those of `read` the offset.
 class InputFile {
@@ -54,6 +55,9 @@ class InputFile {
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&& other) noexcept;
   ~InputFile();
+
+  /// The same open file once more: its descriptors are closed with the last one.
+  InputFile share() const { return InputFile(access_, fd_, path_, identity_); }
 
   const std::string& path() const noexcept { return path_; }
   int fd() const noexcept { return fd_; }
@@ -91,15 +95,15 @@ class InputFile {
  private:
   struct Access;
 
-  InputFile(int fd, std::string path, const FileIdentity& identity);
+  InputFile(std::shared_ptr<Access> access, int fd, std::string path, const FileIdentity& identity);
   void open_direct() const;
   Error end_of_file(std::uint64_t at, std::size_t missing) const;
 
   int fd_ = -1;
   std::string path_;
   FileIdentity identity_;
-  /// What has been learned about the file system.
-  std::unique_ptr<Access> access_;
+  /// Closes the descriptors, and has what has been learned about the file system.
+  std::shared_ptr<Access> access_;
 };
 
 }  // namespace dovetail::detail

@@ -3,6 +3,9 @@
 
 #include <exception>
 #include <string>
+#include <utility>
+
+#include <boost/asio/post.hpp>
 
 #include "reader/storage/uring_storage.h"
 
@@ -46,6 +49,16 @@ Result<void> validate(const StorageOptions& options) {
 }
 
 }  // namespace
+
+Result<void> Storage::read_again(const InputFile& file, std::uint64_t offset, ReadInto into) {
+  file.drop_cache(offset, into.size());
+  return file.read(offset, into);
+}
+
+void Storage::call(const std::string&, Call work, CallHandler done) {
+  boost::asio::post(blocking_executor(),
+                    [work = std::move(work), done = std::move(done)]() mutable { std::move(done)(work()); });
+}
 
 Result<std::unique_ptr<Storage>> make_storage(StorageKind kind, const StorageOptions& options) {
   if (auto valid = validate(options); !valid) return valid.error();

@@ -3,15 +3,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 
 #include <dovetail/error.h>
+#include <dovetail/reader_stats.h>
 #include <dovetail/storage_kind.h>
 
 #include "reader/storage/input_file.h"
@@ -36,6 +39,13 @@ struct StorageFacts {
   std::string note;
 };
 
+/// What a storage has not answered in time.
+struct HungReads {
+  std::uint64_t met = 0;
+  std::uint64_t given_up = 0;
+  std::vector<HungRead> now;  ///< The oldest first; 100 at most.
+};
+
 /// Where bytes come from: "read these bytes of this file into this memory", many at a time.
 ///
 /// Ownership: file and memory are borrowed until the completion runs.
@@ -45,6 +55,10 @@ struct StorageFacts {
 class Storage {
  public:
   using ReadHandler = boost::asio::any_completion_handler<void(Result<void>)>;
+  /// What a call gives: anything, such as an open file.
+  using Answer = Result<std::shared_ptr<const void>>;
+  using Call = std::function<Answer()>;
+  using CallHandler = boost::asio::any_completion_handler<void(Answer)>;
 
   virtual ~Storage() = default;
 
@@ -61,16 +75,32 @@ class Storage {
 
   virtual const StorageFacts& facts() const noexcept = 0;
 
+  /// Reads all of `into` on the calling thread, from the device where the page cache allows that: for bytes that were read
+  /// before and are not what they should be.
+  virtual Result<void> read_again(const InputFile& file, std::uint64_t offset, ReadInto into);
+
+  /// Makes a call that blocks, such as opening `path`, on a thread of the storage. It must own what it uses: it may be made
+  /// twice, and may outlive its answer where nobody waits for it any longer.
+  virtual void call(const std::string& path, Call work, CallHandler done);
+
+  /// Reads and calls that took too long, where somebody looks.
+  virtual HungReads hung_reads() const { return {}; }
+
   /// Reads of a direct storage that went through the page cache, because the file system does not offer more.
   virtual std::uint64_t cached_reads() const noexcept { return 0; }
 
-  /// For the other calls that block: opening files, reading their ends.
+  /// The threads for calls that block.
   virtual boost::asio::any_io_executor blocking_executor() = 0;
 
   /// Waits for all reads in flight and their completions, so not to be called from one. What is asked for while it
   /// stops, or later, may be dropped: its completion is destroyed without being called.
   virtual void stop() = 0;
 };
+
+/// Whether the storage has given the read up: a second one would take as long.
+inline bool is_given_up(const Error& error) {
+  return error.code() == boost::system::errc::timed_out;
+}
 
 /// Changes speed only.
 struct StorageOptions {

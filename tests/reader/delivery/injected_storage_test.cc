@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever storage does with its reads, and whatever the options: what is delivered is what was planned.
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <random>
@@ -112,6 +113,8 @@ class RandomCase {
     options_.registration = Registration::off;
     options_.storage =
         pick({StorageKind::automatic, StorageKind::pread, StorageKind::io_uring, StorageKind::io_uring_direct});
+    options_.hung_after = pick({std::chrono::hours(0), std::chrono::hours(1), std::chrono::hours(1)});
+    if (options_.hung_after.count() > 0 && below(2) == 0) options_.on_hung_read = OnHungRead::retry;
   }
 
   /// Reads it all and checks every batch. False where the draw makes no plan.

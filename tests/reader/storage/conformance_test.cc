@@ -2,6 +2,7 @@
 // What every storage promises, held against each of them.
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -9,6 +10,7 @@
 #include <ostream>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 #include <gtest/gtest.h>
 #include <boost/asio/post.hpp>
 
+#include "reader/storage/watched_storage.h"
 #include "tests/reader/dataset/dataset_files.h"
 #include "tests/reader/storage/storage_fixture.h"
 #include "tests/support/sanitizers.h"
@@ -32,11 +35,14 @@ using detail::StorageOptions;
 
 constexpr std::size_t kPage = 4096;
 
+enum class Watch : std::uint8_t { none, waits, retries };
+
 struct BackEnd {
   std::string name;
   StorageKind kind;
   StorageOptions options;
   bool shuffled = false;
+  Watch watch = Watch::none;
 
   friend std::ostream& operator<<(std::ostream& out, const BackEnd& back_end) { return out << back_end.name; }
 };
@@ -51,8 +57,11 @@ class StorageConformanceTest : public ::testing::TestWithParam<BackEnd> {
 
   static Result<std::unique_ptr<Storage>> make() {
     auto made = detail::make_storage(GetParam().kind, GetParam().options);
-    if (!made || !GetParam().shuffled) return made;
-    return std::make_unique<ShuffledStorage>(std::move(*made), 7);
+    if (made && GetParam().shuffled) made = std::make_unique<ShuffledStorage>(std::move(*made), 7);
+    if (!made || GetParam().watch == Watch::none) return made;
+    return detail::watch_storage(std::move(*made), {.after = std::chrono::hours(1),
+                                                    .gives_up = GetParam().watch == Watch::retries,
+                                                    .log = [](std::string_view line) { ADD_FAILURE() << line; }});
   }
 
   InputFile sample_file(std::size_t bytes, const std::string& name = "sample") {
@@ -297,6 +306,38 @@ TEST_P(StorageConformanceTest, TryingPastTheEndIsAnErrorOrANo) {
   }
 }
 
+TEST_P(StorageConformanceTest, ReadsAgainOnTheSpot) {
+  const InputFile file = sample_file(1'500'000);
+  for (const std::size_t bytes : {std::size_t{1}, kPage, std::size_t{1'400'000}}) {
+    SampleRead read(77, bytes, bytes / 3);
+    ASSERT_TRUE(storage_->read_again(file, read.offset(), read.into()));
+    EXPECT_EQ(read.complaint(), "");
+  }
+  SampleRead past(1'499'000, 1001, 5);
+  const auto result = storage_->read_again(file, past.offset(), past.into());
+  ASSERT_FALSE(result);
+  EXPECT_TRUE(result.error().is(Errc::truncated)) << result.error().to_string();
+}
+
+TEST_P(StorageConformanceTest, CallsGiveWhatTheyFound) {
+  SampleRead done(0, 1, 0);
+  std::shared_ptr<const void> found;
+  storage_->call(
+      "seven", [] { return std::make_shared<int>(7); },
+      [&](const Storage::Answer& answer) {
+        found = answer.value();
+        done.complete({});
+      });
+  ASSERT_TRUE(done.wait());
+  EXPECT_EQ(*static_cast<const int*>(found.get()), 7);
+
+  SampleRead failed(0, 1, 0);
+  storage_->call(
+      "nothing", [] { return Storage::Answer(Error(Errc::truncated)); },
+      [&](const Storage::Answer& answer) { failed.complete(answer.error()); });
+  EXPECT_TRUE(failed.wait().error().is(Errc::truncated));
+}
+
 TEST_P(StorageConformanceTest, AnyHintIsTakenWithoutHarm) {
   const InputFile file = sample_file(100'000);
   for (const std::uint64_t offset :
@@ -314,8 +355,9 @@ TEST_P(StorageConformanceTest, FactsAreThoseOfWhatWasAskedFor) {
   EXPECT_EQ(facts.direct, GetParam().kind == StorageKind::io_uring_direct);
   EXPECT_GE(facts.depth, 1u);
   EXPECT_GE(facts.best_read_bytes, 64u << 10);
-  EXPECT_EQ(facts.memory_bytes > 0, facts.direct);
-  EXPECT_LE(facts.memory_bytes, GetParam().options.memory_bytes);
+  const std::size_t for_retrying = GetParam().watch == Watch::retries ? 16 << 20 : 0;
+  EXPECT_EQ(facts.memory_bytes > for_retrying, facts.direct);
+  EXPECT_LE(facts.memory_bytes, GetParam().options.memory_bytes + for_retrying);
 }
 
 TEST_P(StorageConformanceTest, OtherBlockingCallsHaveThreadsOfTheStorage) {
@@ -340,7 +382,12 @@ INSTANTIATE_TEST_SUITE_P(
                               StorageKind::io_uring_direct,
                               {.threads = 1, .depth = 64, .memory_bytes = 128 << 10}},
                       BackEnd{"shuffled_pread", StorageKind::pread, {.threads = 4}, true},
-                      BackEnd{"shuffled_direct", StorageKind::io_uring_direct, {.threads = 2, .depth = 8}, true}),
+                      BackEnd{"shuffled_direct", StorageKind::io_uring_direct, {.threads = 2, .depth = 8}, true},
+                      BackEnd{"watched_pread", StorageKind::pread, {.threads = 4}, false, Watch::waits},
+                      BackEnd{"watched_uring", StorageKind::io_uring, {.threads = 2}, false, Watch::waits},
+                      BackEnd{"retried_pread", StorageKind::pread, {.threads = 4}, false, Watch::retries},
+                      BackEnd{"retried_shuffled", StorageKind::pread, {.threads = 4}, true, Watch::retries},
+                      BackEnd{"retried_direct", StorageKind::io_uring_direct, {.threads = 2}, false, Watch::retries}),
     [](const auto& back_end) { return back_end.param.name; });
 
 }  // namespace

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <dovetail/reader_stats.h>
+
+#include "reader/storage/storage.h"
+
+namespace dovetail::detail {
+
+/// How a storage is looked after.
+struct WatchOptions {
+  /// What has not come back for so long hangs; more than 0.
+  std::chrono::nanoseconds after{};
+  /// Whether what hangs is asked for once more, and given up after twice as long.
+  bool gives_up = false;
+  /// Gets a line for each read that hangs, on the thread of the watch or on one of the storage; may be null.
+  std::function<void(std::string_view)> log;
+};
+
+/// Something that was asked of a storage and is not answered yet.
+class Awaited {
+ public:
+  virtual ~Awaited() = default;
+
+  /// What it is; its age is left alone.
+  virtual HungRead what() const = 0;
+  /// It hangs. Asks for it once more. Called once, on the thread of the watch.
+  virtual void retry() {}
+  /// It hangs for twice as long: whoever waits gets an error, unless it has just been answered. Whether it was given up.
+  virtual bool give_up() { return false; }
+
+ private:
+  friend class ReadWatch;
+  using Clock = std::chrono::steady_clock;
+  using Place = std::list<std::shared_ptr<Awaited>>::iterator;
+  Clock::time_point asked_{};
+  Clock::duration late_at_{};  // the age at which to look again
+  Place place_{};
+  bool watched_ = false;
+  bool hung_ = false;
+};
+
+/// Looks at how long reads have been out, on a thread of its own, which sleeps while nothing is.
+///
+/// Threads: all functions may be called from any thread, `stop` not from that of the watch.
+/// Cost:    a lock and a node of a list for each read; the thread wakes at most once in `after` while nothing hangs.
+class ReadWatch {
+ public:
+  /// Throws `std::system_error` where no thread can be started.
+  explicit ReadWatch(WatchOptions options);
+  ReadWatch(const ReadWatch&) = delete;
+  ReadWatch& operator=(const ReadWatch&) = delete;
+  ~ReadWatch();
+
+  /// Begins to look at it, unless there is no memory for that.
+  void begin(const std::shared_ptr<Awaited>& awaited) noexcept;
+  /// It is answered, or given up: what it refers to may go when this has returned. Idempotent.
+  void end(Awaited& awaited);
+
+  HungReads hung_reads() const;
+  /// Looks no more.
+  void stop();
+
+ private:
+  using Clock = Awaited::Clock;
+  using List = std::list<std::shared_ptr<Awaited>>;
+  enum class Step : std::uint8_t { tell, retry, give_up };
+  struct Late {
+    std::shared_ptr<Awaited> awaited;
+    Step step = Step::tell;
+    HungRead what;
+  };
+
+  void run();
+  std::optional<Clock::time_point> next_look_locked() const;
+  /// The one to be told of, or none.
+  Late take_late_locked();
+  void handle(const Late& late);
+  bool forget(Awaited& awaited);
+  void say(const HungRead& what, std::string_view then);
+
+  const WatchOptions options_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  List out_;   // in the order of asking
+  List hung_;  // the same
+  std::uint64_t met_ = 0;
+  std::uint64_t given_up_ = 0;
+  bool idle_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace dovetail::detail

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/storage/watched_storage.h"
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "reader/storage/retrying_storage.h"
+
+namespace dovetail::detail {
+namespace {
+
+/// A read that is only looked at.
+class WatchedRead final : public Awaited {
+ public:
+  WatchedRead(const InputFile& file, std::uint64_t offset, std::uint64_t bytes)
+      : file_(file), offset_(offset), bytes_(bytes) {}
+  HungRead what() const override { return {.file = file_.path(), .offset = offset_, .bytes = bytes_, .age = {}}; }
+
+ private:
+  const InputFile& file_;  // stays until it is answered
+  const std::uint64_t offset_;
+  const std::uint64_t bytes_;
+};
+
+/// The opening of a file that is only looked at.
+class Opening final : public Awaited {
+ public:
+  explicit Opening(std::string path) : path_(std::move(path)) {}
+  HungRead what() const override { return {.file = path_, .offset = 0, .bytes = 0, .age = {}}; }
+
+ private:
+  const std::string path_;
+};
+
+/// The storage as it is, but looked at.
+class WatchedStorage final : public Storage {
+ public:
+  WatchedStorage(std::unique_ptr<Storage> inner, const WatchOptions& options)
+      : watch_(options), inner_(std::move(inner)) {}
+  ~WatchedStorage() override { stop(); }
+
+  Result<bool> try_read(const InputFile& file, std::uint64_t offset, ReadInto into) override {
+    return inner_->try_read(file, offset, into);
+  }
+
+  void read(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) override {
+    auto read = std::make_shared<WatchedRead>(file, offset, into.size());
+    watch_.begin(read);
+    inner_->read(file, offset, into,
+                 [this, read = std::move(read), done = std::move(done)](Result<void> outcome) mutable {
+                   watch_.end(*read);
+                   std::move(done)(std::move(outcome));
+                 });
+  }
+
+  Result<void> read_again(const InputFile& file, std::uint64_t offset, ReadInto into) override {
+    const auto read = std::make_shared<WatchedRead>(file, offset, into.size());
+    watch_.begin(read);
+    Result<void> outcome = inner_->read_again(file, offset, into);
+    watch_.end(*read);
+    return outcome;
+  }
+
+  void call(const std::string& path, Call work, CallHandler done) override {
+    const auto opening = std::make_shared<Opening>(path);
+    watch_.begin(opening);
+    inner_->call(path, std::move(work), [this, opening, done = std::move(done)](Answer answer) mutable {
+      watch_.end(*opening);
+      std::move(done)(std::move(answer));
+    });
+  }
+
+  void will_need(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept override {
+    inner_->will_need(file, offset, bytes);
+  }
+  const StorageFacts& facts() const noexcept override { return inner_->facts(); }
+  std::uint64_t cached_reads() const noexcept override { return inner_->cached_reads(); }
+  HungReads hung_reads() const override { return watch_.hung_reads(); }
+  boost::asio::any_io_executor blocking_executor() override { return inner_->blocking_executor(); }
+
+  void stop() override {
+    inner_->stop();
+    watch_.stop();
+  }
+
+ private:
+  ReadWatch watch_;
+  const std::unique_ptr<Storage> inner_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Storage>> watch_storage(std::unique_ptr<Storage> storage, const WatchOptions& options) {
+  try {
+    if (options.gives_up) return make_retrying_storage(std::move(storage), options);
+    return std::make_unique<WatchedStorage>(std::move(storage), options);
+  } catch (const std::exception& failure) {
+    return Error(Errc::resource_limit,
+                 std::string("the thread that watches reads cannot be started: ") + failure.what());
+  }
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of the system that do not return: for every n, the n-th open or read of a reader hangs, and then all from there on.
+#include <fcntl.h>
+#include <sys/uio.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include <dovetail/batch_reader.h>
+
+#include "tests/reader/delivery/reader_fixture.h"
+#include "tests/support/sanitizers.h"
+
+namespace dovetail::testing {
+namespace {
+
+/// Calls from the n-th on wait until they are released.
+class Hang {
+ public:
+  void arm(std::uint64_t first, std::uint64_t last) {
+    const std::lock_guard lock(mutex_);
+    first_ = first;
+    last_ = last;
+    calls_ = 0;
+    hung_ = 0;
+    armed_ = true;
+  }
+  /// Lets all go, and waits until they have gone. How many there were.
+  std::uint64_t release() {
+    std::unique_lock lock(mutex_);
+    armed_ = false;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return inside_ == 0; });
+    return hung_;
+  }
+  void pass() {
+    std::unique_lock lock(mutex_);
+    if (!armed_) return;
+    const std::uint64_t call = ++calls_;
+    if (call < first_ || call > last_) return;
+    ++hung_;
+    ++inside_;
+    changed_.wait(lock, [this] { return !armed_; });
+    --inside_;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool armed_ = false;
+  std::uint64_t first_ = 0;
+  std::uint64_t last_ = 0;
+  std::uint64_t calls_ = 0;
+  std::uint64_t hung_ = 0;
+  std::uint64_t inside_ = 0;
+};
+
+Hang hang;
+
+}  // namespace
+}  // namespace dovetail::testing
+
+extern "C" {
+
+int __real_open(const char* path, int flags, ...);
+ssize_t __real_preadv(int file, const iovec* parts, int count, off_t offset);
+
+int __wrap_open(const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : mode_t{0};
+  va_end(arguments);
+  if (std::string_view(path).ends_with(".dvt")) dovetail::testing::hang.pass();
+  return __real_open(path, flags, mode);
+}
+
+ssize_t __wrap_preadv(int file, const iovec* parts, int count, off_t offset) {
+  dovetail::testing::hang.pass();
+  return __real_preadv(file, parts, count, offset);
+}
+
+// Nothing is there without waiting.
+ssize_t __wrap_preadv2(int, const iovec*, int, off_t, int) {
+  errno = EAGAIN;
+  return -1;
+}
+}
+
+namespace dovetail {
+namespace {
+
+using testing::kSanitized;
+
+const testing::SampleShape kShape{.shard_records = {30, 20}, .max_bytes = 300, .block_bytes = 2048};
+
+class HangTest : public ::testing::Test {
+ protected:
+  HangTest() : dataset_(testing::make_sample(folder_.path("data"), kShape)) {}
+
+  static ReaderOptions options(OnDamage on_damage, std::chrono::milliseconds after) {
+    ReaderOptions options;
+    options.plan.batch = 5;
+    options.plan.open_runs = 4;
+    options.plan.pool = 16;
+    options.epochs = 1;
+    options.on_damage = on_damage;
+    options.decode_threads = 2;
+    options.registration = Registration::off;
+    options.hung_after = after;
+    options.on_hung_read = OnHungRead::retry;
+    return options;
+  }
+
+  /// Reads the epoch, checking rows against the plan; gives those that are not as planned.
+  std::uint64_t read_epoch(BatchReader& reader) {
+    const testing::Rows planned = testing::planned(reader.plan(), 0, 0);
+    std::uint64_t lost = 0;
+    std::size_t at = 0;
+    for (;;) {
+      const Result<std::optional<Batch>> batch = reader.next();
+      if (!batch.has_value()) {
+        ADD_FAILURE() << batch.error().to_string();
+        return lost;
+      }
+      if (!batch->has_value()) break;
+      for (std::uint32_t row = 0; row < (*batch)->rows(); ++row, ++at) {
+        EXPECT_EQ((*batch)->ids()[row], planned.at(at).id);
+        if ((*batch)->status()[row] != planned[at].status) {
+          ++lost;
+        } else {
+          EXPECT_EQ(as_chars((*batch)->row(row)), testing::sample_record(planned[at].id, kShape));
+        }
+      }
+    }
+    EXPECT_EQ(at, planned.size());
+    return lost;
+  }
+
+  testing::TempFolder folder_;
+  const Dataset dataset_;
+};
+
+TEST_F(HangTest, ForEveryCallThatHangsOnceAnotherOneMakesUp) {
+  // Long enough for the second try on a slow machine.
+  const std::chrono::milliseconds after(kSanitized ? 2000 : 300);
+  const std::uint64_t step = kSanitized ? 5 : 1;
+  std::uint64_t hung = 1;
+  std::uint64_t faults = 0;
+  for (std::uint64_t n = 1; hung > 0 && !HasFailure(); n += step) {
+    SCOPED_TRACE("call " + std::to_string(n));
+    testing::hang.arm(n, n);
+    {
+      BatchReader reader = BatchReader::open(dataset_, options(OnDamage::fail, after)).value();
+      EXPECT_EQ(read_epoch(reader), 0u);
+    }
+    hung = testing::hang.release();
+    faults += hung;
+  }
+  EXPECT_GE(faults, kSanitized ? 3u : 10u);
+  std::printf("%llu calls hung, each once\n", static_cast<unsigned long long>(faults));
+}
+
+TEST_F(HangTest, ForEveryCallFromWhichOnAllHangTheEpochEndsWithItsRowsMarked) {
+  const std::chrono::milliseconds after(kSanitized ? 100 : 30);
+  const std::uint64_t step = kSanitized ? 7 : 1;
+  std::uint64_t hung = 1;
+  std::uint64_t faults = 0;
+  for (std::uint64_t n = 1; hung > 0 && !HasFailure(); n += step) {
+    SCOPED_TRACE("call " + std::to_string(n) + " and later");
+    testing::hang.arm(n, UINT64_MAX);
+    {
+      // Stopping waits for none of them.
+      BatchReader reader = BatchReader::open(dataset_, options(OnDamage::empty, after)).value();
+      const std::uint64_t lost = read_epoch(reader);
+      EXPECT_EQ(lost, reader.stats().rows_damaged_empty);
+    }
+    hung = testing::hang.release();
+    faults += hung > 0 ? 1 : 0;
+  }
+  EXPECT_GE(faults, kSanitized ? 2u : 10u);
+  std::printf("%llu places from which on all calls hung\n", static_cast<unsigned long long>(faults));
+}
+
+TEST_F(HangTest, WithFailTheReaderStopsWithTheFile) {
+  testing::hang.arm(3, UINT64_MAX);
+  {
+    BatchReader reader = BatchReader::open(dataset_, options(OnDamage::fail, std::chrono::milliseconds(30))).value();
+    Result<std::optional<Batch>> batch = reader.next();
+    while (batch.has_value() && batch->has_value()) {
+      batch = std::optional<Batch>();
+      batch = reader.next();
+    }
+    ASSERT_FALSE(batch.has_value());
+    EXPECT_EQ(batch.error().code(), boost::system::errc::timed_out) << batch.error().to_string();
+    EXPECT_FALSE(batch.error().path().empty());
+  }
+  EXPECT_GT(testing::hang.release(), 0u);
+}
+
+}  // namespace
+}  // namespace dovetail

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Readers whose storage does not answer some reads: it is told; a second try makes up for them, or what they were to read is
+// damaged; and steps, rows and ids stay as planned.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reader/storage/watched_storage.h"
+#include "tests/reader/delivery/injected_engine.h"
+#include "tests/reader/delivery/reader_fixture.h"
+#include "tests/support/gated_storage.h"
+
+namespace dovetail {
+namespace {
+
+using testing::GatedStorage;
+using ::testing::HasSubstr;
+
+struct Way {
+  std::string name;
+  testing::SampleShape shape;
+};
+
+/// Gathered from blocks, scattered, and read straight into rows.
+const Way kWays[] = {
+    {"gathered", {.shard_records = {60, 45, 70}, .max_bytes = 300, .block_bytes = 2048}},
+    {"scattered",
+     {.shard_records = {60, 45, 70}, .min_bytes = 512, .max_bytes = 512, .codec = Codec::none, .block_bytes = 4096}},
+    {"direct",
+     {.shard_records = {12, 9, 14}, .min_bytes = 20000, .max_bytes = 20000, .codec = Codec::none, .block_bytes = 4096}},
+};
+
+class HungReadsTest : public ::testing::TestWithParam<Way> {
+ protected:
+  HungReadsTest()
+      : dataset_(testing::make_sample(folder_.path("data"), GetParam().shape)), slow_(dataset_.shard_path(1)) {}
+
+  static ReaderOptions options(OnDamage on_damage) {
+    ReaderOptions options;
+    options.plan.batch = 4;
+    options.plan.tail = Tail::pad;
+    options.plan.open_runs = 4;
+    options.plan.pool = 16;
+    options.epochs = 1;
+    options.on_damage = on_damage;
+    options.decode_threads = 2;
+    options.registration = Registration::off;
+    options.hung_after = {};  // the watch is put around the gate below
+    return options;
+  }
+
+  /// An engine on whose storage the reads of the second shard hang.
+  std::unique_ptr<detail::Engine> open(const ReaderOptions& options, std::chrono::milliseconds after, bool gives_up) {
+    const auto wrap = [&](std::unique_ptr<detail::Storage> inner) -> std::unique_ptr<detail::Storage> {
+      auto gate = std::make_unique<GatedStorage>(std::move(inner), GatedStorage::Immediate::no,
+                                                 [slow = slow_](const std::string& path) { return path == slow; });
+      gate_ = gate.get();
+      return detail::watch_storage(std::move(gate), {.after = after, .gives_up = gives_up, .log = {}}).value();
+    };
+    return testing::open_engine(dataset_, options, wrap).value();
+  }
+
+  /// Reads the epoch and checks every row; gives how many are not as planned, or the error.
+  Result<std::uint64_t> read_epoch(detail::Engine& engine) {
+    const testing::Rows planned = testing::planned(engine.plan(), 0, 0);
+    std::uint64_t lost = 0;
+    std::size_t at = 0;
+    for (;;) {
+      const Result<std::optional<Batch>> batch = engine.next();
+      if (!batch.has_value()) return batch.error();
+      if (!batch->has_value()) break;
+      for (std::uint32_t row = 0; row < (*batch)->rows(); ++row, ++at) {
+        const testing::Row& expected = planned.at(at);
+        EXPECT_EQ((*batch)->ids()[row], expected.id);
+        const RowStatus status = (*batch)->status()[row];
+        if (status != expected.status) {
+          ++lost;
+          EXPECT_TRUE(status == RowStatus::substituted || status == RowStatus::damaged_empty);
+        } else if (status != RowStatus::empty) {
+          EXPECT_EQ(as_chars((*batch)->row(row)), testing::sample_record(expected.id, GetParam().shape));
+        }
+      }
+    }
+    EXPECT_EQ(at, planned.size());
+    return lost;
+  }
+
+  testing::TempFolder folder_;
+  const Dataset dataset_;
+  const std::string slow_;
+  GatedStorage* gate_ = nullptr;
+};
+
+TEST_P(HungReadsTest, ASecondTryMakesUpForThem) {
+  const std::unique_ptr<detail::Engine> engine = open(options(OnDamage::fail), std::chrono::milliseconds(500), true);
+  const Result<std::uint64_t> lost = read_epoch(*engine);
+  ASSERT_TRUE(lost.has_value()) << lost.error().to_string();
+  EXPECT_EQ(*lost, 0u);
+  EXPECT_GT(engine->stats().hung_reads, 0u);
+  EXPECT_EQ(engine->stats().given_up_reads, 0u);
+  EXPECT_GT(gate_->withheld(), 0u);
+}
+
+TEST_P(HungReadsTest, WhatIsGivenUpIsDamagedAndKeepsStepsRowsAndIds) {
+  for (const OnDamage policy : {OnDamage::substitute, OnDamage::empty}) {
+    const std::unique_ptr<detail::Engine> engine = open(options(policy), std::chrono::milliseconds(150), true);
+    gate_->wait_for_withheld(1);
+    const std::string aside = slow_ + ".aside";
+    std::filesystem::rename(slow_, aside);  // so that the second try fails
+    const Result<std::uint64_t> lost = read_epoch(*engine);
+    std::filesystem::rename(aside, slow_);
+    ASSERT_TRUE(lost.has_value()) << lost.error().to_string();
+    EXPECT_GT(*lost, 0u);
+    const ReaderStats stats = engine->stats();
+    EXPECT_GT(stats.given_up_reads, 0u);
+    EXPECT_EQ(stats.rows_substituted + stats.rows_damaged_empty, *lost);
+    std::uint64_t named = 0;
+    for (const DamagedRange& range : stats.damaged) {
+      EXPECT_EQ(range.file, slow_);
+      EXPECT_THAT(range.reason, HasSubstr("has hung"));
+      named += range.end_record - range.first_record;
+    }
+    EXPECT_GE(named, *lost);
+  }
+}
+
+TEST_P(HungReadsTest, WithFailTheErrorNamesFileOffsetRecordsAndStep) {
+  const std::unique_ptr<detail::Engine> engine = open(options(OnDamage::fail), std::chrono::milliseconds(150), true);
+  gate_->wait_for_withheld(1);
+  std::filesystem::remove(slow_);
+  const Result<std::uint64_t> lost = read_epoch(*engine);
+  ASSERT_FALSE(lost.has_value());
+  const Error& error = lost.error();
+  EXPECT_TRUE(detail::is_given_up(error)) << error.to_string();
+  EXPECT_EQ(error.kind(), ErrorKind::io);
+  EXPECT_EQ(error.path(), slow_);
+  EXPECT_TRUE(error.offset().has_value());
+  EXPECT_THAT(error.detail(), HasSubstr("needed by rank 0 at step"));
+}
+
+TEST_P(HungReadsTest, AReaderThatWaitsTellsAndGoesOnWhenTheyComeBack) {
+  const std::unique_ptr<detail::Engine> engine = open(options(OnDamage::fail), std::chrono::milliseconds(20), false);
+  gate_->wait_for_withheld(1);
+  while (engine->stats().hung_now.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const HungRead hung = engine->stats().hung_now.front();
+  EXPECT_EQ(hung.file, slow_);
+  EXPECT_GT(hung.bytes, 0u);
+  EXPECT_THAT(engine->stats().to_json(), HasSubstr("\"hung_now\": [{\"file\": \"" + slow_));
+  gate_->let_go(GatedStorage::Open::for_ever);
+  const Result<std::uint64_t> lost = read_epoch(*engine);
+  ASSERT_TRUE(lost.has_value()) << lost.error().to_string();
+  EXPECT_EQ(*lost, 0u);
+}
+
+TEST_P(HungReadsTest, AReaderMayBeDestroyedWhileTheyHang) {
+  std::unique_ptr<detail::Engine> engine = open(options(OnDamage::empty), std::chrono::milliseconds(20), true);
+  gate_->wait_for_withheld(1);
+  std::filesystem::remove(slow_);
+  engine.reset();
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, HungReadsTest, ::testing::ValuesIn(kWays),
+                         [](const auto& way) { return way.param.name; });
+
+TEST(HungReadOptionsTest, AreCheckedWhenAReaderIsOpened) {
+  testing::TempFolder folder;
+  const Dataset dataset = testing::make_sample(folder.path("data"), kWays[0].shape);
+  ReaderOptions options;
+  options.plan.batch = 4;
+  options.registration = Registration::off;
+  for (const std::int64_t hours : {-1, 25}) {
+    options.hung_after = std::chrono::hours(hours);
+    const Result<BatchReader> reader = BatchReader::open(dataset, options);
+    ASSERT_FALSE(reader.has_value());
+    EXPECT_TRUE(reader.error().is(Errc::invalid_option));
+    EXPECT_THAT(reader.error().detail(), HasSubstr("hung_after"));
+  }
+  options.hung_after = {};
+  options.on_hung_read = OnHungRead::retry;
+  EXPECT_THAT(BatchReader::open(dataset, options).error().detail(), HasSubstr("on_hung_read"));
+}
+
+}  // namespace
+}  // namespace dovetail

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads that hang: they are told, asked for once more, or given up, and whatever comes back later does no harm.
+#include "reader/storage/watched_storage.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/reader/dataset/dataset_files.h"
+#include "tests/reader/storage/storage_fixture.h"
+#include "tests/support/gated_storage.h"
+
+namespace dovetail::testing {
+namespace {
+
+using detail::InputFile;
+using detail::Storage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr std::chrono::milliseconds kAfter{20};
+
+/// Lines of a log, to be waited for.
+class Lines {
+ public:
+  void add(std::string_view line) {
+    const std::lock_guard lock(mutex_);
+    lines_.emplace_back(line);
+    changed_.notify_all();
+  }
+  std::vector<std::string> wait_for(std::size_t count) const {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::minutes(1), [&] { return lines_.size() >= count; }));
+    return lines_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::vector<std::string> lines_;
+};
+
+class ReadWatchTest : public ::testing::Test {
+ protected:
+  /// A watched storage that withholds the reads of "slow".
+  void watch(bool gives_up, std::chrono::nanoseconds after = kAfter) {
+    auto gate = std::make_unique<GatedStorage>(detail::make_pread_pool(2), GatedStorage::Immediate::no,
+                                               [](const std::string& path) { return path.ends_with("slow"); });
+    gate_ = gate.get();
+    storage_ = detail::watch_storage(
+                   std::move(gate),
+                   {.after = after, .gives_up = gives_up, .log = [this](std::string_view line) { lines_.add(line); }})
+                   .value();
+  }
+  InputFile sample_file(std::size_t bytes, const std::string& name) {
+    test::write_file(folder_.file(name), sample_bytes(bytes));
+    return InputFile::open(folder_.file(name)).value();
+  }
+
+  test::TempFolder folder_;
+  Lines lines_;
+  GatedStorage* gate_ = nullptr;
+  std::unique_ptr<Storage> storage_;
+};
+
+TEST_F(ReadWatchTest, AReadThatHangsIsToldWithFileOffsetAndAgeUntilItComesBack) {
+  watch(false);
+  const InputFile slow = sample_file(100'000, "slow");
+  const auto read = start_read(*storage_, slow, 4096, 5000);
+  ASSERT_TRUE(start_read(*storage_, sample_file(1000, "fast"), 0, 1000)->wait());
+  const std::vector<std::string> told = lines_.wait_for(2);
+  EXPECT_THAT(told[0], AllOf(StartsWith("reading 5000 bytes at offset 4096 of " + slow.path() + " has taken 0.0"),
+                             HasSubstr(" s so far")));
+  const detail::HungReads hung = storage_->hung_reads();
+  EXPECT_EQ(hung.met, 1u);
+  EXPECT_EQ(hung.given_up, 0u);
+  ASSERT_EQ(hung.now.size(), 1u);
+  EXPECT_EQ(hung.now[0].file, slow.path());
+  EXPECT_EQ(hung.now[0].offset, 4096u);
+  EXPECT_EQ(hung.now[0].bytes, 5000u);
+  EXPECT_GE(hung.now[0].age, 2 * kAfter);
+  EXPECT_FALSE(read->completed());
+
+  gate_->let_go(GatedStorage::Open::for_ever);
+  ASSERT_TRUE(read->wait());
+  EXPECT_EQ(read->complaint(), "");
+  EXPECT_THAT(lines_.wait_for(told.size() + 1).back(), HasSubstr("s until it came back"));
+  EXPECT_TRUE(storage_->hung_reads().now.empty());
+  EXPECT_EQ(storage_->hung_reads().met, 1u);
+}
+
+TEST_F(ReadWatchTest, AFileThatHangsWhileItIsOpenedIsTold) {
+  watch(false);
+  std::promise<void> release;
+  SampleRead done(0, 1, 0);
+  storage_->call(
+      "/far/away",
+      [released = release.get_future().share()]() -> Storage::Answer {
+        released.wait();
+        return std::make_shared<int>(7);
+      },
+      [&](const Storage::Answer& answer) { done.complete(answer.has_value() ? Result<void>() : answer.error()); });
+  EXPECT_THAT(lines_.wait_for(1)[0], StartsWith("opening /far/away has taken 0.0"));
+  EXPECT_EQ(storage_->hung_reads().now.at(0).bytes, 0u);
+  release.set_value();
+  EXPECT_TRUE(done.wait());
+}
+
+TEST_F(ReadWatchTest, ASecondTryGivesTheBytesAndTheFirstOneComesTooLateToDoHarm) {
+  watch(true, std::chrono::seconds(1));  // enough for the second ones on a slow machine
+  const InputFile slow = sample_file(3 << 20, "slow");
+  // In pieces, more than may be in flight, to destinations in two parts.
+  std::vector<std::shared_ptr<SampleRead>> reads;
+  for (std::size_t i = 0; i < 6; ++i) reads.push_back(start_read(*storage_, slow, i, (3 << 20) - 10, 1000 * i));
+  for (const auto& read : reads) {
+    ASSERT_TRUE(read->wait());
+    EXPECT_EQ(read->complaint(), "");
+  }
+  EXPECT_GT(gate_->withheld(), 0u);
+  for (const auto& read : reads) std::fill_n(read->into().second.data(), 100, std::byte{1});
+  gate_->let_go(GatedStorage::Open::for_ever);
+  storage_->stop();
+  for (const auto& read : reads) {
+    EXPECT_TRUE(std::all_of(read->into().second.data(), read->into().second.data() + 100,
+                            [](std::byte byte) { return byte == std::byte{1}; }));
+  }
+  EXPECT_EQ(storage_->hung_reads().given_up, 0u);
+  EXPECT_THAT(lines_.wait_for(1)[0], HasSubstr("asked for once more, through another descriptor"));
+}
+
+TEST_F(ReadWatchTest, WhatNeitherTryBringsIsGivenUpWithFileOffsetAndReason) {
+  watch(true);
+  const InputFile slow = sample_file(2 << 20, "slow");
+  const auto read = start_read(*storage_, slow, 1234, 1'000'000, 77);
+  gate_->wait_for_withheld(1);
+  std::filesystem::remove(slow.path());  // so that the second try fails
+  const auto result = read->wait();
+  ASSERT_FALSE(result);
+  EXPECT_TRUE(detail::is_given_up(result.error()));
+  EXPECT_EQ(result.error().path(), slow.path());
+  EXPECT_EQ(result.error().offset(), 1234u);
+  EXPECT_THAT(result.error().detail(), AllOf(HasSubstr("has hung"), HasSubstr("cannot open the file")));
+  EXPECT_GE(storage_->hung_reads().given_up, 1u);
+  gate_->let_go(GatedStorage::Open::for_ever);
+  storage_->stop();
+  for (const std::byte byte : read->into().second) ASSERT_EQ(byte, std::byte{0xA5}) << "written after it was given up";
+}
+
+TEST_F(ReadWatchTest, AnotherFileUnderTheNameIsNotReadInItsPlace) {
+  watch(true);
+  const InputFile slow = sample_file(1000, "slow");
+  const auto read = start_read(*storage_, slow, 0, 1000);
+  gate_->wait_for_withheld(1);
+  test::write_file(folder_.file("other"), std::string(1000, 'x'));
+  std::filesystem::rename(folder_.file("other"), slow.path());
+  const auto result = read->wait();
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().detail(), HasSubstr("another file"));
+}
+
+TEST_F(ReadWatchTest, AReadThatFailsFailsAtOnce) {
+  watch(true, std::chrono::hours(1));
+  const auto result = start_read(*storage_, sample_file(1000, "short"), 900, 200)->wait();
+  ASSERT_FALSE(result);
+  EXPECT_TRUE(result.error().is(Errc::truncated));
+  EXPECT_EQ(result.error().offset(), 1000u);
+}
+
+TEST_F(ReadWatchTest, AnOpeningThatHangsIsTriedOnceMoreAndThenGivenUp) {
+  watch(true);
+  for (const unsigned hanging : {1u, 2u}) {
+    std::promise<void> release;
+    const auto tries = std::make_shared<std::atomic<unsigned>>(0);
+    SampleRead done(0, 1, 0);
+    storage_->call(
+        "/far/away",
+        [released = release.get_future().share(), tries, hanging]() -> Storage::Answer {
+          if (++*tries <= hanging) released.wait();
+          return std::make_shared<int>(7);
+        },
+        [&](const Storage::Answer& answer) { done.complete(answer.has_value() ? Result<void>() : answer.error()); });
+    const Result<void> outcome = done.wait();
+    EXPECT_EQ(outcome.has_value(), hanging == 1);
+    EXPECT_EQ(*tries, 2u);
+    if (!outcome.has_value()) {
+      EXPECT_THAT(outcome.error().to_string(), AllOf(HasSubstr("/far/away"), HasSubstr("opening it has hung")));
+    }
+    release.set_value();
+  }
+}
+
+TEST_F(ReadWatchTest, StoppingDoesNotWaitForWhatIsGivenUp) {
+  watch(true);
+  const InputFile slow = sample_file(1000, "slow");
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  std::promise<void> gone;
+  SampleRead done(0, 1, 0);
+  {
+    // Goes with the call, once nothing hangs any longer.
+    const auto witness = std::shared_ptr<void>(nullptr, [&](void*) { gone.set_value(); });
+    storage_->call(
+        "/far/away",
+        [released, witness]() -> Storage::Answer {
+          released.wait();
+          return std::make_shared<int>(7);
+        },
+        [&](const Storage::Answer& answer) { done.complete(answer.error()); });
+  }
+  const auto read = start_read(*storage_, slow, 0, 1000);
+  gate_->wait_for_withheld(1);
+  std::filesystem::remove(slow.path());
+  storage_->stop();
+  EXPECT_TRUE(done.completed());
+  EXPECT_FALSE(read->wait().has_value());
+  storage_.reset();
+  release.set_value();
+  gone.get_future().wait();
+}
+
+TEST_F(ReadWatchTest, ReadingAgainDoesNotHangEither) {
+  watch(true);
+  const InputFile file = sample_file(2'000'000, "fast");
+  SampleRead read(100, 1'500'000, 7);
+  ASSERT_TRUE(storage_->read_again(file, read.offset(), read.into()));
+  EXPECT_EQ(read.complaint(), "");
+}
+
+TEST_F(ReadWatchTest, AWatchOfNoTimeAtAllStillAnswersEachReadOnce) {
+  watch(true, std::chrono::nanoseconds(1));
+  const InputFile fast = sample_file(1 << 20, "fast");
+  std::vector<std::shared_ptr<SampleRead>> reads;
+  for (std::size_t i = 0; i < 200; ++i) reads.push_back(start_read(*storage_, fast, i, 50'000, i));
+  for (const auto& read : reads) {
+    if (const auto result = read->wait(); result.has_value()) {
+      EXPECT_EQ(read->complaint(), "");
+    } else {
+      EXPECT_TRUE(detail::is_given_up(result.error())) << result.error().to_string();
+    }
+  }
+  storage_->stop();
+}
+
+}  // namespace
+}  // namespace dovetail::testing
