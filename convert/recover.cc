@@ -185,7 +185,9 @@ class DatasetRecovery {
       if (listed.entry) facts_.take(listed.entry->run_records);
       if (listed.unreadable) continue;
       const auto shard = describe_shard(listed.path);
-      if (!shard || shard->tfrecord) continue;
+      // A file that lies where the shard was may be of another dataset.
+      const auto file_id = listed.entry ? std::optional(listed.entry->file_id) : listed.file_id;
+      if (!shard || shard->tfrecord || shard->info.file_id != file_id) continue;
       facts_.take(shard->info.run_records);
       facts_.take({shard->record_type, shard->writer, shard->metadata, shard->schema});
       for (const BlockInfo& block : shard->blocks) facts_.take(block.codec);

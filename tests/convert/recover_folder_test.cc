@@ -56,8 +56,10 @@ Records records_of(const std::string& text, const std::vector<std::uint32_t>& sh
   return all;
 }
 
+/// The text is also the type of the records.
 void write_dataset(const std::string& folder, const std::string& text, std::uint32_t shards, std::uint8_t id) {
   DatasetWriterOptions options;
+  options.shard.record_type = text;
   options.shard.dataset_id = id_of(id);
   options.shard.block_bytes = 1024;
   options.shard.run_records = 10;
@@ -232,6 +234,16 @@ TEST(RecoverFolderTest, FilesThatLinksLeadToAreNeverReplaced) {
   for (const std::uint32_t i : {0u, 1u}) fs::copy_file(folder / "real" + name_of(i), folder / "manifest" + name_of(i));
   fs::create_symlink(folder / "real/manifest.dvt", folder / "manifest/manifest.dvt");
   expect_refused(folder / "manifest");
+}
+
+TEST(RecoverFolderTest, AFileOfAnotherDatasetInPlaceOfAShardSaysNothingOfThisOne) {
+  const TempFolder folder;
+  write_dataset(folder / "data", "right", 2, 1);
+  write_dataset(folder / "other", "wrong", 1, 2);
+  fs::copy_file(folder / ("other" + name_of(0)), folder / ("data" + name_of(0)), fs::copy_options::overwrite_existing);
+  const RecoverReport report = recovered(folder / "data", folder / "out");
+  EXPECT_THAT(report.lost, SizeIs(1));
+  EXPECT_EQ(describe_shard(folder / ("out" + name_of(1))).value().record_type, "right");
 }
 
 TEST(RecoverErrorTest, AManifestThatLeadsOutsideThroughALinkIsAnErrorOfTheWhole) {
