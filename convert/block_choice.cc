@@ -37,7 +37,7 @@ DataBlocks data_blocks(ShardScan& scan) {
 /// Goes through the entries of the index and the blocks side by side; both are in the order of the records.
 class IndexComparison {
  public:
-  IndexComparison(const SourceFile& file, const FoundMessage& index, DataBlocks blocks)
+  IndexComparison(SalvageFile& file, const FoundMessage& index, DataBlocks blocks)
       : file_(file), index_(index), blocks_(blocks), known_(blocks.size()) {}
 
   /// Whether the index could be read.
@@ -50,7 +50,8 @@ class IndexComparison {
       bytes.resize(std::min<std::uint64_t>(bytes.size(), index_.header.stored_bytes - done));
       auto got = file_.read_at(index_.position + kBlockHeaderBytes + done, bytes);
       if (!got) return got.error();
-      if (*got < bytes.size()) return false;
+      if (*got < bytes.size() || file_.is_unreadable(index_.position + kBlockHeaderBytes + done, bytes.size()))
+        return false;
       for (std::size_t at = 0; at < bytes.size(); at += kIndexEntryBytes) {
         if (!compare(std::span<const std::byte, kIndexEntryBytes>(&bytes[at], kIndexEntryBytes))) return false;
       }
@@ -76,7 +77,7 @@ class IndexComparison {
     return true;
   }
 
-  const SourceFile& file_;
+  SalvageFile& file_;
   const FoundMessage& index_;
   const DataBlocks blocks_;
   std::vector<bool> known_;
@@ -189,7 +190,7 @@ void reject_contradictions(ShardScan& scan) {
 /// One block at a time, in buffers that stay.
 class BlockLoader {
  public:
-  explicit BlockLoader(const SourceFile& file) : file_(file) {}
+  explicit BlockLoader(SalvageFile& file) : file_(file) {}
 
   /// Nothing where the block is not what it was, or does not decode.
   Result<std::optional<format::BlockRecords>> load(const FoundBlock& block) {
@@ -201,7 +202,7 @@ class BlockLoader {
     body_.resize(header->body_bytes());
     got = file_.read_at(block.position + kBlockHeaderBytes, body_);
     if (!got) return got.error();
-    if (*got < body_.size()) return std::nullopt;
+    if (*got < body_.size() || file_.is_unreadable(block.position, bytes())) return std::nullopt;
     if (header->codec != Codec::none) out_.resize(std::size_t{header->raw_bytes} + format::kDecodeSlack);
     auto records = format::decode_block(*header, body_, out_);
     return records ? std::optional(*records) : std::nullopt;
@@ -215,13 +216,13 @@ class BlockLoader {
            header.span_bytes() != block.end() - block.position;
   }
 
-  const SourceFile& file_;
+  SalvageFile& file_;
   std::vector<std::byte> body_;
   std::vector<std::byte> out_;
 };
 
 // Whether the records are others than those of the footer although all are there: then foreign blocks are among them.
-Result<bool> has_foreign_records(const SourceFile& file, const KnownContent& content, const CheckedBytes& checked,
+Result<bool> has_foreign_records(SalvageFile& file, const KnownContent& content, const CheckedBytes& checked,
                                  ShardScan& scan) {
   ShardScan trial = scan;
   reject_contradictions(trial);
@@ -233,8 +234,8 @@ Result<bool> has_foreign_records(const SourceFile& file, const KnownContent& con
 
 }  // namespace
 
-Result<void> choose_blocks(const SourceFile& file, const std::optional<KnownContent>& content,
-                           const CheckedBytes& checked, ShardScan& scan) {
+Result<void> choose_blocks(SalvageFile& file, const std::optional<KnownContent>& content, const CheckedBytes& checked,
+                           ShardScan& scan) {
   sort_blocks(scan.blocks);
   const DataBlocks blocks = data_blocks(scan);
   if (scan.index) {
@@ -251,7 +252,8 @@ Result<void> choose_blocks(const SourceFile& file, const std::optional<KnownCont
       if (!index.knows(i)) scan.reject(blocks[i], Finding::contradicting);
     }
     if (!trusted) {
-      scan.notes.push_back({scan.index->position, Finding::contradicting});
+      const bool unreadable = file.is_unreadable(scan.index->position, scan.index->header.span_bytes());
+      scan.notes.push_back({scan.index->position, unreadable ? Finding::unreadable : Finding::contradicting});
       scan.index.reset();
     }
   }
@@ -259,7 +261,7 @@ Result<void> choose_blocks(const SourceFile& file, const std::optional<KnownCont
   return {};
 }
 
-Result<DecodedBlocks> decode_blocks(const SourceFile& file, ShardScan& scan, const BlockSink& sink,
+Result<DecodedBlocks> decode_blocks(SalvageFile& file, ShardScan& scan, const BlockSink& sink,
                                     const CheckedBytes& checked) {
   DecodedBlocks decoded;
   BlockLoader loader(file);
@@ -273,7 +275,8 @@ Result<DecodedBlocks> decode_blocks(const SourceFile& file, ShardScan& scan, con
       if (auto told = checked(loader.bytes()); !told) return told.error();
     }
     if (!*records) {
-      scan.reject(block, Finding::undecodable);
+      const bool unreadable = file.is_unreadable(block.position, block.end() - block.position);
+      scan.reject(block, unreadable ? Finding::unreadable : Finding::undecodable);
       continue;
     }
     for (std::uint32_t i = 0; i < (*records)->size(); ++i) fingerprint.add((**records)[i]);

@@ -7,8 +7,8 @@
 
 #include <dovetail/error.h>
 
+#include "convert/salvage_file.h"
 #include "convert/shard_scan.h"
-#include "convert/source_file.h"
 #include "format/block_decoder.h"
 
 namespace dovetail::detail {
@@ -37,14 +37,14 @@ using BlockSink = std::function<Result<void>(const format::BlockRecords& records
 /// stays only where it wins against each of them.
 /// Errors: those of `checked`, and the system's.
 /// Cost:   O(n log n) for n blocks; decodes them where the index contradicts most of them.
-Result<void> choose_blocks(const SourceFile& file, const std::optional<KnownContent>& content,
-                           const CheckedBytes& checked, ShardScan& scan);
+Result<void> choose_blocks(SalvageFile& file, const std::optional<KnownContent>& content, const CheckedBytes& checked,
+                           ShardScan& scan);
 
 /// Reads the chosen blocks again, checks and decodes them, and gives their records to `sink`, block by block. Those that fail
 /// are rejected.
 /// Errors: those of `sink`, of `checked`, and the system's.
 /// Cost:   memory for one block.
-Result<DecodedBlocks> decode_blocks(const SourceFile& file, ShardScan& scan, const BlockSink& sink,
+Result<DecodedBlocks> decode_blocks(SalvageFile& file, ShardScan& scan, const BlockSink& sink,
                                     const CheckedBytes& checked);
 
 }  // namespace dovetail::detail

@@ -34,6 +34,8 @@ std::string_view words_of(Finding finding) noexcept {
       return "a block that contradicts the others";
     case Finding::undecodable:
       return "a block does not decode";
+    case Finding::unreadable:
+      return "bytes that cannot be read, also when tried again";
   }
   return "no block is found here";
 }

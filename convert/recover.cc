@@ -286,7 +286,7 @@ Result<RecoverReport> recover_dataset(const std::string& folder, const std::stri
 // A manifest, by its name or its number.
 Result<bool> is_manifest(const std::string& path) {
   if (fs::path(path).filename() == format::kManifestName) return true;
-  auto file = detail::SourceFile::open(path);
+  auto file = detail::SalvageFile::open(path);
   if (!file) return file.error();
   auto id = detail::identify_shard(*file);
   if (!id) return id.error();

@@ -18,7 +18,7 @@
 #include <dovetail/dataset.h>
 #include <dovetail/record_reader.h>
 
-#include "convert/source_file.h"
+#include "convert/salvage_file.h"
 #include "format/layout.h"
 #include "writer/dataset_files.h"
 #include "writer/output_folder.h"
@@ -63,7 +63,7 @@ std::optional<Candidate> candidate_of(const std::string& name) {
 // The number in the file counts, that in its name only where the file has none.
 Result<bool> look_into(const std::string& folder, const CheckedBytes& checked, Candidate& candidate,
                        std::uint64_t& checked_bytes) {
-  auto file = SourceFile::open(path_in(folder, candidate));
+  auto file = SalvageFile::open(path_in(folder, candidate));
   if (!file && ends_recovery(file.error())) return file.error();
   if (!file) return true;  // told when it is its turn
   candidate.bytes = file->size();
@@ -220,7 +220,8 @@ Result<void> take_manifest(const Dataset& dataset, RecoveryListing& listing) {
 
 bool ends_recovery(const Error& error) {
   const bool missing = error.code() == boost::system::errc::no_such_file_or_directory;
-  return error.kind() == ErrorKind::cancelled || (error.kind() == ErrorKind::io && !missing) ||
+  const bool lost = missing || is_of_the_medium(error);
+  return error.kind() == ErrorKind::cancelled || (error.kind() == ErrorKind::io && !lost) ||
          error.is(Errc::unsupported_version) || error.is(Errc::outside_dataset);
 }
 
@@ -234,8 +235,10 @@ Result<RecoveryListing> list_for_recovery(const std::string& folder, const std::
   }
   std::error_code ignored;
   const bool there = std::filesystem::exists(manifest, ignored);
-  if (there && !dataset && (dataset.error().kind() != ErrorKind::damaged || ends_recovery(dataset.error()))) {
-    return dataset.error();
+  if (there && !dataset) {
+    const Error& error = dataset.error();
+    const bool damaged = error.kind() == ErrorKind::damaged || is_of_the_medium(error);
+    if (!damaged || ends_recovery(error)) return error;
   }
   const std::string why = there && !dataset ? dataset.error().to_string() : "there is none";
   const std::uintmax_t bytes = there ? std::filesystem::file_size(manifest, ignored) : 0;

@@ -31,7 +31,7 @@ struct RecoveryListing {
   bool has_manifest = false;
 };
 
-/// Whether an error of one file ends the whole recovery: what the system refuses, though not that a file is missing;
+/// Whether an error of one file ends the whole recovery: what the system refuses, though not that a file is missing or that its medium fails;
 /// what another version could read; what is outside the dataset; and that it was cancelled.
 bool ends_recovery(const Error& error);
 

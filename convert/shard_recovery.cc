@@ -14,13 +14,14 @@ namespace dovetail::detail {
 
 Result<ShardRecovery> ShardRecovery::find(const std::string& path, const ShardInfo* entry,
                                           std::optional<std::uint64_t> file_id, const CheckedBytes& checked) {
-  auto file = SourceFile::open(path);
+  auto file = SalvageFile::open(path);
   if (!file) return file.error();
   ShardRecovery shard(std::move(*file));
   shard.entry_ = entry;
   auto scan = scan_shard(shard.file_, entry != nullptr ? std::optional(entry->file_id) : file_id, checked);
   if (!scan) return scan.error();
   shard.scan_ = std::move(*scan);
+  if (!shard.scan_.anything() && shard.file_.read_error()) return *shard.file_.read_error();
   if (!shard.scan_.anything()) {
     return Error(Errc::not_dovetail,
                  entry == nullptr ? "neither a file header nor a trailer nor a block is found"
@@ -34,31 +35,36 @@ Result<ShardRecovery> ShardRecovery::find(const std::string& path, const ShardIn
   return shard;
 }
 
-Result<std::vector<std::byte>> ShardRecovery::read_body(const FoundMessage& message) {
+Result<std::optional<std::vector<std::byte>>> ShardRecovery::read_body(const FoundMessage& message) {
   std::vector<std::byte> body(message.header.body_bytes());
   auto got = file_.read_at(message.position + format::kBlockHeaderBytes, body);
   if (!got) return got.error();
-  body.resize(*got);
+  if (*got < body.size() || file_.is_unreadable(message.position, message.header.span_bytes())) return std::nullopt;
   return body;
 }
 
+// What a message says, or nothing where it cannot be read any more or is none; it is then not taken for found.
+template <class Decode>
+auto ShardRecovery::read_message(std::optional<FoundMessage>& message, Decode&& decode)
+    -> Result<std::optional<typename decltype(decode(ByteView()))::value_type>> {
+  if (!message) return std::nullopt;
+  auto body = read_body(*message);
+  if (!body) return body.error();
+  if (*body) {
+    if (auto decoded = decode(**body)) return std::move(*decoded);
+  }
+  scan_.notes.push_back({message->position, *body ? Finding::undecodable : Finding::unreadable});
+  message.reset();
+  return std::nullopt;
+}
+
 Result<void> ShardRecovery::read_messages() {
-  const auto useless = [&](std::optional<FoundMessage>& message) {
-    scan_.notes.push_back({message->position, Finding::undecodable});
-    message.reset();
-  };
-  if (scan_.metadata) {
-    auto body = read_body(*scan_.metadata);
-    if (!body) return body.error();
-    auto metadata = format::decode_metadata(*body);
-    metadata ? void(metadata_ = std::move(*metadata)) : useless(scan_.metadata);
-  }
-  if (scan_.footer) {
-    auto body = read_body(*scan_.footer);
-    if (!body) return body.error();
-    auto footer = format::decode_footer(*body);
-    footer ? void(footer_ = std::move(footer->info)) : useless(scan_.footer);
-  }
+  auto metadata = read_message(scan_.metadata, [](ByteView body) { return format::decode_metadata(body); });
+  if (!metadata) return metadata.error();
+  metadata_ = std::move(*metadata);
+  auto footer = read_message(scan_.footer, [](ByteView body) { return format::decode_footer(body); });
+  if (!footer) return footer.error();
+  if (*footer) footer_ = std::move((*footer)->info);
   content_ = entry_ != nullptr ? std::optional(*entry_) : footer_;
   return {};
 }
@@ -127,6 +133,7 @@ void ShardRecovery::tell(RecoverReport& report) {
   report.blocks += decoded_.blocks;
   report.source_bytes += scan_.file_bytes;
   report.checked_bytes += scan_.checked_bytes;
+  report.unreadable_bytes += file_.unreadable_bytes();
   std::move(lost.begin(), lost.end(), std::back_inserter(report.lost));
 }
 

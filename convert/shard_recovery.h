@@ -13,8 +13,8 @@
 #include <dovetail/shard_info.h>
 
 #include "convert/block_choice.h"
+#include "convert/salvage_file.h"
 #include "convert/shard_scan.h"
-#include "convert/source_file.h"
 #include "format/messages.h"
 
 namespace dovetail::detail {
@@ -42,12 +42,15 @@ class ShardRecovery {
   void tell(RecoverReport& report);
 
  private:
-  explicit ShardRecovery(SourceFile file) : file_(std::move(file)) {}
+  explicit ShardRecovery(SalvageFile file) : file_(std::move(file)) {}
   Result<void> read_messages();
-  Result<std::vector<std::byte>> read_body(const FoundMessage& message);
+  Result<std::optional<std::vector<std::byte>>> read_body(const FoundMessage& message);
+  template <class Decode>
+  auto read_message(std::optional<FoundMessage>& message, Decode&& decode)
+      -> Result<std::optional<typename decltype(decode(ByteView()))::value_type>>;
   std::optional<std::uint64_t> expected_records(std::uint64_t at_least) const;
 
-  SourceFile file_;
+  SalvageFile file_;
   ShardScan scan_;
   const ShardInfo* entry_ = nullptr;
   std::optional<format::Metadata> metadata_;

@@ -28,7 +28,7 @@ constexpr std::uint64_t kRetryShare = 4;
 /// Bytes of a file from a place that only moves forward, so that each is read once.
 class SlidingWindow {
  public:
-  explicit SlidingWindow(const SourceFile& file) : file_(file), buffer_(kWindowBytes) {}
+  explicit SlidingWindow(SalvageFile& file) : file_(file), buffer_(kWindowBytes) {}
 
   /// `bytes` from `offset` on, or less at the end of the file. Needs: `bytes <= kWindowBytes`; `offset` not before that of
   /// the last call.
@@ -54,7 +54,7 @@ class SlidingWindow {
     return {};
   }
 
-  const SourceFile& file_;
+  SalvageFile& file_;
   std::vector<std::byte> buffer_;
   std::uint64_t begin_ = 0;
   std::uint64_t filled_ = 0;
@@ -62,7 +62,7 @@ class SlidingWindow {
 };
 
 template <std::size_t kBytes>
-Result<std::optional<std::array<std::byte, kBytes>>> read_structure(const SourceFile& file, std::uint64_t offset) {
+Result<std::optional<std::array<std::byte, kBytes>>> read_structure(SalvageFile& file, std::uint64_t offset) {
   std::array<std::byte, kBytes> bytes;
   auto got = file.read_at(offset, bytes);
   if (!got) return got.error();
@@ -96,7 +96,7 @@ struct IdCount {
 constexpr std::size_t kMostIds = 64;
 
 // Counts headers, without looking at the bodies behind those at their own place.
-Result<void> count_blocks(const SourceFile& file, const CheckedBytes& checked, std::vector<IdCount>& ids) {
+Result<void> count_blocks(SalvageFile& file, const CheckedBytes& checked, std::vector<IdCount>& ids) {
   SlidingWindow window(file);
   std::uint64_t told = 0;
   for (std::uint64_t at = 0; at + kAlignment <= file.size();) {
@@ -127,7 +127,7 @@ std::optional<std::uint64_t> most_frequent(const std::vector<IdCount>& ids) {
 }
 
 // The ids that file header, first block and trailer have, as far as they are good.
-Result<std::vector<IdCount>> ids_at_ends(const SourceFile& file) {
+Result<std::vector<IdCount>> ids_at_ends(SalvageFile& file) {
   std::vector<IdCount> ids;
   const auto add = [&](std::uint64_t id) {
     for (IdCount& known : ids) {
@@ -159,7 +159,7 @@ Result<std::vector<IdCount>> ids_at_ends(const SourceFile& file) {
 
 class Scanner {
  public:
-  Scanner(const SourceFile& file, std::optional<std::uint64_t> file_id, const CheckedBytes& checked)
+  Scanner(SalvageFile& file, std::optional<std::uint64_t> file_id, const CheckedBytes& checked)
       : file_(file), checked_(checked), window_(file), known_id_(file_id.has_value()) {
     scan_.file_bytes = file.size();
     scan_.file_id = file_id.value_or(0);
@@ -188,6 +188,7 @@ class Scanner {
 
   // Moves on, behind the structure that is there or to the next place for one.
   Result<void> look_at(std::span<const std::byte, kAlignment> bytes) {
+    if (file_.is_unreadable(at_, kAlignment)) return pass(Finding::unreadable);
     if (format::load_le<std::uint32_t>(bytes.data()) == format::kBlockSync) return look_at_block(bytes);
     if (begins_with(bytes, format::kFileMagic)) {
       const auto header = format::decode_file_header(bytes);
@@ -217,8 +218,8 @@ class Scanner {
       scan_.notes.push_back({at_, finding});
       noted_ = true;
     }
-    // What was not even tried has to be told, whatever comes before it.
-    if (finding == Finding::passed_over) scan_.notes.back().finding = finding;
+    // What was not read or not even tried has to be told, whatever comes before it.
+    if (finding == Finding::passed_over || finding == Finding::unreadable) scan_.notes.back().finding = finding;
     at_ += kAlignment;
     return {};
   }
@@ -246,7 +247,7 @@ class Scanner {
     if (!good) return good.error();
     if (*good) return keep(*header);
     failed_end_ = std::max(failed_end_, at_ + header->span_bytes());
-    return pass_body(*header, Finding::payload_checksum);
+    return pass_body(*header, file_.is_unreadable(begin, body) ? Finding::unreadable : Finding::payload_checksum);
   }
 
   Result<void> pass_body(const BlockHeader& header, Finding finding) {
@@ -280,7 +281,7 @@ class Scanner {
       unreported_ += wanted;
       if (auto told = tell(); !told) return told.error();
     }
-    return crc == header.payload_crc;
+    return crc == header.payload_crc && !file_.is_unreadable(begin, body);
   }
 
   Result<void> keep(const BlockHeader& header) {
@@ -328,7 +329,7 @@ class Scanner {
     return {};
   }
 
-  const SourceFile& file_;
+  SalvageFile& file_;
   const CheckedBytes& checked_;
   SlidingWindow window_;
   bool known_id_;
@@ -343,13 +344,13 @@ class Scanner {
 
 }  // namespace
 
-Result<std::optional<std::uint64_t>> identify_shard(const SourceFile& file) {
+Result<std::optional<std::uint64_t>> identify_shard(SalvageFile& file) {
   auto ids = ids_at_ends(file);
   if (!ids) return ids.error();
   return most_frequent(*ids);
 }
 
-Result<ShardIdentity> search_identity(const SourceFile& file, const CheckedBytes& checked) {
+Result<ShardIdentity> search_identity(SalvageFile& file, const CheckedBytes& checked) {
   auto ids = ids_at_ends(file);
   if (!ids) return ids.error();
   ShardIdentity identity;
@@ -361,8 +362,7 @@ Result<ShardIdentity> search_identity(const SourceFile& file, const CheckedBytes
   return identity;
 }
 
-Result<ShardScan> scan_shard(const SourceFile& file, std::optional<std::uint64_t> file_id,
-                             const CheckedBytes& checked) {
+Result<ShardScan> scan_shard(SalvageFile& file, std::optional<std::uint64_t> file_id, const CheckedBytes& checked) {
   std::uint64_t counted = 0;
   if (file_id) {
     // Only for its version.

@@ -8,7 +8,7 @@
 
 #include <dovetail/error.h>
 
-#include "convert/source_file.h"
+#include "convert/salvage_file.h"
 #include "format/layout.h"
 #include "format/structures.h"
 
@@ -45,6 +45,7 @@ enum class Finding : std::uint8_t {
   repeated,
   contradicting,
   undecodable,
+  unreadable,
 };
 
 struct ScanNote {
@@ -98,7 +99,7 @@ using CheckedBytes = std::function<Result<void>(std::uint64_t bytes)>;
 /// The file id that most of file header, first block and trailer have; none where all three are damaged. Looks at no other
 /// block, so it may be that of another file which a part of this one comes from.
 /// Errors: `unsupported_version` where the file header is good but of another version; the system's.
-Result<std::optional<std::uint64_t>> identify_shard(const SourceFile& file);
+Result<std::optional<std::uint64_t>> identify_shard(SalvageFile& file);
 
 struct ShardIdentity {
   std::optional<std::uint64_t> file_id;
@@ -109,12 +110,12 @@ struct ShardIdentity {
 /// blocks; none where there are neither.
 /// Errors: those of `identify_shard` and of `checked`.
 /// Cost:   reads the file at most once.
-Result<ShardIdentity> search_identity(const SourceFile& file, const CheckedBytes& checked);
+Result<ShardIdentity> search_identity(SalvageFile& file, const CheckedBytes& checked);
 
 /// Finds the blocks of a shard, as docs/format.md, "Recovering", says. `file_id` is what they must have; without one it is
 /// that of `search_identity`.
 /// Errors: those of `identify_shard` and of `checked`.
 /// Cost:   reads the file about once, and checks at most seven times its bytes; 40 bytes for each block.
-Result<ShardScan> scan_shard(const SourceFile& file, std::optional<std::uint64_t> file_id, const CheckedBytes& checked);
+Result<ShardScan> scan_shard(SalvageFile& file, std::optional<std::uint64_t> file_id, const CheckedBytes& checked);
 
 }  // namespace dovetail::detail

@@ -19,7 +19,10 @@ constexpr std::size_t kMaxReadBytes = std::size_t{1} << 30;  // Linux reads less
 
 Result<SourceFile> SourceFile::open(const std::string& path) {
   // Without O_NONBLOCK a pipe would be waited for before it can be refused.
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  int descriptor = -1;
+  do {
+    descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  } while (descriptor < 0 && errno == EINTR);
   if (descriptor < 0) return Error::from_errno(errno, "cannot open the file").in_file(path);
   struct stat status {};
   const int reason = ::fstat(descriptor, &status) == 0 ? 0 : errno;

@@ -47,6 +47,7 @@ boost::json::object to_json(const RecoverReport& report) {
           {"expected_records", std::move(expected)},
           {"source_bytes", report.source_bytes},
           {"checked_bytes", report.checked_bytes},
+          {"unreadable_bytes", report.unreadable_bytes},
           {"shards", report.shards.size()},
           {"dataset_id", report.dataset_id.to_hex()},
           {"lost", std::move(lost)},
@@ -69,6 +70,9 @@ std::string to_text(const RecoverReport& report) {
   const std::string of = report.expected_records ? " of " + std::to_string(*report.expected_records) : std::string();
   const std::string saved =
       "saved " + std::to_string(report.records) + of + " records in " + std::to_string(report.blocks) + " blocks";
+  if (report.unreadable_bytes > 0) {
+    text += std::to_string(report.unreadable_bytes) + " bytes could not be read; a copy of the medium may give more\n";
+  }
   if (report.ok()) return text + "good: " + saved + '\n';
   return text + "damaged: " + std::to_string(report.lost.size()) + " places; " + saved +
          (report.expected_records ? "\n" : "; how many there were is not known\n");

@@ -52,6 +52,8 @@ struct RecoverReport {
   std::uint64_t source_bytes = 0;  ///< Of the files that were read for their records.
   /// Headers and bodies, each time: of a shard at most nine times its bytes, of a file that is not taken at most once.
   std::uint64_t checked_bytes = 0;
+  /// Of these files, that could not be read, also when tried again: whole pages of 4 KiB.
+  std::uint64_t unreadable_bytes = 0;
   DatasetId dataset_id;           ///< Of what was written.
   std::vector<ShardInfo> shards;  ///< What was written, as a manifest has it.
 
@@ -69,6 +71,8 @@ struct RecoverReport {
 /// the files of the others are in `lost`. Record type, schema and metadata are kept where they are left, as is the run
 /// length; blocks are compressed where those of the source are. Their size is not kept, nor are skippable blocks.
 ///
+/// What cannot be read, as on a disk with bad sectors, is read around: pages of 4 KiB, each tried twice at most.
+///
 /// A record is written once, and only if all checks of its block hold. Where blocks contradict each other, those that the
 /// index knows are right; without it those at their own place, and of these the longer sequence. A whole block inside a
 /// record, with the file id of the shard, is taken for one of its own where the block around it is damaged.
@@ -76,8 +80,8 @@ struct RecoverReport {
 /// Errors: `not_dovetail` where nothing of a shard is found; `unsupported_version`; `unknown_format` for the index of a
 ///         TFRecord and what is no file; `empty_input` for a folder without shards; `unfinished` for one in which a conversion
 ///         was stopped; `outside_dataset`; `already_exists`; `invalid_option` where `target` is the source or has a file of
-///         it, be it through links; `boost::system::errc::operation_canceled`; the system's. One shard that is missing or no
-///         shard is only lost; where nothing is found in any, the first of their errors. Nothing is then left of the output.
+///         it, be it through links; `boost::system::errc::operation_canceled`; the system's. One shard that is missing,
+///         unreadable or no shard is only lost; where nothing is found in any, the first of their errors. Nothing is then left of the output.
 /// Cost:   two passes over each shard; one more where its ends are damaged, missing or differ, and another where its index
 ///         contradicts most of its blocks. Time linear in its size, but for sorting its blocks, whatever its bytes. Memory
 ///         for a block, some 100 bytes for each block of a shard, and the regions, which are told at the end and may be as many

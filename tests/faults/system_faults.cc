@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -18,6 +19,19 @@ std::atomic<int> armed = -1;  // the fault, if any
 std::atomic<bool> lasting = false;
 std::atomic<std::uint64_t> place = 0;
 std::atomic<std::uint64_t> calls = 0;
+
+/// A file with bytes that cannot be read.
+struct BadFile {
+  std::atomic<bool> armed = false;
+  dev_t device = 0;
+  ino_t number = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::atomic<std::uint64_t> failures_left = 0;
+  std::atomic<std::uint64_t> reads = 0;
+  std::atomic<std::uint64_t> failed = 0;
+};
+BadFile bad_file;
 
 /// Whether this call, which can have these faults, has the one that is armed.
 template <class... Possible>
@@ -70,6 +84,32 @@ FaultAt::~FaultAt() {
   armed = -1;
 }
 
+UnreadableBytes::UnreadableBytes(const std::string& path, std::uint64_t begin, std::uint64_t end,
+                                 std::uint64_t failures) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) ADD_FAILURE() << path << " is not there";
+  bad_file.device = status.st_dev;
+  bad_file.number = status.st_ino;
+  bad_file.begin = begin;
+  bad_file.end = end;
+  bad_file.failures_left = failures;
+  bad_file.reads = 0;
+  bad_file.failed = 0;
+  bad_file.armed = true;
+}
+
+UnreadableBytes::~UnreadableBytes() {
+  bad_file.armed = false;
+}
+
+std::uint64_t UnreadableBytes::reads() noexcept {
+  return bad_file.reads;
+}
+
+std::uint64_t UnreadableBytes::failed_reads() noexcept {
+  return bad_file.failed;
+}
+
 bool FaultAt::struck() noexcept {
   return calls.load() >= place.load();
 }
@@ -86,6 +126,7 @@ extern "C" {
 int __real_open(const char* path, int flags, ...);
 int __real_openat(int folder, const char* path, int flags, ...);
 int __real_fstat(int file, struct stat* status);
+ssize_t __real_pread(int file, void* bytes, std::size_t size, off_t offset);
 ssize_t __real_preadv(int file, const iovec* parts, int count, off_t offset);
 ssize_t __real_preadv2(int file, const iovec* parts, int count, off_t offset, int flags);
 ssize_t __real_write(int file, const void* bytes, std::size_t size);
@@ -141,8 +182,38 @@ static ssize_t faulty_read(int file, const iovec* parts, off_t offset) {
   return dovetail::testing::armed.load() == static_cast<int>(Fault::short_count) ? read_less(file, parts, offset) : 0;
 }
 
+/// How many of the bytes can be read in one go; 0 where the first cannot.
+static std::size_t readable(int file, std::size_t size, off_t offset) {
+  auto& bad = dovetail::testing::bad_file;
+  if (!bad.armed) return size;
+  struct stat status {};
+  if (__real_fstat(file, &status) != 0 || status.st_dev != bad.device || status.st_ino != bad.number) return size;
+  ++bad.reads;
+  const auto begin = static_cast<std::uint64_t>(offset);
+  const std::uint64_t end = std::min(bad.end, static_cast<std::uint64_t>(status.st_size));
+  if (begin + size <= bad.begin || begin >= end || bad.failures_left == 0) return size;
+  if (begin < bad.begin) return bad.begin - begin;
+  --bad.failures_left;
+  ++bad.failed;
+  errno = EIO;
+  return 0;
+}
+
+ssize_t __wrap_pread(int file, void* bytes, std::size_t size, off_t offset) {
+  if (read_has_fault()) {
+    const iovec part{bytes, size};
+    return faulty_read(file, &part, offset);
+  }
+  const std::size_t most = size > 0 ? readable(file, size, offset) : 0;
+  return size > 0 && most == 0 ? -1 : __real_pread(file, bytes, most, offset);
+}
+
 ssize_t __wrap_preadv(int file, const iovec* parts, int count, off_t offset) {
-  return read_has_fault() ? faulty_read(file, parts, offset) : __real_preadv(file, parts, count, offset);
+  if (read_has_fault()) return faulty_read(file, parts, offset);
+  if (!dovetail::testing::bad_file.armed || count == 0) return __real_preadv(file, parts, count, offset);
+  const std::size_t most = readable(file, parts->iov_len, offset);
+  if (most == 0 && parts->iov_len > 0) return -1;
+  return __real_pread(file, parts->iov_base, most, offset);
 }
 
 ssize_t __wrap_preadv2(int file, const iovec* parts, int count, off_t offset, int flags) {

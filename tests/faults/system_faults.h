@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <ostream>
 #include <span>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -35,6 +36,23 @@ class FaultAt {
 
   /// Whether there were so many calls.
   static bool struck() noexcept;
+};
+
+/// While it lives, reads that begin in these bytes of a file give EIO, and those that reach them end before: what a disk with
+/// bad sectors does. Other programs and other files are not concerned.
+///
+/// Threads: reads of all threads count.
+class UnreadableBytes {
+ public:
+  /// With `failures` only the first so many of these reads fail.
+  UnreadableBytes(const std::string& path, std::uint64_t begin, std::uint64_t end, std::uint64_t failures = ~0ull);
+  UnreadableBytes(const UnreadableBytes&) = delete;
+  UnreadableBytes& operator=(const UnreadableBytes&) = delete;
+  ~UnreadableBytes();
+
+  /// Reads of the file since then, and those of them that failed.
+  static std::uint64_t reads() noexcept;
+  static std::uint64_t failed_reads() noexcept;
 };
 
 /// A fault that the library has to make up for.
