@@ -9,8 +9,9 @@
 
 namespace dovetail::detail {
 
-/// The process that something with threads was made in. In a fork of it there are none of these threads, and the locks are as
-/// they happened to be: what was made before must be left alone there.
+/// The process that something with threads or a file that is being written was made in. In a fork of it there are none of these
+/// threads, the locks are as they happened to be, and the file has one position for both: what was made before must be left
+/// alone there.
 ///
 /// Threads: any. Cost: a load from a page that the kernel clears in a forked child; a system call where it cannot.
 class ProcessMark {

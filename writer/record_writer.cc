@@ -9,6 +9,7 @@
 
 #include "format/block_encoder.h"
 #include "format/guard_memory.h"
+#include "format/process_mark.h"
 #include "writer/block_cutter.h"
 #include "writer/shard_output.h"
 #include "writer/writer_options.h"
@@ -40,7 +41,7 @@ class RecordWriter::Impl {
         cutter_(detail::cutter_limits(options_), [this](format::RawBlock& block) { return write_block(block); }) {}
 
   Result<void> append(ByteView record) {
-    if (state_ != State::open) return stop_reason();
+    if (!is_open()) return stop_reason();
     if (auto ok = detail::check_record_size(options_, records_, record.size()); !ok) {
       return ok.error().in_file(path_);
     }
@@ -50,7 +51,7 @@ class RecordWriter::Impl {
   }
 
   Result<ShardInfo> finish() {
-    if (state_ != State::open) return stop_reason();
+    if (!is_open()) return stop_reason();
     ShardInfo info;
     if (auto done = guarded([&] { return write_end(info); }); !done) return done.error();
     close(State::finished);
@@ -66,7 +67,11 @@ class RecordWriter::Impl {
  private:
   enum class State { open, finished, abandoned, failed };
 
+  // A forked child writes at the same place of the same file, and its blocks are copies of the parent's.
+  bool is_open() const noexcept { return state_ == State::open && !process_.forked(); }
+
   Error stop_reason() const {
+    if (process_.forked()) return process_.error().in_file(path_);
     if (state_ == State::failed) return failure_;
     return Error(Errc::closed, state_ == State::finished ? "the shard is finished" : "the writer was abandoned")
         .in_file(path_);
@@ -101,6 +106,7 @@ class RecordWriter::Impl {
     shard_.reset();
   }
 
+  const detail::ProcessMark process_;
   const std::string path_;
   const WriterOptions options_;
   std::optional<detail::ShardOutput> shard_;

@@ -55,7 +55,8 @@ struct WriterOptions {
 /// Ownership: `append` copies the record.
 /// Threads:   none; one thread at a time.
 /// Errors:    the first failure is final: it removes the partial file, and every later call returns it again. A record
-///            that is refused for its size is not a failure of the writer; the next one may be appended.
+///            that is refused for its size is not a failure of the writer; the next one may be appended. In a child that was
+///            forked while it was open every call is `closed`, and destroying it does nothing: the file is the parent's.
 /// Cost:      memory for one block, or for the first run while the run length is being chosen.
 class RecordWriter {
  public:

@@ -2,8 +2,11 @@
 #include <dovetail/record_writer.h>
 
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <limits>
+#include <optional>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -252,6 +255,29 @@ TEST_F(RecordWriterTest, RefusesMetadataAboveTheLimit) {
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().is(Errc::invalid_option));
   EXPECT_THAT(names(), IsEmpty());
+}
+
+TEST_F(RecordWriterTest, InAForkedChildIsClosedAndLeavesTheFileToTheParent) {
+  const test::Records records = test::sample_records(3000, 600, 9);
+  std::optional<RecordWriter> writer = RecordWriter::create(folder_ / "s.dvt").value();
+  for (const std::string& record : records) writer->append(as_bytes(record)).value();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    const Result<void> appended = writer->append(as_bytes(records[0]));
+    const Result<ShardInfo> finished = writer->finish();
+    bool told = !appended && appended.error().is(Errc::closed) && !finished && finished.error().is(Errc::closed);
+    told = told && finished.error().detail().find("forked") != std::string::npos;
+    writer->abandon();
+    writer.reset();
+    ::_exit(told ? 42 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+  ASSERT_TRUE(writer->finish());
+  EXPECT_TRUE(read().records == records);
+  EXPECT_THAT(names(), ElementsAre("s.dvt"));
 }
 
 }  // namespace
