@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/faults/system_faults.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -11,6 +12,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
+#include <iostream>
+#include <string>
 
 namespace dovetail::testing {
 namespace {
@@ -19,6 +22,8 @@ std::atomic<int> armed = -1;  // the fault, if any
 std::atomic<bool> lasting = false;
 std::atomic<std::uint64_t> place = 0;
 std::atomic<std::uint64_t> calls = 0;
+std::atomic<bool> kept = false;  // something was not removed
+std::atomic<bool> cold = false;
 
 /// A file with bytes that cannot be read.
 struct BadFile {
@@ -65,6 +70,12 @@ int failed() {
   return -1;
 }
 
+/// Of a removal, of which nothing but a test's own care undoes the failure.
+int failed_removal() {
+  kept = true;
+  return failed();
+}
+
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, Fault fault) {
@@ -77,6 +88,7 @@ FaultAt::FaultAt(Fault fault, std::uint64_t n, bool lasts) {
   place = n;
   calls = 0;
   lasting = lasts;
+  kept = false;
   armed = static_cast<int>(fault);
 }
 
@@ -114,10 +126,29 @@ bool FaultAt::struck() noexcept {
   return calls.load() >= place.load();
 }
 
+bool FaultAt::removal_failed() noexcept {
+  return kept.load();
+}
+
+ColdCache::ColdCache() {
+  cold = true;
+}
+
+ColdCache::~ColdCache() {
+  cold = false;
+}
+
+void count_faults(std::uint64_t faults) {
+  const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
+  std::cout << test.name() << ": " << faults << " faults" << std::endl;
+  ::testing::Test::RecordProperty("faults", std::to_string(faults));
+}
+
 }  // namespace dovetail::testing
 
 using dovetail::testing::error_of_fault;
 using dovetail::testing::failed;
+using dovetail::testing::failed_removal;
 using dovetail::testing::Fault;
 using dovetail::testing::has_fault;
 
@@ -130,11 +161,17 @@ ssize_t __real_pread(int file, void* bytes, std::size_t size, off_t offset);
 ssize_t __real_preadv(int file, const iovec* parts, int count, off_t offset);
 ssize_t __real_preadv2(int file, const iovec* parts, int count, off_t offset, int flags);
 ssize_t __real_write(int file, const void* bytes, std::size_t size);
-int __real_fsync(int file);
-int __real_fdatasync(int file);
 int __real_renameat(int from_folder, const char* from, int to_folder, const char* to);
 int __real_renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags);
 int __real_linkat(int from_folder, const char* from, int to_folder, const char* to, int flags);
+int __real_close(int file);
+int __real_fstatat(int folder, const char* path, struct stat* status, int flags);
+int __real_mkdir(const char* path, mode_t mode);
+int __real_rmdir(const char* path);
+int __real_unlinkat(int folder, const char* path, int flags);
+DIR* __real_opendir(const char* path);
+dirent* __real_readdir(DIR* folder);
+ssize_t __real_pwrite(int file, const void* bytes, std::size_t size, off_t offset);
 
 static bool open_fails(int flags) {
   if ((flags & O_CREAT) != 0) {
@@ -217,6 +254,10 @@ ssize_t __wrap_preadv(int file, const iovec* parts, int count, off_t offset) {
 }
 
 ssize_t __wrap_preadv2(int file, const iovec* parts, int count, off_t offset, int flags) {
+  if (dovetail::testing::cold.load() && (flags & RWF_NOWAIT) != 0) {
+    errno = EAGAIN;
+    return -1;
+  }
   return read_has_fault() ? faulty_read(file, parts, offset) : __real_preadv2(file, parts, count, offset, flags);
 }
 
@@ -227,12 +268,12 @@ ssize_t __wrap_write(int file, const void* bytes, std::size_t size) {
   return error_of_fault() != 0 ? failed() : __real_write(file, bytes, (size + 1) / 2);
 }
 
-int __wrap_fsync(int file) {
-  return has_fault(Fault::io_error, Fault::no_space) ? failed() : __real_fsync(file);
+int __wrap_fsync(int /*file*/) {
+  return has_fault(Fault::io_error, Fault::no_space) ? failed() : 0;
 }
 
-int __wrap_fdatasync(int file) {
-  return has_fault(Fault::io_error, Fault::no_space) ? failed() : __real_fdatasync(file);
+int __wrap_fdatasync(int /*file*/) {
+  return has_fault(Fault::io_error, Fault::no_space) ? failed() : 0;
 }
 
 int __wrap_renameat(int from_folder, const char* from, int to_folder, const char* to) {
@@ -247,6 +288,47 @@ int __wrap_renameat2(int from_folder, const char* from, int to_folder, const cha
 int __wrap_linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) {
   return has_fault(Fault::io_error, Fault::no_space) ? failed()
                                                      : __real_linkat(from_folder, from, to_folder, to, flags);
+}
+
+/// The descriptor is gone in any case, as it is on Linux.
+int __wrap_close(int file) {
+  const int closed = __real_close(file);
+  return has_fault(Fault::io_error) ? failed() : closed;
+}
+
+int __wrap_fstatat(int folder, const char* path, struct stat* status, int flags) {
+  return has_fault(Fault::io_error) ? failed() : __real_fstatat(folder, path, status, flags);
+}
+
+int __wrap_mkdir(const char* path, mode_t mode) {
+  return has_fault(Fault::io_error, Fault::no_space) ? failed() : __real_mkdir(path, mode);
+}
+
+int __wrap_rmdir(const char* path) {
+  return has_fault(Fault::io_error) ? failed_removal() : __real_rmdir(path);
+}
+
+int __wrap_unlinkat(int folder, const char* path, int flags) {
+  return has_fault(Fault::io_error) ? failed_removal() : __real_unlinkat(folder, path, flags);
+}
+
+DIR* __wrap_opendir(const char* path) {
+  if (!has_fault(Fault::io_error, Fault::interrupted, Fault::out_of_files)) return __real_opendir(path);
+  errno = error_of_fault();
+  return nullptr;
+}
+
+dirent* __wrap_readdir(DIR* folder) {
+  if (!has_fault(Fault::io_error)) return __real_readdir(folder);
+  errno = error_of_fault();
+  return nullptr;
+}
+
+ssize_t __wrap_pwrite(int file, const void* bytes, std::size_t size, off_t offset) {
+  if (!has_fault(Fault::io_error, Fault::interrupted, Fault::short_count, Fault::no_space)) {
+    return __real_pwrite(file, bytes, size, offset);
+  }
+  return error_of_fault() != 0 ? failed() : __real_pwrite(file, bytes, (size + 1) / 2, offset);
 }
 
 }  // extern "C"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The system's calls on files, failing when a test says so. The program is linked with --wrap for each of them, so that what
-// runs is the library's own code around the real calls.
+// runs is the library's own code around the real calls; only syncing is left out, which would take most of the time.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class Fault : std::uint8_t {
   interrupted,   ///< EINTR, of calls that may give it: open, read, write.
   short_count,   ///< Fewer bytes than asked for, of a read or a write.
   end_of_file,   ///< A read finds no more bytes.
-  no_space,      ///< ENOSPC, of what makes or extends a file: open, write, sync, rename.
+  no_space,      ///< ENOSPC, of what makes or extends a file or folder: open, write, sync, rename, link, mkdir.
   out_of_files,  ///< EMFILE, of an open.
 };
 inline constexpr Fault kFaults[] = {Fault::io_error,    Fault::interrupted, Fault::short_count,
@@ -36,6 +36,8 @@ class FaultAt {
 
   /// Whether there were so many calls.
   static bool struck() noexcept;
+  /// Whether the last one that lived kept a file or folder from being removed: then it is still there.
+  static bool removal_failed() noexcept;
 };
 
 /// While it lives, reads that begin in these bytes of a file give EIO, and those that reach them end before: what a disk with
@@ -54,6 +56,18 @@ class UnreadableBytes {
   static std::uint64_t reads() noexcept;
   static std::uint64_t failed_reads() noexcept;
 };
+
+/// While it lives, no read that may not wait finds its bytes, so that all go to the storage.
+class ColdCache {
+ public:
+  ColdCache();
+  ColdCache(const ColdCache&) = delete;
+  ColdCache& operator=(const ColdCache&) = delete;
+  ~ColdCache();
+};
+
+/// Prints how many faults a test has lived through, and adds them to its report.
+void count_faults(std::uint64_t faults);
 
 /// A fault that the library has to make up for.
 constexpr bool is_harmless(Fault fault) noexcept {
