@@ -24,81 +24,31 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "reader/storage/bounce_buffers.h"
+#include "reader/storage/direct_sizes.h"
 #include "reader/storage/uring_probe.h"
+#include "reader/storage/uring_request.h"
 
 namespace dovetail::detail {
 namespace {
 
 // Larger reads become several at once: a device answers them faster than one after the other.
 constexpr std::size_t kCachedPiece = std::size_t{1} << 20;
-constexpr std::size_t kLargestDirectPiece = 256 << 10;
-constexpr std::size_t kSmallestDirectPiece = 64 << 10;
-// So that a read of a whole piece still fits one buffer where it is not aligned.
-constexpr std::size_t kDirectSlack = 8 << 10;
-// Where a budget is small, pieces get smaller rather than fewer than this.
-constexpr std::size_t kEnoughInFlight = 16;
 // Copying to their destination takes long enough for a device to run dry; in between, new reads are submitted.
 constexpr unsigned kCompletionsAtOnce = 8;
 constexpr unsigned kMaxAttempts = 16;
+// How long the thread of the ring waits at a time while the kernel takes no reads.
+constexpr int kPauseMilliseconds = 10;
 // What the wake-up is called among the numbers of pieces.
 constexpr std::uint64_t kWake = ~std::uint64_t{0};
-
-/// How a budget is divided into buffers.
-struct DirectSizes {
-  std::size_t piece = kLargestDirectPiece;
-  std::size_t count = 0;
-
-  DirectSizes(std::size_t memory, unsigned depth) noexcept {
-    const auto fitting = [&] { return std::min<std::size_t>(memory / (piece + kDirectSlack), depth); };
-    while (piece > kSmallestDirectPiece && fitting() < std::min<std::size_t>(depth, kEnoughInFlight)) piece /= 2;
-    count = fitting();
-  }
-};
-
-/// What `Storage::read` was asked for.
-struct Request {
-  Request(const InputFile& from, std::uint64_t at, ReadInto destination, Storage::ReadHandler completion)
-      : file(from), offset(at), into(destination), done(std::move(completion)) {}
-
-  const InputFile& file;
-  const std::uint64_t offset;
-  const ReadInto into;
-  Storage::ReadHandler done;
-
-  /// Not in `direct` storage: read through the page cache.
-  std::optional<DirectAccess> direct;
-  /// Bytes for which pieces have been started.
-  std::size_t cut = 0;
-  unsigned pieces_in_flight = 0;
-  /// The one with the smallest offset, as a reader from front to back would have met it.
-  std::optional<Error> error;
-
-  bool within_file() const noexcept {
-    return offset <= file.size() && into.size() <= file.size() - offset && into.size() > 0;
-  }
-  void fail(const Error& other) {
-    if (!error || other.offset() < error->offset()) error = other;
-  }
-};
-
-/// A part of a request that is one operation of the ring.
-struct Piece {
-  std::shared_ptr<Request> request;
-  /// Where in the file the next missing byte is, and where it goes.
-  std::uint64_t offset = 0;
-  ReadInto into;
-  unsigned attempts = 0;
-  /// Of direct reads: what is read into the buffer, and how much of that lies before the wanted bytes.
-  std::uint64_t aligned_offset = 0;
-  std::size_t aligned_bytes = 0;
-  std::array<iovec, 2> vectors{};
-};
 
 void copy_into(const ReadInto& into, std::span<const std::byte> bytes) noexcept {
   const std::size_t of_first = std::min(bytes.size(), into.first.size());
   std::copy_n(bytes.data(), of_first, into.first.data());
   std::copy_n(bytes.data() + of_first, bytes.size() - of_first, into.second.data());
 }
+
+using Request = UringRequest;
+using Piece = UringPiece;
 
 class UringStorage final : public Storage {
  public:
@@ -131,6 +81,7 @@ class UringStorage final : public Storage {
   void run();
   bool take_orders();
   void sleep();
+  void do_without_ring();
   void start_pieces();
   void find_access(Request& request);
   void cut_direct(Piece& piece);
@@ -156,6 +107,7 @@ class UringStorage final : public Storage {
   BounceBuffers buffers_;
   bool registered_ = false;
   bool wake_armed_ = false;
+  unsigned failed_submissions_ = 0;  // in a row
   std::deque<std::shared_ptr<Request>> waiting_;
   std::vector<Piece> pieces_;
   std::vector<unsigned> free_;  // used from the back: the buffer that was used last is still in the caches
@@ -370,10 +322,36 @@ void UringStorage::sleep() {
     ::io_uring_prep_poll_add(entry, wake_fd_, POLLIN);
     ::io_uring_sqe_set_data64(entry, kWake);
   }
-  // Errors are signals and shortages that pass; what was not submitted stays in the ring for the next time.
-  if (::io_uring_submit_and_wait(&ring_, 1) < 0) std::this_thread::yield();
+  // Errors are signals and shortages that pass as a rule; what was not submitted stays in the ring for the next time.
+  if (::io_uring_submit_and_wait(&ring_, 1) >= 0) {
+    failed_submissions_ = 0;
+  } else if (++failed_submissions_ < kMaxAttempts) {
+    std::this_thread::yield();
+  } else {
+    do_without_ring();
+  }
   const std::lock_guard lock(mutex_);
   awake_ = true;
+}
+
+/// Takes back what the kernel does not take, to be read in the pool, and waits for a while.
+void UringStorage::do_without_ring() {
+  // Nobody else submits, so that the kernel looks at the tail in the next submission at the earliest.
+  const unsigned head = *ring_.sq.khead;
+  for (unsigned at = head; at != ring_.sq.sqe_tail; ++at) {
+    const std::uint64_t number = ring_.sq.sqes[at & ring_.sq.ring_mask].user_data;
+    if (number == kWake) {
+      wake_armed_ = false;
+    } else {
+      finish_in_pool(static_cast<unsigned>(number));
+    }
+  }
+  ring_.sq.sqe_head = ring_.sq.sqe_tail = *ring_.sq.ktail = head;
+  pollfd wake{.fd = wake_fd_, .events = POLLIN, .revents = 0};
+  (void)::poll(&wake, 1, kPauseMilliseconds);
+  eventfd_t wakes = 0;
+  (void)::eventfd_read(wake_fd_, &wakes);
+  (void)::io_uring_get_events(&ring_);  // of reads that it did take
 }
 
 void UringStorage::handle_completions() {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/uio.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "reader/storage/storage.h"
+
+namespace dovetail::detail {
+
+/// What `Storage::read` was asked for.
+struct UringRequest {
+  UringRequest(const InputFile& from, std::uint64_t at, ReadInto destination, Storage::ReadHandler completion)
+      : file(from), offset(at), into(destination), done(std::move(completion)) {}
+
+  const InputFile& file;
+  const std::uint64_t offset;
+  const ReadInto into;
+  Storage::ReadHandler done;
+
+  /// Not in `direct` storage: read through the page cache.
+  std::optional<DirectAccess> direct;
+  /// Bytes for which pieces have been started.
+  std::size_t cut = 0;
+  unsigned pieces_in_flight = 0;
+  /// The one with the smallest offset, as a reader from front to back would have met it.
+  std::optional<Error> error;
+
+  bool within_file() const noexcept {
+    return offset <= file.size() && into.size() <= file.size() - offset && into.size() > 0;
+  }
+  void fail(const Error& other) {
+    if (!error || other.offset() < error->offset()) error = other;
+  }
+};
+
+/// A part of a request that is one operation of the ring.
+struct UringPiece {
+  std::shared_ptr<UringRequest> request;
+  /// Where in the file the next missing byte is, and where it goes.
+  std::uint64_t offset = 0;
+  ReadInto into;
+  unsigned attempts = 0;
+  /// Of direct reads: what is read into the buffer, and how much of that lies before the wanted bytes.
+  std::uint64_t aligned_offset = 0;
+  std::size_t aligned_bytes = 0;
+  std::array<iovec, 2> vectors{};
+};
+
+}  // namespace dovetail::detail

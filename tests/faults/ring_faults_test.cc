@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading through io_uring while the n-th completion or submission fails, or the ring cannot be had, for every n until a run
+// passes untouched: the storage makes up for it.
+#include <cerrno>
+#include <cstdint>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dovetail/batch_reader.h>
+
+#include "tests/faults/faulty_epoch.h"
+#include "tests/faults/ring_faults.h"
+#include "tests/faults/system_faults.h"
+#include "tests/reader/storage/storage_fixture.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::RingRefused;
+
+// Blocks of small records; and records of several reads each, that go straight into their rows.
+const testing::SampleShape kSmall{.shard_records = {60, 0, 45}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048};
+const testing::SampleShape kLarge{.shard_records = {5, 4},
+                                  .min_bytes = 100'000,
+                                  .max_bytes = 1'500'000,
+                                  .codec = Codec::none,
+                                  .block_bytes = 4096,
+                                  .run_records = 2};
+
+/// Epochs through both kinds of rings.
+class RingFaultsTest : public testing::FaultyEpochTest, public ::testing::WithParamInterface<StorageKind> {
+ protected:
+  RingFaultsTest() : FaultyEpochTest(kSmall) {}
+  explicit RingFaultsTest(const testing::SampleShape& shape) : FaultyEpochTest(shape) {}
+
+  void SetUp() override {
+    const auto reader = BatchReader::open(dataset_, options());
+    if (!reader) GTEST_SKIP() << reader.error().to_string();
+  }
+  ReaderOptions options(OnDamage on_damage = OnDamage::fail) const {
+    return FaultyEpochTest::options(on_damage, GetParam());
+  }
+  void read_with_every_ring_fault() {
+    const std::uint64_t faults = testing::with_every_ring_fault([&] { return read_epoch(options()); });
+    EXPECT_GT(faults, 50u);
+    testing::count_faults(faults);
+  }
+
+  testing::ColdCache cold_;
+};
+
+class RingFaultsOfLargeRecordsTest : public RingFaultsTest {
+ protected:
+  RingFaultsOfLargeRecordsTest() : RingFaultsTest(kLarge) {}
+};
+
+TEST_P(RingFaultsTest, AnEpochIsRight) {
+  read_with_every_ring_fault();
+}
+
+TEST_P(RingFaultsOfLargeRecordsTest, AnEpochIsRight) {
+  read_with_every_ring_fault();
+}
+
+TEST_P(RingFaultsTest, AnEpochIsRightOrEndsWithAnErrorThatNamesAFileWhereOrdinaryReadsFailToo) {
+  const testing::RingFaultAt ring(testing::RingFault::read_error, 1, true);
+  for (const OnDamage on_damage : {OnDamage::fail, OnDamage::substitute, OnDamage::empty}) {
+    const std::uint64_t faults = testing::with_every_fault([&] { return read_epoch(options(on_damage)); }, [](bool) {});
+    EXPECT_GT(faults, 20u);
+    testing::count_faults(faults);
+  }
+}
+
+TEST_P(RingFaultsTest, ARingThatCannotBeHadIsAnErrorThatSaysWhy) {
+  const std::size_t descriptors = testing::open_descriptors();
+  for (const int error : {ENOSYS, EPERM, EACCES, ENOMEM, EMFILE, ENFILE, EINVAL, EAGAIN}) {
+    const RingRefused refuse(RingRefused::Call::queue_init, error, 1000);
+    const auto refused = BatchReader::open(dataset_, options());
+    ASSERT_FALSE(refused) << error;
+    EXPECT_TRUE(refused.error().is(Errc::resource_limit)) << refused.error().to_string();
+    EXPECT_THAT(refused.error().to_string(), HasSubstr("use pread")) << error;
+    EXPECT_EQ(testing::open_descriptors(), descriptors);
+  }
+  const RingRefused refuse(RingRefused::Call::probe, 0, 1);
+  EXPECT_TRUE(BatchReader::open(dataset_, options()).error().is(Errc::resource_limit));
+  EXPECT_EQ(testing::open_descriptors(), descriptors);
+}
+
+TEST_P(RingFaultsTest, AShortageThatPassesIsWaitedFor) {
+  for (const unsigned times : {1u, 3u}) {
+    const RingRefused refuse(RingRefused::Call::queue_init, ENOMEM, times);
+    EXPECT_TRUE(read_epoch(options()));
+    EXPECT_EQ(RingRefused::failures(), times);
+  }
+}
+
+TEST_P(RingFaultsTest, BuffersThatCannotBeRegisteredCostSpeedOnly) {
+  const RingRefused refuse(RingRefused::Call::register_buffers, ENOMEM, 1);
+  EXPECT_TRUE(read_epoch(options()));
+  EXPECT_EQ(RingRefused::failures(), GetParam() == StorageKind::io_uring_direct ? 1u : 0u);
+}
+
+const auto kKinds = ::testing::Values(StorageKind::io_uring, StorageKind::io_uring_direct);
+const auto kNameOfKind = [](const auto& tested) { return std::string(to_string(tested.param)); };
+INSTANTIATE_TEST_SUITE_P(Kinds, RingFaultsTest, kKinds, kNameOfKind);
+INSTANTIATE_TEST_SUITE_P(Kinds, RingFaultsOfLargeRecordsTest, kKinds, kNameOfKind);
+
+}  // namespace
+}  // namespace dovetail
