@@ -32,7 +32,11 @@ Result<struct stat> status_of(const std::string& path, bool follow) {
 }
 
 Result<std::vector<std::string>> names_in(const std::string& folder) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(folder.c_str()), &::closedir);
+  DIR* opened = nullptr;
+  do {
+    opened = ::opendir(folder.c_str());
+  } while (opened == nullptr && errno == EINTR);
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(opened, &::closedir);
   if (!stream) return Error::from_errno(errno, "cannot open the folder").in_file(folder);
   std::vector<std::string> names;
   errno = 0;

@@ -222,7 +222,7 @@ bool ends_recovery(const Error& error) {
   const bool missing = error.code() == boost::system::errc::no_such_file_or_directory;
   const bool lost = missing || is_of_the_medium(error);
   return error.kind() == ErrorKind::cancelled || (error.kind() == ErrorKind::io && !lost) ||
-         error.is(Errc::unsupported_version) || error.is(Errc::outside_dataset);
+         error.is(Errc::file_changed) || error.is(Errc::unsupported_version) || error.is(Errc::outside_dataset);
 }
 
 Result<RecoveryListing> list_for_recovery(const std::string& folder, const std::string& manifest, bool allow_outside,

@@ -31,8 +31,9 @@ struct RecoveryListing {
   bool has_manifest = false;
 };
 
-/// Whether an error of one file ends the whole recovery: what the system refuses, though not that a file is missing or that its medium fails;
-/// what another version could read; what is outside the dataset; and that it was cancelled.
+/// Whether an error of one file ends the whole recovery: what the system refuses, though not that a file is missing or that
+/// its medium fails; that it gets shorter meanwhile; what another version could read; what is outside the dataset; and that
+/// it was cancelled.
 bool ends_recovery(const Error& error);
 
 /// The shards of a dataset by its manifest, or where that is not good by the files in its folder, as docs/format.md,

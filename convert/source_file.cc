@@ -73,6 +73,10 @@ Result<std::size_t> SourceFile::read_at(std::uint64_t offset, std::span<std::byt
     const ssize_t got = ::pread(descriptor_, out.data() + done, wanted, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Error::from_errno(errno, "cannot read").at(path_, offset + done);
+    if (got == 0 && offset + done < size_) {
+      return Error(Errc::file_changed, "it ends here, and had " + std::to_string(size_) + " bytes when it was opened")
+          .at(path_, offset + done);
+    }
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
   }

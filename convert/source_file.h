@@ -13,7 +13,8 @@ namespace dovetail::detail {
 /// A regular file that is read once, from its beginning to its end.
 ///
 /// Threads: none; one thread at a time.
-/// Errors:  the system's, with the path, and the offset of a failed read.
+/// Errors:  the system's, with the path, and the offset of a failed read; `file_changed` where it ends before the size that
+///          it was opened with: what is missing must not pass for the end.
 class SourceFile {
  public:
   /// Errors: also `unknown_format` for what is not a regular file.

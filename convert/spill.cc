@@ -25,12 +25,20 @@ constexpr std::size_t kChunkHeader = 24;
 constexpr std::size_t kLeastChunk = std::size_t{4} << 10;
 constexpr std::size_t kMostChunk = std::size_t{1} << 20;
 
+int open_in(const OutputFolder& folder, const char* name, int flags) {
+  int descriptor = -1;
+  do {
+    descriptor = ::openat(folder.descriptor(), name, O_RDWR | O_CLOEXEC | flags, 0600);
+  } while (descriptor < 0 && errno == EINTR);
+  return descriptor;
+}
+
 Result<int> open_unnamed(const OutputFolder& folder) {
-  int descriptor = ::openat(folder.descriptor(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+  int descriptor = open_in(folder, ".", O_TMPFILE);
   if (descriptor >= 0) return descriptor;
   // Not every file system has files without a name. One that loses its name at once is nearly the same.
   const std::string name = ".spill.partial-" + std::to_string(::getpid());
-  descriptor = ::openat(folder.descriptor(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  descriptor = open_in(folder, name.c_str(), O_CREAT | O_EXCL);
   if (descriptor < 0) return Error::from_errno(errno, "cannot create the file").in_file(folder.path_of(name));
   ::unlinkat(folder.descriptor(), name.c_str(), 0);
   return descriptor;

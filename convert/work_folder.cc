@@ -46,6 +46,7 @@ Error taken(const OutputFolder& folder) {
 Result<int> lock(const OutputFolder& folder) {
   for (;;) {
     const int descriptor = ::openat(folder.descriptor(), kLockName, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (descriptor < 0 && errno == EINTR) continue;
     if (descriptor < 0) return Error::from_errno(errno, "cannot make the file").in_file(folder.path_of(kLockName));
     if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       ::close(descriptor);
@@ -54,11 +55,14 @@ Result<int> lock(const OutputFolder& folder) {
     // The process that had it may have removed the folder's files between the two calls.
     struct stat mine {};
     struct stat there {};
-    const bool same = ::fstat(descriptor, &mine) == 0 &&
-                      ::fstatat(folder.descriptor(), kLockName, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-                      mine.st_ino == there.st_ino;
-    if (same) return descriptor;
+    const bool looked =
+        ::fstat(descriptor, &mine) == 0 && ::fstatat(folder.descriptor(), kLockName, &there, AT_SYMLINK_NOFOLLOW) == 0;
+    const int reason = looked ? 0 : errno;
+    if (looked && mine.st_ino == there.st_ino) return descriptor;
     ::close(descriptor);
+    if (!looked && reason != ENOENT) {
+      return Error::from_errno(reason, "cannot look at the file").in_file(folder.path_of(kLockName));
+    }
   }
 }
 

@@ -77,11 +77,12 @@ struct RecoverReport {
 /// index knows are right; without it those at their own place, and of these the longer sequence. A whole block inside a
 /// record, with the file id of the shard, is taken for one of its own where the block around it is damaged.
 ///
-/// Errors: `not_dovetail` where nothing of a shard is found; `unsupported_version`; `unknown_format` for the index of a
-///         TFRecord and what is no file; `empty_input` for a folder without shards; `unfinished` for one in which a conversion
-///         was stopped; `outside_dataset`; `already_exists`; `invalid_option` where `target` is the source or has a file of
-///         it, be it through links; `boost::system::errc::operation_canceled`; the system's. One shard that is missing,
-///         unreadable or no shard is only lost; where nothing is found in any, the first of their errors. Nothing is then left of the output.
+/// Errors: `not_dovetail` where nothing of a shard is found; `unsupported_version`; `file_changed` where one gets
+///         shorter meanwhile; `unknown_format` for the index of a TFRecord and what is no file; `empty_input` for a
+///         folder without shards; `unfinished` for one in which a conversion was stopped; `outside_dataset`;
+///         `already_exists`; `invalid_option` where `target` is the source or has a file of it, be it through links;
+///         `boost::system::errc::operation_canceled`; the system's. One shard that is missing, unreadable or no shard is
+///         only lost; where nothing is found in any, the first of their errors. Nothing is then left of the output.
 /// Cost:   two passes over each shard; one more where its ends are damaged, missing or differ, and another where its index
 ///         contradicts most of its blocks. Time linear in its size, but for sorting its blocks, whatever its bytes. Memory
 ///         for a block, some 100 bytes for each block of a shard, and the regions, which are told at the end and may be as many

@@ -45,7 +45,8 @@ struct TfrecordIndexReport {
 ///
 /// Errors: `tfrecord_checksum`, `truncated`, `record_too_large` (4 GiB less the frame); `unknown_format` for a compressed
 ///         file or no TFRecord; `index_mismatch` where a DALI index disagrees, with its line; `invalid_option`;
-///         `boost::system::errc::operation_canceled`; the system's. No index is then written.
+///         `boost::system::errc::operation_canceled`; the system's. No index is then written; where only the one for DALI
+///         cannot be, the other one is there, and good.
 /// Cost:   one pass over the file; memory for one record and 12 bytes per block.
 Result<TfrecordIndexReport> index_tfrecord(const std::string& path, const TfrecordIndexOptions& options = {},
                                            bool overwrite = false);
