@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/faults/call_events.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdarg>
+#include <thread>
+#include <utility>
+
+#ifdef DOVETAIL_WITH_URING
+#include <liburing.h>
+#endif
+
+namespace dovetail::testing {
+namespace {
+
+// Written while nothing is armed and no call is under way that saw it armed.
+AtEvent::At action;
+AtEvent::Counted counted_events = AtEvent::Counted::all;
+
+std::atomic<bool> armed = false;
+std::atomic<bool> begun = false;
+std::atomic<unsigned> inside = 0;  // calls that may run the action
+std::atomic<std::uint64_t> place = 0;
+std::atomic<std::uint64_t> events = 0;
+
+void count(CallEvent event, int file = -1) {
+  ++inside;
+  const bool counts = armed.load() && (counted_events == AtEvent::Counted::all || event == CallEvent::read_begins);
+  if (counts && ++events == place.load()) {
+    begun = true;
+    action(file);
+  }
+  --inside;
+}
+
+/// A call, and what counts of it.
+template <class Call>
+auto counted(CallEvent event, int file, Call call) {
+  count(event, file);
+  const auto result = call();
+  const int reason = errno;
+  count(CallEvent::other);
+  errno = reason;
+  return result;
+}
+
+}  // namespace
+
+AtEvent::AtEvent(std::uint64_t n, At at, Counted counted) {
+  action = std::move(at);
+  counted_events = counted;
+  place = n;
+  events = 0;
+  begun = false;
+  armed = true;
+}
+
+AtEvent::~AtEvent() {
+  disarm();
+  while (inside.load() != 0) std::this_thread::yield();
+  action = nullptr;
+}
+
+bool AtEvent::disarm() noexcept {
+  armed = false;
+  // Whoever saw it armed has run the action by the time that it leaves, or is in it.
+  while (!begun.load() && inside.load() != 0) std::this_thread::yield();
+  return begun.load();
+}
+
+}  // namespace dovetail::testing
+
+using dovetail::testing::armed;
+using dovetail::testing::CallEvent;
+using dovetail::testing::counted;
+
+extern "C" {
+
+int __real_open(const char* path, int flags, ...);
+int __real_fstat(int file, struct stat* status);
+ssize_t __real_preadv(int file, const iovec* parts, int count, off_t offset);
+ssize_t __real_preadv2(int file, const iovec* parts, int count, off_t offset, int flags);
+
+int __wrap_open(const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : mode_t{0};
+  va_end(arguments);
+  return counted(CallEvent::other, -1, [&] { return __real_open(path, flags, mode); });
+}
+
+int __wrap_fstat(int file, struct stat* status) {
+  return counted(CallEvent::other, -1, [&] { return __real_fstat(file, status); });
+}
+
+ssize_t __wrap_preadv(int file, const iovec* parts, int count, off_t offset) {
+  return counted(CallEvent::read_begins, file, [&] { return __real_preadv(file, parts, count, offset); });
+}
+
+ssize_t __wrap_preadv2(int file, const iovec* parts, int count, off_t offset, int flags) {
+  if (armed.load() && (flags & RWF_NOWAIT) != 0) {
+    dovetail::testing::count(CallEvent::other);
+    errno = EAGAIN;
+    return -1;
+  }
+  return __real_preadv2(file, parts, count, offset, flags);
+}
+
+#ifdef DOVETAIL_WITH_URING
+int __real_io_uring_submit_and_wait(io_uring* ring, unsigned wanted);
+unsigned __real_io_uring_peek_batch_cqe(io_uring* ring, io_uring_cqe** entries, unsigned count);
+
+int __wrap_io_uring_submit_and_wait(io_uring* ring, unsigned wanted) {
+  return counted(CallEvent::other, -1, [&] { return __real_io_uring_submit_and_wait(ring, wanted); });
+}
+
+unsigned __wrap_io_uring_peek_batch_cqe(io_uring* ring, io_uring_cqe** entries, unsigned count) {
+  const unsigned there = __real_io_uring_peek_batch_cqe(ring, entries, count);
+  for (unsigned i = 0; i < there; ++i) dovetail::testing::count(CallEvent::other);
+  return there;
+}
+#endif
+
+}  // extern "C"
