@@ -14,8 +14,10 @@ KEEP ?=
 OUT ?=
 DELIVERY ?=
 
-# For `make fuzz`: how long each target runs, and which; all of them if empty.
+# For `make fuzz`: how long each target runs, or how many CPU minutes of it there shall be in all, with what
+# build/fuzz/tally.json has of earlier runs; and which targets, all of them if empty.
 SECONDS ?= 60
+CPU_MINUTES ?=
 TARGETS ?=
 
 .PHONY: help bootstrap build demo test test-browser bench fuzz format clean
@@ -28,7 +30,8 @@ help:
 	@echo "make build    the optimised build, in build/release"
 	@echo "make bench    what delivery reaches, beside its peers and limits, and what planning costs; knobs: OUT=folder for"
 	@echo "              the JSON, DATA=folder for 12 GB of data, DELIVERY=options of delivery_bench"
-	@echo "make fuzz     every fuzz target for SECONDS=$(SECONDS); TARGETS=\"NAME...\" runs only some"
+	@echo "make fuzz     every fuzz target for SECONDS=$(SECONDS), or in turns up to CPU_MINUTES=30 of each; TARGETS=\"NAME...\""
+	@echo "              runs only some"
 	@echo "make format   clang-format over all sources"
 	@echo "make clean    remove build/"
 
@@ -85,7 +88,7 @@ bench: bootstrap
 	@build/release/bench/plan_scale --out "$(out)/plan_scale.json"
 
 fuzz: bootstrap
-	@scripts/fuzz.sh $(SECONDS) $(TARGETS)
+	@scripts/fuzz.py $(if $(CPU_MINUTES),--cpu-minutes $(CPU_MINUTES),--seconds $(SECONDS)) $(TARGETS)
 
 format:
 	git ls-files -z '*.h' '*.cc' | xargs -0 clang-format-14 -i
