@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command's own parsers: ranges, weights, splits, sizes and numbers. What is accepted is within its limits and,
+// The command's own parsers: ranges, weights, splits, parts, sizes and numbers. What is accepted is within its limits and,
 // where it has a text, comes back from it.
 #include <algorithm>
 #include <cmath>
@@ -17,6 +17,7 @@
 #include "convert/record_split.h"
 #include "fuzz/support.h"
 #include "tools/command_line.h"
+#include "tools/convert_summary.h"
 #include "tools/range.h"
 #include "tools/weights.h"
 
@@ -49,6 +50,12 @@ void split(std::string_view text) {
   if (made) require(made->output_of(text, as_bytes(text)) < made->outputs(), "a record goes to one of the datasets");
 }
 
+void part(std::string_view text) {
+  if (text == "auto") return;
+  const auto part = tools::parse_part(text);
+  if (part) require(part->number < part->parts, "a part is one of all");
+}
+
 /// Arguments are lines.
 void arguments(std::string_view text) {
   std::vector<std::string> words = {"fuzz", "run"};
@@ -79,13 +86,15 @@ void arguments(std::string_view text) {
 
 void judge(Input input) {
   const MemoryLimit limit((std::size_t{4} << 20) + 1024 * input.rest().size());
-  switch (input.byte() % 4) {
+  switch (input.byte() % 5) {
     case 0:
       return range(input.rest());
     case 1:
       return weights(input.rest());
     case 2:
       return split(input.rest());
+    case 4:
+      return part(input.rest());
     default:
       break;
   }

@@ -13,6 +13,7 @@
 #include "format/messages.h"
 #include "format/tfrecord_index.h"
 #include "fuzz/corpus.h"
+#include "fuzz/hostile_dataset.h"
 #include "fuzz/support.h"
 #include "tests/convert/sources.h"
 #include "tests/format/example_messages.h"
@@ -122,6 +123,7 @@ void put_texts(const Corpus& corpus) {
   for (unsigned i = 0; i < std::size(kWords); ++i)
     corpus.put("command_fuzz", std::to_string(i), byte(i / 2) + kWords[i]);
   corpus.put("command_fuzz", "arguments", byte(3) + "--small\n64K\n--large=1G\n--count\n7\n--real\n0.5\nPATH");
+  corpus.put("command_fuzz", "part", byte(4) + "3/8");
   corpus.put("command_fuzz", "help", byte(3) + "--help");
 }
 
@@ -139,7 +141,10 @@ void put_tfrecords(const Corpus& corpus) {
 
 void put_sources(const Corpus& corpus) {
   const auto put = [&](const std::string& name, unsigned kind, unsigned bits, const std::string& bytes) {
-    corpus.put("sources_fuzz", name, byte(kind) + byte(bits) + bytes);
+    const std::string input = byte(kind) + byte(bits) + bytes;
+    corpus.put("sources_fuzz", name, input);
+    corpus.put("convert_fuzz", name, byte(16 + kind % 4) + byte(0) + input);
+    corpus.put("convert_fuzz", name + "_mixed", byte(64 + 4 + kind % 2 * 8 + 2) + byte(1) + input);
   };
   put("lines", 0, 4, "one\n\ntwo\r\nthree");
   put("lines_gzip", 0, 5, "one\n\ntwo\r\nthree");
@@ -174,9 +179,71 @@ void put_sources(const Corpus& corpus) {
   put("idx", 7, 4, images);
   put("idx_labels", 7, 2 | 4, le(labels.size(), 2) + labels + images);
   put("detect", 8, 0, test::tfrecord_bytes({"a", "b"}));
+  const auto file = [](const std::string& name, const std::string& bytes) {
+    return byte(static_cast<unsigned>(8 * name.size())) + name + le(bytes.size(), 2) + bytes;
+  };
+  const std::string link = byte(8 * 4 + 6) + "link" + byte(5) + "cat/a";
+  put("folder", 9, 4, file("cat/a", "one") + file("cat/b", "") + file("dog/a.txt", "three"));
+  put("folder_labels", 9, 4 | 64, file("cat/a", "one") + file("dog/b", "two") + link + byte(8 * 1 + 7) + "p");
+  put("tfrecord", 10, 4, test::tfrecord_bytes({"a", "b", "c"}));
+  for (unsigned layout = 0; layout < kLayouts; ++layout) {
+    const std::string number = std::to_string(layout);
+    put("dataset_" + number, 11, 2 | 4, byte(layout) + byte(0));
+    put("damaged_" + number, 11, 2, byte(layout) + byte(1) + byte(0) + byte(8 + 2) + le(96 + 70, 2));
+    put("part_" + number, 11, 2 | 32 | 64, byte(layout) + byte(3) + byte(9) + byte(0));
+  }
+}
+
+/// The bytes that reader_fuzz takes from the front: layout, options, then changes of files.
+void put_readings(const Corpus& corpus) {
+  struct Reading {
+    const char* name;
+    unsigned bits, shape, batch, depth, change_at;
+    std::string changes;
+  };
+  const std::string flipped = byte(1) + byte(0) + byte(8 + 2) + le(96 + 70, 2);  // in the first block of the first file
+  const std::string forged = byte(2 + 4 * 15) + byte(0) + byte(8 + 1) + le(96 + 70, 2) + "x";
+  const std::string gone = byte(0) + byte(1) + byte(7) + le(0, 2) + byte(0);
+  const std::string cut = byte(1) + byte(0) + byte(4) + le(500, 2);
+  const std::string swapped = byte(1) + byte(1) + byte(7) + le(0, 2) + byte(1);
+  const Reading kReadings[] = {
+      {"plain", 1, 4, 6, 0, 0, ""},
+      {"ranks", 1, 4 + 3 * 16, 4, 8, 0, ""},
+      {"small_memory", 9, 4, 8, 64, 0, ""},
+      {"flipped_fail", 1, 5, 6, 0, 0, flipped},
+      {"flipped_empty", 5, 4, 6, 0, 0, flipped},
+      {"flipped_substitute", 3, 8, 6, 0, 0, flipped},
+      {"flipped_meanwhile", 3, 1, 3, 0, 2, flipped},
+      {"forged", 3, 4, 6, 0, 0, forged},
+      {"forged_glob", 2, 6, 6, 0, 0, forged},
+      {"gone", 3, 4, 6, 0, 0, gone},
+      {"gone_meanwhile", 5, 4, 3, 8, 1, gone},
+      {"cut", 4, 4, 6, 0, 0, cut},
+      {"swapped", 3, 20, 6, 0, 0, swapped},
+      {"swapped_glob", 2, 4, 6, 0, 0, swapped},
+  };
+  for (unsigned layout = 0; layout < kLayouts; ++layout) {
+    for (const Reading& reading : kReadings) {
+      corpus.put("reader_fuzz", reading.name + ('_' + std::to_string(layout)),
+                 byte(layout) + byte(reading.bits) + byte(reading.shape) + byte(reading.batch) + byte(0) + byte(4) +
+                     byte(16) + byte(1) + byte(0) + byte(reading.depth) + le(1000, 2) + byte(0) +
+                     byte(reading.change_at) + reading.changes);
+    }
+  }
 }
 
 void put_others(const Corpus& corpus) {
+  using namespace std::string_literals;
+  const std::string png = "\x89PNG\r\n\x1A\n\0\0\0\x0DIHDR\0\0\0\x02\0\0\0\x03\x08\x02\0\0\0"s;
+  const std::string jpeg = "\xFF\xD8\xFF\xE0\0\x04xy\xFF\xC0\0\x0B\x08\0\x03\0\x02\x01\x01\x11\0"s;
+  const std::string numpy = "\x93NUMPY\x01\0\x36\0{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n"s;
+  corpus.put("payload_fuzz", "png", png);
+  corpus.put("payload_fuzz", "jpeg", jpeg);
+  corpus.put("payload_fuzz", "gif", "GIF89a\x02\0\x03\0"s);
+  corpus.put("payload_fuzz", "webp", "RIFF\x1A\0\0\0WEBPVP8X\x0A\0\0\0\0\0\0\0\x01\0\0\x02\0\0"s);
+  corpus.put("payload_fuzz", "numpy", numpy);
+  corpus.put("payload_fuzz", "json", "{\"a\": [1, \"<b>\"],\n \"c\": null}");
+  corpus.put("payload_fuzz", "text", "<script>alert(\"x\")</script> & \xC3\xA9\n");
   corpus.put("round_trip_fuzz", "small", byte(1) + byte(4) + byte(20) + "hello" + byte(0) + byte(40) + "worldworld");
   corpus.put("round_trip_fuzz", "large",
              byte(0) + byte(0) + byte(255) + le(4000, 2) + "sixteen letters." + byte(9) + "ab");
@@ -186,6 +253,7 @@ void put_others(const Corpus& corpus) {
   for (int i = 0; i < 8; ++i) {
     const std::string example = format::test::random_example(draws);
     corpus.put("columns_fuzz", "usual_" + std::to_string(i), byte(0) + example);
+    corpus.put("payload_fuzz", "example_" + std::to_string(i), example);
     corpus.put("columns_fuzz", "schema_" + std::to_string(i), "b:i64[*]=[], e:bytes=\"\"" + byte(0) + example);
   }
 }
@@ -199,6 +267,7 @@ void make(const std::string& root) {
   put_texts(corpus);
   put_tfrecords(corpus);
   put_sources(corpus);
+  put_readings(corpus);
   put_others(corpus);
 }
 

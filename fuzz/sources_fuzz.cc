@@ -1,45 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads an input as each of the formats that can be converted, in bounded memory. Records that are cut into several
 // ranges are the same; with damage skipped, there are no fewer.
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 
 #include <dovetail/record_source.h>
 
+#include "fuzz/source_files.h"
 #include "fuzz/support.h"
-#include "tests/convert/sources.h"
 
 namespace dovetail::fuzz {
 namespace {
 
 constexpr std::uint32_t kMostRecordBytes = 1u << 16;
-
-/// The names decide little; `more` is the file that some formats have beside it.
-struct Kind {
-  SourceFormat format;
-  const char* name;
-  const char* more;
-};
-constexpr std::array<Kind, 9> kKinds = {{{SourceFormat::lines, "f.txt", nullptr},
-                                         {SourceFormat::jsonl, "f.jsonl", nullptr},
-                                         {SourceFormat::tar, "f.tar", nullptr},
-                                         {SourceFormat::csv, "f.csv", nullptr},
-                                         {SourceFormat::csv, "f.tsv", nullptr},
-                                         {SourceFormat::mds, "shard.00000.mds", "index.json"},
-                                         {SourceFormat::recordio, "f.rec", "f.idx"},
-                                         {SourceFormat::idx, "t-images-idx3-ubyte", "t-labels-idx1-ubyte"},
-                                         {SourceFormat::detect, "f.bin", nullptr}}};
-
-// Bits of the second byte of an input.
-constexpr unsigned kGzip = 1;
-constexpr unsigned kWithMore = 2;
-constexpr unsigned kRanges = 4;
-constexpr unsigned kRaw = 8;
-constexpr unsigned kExample = 16;
-constexpr unsigned kNoHeader = 32;
 
 struct Count {
   std::uint64_t records = 0;
@@ -87,25 +61,12 @@ std::uint64_t read_ranges(const std::string& path, const SourceOptions& options)
 }
 
 void judge(Input input) {
-  static const std::string folder = scratch_folder() + "/source";
-  const Kind& kind = kKinds[input.byte() % kKinds.size()];
-  const unsigned bits = input.byte();
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directory(folder);
-  if (kind.more != nullptr && (bits & kWithMore) != 0) {
-    test::write_file(folder + '/' + kind.more, input.take(input.u16()));
-  }
-  const std::string bytes = (bits & kGzip) != 0 ? test::gzip(input.rest()) : std::string(input.rest());
-  test::write_file(folder + '/' + kind.name, bytes);
-
-  SourceOptions options = {.format = kind.format, .max_record_bytes = kMostRecordBytes};
-  if ((bits & kRaw) != 0) options.records = RecordForm::raw;
-  if ((bits & kExample) != 0) options.records = RecordForm::example;
-  options.csv.header = (bits & kNoHeader) == 0;
-  const std::string path = kind.format == SourceFormat::mds ? folder : folder + '/' + kind.name;
-  const MemoryLimit limit(memory_for(bytes.size()) + 64 * input.rest().size());
+  SourceFiles source = make_source(input, kMostRecordBytes);
+  const std::string& path = source.path;
+  SourceOptions& options = source.options;
+  const MemoryLimit limit(memory_for(source.bytes) + 64 * source.bytes);
   const Count strict = read(path, options);
-  if (strict.good && (bits & kRanges) != 0) {
+  if (strict.good && source.in_ranges) {
     require(read_ranges(path, options) == strict.records, "ranges hold each record once");
   }
   options.on_error = OnError::skip;

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows a record as the command does. Its JSON is one line that parses; on a page nothing of the record is markup.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "format/utf8.h"
+#include "fuzz/support.h"
+#include "tools/payload.h"
+#include "tools/record_cards.h"
+#include "tools/record_json.h"
+#include "tools/render.h"
+
+namespace dovetail::fuzz {
+namespace {
+
+constexpr std::size_t kMostImageBytes = 4096;
+constexpr std::array<std::string_view, 15> kTags = {"article", "code",  "div",   "h3", "img", "p",     "pre", "q",
+                                                    "span",    "table", "tbody", "td", "th",  "thead", "tr"};
+constexpr std::array<std::string_view, 9> kAttributes = {"alt", "class", "data-id", "data-key", "data-payload",
+                                                         "id",  "scope", "src",     "title"};
+
+void require_json(const std::string& json) {
+  require(json.find('\n') == std::string::npos && json.find('\r') == std::string::npos, "JSON is one line");
+  boost::json::parse_options options;
+  options.max_depth = 1024;
+  boost::system::error_code failed;
+  (void)boost::json::parse(json, failed, {}, options);
+  require(!failed, "what is shown as JSON is JSON");
+}
+
+/// Reads a tag behind its `<`; where it ends.
+std::size_t read_tag(std::string_view html, std::size_t at) {
+  if (html[at] == '/') ++at;
+  const std::size_t name_end = html.find_first_of(" >", at);
+  require(name_end != std::string_view::npos, "a tag ends");
+  require(std::ranges::find(kTags, html.substr(at, name_end - at)) != kTags.end(), "a tag is one of the page's own");
+  at = name_end;
+  while (html[at] == ' ') {
+    const std::size_t equals = html.find('=', at);
+    require(equals + 1 < html.size() && html[equals + 1] == '"', "an attribute has a value in quotes");
+    const std::string_view name = html.substr(at + 1, equals - at - 1);
+    require(std::ranges::find(kAttributes, name) != kAttributes.end(), "an attribute is one of the page's own");
+    const std::size_t quote = html.find('"', equals + 2);
+    require(quote != std::string_view::npos && quote + 1 < html.size(), "a value ends");
+    at = quote + 1;
+  }
+  require(html[at] == '>', "a tag ends with its attributes");
+  return at;
+}
+
+void require_own_markup(std::string_view html) {
+  require(format::is_utf8(html), "a page is UTF-8");
+  for (std::size_t at = 0; at < html.size(); ++at) {
+    const auto character = static_cast<unsigned char>(html[at]);
+    require(character >= 0x20 || character == '\n' || character == '\t' || character == '\r',
+            "a page holds no control characters");
+    if (character == '<') at = read_tag(html, at + 1);
+  }
+}
+
+void judge(ByteView bytes) {
+  const MemoryLimit limit((std::size_t{4} << 20) + 4096 * bytes.size());
+  const tools::Payload payload = tools::guess_payload(bytes);
+  if (payload == tools::Payload::text) require(format::is_utf8(as_chars(bytes)), "text is UTF-8");
+  require(payload != tools::Payload::empty || bytes.empty(), "only no bytes are none");
+  require(tools::numpy_header(bytes).size() <= bytes.size(), "a header is a part of its record");
+  require_json(tools::content_json(bytes));
+  require_json(boost::json::serialize(tools::to_json(tools::PlacedRecord{.bytes = bytes})));
+  for (const char character : tools::hex_dump(bytes)) {
+    require(character == '\n' || (character >= 0x20 && character < 0x7F), "a dump can be printed");
+  }
+  tools::RecordCards cards(kMostImageBytes);
+  cards.add({.id = 7, .bytes = bytes});
+  require_own_markup(cards.html());
+}
+
+}  // namespace
+}  // namespace dovetail::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  dovetail::fuzz::judge(std::as_bytes(std::span(data, size)));
+  return 0;
+}
