@@ -170,14 +170,15 @@ class Runner:
         self.failed = set()
 
     def running(self):
-        return set(self._running.values())
+        return {target for target, _ in self._running.values()}
 
     def run(self, next_target, seconds):
         try:
             while True:
                 target = next_target() if len(self._running) < self._jobs else None
                 if target:
-                    self._running[start(target, seconds, self._scratch).pid] = target
+                    process = start(target, seconds, self._scratch)
+                    self._running[process.pid] = target, process  # kept, or Popen would wait for it
                 elif self._running:
                     self._wait()
                 else:
@@ -190,9 +191,9 @@ class Runner:
 
     def _wait(self):
         pid, status, usage = os.wait4(-1, 0)
-        if pid not in self._running:
-            return
-        run = ended(self._running.pop(pid), status, usage)
+        target, process = self._running.pop(pid)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        run = ended(target, status, usage)
         self._tally.add(run)
         if run.status != 0:
             self.failed.add(run.target)
