@@ -17,7 +17,7 @@
 #include <dovetail/record_reader.h>
 #include <dovetail/recover.h>
 
-#include "tests/format/golden_shards.h"
+#include "tests/damage/damaged_files.h"
 #include "tests/support/sanitizers.h"
 #include "tests/writer/test_files.h"
 
@@ -26,92 +26,25 @@ namespace {
 
 using format::kAlignment;
 using format::kBlockHeaderBytes;
-using format::test::Bytes;
-using format::test::DecodedShard;
 using format::test::make_shard;
-using format::test::noise;
-using format::test::prose;
-using format::test::Records;
-using format::test::ShardSpec;
-
-constexpr std::size_t kPage = 4096;
+using test::at;
+using test::Bytes;
+using test::DecodedShard;
+using test::first_bytes;
+using test::kPage;
+using test::layouts;
+using test::of_pages;
+using test::Piece;
+using test::Records;
+using test::sample_of;
+using test::ShardSpec;
+using test::small_spec;
+using test::with_other_bytes;
+using test::with_other_sizes;
+using Sample = test::SampleFile;
 
 // Recovery makes its output durable; in memory that costs nothing.
 const bool kInMemory = ::access("/dev/shm", W_OK) == 0 && ::setenv("TMPDIR", "/dev/shm", 1) == 0;
-
-/// A part of a file, and where it lies there.
-struct Piece {
-  std::size_t offset = 0;
-  std::size_t bytes = 0;  // without padding
-  std::size_t span = 0;
-};
-
-struct Sample {
-  std::string name;
-  Bytes bytes;
-  DecodedShard decoded;
-  Piece metadata;
-  std::vector<Piece> data;
-  std::vector<Piece> blocks;  // of all types, in the order of the file
-
-  explicit Sample(std::string sample_name, Bytes file) : name(std::move(sample_name)), bytes(std::move(file)) {
-    decoded = format::test::read_shard(bytes).value();
-    metadata = piece_at(format::kFileHeaderBytes);
-    for (std::size_t at = metadata.offset; at + format::kTrailerBytes < bytes.size(); at += blocks.back().span) {
-      blocks.push_back(piece_at(at));
-    }
-    for (const format::BlockHeader& block : decoded.blocks) data.push_back(piece_at(block.offset));
-  }
-
-  Piece piece_at(std::size_t offset) const {
-    const auto header = format::decode_block_header(ByteView(bytes).subspan(offset).first<kBlockHeaderBytes>()).value();
-    return {offset, static_cast<std::size_t>(kBlockHeaderBytes + header.body_bytes()),
-            static_cast<std::size_t>(header.span_bytes())};
-  }
-  ByteView piece(const Piece& piece) const { return ByteView(bytes).subspan(piece.offset, piece.span); }
-};
-
-Sample sample_of(std::string name, const ShardSpec& spec) {
-  return Sample(std::move(name), make_shard(spec).bytes);
-}
-
-/// Three kinds of blocks, a few hundred bytes.
-ShardSpec small_spec() {
-  ShardSpec spec;
-  spec.codec = Codec::snappy;
-  spec.records = {"dove", "tails", "pin", "saw", "", "glue", prose(150, 1), prose(90, 2)};
-  return spec;
-}
-
-ShardSpec of_pages(std::uint64_t seed) {
-  ShardSpec spec;
-  spec.run_records = 6;
-  for (std::uint64_t i = 0; i < 60; ++i) spec.records.push_back(noise(i * 37 % 700, seed * 1000 + i));
-  return spec;
-}
-
-/// The same sizes with other bytes.
-ShardSpec with_other_bytes(ShardSpec spec) {
-  for (std::string& record : spec.records) {
-    for (char& c : record) c = static_cast<char>(c ^ 0x15);
-  }
-  return spec;
-}
-
-/// The same dataset and shard number, and nothing else in common.
-ShardSpec with_other_sizes(ShardSpec spec) {
-  for (std::size_t i = 0; i < spec.records.size(); ++i) spec.records[i] = noise(i * 29 % 90, 7000 + i);
-  return spec;
-}
-
-std::vector<Sample> layouts() {
-  std::vector<Sample> samples;
-  for (const format::test::GoldenShard& golden : format::test::golden_shards()) {
-    if (golden.name != format::kManifestName) samples.emplace_back(golden.name, golden.bytes);
-  }
-  samples.push_back(sample_of("small", small_spec()));
-  return samples;
-}
 
 /// Whether the bytes of a piece, padding aside, are in the file where a block may be.
 bool is_in(const Bytes& file, ByteView piece) {
@@ -177,6 +110,14 @@ class Checker {
   }
 
   std::size_t count() const { return count_; }
+  /// Checks each file that it gets, up to the first that fails.
+  test::Take take() {
+    return [this](const Bytes& damaged, const std::string& what) {
+      SCOPED_TRACE(what);
+      check(damaged);
+      return !::testing::Test::HasFailure();
+    };
+  }
 
  private:
   // Each record is either saved or in one region; those behind the last region only where nothing tells how many there were.
@@ -205,29 +146,21 @@ class Checker {
   std::size_t count_ = 0;
 };
 
+void print_count(std::size_t count) {
+  std::printf("%zu damaged files\n", count);
+}
+
 /// Runs one kind of damage over layouts, and stops at the first case that fails.
-void for_each(const std::vector<Sample>& samples, const std::function<void(const Sample&, Checker&)>& damage) {
+void for_each(const std::vector<Sample>& samples, const std::function<void(const Sample&, const test::Take&)>& damage) {
   std::size_t count = 0;
   for (const Sample& sample : samples) {
     SCOPED_TRACE(sample.name);
     Checker checker(sample);
-    damage(sample, checker);
+    damage(sample, checker.take());
     if (::testing::Test::HasFailure()) return;
     count += checker.count();
   }
-  std::printf("%zu damaged files\n", count);
-}
-
-// For loops over cases: says which one failed and ends them.
-#define CHECK_CASE(checker, bytes, where)        \
-  {                                              \
-    SCOPED_TRACE(::testing::Message() << where); \
-    (checker).check(bytes);                      \
-    if (::testing::Test::HasFailure()) return;   \
-  }
-
-Bytes::iterator at(Bytes& bytes, std::size_t offset) {
-  return bytes.begin() + static_cast<std::ptrdiff_t>(offset);
+  print_count(count);
 }
 
 TEST(RecoverMatrixTest, AnUndamagedShardLosesNothing) {
@@ -249,11 +182,8 @@ TEST(RecoverMatrixTest, AnUndamagedShardLosesNothing) {
 }
 
 TEST(RecoverMatrixTest, AFileThatIsCutAnywhereGivesItsWholeBlocks) {
-  for_each(layouts(), [](const Sample& sample, Checker& checker) {
-    const std::size_t step = sample.bytes.size() > 16'000 || testing::kSanitized ? 61 : 1;
-    for (std::size_t size = 0; size < sample.bytes.size(); size += step) {
-      CHECK_CASE(checker, Bytes(sample.bytes.begin(), sample.bytes.begin() + static_cast<std::ptrdiff_t>(size)), size);
-    }
+  for_each(layouts(), [](const Sample& sample, const test::Take& take) {
+    test::cut(sample.bytes, sample.bytes.size() > 16'000 || testing::kSanitized ? 61 : 1, take);
   });
 }
 
@@ -271,28 +201,18 @@ TEST(RecoverMatrixTest, TheHeaderOfACutIndexTellsHowManyRecordsThereWere) {
 }
 
 TEST(RecoverMatrixTest, FlippedBitsCostTheirBlockAtMost) {
-  for_each(layouts(), [](const Sample& sample, Checker& checker) {
+  for_each(layouts(), [](const Sample& sample, const test::Take& take) {
     if (sample.bytes.size() > 16'000) return;
-    Bytes bytes = sample.bytes;
     const bool every_bit = sample.bytes.size() < 2000 && !testing::kSanitized;
-    for (std::size_t bit = 0; bit < 8 * bytes.size(); bit += every_bit ? 1 : 7) {
-      const std::byte mask = std::byte{1} << (bit % 8);
-      bytes[bit / 8] ^= mask;
-      CHECK_CASE(checker, bytes, "bit " << bit);
-      bytes[bit / 8] ^= mask;
-    }
+    test::flip_bits(sample.bytes, every_bit ? 1 : 7, take);
   });
 }
 
 TEST(RecoverMatrixTest, PagesOfZerosCostTheBlocksThatTheyTouch) {
   std::vector<Sample> samples = layouts();
   samples.push_back(sample_of("pages", of_pages(1)));
-  for_each(samples, [](const Sample& sample, Checker& checker) {
-    for (std::size_t begin = 0; begin < sample.bytes.size(); begin += kAlignment) {
-      Bytes bytes = sample.bytes;
-      std::fill_n(at(bytes, begin), std::min(kPage, bytes.size() - begin), std::byte{0});
-      CHECK_CASE(checker, bytes, "page at " << begin);
-    }
+  for_each(samples, [](const Sample& sample, const test::Take& take) {
+    test::zero_pages(sample.bytes, kPage, kAlignment, take);
   });
 }
 
@@ -323,37 +243,11 @@ TEST(RecoverMatrixTest, StalePagesAreNotTakenForTheFile) {
       if (HasFailure()) return;
     }
   }
+  print_count(checker.count());
 }
 
 TEST(RecoverMatrixTest, DroppedSwappedAndRepeatedBlocksCostNoOthers) {
-  for_each(layouts(), [](const Sample& sample, Checker& checker) {
-    const auto join = [&](const std::vector<Piece>& pieces) {
-      Bytes bytes(sample.bytes.begin(), sample.bytes.begin() + format::kFileHeaderBytes);
-      for (const Piece& piece : pieces) {
-        const ByteView block = sample.piece(piece);
-        bytes.insert(bytes.end(), block.begin(), block.end());
-      }
-      bytes.insert(bytes.end(), sample.bytes.end() - format::kTrailerBytes, sample.bytes.end());
-      return bytes;
-    };
-    for (std::size_t i = 0; i < sample.blocks.size(); ++i) {
-      for (std::size_t j = 0; j < sample.blocks.size(); ++j) {
-        std::vector<Piece> dropped = sample.blocks;
-        dropped.erase(dropped.begin() + static_cast<std::ptrdiff_t>(std::max(i, j)));
-        if (i != j) dropped.erase(dropped.begin() + static_cast<std::ptrdiff_t>(std::min(i, j)));
-        CHECK_CASE(checker, join(dropped), i << " and " << j << " dropped");
-        std::vector<Piece> swapped = sample.blocks;
-        std::swap(swapped[i], swapped[j]);
-        CHECK_CASE(checker, join(swapped), i << " and " << j << " swapped");
-        std::vector<Piece> repeated = sample.blocks;
-        repeated.insert(repeated.begin() + static_cast<std::ptrdiff_t>(j), sample.blocks[i]);
-        CHECK_CASE(checker, join(repeated), i << " repeated before " << j);
-        std::vector<Piece> covered = sample.blocks;
-        covered[j] = sample.blocks[i];
-        CHECK_CASE(checker, join(covered), i << " in place of " << j);
-      }
-    }
-  });
+  for_each(layouts(), [](const Sample& sample, const test::Take& take) { test::move_blocks(sample, take); });
 }
 
 TEST(RecoverMatrixTest, BlocksOfOtherFilesAreLeftOut) {
@@ -361,53 +255,33 @@ TEST(RecoverMatrixTest, BlocksOfOtherFilesAreLeftOut) {
   base.records.resize(7);
   ShardSpec single;
   single.records = {"the only record"};
+  std::size_t count = 0;
   for (const ShardSpec& spec : {base, single, of_pages(1)}) {
     const Sample sample = sample_of("sample", spec);
     ShardSpec other_number = with_other_bytes(spec);
     other_number.shard_number = 9;
     Checker checker(sample);
+    const test::Take take = checker.take();
     for (const ShardSpec& other_spec : {other_number, with_other_bytes(spec), with_other_sizes(spec)}) {
       const Sample other = sample_of("other", other_spec);
-      for (std::size_t i = 0; i < sample.blocks.size(); ++i) {
-        for (std::size_t j = 0; j < other.blocks.size(); ++j) {
-          const ByteView block = other.piece(other.blocks[j]);
-          const Piece& place = sample.blocks[i];
-          Bytes inserted = sample.bytes;
-          inserted.insert(at(inserted, place.offset), block.begin(), block.end());
-          CHECK_CASE(checker, inserted, "block " << j << " of the other file before " << i);
-          Bytes replaced = sample.bytes;
-          replaced.erase(at(replaced, place.offset), at(replaced, place.offset + place.span));
-          replaced.insert(at(replaced, place.offset), block.begin(), block.end());
-          CHECK_CASE(checker, replaced, "block " << j << " of the other file in place of " << i);
-          if (place.offset + block.size() > sample.bytes.size()) continue;
-          Bytes covered = sample.bytes;
-          std::copy(block.begin(), block.end(), at(covered, place.offset));
-          CHECK_CASE(checker, covered, "block " << j << " of the other file over " << i);
-        }
-      }
+      test::put_blocks(sample, other, take);
       Bytes other_head = sample.bytes;
       std::copy_n(other.bytes.begin(), format::kFileHeaderBytes, other_head.begin());
-      CHECK_CASE(checker, other_head, "the other file's header");
+      take(other_head, "the other file's header");
       Bytes other_end = sample.bytes;
       std::copy_n(other.bytes.end() - format::kTrailerBytes, format::kTrailerBytes,
                   other_end.end() - format::kTrailerBytes);
-      if (other_spec.shard_number != spec.shard_number) CHECK_CASE(checker, other_end, "the other file's trailer");
+      if (other_spec.shard_number != spec.shard_number) take(other_end, "the other file's trailer");
+      if (HasFailure()) return;
     }
+    count += checker.count();
   }
+  print_count(count);
 }
 
 TEST(RecoverMatrixTest, BytesThatAreDroppedOrInsertedCostTheBlocksThatTheyTouch) {
-  for_each(layouts(), [](const Sample& sample, Checker& checker) {
-    for (std::size_t place = 0; place <= sample.bytes.size(); place += kAlignment) {
-      for (const std::size_t size : {kAlignment, kPage}) {
-        Bytes shorter = sample.bytes;
-        shorter.erase(at(shorter, place), at(shorter, std::min(place + size, shorter.size())));
-        CHECK_CASE(checker, shorter, size << " bytes dropped at " << place);
-        Bytes longer = sample.bytes;
-        longer.insert(at(longer, place), size, std::byte{0xAB});
-        CHECK_CASE(checker, longer, size << " bytes inserted at " << place);
-      }
-    }
+  for_each(layouts(), [](const Sample& sample, const test::Take& take) {
+    for (const std::size_t size : {kAlignment, kPage}) test::shift_bytes(sample.bytes, size, take);
   });
 }
 
@@ -471,13 +345,13 @@ TEST(RecoverMatrixTest, SeveralDamagesAtOnceCostNoMoreThanTheyTouch) {
   for (Sample& sample : layouts()) {
     if (sample.bytes.size() > kPage && sample.bytes.size() < foreign.size()) samples.push_back(std::move(sample));
   }
-  for_each(samples, [&](const Sample& sample, Checker& checker) {
+  for_each(samples, [&](const Sample& sample, const test::Take& take) {
     for (int i = 0; i < (testing::kSanitized ? 500 : 4000); ++i) {
       Bytes bytes = sample.bytes;
       const std::uint64_t damages = 1 + draws.below(6);
       for (std::uint64_t k = 0; k < damages; ++k) damage_at_random(bytes, foreign, draws);
       if (is_mostly_foreign(bytes, sample.decoded.tail.trailer.file_id)) continue;
-      CHECK_CASE(checker, bytes, "seed " << seed << ", case " << i);
+      if (!take(bytes, "seed " + std::to_string(seed) + ", case " + std::to_string(i))) return;
     }
   });
 }
@@ -486,20 +360,21 @@ TEST(RecoverMatrixTest, AnUnfinishedFileLosesOnlyWhatIsDamagedInIt) {
   const Sample whole = sample_of("small", small_spec());
   const std::size_t data_end = whole.data.back().offset + whole.data.back().span;
   Checker checker(whole);
-  Bytes bytes = whole.bytes;
-  bytes.resize(data_end);
-  CHECK_CASE(checker, bytes, "nothing");
+  const test::Take take = checker.take();
+  Bytes bytes = first_bytes(whole.bytes, data_end);
+  if (!take(bytes, "nothing")) return;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     bytes[i] ^= std::byte{0x40};
-    CHECK_CASE(checker, bytes, "byte " << i);
+    if (!take(bytes, "byte " + std::to_string(i))) return;
     bytes[i] ^= std::byte{0x40};
   }
   for (const Piece& piece : whole.blocks) {
     if (piece.offset >= data_end) continue;
     Bytes dropped = bytes;
     dropped.erase(at(dropped, piece.offset), at(dropped, piece.offset + piece.span));
-    CHECK_CASE(checker, dropped, "block at " << piece.offset << " dropped");
+    if (!take(dropped, "block at " + std::to_string(piece.offset) + " dropped")) return;
   }
+  print_count(checker.count());
 }
 
 }  // namespace
