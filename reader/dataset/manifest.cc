@@ -11,6 +11,7 @@
 #include <dovetail/record_reader.h>
 
 #include "format/layout.h"
+#include "format/shard_encoder.h"
 #include "format/structures.h"
 #include "reader/dataset/paths.h"
 
@@ -79,10 +80,12 @@ Result<std::vector<ShardInfo>> read_manifest(const std::string& path, bool allow
   }
 
   std::vector<ShardInfo> shards;
+  format::RecordFingerprint fingerprint;
   while (true) {
     auto record = reader->next();
     if (!record) return record.error();
-    if (!*record) return shards;
+    if (!*record) break;
+    fingerprint.add(**record);
     if (shards.size() == ~std::uint32_t{0}) return Error(Errc::bad_length, "too many shards").in_file(path);
     const auto position = static_cast<std::uint32_t>(shards.size());
     auto info = format::decode_shard_info(**record);
@@ -95,6 +98,11 @@ Result<std::vector<ShardInfo>> read_manifest(const std::string& path, bool allow
     }
     shards.push_back(std::move(*info));
   }
+  // Index and entries may be those of an older manifest, where the disk has lost a write.
+  if (fingerprint.value() != manifest.info.fingerprint) {
+    return Error(Errc::index_mismatch, "the entries are not those that the footer was written for").in_file(path);
+  }
+  return shards;
 }
 
 Result<void> check_inside(const std::string& folder, const std::string& name) {

@@ -188,4 +188,20 @@ void put_blocks(const SampleFile& sample, const SampleFile& other, const Take& t
   }
 }
 
+void mix_parts(const SampleFile& sample, const SampleFile& other, const Take& take) {
+  const std::vector<Piece> parts = sample.parts();
+  if (other.bytes.size() != sample.bytes.size() || parts.size() > 12) return;
+  for (std::size_t choice = 1; choice < std::size_t{1} << parts.size(); ++choice) {
+    Bytes bytes = sample.bytes;
+    std::string what = "parts of the other file:";
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      if ((choice >> part & 1) == 0) continue;
+      std::copy_n(other.bytes.begin() + static_cast<std::ptrdiff_t>(parts[part].offset), parts[part].span,
+                  at(bytes, parts[part].offset));
+      what += ' ' + std::to_string(part);
+    }
+    if (!take(bytes, what)) return;
+  }
+}
+
 }  // namespace dovetail::test

@@ -13,7 +13,7 @@
 
 namespace dovetail::test {
 
-/// A file that gets other bytes again and again without being made anew: a new one each time would cost more than reading it.
+/// A file that gets other bytes again and again: making it anew each time would cost more than reading it.
 class FileInPlace {
  public:
   explicit FileInPlace(std::string path);

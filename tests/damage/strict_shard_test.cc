@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of damage done to small shards at every place, read strictly: a record that is given is the one of its place, one
-// that is missing is told, and `verify` calls nothing good that is not the whole file.
+// Every kind of damage done to small shards at every place, read strictly: a record that is given is the one of its place,
+// one that is missing is told, and `verify` calls nothing good that is not the whole file.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -263,27 +263,10 @@ TEST(StrictShardTest, StalePagesAreReported) {
   });
 }
 
-/// The parts of both files in every choice.
-void mix_parts(const SampleFile& sample, const SampleFile& other, const Take& take) {
-  const std::vector<Piece> parts = sample.parts();
-  if (other.bytes.size() != sample.bytes.size() || parts.size() > 12) return;
-  for (std::size_t choice = 1; choice < std::size_t{1} << parts.size(); ++choice) {
-    Bytes bytes = sample.bytes;
-    std::string what = "parts of the other file:";
-    for (std::size_t part = 0; part < parts.size(); ++part) {
-      if ((choice >> part & 1) == 0) continue;
-      std::copy_n(other.bytes.begin() + static_cast<std::ptrdiff_t>(parts[part].offset), parts[part].span,
-                  test::at(bytes, parts[part].offset));
-      what += ' ' + std::to_string(part);
-    }
-    if (!take(bytes, what)) return;
-  }
-}
-
 // Blocks with their index, footer or trailer from another file of equal shape, in all combinations.
 TEST(StrictShardTest, EveryMixtureOfTwoFilesIsReported) {
   // docs/format.md, "Damage that reading does not see": index and blocks of another version below this one's footer.
-  EXPECT_GT(for_each_sibling(mix_parts), 0u);
+  EXPECT_GT(for_each_sibling(test::mix_parts), 0u);
 }
 
 // docs/format.md, "Damage that reading does not see".
