@@ -20,7 +20,11 @@ SECONDS ?= 60
 CPU_MINUTES ?=
 TARGETS ?=
 
-.PHONY: help bootstrap build demo test test-browser bench fuzz format clean
+# For `make soak`: how long it reads, and what draws the options of its readers.
+MINUTES ?= 60
+SEED ?= 1
+
+.PHONY: help bootstrap build demo test test-browser bench fuzz soak format clean
 
 help:
 	@echo "make demo     pack DATA=$(DATA) into SHARDS=$(SHARDS) shards and read it on WORLD=$(WORLD) ranks; knobs: BATCH,"
@@ -32,6 +36,8 @@ help:
 	@echo "              the JSON, DATA=folder for 12 GB of data, DELIVERY=options of delivery_bench"
 	@echo "make fuzz     every fuzz target for SECONDS=$(SECONDS), or in turns up to CPU_MINUTES=30 of each; TARGETS=\"NAME...\""
 	@echo "              runs only some"
+	@echo "make soak     MINUTES=$(MINUTES) of epochs by readers that come and go; every row is checked, and that nothing grows;"
+	@echo "              SEED=$(SEED)"
 	@echo "make format   clang-format over all sources"
 	@echo "make clean    remove build/"
 
@@ -89,6 +95,10 @@ bench: bootstrap
 
 fuzz: bootstrap
 	@scripts/fuzz.py $(if $(CPU_MINUTES),--cpu-minutes $(CPU_MINUTES),--seconds $(SECONDS)) $(TARGETS)
+
+soak: bootstrap build/release/build.ninja
+	@cmake --build --preset release --target soak
+	@build/release/tests/soak/soak --minutes $(MINUTES) --seed $(SEED)
 
 format:
 	git ls-files -z '*.h' '*.cc' | xargs -0 clang-format-14 -i
