@@ -64,7 +64,7 @@ std::optional<Candidate> candidate_of(const std::string& name) {
 Result<bool> look_into(const std::string& folder, const CheckedBytes& checked, Candidate& candidate,
                        std::uint64_t& checked_bytes) {
   auto file = SalvageFile::open(path_in(folder, candidate));
-  if (!file && ends_recovery(file.error())) return file.error();
+  if (!file && (ends_recovery(file.error()) || file.error().is(Errc::unfinished))) return file.error();
   if (!file) return true;  // told when it is its turn
   candidate.bytes = file->size();
   auto identity = search_identity(*file, checked);

@@ -22,7 +22,7 @@ bool is_of_the_medium(const Error& error) noexcept;
 /// on: page by page, so that what lies beside it is read.
 ///
 /// Threads: none; one thread at a time.
-/// Errors:  the system's other ones, as `SourceFile`.
+/// Errors:  the system's other ones, as `SourceFile`; `unfinished` for a file that a writer is at work on.
 /// Cost:    at most two failing reads for each page that cannot be read, whatever is read how often; 50 bytes of memory for
 ///          pages beside each other.
 class SalvageFile {

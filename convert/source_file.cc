@@ -2,6 +2,7 @@
 #include "convert/source_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,6 +53,12 @@ SourceFile& SourceFile::operator=(SourceFile&& other) noexcept {
 
 SourceFile::~SourceFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+bool SourceFile::is_being_written() const noexcept {
+  if (::flock(descriptor_, LOCK_SH | LOCK_NB) != 0) return errno == EWOULDBLOCK;
+  ::flock(descriptor_, LOCK_UN);
+  return false;
 }
 
 Result<std::size_t> SourceFile::read(std::span<std::byte> out) {

@@ -33,6 +33,8 @@ class SourceFile {
   /// Fills `out`, or less at the end of the file, and only there: what was read does not depend on how the system
   /// divided it. Returns the bytes read.
   Result<std::size_t> read(std::span<std::byte> out);
+  /// Whether a writer of this library is at work on it, as far as the file system tells.
+  bool is_being_written() const noexcept;
   /// Goes forward, not beyond the size that it was opened with. Returns by how much.
   std::uint64_t skip(std::uint64_t bytes) noexcept;
   /// Reads from the beginning without moving the position.

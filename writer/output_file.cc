@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,7 +50,11 @@ Result<OutputFile> OutputFile::create(std::shared_ptr<const OutputFolder> folder
     std::string kept_name = name;  // what needs memory comes before there is a file
     const int descriptor =
         ::openat(folder->descriptor(), partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0) return OutputFile(std::move(folder), std::move(kept_name), std::move(partial), descriptor);
+    if (descriptor >= 0) {
+      // So that `recover` can tell it from what a killed writer has left. Not every file system has locks.
+      (void)::flock(descriptor, LOCK_EX | LOCK_NB);
+      return OutputFile(std::move(folder), std::move(kept_name), std::move(partial), descriptor);
+    }
     if (errno == EINTR || (errno == EEXIST && attempt < kNameAttempts)) continue;
     return Error::from_errno(errno, "cannot create the file").in_file(folder->path_of(name));
   }

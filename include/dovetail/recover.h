@@ -64,8 +64,8 @@ struct RecoverReport {
 /// writes their records in order into new files, which are as valid as any. See docs/format.md, "Recovering".
 ///
 /// `source` is a shard that is finished, damaged, cut, or left by a writer that was killed, and `target` a file; or it is
-/// a folder of shards or a manifest, and `target` a folder. No writer may be at work on these files: the partial files of
-/// one that runs look like those of one that was killed. A dataset keeps the order of its shards, and their numbers
+/// a folder of shards or a manifest, and `target` a folder. A file that a writer is at work on is refused where the file
+/// system has locks; elsewhere it looks like that of a writer that was killed. A dataset keeps the order of its shards, and their numbers
 /// where its manifest is good: a shard that is gone leaves an empty one. Without a good manifest its shards are the `*.dvt`
 /// and the `.*.dvt.partial-*` in the folder, by their numbers; of several datasets the one with the most numbers is taken, and
 /// the files of the others are in `lost`. Record type, schema and metadata are kept where they are left, as is the run
@@ -79,10 +79,11 @@ struct RecoverReport {
 ///
 /// Errors: `not_dovetail` where nothing of a shard is found; `unsupported_version`; `file_changed` where one gets
 ///         shorter meanwhile; `unknown_format` for the index of a TFRecord and what is no file; `empty_input` for a
-///         folder without shards; `unfinished` for one in which a conversion was stopped; `outside_dataset`;
-///         `already_exists`; `invalid_option` where `target` is the source or has a file of it, be it through links;
-///         `boost::system::errc::operation_canceled`; the system's. One shard that is missing, unreadable or no shard is
-///         only lost; where nothing is found in any, the first of their errors. Nothing is then left of the output.
+///         folder without shards; `unfinished` for one in which a conversion was stopped, and for a file that a writer is
+///         at work on; `outside_dataset`; `already_exists`; `invalid_option` where `target` is the source or has a file of
+///         it, be it through links; `boost::system::errc::operation_canceled`; the system's. One shard that is missing,
+///         unreadable or no shard is only lost; where nothing is found in any, the first of their errors. Nothing is then
+///         left of the output.
 /// Cost:   two passes over each shard; one more where its ends are damaged, missing or differ, and another where its index
 ///         contradicts most of its blocks. Time linear in its size, but for sorting its blocks, whatever its bytes. Memory
 ///         for a block, some 100 bytes for each block of a shard, and the regions, which are told at the end and may be as many

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -401,6 +402,36 @@ TEST(RecoverLargeTest, BlocksBeyondAnyBufferAreFoundAndLostAlone) {
       EXPECT_EQ(report.lost[0].end_record, lost + 1);
     }
   }
+}
+
+TEST(RecoverLivingWriterTest, WhatAWriterIsStillWritingIsRefused) {
+  const TempFolder folder;
+  const auto expect_refused = [&](const std::string& source) {
+    const auto report = recover(source, folder / "out");
+    ASSERT_FALSE(report);
+    EXPECT_TRUE(report.error().is(Errc::unfinished)) << report.error().to_string();
+    EXPECT_THAT(report.error().detail(), HasSubstr("is writing"));
+    EXPECT_THAT(report.error().path(), HasSubstr(".partial-"));
+    EXPECT_FALSE(fs::exists(folder / "out"));
+  };
+  fs::create_directory(folder / "data");
+  std::optional<RecordWriter> shard = RecordWriter::create(folder / "data/s.dvt").value();
+  const std::string partial = folder / "data/" + test::names_in(folder / "data").front();
+  for (int i = 0; i < 300; ++i) shard->append(as_bytes(test::noise(10'000, 1))).value();
+  const Bytes begun = test::read_file(partial);
+  expect_refused(partial);
+  expect_refused(folder / "data");
+  ASSERT_TRUE(shard->finish());
+  EXPECT_TRUE(recovered(folder / "data/s.dvt", folder / "whole").ok());
+
+  // A copy is nobody's, like what a writer leaves that is gone.
+  test::write_file(folder / "data/.t.dvt.partial-1-a", as_chars(begun).substr(0, 1 << 20));
+  EXPECT_GT(recovered(folder / "data/.t.dvt.partial-1-a", folder / "again").records, 10u);
+
+  DatasetWriter dataset = DatasetWriter::create(folder / "many").value();
+  for (int i = 0; i < 300; ++i) dataset.append(as_bytes(test::noise(10'000, 2))).value();
+  expect_refused(folder / "many");
+  dataset.abandon();
 }
 
 TEST(RecoverKilledWriterTest, WhatAKilledWriterLeavesIsSavedUpToItsLastBlock) {
