@@ -4,10 +4,14 @@
 
 import json
 import os
+import resource
+import signal
 import time
 
 from support import (DAMAGED, GOOD, IO, USAGE, CommandTest, flip_byte, main, make_records, read_file, run, run_good,
                      run_json, start, write_file)
+
+INTERRUPTED = 130
 
 
 def cat(path):
@@ -110,6 +114,51 @@ class RecoverTest(CommandTest):
         os.makedirs(self.path("target", ".dovetail-part-00000-of-00002"))
         self.assert_fails(DAMAGED, "recover", self.path("target"), self.path("out"), says=["convert", "merge"])
         self.assertFalse(os.path.exists(self.path("out")))
+
+    def make_large(self):
+        """A dataset of one shard that takes a while to recover."""
+        source = write_file(self.path("lines"), b"".join(b"%d of a long text\n" % (i * 7919) for i in range(3_000_000)))
+        run_good("convert", source, "--from", "lines", "--to", self.path("large"), "--shards", "1", "--codec", "none")
+        return self.path("large")
+
+    def test_a_recovery_that_is_stopped_leaves_nothing_that_looks_finished(self):
+        dataset = self.make_large()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            for source in (os.path.join(dataset, "shard-000000.dvt"), dataset):
+                with self.subTest(signal=number, source=source):
+                    folder = self.path("target")
+                    os.makedirs(folder, exist_ok=True)
+                    target = os.path.join(folder, "out.dvt") if source.endswith(".dvt") else folder
+                    process = start("recover", source, target)
+                    deadline = time.monotonic() + 60
+                    while not os.listdir(folder):
+                        self.assertLess(time.monotonic(), deadline, "the recovery does not begin")
+                        self.assertIsNone(process.poll(), "the recovery was over too soon")
+                        time.sleep(0.0005)
+                    process.send_signal(number)
+                    output, errors = process.communicate(timeout=60)
+                    self.assertEqual(output, b"")
+                    left = os.listdir(folder)
+                    if number == signal.SIGKILL:
+                        self.assertEqual([name for name in left if ".partial-" not in name or name[0] != "."], [])
+                        for name in left:
+                            os.remove(os.path.join(folder, name))
+                    else:
+                        self.assertEqual((process.returncode, left), (INTERRUPTED, []), errors)
+
+    def test_a_full_disk_leaves_nothing(self):
+        dataset = self.make_large()
+
+        def limit_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 20, 8 << 20))
+
+        for source in (os.path.join(dataset, "shard-000000.dvt"), dataset):
+            target = self.path("out")
+            done = run("recover", source, target, preexec_fn=limit_files)
+            self.assertEqual((done.returncode, done.stdout), (IO, b""), done.stderr)
+            self.assertIn(target, done.stderr.decode())
+            self.assertFalse(os.path.exists(target))
+            self.assertEqual([name for name in os.listdir(self.folder) if ".partial-" in name], [])
 
     def test_what_cannot_be_done_is_refused(self):
         dataset = self.make_dataset(make_records(50, seed=84), "dataset", 1)
