@@ -79,8 +79,7 @@ std::vector<Stretch> bytes_between(const ShardScan& scan) {
 /// Walks over what a file has in its order, found or missing, and makes a region of all that is missing in one place.
 class RegionWalk {
  public:
-  RegionWalk(const std::string& file, const ShardScan& scan)
-      : file_(file), scan_(scan), between_(bytes_between(scan)) {}
+  explicit RegionWalk(const ShardScan& scan) : scan_(scan), between_(bytes_between(scan)) {}
 
   void missing(std::string_view structure) { names_ += (names_.empty() ? "" : ", ") + std::string(structure); }
 
@@ -134,7 +133,8 @@ class RegionWalk {
                                        [&](const LostRegion& region) { return region.offset >= padding.position; });
       if (merged.empty() || behind != next) {
         end_last();
-        merged.push_back({file_, padding.position, padding.bytes, 0, 0, "padding that is not zero"});
+        merged.push_back(
+            {.file = {}, .offset = padding.position, .bytes = padding.bytes, .reason = "padding that is not zero"});
         blocks = 1;
       } else {
         merged.back().bytes = padding.position + padding.bytes - merged.back().offset;
@@ -164,7 +164,7 @@ class RegionWalk {
   }
 
   void tell(Stretch* stretch, std::uint64_t place) {
-    LostRegion region{.file = file_, .offset = place, .first_record = 0, .end_record = 0, .reason = {}};
+    LostRegion region{.file = {}, .offset = place, .first_record = 0, .end_record = 0, .reason = {}};
     std::string_view found = place >= scan_.file_bytes ? "the file ends here" : "its bytes are not in the file";
     if (stretch != nullptr) {
       stretch->told = true;
@@ -187,7 +187,6 @@ class RegionWalk {
     return words_of(inside ? note->finding : Finding::no_header);
   }
 
-  const std::string& file_;
   const ShardScan& scan_;
   std::vector<Stretch> between_;
   std::vector<LostRegion> regions_;
@@ -200,9 +199,8 @@ class RegionWalk {
 
 }  // namespace
 
-std::vector<LostRegion> lost_regions(const std::string& file, const ShardScan& scan,
-                                     std::optional<std::uint64_t> expected_records) {
-  RegionWalk walk(file, scan);
+std::vector<LostRegion> lost_regions(const ShardScan& scan, std::optional<std::uint64_t> expected_records) {
+  RegionWalk walk(scan);
   walk.maybe(scan.header_position, "the file header");
   walk.maybe(scan.metadata, "the metadata block");
   std::uint64_t next_record = 0;
@@ -219,6 +217,12 @@ std::vector<LostRegion> lost_regions(const std::string& file, const ShardScan& s
   walk.maybe(scan.footer, "the footer block");
   walk.maybe(scan.trailer_position, "the trailer");
   return walk.finish();
+}
+
+void tell_region(LostRegion region, std::uint64_t most, RecoverReport& report) {
+  ++report.lost_regions;
+  report.lost_records += region.end_record - region.first_record;
+  if (report.lost.size() < most) report.lost.push_back(std::move(region));
 }
 
 }  // namespace dovetail::detail

@@ -12,6 +12,7 @@
 #include <dovetail/record_reader.h>
 #include <dovetail/record_writer.h>
 
+#include "convert/lost_regions.h"
 #include "convert/recovery_listing.h"
 #include "convert/shard_recovery.h"
 #include "format/guard_memory.h"
@@ -110,17 +111,19 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
   writer_options.shard_number = shard->shard_number();
   if (shard->metadata()) {
     if (auto kept = detail::keep_metadata(*shard->metadata(), writer_options); !kept) {
-      report.lost.push_back(unknown_schema(source, kept.error()));
+      detail::tell_region(unknown_schema(source, kept.error()), options.most_regions, report);
     }
   }
   auto writer = RecordWriter::create(target, writer_options);
   if (!writer) return writer.error();
   if (auto decoded = shard->decode(tally.into(*writer), tally.checked()); !decoded) return decoded.error();
+  shard->tell(options.most_regions, report);
+  report.dataset_id = *writer_options.dataset_id;
+  report.shards.resize(1);
+  // Last: nothing that could fail may follow once the file is there.
   auto written = writer->finish();
   if (!written) return written.error();
-  shard->tell(report);
-  report.dataset_id = *writer_options.dataset_id;
-  report.shards.push_back(std::move(*written));
+  report.shards[0] = std::move(*written);
   return report;
 }
 
@@ -146,9 +149,10 @@ struct CommonFacts {
 /// Recovers the shards of a dataset one after the other.
 class DatasetRecovery {
  public:
-  DatasetRecovery(detail::RecoveryListing listing, Tally& tally) : listing_(std::move(listing)), tally_(tally) {
+  DatasetRecovery(detail::RecoveryListing listing, std::uint64_t most_regions, Tally& tally)
+      : listing_(std::move(listing)), most_regions_(most_regions), tally_(tally) {
     report_.checked_bytes = listing_.checked_bytes;
-    report_.lost = std::move(listing_.lost);
+    for (LostRegion& region : listing_.lost) lose(std::move(region));
     report_.passed_over = std::move(listing_.passed_over);
     if (listing_.has_manifest) report_.expected_records = 0;
   }
@@ -159,7 +163,7 @@ class DatasetRecovery {
     options.shard.run_records = facts_.run_records;
     if (facts_.metadata) {
       if (auto kept = detail::keep_metadata(*facts_.metadata, options.shard); !kept) {
-        report_.lost.push_back(unknown_schema(listing_.shards.front().path, kept.error()));
+        lose(unknown_schema(listing_.shards.front().path, kept.error()));
       }
     }
     auto writer = DatasetWriter::create(target, options);
@@ -227,10 +231,9 @@ class DatasetRecovery {
     }
     anything_ = true;
     if (auto decoded = shard->decode(tally_.into(writer), tally_.checked()); !decoded) return decoded.error();
-    shard->tell(report_);
+    shard->tell(most_regions_, report_);
     if (shard->metadata() && facts_.metadata && differs(*shard->metadata())) {
-      report_.lost.push_back(
-          {.file = listed.path, .reason = "the metadata differ from those of the shard whose metadata are kept"});
+      lose({.file = listed.path, .reason = "the metadata differ from those of the shard whose metadata are kept"});
     }
     return {};
   }
@@ -240,19 +243,22 @@ class DatasetRecovery {
            metadata.schema != facts_.metadata->schema;
   }
 
+  void lose(LostRegion region) { detail::tell_region(std::move(region), most_regions_, report_); }
+
   void lose_shard(const detail::ListedShard& listed, const Error& why) {
     if (!first_error_) first_error_ = why;
     std::error_code missing;
     const std::uintmax_t bytes = listed.unreadable ? 0 : fs::file_size(listed.path, missing);
     const std::uint64_t records = listed.entry ? listed.entry->records : 0;
-    report_.lost.push_back({.file = listed.path,
-                            .bytes = missing ? 0 : bytes,
-                            .end_record = records,
-                            .reason = why.code().message() + (why.detail().empty() ? "" : ": " + why.detail())});
+    lose({.file = listed.path,
+          .bytes = missing ? 0 : bytes,
+          .end_record = records,
+          .reason = why.code().message() + (why.detail().empty() ? "" : ": " + why.detail())});
     if (report_.expected_records) *report_.expected_records += records;
   }
 
   detail::RecoveryListing listing_;
+  std::uint64_t most_regions_;
   Tally& tally_;
   RecoverReport report_;
   CommonFacts facts_;
@@ -280,7 +286,8 @@ Result<RecoverReport> recover_dataset(const std::string& folder, const std::stri
     if (!opened) return opened.error();
     if (auto vacant = detail::check_vacant(**opened); !vacant) return vacant.error();
   }
-  return DatasetRecovery(std::move(*listing), tally).run(target, {.shard = writer_options, .shard_bytes = 0});
+  return DatasetRecovery(std::move(*listing), options.most_regions, tally)
+      .run(target, {.shard = writer_options, .shard_bytes = 0});
 }
 
 // A manifest, by its name or its number.

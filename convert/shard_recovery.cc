@@ -98,7 +98,7 @@ std::optional<std::uint64_t> ShardRecovery::expected_records(std::uint64_t at_le
   return possible == told.end() ? std::nullopt : std::optional(*possible);
 }
 
-void ShardRecovery::tell(RecoverReport& report) {
+void ShardRecovery::tell(std::uint64_t most_regions, RecoverReport& report) {
   std::uint64_t end_record = 0;
   for (const FoundBlock& block : scan_.blocks) {
     if (block.is_data() && !block.rejected) end_record = std::max(end_record, block.end_record());
@@ -106,7 +106,7 @@ void ShardRecovery::tell(RecoverReport& report) {
   const std::optional<std::uint64_t> expected = expected_records(end_record);
   std::sort(scan_.notes.begin(), scan_.notes.end(),
             [](const ScanNote& a, const ScanNote& b) { return a.position < b.position; });
-  std::vector<LostRegion> lost = lost_regions(file_.path(), scan_, expected);
+  std::vector<LostRegion> lost = lost_regions(scan_, expected);
 
   std::vector<LostRegion> told = disagreements(
       file_.path(), {.scan = scan_, .entry = entry_, .footer = footer_ ? &*footer_ : nullptr, .decoded = decoded_},
@@ -134,7 +134,10 @@ void ShardRecovery::tell(RecoverReport& report) {
   report.source_bytes += scan_.file_bytes;
   report.checked_bytes += scan_.checked_bytes;
   report.unreadable_bytes += file_.unreadable_bytes();
-  std::move(lost.begin(), lost.end(), std::back_inserter(report.lost));
+  for (LostRegion& region : lost) {
+    if (report.lost.size() < most_regions) region.file = file_.path();
+    tell_region(std::move(region), most_regions, report);
+  }
 }
 
 Result<void> keep_metadata(const format::Metadata& metadata, WriterOptions& options) {

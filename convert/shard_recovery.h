@@ -38,8 +38,8 @@ class ShardRecovery {
 
   /// Gives the records to `sink`. Errors: those of `decode_blocks`. Call it once.
   Result<void> decode(const BlockSink& sink, const CheckedBytes& checked);
-  /// Adds what was saved and what was not.
-  void tell(RecoverReport& report);
+  /// Adds what was saved and what was not; lists regions as long as there are fewer than `most_regions`.
+  void tell(std::uint64_t most_regions, RecoverReport& report);
 
  private:
   explicit ShardRecovery(SalvageFile file) : file_(std::move(file)) {}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `dovetail recover`: saves what is whole of a damaged or unfinished shard or dataset.
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ struct Arguments {
   bool overwrite = false;
   bool allow_outside = false;
   bool json = false;
+  std::uint64_t regions = RecoverOptions().most_regions;
 };
 
 boost::json::object to_json(const RecoverReport& report) {
@@ -51,6 +53,8 @@ boost::json::object to_json(const RecoverReport& report) {
           {"shards", report.shards.size()},
           {"dataset_id", report.dataset_id.to_hex()},
           {"lost", std::move(lost)},
+          {"lost_regions", report.lost_regions},
+          {"lost_records", report.lost_records},
           {"passed_over", std::move(passed_over)}};
 }
 
@@ -64,6 +68,9 @@ std::string to_text(const RecoverReport& report) {
     }
     text += region.reason + '\n';
   }
+  if (report.lost_regions > report.lost.size()) {
+    text += "and " + std::to_string(report.lost_regions - report.lost.size()) + " places more\n";
+  }
   for (const std::string& file : report.passed_over) {
     text += file + ": not read: another file of the same shard is\n";
   }
@@ -74,7 +81,7 @@ std::string to_text(const RecoverReport& report) {
     text += std::to_string(report.unreadable_bytes) + " bytes could not be read; a copy of the medium may give more\n";
   }
   if (report.ok()) return text + "good: " + saved + '\n';
-  return text + "damaged: " + std::to_string(report.lost.size()) + " places; " + saved +
+  return text + "damaged: " + std::to_string(report.lost_regions) + " places; " + saved +
          (report.expected_records ? "\n" : "; how many there were is not known\n");
 }
 
@@ -82,6 +89,7 @@ Result<int> run(const Arguments& arguments) {
   RecoverOptions options;
   options.overwrite = arguments.overwrite;
   options.allow_outside = arguments.allow_outside;
+  options.most_regions = arguments.regions;
   if (!arguments.dataset_id.empty()) {
     const Result<DatasetId> id = DatasetId::from_hex(arguments.dataset_id);
     if (!id) {
@@ -125,6 +133,7 @@ void add_recover(CommandLine& line) {
   flags.add("--overwrite", arguments->overwrite, "Replace what is there; never the source");
   flags.add("--dataset-id", arguments->dataset_id, "32 hex digits, for reproducible files; random if not given");
   flags.add("--allow-outside", arguments->allow_outside, "Follow a manifest to files outside its folder");
+  flags.add("--regions", arguments->regions, "List at most so many lost places; all are counted");
   add_json(flags, arguments->json);
 }
 

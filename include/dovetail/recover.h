@@ -21,6 +21,8 @@ struct RecoverOptions {
   std::optional<DatasetId> dataset_id = {};
   /// Lets a manifest name files outside its own folder.
   bool allow_outside = false;
+  /// Regions that the report lists. Of the others only the number is told, so that a report is small whatever the damage.
+  std::uint64_t most_regions = 65'536;
   /// Called now and then with the records written and the bytes checked so far; false cancels.
   std::function<bool(std::uint64_t records, std::uint64_t bytes)> progress = {};
 };
@@ -44,8 +46,11 @@ struct RecoverReport {
   /// Records that the source had. Unknown where neither a trailer, a footer, the head of an index nor a manifest is left;
   /// then records behind the last region may be missing, too.
   std::optional<std::uint64_t> expected_records;
-  /// By file and place. Without one the output has all records of the source, as far as anything tells.
+  /// By file and place; the first `most_regions`.
   std::vector<LostRegion> lost;
+  /// All there are. Without one the output has all records of the source, as far as anything tells.
+  std::uint64_t lost_regions = 0;
+  std::uint64_t lost_records = 0;  ///< In all of these regions.
   /// Files whose records are not read because another file of the same shard is: a finished one before what a killed writer
   /// left, of finished ones one whose end is good, else the longest.
   std::vector<std::string> passed_over;
@@ -57,7 +62,7 @@ struct RecoverReport {
   DatasetId dataset_id;           ///< Of what was written.
   std::vector<ShardInfo> shards;  ///< What was written, as a manifest has it.
 
-  bool ok() const noexcept { return lost.empty(); }
+  bool ok() const noexcept { return lost_regions == 0; }
 };
 
 /// Saves every whole block of a shard or a dataset: finds the blocks by their headers alone, checks and decodes them, and
@@ -86,8 +91,8 @@ struct RecoverReport {
 ///         left of the output.
 /// Cost:   two passes over each shard; one more where its ends are damaged, missing or differ, and another where its index
 ///         contradicts most of its blocks. Time linear in its size, but for sorting its blocks, whatever its bytes. Memory
-///         for a block, some 100 bytes for each block of a shard, and the regions, which are told at the end and may be as many
-///         as blocks are damaged.
+///         for a block, some 100 bytes for each block of a shard and 200 for each damaged place in it, and the regions that
+///         are listed.
 Result<RecoverReport> recover(const std::string& source, const std::string& target, const RecoverOptions& options = {});
 
 }  // namespace dovetail

@@ -252,6 +252,30 @@ Bytes hostile_file(std::size_t bytes, std::uint32_t body) {
   return file;
 }
 
+TEST(RecoverHostileTest, ALongListOfRegionsIsCutAndAllAreCounted) {
+  const TempFolder folder;
+  format::test::ShardSpec spec;
+  for (int i = 0; i < 400; ++i) spec.records.push_back(std::to_string(i));
+  Bytes bytes = format::test::make_shard(spec).bytes;
+  test::write_file(folder / "s.dvt", as_chars(bytes));
+  const std::vector<BlockInfo> blocks = describe_shard(folder / "s.dvt").value().blocks;
+  ASSERT_GE(blocks.size(), 100u);
+  for (std::size_t i = 0; i < blocks.size(); i += 2)
+    bytes[blocks[i].offset + format::kBlockHeaderBytes] ^= std::byte{1};
+  test::write_file(folder / "s.dvt", as_chars(bytes));
+  const RecoverReport all = recovered(folder / "s.dvt", folder / "out.dvt");
+  EXPECT_EQ(all.lost_regions, (blocks.size() + 1) / 2);
+  for (const std::uint64_t most : {0u, 1u, 7u}) {
+    const RecoverReport cut =
+        recover(folder / "s.dvt", folder / "out.dvt", {.overwrite = true, .most_regions = most}).value();
+    EXPECT_FALSE(cut.ok());
+    EXPECT_EQ(cut.lost,
+              std::vector<LostRegion>(all.lost.begin(), all.lost.begin() + static_cast<std::ptrdiff_t>(most)));
+    EXPECT_EQ(cut.lost_regions, all.lost_regions);
+    EXPECT_EQ(cut.lost_records, all.lost_records);
+  }
+}
+
 TEST(RecoverHostileTest, WorkIsLinearInTheSizeWhateverTheHeadersClaim) {
   const TempFolder folder;
   for (const std::uint32_t body : {1u << 10, 1u << 16, 1u << 20, 3u << 20}) {

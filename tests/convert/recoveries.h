@@ -2,6 +2,7 @@
 // What the tests of recovery do with a source.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,16 @@ inline RecoverReport recovered(const std::string& source, const std::string& tar
   if (!report) throw Exception(report.error());
   const VerifyReport verdict = verify(target, 1).value();
   EXPECT_TRUE(verdict.ok()) << (verdict.ok() ? "" : verdict.damaged[0].reason);
+  std::uint64_t lost_records = 0;
+  for (const LostRegion& region : report->lost) {
+    EXPECT_FALSE(region.file.empty());
+    lost_records += region.end_record - region.first_record;
+  }
+  EXPECT_EQ(report->lost_regions, report->lost.size());
+  EXPECT_EQ(report->lost_records, lost_records);
+  if (report->expected_records) {
+    EXPECT_EQ(report->records + lost_records, *report->expected_records);
+  }
   return std::move(*report);
 }
 

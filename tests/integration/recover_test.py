@@ -25,6 +25,7 @@ class RecoverTest(CommandTest):
         report = json.loads(done.stdout)
         self.assertTrue(run_json("verify", arguments[1])["ok"])
         self.assertEqual(report["ok"], code == GOOD)
+        self.assertEqual(report["lost_regions"], len(report["lost"]))
         self.assertLessEqual(report["source_bytes"], report["checked_bytes"])
         self.assertLessEqual(report["checked_bytes"], 9 * report["source_bytes"])
         return report
@@ -98,6 +99,8 @@ class RecoverTest(CommandTest):
         self.assertTrue(lines[0].startswith(f"{shard}:{block['offset']}: "), lines[0])
         self.assertIn(f"records [{block['first_record']}, {block['first_record'] + block['records']})", lines[0])
         self.assertTrue(lines[1].startswith("damaged: 1 places; saved "), lines[1])
+        done = run("recover", shard, self.path("again.dvt"), "--regions", "0")
+        self.assertEqual((done.returncode, done.stdout.decode().splitlines()), (DAMAGED, ["and 1 places more", lines[1]]))
 
     def test_files_of_another_dataset_are_told(self):
         dataset = self.make_dataset(make_records(300, seed=85), "dataset", 3)
