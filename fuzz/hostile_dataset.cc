@@ -193,9 +193,11 @@ bool HostileDataset::edit(Input& input, std::vector<std::optional<std::string>>&
     case 2:
       (*changed)[at] = static_cast<char>((*changed)[at] ^ (1 << what / 32));
       return false;
-    case 3:
-      changed->replace(at, std::min<std::size_t>(input.u16(), changed->size() - at), changed->size() - at, '\0');
+    case 3: {
+      const std::size_t bytes = std::min<std::size_t>(input.u16(), changed->size() - at);
+      changed->replace(at, bytes, bytes, '\0');
       return false;
+    }
     case 4:
       changed->resize(at);
       return false;
@@ -205,7 +207,8 @@ bool HostileDataset::edit(Input& input, std::vector<std::optional<std::string>>&
     case 6: {  // of this file or another one
       const std::optional<std::string>& source = files[input.byte() % files.size()];
       if (!source || source->empty()) return false;
-      const std::string bytes = source->substr(input.u16() / 64 * 64 % source->size(), input.u16());
+      const std::size_t from = input.u16() / 64 * 64 % source->size();
+      const std::string bytes = source->substr(from, input.u16());
       changed->replace(at, bytes.size(), bytes);
       return &source != &changed;
     }
@@ -228,6 +231,9 @@ bool HostileDataset::change(Input& input, bool with_manifest) {
   bool forged = repaired;
   while (!input.rest().empty()) {
     const bool crossed = edit(input, files);
+    for (auto& file : files) {
+      if (file) file->resize(std::min(file->size(), kMostFileBytes));
+    }
     // A manifest tells a shard from its siblings, and a glob does not.
     forged = forged || (crossed && !(with_manifest && has_manifest()));
   }
@@ -237,7 +243,6 @@ bool HostileDataset::change(Input& input, bool with_manifest) {
       std::filesystem::remove(files_[i].path);
       continue;
     }
-    files[i]->resize(std::min(files[i]->size(), kMostFileBytes));
     const auto bytes = std::as_writable_bytes(std::span(*files[i]));
     if (repaired && files_[i].tfrecord) repair_tfrecord(bytes);
     if (repaired && !files_[i].tfrecord) repair_shard(bytes, repair);
