@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the fuzz targets and runs them from the seeds of fuzz/corpus, each for some seconds or for some CPU time in all.
+"""Builds the fuzz targets and runs them from the seeds of fuzz/corpus, each for some seconds or some CPU time in all.
 
 What reaches new code stays in build/fuzz/corpus, where the next run goes on; an input that breaks a claim stays in
-build/fuzz/artifacts. build/fuzz/tally.json adds up what was ever run in this build folder, by commit, so that a campaign
-may be interrupted and go on, also with a later version of the code.
+build/fuzz/artifacts. build/fuzz/tally.json adds up what was ever run in this build folder, by commit, so that a
+campaign may be interrupted and go on, also with a later version of the code.
 """
 
 import argparse
@@ -100,7 +100,8 @@ def known_targets():
 
 def build(targets, jobs):
     subprocess.run(["cmake", "--preset", "fuzz"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", "--preset", "fuzz", "-j", str(jobs), "--target", *targets], cwd=ROOT, check=True)
+    command = ["cmake", "--build", "--preset", "fuzz", "-j", str(jobs), "--target", *targets]
+    subprocess.run(command, cwd=ROOT, check=True)
 
 
 def commit():
