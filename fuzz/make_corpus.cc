@@ -189,7 +189,7 @@ void put_sources(const Corpus& corpus) {
   for (unsigned layout = 0; layout < kLayouts; ++layout) {
     const std::string number = std::to_string(layout);
     put("dataset_" + number, 11, 2 | 4, byte(layout) + byte(0));
-    put("damaged_" + number, 11, 2, byte(layout) + byte(1) + byte(0) + byte(8 + 2) + le(96 + 70, 2));
+    put("damaged_" + number, 11, 2, byte(layout) + byte(1) + byte(0) + byte(8 + 2) + le(2 * 96 + 70, 2));
     put("part_" + number, 11, 2 | 32 | 64, byte(layout) + byte(3) + byte(9) + byte(0));
   }
 }
@@ -201,8 +201,9 @@ void put_readings(const Corpus& corpus) {
     unsigned bits, shape, batch, depth, change_at;
     std::string changes;
   };
-  const std::string flipped = byte(1) + byte(0) + byte(8 + 2) + le(96 + 70, 2);  // in the first block of the first file
-  const std::string forged = byte(2 + 4 * 15) + byte(0) + byte(8 + 1) + le(96 + 70, 2) + "x";
+  const std::string flipped =
+      byte(1) + byte(0) + byte(8 + 2) + le(2 * 96 + 70, 2);  // in the first block of the first file
+  const std::string forged = byte(2 + 4 * 15) + byte(0) + byte(8 + 1) + le(2 * 96 + 70, 2) + "x";
   const std::string gone = byte(0) + byte(1) + byte(7) + le(0, 2) + byte(0);
   const std::string cut = byte(1) + byte(0) + byte(4) + le(500, 2);
   const std::string swapped = byte(1) + byte(1) + byte(7) + le(0, 2) + byte(1);
