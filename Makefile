@@ -24,13 +24,16 @@ TARGETS ?=
 MINUTES ?= 60
 SEED ?= 1
 
-.PHONY: help bootstrap build demo test test-browser bench fuzz soak format clean
+.PHONY: help bootstrap build demo test test-browser check coverage bench fuzz soak format clean
 
 help:
 	@echo "make demo     pack DATA=$(DATA) into SHARDS=$(SHARDS) shards and read it on WORLD=$(WORLD) ranks; knobs: BATCH,"
 	@echo "              TAIL=drop|pad|wrap, KEEP=folder"
 	@echo "make test     everything: unit, integration, install and example tests, sanitizer builds included"
 	@echo "make test-browser  the page of \`inspect --html\` in headless Chromium, which is installed for it"
+	@echo "make check    static checks: clang's warnings on every source, clang-tidy and cppcheck on libraries and tools"
+	@echo "make coverage how much of the libraries the unit tests run, by folder; fails below 95 % of the lines of format/ or"
+	@echo "              reader/plan/"
 	@echo "make build    the optimised build, in build/release"
 	@echo "make bench    what delivery reaches, beside its peers and limits, and what planning costs; knobs: OUT=folder for"
 	@echo "              the JSON, DATA=folder for 12 GB of data, DELIVERY=options of delivery_bench"
@@ -62,6 +65,14 @@ test-browser: bootstrap build/release/build.ninja
 	@scripts/bootstrap.sh packages-browser.txt
 	cmake --build --preset release --target dovetail_command
 	DOVETAIL_COMMAND=build/release/tools/dovetail python3 -B tests/browser/inspection_page_test.py
+
+check: bootstrap
+	@scripts/bootstrap.sh packages-check.txt
+	@scripts/check.sh
+
+coverage: bootstrap
+	@scripts/bootstrap.sh packages-check.txt
+	@scripts/coverage.sh
 
 # A program, repetitions, seconds of each; `out` is the folder for its JSON.
 define run_google_benchmark

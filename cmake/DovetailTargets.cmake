@@ -40,6 +40,11 @@ function(dovetail_add_library name)
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     PRIVATE ${PROJECT_SOURCE_DIR})
   set_target_properties(dovetail_${name} PROPERTIES EXPORT_NAME ${name})
+  if(DOVETAIL_COVERAGE)
+    # Only libraries: what tests are made of is as in a release build, so a compiler cache has it already.
+    target_compile_options(dovetail_${name} PRIVATE -O1 --coverage -fprofile-update=atomic)
+    target_link_options(dovetail_${name} INTERFACE $<BUILD_INTERFACE:--coverage>)
+  endif()
   install(TARGETS dovetail_${name} EXPORT dovetail
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

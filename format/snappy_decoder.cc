@@ -37,7 +37,7 @@ struct Tags {
   std::array<std::uint32_t, 4> offset_mask{0, 0xFF, 0xFFFF, 0};  // by type: the part that is behind it
   std::array<std::uint8_t, 256> length{};                        // by tag
 };
-constexpr Tags kTags = [] {
+constexpr Tags kTags = []() {
   Tags tags;
   for (std::uint32_t tag = 0; tag < tags.length.size(); ++tag) {
     const bool short_copy = (tag & 3) == copy_1;
@@ -54,7 +54,7 @@ struct Repetition {
   std::uint64_t spread = 0;
   std::size_t step = 0;
 };
-constexpr std::array<Repetition, 8> kRepetitions = [] {
+constexpr std::array<Repetition, 8> kRepetitions = []() {
   std::array<Repetition, 8> repetitions{};
   for (unsigned offset = 1; offset < repetitions.size(); ++offset) {
     Repetition& repetition = repetitions[offset];

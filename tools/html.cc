@@ -41,8 +41,8 @@ std::string html_text(std::string_view text) {
   return html;
 }
 
-HtmlTable::HtmlTable(std::string_view id, const std::vector<std::string_view>& heading) {
-  html_ = "<div class=\"wide\"><table class=\"numbers\" id=\"" + html_text(id) + "\"><thead><tr>";
+HtmlTable::HtmlTable(std::string_view id, const std::vector<std::string_view>& heading)
+    : html_("<div class=\"wide\"><table class=\"numbers\" id=\"" + html_text(id) + "\"><thead><tr>") {
   for (const std::string_view name : heading) html_ += "<th scope=\"col\">" + html_text(name) + "</th>";
   html_ += "</tr></thead><tbody>\n";
 }
