@@ -75,7 +75,8 @@ inline void make_opaque(T& value) noexcept {
 
 inline void prefetch(std::uintptr_t address) noexcept {
 #if defined(__GNUC__)
-  __builtin_prefetch(reinterpret_cast<const void*>(address), 1);
+  // It may lie behind the buffer, where no pointer may.
+  __builtin_prefetch(reinterpret_cast<const void*>(address), 1);  // NOLINT(performance-no-int-to-ptr)
 #endif
 }
 
@@ -229,7 +230,8 @@ Place decode_most(Place at, const Bounds& bounds) noexcept {
       }
       if (!copy_near(out, offset, length, bounds)) return {};
     } else {
-      copy_far(out, reinterpret_cast<const std::byte*>(from), length);
+      // Before it was checked it was a number, because it may have been before the buffer.
+      copy_far(out, reinterpret_cast<const std::byte*>(from), length);  // NOLINT(performance-no-int-to-ptr)
     }
     out += length;
     prefetch(reinterpret_cast<std::uintptr_t>(out) + kPrefetchBytes);
