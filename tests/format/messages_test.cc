@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "format/layout.h"
+#include "format/tfrecord.h"
 
 namespace dovetail::format {
 namespace {
@@ -193,6 +194,33 @@ const Contradiction kContradictions[] = {
 
 INSTANTIATE_TEST_SUITE_P(All, ShardInfoContradictionTest, testing::ValuesIn(kContradictions),
                          [](const auto& instance) { return instance.param.name; });
+
+TfrecordFacts sample_facts() {
+  TfrecordFacts facts{sample_info(), 0x89ABCDEFu};
+  facts.info.file_bytes = facts.info.raw_bytes + facts.info.records * kTfrecordFrameBytes;
+  facts.info.stored_bytes = facts.info.file_bytes;
+  facts.info.max_block_stored = 100;
+  return facts;
+}
+
+TEST(TfrecordFactsTest, DecodeToWhatWasEncoded) {
+  EXPECT_EQ(decode_tfrecord_facts(as_bytes(encode(sample_facts()))).value(), sample_facts());
+}
+
+TEST(TfrecordFactsTest, AreRefusedWhereFramesAndRecordsAreNotTheFile) {
+  const auto refuses = [](auto change) {
+    TfrecordFacts facts = sample_facts();
+    change(facts.info);
+    const auto result = decode_tfrecord_facts(as_bytes(encode(facts)));
+    return !result && result.error().is(Errc::bad_message);
+  };
+  EXPECT_TRUE(refuses([](ShardInfo& info) { info.name.clear(); }));
+  EXPECT_TRUE(refuses([](ShardInfo& info) { ++info.file_bytes; }));
+  EXPECT_TRUE(refuses([](ShardInfo& info) { --info.stored_bytes; }));
+  EXPECT_TRUE(refuses([](ShardInfo& info) { info.file_bytes = info.stored_bytes = info.file_bytes + 1; }));
+  EXPECT_TRUE(refuses([](ShardInfo& info) { info.file_bytes = info.stored_bytes = info.raw_bytes - 1; }));
+  EXPECT_TRUE(refuses([](ShardInfo& info) { ++info.records; }));
+}
 
 TEST(MessageTest, EveryTruncationAndEveryFlippedBitParsesOrFailsCleanly) {
   const std::string good = encode(sample_info());
