@@ -103,7 +103,7 @@ class DatasetWriter::Impl {
   // The one place where a failure becomes final.
   template <class Step>
   Result<void> guarded(Step&& step) {
-    const Result<void> done = detail::guard_memory(folder_->path(), step);
+    Result<void> done = detail::guard_memory(folder_->path(), step);
     if (done) return done;
     failure_ = done.error();
     state_ = State::failed;

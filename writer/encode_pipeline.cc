@@ -92,7 +92,7 @@ Result<void> EncodePipeline::commit_oldest() {
   auto done = pool_->take();
   Result<void> outcome = std::move(done.outcome);
   if (outcome && (!failure_ || std::holds_alternative<SyncJob>(done.job))) {
-    const auto commit_it = [this](auto&& job) { return commit(std::move(job)); };
+    const auto commit_it = [this](auto&& job) { return commit(std::forward<decltype(job)>(job)); };
     outcome = guard_memory({}, [&] { return std::visit(commit_it, std::move(done.job)); });
   }
   if (!outcome && !failure_) {

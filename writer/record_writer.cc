@@ -80,7 +80,7 @@ class RecordWriter::Impl {
   // The one place where a failure becomes final.
   template <class Step>
   Result<void> guarded(Step&& step) {
-    const Result<void> done = detail::guard_memory(path_, step);
+    Result<void> done = detail::guard_memory(path_, step);
     if (done) return done;
     failure_ = done.error();
     close(State::failed);
