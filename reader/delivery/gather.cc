@@ -159,12 +159,9 @@ Result<void> repair(Step& step, Slab& slab, const GatherRules& rules) {
 Error damage_at_step(const Error& damage, const Extent& extent, std::uint32_t block_in_extent, const Step& step,
                      std::uint32_t row, const GatherRules& rules) {
   const std::uint64_t block = extent.first_block + block_in_extent;
-  const std::string text =
-      damage.detail() + (damage.detail().empty() ? "" : "; ") + "records [" +
-      std::to_string(extent.file->first_record(block)) + ", " + std::to_string(extent.file->first_record(block + 1)) +
-      ") of the shard, needed by rank " + std::to_string(rules.rank) + " at step " +
-      std::to_string(step.number + row / step.batch_rows) + " of epoch " + std::to_string(step.epoch);
-  return Error(damage.code(), text).at(damage.path(), damage.offset().value_or(extent.file_offset));
+  return needed_at_step(damage, extent.file->first_record(block), extent.file->first_record(block + 1), rules.rank,
+                        step.number + row / step.batch_rows, step.epoch)
+      .at(damage.path(), extent.file_offset);
 }
 
 ReadInto destination(Step& step, DirectRead& read) {

@@ -131,6 +131,8 @@ std::unique_ptr<Step> Planner::new_step() {
 }
 
 Result<void> Planner::begin_epoch() {
+  // What was not there may be back, as a damaged block may be good when it is read again.
+  shards_.forget_failures();
   Result<EpochPlan> plan = plan_.epoch(next_epoch_);
   if (!plan.has_value()) return plan.error();
   const std::uint64_t first_step = std::max(std::exchange(first_step_, 0), plan->first_step());
@@ -301,7 +303,8 @@ bool Planner::bring_in(Extent& extent) {
 bool Planner::lose(std::uint32_t shard) {
   const Error failure = shards_.failure(shard);
   if (options_.on_damage == OnDamage::fail || is_shortage(failure)) {
-    stop_at(failure);
+    const std::uint64_t step = step_->number + planned_ / step_->batch_rows;
+    stop_at(needed_at_step(failure, 0, shards_.records(shard), options_.ranks.rank, step, step_->epoch));
     return false;
   }
   if (lost_shards_.insert(shard).second) newly_lost_.push_back(shard);

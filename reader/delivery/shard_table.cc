@@ -35,7 +35,7 @@ void ShardTable::want(std::uint32_t shard) {
   {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[shard];
-    if (entry.file != nullptr || entry.opening || entry.failure.has_value()) return;
+    if (entry.file != nullptr || entry.opening || entry.failed) return;
     entry.opening = true;
   }
   ++opening_;
@@ -62,6 +62,8 @@ void ShardTable::finish(std::uint32_t shard, const Storage::Answer& opened) {
       }
     } else {
       entry.failure = opened.error();
+      entry.failed = true;
+      failed_.push_back(shard);
     }
     --opening_;
     ++changes_;
@@ -79,12 +81,18 @@ std::shared_ptr<const ShardFile> ShardTable::find(std::uint32_t shard) {
 
 bool ShardTable::failed(std::uint32_t shard) const {
   const std::lock_guard lock(mutex_);
-  return entries_[shard].failure.has_value();
+  return entries_[shard].failed;
 }
 
 Error ShardTable::failure(std::uint32_t shard) const {
   const std::lock_guard lock(mutex_);
   return *entries_[shard].failure;
+}
+
+void ShardTable::forget_failures() {
+  const std::lock_guard lock(mutex_);
+  for (const std::uint32_t shard : failed_) entries_[shard].failed = false;
+  failed_.clear();
 }
 
 }  // namespace dovetail::detail

@@ -26,15 +26,18 @@ class ShardTable {
   /// `on_change` is called, with no lock held, after a shard has opened or failed to.
   ShardTable(Dataset dataset, Storage& storage, std::uint32_t max_open, std::function<void()> on_change);
 
-  /// Begins to open a shard, unless it is open, being opened, or failed.
+  /// Begins to open a shard, unless it is open, being opened, or failed and not forgotten.
   void want(std::uint32_t shard);
 
   /// The shard, null where it is not open (yet).
   std::shared_ptr<const ShardFile> find(std::uint32_t shard);
   bool failed(std::uint32_t shard) const;
-  /// Why a shard could not be opened. Needs: `failed(shard)`.
+  /// Why a shard could not be opened the last time that it failed. Needs: it has failed.
   Error failure(std::uint32_t shard) const;
+  /// Lets all shards that failed be tried again.
+  void forget_failures();
 
+  std::uint64_t records(std::uint32_t shard) const noexcept { return dataset_.shards()[shard].records; }
   /// Shards that are open now, or about to be, whoever uses them.
   std::uint32_t live() const noexcept { return *live_ + opening_; }
   /// Whether some are about to be, so that who asks for one may have to wait.
@@ -52,6 +55,7 @@ class ShardTable {
     std::optional<Error> failure;
     std::list<std::uint32_t>::iterator used_at{};
     bool opening = false;
+    bool failed = false;
   };
   void finish(std::uint32_t shard, const Storage::Answer& opened);
 
@@ -62,6 +66,7 @@ class ShardTable {
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
   std::list<std::uint32_t> recent_;  // most recently used first
+  std::vector<std::uint32_t> failed_;
   std::atomic<std::uint32_t> opening_ = 0;
   std::atomic<std::uint64_t> opened_ = 0;
   std::atomic<std::uint64_t> changes_ = 0;
