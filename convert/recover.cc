@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/recover.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <iterator>
 #include <utility>
@@ -82,6 +86,18 @@ bool lies_in(const std::string& file, const std::string& folder) {
   return is_parent(file) || (!missing && is_parent(real));
 }
 
+// What the writer would find out only after the source was searched, which may take hours.
+Result<void> check_target(const std::string& target, bool overwrite) {
+  std::error_code missing;
+  const fs::file_type type = fs::symlink_status(target, missing).type();
+  if (type == fs::file_type::directory) return Error::from_errno(EISDIR, "a shard is a file").in_file(target);
+  if (!overwrite && type != fs::file_type::not_found) return Error(Errc::already_exists).in_file(target);
+  auto folder = detail::OutputFolder::open(fs::path(target).parent_path().native());
+  if (!folder) return folder.error();
+  if (::faccessat((*folder)->descriptor(), ".", W_OK | X_OK, AT_EACCESS) == 0) return {};
+  return Error::from_errno(errno, "cannot make files here").in_file((*folder)->path());
+}
+
 LostRegion unknown_schema(const std::string& file, const Error& error) {
   return {.file = file, .reason = "the schema in the metadata: " + error.to_string()};
 }
@@ -89,10 +105,7 @@ LostRegion unknown_schema(const std::string& file, const Error& error) {
 Result<RecoverReport> recover_shard(const std::string& source, const std::string& target, WriterOptions writer_options,
                                     const RecoverOptions& options) {
   if (is_same_file(source, target)) return replaces_source(target);
-  std::error_code missing;
-  if (!options.overwrite && fs::symlink_status(target, missing).type() != fs::file_type::not_found) {
-    return Error(Errc::already_exists).in_file(target);
-  }
+  if (auto writable = check_target(target, options.overwrite); !writable) return writable.error();
   Tally tally(options);
   auto shard = ShardRecovery::find(source, nullptr, std::nullopt, tally.checked());
   if (!shard) return shard.error();

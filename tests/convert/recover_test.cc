@@ -340,6 +340,22 @@ TEST(RecoverErrorTest, ATargetThatCannotBeWrittenIsTheSystemsError) {
   EXPECT_EQ(report.error().kind(), ErrorKind::io);
 }
 
+TEST(RecoverErrorTest, ATargetThatCannotBeIsToldBeforeAnyWork) {
+  const TempFolder folder;
+  write_dataset(folder / "data", records_by_shard());
+  fs::create_directory(folder / "folder");
+  for (const char* target : {"missing/out.dvt", "folder", "data/shard-000001.dvt/out.dvt"}) {
+    SCOPED_TRACE(target);
+    int calls = 0;
+    RecoverOptions options{.overwrite = true};
+    options.progress = [&](std::uint64_t, std::uint64_t) { return ++calls > 0; };
+    const auto report = recover(shard_of(folder / "data", 0), folder / target, options);
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().kind(), ErrorKind::io);
+    EXPECT_EQ(calls, 0);
+  }
+}
+
 TEST(RecoverErrorTest, ACancelledRecoveryLeavesNothing) {
   const TempFolder folder;
   write_dataset(folder / "data", records_by_shard());
