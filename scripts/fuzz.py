@@ -9,6 +9,7 @@ campaign may be interrupted and go on, also with a later version of the code.
 
 import argparse
 import dataclasses
+import fcntl
 import json
 import os
 import pathlib
@@ -46,9 +47,18 @@ class Tally:
     def __init__(self, path, commit):
         self._path = path
         self._commit = commit
-        self._targets = json.loads(path.read_text()) if path.exists() else {}
+        self._read()
+
+    def _read(self):
+        self._targets = json.loads(self._path.read_text()) if self._path.exists() else {}
 
     def add(self, run):
+        with open(self._path.with_suffix(".lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # others may run here as well
+            self._read()
+            self._add(run)
+
+    def _add(self, run):
         commits = self._targets.setdefault(run.target, {})
         entry = commits.setdefault(self._commit, {"executions": 0, "cpu_seconds": 0.0, "findings": 0, "coverage": []})
         entry["executions"] += run.executions
