@@ -17,6 +17,7 @@
 namespace dovetail::fuzz {
 namespace {
 
+constexpr std::size_t kOptionBytes = 2;
 constexpr std::uint32_t kMostRecordBytes = 1u << 16;
 // Of the writers and their queues.
 constexpr std::size_t kOwnMemory = std::size_t{64} << 20;
@@ -93,6 +94,11 @@ void judge(Input input) {
 
 }  // namespace
 }  // namespace dovetail::fuzz
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+  return dovetail::fuzz::mutate_source(data, size, max_size, seed, dovetail::fuzz::kOptionBytes);
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   dovetail::fuzz::judge({data, size});

@@ -176,4 +176,30 @@ void repair_tfrecord(std::span<std::byte> file) {
   }
 }
 
+void repair_tar(std::span<std::byte> file) {
+  constexpr std::size_t kHeaderBytes = 512;
+  constexpr std::size_t kSize = 124;
+  constexpr std::size_t kSizeDigits = 11;
+  constexpr std::size_t kChecksum = 148;
+  constexpr std::size_t kChecksumBytes = 8;
+  while (file.size() >= kHeaderBytes) {
+    const auto header = file.first(kHeaderBytes);
+    const bool end = std::ranges::all_of(header, [](std::byte b) { return b == std::byte{0}; });
+    std::fill_n(header.begin() + kChecksum, kChecksumBytes, std::byte{' '});
+    unsigned sum = 0;
+    for (const std::byte b : header) sum += std::to_integer<unsigned>(b);
+    for (std::size_t digit = 6; digit-- > 0; sum /= 8) header[kChecksum + digit] = std::byte('0' + sum % 8);
+    header[kChecksum + 6] = std::byte{0};
+    if (end) std::ranges::fill(header, std::byte{0});
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < kSizeDigits; ++i) {
+      const auto digit = std::to_integer<unsigned>(header[kSize + i]) - '0';
+      if (digit < 8) bytes = bytes * 8 + digit;
+    }
+    const std::uint64_t step = kHeaderBytes + (bytes + kHeaderBytes - 1) / kHeaderBytes * kHeaderBytes;
+    if (step > file.size()) return;
+    file = file.subspan(step);
+  }
+}
+
 }  // namespace dovetail::fuzz

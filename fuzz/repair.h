@@ -23,4 +23,7 @@ void repair_shard(std::span<std::byte> file, unsigned repair);
 /// Repairs both checksums of every record of a TFRecord file, as far as lengths can be followed.
 void repair_tfrecord(std::span<std::byte> file);
 
+/// Repairs the checksum of every header of a tar, as far as sizes can be followed.
+void repair_tar(std::span<std::byte> file);
+
 }  // namespace dovetail::fuzz

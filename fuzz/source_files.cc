@@ -7,9 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <span>
 
 #include "fuzz/hostile_dataset.h"
+#include "fuzz/repair.h"
 #include "tests/convert/sources.h"
+
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
 namespace dovetail::fuzz {
 
@@ -103,6 +107,32 @@ SourceFiles make_dataset(Input& input, unsigned bits, std::uint32_t most_record_
 }
 
 }  // namespace
+
+std::size_t mutate_source(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed, std::size_t head) {
+  const auto format_of = [&](std::size_t bytes) {
+    const std::size_t number = bytes > head + 2 ? data[head] % (kDatasetKind + 1) : kDatasetKind;
+    return number == kDatasetKind ? SourceFormat::dovetail : kKinds[number].format;
+  };
+  std::size_t mutated = size;
+  const SourceFormat before = format_of(size);
+  if ((before == SourceFormat::tar || before == SourceFormat::tfrecord) && seed % 4 != 0) {
+    // What is put in or cut out moves all that follows, which no repair puts back; within a window nothing moves.
+    std::array<std::uint8_t, 64> window;
+    const std::size_t at = seed / 16 % size;
+    const std::size_t bytes = std::min(window.size(), size - at);
+    std::copy_n(data + at, bytes, window.begin());
+    const std::size_t changed = LLVMFuzzerMutate(window.data(), bytes, bytes);
+    std::copy_n(window.begin(), changed, data + at);
+  } else {
+    mutated = LLVMFuzzerMutate(data, size, max_size);
+  }
+  const SourceFormat format = format_of(mutated);
+  if (seed / 4 % 4 == 0 || format == SourceFormat::dovetail) return mutated;
+  const auto file = std::as_writable_bytes(std::span(data + head + 2, mutated - head - 2));
+  if (format == SourceFormat::tar) repair_tar(file);
+  if (format == SourceFormat::tfrecord) repair_tfrecord(file);
+  return mutated;
+}
 
 SourceFiles make_source(Input& input, std::uint32_t most_record_bytes) {
   static const std::string folder = scratch_folder() + "/source";

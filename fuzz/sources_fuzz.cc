@@ -79,6 +79,11 @@ void judge(Input input) {
 }  // namespace
 }  // namespace dovetail::fuzz
 
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+  return dovetail::fuzz::mutate_source(data, size, max_size, seed, 0);
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   dovetail::fuzz::judge({data, size});
   return 0;
