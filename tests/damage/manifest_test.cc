@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manifests damaged at every place, of other datasets and versions, and shards exchanged below an intact one: a dataset is as
-// it was written, or what is wrong is told before a record of it is given.
+// Manifests damaged at every place, of other datasets and versions, and shards exchanged below an intact one: a dataset is
+// as it was written, or what is wrong is told before a record of it is given.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of damage done to small shards at every place, read strictly: a record that is given is the one of its place,
-// one that is missing is told, and `verify` calls nothing good that is not the whole file.
+// Every kind of damage done to small shards at every place, read strictly: a record that is given is the one of its
+// place, one that is missing is told, and `verify` calls nothing good that is not the whole file.
 #include <algorithm>
 #include <cstdio>
 #include <string>
