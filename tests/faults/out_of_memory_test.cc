@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing, opening, iterating and verifying while the n-th allocation fails, or all from there on, for every n until a run
 // passes untouched: an error, never a wrong result.
-#include <atomic>
-#include <cerrno>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
-#include <iterator>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -21,98 +16,16 @@
 #include <dovetail/record_writer.h>
 
 #include "format/example_encoder.h"
+#include "tests/faults/failing_memory.h"
 #include "tests/faults/written_records.h"
 #include "tests/reader/delivery/sample_dataset.h"
-
-namespace {
-
-std::atomic<bool> armed = false;
-std::atomic<bool> lasting = false;
-std::atomic<std::int64_t> left = 0;  // allocations before the one that fails
-std::atomic<bool> struck = false;
-
-void* allocate(std::size_t bytes, std::size_t alignment) {
-  if (armed.load(std::memory_order_relaxed)) {
-    const std::int64_t before = left.fetch_sub(1);
-    if (before == 0 || (before < 0 && lasting.load())) {
-      struck = true;
-      throw std::bad_alloc();
-    }
-  }
-  void* const memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  return allocate(bytes, alignof(std::max_align_t));
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return allocate(bytes, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
 
 namespace dovetail {
 namespace {
 
 const testing::SampleShape kShape{.shard_records = {40, 30}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048};
 
-std::size_t open_descriptors() {
-  const std::filesystem::directory_iterator all("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
-}
-
-/// Runs `work`, which gives an error or nothing, with every allocation failing in turn. `settle` is called after each run.
-template <class Work, class Settle>
-void with_every_failure(bool lasts, Work work, Settle settle) {
-  const std::size_t descriptors = open_descriptors();
-  for (std::int64_t n = 0; !::testing::Test::HasFailure(); ++n) {
-    SCOPED_TRACE("allocation " + std::to_string(n) + (lasts ? " and later" : ""));
-    struck = false;
-    lasting = lasts;
-    left = n;
-    armed = true;
-    Result<void> done;
-    try {
-      done = work();
-    } catch (const std::bad_alloc&) {
-      armed = false;
-      ADD_FAILURE() << "an exception left the library";
-    }
-    armed = false;
-    if (!struck) {
-      EXPECT_TRUE(done.has_value()) << done.error().to_string();
-    }
-    if (!done.has_value()) {
-      EXPECT_EQ(done.error().code(), boost::system::errc::not_enough_memory);
-    }
-    settle(done.has_value());
-    EXPECT_EQ(open_descriptors(), descriptors) << "a file stayed open";
-    if (!struck) {
-      EXPECT_GT(n, 10);
-      return;
-    }
-  }
-}
-
-template <class Work, class Settle>
-void with_every_failure(Work work, Settle settle) {
-  with_every_failure(false, work, settle);
-  with_every_failure(true, work, settle);
-}
+using testing::with_every_failure;
 
 class OutOfMemoryTest : public ::testing::Test {
  protected:
