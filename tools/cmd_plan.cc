@@ -103,7 +103,7 @@ Result<int> run(const Arguments& arguments) {
   }
   const std::uint32_t epoch = arguments.epoch.value_or(plan->start().epoch);
   if (!arguments.digest_paths.empty()) return check(arguments, *plan, request->state, epoch, dataset->shape());
-  const Result<int> shown = show(arguments, *plan, epoch);
+  Result<int> shown = show(arguments, *plan, epoch);
   if (!shown) return shown.error().in_file(arguments.paths.front());
   return shown;
 }

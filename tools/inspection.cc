@@ -57,7 +57,7 @@ Result<void> inspect_dataset(const Dataset& dataset, const InspectOptions& optio
   if (Result<void> read = inspect_shards(dataset, inspection); !read) return read;
   Result<RecordSurvey> found = survey(dataset, inspection.shards, options.full);
   if (!found) return found.error();
-  inspection.survey = std::move(*found);
+  inspection.survey = *found;
   return {};
 }
 

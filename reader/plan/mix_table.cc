@@ -53,7 +53,7 @@ MixTable::MixTable(std::vector<std::uint32_t> weights) : weights_(std::move(weig
     for (Job& job : jobs) {
       if (job.release <= row && (next == nullptr || job.deadline < next->deadline)) next = &job;
     }
-    // Some job is always released: the shares add up to the rows.
+    // Some job is always released: the shares add up to the rows. NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
     source_at_[row] = static_cast<std::uint16_t>(next->source);
     const std::uint64_t weight = weights_[next->source];
     ++next->done;
