@@ -58,8 +58,9 @@ std::string block_map_svg(const BlockMap& map, std::span<const ShardDescription>
   Svg svg(kColumns * kStep, "Block map");
   for (std::size_t i = 0; i < map.cells.size(); ++i) {
     const BlockCell& cell = map.cells[i];
+    const std::size_t row = i / kColumns;
     const double x = static_cast<double>(i % kColumns) * kStep;
-    const double y = static_cast<double>(i / kColumns) * kStep;
+    const double y = static_cast<double>(row) * kStep;
     const bool plain = cell.snappy == 0;
     svg.rect(x, y, kCell, kCell, plain ? std::string() : scale_colour(share_saved(cell)), plain ? "plain" : "packed",
              hint(cell, shards));
