@@ -16,19 +16,19 @@ LaneLengths LaneLengths::even(std::uint64_t total, std::uint32_t lanes) noexcept
   return made;
 }
 
-LaneLengths LaneLengths::listed(const std::vector<std::uint64_t>& lengths) {
+LaneLengths LaneLengths::listed(const std::vector<std::uint64_t>& lengths, std::uint32_t lanes) {
   LaneLengths made;
-  made.lanes_ = static_cast<std::uint32_t>(lengths.size());
+  made.lanes_ = lanes;
   made.begins_.reserve(lengths.size() + 1);
   made.begins_.push_back(0);
   for (const std::uint64_t length : lengths) made.begins_.push_back(made.begins_.back() + length);
-  made.fewest_ = *std::min_element(lengths.begin(), lengths.end());
+  made.fewest_ = lengths.size() < lanes ? 0 : *std::min_element(lengths.begin(), lengths.end());
   made.most_ = *std::max_element(lengths.begin(), lengths.end());
   return made;
 }
 
 std::uint64_t LaneLengths::begin(std::uint64_t lane) const noexcept {
-  if (!begins_.empty()) return begins_[static_cast<std::size_t>(lane)];
+  if (!begins_.empty()) return begins_[std::min(static_cast<std::size_t>(lane), begins_.size() - 1)];
   return multiply_divide(lane, cut_total_, lanes_) - lane * taken_;
 }
 
@@ -52,12 +52,12 @@ LaneLengths LaneLengths::after(std::uint64_t taken) const {
     return rest;
   }
   std::vector<std::uint64_t> lengths;
-  lengths.reserve(lanes_);
-  for (std::uint64_t lane = 0; lane < lanes_; ++lane) {
+  lengths.reserve(begins_.size() - 1);
+  for (std::uint64_t lane = 0; lane + 1 < begins_.size(); ++lane) {
     const std::uint64_t now = length(lane);
     lengths.push_back(now - std::min(now, taken));
   }
-  return listed(lengths);
+  return listed(lengths, lanes_);
 }
 
 }  // namespace dovetail::detail

@@ -13,8 +13,8 @@ class LaneLengths {
  public:
   /// `total` outputs cut into lanes that differ by at most one. Needs at least one lane.
   static LaneLengths even(std::uint64_t total, std::uint32_t lanes) noexcept;
-  /// Needs at least one lane, and a sum below 2^63.
-  static LaneLengths listed(const std::vector<std::uint64_t>& lengths);
+  /// Those of the first lanes; the others have none. Needs at least one length, and a sum below 2^63.
+  static LaneLengths listed(const std::vector<std::uint64_t>& lengths, std::uint32_t lanes);
 
   std::uint32_t lanes() const noexcept { return lanes_; }
   std::uint64_t total() const noexcept { return begin(lanes_); }
@@ -32,7 +32,7 @@ class LaneLengths {
  private:
   std::uint64_t cut_total_ = 0;        // even: what was cut,
   std::uint64_t taken_ = 0;            // and what every lane has given since; at most the shortest lane
-  std::vector<std::uint64_t> begins_;  // listed: of each lane, and the total
+  std::vector<std::uint64_t> begins_;  // listed: of each lane that has any, and the total
   std::uint64_t fewest_ = 0;
   std::uint64_t most_ = 0;
   std::uint32_t lanes_ = 1;

@@ -28,7 +28,7 @@ class ShardLine {
  public:
   ShardLine(const PlanFacts& facts, std::uint32_t lanes, const Pass& pass);
 
-  /// Records of every lane. With `Assign::files` only; even lanes are a formula.
+  /// Records of the lanes that hold shards, which are the first. With `Assign::files` only; even lanes are a formula.
   std::vector<std::uint64_t> file_lanes() const;
   /// The parts of shards that a lane holds, in line order; none of them empty.
   std::vector<Piece> pieces(const PlanFacts& facts, std::uint32_t lane) const;

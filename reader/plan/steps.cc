@@ -81,7 +81,7 @@ Result<LaneLengths> mixed_lengths(const PlanFacts& facts, const LaneGrid& grid) 
       return Error(Errc::invalid_option, "an epoch of the mix has " + std::to_string(kMaxRecords) + " rows or more");
     }
   }
-  return LaneLengths::listed(lengths);
+  return LaneLengths::listed(lengths, grid.lanes);
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ Result<LaneLengths> mixed_lengths(const PlanFacts& facts, const LaneGrid& grid) 
 Result<LaneLengths> lane_lengths(const PlanFacts& facts, const LaneGrid& grid, std::uint32_t epoch) {
   if (facts.mix != nullptr) return mixed_lengths(facts, grid);
   if (facts.options.assign == Assign::even) return LaneLengths::even(facts.records, grid.lanes);
-  return LaneLengths::listed(ShardLine(facts, grid.lanes, {epoch, 0, 0}).file_lanes());
+  return LaneLengths::listed(ShardLine(facts, grid.lanes, {epoch, 0, 0}).file_lanes(), grid.lanes);
 }
 
 Result<std::uint64_t> count_steps(const PlanFacts& facts, const LaneGrid& grid, const LaneLengths& lengths,
