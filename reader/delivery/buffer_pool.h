@@ -28,7 +28,7 @@ class AlignedBuffer {
     return *this;
   }
   ~AlignedBuffer() {
-    if (data_ != nullptr) ::operator delete (data_, std::align_val_t{kAlignment});
+    if (data_ != nullptr) give_up();
   }
 
   std::byte* data() const noexcept { return data_; }
@@ -36,6 +36,9 @@ class AlignedBuffer {
   explicit operator bool() const noexcept { return data_ != nullptr; }
 
  private:
+  /// The allocator gets the addresses, and the system the pages at once.
+  void give_up() noexcept;
+
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
 };
