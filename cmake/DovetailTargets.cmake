@@ -50,6 +50,15 @@ function(dovetail_add_library name)
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
+# dovetail_add_test_library(NAME SOURCES ... [LIBRARIES ...]): what several tests share, compiled once.
+function(dovetail_add_test_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  dovetail_compile_options(${name})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC ${arg_LIBRARIES})
+endfunction()
+
 # dovetail_gpu_program(NAME): the target is needed to check a machine with a GPU; `gpu_programs` builds all of them.
 function(dovetail_gpu_program name)
   set_property(GLOBAL APPEND PROPERTY DOVETAIL_GPU_PROGRAMS ${name})
