@@ -11,6 +11,7 @@
 #include <dovetail/dataset.h>
 
 #include "convert/keyed_hash.h"
+#include "convert/listing.h"
 #include "convert/names.h"
 
 namespace dovetail::detail {
@@ -64,18 +65,27 @@ Result<SeenFile> look_at(const fs::path& path, std::string name) {
   return seen;
 }
 
-Result<void> look_below(const std::string& folder, std::vector<SeenFile>& seen) {
-  std::error_code failed;
-  const std::size_t prefix = (fs::path(folder) / "").native().size();
-  const fs::recursive_directory_iterator end;
-  for (fs::recursive_directory_iterator it(folder, failed); !failed && it != end; it.increment(failed)) {
+// `below` is a path relative to `folder`; both are empty or end with a slash. Links to folders are not followed.
+Result<void> look_below(const std::string& folder, const std::string& below, std::vector<SeenFile>& seen) {
+  auto names = names_in(folder + below);
+  if (!names) return names.error();
+  for (const std::string& name : *names) {
+    std::string relative = below + name;
+    const std::string path = folder + relative;
     std::error_code unknown;
-    if (!it->is_regular_file(unknown)) continue;
-    auto file = look_at(it->path(), it->path().native().substr(prefix));
-    if (!file) return file.error();
-    seen.push_back(std::move(*file));
+    if (fs::is_directory(fs::symlink_status(path, unknown))) {
+      if (auto looked = look_below(folder, relative + '/', seen); !looked) return looked;
+    } else if (fs::is_regular_file(path, unknown)) {
+      auto file = look_at(path, std::move(relative));
+      if (!file) return file.error();
+      seen.push_back(std::move(*file));
+    }
   }
-  if (failed) return Error::from_errno(failed.value(), "cannot list the folder").in_file(folder);
+  return {};
+}
+
+Result<void> look_into_folder(const std::string& folder, std::vector<SeenFile>& seen) {
+  if (auto looked = look_below((fs::path(folder) / "").native(), {}, seen); !looked) return looked;
   std::sort(seen.begin(), seen.end(), [](const SeenFile& a, const SeenFile& b) { return a.name < b.name; });
   return {};
 }
@@ -178,7 +188,7 @@ Result<InputIdentity> identify_inputs(const std::vector<std::string>& paths) {
     std::error_code failed;
     const bool exists = fs::exists(path, failed);
     const bool folder = exists && fs::is_directory(path, failed);
-    auto looked = folder ? look_below(path, seen) : Result<void>();
+    auto looked = folder ? look_into_folder(path, seen) : Result<void>();
     if (exists && !folder) looked = look_beside(path, seen);
     // A glob, and the manifest of a dataset, stand for their shards.
     if (!exists || (!folder && format_of_name(path) == SourceFormat::dovetail)) looked = look_at_shards(path, seen);

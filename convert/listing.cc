@@ -22,15 +22,6 @@
 
 namespace dovetail::detail {
 
-namespace {
-
-Result<struct stat> status_of(const std::string& path, bool follow) {
-  struct stat status {};
-  const int failed = follow ? ::stat(path.c_str(), &status) : ::lstat(path.c_str(), &status);
-  if (failed != 0) return Error::from_errno(errno, "cannot look at the file").in_file(path);
-  return status;
-}
-
 Result<std::vector<std::string>> names_in(const std::string& folder) {
   DIR* opened = nullptr;
   do {
@@ -47,6 +38,15 @@ Result<std::vector<std::string>> names_in(const std::string& folder) {
   }
   if (errno != 0) return Error::from_errno(errno, "cannot list the folder").in_file(folder);
   return names;
+}
+
+namespace {
+
+Result<struct stat> status_of(const std::string& path, bool follow) {
+  struct stat status {};
+  const int failed = follow ? ::stat(path.c_str(), &status) : ::lstat(path.c_str(), &status);
+  if (failed != 0) return Error::from_errno(errno, "cannot look at the file").in_file(path);
+  return status;
 }
 
 // Adds the files in `below`, a path relative to the listing's folder that is empty or ends with a slash.

@@ -47,4 +47,8 @@ struct SourceListing {
 /// Errors: as `RecordSource::open`.
 Result<SourceListing> list_source(const std::string& path, const SourceOptions& options);
 
+/// Names of everything in a folder, in no order. Errors: the system's. (The iterators of the standard library end the process
+/// where there is no memory.)
+Result<std::vector<std::string>> names_in(const std::string& folder);
+
 }  // namespace dovetail::detail

@@ -20,17 +20,17 @@ constexpr std::size_t kMaxReadBytes = std::size_t{1} << 30;  // Linux reads less
 
 Result<SourceFile> SourceFile::open(const std::string& path) {
   // Without O_NONBLOCK a pipe would be waited for before it can be refused.
-  int descriptor = -1;
+  SourceFile file(-1, path, 0);  // first: what is open must have an owner, whatever memory there is
   do {
-    descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  } while (descriptor < 0 && errno == EINTR);
-  if (descriptor < 0) return Error::from_errno(errno, "cannot open the file").in_file(path);
+    file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  } while (file.descriptor_ < 0 && errno == EINTR);
+  if (file.descriptor_ < 0) return Error::from_errno(errno, "cannot open the file").in_file(path);
   struct stat status {};
-  const int reason = ::fstat(descriptor, &status) == 0 ? 0 : errno;
-  SourceFile file(descriptor, path, static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0)));
+  const int reason = ::fstat(file.descriptor_, &status) == 0 ? 0 : errno;
+  file.size_ = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
   if (reason != 0) return Error::from_errno(reason, "cannot look at the file").in_file(path);
   if (!S_ISREG(status.st_mode)) return Error(Errc::unknown_format, "neither a regular file nor a folder").in_file(path);
-  ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
+  ::posix_fadvise(file.descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
   return file;
 }
 

@@ -80,17 +80,19 @@ Result<std::unique_ptr<Spill>> Spill::create(const OutputFolder& folder, std::si
                                              " buckets needs memory_bytes of " + std::to_string(buckets * kLeastChunk) +
                                              " at least");
   }
-  auto descriptor = open_unnamed(folder);
-  if (!descriptor) return descriptor.error();
   const auto chunk_bytes = static_cast<std::size_t>(std::min<std::uint64_t>(chunk, kMostChunk));
-  return std::unique_ptr<Spill>(new Spill(*descriptor, folder.path_of("(records put aside)"), buckets, chunk_bytes));
+  std::unique_ptr<Spill> spill(new Spill(-1, folder.path_of("(records put aside)"), buckets, chunk_bytes));
+  auto descriptor = open_unnamed(folder);  // last: what is open must have an owner, whatever memory there is
+  if (!descriptor) return descriptor.error();
+  spill->descriptor_ = *descriptor;
+  return spill;
 }
 
 Spill::Spill(int descriptor, std::string path, std::size_t buckets, std::size_t chunk_bytes)
     : descriptor_(descriptor), path_(std::move(path)), buckets_(buckets), chunk_bytes_(chunk_bytes) {}
 
 Spill::~Spill() {
-  ::close(descriptor_);
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 Result<void> Spill::add(std::size_t number, const SpilledHead& head, ByteView record) {

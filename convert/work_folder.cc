@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
+#include <new>
 #include <utility>
 
 #include "convert/source_file.h"
@@ -312,9 +313,13 @@ Result<void> WorkFolder::clear() const {
 }
 
 void WorkFolder::remove() noexcept {
-  if (const auto contents = look_into(*folder_, part_)) (void)remove_contents(*folder_, *contents);
+  try {
+    if (const auto contents = look_into(*folder_, part_)) (void)remove_contents(*folder_, *contents);
+  } catch (const std::bad_alloc&) {
+    return;  // the next conversion or merging here removes it
+  }
   // Held until it is closed, whether it has a name or not.
-  (void)folder_->remove(kLockName);
+  ::unlinkat(folder_->descriptor(), kLockName, 0);
   ::rmdir(folder_->path().c_str());
   folder_->remove_created();
 }

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Converting and recovering while the n-th allocation fails, or all from there on, for n until a run passes untouched: the
+// undisturbed files, or an error after which the next run makes them.
+#include <filesystem>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dovetail/record_reader.h>
+#include <dovetail/recover.h>
+
+#include "tests/convert/conversions.h"
+#include "tests/faults/failing_memory.h"
+
+namespace dovetail {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::with_every_failure;
+
+// Each of the first ones would take minutes and find the same places.
+constexpr std::int64_t kStep = 3;
+
+class ConversionMemoryTest : public test::ConversionTest {
+ protected:
+  ConvertOptions small() {
+    ConvertOptions wanted = options({put_tfrecords(2, 6, 5)}, 2);
+    wanted.writer.shard.block_bytes = 2048;
+    return wanted;
+  }
+  template <class Report>
+  static Result<void> outcome(const Result<Report>& report) {
+    return report ? Result<void>() : report.error();
+  }
+  static Files visible(Files files) {
+    std::erase_if(files, [](const auto& file) { return file.first.front() == '.'; });
+    return files;
+  }
+  Files left() const { return fs::exists(out_) ? files_below(out_) : Files(); }
+};
+
+TEST_F(ConversionMemoryTest, AConversionIsWholeOrAnErrorAfterWhichItIs) {
+  const ConvertOptions wanted = small();
+  convert(out_, wanted).value();
+  const Files expected = left();
+  fs::remove_all(out_);
+  with_every_failure([&] { return outcome(convert(out_, wanted)); },
+                     [&](bool good) {
+                       if (good) {
+                         EXPECT_TRUE(visible(left()) == expected) << ::testing::PrintToString(names_of(left()));
+                       }
+                       if (!good || left() != expected) {
+                         EXPECT_FALSE(fs::exists(out_ + "/manifest.dvt") && visible(left()) != expected);
+                         const auto again = convert(out_, wanted);
+                         EXPECT_TRUE(again || again.error().is(Errc::already_exists)) << again.error().to_string();
+                       }
+                       EXPECT_TRUE(left() == expected) << ::testing::PrintToString(names_of(left()));
+                       fs::remove_all(out_);
+                     },
+                     kStep);
+}
+
+TEST_F(ConversionMemoryTest, ARecoveryIsWholeOrNotThere) {
+  convert(folder_ / "data", small()).value();
+  const std::string damaged = folder_ / "data/shard-000001.dvt";
+  test::Bytes bytes = test::read_file(damaged);
+  bytes[bytes.size() / 2] ^= std::byte{1};
+  test::write_file(damaged, as_chars(bytes));
+  const std::string source = folder_ / "data";
+  RecoverOptions wanted;
+  wanted.dataset_id = format::test::sample_dataset_id();
+  recover(source, out_, wanted).value();
+  const Files expected = left();
+  fs::remove_all(out_);
+  with_every_failure([&] { return outcome(recover(source, out_, wanted)); },
+                     [&](bool good) {
+                       EXPECT_TRUE(left() == (good ? expected : Files())) << ::testing::PrintToString(names_of(left()));
+                       fs::remove_all(out_);
+                     },
+                     kStep);
+}
+
+}  // namespace
+}  // namespace dovetail
