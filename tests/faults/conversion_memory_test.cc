@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converting and recovering while the n-th allocation fails, or all from there on, for n until a run passes untouched: the
+// Converting and recovering while the n-th allocation fails, or all from there on, for every n until a run passes untouched: the
 // undisturbed files, or an error after which the next run makes them.
 #include <filesystem>
 #include <string>
@@ -18,9 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::with_every_failure;
-
-// Each of the first ones would take minutes and find the same places.
-constexpr std::int64_t kStep = 3;
 
 class ConversionMemoryTest : public test::ConversionTest {
  protected:
@@ -57,8 +54,7 @@ TEST_F(ConversionMemoryTest, AConversionIsWholeOrAnErrorAfterWhichItIs) {
                        }
                        EXPECT_TRUE(left() == expected) << ::testing::PrintToString(names_of(left()));
                        fs::remove_all(out_);
-                     },
-                     kStep);
+                     });
 }
 
 TEST_F(ConversionMemoryTest, ARecoveryIsWholeOrNotThere) {
@@ -77,8 +73,7 @@ TEST_F(ConversionMemoryTest, ARecoveryIsWholeOrNotThere) {
                      [&](bool good) {
                        EXPECT_TRUE(left() == (good ? expected : Files())) << ::testing::PrintToString(names_of(left()));
                        fs::remove_all(out_);
-                     },
-                     kStep);
+                     });
 }
 
 }  // namespace

@@ -29,11 +29,11 @@ class AllocationFails {
 /// Descriptors that this process has open.
 std::size_t open_descriptors();
 
-/// Runs `work`, which gives an error or nothing, with every allocation failing in turn: each `step`-th. `settle` is called after each run.
+/// Runs `work`, which gives an error or nothing, with every allocation failing in turn. `settle` is called after each run.
 template <class Work, class Settle>
-void with_every_failure(bool lasts, Work work, Settle settle, std::int64_t step = 1) {
+void with_every_failure(bool lasts, Work work, Settle settle) {
   const std::size_t descriptors = open_descriptors();
-  for (std::int64_t n = 0; !::testing::Test::HasFailure(); n += step) {
+  for (std::int64_t n = 0; !::testing::Test::HasFailure(); ++n) {
     ::testing::ScopedTrace trace(__FILE__, __LINE__,
                                  ::testing::Message() << "allocation " << n << (lasts ? " and later" : ""));
     Result<void> done;
@@ -62,9 +62,9 @@ void with_every_failure(bool lasts, Work work, Settle settle, std::int64_t step 
 }
 
 template <class Work, class Settle>
-void with_every_failure(Work work, Settle settle, std::int64_t step = 1) {
-  with_every_failure(false, work, settle, step);
-  with_every_failure(true, work, settle, step);
+void with_every_failure(Work work, Settle settle) {
+  with_every_failure(false, work, settle);
+  with_every_failure(true, work, settle);
 }
 
 }  // namespace dovetail::testing
