@@ -5,11 +5,13 @@
 #include <array>
 #include <initializer_list>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/convert/sources.h"
+#include "tests/format/sample_shard.h"
 
 namespace dovetail::format {
 namespace {
@@ -17,6 +19,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+using test::Records;
 
 constexpr std::uint32_t kNoLimit = 0xFFFFFFFF;
 
@@ -26,11 +30,26 @@ std::string bytes_of(std::initializer_list<int> values) {
   return text;
 }
 
+/// Records in TFRecord framing.
+std::string tfrecord_bytes(const Records& records) {
+  std::string bytes;
+  for (const std::string& record : records) {
+    std::array<std::byte, kTfrecordHeaderBytes> header;
+    std::array<std::byte, kTfrecordFooterBytes> footer;
+    encode_tfrecord_header(record.size(), header);
+    encode_tfrecord_footer(as_bytes(record), footer);
+    bytes += as_chars(header);
+    bytes += record;
+    bytes += as_chars(footer);
+  }
+  return bytes;
+}
+
 /// Feeds `bytes` in pieces of `piece` bytes and collects records; gives the first failure, `finish()` included.
-Result<dovetail::test::Records> scan(std::string_view bytes, std::size_t piece, std::uint32_t limit = kNoLimit,
-                                     std::uint64_t* failed_at = nullptr) {
+Result<Records> scan(std::string_view bytes, std::size_t piece, std::uint32_t limit = kNoLimit,
+                     std::uint64_t* failed_at = nullptr) {
   TfrecordScanner scanner(limit);
-  dovetail::test::Records records;
+  Records records;
   const auto failed = [&](const Error& error) {
     if (failed_at != nullptr) *failed_at = scanner.record_offset();
     return error;
@@ -55,8 +74,8 @@ const std::string kFooRecord =
     bytes_of({3, 0, 0, 0, 0, 0, 0, 0, 0xB0, 0x99, 0x49, 0x0E, 'f', 'o', 'o', 0x61, 0x8A, 0xBE, 0xFE});
 
 TEST(TfrecordTest, EncodesTheGoldenBytes) {
-  EXPECT_EQ(dovetail::test::tfrecord_bytes({""}), kEmptyRecord);
-  EXPECT_EQ(dovetail::test::tfrecord_bytes({"foo"}), kFooRecord);
+  EXPECT_EQ(tfrecord_bytes({""}), kEmptyRecord);
+  EXPECT_EQ(tfrecord_bytes({"foo"}), kFooRecord);
 }
 
 TEST(TfrecordTest, DecodesTheGoldenBytes) {
@@ -76,8 +95,9 @@ TEST(TfrecordTest, HeaderAndFooterAreCheckedBeforeTheyAreBelieved) {
 }
 
 TEST(TfrecordScannerTest, GivesTheSameRecordsHoweverTheBytesAreDivided) {
-  const dovetail::test::Records records = dovetail::test::sample_records(60, 40, 1);
-  const std::string bytes = dovetail::test::tfrecord_bytes(records);
+  Records records;
+  for (std::uint64_t i = 0; i < 60; ++i) records.push_back(test::noise(i % 8 == 0 ? 0 : i * 7 % 41, i));
+  const std::string bytes = tfrecord_bytes(records);
   for (std::size_t piece = 1; piece <= bytes.size(); piece += 1 + piece / 16) {
     ASSERT_EQ(scan(bytes, piece).value(), records) << "pieces of " << piece;
   }
@@ -88,11 +108,11 @@ TEST(TfrecordScannerTest, FindsNothingInNothing) {
 }
 
 TEST(TfrecordScannerTest, TellsACleanEndFromACutAtEveryByte) {
-  const dovetail::test::Records records = {"foo", "", std::string(100, 'x'), "end"};
-  const std::string bytes = dovetail::test::tfrecord_bytes(records);
+  const Records records = {"foo", "", std::string(100, 'x'), "end"};
+  const std::string bytes = tfrecord_bytes(records);
   for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
     // The last boundary at or before the cut is where the cut record begins.
-    dovetail::test::Records whole;
+    Records whole;
     std::size_t boundary = 0;
     for (const std::string& record : records) {
       const std::size_t end = boundary + record.size() + 16;
@@ -116,7 +136,7 @@ TEST(TfrecordScannerTest, TellsACleanEndFromACutAtEveryByte) {
 }
 
 TEST(TfrecordScannerTest, DetectsEveryFlippedBit) {
-  const std::string bytes = dovetail::test::tfrecord_bytes({"foo", "quite another"});
+  const std::string bytes = tfrecord_bytes({"foo", "quite another"});
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     std::string damaged = bytes;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
