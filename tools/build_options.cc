@@ -23,7 +23,7 @@ std::string compiler() {
 
 std::string crc() {
   const format::Crc32cChoice& choice = format::crc32c_choice();
-  const std::string small = choice.small.name;
+  std::string small = choice.small.name;
   if (small == choice.large.name) return small;
   return std::string(choice.large.name) + ", " + small + " below " + std::to_string(format::kCrc32cLargeBytes) +
          " bytes";

@@ -70,7 +70,7 @@ Result<void> complete_source(const Arguments& arguments, SourceOptions& source) 
 
 Result<void> complete(Arguments& arguments) {
   ConvertOptions& options = arguments.convert;
-  if (const Result<void> completed = complete_source(arguments, options.source); !completed) return completed;
+  if (Result<void> completed = complete_source(arguments, options.source); !completed) return completed;
   options.resume = !arguments.no_resume;
   if (!arguments.dataset_id.empty()) {
     const Result<DatasetId> id = DatasetId::from_hex(arguments.dataset_id);

@@ -30,9 +30,7 @@ std::string html_text(std::string_view text) {
       html += "&quot;";
     } else if (c == '\'') {
       html += "&#39;";
-    } else if (c == '\n' || c == '\t') {
-      html += c;
-    } else if (byte < 0x20 || byte == 0x7F) {
+    } else if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F) {
       html += control_picture(byte);
     } else {
       html += c;

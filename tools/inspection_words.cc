@@ -67,7 +67,7 @@ std::string run_text(const Inspection& inspection) {
     return a.info.run_records < b.info.run_records;
   };
   const auto [least, most] = std::minmax_element(inspection.shards.begin(), inspection.shards.end(), shorter);
-  const std::string text = std::to_string(least->info.run_records);
+  std::string text = std::to_string(least->info.run_records);
   if (least->info.run_records == most->info.run_records) return text;
   return text + " to " + std::to_string(most->info.run_records);
 }

@@ -12,7 +12,7 @@ namespace dovetail::tools {
 
 namespace {
 
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 
 /// Control characters that are found in texts; the last one colours logs.
 constexpr std::string_view kControls = "\t\n\v\f\r\x1B";

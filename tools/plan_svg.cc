@@ -162,6 +162,7 @@ Result<void> Drawing::draw_line() {
 void Drawing::draw_source(const std::vector<LinePart>& line, double scale) {
   constexpr double kHeight = 36;
   std::vector<double> ends;
+  ends.reserve(line.size());
   double x = kMargin;
   for (const LinePart& part : line) ends.push_back(x += scale * static_cast<double>(part.end - part.begin));
   if (line.size() <= kMaxParts) {

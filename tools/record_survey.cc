@@ -80,7 +80,7 @@ Result<void> survey_sizes(Visitor& visitor, std::span<const ShardDescription> sh
       if (number++ % stride != stride / 2) continue;
       if (!block.has_table) {
         found.sizes.add(block.raw_bytes / std::max(block.records, 1u), block.records);
-      } else if (const Result<void> read = read_sizes(visitor, shard, block, found); !read) {
+      } else if (Result<void> read = read_sizes(visitor, shard, block, found); !read) {
         return read;
       }
     }
