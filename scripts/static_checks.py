@@ -94,8 +94,9 @@ def compile_all(pool, sources, build):
         return [text]
 
     def compile_one(source):
-        status, text = run([CLANG, *source.language, *source.warnings, "-fsyntax-only", "-include-pch", precompiled,
-                            source.path])
+        # What is compiled for other processors cannot have it.
+        start = [] if any(word.startswith("-m") for word in source.language) else ["-include-pch", precompiled]
+        status, text = run([CLANG, *source.language, *source.warnings, "-fsyntax-only", *start, source.path])
         return text if status != 0 else ""
 
     return [text for text in pool.map(compile_one, sources) if text]
