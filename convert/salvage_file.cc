@@ -25,6 +25,7 @@ bool is_of_the_medium(const Error& error) noexcept {
 
 Result<SalvageFile> SalvageFile::open(const std::string& path) {
   auto file = SourceFile::open(path);
+  if (!file && is_of_the_medium(file.error())) file = SourceFile::open(path);
   if (!file) return file.error();
   if (file->is_being_written()) {
     return Error(Errc::unfinished, "a process is writing it; let it finish or stop it, or recover from a copy")

@@ -65,12 +65,13 @@ ReaderOptions options_of(StorageKind storage) {
 class Trainer {
  public:
   Trainer(const Dataset& dataset, const testing::SampleShape& shape, StorageKind storage, Act act)
-      : shape_(shape), act_(act), reader_(BatchReader::open(dataset, options_of(storage)).value()) {}
+      : dataset_(dataset), shape_(shape), storage_(storage), act_(act) {}
 
   /// Whether there were so many events.
   bool run_until_event(std::uint64_t n) {
+    AtEvent event(n, [this](int) { happen(); });  // before the reader begins to read
+    reader_ = BatchReader::open(dataset_, options_of(storage_)).value();
     const Rows planned = testing::planned(reader_->plan(), 0, 0);
-    AtEvent event(n, [this](int) { happen(); });
     ask();
     while (!over_) context_.run_one();
     const bool struck = event.disarm();
@@ -145,7 +146,9 @@ class Trainer {
     }
   }
 
+  const Dataset& dataset_;
   const testing::SampleShape& shape_;
+  const StorageKind storage_;
   const Act act_;
   const std::thread::id trainer_ = std::this_thread::get_id();
   asio::io_context context_;
@@ -191,8 +194,8 @@ TEST_P(AwaitPointsTest, AReadThatIsSlowChangesNothing) {
   std::uint64_t n = 1;
   for (bool struck = true; struck && !HasFailure(); n += testing::kSanitized ? 7 : 1) {
     SCOPED_TRACE(::testing::Message() << "event " << n);
-    BatchReader reader = BatchReader::open(dataset_, options_of(storage())).value();
     AtEvent event(n, [&](int) { std::this_thread::sleep_for(kSlow); });
+    BatchReader reader = BatchReader::open(dataset_, options_of(storage())).value();
     EXPECT_EQ(testing::read_epoch(reader, shape()), testing::planned(reader.plan(), 0, 0));
     struck = event.disarm();
   }
@@ -216,7 +219,6 @@ TEST(SlowReadTest, TheStatsNameTheShard) {
   for (bool struck = true; struck && !::testing::Test::HasFailure(); ++n) {
     SCOPED_TRACE(::testing::Message() << "read " << n);
     const std::chrono::milliseconds slow(n % 8 == 0 ? 200 : 20);
-    BatchReader reader = BatchReader::open(dataset, options_of(StorageKind::pread)).value();
     std::string path;
     AtEvent event(
         n,
@@ -225,6 +227,7 @@ TEST(SlowReadTest, TheStatsNameTheShard) {
           std::this_thread::sleep_for(slow);
         },
         AtEvent::Counted::only_reads);
+    BatchReader reader = BatchReader::open(dataset, options_of(StorageKind::pread)).value();
     EXPECT_EQ(testing::read_epoch(reader, kShapes[0]), testing::planned(reader.plan(), 0, 0));
     struck = event.disarm();
     if (!struck) break;

@@ -204,17 +204,5 @@ TEST_F(ConversionFaultsTest, AnIndexIsWholeOrNotThere) {
       begin, After::hidden_files_stay);
 }
 
-TEST_F(ConversionFaultsTest, WhatIsRecoveredIsAllThereIsOrAnError) {
-  convert(folder_ / "data", small({put_tfrecords(2, 20, 10)}, 3)).value();
-  const std::string damaged = folder_ / "data/shard-000001.dvt";
-  test::Bytes bytes = test::read_file(damaged);
-  bytes[bytes.size() / 2] ^= std::byte{1};
-  test::write_file(damaged, as_chars(bytes));
-  RecoverOptions wanted;
-  wanted.overwrite = true;
-  wanted.dataset_id = format::test::sample_dataset_id();
-  with_every_fault([&] { return outcome(recover(folder_ / "data", out_, wanted)); }, [] {}, After::hidden_files_stay);
-}
-
 }  // namespace
 }  // namespace dovetail
