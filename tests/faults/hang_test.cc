@@ -155,7 +155,7 @@ class HangTest : public ::testing::Test {
 TEST_F(HangTest, ForEveryCallThatHangsOnceAnotherOneMakesUp) {
   // Long enough for the second try on a slow machine.
   const std::chrono::milliseconds after(kSanitized ? 2000 : 300);
-  const std::uint64_t step = kSanitized ? 5 : 1;
+  const std::uint64_t step = kSanitized ? 3 : 1;
   std::uint64_t hung = 1;
   std::uint64_t faults = 0;
   for (std::uint64_t n = 1; hung > 0 && !HasFailure(); n += step) {
