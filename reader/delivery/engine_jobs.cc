@@ -315,8 +315,11 @@ void Engine::note_lost_shard_locked(std::uint32_t shard, std::vector<DamagedRang
 void Engine::warn(const std::vector<DamagedRange>& noted) {
   if (noted.empty() || !options_.log || options_.on_damage == OnDamage::fail) return;
   for (const DamagedRange& range : noted) {
-    options_.log("records [" + std::to_string(range.first_record) + ", " + std::to_string(range.end_record) + ") of " +
-                 range.file + " are lost: " + range.reason);
+    try {
+      options_.log("records [" + std::to_string(range.first_record) + ", " + std::to_string(range.end_record) +
+                   ") of " + range.file + " are lost: " + range.reason);
+    } catch (const std::exception&) {  // short of memory: a warning is no reason to stop
+    }
   }
 }
 

@@ -175,7 +175,7 @@ void check_direct(Step& step, DirectRead& read, Storage& storage) {
   const ReadInto into = destination(step, read);
   const auto check = [&] { return check_single(*extent.file, extent.first_block, into.first, into.second); };
   Result<void> good = read.read.has_value() ? check() : read.read;
-  if (!good.has_value() && !is_given_up(good.error())) {
+  if (!good.has_value() && !storage.gave_up(good.error())) {
     ++step.retried_reads;
     good = storage.read_again(extent.file->file(), extent.file_offset, into);
     if (good.has_value()) good = check();

@@ -37,7 +37,7 @@ Result<format::BlockRecords> load_block(Load& load, std::uint32_t block, std::ui
   if (load.read.has_value()) {
     Result<format::BlockRecords> loaded = decode(load, block, decoded_at);
     if (loaded.has_value()) return loaded;
-  } else if (is_given_up(load.read.error())) {
+  } else if (storage.gave_up(load.read.error())) {
     return load.read.error();
   }
   // Bits also flip in memory and on the way from storage; only what fails twice is damage, and only that block.

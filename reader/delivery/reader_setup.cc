@@ -45,10 +45,16 @@ Error out_of_range(const std::string& name, std::uint64_t value, const std::stri
 /// The callback, called by one thread at a time. A warning that cannot be written is no reason to stop.
 std::function<void(std::string_view)> one_at_a_time(std::function<void(std::string_view)> log) {
   if (!log) return log;
-  return [log = std::move(log), mutex = std::make_shared<std::mutex>()](std::string_view line) {
-    const std::lock_guard lock(*mutex);
+  struct Guarded {
+    std::mutex mutex;
+    std::function<void(std::string_view)> log;
+  };
+  auto guarded = std::make_shared<Guarded>();
+  guarded->log = std::move(log);
+  return [guarded = std::move(guarded)](std::string_view line) {
+    const std::lock_guard lock(guarded->mutex);
     try {
-      log(line);
+      guarded->log(line);
     } catch (...) {
     }
   };

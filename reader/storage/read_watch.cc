@@ -16,7 +16,7 @@ constexpr std::size_t kMostListed = 100;
 
 std::string in_seconds(std::chrono::nanoseconds time) {
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g s", std::chrono::duration<double>(time).count());
+  std::snprintf(text.data(), text.size(), "%.2f s", std::chrono::duration<double>(time).count());
   return text.data();
 }
 
@@ -39,18 +39,13 @@ void ReadWatch::stop() {
 
 void ReadWatch::begin(const std::shared_ptr<Awaited>& awaited) noexcept {
   Awaited& added = *awaited;
-  List node;
-  try {
-    node.push_back(awaited);  // allocates without the lock
-  } catch (const std::exception&) {
-    return;
-  }
+  added.node_.front() = awaited;
   added.asked_ = Clock::now();
   added.late_at_ = options_.after;
   bool wakes = false;
   {
     const std::lock_guard lock(mutex_);
-    out_.splice(out_.end(), node);
+    out_.splice(out_.end(), added.node_);
     added.place_ = std::prev(out_.end());
     added.watched_ = true;
     wakes = std::exchange(idle_, false);
@@ -132,10 +127,11 @@ void ReadWatch::run() {
       continue;
     }
     if (*next > Clock::now()) {
-      changed_.wait_until(lock, *next, [this] { return stopping_; });
+      // What begins meanwhile wakes nobody, and is to be told in time as well.
+      changed_.wait_until(lock, std::min(*next, Clock::now() + options_.after), [this] { return stopping_; });
       continue;
     }
-    // Short of memory, it is looked at again later: its next time was set before anything else.
+    // Short of memory, it is looked at again later: its next time is set before anything else.
     try {
       const Late late = take_late_locked();
       lock.unlock();
@@ -151,17 +147,18 @@ void ReadWatch::handle(const Late& late) {
     case Step::tell:
       return say(late.what, " so far");
     case Step::retry:
-      late.awaited->retry();
-      return say(late.what, " so far; it is asked for once more, through another descriptor");
+      return say(late.what, late.awaited->retry() ? " so far; it is asked for once more" : " so far");
     case Step::give_up:
+      count_given_up(1);  // first: whoever gets the answer may look
+      if (!late.awaited->give_up()) return count_given_up(-1);
       forget(*late.awaited);
-      if (!late.awaited->give_up()) return;
-      {
-        const std::lock_guard lock(mutex_);
-        ++given_up_;
-      }
       return say(late.what, ", and is given up");
   }
+}
+
+void ReadWatch::count_given_up(std::int64_t more) {
+  const std::lock_guard lock(mutex_);
+  given_up_ += static_cast<std::uint64_t>(more);
 }
 
 void ReadWatch::say(const HungRead& what, std::string_view then) {

@@ -36,18 +36,19 @@ class Awaited {
 
   /// What it is; its age is left alone.
   virtual HungRead what() const = 0;
-  /// It hangs. Asks for it once more. Called once, on the thread of the watch.
-  virtual void retry() {}
+  /// It hangs. Asks for it once more, where that can be done; whether it is. Called once, on the thread of the watch.
+  virtual bool retry() { return false; }
   /// It hangs for twice as long: whoever waits gets an error, unless it has just been answered. Whether it was given up.
   virtual bool give_up() { return false; }
 
  private:
   friend class ReadWatch;
   using Clock = std::chrono::steady_clock;
-  using Place = std::list<std::shared_ptr<Awaited>>::iterator;
+  using List = std::list<std::shared_ptr<Awaited>>;
   Clock::time_point asked_{};
   Clock::duration late_at_{};  // the age at which to look again
-  Place place_{};
+  List node_ = List(1);        // made here, so that beginning to look at it needs no memory
+  List::iterator place_{};
   bool watched_ = false;
   bool hung_ = false;
 };
@@ -55,7 +56,7 @@ class Awaited {
 /// Looks at how long reads have been out, on a thread of its own, which sleeps while nothing is.
 ///
 /// Threads: all functions may be called from any thread, `stop` not from that of the watch.
-/// Cost:    a lock and a node of a list for each read; the thread wakes at most once in `after` while nothing hangs.
+/// Cost:    a lock for each read; the thread wakes at most once in `after` while nothing hangs.
 class ReadWatch {
  public:
   /// Throws `std::system_error` where no thread can be started.
@@ -64,7 +65,6 @@ class ReadWatch {
   ReadWatch& operator=(const ReadWatch&) = delete;
   ~ReadWatch();
 
-  /// Begins to look at it, unless there is no memory for that.
   void begin(const std::shared_ptr<Awaited>& awaited) noexcept;
   /// It is answered, or given up: what it refers to may go when this has returned. Idempotent.
   void end(Awaited& awaited);
@@ -75,7 +75,7 @@ class ReadWatch {
 
  private:
   using Clock = Awaited::Clock;
-  using List = std::list<std::shared_ptr<Awaited>>;
+  using List = Awaited::List;
   enum class Step : std::uint8_t { tell, retry, give_up };
   struct Late {
     std::shared_ptr<Awaited> awaited;
@@ -89,6 +89,7 @@ class ReadWatch {
   Late take_late_locked();
   void handle(const Late& late);
   bool forget(Awaited& awaited);
+  void count_given_up(std::int64_t more);
   void say(const HungRead& what, std::string_view then);
 
   const WatchOptions options_;

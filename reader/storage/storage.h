@@ -83,6 +83,9 @@ class Storage {
   /// twice, and may outlive its answer where nobody waits for it any longer.
   virtual void call(const std::string& path, Call work, CallHandler done);
 
+  /// Whether the error says that a read was given up: a second one would take as long.
+  virtual bool gave_up(const Error&) const { return false; }
+
   /// Reads and calls that took too long, where somebody looks.
   virtual HungReads hung_reads() const { return {}; }
 
@@ -96,11 +99,6 @@ class Storage {
   /// stops, or later, may be dropped: its completion is destroyed without being called.
   virtual void stop() = 0;
 };
-
-/// Whether the storage has given the read up: a second one would take as long.
-inline bool is_given_up(const Error& error) {
-  return error.code() == boost::system::errc::timed_out;
-}
 
 /// Changes speed only.
 struct StorageOptions {

@@ -29,15 +29,18 @@ void TwoTries::come_back(Answer given) {
 }
 
 bool TwoTries::give_up() {
-  if (!take_turn()) return false;
+  if (answered()) return false;
+  // First what needs memory: whoever has the turn has to answer.
   const HungRead hung = what();
   std::string why = hung.bytes == 0 ? "opening it" : "reading " + std::to_string(hung.bytes) + " bytes";
-  why += " has hung, and so has a second try through another descriptor";
+  why += " has hung, also when it was asked for once more";
   {
     const std::lock_guard lock(mutex_);
     if (failure_.has_value()) why += "; one of them has failed: " + failure_->to_string();
   }
-  answer(Error::from_errno(ETIMEDOUT, why).at(hung.file, hung.offset));
+  Answer given_up = Error::from_errno(ETIMEDOUT, why).at(hung.file, hung.offset);
+  if (!take_turn()) return false;
+  answer(std::move(given_up));
   return true;
 }
 

@@ -26,6 +26,7 @@ class TwoTries : public Awaited, public std::enable_shared_from_this<TwoTries> {
 
   /// A try begins. Whether it is still wanted; only then `come_back` is to be called, once.
   bool begin_try();
+  bool answered() const noexcept { return answered_; }
   void come_back(Answer answer);
 
   bool give_up() override;

@@ -33,6 +33,26 @@ class Opening final : public Awaited {
   const std::string path_;
 };
 
+/// Looks at something from its beginning until it is ended, or dropped.
+class Look {
+ public:
+  Look(ReadWatch& watch, std::shared_ptr<Awaited> awaited) : watch_(&watch), awaited_(std::move(awaited)) {
+    watch_->begin(awaited_);
+  }
+  Look(Look&& other) noexcept : watch_(other.watch_), awaited_(std::move(other.awaited_)) {}
+  Look& operator=(Look&&) = delete;
+  ~Look() { end(); }
+
+  void end() {
+    if (awaited_ != nullptr) watch_->end(*awaited_);
+    awaited_.reset();
+  }
+
+ private:
+  ReadWatch* watch_;
+  std::shared_ptr<Awaited> awaited_;
+};
+
 /// The storage as it is, but looked at.
 class WatchedStorage final : public Storage {
  public:
@@ -45,28 +65,22 @@ class WatchedStorage final : public Storage {
   }
 
   void read(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) override {
-    auto read = std::make_shared<WatchedRead>(file, offset, into.size());
-    watch_.begin(read);
-    inner_->read(file, offset, into,
-                 [this, read = std::move(read), done = std::move(done)](Result<void> outcome) mutable {
-                   watch_.end(*read);
-                   std::move(done)(std::move(outcome));
-                 });
+    Look look(watch_, std::make_shared<WatchedRead>(file, offset, into.size()));
+    inner_->read(file, offset, into, [look = std::move(look), done = std::move(done)](Result<void> outcome) mutable {
+      look.end();
+      std::move(done)(std::move(outcome));
+    });
   }
 
   Result<void> read_again(const InputFile& file, std::uint64_t offset, ReadInto into) override {
-    const auto read = std::make_shared<WatchedRead>(file, offset, into.size());
-    watch_.begin(read);
-    Result<void> outcome = inner_->read_again(file, offset, into);
-    watch_.end(*read);
-    return outcome;
+    const Look look(watch_, std::make_shared<WatchedRead>(file, offset, into.size()));
+    return inner_->read_again(file, offset, into);
   }
 
   void call(const std::string& path, Call work, CallHandler done) override {
-    const auto opening = std::make_shared<Opening>(path);
-    watch_.begin(opening);
-    inner_->call(path, std::move(work), [this, opening, done = std::move(done)](Answer answer) mutable {
-      watch_.end(*opening);
+    Look look(watch_, std::make_shared<Opening>(path));
+    inner_->call(path, std::move(work), [look = std::move(look), done = std::move(done)](Answer answer) mutable {
+      look.end();
       std::move(done)(std::move(answer));
     });
   }

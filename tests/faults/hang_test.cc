@@ -10,6 +10,7 @@
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -36,19 +37,26 @@ class Hang {
     hung_ = 0;
     armed_ = true;
   }
+  /// Large reads of a file hang, whoever reads it and however often.
+  void arm_large_reads(const std::string& path) {
+    arm(0, 0);
+    const std::lock_guard lock(mutex_);
+    path_ = path;
+  }
   /// Lets all go, and waits until they have gone. How many there were.
   std::uint64_t release() {
     std::unique_lock lock(mutex_);
     armed_ = false;
+    path_.clear();
     changed_.notify_all();
     changed_.wait(lock, [this] { return inside_ == 0; });
     return hung_;
   }
-  void pass() {
+  void pass(int file = -1, std::size_t bytes = 0) {
     std::unique_lock lock(mutex_);
     if (!armed_) return;
     const std::uint64_t call = ++calls_;
-    if (call < first_ || call > last_) return;
+    if (!is_large_read(file, bytes) && (call < first_ || call > last_)) return;
     ++hung_;
     ++inside_;
     changed_.wait(lock, [this] { return !armed_; });
@@ -57,8 +65,15 @@ class Hang {
   }
 
  private:
+  bool is_large_read(int file, std::size_t bytes) const {
+    constexpr std::size_t kLarge = 16 << 10;
+    if (path_.empty() || bytes < kLarge) return false;
+    return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file)) == path_;
+  }
+
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::string path_;
   bool armed_ = false;
   std::uint64_t first_ = 0;
   std::uint64_t last_ = 0;
@@ -87,7 +102,9 @@ int __wrap_open(const char* path, int flags, ...) {
 }
 
 ssize_t __wrap_preadv(int file, const iovec* parts, int count, off_t offset) {
-  dovetail::testing::hang.pass();
+  std::size_t bytes = 0;
+  for (int i = 0; i < count; ++i) bytes += parts[i].iov_len;
+  dovetail::testing::hang.pass(file, bytes);
   return __real_preadv(file, parts, count, offset);
 }
 
@@ -191,6 +208,38 @@ TEST_F(HangTest, ForEveryCallFromWhichOnAllHangTheEpochEndsWithItsRowsMarked) {
   }
   EXPECT_GE(faults, kSanitized ? 2u : 10u);
   std::printf("%llu places from which on all calls hung\n", static_cast<unsigned long long>(faults));
+}
+
+TEST_F(HangTest, OneFileOfWhichNothingComesBackCostsNoRowOfAnother) {
+  // More of it than may be in flight at a time, and than there are threads for.
+  const testing::SampleShape shape{.shard_records = {200, 300, 200},
+                                   .min_bytes = 65536,
+                                   .max_bytes = 65536,
+                                   .codec = Codec::none,
+                                   .block_bytes = 65536};
+  const Dataset dataset = testing::make_sample(folder_.path("large"), shape);
+  for (const std::uint32_t io_threads : {2u, 8u}) {
+    testing::hang.arm_large_reads(std::filesystem::canonical(dataset.shard_path(1)));
+    ReaderOptions options = HangTest::options(OnDamage::empty, std::chrono::milliseconds(kSanitized ? 2000 : 500));
+    options.io_threads = io_threads;
+    BatchReader reader = BatchReader::open(dataset, options).value();
+    const testing::Rows planned = testing::planned(reader.plan(), 0, 0);
+    std::size_t at = 0;
+    for (const Batch& batch : reader.epoch()) {
+      for (std::uint32_t row = 0; row < batch.rows(); ++row, ++at) {
+        const std::uint64_t id = batch.ids()[row];
+        ASSERT_EQ(id, planned.at(at).id);
+        const bool hangs = id >= 200 && id < 500;
+        ASSERT_EQ(batch.status()[row], hangs ? RowStatus::damaged_empty : RowStatus::first) << id;
+        if (!hangs) {
+          ASSERT_EQ(as_chars(batch.row(row)), testing::sample_record(id, shape));
+        }
+      }
+    }
+    EXPECT_EQ(at, planned.size());
+    reader.stop();
+    EXPECT_GT(testing::hang.release(), 0u);
+  }
 }
 
 TEST_F(HangTest, WithFailTheReaderStopsWithTheFile) {

@@ -21,6 +21,7 @@
 namespace dovetail {
 namespace {
 
+using ::testing::ContainsRegex;
 using testing::GatedStorage;
 using ::testing::HasSubstr;
 
@@ -100,7 +101,7 @@ class HungReadsTest : public ::testing::TestWithParam<Way> {
 };
 
 TEST_P(HungReadsTest, ASecondTryMakesUpForThem) {
-  const std::unique_ptr<detail::Engine> engine = open(options(OnDamage::fail), std::chrono::milliseconds(500), true);
+  const std::unique_ptr<detail::Engine> engine = open(options(OnDamage::fail), std::chrono::seconds(1), true);
   const Result<std::uint64_t> lost = read_epoch(*engine);
   ASSERT_TRUE(lost.has_value()) << lost.error().to_string();
   EXPECT_EQ(*lost, 0u);
@@ -111,7 +112,7 @@ TEST_P(HungReadsTest, ASecondTryMakesUpForThem) {
 
 TEST_P(HungReadsTest, WhatIsGivenUpIsDamagedAndKeepsStepsRowsAndIds) {
   for (const OnDamage policy : {OnDamage::substitute, OnDamage::empty}) {
-    const std::unique_ptr<detail::Engine> engine = open(options(policy), std::chrono::milliseconds(150), true);
+    const std::unique_ptr<detail::Engine> engine = open(options(policy), std::chrono::milliseconds(600), true);
     gate_->wait_for_withheld(1);
     const std::string aside = slow_ + ".aside";
     std::filesystem::rename(slow_, aside);  // so that the second try fails
@@ -125,7 +126,7 @@ TEST_P(HungReadsTest, WhatIsGivenUpIsDamagedAndKeepsStepsRowsAndIds) {
     std::uint64_t named = 0;
     for (const DamagedRange& range : stats.damaged) {
       EXPECT_EQ(range.file, slow_);
-      EXPECT_THAT(range.reason, HasSubstr("has hung"));
+      EXPECT_THAT(range.reason, ContainsRegex("has hung|reads of the file hang"));
       named += range.end_record - range.first_record;
     }
     EXPECT_GE(named, *lost);
@@ -133,13 +134,13 @@ TEST_P(HungReadsTest, WhatIsGivenUpIsDamagedAndKeepsStepsRowsAndIds) {
 }
 
 TEST_P(HungReadsTest, WithFailTheErrorNamesFileOffsetRecordsAndStep) {
-  const std::unique_ptr<detail::Engine> engine = open(options(OnDamage::fail), std::chrono::milliseconds(150), true);
+  const std::unique_ptr<detail::Engine> engine = open(options(OnDamage::fail), std::chrono::milliseconds(600), true);
   gate_->wait_for_withheld(1);
   std::filesystem::remove(slow_);
   const Result<std::uint64_t> lost = read_epoch(*engine);
   ASSERT_FALSE(lost.has_value());
   const Error& error = lost.error();
-  EXPECT_TRUE(detail::is_given_up(error)) << error.to_string();
+  EXPECT_EQ(error.code(), boost::system::errc::timed_out) << error.to_string();
   EXPECT_EQ(error.kind(), ErrorKind::io);
   EXPECT_EQ(error.path(), slow_);
   EXPECT_TRUE(error.offset().has_value());

@@ -42,6 +42,16 @@ class Lines {
     lines_.emplace_back(line);
     changed_.notify_all();
   }
+  /// Waits for a line with these words.
+  std::string wait_for(const std::string& words) const {
+    std::unique_lock lock(mutex_);
+    std::string found;
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::minutes(1), [&] {
+      for (const std::string& line : lines_) found = line.find(words) == std::string::npos ? found : line;
+      return !found.empty();
+    })) << words;
+    return found;
+  }
   std::vector<std::string> wait_for(std::size_t count) const {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(changed_.wait_for(lock, std::chrono::minutes(1), [&] { return lines_.size() >= count; }));
@@ -59,7 +69,9 @@ class ReadWatchTest : public ::testing::Test {
   /// A watched storage that withholds the reads of "slow".
   void watch(bool gives_up, std::chrono::nanoseconds after = kAfter) {
     auto gate = std::make_unique<GatedStorage>(detail::make_pread_pool(2), GatedStorage::Immediate::no,
-                                               [](const std::string& path) { return path.ends_with("slow"); });
+                                               [gone = std::shared_ptr<void>(nullptr, [this](void*) {
+                                                  gone_.set_value();
+                                                })](const std::string& path) { return path.ends_with("slow"); });
     gate_ = gate.get();
     storage_ = detail::watch_storage(
                    std::move(gate),
@@ -72,7 +84,15 @@ class ReadWatchTest : public ::testing::Test {
   }
 
   test::TempFolder folder_;
+  /// Lets go what hangs, and waits until all of it has come back, and the storage with it is gone.
+  void end_all() {
+    gate_->let_go(GatedStorage::Open::once);
+    storage_.reset();
+    gone_.get_future().wait();
+  }
+
   Lines lines_;
+  std::promise<void> gone_;
   GatedStorage* gate_ = nullptr;
   std::unique_ptr<Storage> storage_;
 };
@@ -83,10 +103,10 @@ TEST_F(ReadWatchTest, AReadThatHangsIsToldWithFileOffsetAndAgeUntilItComesBack) 
   const auto read = start_read(*storage_, slow, 4096, 5000);
   ASSERT_TRUE(start_read(*storage_, sample_file(1000, "fast"), 0, 1000)->wait());
   const std::vector<std::string> told = lines_.wait_for(2);
-  EXPECT_THAT(told[0], AllOf(StartsWith("reading 5000 bytes at offset 4096 of " + slow.path() + " has taken 0.0"),
+  EXPECT_THAT(told[0], AllOf(StartsWith("reading 5000 bytes at offset 4096 of " + slow.path() + " has taken "),
                              HasSubstr(" s so far")));
   const detail::HungReads hung = storage_->hung_reads();
-  EXPECT_EQ(hung.met, 1u);
+  EXPECT_GE(hung.met, 1u);
   EXPECT_EQ(hung.given_up, 0u);
   ASSERT_EQ(hung.now.size(), 1u);
   EXPECT_EQ(hung.now[0].file, slow.path());
@@ -98,9 +118,8 @@ TEST_F(ReadWatchTest, AReadThatHangsIsToldWithFileOffsetAndAgeUntilItComesBack) 
   gate_->let_go(GatedStorage::Open::for_ever);
   ASSERT_TRUE(read->wait());
   EXPECT_EQ(read->complaint(), "");
-  EXPECT_THAT(lines_.wait_for(told.size() + 1).back(), HasSubstr("s until it came back"));
+  EXPECT_THAT(lines_.wait_for("until it came back"), HasSubstr(slow.path()));
   EXPECT_TRUE(storage_->hung_reads().now.empty());
-  EXPECT_EQ(storage_->hung_reads().met, 1u);
 }
 
 TEST_F(ReadWatchTest, AFileThatHangsWhileItIsOpenedIsTold) {
@@ -114,7 +133,7 @@ TEST_F(ReadWatchTest, AFileThatHangsWhileItIsOpenedIsTold) {
         return std::make_shared<int>(7);
       },
       [&](const Storage::Answer& answer) { done.complete(answer.has_value() ? Result<void>() : answer.error()); });
-  EXPECT_THAT(lines_.wait_for(1)[0], StartsWith("opening /far/away has taken 0.0"));
+  EXPECT_THAT(lines_.wait_for(1)[0], StartsWith("opening /far/away has taken "));
   EXPECT_EQ(storage_->hung_reads().now.at(0).bytes, 0u);
   release.set_value();
   EXPECT_TRUE(done.wait());
@@ -131,42 +150,44 @@ TEST_F(ReadWatchTest, ASecondTryGivesTheBytesAndTheFirstOneComesTooLateToDoHarm)
     EXPECT_EQ(read->complaint(), "");
   }
   EXPECT_GT(gate_->withheld(), 0u);
+  EXPECT_EQ(storage_->hung_reads().given_up, 0u);
   for (const auto& read : reads) std::fill_n(read->into().second.data(), 100, std::byte{1});
-  gate_->let_go(GatedStorage::Open::for_ever);
-  storage_->stop();
+  end_all();
   for (const auto& read : reads) {
     EXPECT_TRUE(std::all_of(read->into().second.data(), read->into().second.data() + 100,
                             [](std::byte byte) { return byte == std::byte{1}; }));
   }
-  EXPECT_EQ(storage_->hung_reads().given_up, 0u);
-  EXPECT_THAT(lines_.wait_for(1)[0], HasSubstr("asked for once more, through another descriptor"));
+  EXPECT_THAT(lines_.wait_for(1)[0], HasSubstr("asked for once more"));
 }
 
 TEST_F(ReadWatchTest, WhatNeitherTryBringsIsGivenUpWithFileOffsetAndReason) {
-  watch(true);
+  watch(true, std::chrono::milliseconds(500));
   const InputFile slow = sample_file(2 << 20, "slow");
-  const auto read = start_read(*storage_, slow, 1234, 1'000'000, 77);
-  gate_->wait_for_withheld(1);
   std::filesystem::remove(slow.path());  // so that the second try fails
+  const auto read = start_read(*storage_, slow, 1234, 1'000'000, 77);
   const auto result = read->wait();
   ASSERT_FALSE(result);
-  EXPECT_TRUE(detail::is_given_up(result.error()));
+  EXPECT_TRUE(storage_->gave_up(result.error()));
   EXPECT_EQ(result.error().path(), slow.path());
   EXPECT_EQ(result.error().offset(), 1234u);
   EXPECT_THAT(result.error().detail(), AllOf(HasSubstr("has hung"), HasSubstr("cannot open the file")));
   EXPECT_GE(storage_->hung_reads().given_up, 1u);
-  gate_->let_go(GatedStorage::Open::for_ever);
-  storage_->stop();
+
+  // What hangs of the file hangs for all of it, until it comes back.
+  const auto later = start_read(*storage_, slow, 50, 100)->wait();
+  ASSERT_FALSE(later);
+  EXPECT_THAT(later.error().detail(), HasSubstr("earlier reads of the file hang"));
+  ASSERT_TRUE(start_read(*storage_, sample_file(1000, "fast"), 0, 1000)->wait());
+  end_all();
   for (const std::byte byte : read->into().second) ASSERT_EQ(byte, std::byte{0xA5}) << "written after it was given up";
 }
 
 TEST_F(ReadWatchTest, AnotherFileUnderTheNameIsNotReadInItsPlace) {
-  watch(true);
+  watch(true, std::chrono::milliseconds(500));
   const InputFile slow = sample_file(1000, "slow");
-  const auto read = start_read(*storage_, slow, 0, 1000);
-  gate_->wait_for_withheld(1);
   test::write_file(folder_.file("other"), std::string(1000, 'x'));
   std::filesystem::rename(folder_.file("other"), slow.path());
+  const auto read = start_read(*storage_, slow, 0, 1000);
   const auto result = read->wait();
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().detail(), HasSubstr("another file"));
@@ -181,7 +202,7 @@ TEST_F(ReadWatchTest, AReadThatFailsFailsAtOnce) {
 }
 
 TEST_F(ReadWatchTest, AnOpeningThatHangsIsTriedOnceMoreAndThenGivenUp) {
-  watch(true);
+  watch(true, std::chrono::milliseconds(500));
   for (const unsigned hanging : {1u, 2u}) {
     std::promise<void> release;
     const auto tries = std::make_shared<std::atomic<unsigned>>(0);
@@ -221,9 +242,8 @@ TEST_F(ReadWatchTest, StoppingDoesNotWaitForWhatIsGivenUp) {
         },
         [&](const Storage::Answer& answer) { done.complete(answer.error()); });
   }
-  const auto read = start_read(*storage_, slow, 0, 1000);
-  gate_->wait_for_withheld(1);
   std::filesystem::remove(slow.path());
+  const auto read = start_read(*storage_, slow, 0, 1000);
   storage_->stop();
   EXPECT_TRUE(done.completed());
   EXPECT_FALSE(read->wait().has_value());
@@ -232,8 +252,8 @@ TEST_F(ReadWatchTest, StoppingDoesNotWaitForWhatIsGivenUp) {
   gone.get_future().wait();
 }
 
-TEST_F(ReadWatchTest, ReadingAgainDoesNotHangEither) {
-  watch(true);
+TEST_F(ReadWatchTest, ReadingAgainGivesTheBytes) {
+  watch(true, std::chrono::hours(1));
   const InputFile file = sample_file(2'000'000, "fast");
   SampleRead read(100, 1'500'000, 7);
   ASSERT_TRUE(storage_->read_again(file, read.offset(), read.into()));
@@ -249,7 +269,7 @@ TEST_F(ReadWatchTest, AWatchOfNoTimeAtAllStillAnswersEachReadOnce) {
     if (const auto result = read->wait(); result.has_value()) {
       EXPECT_EQ(read->complaint(), "");
     } else {
-      EXPECT_TRUE(detail::is_given_up(result.error())) << result.error().to_string();
+      EXPECT_TRUE(storage_->gave_up(result.error())) << result.error().to_string();
     }
   }
   storage_->stop();

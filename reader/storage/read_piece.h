@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reader/storage/retry_state.h"
+#include "reader/storage/two_tries.h"
+
+namespace dovetail::detail {
+
+inline bool is_timeout(const Error& error) {
+  return error.code() == boost::system::errc::timed_out;
+}
+
+/// What was asked for, answered with its last piece.
+class Request {
+ public:
+  Request(std::size_t pieces, Storage::ReadHandler done) : left_(pieces), done_(std::move(done)) {}
+
+  void end_piece(const Result<void>& outcome) {
+    {
+      const std::lock_guard lock(mutex_);
+      // As a reader from front to back would have met it, but first what was given up: nothing is then read again.
+      if (!outcome && (!error_ || before(outcome.error(), *error_))) error_ = outcome.error();
+      if (--left_ > 0) return;
+    }
+    std::move(done_)(error_ ? Result<void>(*error_) : Result<void>());
+  }
+
+ private:
+  static bool before(const Error& a, const Error& b) {
+    if (is_timeout(a) != is_timeout(b)) return is_timeout(a);
+    return a.offset() < b.offset();
+  }
+
+  std::mutex mutex_;
+  std::size_t left_;
+  std::optional<Error> error_;
+  Storage::ReadHandler done_;
+};
+
+/// A part of a read, into a buffer of its own for each try.
+class Piece final : public TwoTries {
+ public:
+  using Buffer = std::vector<std::byte>;
+
+  Piece(RetryStatePtr shared, InputFile file, std::uint64_t offset, ReadInto into, std::shared_ptr<Request> request)
+      : TwoTries(shared->watch),
+        shared_(std::move(shared)),
+        file_(std::move(file)),
+        offset_(offset),
+        into_(into),
+        bytes_(into.size()),
+        request_(std::move(request)) {}
+
+  HungRead what() const override { return {.file = file_.path(), .offset = offset_, .bytes = bytes_, .age = {}}; }
+  std::size_t bytes() const noexcept { return bytes_; }
+  std::shared_ptr<Piece> self() { return std::static_pointer_cast<Piece>(shared_from_this()); }
+
+  /// The first try, in the storage, and where it waits for that. Guarded by the mutex of what is shared.
+  enum class First : std::uint8_t { none, waiting, out, late, given_up };
+  First first = First::none;
+  Pieces::iterator place{};
+
+  const std::string& path() const noexcept { return file_.path(); }
+  /// The first try. Needs: its room is taken.
+  void read_in_storage();
+  /// The first try of a second reading, past the page cache.
+  void read_again_apart() {
+    try_apart([piece = self()] {
+      piece->file_.drop_cache(piece->offset_, piece->bytes_);
+      return piece->read_from(piece->file_);
+    });
+  }
+  /// Whether it is tried on a thread of its own, through a descriptor of its own.
+  bool read_apart() {
+    return try_apart([piece = self()] { return piece->read_elsewhere(); });
+  }
+  /// What hangs of its file hangs for this one, too.
+  void fail_like_others() {
+    try_apart([piece = self()]() -> Answer {
+      return Error::from_errno(ETIMEDOUT, "earlier reads of the file hang").at(piece->path(), piece->offset_);
+    });
+  }
+  bool retry() override;
+  bool give_up() override;
+
+ private:
+  bool try_apart(std::function<Answer()> work);
+  void end_first_try();
+  void answer(Answer answer) override {
+    const AnswerCount count(*shared_);
+    if (answer.has_value()) {
+      const Buffer& bytes = *static_cast<const Buffer*>(answer->get());
+      const std::size_t of_first = into_.first.size();
+      std::copy_n(bytes.data(), of_first, into_.first.data());
+      std::copy_n(bytes.data() + of_first, into_.second.size(), into_.second.data());
+    }
+    {
+      const std::lock_guard lock(shared_->mutex);
+      if (first == First::waiting) {
+        first = First::none;
+        shared_->waiting.erase(place);
+      }
+    }
+    const std::shared_ptr<Request> request = std::move(request_);
+    request->end_piece(answer.has_value() ? Result<void>() : Result<void>(answer.error()));
+  }
+
+  Answer read_from(const InputFile& file) const {
+    try {
+      auto buffer = std::make_shared<Buffer>(bytes_);
+      if (auto read = file.read(offset_, *buffer); !read) return read.error();
+      return buffer;
+    } catch (const std::exception&) {
+      return Error::from_errno(ENOMEM).at(file_.path(), offset_);
+    }
+  }
+  Answer read_elsewhere() const {
+    auto file = InputFile::open(file_.path());
+    if (!file) return file.error();
+    if (file->identity() != file_.identity()) {
+      return Error(Errc::file_changed, "it is another file than the one that was opened").at(file_.path(), offset_);
+    }
+    return read_from(*file);
+  }
+
+  const RetryStatePtr shared_;
+  const InputFile file_;
+  const std::uint64_t offset_;
+  const ReadInto into_;  // not to be touched once it is answered
+  const std::size_t bytes_;
+  std::shared_ptr<Request> request_;
+};
+
+/// Starts what waits, as far as there is room.
+void start_pieces(const RetryStatePtr& shared);
+
+}  // namespace dovetail::detail
