@@ -69,30 +69,30 @@ class ReadWatchTest : public ::testing::Test {
   /// A watched storage that withholds the reads of "slow".
   void watch(bool gives_up, std::chrono::nanoseconds after = kAfter) {
     auto gate = std::make_unique<GatedStorage>(detail::make_pread_pool(2), GatedStorage::Immediate::no,
-                                               [gone = std::shared_ptr<void>(nullptr, [this](void*) {
-                                                  gone_.set_value();
-                                                })](const std::string& path) { return path.ends_with("slow"); });
+                                               [](const std::string& path) { return path.ends_with("slow"); });
     gate_ = gate.get();
-    storage_ = detail::watch_storage(
-                   std::move(gate),
-                   {.after = after, .gives_up = gives_up, .log = [this](std::string_view line) { lines_.add(line); }})
-                   .value();
+    const auto gone = std::make_shared<std::promise<void>>();
+    gone_ = gone->get_future();
+    // The log goes last, after all that hung has come back.
+    const auto log = [this, witness = std::shared_ptr<void>(nullptr, [gone](void*) { gone->set_value(); })](
+                         std::string_view line) { lines_.add(line); };
+    storage_ = detail::watch_storage(std::move(gate), {.after = after, .gives_up = gives_up, .log = log}).value();
   }
+  void TearDown() override { end_all(); }
   InputFile sample_file(std::size_t bytes, const std::string& name) {
     test::write_file(folder_.file(name), sample_bytes(bytes));
     return InputFile::open(folder_.file(name)).value();
   }
 
-  test::TempFolder folder_;
-  /// Lets go what hangs, and waits until all of it has come back, and the storage with it is gone.
+  /// Lets go what hangs, and waits until all of it has come back, and the storage with it is gone. Idempotent.
   void end_all() {
-    gate_->let_go(GatedStorage::Open::once);
-    storage_.reset();
-    gone_.get_future().wait();
+    storage_.reset();  // it lets go of all when it is stopped
+    gone_.wait();
   }
 
+  test::TempFolder folder_;
   Lines lines_;
-  std::promise<void> gone_;
+  std::future<void> gone_;
   GatedStorage* gate_ = nullptr;
   std::unique_ptr<Storage> storage_;
 };
@@ -229,11 +229,11 @@ TEST_F(ReadWatchTest, StoppingDoesNotWaitForWhatIsGivenUp) {
   const InputFile slow = sample_file(1000, "slow");
   std::promise<void> release;
   const std::shared_future<void> released = release.get_future().share();
-  std::promise<void> gone;
+  const auto gone = std::make_shared<std::promise<void>>();
   SampleRead done(0, 1, 0);
   {
     // Goes with the call, once nothing hangs any longer.
-    const auto witness = std::shared_ptr<void>(nullptr, [&](void*) { gone.set_value(); });
+    const auto witness = std::shared_ptr<void>(nullptr, [gone](void*) { gone->set_value(); });
     storage_->call(
         "/far/away",
         [released, witness]() -> Storage::Answer {
@@ -249,7 +249,7 @@ TEST_F(ReadWatchTest, StoppingDoesNotWaitForWhatIsGivenUp) {
   EXPECT_FALSE(read->wait().has_value());
   storage_.reset();
   release.set_value();
-  gone.get_future().wait();
+  gone->get_future().wait();
 }
 
 TEST_F(ReadWatchTest, ReadingAgainGivesTheBytes) {
