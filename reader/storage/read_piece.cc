@@ -42,9 +42,29 @@ NextPiece take_next(RetryState& shared) {
   return {};
 }
 
+/// A late one that may be tried apart now, or none.
+std::shared_ptr<Piece> take_late(RetryState& shared) {
+  Pieces gone;  // destroyed without the lock
+  const std::lock_guard lock(shared.mutex);
+  for (auto next = shared.late.begin(); next != shared.late.end();) {
+    const auto at = next++;
+    const auto found = shared.files.find((*at)->path());
+    const FileTries tries = found == shared.files.end() ? FileTries() : found->second;
+    if ((*at)->answered() || tries.given_up > 0) {
+      gone.splice(gone.end(), shared.late, at);
+    } else if (tries.apart < kMostApartOfFile) {
+      std::shared_ptr<Piece> piece = *at;
+      shared.late.erase(at);
+      return piece;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 void start_pieces(const RetryStatePtr& shared) {
+  while (const std::shared_ptr<Piece> late = take_late(*shared)) late->read_apart();
   for (;;) {
     NextPiece next;
     try {
@@ -133,7 +153,9 @@ bool Piece::retry() {
       ++shared_->files[path()].late;
     }
     const auto found = shared_->files.find(path());
-    if (found != shared_->files.end() && (found->second.given_up > 0 || found->second.apart >= kMostApartOfFile)) {
+    if (found != shared_->files.end() && found->second.given_up > 0) return false;
+    if (found != shared_->files.end() && found->second.apart >= kMostApartOfFile) {
+      shared_->late.push_back(self());
       return false;
     }
   }

@@ -145,7 +145,7 @@ class Piece final : public TwoTries {
   std::shared_ptr<Request> request_;
 };
 
-/// Starts what waits, as far as there is room.
+/// Starts what waits, as far as there is room, and second tries that could not begin before.
 void start_pieces(const RetryStatePtr& shared);
 
 }  // namespace dovetail::detail

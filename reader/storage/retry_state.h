@@ -61,6 +61,7 @@ struct RetryState {
   std::uint64_t in_storage = 0;            ///< First tries that have not come back.
   std::size_t bytes_in_flight = 0;         ///< Of these.
   Pieces waiting;                          ///< For room.
+  Pieces late;                             ///< For a try apart, when others of their files have come back.
   std::map<std::string, FileTries> files;  ///< That tries are out of.
   std::deque<std::function<void()>> jobs;  ///< Second tries to come.
   unsigned threads = 0;                    ///< For them.

@@ -186,11 +186,14 @@ void RetryingStorage::stop() {
     }
     shared_->watch.stop();
     std::deque<std::function<void()>> unwanted;  // all are answered
+    Pieces late;
     {
       const std::lock_guard lock(shared_->mutex);
       unwanted.swap(shared_->jobs);
+      late.swap(shared_->late);
     }
     unwanted.clear();
+    late.clear();
     if (hangs) {
       try {
         return std::thread([shared = shared_] { shared->inner->stop(); }).detach();

@@ -22,6 +22,7 @@
 #include "tests/reader/dataset/dataset_files.h"
 #include "tests/reader/storage/storage_fixture.h"
 #include "tests/support/gated_storage.h"
+#include "tests/support/sanitizers.h"
 
 namespace dovetail::testing {
 namespace {
@@ -140,7 +141,7 @@ TEST_F(ReadWatchTest, AFileThatHangsWhileItIsOpenedIsTold) {
 }
 
 TEST_F(ReadWatchTest, ASecondTryGivesTheBytesAndTheFirstOneComesTooLateToDoHarm) {
-  watch(true, std::chrono::seconds(1));  // enough for the second ones on a slow machine
+  watch(true, std::chrono::seconds(kSanitized ? 5 : 2));  // enough for the second ones on a slow machine
   const InputFile slow = sample_file(3 << 20, "slow");
   // In pieces, more than may be in flight, to destinations in two parts.
   std::vector<std::shared_ptr<SampleRead>> reads;
