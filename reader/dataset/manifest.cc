@@ -28,17 +28,17 @@ bool leaves_folder(std::string_view name) {
   return false;
 }
 
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
   return "'" + std::string(name) + "'";
 }
 
 Error outside(const std::string& name, std::string_view how) {
-  return Error(Errc::outside_dataset, "the manifest names " + quoted(name) + ", which " + std::string(how) +
+  return Error(Errc::outside_dataset, "the manifest names " + in_quotes(name) + ", which " + std::string(how) +
                                           "; DatasetOptions::allow_outside permits it");
 }
 
 Result<void> check_entry(const ShardInfo& info, const DatasetId& dataset, std::uint32_t position, bool allow_outside) {
-  const std::string entry = "entry " + std::to_string(position) + " (" + quoted(info.name) + ")";
+  const std::string entry = "entry " + std::to_string(position) + " (" + in_quotes(info.name) + ")";
   if (!allow_outside && leaves_folder(info.name)) return outside(info.name, "is not a path inside its folder");
   const std::uint64_t file_id = format::make_file_id(dataset, position);
   if (info.file_id == file_id) return {};
@@ -70,7 +70,7 @@ Result<std::vector<ShardInfo>> read_manifest(const std::string& path, bool allow
   const ShardDescription& manifest = reader->shard();
   if (manifest.record_type != format::kManifestRecordType) {
     return Error(Errc::unknown_format,
-                 "this is not a manifest: its records are of type " + quoted(manifest.record_type))
+                 "this is not a manifest: its records are of type " + in_quotes(manifest.record_type))
         .in_file(path);
   }
   if (manifest.info.max_record_bytes > format::kMaxManifestEntryBytes) {
