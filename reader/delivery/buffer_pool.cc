@@ -13,9 +13,10 @@ namespace dovetail::detail {
 void AlignedBuffer::give_up() noexcept {
   constexpr std::uintptr_t kPage = 4096;
   constexpr std::uintptr_t kWorthACall = 4 * kPage;
-  const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(data_) + kPage - 1) / kPage * kPage;
-  const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(data_) + size_) / kPage * kPage;
-  if (end >= begin + kWorthACall) (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  const auto at = reinterpret_cast<std::uintptr_t>(data_);
+  const std::uintptr_t begin = (at + kPage - 1) / kPage * kPage;
+  const std::uintptr_t end = (at + size_) / kPage * kPage;
+  if (end >= begin + kWorthACall) (void)::madvise(data_ + (begin - at), end - begin, MADV_DONTNEED);
   ::operator delete (data_, std::align_val_t{kAlignment});
 }
 

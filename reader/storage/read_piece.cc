@@ -104,7 +104,7 @@ void Piece::read_in_storage() {
   if (!begin_try()) return end_first_try();
   try {
     const auto buffer = std::make_shared<Buffer>(bytes_);
-    shared_->inner->read(file_, offset_, ReadInto{*buffer}, [piece = self(), buffer](Result<void> read) {
+    shared_->inner->read(file_, offset_, ReadInto{*buffer}, [piece = self(), buffer](const Result<void>& read) {
       piece->end_first_try();
       piece->come_back(read.has_value() ? Answer(buffer) : Answer(read.error()));
       start_pieces(piece->shared_);
