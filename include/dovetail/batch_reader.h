@@ -89,9 +89,8 @@ struct ReaderOptions {
   /// Threads that wait for storage; 0 chooses.
   unsigned io_threads = 0;
   /// Reads that had to wait for storage, and shards that are being opened, are told in `log` and `stats` when they have not
-  /// come back after so long, and again after twice, four times as long, and so on. 0 never looks. With `OnHungRead::retry`
-  /// such reads take 16 MiB of the budget, and a copy: what is given up may still be written to. What waits in line behind
-  /// other reads counts as well, so allow for the slowest storage that is alive.
+  /// come back after so long, waiting in line included, and again after twice, four times as long, and so on. 0 never looks.
+  /// With `OnHungRead::retry` such reads take 16 MiB of the budget, and a copy: what is given up may still be written to.
   std::chrono::milliseconds hung_after{30'000};
   /// Threads that check, decode and gather; 0 takes the cores of the node divided by the readers on it.
   unsigned decode_threads = 0;
