@@ -163,16 +163,24 @@ bool Piece::retry() {
 }
 
 bool Piece::give_up() {
-  {
-    const std::lock_guard lock(shared_->mutex);
-    if (first == First::late && !answered()) {
-      first = First::given_up;
-      ++shared_->files[path()].given_up;
-    }
+  // First: whoever gets the answer may ask for more of the file.
+  const bool marked = mark_given_up(First::late, First::given_up, 1);
+  bool gave = false;
+  try {
+    gave = TwoTries::give_up();
+  } catch (const std::exception&) {  // short of memory: the watch tries again later
   }
-  const bool gave = TwoTries::give_up();
+  if (marked && !gave) mark_given_up(First::given_up, First::late, -1);
   start_pieces(shared_);
   return gave;
+}
+
+bool Piece::mark_given_up(First from, First to, int more) {
+  const std::lock_guard lock(shared_->mutex);
+  if (first != from) return false;
+  first = to;
+  shared_->files[path()].given_up += static_cast<unsigned>(more);
+  return true;
 }
 
 }  // namespace dovetail::detail
