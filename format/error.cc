@@ -56,6 +56,7 @@ constexpr struct {
     {Errc::closed, "already closed"},
     {Errc::busy, "a request is outstanding"},
     {Errc::slots_held, "too many batches held"},
+    {Errc::not_yet, "nothing in the time given"},
     {Errc::registration_failed, "memory could not be registered"},
     {Errc::device_failed, "the CUDA device cannot be used"},
     {Errc::stream_captured, "the stream is being captured into a graph"},

@@ -151,6 +151,7 @@ std::string encode(const Footer& footer) {
   proto::Footer message;
   fill(footer.info, *message.mutable_info());
   message.set_index_offset(footer.index_offset);
+  message.set_index_crc(footer.index_crc);
   return message.SerializeAsString();
 }
 
@@ -185,7 +186,7 @@ Result<Metadata> decode_metadata(ByteView bytes) {
 Result<Footer> decode_footer(ByteView bytes) {
   const auto message = parse<proto::Footer>("footer", bytes, kMaxFooterBytes);
   if (!message) return message.error();
-  Footer footer{value_of(message->info()), message->index_offset()};
+  Footer footer{value_of(message->info()), message->index_offset(), message->index_crc()};
   if (!footer.info.name.empty() || footer.info.file_bytes != 0)
     return bad_message("footer", "name or size of the file");
   if (footer.index_offset == 0) return bad_message("footer", "index_offset is missing");

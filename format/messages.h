@@ -27,6 +27,7 @@ struct Metadata {
 struct Footer {
   ShardInfo info;  ///< `name` and `file_bytes` stay empty.
   std::uint64_t index_offset = 0;
+  std::uint32_t index_crc = 0;  ///< CRC32C of the entries.
 
   friend bool operator==(const Footer&, const Footer&) = default;
 };

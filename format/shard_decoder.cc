@@ -168,6 +168,9 @@ Result<std::vector<IndexEntry>> decode_index(ByteView block, const ShardTail& ta
   if (index->header.first_record != info.records || index->header.sequence != tail.first_sequence + info.blocks) {
     return fail(Error(Errc::misplaced_block, "the index counts other records or blocks before it than the footer"));
   }
+  if (index->header.payload_crc != tail.footer.index_crc) {
+    return fail(Error(Errc::index_mismatch, "the index is whole, but not the one that the footer was written for"));
+  }
   if (index->body.size() != info.blocks * kIndexEntryBytes) {
     return fail(contradiction("bytes of the index:", index->body.size(), "blocks in the footer:", info.blocks));
   }

@@ -92,8 +92,9 @@ ShardInfo ShardEncoder::finish(std::uint64_t run_records, std::uint64_t fingerpr
   info_.run_records = run_records;
   info_.fingerprint = fingerprint;
 
-  const std::string footer = encode(Footer{info_, offset_});
-  put_block(message_header(BlockType::index, index_), index_, out);
+  const BlockHeader index = message_header(BlockType::index, index_);
+  const std::string footer = encode(Footer{info_, offset_, index.payload_crc});
+  put_block(index, index_, out);
   Trailer trailer;
   trailer.footer_offset = offset_;
   put_block(message_header(BlockType::footer, as_bytes(footer)), as_bytes(footer), out);

@@ -67,7 +67,7 @@ void put_shards(const Corpus& corpus) {
 
 void put_messages(const Corpus& corpus) {
   const auto shard = format::test::make_shard({.records = {"one", "two", "three"}});
-  format::Footer footer{.info = shard.info, .index_offset = 640};
+  format::Footer footer{.info = shard.info, .index_offset = 640, .index_crc = 0x12345678};
   footer.info.file_bytes = 0;
   corpus.put("messages_fuzz", "metadata",
              byte(0) + format::encode(format::Metadata{"text", "fuzz", {{"a", "b"}}, "x:i64"}));

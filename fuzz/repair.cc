@@ -74,7 +74,9 @@ class ShardRepair {
     const auto type = static_cast<BlockType>(file_[at + block_header::kType]);
     if (type == BlockType::index) index(at, body);
     if (type == BlockType::footer) footer(at, body);
-    put(at + block_header::kPayloadCrc, crc32c(body));
+    const std::uint32_t crc = crc32c(body);
+    if (type == BlockType::index) index_crc_ = crc;
+    put(at + block_header::kPayloadCrc, crc);
     seal(file_.subspan(at, kBlockHeaderBytes));
     if (type == BlockType::data) data(at, body);
     return align_up(kBlockHeaderBytes + bytes);
@@ -108,10 +110,16 @@ class ShardRepair {
 
   void footer(std::size_t at, std::span<std::byte> body) {
     footer_offset_ = at;
-    if (!asked(kRepairFooter)) return;
     auto footer = decode_footer(body);
     if (!footer) return;
-    ShardInfo& info = footer->info;
+    footer->index_crc = index_crc_;
+    if (asked(kRepairFooter)) fill(*footer);
+    const std::string bytes = encode(*footer);
+    if (bytes.size() == body.size()) std::memcpy(body.data(), bytes.data(), bytes.size());
+  }
+
+  void fill(Footer& footer) const {
+    ShardInfo& info = footer.info;
     info.records = records_;
     info.blocks = entries_.size();
     info.raw_bytes = info.stored_bytes = 0;
@@ -127,9 +135,7 @@ class ShardRepair {
     }
     info.fingerprint = fingerprint_.value();
     info.file_id = file_id_;
-    footer->index_offset = index_offset_;
-    const std::string bytes = encode(*footer);
-    if (bytes.size() == body.size()) std::memcpy(body.data(), bytes.data(), bytes.size());
+    footer.index_offset = index_offset_;
   }
 
   void trailer() {
@@ -152,6 +158,7 @@ class ShardRepair {
   std::uint32_t sequence_ = 0;
   std::uint64_t records_ = 0;
   std::uint64_t index_offset_ = 0;
+  std::uint32_t index_crc_ = 0;
   std::uint64_t footer_offset_ = 0;
   std::uint32_t shortest_ = UINT32_MAX;
   std::uint32_t longest_ = 0;

@@ -54,6 +54,7 @@ enum class Errc {
   closed = 60,      ///< The object was finished, stopped or moved from.
   busy = 61,        ///< A second `async_next` while one is outstanding.
   slots_held = 62,  ///< The caller holds as many batches as it was promised; release one.
+  not_yet = 63,     ///< Nothing came in the time that the caller gave; ask again.
 
   // Memory.
   registration_failed = 80,  ///< Page-locked memory was required and could not be had.

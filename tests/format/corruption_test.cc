@@ -134,10 +134,16 @@ class ForgedFile {
     seal_structure(bytes, 0);
     seal_block(bytes, kFileHeaderBytes, encode(shard_.metadata).size());
     for (const BlockHeader& block : shard_.blocks) seal_block(bytes, block.offset, block.body_bytes());
-    seal_block(bytes, shard_.tail.footer.index_offset, shard_.index.size() * kIndexEntryBytes);
+    const std::uint64_t index = shard_.tail.footer.index_offset;
+    seal_block(bytes, index, shard_.index.size() * kIndexEntryBytes);
     Footer footer = shard_.tail.footer;
     footer.info.file_bytes = 0;
-    seal_block(bytes, shard_.tail.trailer.footer_offset, encode(footer).size());
+    const std::uint64_t footer_bytes = encode(footer).size();
+    const std::uint64_t footer_offset = shard_.tail.trailer.footer_offset;
+    // The checksum of the index is the last field of the message.
+    std::copy_n(bytes.data() + index + block_header::kPayloadCrc, sizeof(std::uint32_t),
+                bytes.data() + footer_offset + kBlockHeaderBytes + footer_bytes - sizeof(std::uint32_t));
+    seal_block(bytes, footer_offset, footer_bytes);
     seal_structure(bytes, bytes.size() - kTrailerBytes);
     return bytes;
   }

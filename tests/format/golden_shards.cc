@@ -111,6 +111,7 @@ GoldenShard from_a_newer_minor_version(std::uint32_t shard_number) {
   Footer footer = old.tail.footer;
   footer.info.file_bytes = 0;
   footer.index_offset = bytes.size();
+  footer.index_crc = crc32c(index);
   BlockHeader header = plain_header(BlockType::index, index, file_id);
   header.first_record = footer.info.records;
   header.sequence = static_cast<std::uint32_t>(footer.info.blocks + 2);

@@ -32,7 +32,7 @@ ShardInfo sample_info() {
 }
 
 Footer sample_footer() {
-  Footer footer{sample_info(), 640};
+  Footer footer{sample_info(), 640, 0x89ABCDEF};
   footer.info.name.clear();
   footer.info.file_bytes = 0;
   return footer;

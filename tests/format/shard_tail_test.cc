@@ -66,6 +66,7 @@ struct Forger {
     BlockHeader index_block = header;
     if (index_header) index_header(index_block);
     append_block(index_block, entries, bytes);
+    new_footer.index_crc = crc32c(entries);
 
     Trailer new_trailer = good.tail.trailer;
     new_trailer.footer_offset = bytes.size();
