@@ -3,6 +3,7 @@
 
 #include <archive.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -90,7 +91,9 @@ class ArchiveStream final : public ByteStream {
   }
 
   // Of the compressed bytes.
-  std::uint64_t used() const { return static_cast<std::uint64_t>(::archive_filter_bytes(packed_.get(), -1)); }
+  std::uint64_t used() const {  // which is below 0 where decompression could not begin
+    return static_cast<std::uint64_t>(std::max<la_int64_t>(::archive_filter_bytes(packed_.get(), -1), 0));
+  }
 
   Error failure() const {
     if (file_failure_) return *file_failure_;

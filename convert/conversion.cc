@@ -2,6 +2,7 @@
 #include "convert/conversion.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <thread>
 #include <utility>
@@ -38,9 +39,14 @@ Result<ConvertReport> Conversion::run() {
   if (auto planned = plan(); !planned) return planned.error();
   auto work = WorkFolder::create(target_, part_);
   if (!work) return work.error();
-  auto report = run_in(*work);
-  if (!report) return give_up(*work, report.error());
-  return report;
+  try {
+    auto report = run_in(*work);
+    if (!report) return give_up(*work, report.error());
+    return report;
+  } catch (...) {  // memory that is short, or what the caller's own function throws
+    (void)give_up(*work, Error::from_errno(ECANCELED));
+    throw;
+  }
 }
 
 Result<void> Conversion::plan() {

@@ -22,7 +22,11 @@ namespace {
 // u32 samples, u32 offsets[samples + 1], a description in JSON, and from offsets[0] on the samples.
 constexpr std::size_t kNumberBytes = 4;
 constexpr std::uint64_t kOffsetPiece = std::uint64_t{1} << 20;
-constexpr std::uint64_t kMaxDescriptionBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMaxDescriptionBytes = std::uint64_t{1} << 20;
+
+// Offsets stay in memory. They rise, so that even those of the shortest samples are not compressed that much.
+constexpr std::uint64_t kMaxOffsetBytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMaxOffsetExpansion = 64;
 
 struct MdsLimits {
   std::uint32_t max_record_bytes = 0;
@@ -117,6 +121,11 @@ class MdsRecords final : public FileRecords {
     }
     const std::uint64_t table = (std::uint64_t{samples} + 1) * kNumberBytes;
     if (kNumberBytes + table > shard_.raw.bytes) return mismatch("the shard is too short for its samples");
+    if (shard_.packed && table > kMaxOffsetBytes + kMaxOffsetExpansion * shard_.stored().bytes) {
+      return Error(Errc::malformed_input, "the shard claims " + std::to_string(samples) + " samples in " +
+                                              std::to_string(shard_.stored().bytes) + " compressed bytes")
+          .at(stream_.path(), 0);
+    }
     if (auto read = read_offsets(table); !read) return read;
     const std::uint64_t description_bytes = offsets_.front() - kNumberBytes - table;
     if (description_bytes > kMaxDescriptionBytes) return mismatch("the description of the columns is too long");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,9 +24,12 @@ class RecordioScanner {
   RecordioScanner(StreamReader stream, std::uint32_t max_record_bytes)
       : stream_(std::move(stream)), max_record_bytes_(max_record_bytes) {}
 
-  Result<std::optional<ByteView>> next() {
+  /// The next payload. One that would reach beyond `limit` is not read, and `overrun` says where it would have ended.
+  Result<std::optional<ByteView>> next(std::uint64_t limit = std::numeric_limits<std::uint64_t>::max()) {
     place_ = stream_.place();
     offset_ = stream_.position();
+    limit_ = limit;
+    overrun_.reset();
     auto part = next_part();
     if (!part || !*part) return part;
     if (header_.part == RecordioPart::whole) return part;
@@ -47,15 +51,8 @@ class RecordioScanner {
     return ByteView(joined_);
   }
 
-  /// Goes to an offset, backwards too: damage may have led beyond it.
+  /// Goes to an offset that is not before `position()`.
   Result<void> go_to(std::uint64_t offset) {
-    if (offset < stream_.position()) {
-      auto file = SourceFile::open(stream_.path());
-      if (!file) return file.error();
-      auto stream = StreamReader::open(std::move(*file), Compression::none);
-      if (!stream) return stream.error();
-      stream_ = std::move(*stream);
-    }
     if (auto gone = stream_.skip(offset - stream_.position()); !gone) return gone;
     place_ = stream_.place();
     if (stream_.position() == offset) return {};
@@ -66,10 +63,12 @@ class RecordioScanner {
   std::uint64_t position() const noexcept { return stream_.position(); }
   RecordPlace place() const noexcept { return place_; }
   std::uint64_t offset() const noexcept { return offset_; }  // of the record, in the stream
+  std::optional<std::uint64_t> overrun() const noexcept { return overrun_; }
 
  private:
   Result<std::optional<ByteView>> next_part() {
     const std::uint64_t at = stream_.position();
+    if (limit_ - at < kRecordioHeaderBytes) return beyond_limit(at + kRecordioHeaderBytes);
     auto bytes = stream_.take(kRecordioHeaderBytes);
     if (!bytes) return bytes.error();
     if (bytes->empty()) return std::nullopt;
@@ -81,6 +80,7 @@ class RecordioScanner {
     if (header_.part > RecordioPart::last) return fault(Errc::malformed_input, "a part of no known kind");
     if (header_.bytes > max_record_bytes_) return too_large(header_.bytes);
     const std::uint64_t wanted = std::uint64_t{header_.bytes} + header_.padding();
+    if (limit_ - stream_.position() < wanted) return beyond_limit(stream_.position() + wanted);
     bytes = stream_.take(wanted);
     if (!bytes) return bytes.error();
     if (bytes->size() < wanted) {
@@ -93,6 +93,10 @@ class RecordioScanner {
   Error fault(Errc code, const std::string& reason) const {
     return Error(code, "RecordIO: " + reason).at(stream_.path(), place_.offset);
   }
+  Error beyond_limit(std::uint64_t end) {
+    overrun_ = end;
+    return fault(Errc::malformed_input, "it ends at " + std::to_string(end));
+  }
   Error too_large(std::uint64_t bytes) const {
     return fault(Errc::record_too_large, "the record has " + std::to_string(bytes) + " bytes; the limit is " +
                                              std::to_string(max_record_bytes_));
@@ -103,6 +107,8 @@ class RecordioScanner {
   RecordioHeader header_;
   RecordPlace place_;
   std::uint64_t offset_ = 0;
+  std::uint64_t limit_ = 0;  // not before the position
+  std::optional<std::uint64_t> overrun_;
   std::vector<std::byte> joined_;
 };
 
@@ -190,12 +196,14 @@ class RecordioRecords final : public FileRecords {
   Result<std::optional<ByteView>> next_payload() {
     const bool listed = index_ && number_ < index_->size();
     if (listed && index_->offset(number_) != scanner_.position()) return lost(mismatch(scanner_.position()));
-    auto payload = scanner_.next();
+    // What claims more than that is not even read: else headers that claim all that follow would take quadratic time.
+    const bool more = listed && number_ + 1 < index_->size();
+    auto payload = more ? scanner_.next(index_->offset(number_ + 1)) : scanner_.next();
     if (!index_ || (payload && !*payload)) return payload;
     if (payload && !listed) return mismatch(scanner_.offset());
     if (!listed) return payload;
     ++number_;
-    if (!payload) return lost(payload.error());
+    if (!payload) return lost(scanner_.overrun() ? mismatch(*scanner_.overrun()) : payload.error());
     if (number_ < index_->size() && index_->offset(number_) != scanner_.position()) {
       return lost(mismatch(scanner_.position()));
     }

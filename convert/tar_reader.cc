@@ -15,6 +15,9 @@ namespace dovetail::detail {
 namespace {
 
 constexpr std::uint64_t kTarBlock = 512;
+// What libarchive may read before it has something to give: headers, long names, the map of a file with holes. It refuses
+// single ones above a MiB, but a map may be as long as it likes, and takes twelve times its bytes.
+constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{4} << 20;
 
 std::uint64_t whole_blocks(std::uint64_t bytes) {
   return (bytes + kTarBlock - 1) / kTarBlock * kTarBlock;
@@ -31,6 +34,11 @@ std::optional<std::string> name_of(archive_entry* entry) {
 void make_room(std::vector<std::byte>& out, std::uint64_t needed, std::uint64_t end) {
   if (needed <= out.capacity()) return;
   out.reserve(static_cast<std::size_t>(std::min(std::max(needed, std::uint64_t{2} * out.capacity()), end)));
+}
+
+// A damaged header, from which libarchive would try to go on, is none.
+bool usable(int status) {
+  return status == ARCHIVE_OK || status == ARCHIVE_WARN;
 }
 
 struct ArchiveEnd {
@@ -52,6 +60,7 @@ struct TarReader::State {
   bool unread = false;            // the present entry was not left
   bool ended = false;
   std::uint64_t ignored = 0;
+  std::uint64_t most_end = UINT64_MAX;  // of what libarchive may have of the stream
 
   Result<bool> pull(ByteView& bytes) {
     auto piece = stream->next();
@@ -66,6 +75,11 @@ struct TarReader::State {
 
   static la_ssize_t feed(archive* tar, void* self, const void** buffer) {
     auto& state = *static_cast<State*>(self);
+    if (state.places.decoded_end() >= state.most_end) {
+      const std::string limit = std::to_string(kMaxHeaderBytes);
+      ::archive_set_error(tar, EINVAL, "the headers of a member are longer than %s bytes", limit.c_str());
+      return -1;
+    }
     ByteView bytes;
     const auto more = state.pull(bytes);
     if (!more) {
@@ -85,6 +99,19 @@ struct TarReader::State {
     const bool cut = reason.find("runcated") != std::string::npos || places.decoded_end() < kTarBlock;
     return Error(cut ? Errc::truncated : Errc::malformed_input, "tar: " + reason)
         .at(path, places.at(decoded_offset).offset);
+  }
+
+  int next_header(archive_entry*& entry) {
+    most_end = places.decoded_end() + kMaxHeaderBytes;
+    const int status = ::archive_read_next_header(tar.get(), &entry);
+    most_end = UINT64_MAX;
+    return status;
+  }
+  int next_data(const void*& block, std::size_t& bytes, la_int64_t& offset) {
+    most_end = places.decoded_end() + kMaxHeaderBytes;
+    const int status = ::archive_read_data_block(tar.get(), &block, &bytes, &offset);
+    most_end = UINT64_MAX;
+    return status;
   }
 
   std::uint64_t position() const { return static_cast<std::uint64_t>(::archive_filter_bytes(tar.get(), 0)); }
@@ -144,14 +171,14 @@ Result<std::optional<TarMember>> TarReader::next() {
       if (auto left = state.leave_entry(); !left) return left.error();
     }
     archive_entry* entry = nullptr;
-    const int status = ::archive_read_next_header(state.tar.get(), &entry);
+    const int status = state.next_header(entry);
     if (status == ARCHIVE_EOF) {
       if (auto whole = state.check_end(); !whole) return whole.error();
       state.ended = true;
       return std::nullopt;
     }
     state.header_at = state.entries_end;
-    if (status < ARCHIVE_WARN) return state.failure_at(state.header_at);
+    if (!usable(status)) return state.failure_at(state.header_at);
     state.places.forget_before(state.header_at);
     state.unread = true;
     if (::archive_entry_filetype(entry) == AE_IFREG && ::archive_entry_hardlink(entry) == nullptr) {
@@ -178,9 +205,9 @@ Result<void> TarReader::read(std::vector<std::byte>& out, std::uint64_t limit) {
     const void* block = nullptr;
     std::size_t bytes = 0;
     la_int64_t offset = 0;
-    const int status = ::archive_read_data_block(state.tar.get(), &block, &bytes, &offset);
+    const int status = state.next_data(block, bytes, offset);
     if (status == ARCHIVE_EOF) break;
-    if (status < ARCHIVE_WARN) return state.failure_at(state.header_at);
+    if (!usable(status)) return state.failure_at(state.header_at);
     // In front of it there may be a hole.
     const std::uint64_t at = begin + static_cast<std::uint64_t>(offset);
     if (at < out.size() || at > end || bytes > end - at) {

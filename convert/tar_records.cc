@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/tar_records.h"
 
-#include <algorithm>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -13,6 +13,8 @@ namespace dovetail::detail {
 namespace {
 
 constexpr std::string_view kKeyFeature = "__key__";
+constexpr std::size_t kMaxMembers = 1 << 16;    // of a key
+constexpr std::size_t kLeastFeatureBytes = 10;  // of an Example, beside its name and value
 
 /// A part of the record in the common buffer.
 struct Part {
@@ -78,7 +80,9 @@ class TarRecords final : public FileRecords {
 
   Result<ByteView> read_group() {
     parts_.clear();
+    extensions_.clear();
     bytes_.clear();
+    name_bytes_ = 0;
     do {
       if (auto taken = take_member(); !taken) return taken.error();
       if (auto read = read_name(); !read) return read.error();
@@ -97,13 +101,22 @@ class TarRecords final : public FileRecords {
       return Error(Errc::malformed_input, "the key has several members; only as Examples can they be one record")
           .at(path_, ahead_->place.offset);
     }
-    const bool again = std::any_of(parts_.begin(), parts_.end(),
-                                   [this](const Part& part) { return part.extension == ahead_extension_; });
+    const bool again = !extensions_.insert(ahead_extension_).second;
     if (again || (!raw_ && ahead_extension_ == kKeyFeature)) {
       return Error(Errc::malformed_input, "two members of the key are \"" + ahead_extension_ + "\"")
           .at(path_, ahead_->place.offset);
     }
+    if (parts_.size() == kMaxMembers) {
+      return Error(Errc::malformed_input, "the key has more than " + std::to_string(kMaxMembers) + " members")
+          .at(path_, ahead_->place.offset);
+    }
     const std::size_t begin = bytes_.size();
+    if (!raw_) name_bytes_ += ahead_extension_.size() + kLeastFeatureBytes;
+    if (name_bytes_ > max_record_bytes_) {
+      return Error(Errc::record_too_large, "the names of its members are longer than the limit of a record, " +
+                                               std::to_string(max_record_bytes_) + " bytes")
+          .at(path_, ahead_->place.offset);
+    }
     if (auto read = tar_.read(bytes_, max_record_bytes_); !read) {
       broken_ = !read.error().is(Errc::record_too_large);
       return read.error();
@@ -138,7 +151,9 @@ class TarRecords final : public FileRecords {
   std::string key_;
   RecordPlace place_;
   std::vector<Part> parts_;
+  std::unordered_set<std::string> extensions_;  // of these
   std::vector<std::byte> bytes_;
+  std::size_t name_bytes_ = 0;
   std::uint64_t nameless_ = 0;
   bool broken_ = false;       // the archive itself
   bool goes_on_ = false;      // the last failure was that of one record

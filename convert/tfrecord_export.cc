@@ -293,9 +293,14 @@ Result<TfrecordExportReport> export_all(const std::string& target, const Tfrecor
   if (!targets) return targets.error();
   auto folder = detail::OutputFolder::create(targets->folder);
   if (!folder) return folder.error();
-  auto report = Export(options, **input, *folder, std::move(targets->names)).run();
-  if (!report) (*folder)->remove_created();
-  return report;
+  try {
+    auto report = Export(options, **input, *folder, std::move(targets->names)).run();
+    if (!report) (*folder)->remove_created();
+    return report;
+  } catch (...) {  // memory that is short, or what the caller's own function throws
+    (*folder)->remove_created();
+    throw;
+  }
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <span>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -299,6 +301,20 @@ class Indexing {
   std::optional<detail::DaliIndexOutput> output_;
 };
 
+// A link to one of the two would be replaced, and not what it leads to; but nobody wants that either.
+Result<void> check_targets(const std::string& path, const TfrecordIndexOptions& options) {
+  if (!options.write_dali_index) return {};
+  for (const std::string& taken : {path, path + format::kTfrecordIndexSuffix}) {
+    std::error_code missing;
+    const bool same =
+        *options.write_dali_index == taken || std::filesystem::equivalent(*options.write_dali_index, taken, missing);
+    if (!same) continue;
+    return Error(Errc::invalid_option, "the index for DALI would take the place of this file; name another for it")
+        .in_file(taken);
+  }
+  return {};
+}
+
 /// Whether a file was written to after another: then its middle may have changed, which only reading it would tell.
 bool is_newer(const std::string& path, const std::string& than) {
   struct stat file {};
@@ -323,6 +339,7 @@ Result<std::optional<TfrecordIndexReport>> find_index(const std::string& path) {
 Result<TfrecordIndexReport> index_tfrecord(const std::string& path, const TfrecordIndexOptions& options,
                                            bool overwrite) {
   if (auto valid = check_options(options); !valid) return valid.error();
+  if (auto free = check_targets(path, options); !free) return free.error();
   return detail::guard_memory(path, [&]() -> Result<TfrecordIndexReport> {
     std::optional<TfrecordIndexReport> kept;
     if (!overwrite) {

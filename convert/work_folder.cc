@@ -203,17 +203,24 @@ WorkFolder::WorkFolder(std::shared_ptr<OutputFolder> folder, ConvertPart part, i
     : folder_(std::move(folder)), part_(part), lock_(lock) {}
 
 WorkFolder::WorkFolder(WorkFolder&& other) noexcept
-    : folder_(std::move(other.folder_)), part_(other.part_), lock_(std::exchange(other.lock_, -1)) {}
+    : folder_(std::move(other.folder_)),
+      part_(other.part_),
+      process_(other.process_),
+      lock_(std::exchange(other.lock_, -1)) {}
 
 WorkFolder& WorkFolder::operator=(WorkFolder&& other) noexcept {
   std::swap(folder_, other.folder_);
   std::swap(part_, other.part_);
+  std::swap(process_, other.process_);
   std::swap(lock_, other.lock_);
   return *this;
 }
 
 WorkFolder::~WorkFolder() {
-  if (lock_ >= 0) ::close(lock_);
+  if (lock_ < 0) return;
+  // A process that was forked meanwhile has the same lock: it would keep it for as long as it lives, and must not let it go.
+  if (!process_.forked()) (void)::flock(lock_, LOCK_UN);
+  ::close(lock_);
 }
 
 Result<WorkFolder> WorkFolder::take(std::shared_ptr<OutputFolder> folder, const ConvertPart& part) {

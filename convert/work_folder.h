@@ -11,6 +11,7 @@
 #include <dovetail/error.h>
 
 #include "convert/facts.h"
+#include "format/process_mark.h"
 #include "writer/output_folder.h"
 
 namespace dovetail::detail {
@@ -58,6 +59,7 @@ class WorkFolder {
 
   std::shared_ptr<OutputFolder> folder_;
   ConvertPart part_;
+  ProcessMark process_;
   int lock_ = -1;
 };
 

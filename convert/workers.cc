@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
+#include <mutex>
 #include <new>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -50,13 +53,20 @@ Result<void> ProgressMeter::add(const Done& done) {
 }
 
 void run_workers(unsigned count, FailureGate& gate, const std::function<void()>& work) {
-  const auto guarded = [&gate, &work] {
+  std::exception_ptr of_caller;
+  std::once_flag first;
+  const auto guarded = [&] {
     try {
       work();
     } catch (const std::bad_alloc&) {
       gate.fail(0, Error::from_errno(ENOMEM));
+    } catch (const std::length_error&) {
+      gate.fail(0, Error::from_errno(ENOMEM));
     } catch (const std::system_error& error) {
       gate.fail(0, Error::from_errno(error.code().value()));
+    } catch (...) {
+      std::call_once(first, [&] { of_caller = std::current_exception(); });
+      gate.fail(0, Error::from_errno(ECANCELED));
     }
   };
   std::vector<std::thread> threads;
@@ -68,6 +78,7 @@ void run_workers(unsigned count, FailureGate& gate, const std::function<void()>&
   }
   guarded();
   for (std::thread& thread : threads) thread.join();
+  if (of_caller) std::rethrow_exception(of_caller);
 }
 
 }  // namespace dovetail::detail

@@ -61,7 +61,7 @@ class ProgressMeter {
 };
 
 /// Calls `work` on `count` threads, the caller's among them, and waits for all. Where the system starts no more, fewer
-/// call it. Memory that is short comes to `gate`.
+/// call it. Memory that is short comes to `gate`; what else is thrown, by a function of the caller's, is thrown again.
 void run_workers(unsigned count, FailureGate& gate, const std::function<void()>& work);
 
 }  // namespace dovetail::detail

@@ -20,15 +20,22 @@ namespace {
 // Linux writes at most 0x7ffff000 bytes per call; smaller pieces also report the offset of a failure more closely.
 constexpr std::size_t kMaxWriteBytes = std::size_t{64} << 20;
 constexpr int kNameAttempts = 16;
-// A file name has at most 255 bytes, and the partial one adds up to 40.
+// A file name has at most 255 bytes, and the partial one adds up to 40. Of a longer one the middle goes: by its end a file
+// is known as a shard, and its number.
 constexpr std::size_t kMaxNameInPartial = 200;
+constexpr std::size_t kKeptEnd = 40;
+
+std::string name_in_partial(const std::string& name) {
+  if (name.size() <= kMaxNameInPartial) return name;
+  return name.substr(0, kMaxNameInPartial - kKeptEnd) + name.substr(name.size() - kKeptEnd);
+}
 
 std::string random_partial_name(const std::string& name) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::random_device source;
   std::string suffix;
   for (std::uint32_t word = source(), i = 0; i < 8; ++i, word >>= 4) suffix += kDigits[word & 15];
-  return '.' + name.substr(0, kMaxNameInPartial) + ".partial-" + std::to_string(::getpid()) + '-' + suffix;
+  return '.' + name_in_partial(name) + ".partial-" + std::to_string(::getpid()) + '-' + suffix;
 }
 
 }  // namespace
@@ -135,6 +142,8 @@ Result<void> OutputFile::write(ByteView bytes) {
 Result<void> OutputFile::sync() {
   if (state_ != State::writing) return failure_or_closed();
   if (::fdatasync(descriptor_) != 0) return fail(Error::from_errno(errno, "cannot make the bytes durable"));
+  // A process that was forked meanwhile has the same lock, for as long as it lives.
+  (void)::flock(descriptor_, LOCK_UN);
   // Network file systems report late write errors here. Linux has closed the descriptor even where it says EINTR.
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
     return fail(Error::from_errno(errno, "cannot close the file"));

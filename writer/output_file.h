@@ -18,8 +18,8 @@ namespace dovetail::detail {
 /// A file that appears under its name only when it is whole.
 ///
 /// Bytes go to `.NAME.partial-PID-RANDOM` beside it. `commit` makes them durable and gives the file its name; anything
-/// else, a destructor included, removes them. Only a crash leaves a partial file. While bytes are written it is locked
-/// (`flock`), where the file system has locks.
+/// else, a destructor included, removes them. Only a crash leaves a partial file. Of a name of more than 200 bytes the partial
+/// one has the beginning and the end. While bytes are written it is locked (`flock`), where the file system has locks.
 ///
 /// Threads: none; one thread at a time.
 /// Errors:  carry the path of the final file and for writes the offset. The first is final: it removes the file, and

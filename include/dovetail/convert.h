@@ -88,7 +88,7 @@ struct ConvertOptions {
   bool resume = true;
 
   /// Called now and then, from any thread of the conversion but never from two at once; false cancels. It holds up one
-  /// thread, so it should return soon.
+  /// thread, so it should return soon. What it throws cancels, too, and comes out of `convert`.
   std::function<bool(const ConvertProgress&)> progress = {};
 };
 

@@ -22,7 +22,7 @@ struct TfrecordIndexOptions {
   /// An index in the text form that DALI reads (`tfrecord2idx`), to be compared with the file: offset and size of each
   /// record with its frame, one per line, in order.
   std::optional<std::string> check_dali_index = {};
-  /// Where to write such an index, which replaces what is there.
+  /// Where to write such an index, which replaces what is there; but not the file itself or its own index.
   std::optional<std::string> write_dali_index = {};
   /// Called now and then with the records and bytes read so far; false cancels.
   std::function<bool(std::uint64_t records, std::uint64_t bytes)> progress = {};

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What input can make the converters take of memory, and what is said where there is none. This program replaces
-// operator new.
+// What input can make the converters take of memory, and what is said where there is none.
 #include <archive.h>
 #include <archive_entry.h>
 
-#include <malloc.h>
-
-#include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
-#include <new>
 #include <string>
 
 #include <dovetail/convert.h>
@@ -20,34 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/convert/sources.h"
-
-namespace {
-
-std::atomic<std::size_t> used{0};
-std::atomic<std::size_t> most{0};
-std::atomic<std::size_t> refused{SIZE_MAX};  // requests of so many bytes, and larger ones
-
-}  // namespace
-
-// gcc takes the inlined pair for a mismatch.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
-
-void* operator new(std::size_t bytes) {
-  void* const memory = bytes < refused ? std::malloc(bytes == 0 ? 1 : bytes) : nullptr;
-  if (memory == nullptr) throw std::bad_alloc();
-  const std::size_t now = used += ::malloc_usable_size(memory);
-  for (std::size_t seen = most; seen < now && !most.compare_exchange_weak(seen, now);) continue;
-  return memory;
-}
-void operator delete(void* memory) noexcept {
-  if (memory != nullptr) used -= ::malloc_usable_size(memory);
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t /*bytes*/) noexcept {
-  operator delete(memory);
-}
+#include "tests/support/replaced_new.h"
 
 namespace dovetail {
 namespace {
@@ -90,8 +56,8 @@ class MemoryTest : public ::testing::Test {
   }
   /// Bytes that reading all of a source takes at most, and what comes of it.
   std::size_t memory_of(const std::string& path, const SourceOptions& options, Result<void>& outcome) {
-    const std::size_t before = used;
-    most = before;
+    testing::forget_peak();
+    const std::size_t before = testing::allocated_bytes();
     outcome = [&]() -> Result<void> {
       auto source = RecordSource::open(path, options);
       if (!source) return source.error();
@@ -101,7 +67,7 @@ class MemoryTest : public ::testing::Test {
         if (!*record) return {};
       }
     }();
-    return most - before;
+    return testing::peak_bytes() - before;
   }
 
   test::TempFolder folder_;
@@ -144,9 +110,9 @@ TEST_F(MemoryTest, ThatIsShortIsAnErrorThatNamesTheFile) {
   for (const OnError on_error : {OnError::fail, OnError::skip}) {
     ConvertOptions options{.sources = {folder_ / "lines"}, .from = SourceFormat::lines};
     options.source.on_error = on_error;
-    refused = 4 * kMiB;
+    testing::set_memory_rule([](std::size_t bytes) { return bytes < 4 * kMiB; });
     const auto converted = convert(folder_ / "out", options);
-    refused = SIZE_MAX;
+    testing::set_memory_rule(nullptr);
     ASSERT_FALSE(converted);
     EXPECT_EQ(converted.error().code(), boost::system::errc::not_enough_memory) << converted.error().to_string();
     EXPECT_EQ(converted.error().path(), path);

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,14 @@ std::string image(std::vector<float> labels, std::uint64_t id, const std::string
     if (!one) out += le(std::bit_cast<std::uint32_t>(label), 4);
   }
   return out + bytes;
+}
+
+/// By this process, so far.
+std::uint64_t bytes_read() {
+  std::uint64_t bytes = 0;
+  std::string name;
+  std::ifstream("/proc/self/io") >> name >> bytes;
+  return bytes;
 }
 
 class RecordioSourceTest : public ::testing::Test {
@@ -212,6 +221,26 @@ TEST_F(RecordioSourceTest, GoesOnAtTheNextEntryOfTheIndexInAllRanges) {
   EXPECT_EQ(source.skipped(), 5u);
   EXPECT_THAT(std::vector<std::string>(keys.begin() + 8, keys.begin() + 12), ElementsAre("8", "9", "11", "12"));
   EXPECT_THAT(test::parts_that_differ(path_, skip), IsEmpty());
+}
+
+TEST_F(RecordioSourceTest, ReadsNoFurtherThanTheIndexSaysThatARecordReaches) {
+  // Headers without bytes, each of which claims all that follow.
+  constexpr std::uint32_t kRecords = 4096;
+  std::string bytes;
+  std::string index;
+  for (std::uint32_t i = 0; i < kRecords; ++i) {
+    index += std::to_string(i) + '\t' + std::to_string(bytes.size()) + '\n';
+    bytes += kMagic + le((kRecords - i) * 8, 4);
+  }
+  put(bytes + recordio("good"));
+  test::write_file(index_, index + "last\t" + std::to_string(bytes.size()) + '\n');
+  const std::uint64_t before = bytes_read();
+  const SourceOptions skip{.format = SourceFormat::recordio, .on_error = OnError::skip};
+  RecordSource source = RecordSource::open(path_, skip).value();
+  EXPECT_EQ(as_chars(source.next().value().value()), "good");
+  EXPECT_EQ(source.skipped(), kRecords);
+  EXPECT_FALSE(source.next().value());
+  EXPECT_LE(bytes_read() - before, 4 * (bytes.size() + index.size()) + (2 << 20));
 }
 
 TEST_F(RecordioSourceTest, HoldsEachRecordOnceInRanges) {

@@ -3,6 +3,8 @@
 #include <dovetail/recover.h>
 
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -15,6 +17,7 @@
 
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_reader.h>
+#include <dovetail/record_writer.h>
 
 #include "format/structures.h"
 #include "tests/convert/recoveries.h"
@@ -129,6 +132,21 @@ TEST(RecoverFolderTest, PartialFilesCountAsNumbersAndFinishedOnesDecideTies) {
   leave("one", 2);  // three numbers are more than two, finished or not
   recovered(data, folder / "out", {.overwrite = true});
   EXPECT_EQ(test::read_dataset(folder / "out").records.front(), "one 0 0");
+}
+
+TEST(RecoverFolderTest, APartialFileOfALongNameIsOneOfTheShards) {
+  const TempFolder folder;
+  const std::string data = folder / "data";
+  fs::create_directory(data);
+  const pid_t killed = ::fork();
+  ASSERT_GE(killed, 0);
+  if (killed == 0) {
+    RecordWriter writer = RecordWriter::create(data + '/' + std::string(247, 'x') + ".dvt").value();
+    for (int i = 0; i < 300; ++i) (void)writer.append(as_bytes(test::noise(10'000, 1)));
+    ::_exit(0);  // nothing is tidied up
+  }
+  ASSERT_EQ(::waitpid(killed, nullptr, 0), killed);
+  EXPECT_GT(recovered(data, folder / "out").records, 10u);
 }
 
 TEST(RecoverFolderTest, AFileWithDamagedEndsIsOfTheDatasetThatItsBlocksName) {

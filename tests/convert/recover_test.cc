@@ -23,6 +23,7 @@
 #include "format/messages.h"
 #include "format/structures.h"
 #include "tests/convert/recoveries.h"
+#include "tests/support/forked_child.h"
 #include "tests/writer/test_files.h"
 
 namespace dovetail {
@@ -448,6 +449,15 @@ TEST(RecoverLivingWriterTest, WhatAWriterIsStillWritingIsRefused) {
   for (int i = 0; i < 300; ++i) dataset.append(as_bytes(test::noise(10'000, 2))).value();
   expect_refused(folder / "many");
   dataset.abandon();
+}
+
+TEST(RecoverLivingWriterTest, AFinishedFileIsNobodysAlthoughAForkOfItsWriterLives) {
+  const TempFolder folder;
+  RecordWriter writer = RecordWriter::create(folder / "s.dvt").value();
+  ASSERT_TRUE(writer.append(as_bytes("record")));
+  const testing::ForkedChild child;
+  ASSERT_TRUE(writer.finish());
+  EXPECT_EQ(recovered(folder / "s.dvt", folder / "again").records, 1u);
 }
 
 TEST(RecoverKilledWriterTest, WhatAKilledWriterLeavesIsSavedUpToItsLastBlock) {

@@ -2,11 +2,14 @@
 // Conversions that are stopped and started again.
 #include <fstream>
 #include <functional>
+#include <optional>
+#include <stdexcept>
 
 #include <dovetail/dataset.h>
 
 #include "convert/work_folder.h"
 #include "tests/convert/conversions.h"
+#include "tests/support/forked_child.h"
 
 namespace dovetail {
 namespace {
@@ -66,6 +69,33 @@ TEST_F(ResumeTest, CanBeStoppedAgainAndAgain) {
   EXPECT_GT(stops, 0);
   EXPECT_GT(kept, 0u);
   EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
+}
+
+TEST_F(ResumeTest, AnExceptionOfTheCallerComesBackToHimAndCancels) {
+  for (const unsigned jobs : {1u, 4u}) {
+    for (const std::optional<std::uint64_t> shuffled :
+         {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(3)}) {
+      ConvertOptions wanted = twelve_shards();
+      wanted.jobs = jobs;
+      wanted.shuffle_seed = shuffled;
+      wanted.resume = false;
+      wanted.progress = [](const ConvertProgress& progress) {
+        if (progress.records > 500) throw std::runtime_error("of the caller");
+        return true;
+      };
+      EXPECT_THROW((void)convert(out_, wanted), std::runtime_error) << jobs;
+      EXPECT_FALSE(fs::exists(out_)) << jobs;
+    }
+  }
+}
+
+TEST_F(ResumeTest, GoesOnAlthoughAForkOfTheStoppedOneLives) {
+  auto stopped = detail::WorkFolder::create(out_, {0, 1});
+  ASSERT_TRUE(stopped);
+  const testing::ForkedChild child;
+  ASSERT_TRUE(detail::WorkFolder::create(out_, {0, 1}).error().is(Errc::busy));
+  stopped = Error(Errc::closed);
+  EXPECT_TRUE(detail::WorkFolder::create(out_, {0, 1}));
 }
 
 TEST_F(ResumeTest, KeepsTheDatasetIdOfTheFirstCall) {

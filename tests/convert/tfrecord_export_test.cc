@@ -4,6 +4,7 @@
 #include <snappy.h>
 
 #include <cstring>
+#include <stdexcept>
 
 #include "format/tfrecord_snappy.h"
 #include "tests/convert/conversions.h"
@@ -173,6 +174,14 @@ TEST_F(TfrecordExportTest, CanBeCancelled) {
   TfrecordExportOptions wanted = exports(packed(4), TfrecordCompression::none);
   wanted.progress = [](const ConvertProgress&) { return false; };
   EXPECT_EQ(export_tfrecords(out_, wanted).error().kind(), ErrorKind::cancelled);
+  EXPECT_FALSE(fs::exists(out_));
+}
+
+TEST_F(TfrecordExportTest, GivesTheCallersExceptionBackAndLeavesNothing) {
+  TfrecordExportOptions wanted = exports(packed(4), TfrecordCompression::none);
+  wanted.jobs = 3;
+  wanted.progress = [](const ConvertProgress&) -> bool { throw std::runtime_error("of the caller"); };
+  EXPECT_THROW((void)export_tfrecords(out_, wanted), std::runtime_error);
   EXPECT_FALSE(fs::exists(out_));
 }
 

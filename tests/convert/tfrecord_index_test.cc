@@ -207,6 +207,17 @@ TEST_F(TfrecordIndexTest, WritesTheIndexThatDaliReads) {
   index_tfrecord(path, {.check_dali_index = folder_ / "a.idx"}).value();
 }
 
+TEST_F(TfrecordIndexTest, WritesNoIndexInPlaceOfItsFile) {
+  const std::string path = put("a.tfrecord", {"first", "second"});
+  fs::create_symlink(path, folder_ / "link");
+  for (const std::string& target : {path, folder_ / "link", path + ".dvi"}) {
+    index_tfrecord(path).value();
+    const test::Bytes before = test::read_file(target);
+    EXPECT_TRUE(error_of(path, {.write_dali_index = target}).is(Errc::invalid_option)) << target;
+    EXPECT_TRUE(test::read_file(target) == before) << target;
+  }
+}
+
 TEST_F(TfrecordIndexTest, NamesTheLineOfADaliIndexThatDisagrees) {
   const std::string path = put("a.tfrecord", {"first", "", "third one"});
   const std::string index = folder_ / "a.idx";

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block that cannot be encoded, for want of memory on the thread that encodes it: its shard is never finished without it.
-// This program replaces operator new.
-#include <atomic>
-#include <cstdlib>
-#include <new>
+#include <cstdio>
 #include <string>
 #include <thread>
 #include <vector>
@@ -11,33 +8,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/replaced_new.h"
 #include "tests/writer/test_files.h"
 #include "writer/shard_stream.h"
 
 namespace {
 
 constexpr std::size_t kLargeBytes = std::size_t{4} << 20;
-std::atomic<bool> refuses_large = false;
 const std::thread::id kMain = std::this_thread::get_id();
 
+bool is_small_or_on_the_main_thread(std::size_t bytes) {
+  return bytes < kLargeBytes || std::this_thread::get_id() == kMain;
+}
+
 }  // namespace
-
-// gcc takes the inlined pair for a mismatch.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
-
-void* operator new(std::size_t bytes) {
-  if (bytes >= kLargeBytes && refuses_large && std::this_thread::get_id() != kMain) throw std::bad_alloc();
-  if (void* const memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace dovetail::detail {
 namespace {
@@ -47,7 +31,7 @@ using ::testing::IsEmpty;
 
 class EncodeFailureTest : public ::testing::Test {
  protected:
-  ~EncodeFailureTest() override { refuses_large = false; }
+  ~EncodeFailureTest() override { testing::set_memory_rule(nullptr); }
 
   // Shards 0, 1 and 2, of which the second has a record that is too large for the encoder's memory.
   Result<void> write(unsigned threads) {
@@ -62,7 +46,7 @@ class EncodeFailureTest : public ::testing::Test {
         ShardStream::start(OutputFolder::open(folder_.path()).value(), {.shard = shard, .threads = threads}, publish)
             .value();
     const std::string large(2 * kLargeBytes, 'x');
-    refuses_large = true;
+    testing::set_memory_rule(&is_small_or_on_the_main_thread);
     Result<void> written;
     for (std::uint32_t number = 0; number < 3 && written; ++number) {
       written = stream->begin(number);

@@ -16,7 +16,9 @@
 namespace dovetail::detail {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
@@ -42,6 +44,15 @@ TEST_F(OutputFileTest, HasItsNameOnlyAfterCommit) {
   EXPECT_THAT(names(), ElementsAre("data"));
   EXPECT_EQ(content("data"), "abcdef");
   EXPECT_EQ(file.size(), 6u);
+}
+
+TEST_F(OutputFileTest, ALongNameKeepsItsBeginningAndItsEndInThePartialOne) {
+  const std::string name = "begin" + std::string(236, 'x') + "-00017.dvt";  // as long as names may be
+  ASSERT_EQ(name.size(), 251u);
+  OutputFile file = create(name);
+  EXPECT_THAT(names(), ElementsAre(AllOf(StartsWith(".beginx"), HasSubstr("x-00017.dvt.partial-"))));
+  ASSERT_TRUE(file.commit(false));
+  EXPECT_THAT(names(), ElementsAre(name));
 }
 
 TEST_F(OutputFileTest, LeavesNothingWithoutCommit) {
