@@ -33,7 +33,6 @@ std::uint64_t read(const std::string& folder) {
 }
 // [read]
 
-// [resume]
 std::string train(const dovetail::Dataset& dataset, const std::string& checkpoint, int steps) {
   dovetail::ReaderOptions options;
   options.ranks = dovetail::RankContext::from_environment().value();
@@ -45,7 +44,6 @@ std::string train(const dovetail::Dataset& dataset, const std::string& checkpoin
   }
   return reader.state().to_text();  // some 80 characters, the same on every rank
 }
-// [resume]
 
 #include <cstdio>
 

@@ -124,6 +124,10 @@ bool good(RowStatus status) {
   return status == RowStatus::first || status == RowStatus::repeated;
 }
 
+bool substituted(RowStatus status) {
+  return status == RowStatus::substituted || status == RowStatus::repeated_substituted;
+}
+
 /// Whether files may hold records, with good checksums, that were not written there.
 enum class Forged : std::uint8_t { no, before, meanwhile };
 
@@ -143,9 +147,9 @@ class BatchCheck {
       if (status == planned[row].status) continue;
       require(good(planned[row].status), "only a record is damaged");
       require(on_damage != OnDamage::fail, "no row is passed over unasked");
-      require(
-          status == RowStatus::damaged_empty || (status == RowStatus::substituted && on_damage == OnDamage::substitute),
-          "a damaged row is marked as asked");
+      require(is_damaged(status) && (on_damage == OnDamage::substitute || !substituted(status)),
+              "a damaged row is marked as asked");
+      require(is_repetition(status) == is_repetition(planned[row].status), "a damaged row keeps what it was to be");
     }
     require(batch_.valid() == first, "as many rows count as are first");
     std::vector<std::optional<std::string>> contents;
@@ -162,7 +166,7 @@ class BatchCheck {
   /// What a row must hold. Of a good row one of two: what was written, and what the files hold now.
   std::optional<std::string> content(std::uint32_t row) {
     const RowStatus status = batch_.status()[row];
-    if (status == RowStatus::substituted) return content(nearest(row));
+    if (substituted(status)) return content(nearest(row));
     if (!good(status)) return std::nullopt;
     const std::uint64_t id = batch_.ids()[row];
     const std::string* written = truth_.written(id);

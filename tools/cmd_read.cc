@@ -60,7 +60,7 @@ struct Summary {
   std::uint64_t rows = 0;
   std::uint64_t valid = 0;
   std::uint64_t bytes = 0;
-  std::array<std::uint64_t, 5> by_status{};
+  std::array<std::uint64_t, kRowStatuses> by_status{};
   std::optional<Schema> columns;
   Hash128 digest;
   double seconds = 0;
@@ -77,12 +77,17 @@ void Summary::add(const Batch& batch) {
   for (std::uint32_t row = 0; row < batch.rows(); ++row) {
     const RowStatus status = batch.status()[row];
     ++by_status[static_cast<std::size_t>(status)];
-    if (status != RowStatus::empty && status != RowStatus::repeated) digest += record_digest(batch.ids()[row]);
+    if (is_counted(status)) digest += record_digest(batch.ids()[row]);
   }
 }
 
 std::uint64_t count(const Summary& summary, RowStatus status) {
   return summary.by_status[static_cast<std::size_t>(status)];
+}
+
+/// In place of first deliveries and of repetitions.
+std::uint64_t damaged(const Summary& summary, RowStatus first, RowStatus repeated) {
+  return count(summary, first) + count(summary, repeated);
 }
 
 boost::json::object to_json(const Summary& summary) {
@@ -100,8 +105,8 @@ boost::json::object to_json(const Summary& summary) {
           {"valid", summary.valid},
           {"repeated", count(summary, RowStatus::repeated)},
           {"empty", count(summary, RowStatus::empty)},
-          {"substituted", count(summary, RowStatus::substituted)},
-          {"damaged_empty", count(summary, RowStatus::damaged_empty)},
+          {"substituted", damaged(summary, RowStatus::substituted, RowStatus::repeated_substituted)},
+          {"damaged_empty", damaged(summary, RowStatus::damaged_empty, RowStatus::repeated_damaged_empty)},
           {"bytes", summary.bytes},
           {"seconds", summary.seconds},
           {"digest", summary.digest.to_hex()},
@@ -128,11 +133,14 @@ std::string to_text(const Summary& summary) {
     listing.add("replay",
                 "the first " + std::to_string(summary.replay) + " steps over and over: no reading is measured");
   }
-  listing.add("rows", std::to_string(summary.rows) + ": " + std::to_string(summary.valid) + " first, " +
-                          std::to_string(count(summary, RowStatus::repeated)) + " repeated, " +
-                          std::to_string(count(summary, RowStatus::empty)) + " empty, " +
-                          std::to_string(count(summary, RowStatus::substituted)) + " substituted, " +
-                          std::to_string(count(summary, RowStatus::damaged_empty)) + " damaged and empty");
+  listing.add("rows",
+              std::to_string(summary.rows) + ": " + std::to_string(summary.valid) + " first, " +
+                  std::to_string(count(summary, RowStatus::repeated)) + " repeated, " +
+                  std::to_string(count(summary, RowStatus::empty)) + " empty, " +
+                  std::to_string(damaged(summary, RowStatus::substituted, RowStatus::repeated_substituted)) +
+                  " substituted, " +
+                  std::to_string(damaged(summary, RowStatus::damaged_empty, RowStatus::repeated_damaged_empty)) +
+                  " damaged and empty");
   if (summary.columns) listing.add("columns", to_text(*summary.columns));
   listing.add("bytes",
               std::to_string(summary.bytes) + " in " + seconds_text(summary.seconds) + ", " + human_bytes(rate) + "/s");

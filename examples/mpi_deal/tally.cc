@@ -36,9 +36,7 @@ void Tally::add(const Rows& given) {
   for (std::size_t row = 0; row < given.ids.size(); ++row) {
     const dovetail::RowStatus status = given.status[row];
     ++(status == dovetail::RowStatus::empty ? empty_rows : rows);
-    if (status != dovetail::RowStatus::empty && status != dovetail::RowStatus::repeated) {
-      digest += dovetail::record_digest(given.ids[row]);
-    }
+    if (dovetail::is_counted(status)) digest += dovetail::record_digest(given.ids[row]);
   }
 }
 

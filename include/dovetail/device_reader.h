@@ -10,6 +10,7 @@
 #include <boost/asio/async_result.hpp>
 
 #include <dovetail/batch_reader.h>
+#include <dovetail/completion.h>
 #include <dovetail/device_batch.h>
 #include <dovetail/error.h>
 
@@ -39,7 +40,7 @@ struct DeviceStats {
 ///
 /// The pieces are the same as with the `BatchReader`: steps, ends of epochs, states and errors.
 ///
-/// Threads:   one of its own, beside those of the reader; functions may be called from any thread, one `next` at a time.
+/// Threads:   one of its own, beside those of the reader; functions may be called from any thread, as those of the reader.
 /// Ownership: move-only; owns the reader. Destroying it stops both; batches stay valid. In a forked child as the reader.
 /// Errors:    the first failure stops it, and every later `next` returns it again; `busy` and `slots_held` are the
 ///            caller's to mend and stop nothing.
@@ -66,12 +67,12 @@ class DeviceReader {
   ///
   /// Completion: `void(error_code, std::optional<DeviceBatch>)`
   /// Threads: one call outstanding, a second completes with `busy`. The handler runs on its associated executor (Asio's
-  ///          system executor where it has none), and never inside this call.
+  ///          system executor where it has none), never inside this call, and never on a thread of the stage.
   /// Cancel:  total; a cancelled request loses no batch, the next call gets it.
   template <class CompletionToken>
   auto async_next_device(CompletionToken&& token) {
     return boost::asio::async_initiate<CompletionToken, NextSignature>(
-        [this](auto handler) { start_next(Handler(std::move(handler))); }, token);
+        [this](auto handler) { start_next(Handler(detail::never_inside(std::move(handler)))); }, token);
   }
   /// The next batch, waiting until its copy has been started; empty at the end of an epoch.
   Result<std::optional<DeviceBatch>> next();

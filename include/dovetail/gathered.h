@@ -33,7 +33,7 @@ class GatheredRows {
 
   /// The row of each record, by id.
   std::span<const std::uint64_t> rows() const noexcept { return rows_; }
-  /// Ids, ascending, of records whose row is `substituted` or `damaged_empty`: what was computed from it is no result of
+  /// Ids, ascending, of records that are damaged in every row of theirs: what was computed from it is no result of
   /// the record. A metric has to leave them out and say so.
   std::span<const std::uint64_t> damaged() const noexcept { return damaged_; }
   /// Rows that `place` was given, whatever they hold.

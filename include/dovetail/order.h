@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -17,11 +18,31 @@ enum class RowStatus : std::uint8_t {
   empty = 0,     ///< No record is planned here.
   first = 1,     ///< The first delivery of its record in this epoch; in a mix, in this pass over its source.
   repeated = 2,  ///< Delivered before in this epoch; the lane wrapped around.
-  substituted =
-      3,  ///< The planned record is damaged, or does not fit the columns; the bytes, or values, are a good neighbour's.
-  damaged_empty =
-      4,  ///< The planned record is damaged, or does not fit the columns; the row has no bytes, or zeros in columns.
+  // The planned record is damaged, or does not fit the columns. The bytes, or values, are a good neighbour's where it is
+  // substituted; else the row has no bytes, or zeros in columns.
+  substituted = 3,             ///< In place of a first delivery.
+  damaged_empty = 4,           ///< In place of a first delivery.
+  repeated_substituted = 5,    ///< In place of a repetition.
+  repeated_damaged_empty = 6,  ///< In place of a repetition.
 };
+
+/// How many there are: their numbers are below it.
+inline constexpr std::size_t kRowStatuses = 7;
+
+/// Whether the row was planned as a repetition, whatever became of it.
+constexpr bool is_repetition(RowStatus status) noexcept {
+  return status == RowStatus::repeated || status >= RowStatus::repeated_substituted;
+}
+
+/// Whether the row has not the bytes of its record, although one is planned.
+constexpr bool is_damaged(RowStatus status) noexcept {
+  return status >= RowStatus::substituted;
+}
+
+/// Whether the row counts in the digest of its epoch: a record is planned here, and for the first time.
+constexpr bool is_counted(RowStatus status) noexcept {
+  return status != RowStatus::empty && !is_repetition(status);
+}
 
 /// A place between two steps: "these steps were handed to the trainer".
 struct Position {

@@ -29,7 +29,7 @@ struct ShardReads {
   std::chrono::nanoseconds longest{};
 };
 
-/// A read, or the opening of a shard, that has taken longer than `ReaderOptions::hung_after`.
+/// A read, the hint of one to come, or the opening of a shard, that has taken longer than `ReaderOptions::hung_after`.
 struct HungRead {
   std::string file;
   std::uint64_t offset = 0;
@@ -47,8 +47,8 @@ struct ReaderStats {
   std::uint64_t rows_first = 0;  ///< Rows by status.
   std::uint64_t rows_repeated = 0;
   std::uint64_t rows_empty = 0;
-  std::uint64_t rows_substituted = 0;
-  std::uint64_t rows_damaged_empty = 0;
+  std::uint64_t rows_substituted = 0;    ///< In place of first deliveries and of repetitions.
+  std::uint64_t rows_damaged_empty = 0;  ///< Likewise.
 
   // What it took.
   std::uint64_t reads = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -107,7 +108,8 @@ struct VerifyReport {
 };
 
 /// Reads everything and checks it: headers, padding, checksums, lengths, index, footer, fingerprints, and the manifest
-/// against its shards. Damage is in the report; an `Error` means that reading itself failed.
-Result<VerifyReport> verify(const std::string& path, unsigned threads = 0);
+/// against its shards. Damage is in the report; an `Error` means that reading itself failed, or `operation_canceled` that
+/// `cancelled` gave true: it is asked before each shard, from any of the threads.
+Result<VerifyReport> verify(const std::string& path, unsigned threads = 0, const std::function<bool()>& cancelled = {});
 
 }  // namespace dovetail

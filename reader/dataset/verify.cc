@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <boost/system/errc.hpp>
 
 #include <dovetail/dataset.h>
 #include <dovetail/record_reader.h>
@@ -24,43 +27,53 @@ struct Target {
   const ShardInfo* expected = nullptr;
 };
 
+/// How all of it is verified.
+struct Manner {
+  unsigned threads = 0;
+  const std::function<bool()>& cancelled;
+};
+
 void append(VerifyReport& whole, VerifyReport part) {
   whole.records += part.records;
   whole.blocks += part.blocks;
   std::move(part.damaged.begin(), part.damaged.end(), std::back_inserter(whole.damaged));
 }
 
-Result<void> verify_targets(const std::vector<Target>& targets, unsigned threads, VerifyReport& whole) {
+Result<void> verify_targets(const std::vector<Target>& targets, const Manner& manner, VerifyReport& whole) {
   std::vector<VerifyReport> parts(targets.size());
-  auto done = detail::for_each_index(targets.size(), threads == 0 ? std::thread::hardware_concurrency() : threads,
-                                     [&](std::size_t i) -> Result<void> {
-                                       auto part = detail::verify_shard(targets[i].path, targets[i].expected);
-                                       if (!part) return part.error();
-                                       parts[i] = std::move(*part);
-                                       return {};
-                                     });
+  const unsigned threads = manner.threads == 0 ? std::thread::hardware_concurrency() : manner.threads;
+  auto done = detail::for_each_index(targets.size(), threads, [&](std::size_t i) -> Result<void> {
+    if (manner.cancelled && manner.cancelled()) {
+      return Error(make_error_code(boost::system::errc::operation_canceled));
+    }
+    auto part = detail::verify_shard(targets[i].path, targets[i].expected);
+    if (!part) return part.error();
+    parts[i] = std::move(*part);
+    return {};
+  });
   if (!done) return done.error();
   for (VerifyReport& part : parts) append(whole, std::move(part));
   return {};
 }
 
-Result<VerifyReport> verify_files(const std::string& folder, const std::vector<std::string>& names, unsigned threads) {
+Result<VerifyReport> verify_files(const std::string& folder, const std::vector<std::string>& names,
+                                  const Manner& manner) {
   std::vector<Target> targets;
   targets.reserve(names.size());
   for (const std::string& name : names) targets.push_back({detail::join_path(folder, name), nullptr});
   VerifyReport report;
-  if (auto done = verify_targets(targets, threads, report); !done) return done.error();
+  if (auto done = verify_targets(targets, manner, report); !done) return done.error();
   return report;
 }
 
 // A damaged manifest no longer says which shards there are, so those in its folder are checked each by itself.
-Result<VerifyReport> verify_without_manifest(const std::string& folder, unsigned threads) {
+Result<VerifyReport> verify_without_manifest(const std::string& folder, const Manner& manner) {
   auto names = detail::list_shards_below(folder);
   if (!names) return names.error();
-  return verify_files(folder, *names, threads);
+  return verify_files(folder, *names, manner);
 }
 
-Result<VerifyReport> verify_manifest(const std::string& folder, const std::string& name, unsigned threads) {
+Result<VerifyReport> verify_manifest(const std::string& folder, const std::string& name, const Manner& manner) {
   const std::string path = detail::join_path(folder, name);
   auto manifest = detail::verify_shard(path, nullptr);
   if (!manifest) return manifest.error();
@@ -71,7 +84,7 @@ Result<VerifyReport> verify_manifest(const std::string& folder, const std::strin
   if (!dataset) {
     if (dataset.error().kind() != ErrorKind::damaged) return dataset.error();
     if (report.ok()) report.damaged.push_back(detail::as_damage(dataset.error(), path, 0, 0));
-    auto shards = verify_without_manifest(folder, threads);
+    auto shards = verify_without_manifest(folder, manner);
     if (!shards) return shards.error();
     append(report, std::move(*shards));
     return report;
@@ -84,7 +97,7 @@ Result<VerifyReport> verify_manifest(const std::string& folder, const std::strin
     if (!shard_path) return shard_path.error();
     targets.push_back({std::move(*shard_path), &dataset->shards()[shard]});
   }
-  if (auto done = verify_targets(targets, threads, report); !done) return done.error();
+  if (auto done = verify_targets(targets, manner, report); !done) return done.error();
   return report;
 }
 
@@ -98,15 +111,16 @@ bool is_manifest_file(const std::string& path) {
 
 }  // namespace
 
-Result<VerifyReport> verify(const std::string& path, unsigned threads) {
+Result<VerifyReport> verify(const std::string& path, unsigned threads, const std::function<bool()>& cancelled) {
+  const Manner manner{threads, cancelled};
   return detail::guard_memory(path, [&]() -> Result<VerifyReport> {
     auto listing = detail::list_dataset(path);
     if (!listing) return listing.error();
     const bool one_file = listing->kind == detail::Listing::Kind::file;
     if (listing->kind == detail::Listing::Kind::manifest || (one_file && is_manifest_file(path))) {
-      return verify_manifest(listing->folder, listing->names.front(), threads);
+      return verify_manifest(listing->folder, listing->names.front(), manner);
     }
-    return verify_files(listing->folder, listing->names, threads);
+    return verify_files(listing->folder, listing->names, manner);
   });
 }
 

@@ -10,7 +10,6 @@
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/system_executor.hpp>
@@ -25,7 +24,7 @@ inline Error cancelled(const char* detail) {
 }
 
 /// An outstanding `async_next`: where its outcome goes, and on which executor. Lives on the heap: assigning to an
-/// any_completion_handler recurses without end in Asio 1.26.
+/// any_completion_handler recurses without end in Asio 1.26. Needs: a handler from `never_inside`.
 template <class Piece>
 struct AsyncRequest {
   using Handler = boost::asio::any_completion_handler<void(boost::system::error_code, std::optional<Piece>)>;
@@ -45,9 +44,8 @@ struct AsyncRequest {
     } else {
       code = outcome.error().code();
     }
-    const boost::asio::any_completion_executor later =
-        boost::asio::prefer(request->executor, boost::asio::execution::blocking.never);
-    later.execute([handler = std::move(request->handler), code, piece = std::move(piece)]() mutable {
+    const boost::asio::any_completion_executor executor = std::move(request->executor);
+    executor.execute([handler = std::move(request->handler), code, piece = std::move(piece)]() mutable {
       std::move(handler)(code, std::move(piece));
     });
   }

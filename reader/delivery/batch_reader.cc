@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/batch_reader.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <exception>
 #include <utility>
 
@@ -69,12 +71,19 @@ Result<std::optional<Batch>> BatchReader::next() {
   if (impl_->process.forked()) return impl_->process.error();
   return impl_->engine.next();
 }
+Result<std::optional<Batch>> BatchReader::next(std::chrono::milliseconds patience) {
+  if (impl_->process.forked()) return impl_->process.error();
+  constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);  // so that the sum is no overflow
+  return impl_->engine.next(detail::StallClock::Clock::now() + std::min(patience, kLongest));
+}
 void BatchReader::start_next(Handler handler) {
   if (impl_->process.forked()) {
     using Request = detail::AsyncRequest<Batch>;
     return Request::complete(std::make_unique<Request>(std::move(handler)), impl_->process.error());
   }
-  impl_->engine.async_next(std::move(handler));
+  // The handler may destroy this reader on another thread while this one is still in the call.
+  const std::shared_ptr<Impl> alive = impl_;
+  alive->engine.async_next(std::move(handler));
 }
 std::optional<Error> BatchReader::error() const {
   if (impl_->process.forked()) return impl_->process.error();

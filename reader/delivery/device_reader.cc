@@ -391,7 +391,9 @@ void DeviceReader::start_next(Handler handler) {
     using Request = detail::AsyncRequest<DeviceBatch>;
     return Request::complete(std::make_unique<Request>(std::move(handler)), impl_->process().error());
   }
-  impl_->async_next(std::move(handler));
+  // The handler may destroy this reader on another thread while this one is still in the call.
+  const std::shared_ptr<Impl> alive = impl_;
+  alive->async_next(std::move(handler));
 }
 std::optional<Error> DeviceReader::error() const {
   if (impl_->process().forked()) return impl_->process().error();

@@ -67,7 +67,7 @@ class Engine final : private TrainerHelp {
   /// Waits for reads and jobs in flight. Idempotent.
   void stop();
 
-  ReadyQueue::Outcome next() { return queue_->next(*this); }
+  ReadyQueue::Outcome next(ReadyQueue::Deadline until = {}) { return queue_->next(*this, until); }
   void async_next(ReadyQueue::Handler handler);
 
   const Plan& plan() const noexcept { return plan_; }

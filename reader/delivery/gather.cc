@@ -92,7 +92,7 @@ Result<void> fill_row(Step& step, std::uint32_t in_step, Slab& slab, const Gathe
     if (rules.on_damage == OnDamage::fail) {
       return damage_at_step(*load.damage[row.block->number], load.extent, row.block->number, step, in_step, rules);
     }
-    status = RowStatus::damaged_empty;
+    status = damaged_empty(status);
   } else if (row.block != nullptr) {
     const ByteView record = row.block->records[row.record];
     if (Result<void> room = slab.reserve(end + record.size(), end); !room.has_value()) return room;
@@ -135,7 +135,8 @@ void end_direct_reads(Step& step, SlotRing& ring, const GatherRules& rules) {
   for (const DirectRead& read : step.direct) {
     if (!read.damage.has_value()) continue;
     const SlabParts slab(step, read.row / step.batch_rows);
-    slab.status[read.row % step.batch_rows] = RowStatus::damaged_empty;
+    RowStatus& status = slab.status[read.row % step.batch_rows];
+    status = damaged_empty(status);
   }
   const Unit& unit = step.units[step.next_unit];
   for (std::uint32_t row = unit.first_row; row < unit.end_row;) {
@@ -149,8 +150,7 @@ void end_direct_reads(Step& step, SlotRing& ring, const GatherRules& rules) {
 Result<void> repair(Step& step, Slab& slab, const GatherRules& rules) {
   if (step.has_gaps) slab.close_gaps(0, slab.rows());
   if (rules.on_damage != OnDamage::substitute) return {};
-  constexpr auto kDamaged = static_cast<std::size_t>(RowStatus::damaged_empty);
-  if (count_status({slab.status(), slab.rows()})[kDamaged] == 0) return {};
+  if (std::none_of(slab.status(), slab.status() + slab.rows(), is_damaged)) return {};
   return substitute_rows(slab, rules.rows_per_lane);
 }
 

@@ -100,7 +100,7 @@ Result<void> ColumnGathering::lose_damaged(std::uint32_t row, const PlannedRow& 
     return damage_at_step(*load.damage[block], load.extent, block, step_, in_step(row), rules_);
   }
   decoder_.add_empty(row);
-  slab_.status()[row] = RowStatus::damaged_empty;
+  slab_.status()[row] = damaged_empty(from.status);
   return {};
 }
 
@@ -113,7 +113,7 @@ Result<void> ColumnGathering::lose_unfit(std::uint32_t row, const PlannedRow& fr
                            .error = unfit_at_step(from, why)});
   }
   if (rules_.on_damage == OnDamage::fail) return step_.unfit.back().error;
-  slab_.status()[row] = RowStatus::damaged_empty;
+  slab_.status()[row] = damaged_empty(from.status);
   return {};
 }
 
@@ -134,7 +134,7 @@ void ColumnGathering::substitute() {
   for (std::uint32_t row = 0; row < slab_.rows(); ++row) {
     if (source[row] == row) continue;
     decoder_.copy_row(source[row], row);
-    status[row] = RowStatus::substituted;
+    status[row] = substituted(status[row]);
     filled.push_back(row);
   }
   if (slab_.may_grow() || decoder_.bytes() <= slab_.capacity()) return;
@@ -146,7 +146,8 @@ void ColumnGathering::substitute() {
       } else {
         decoder_.add_empty(filled[i]);
       }
-      status[filled[i]] = i < count ? RowStatus::substituted : RowStatus::damaged_empty;
+      RowStatus& of_row = status[filled[i]];
+      of_row = i < count ? substituted(of_row) : damaged_empty(of_row);
     }
     return decoder_.bytes() <= slab_.capacity();
   };
@@ -164,9 +165,8 @@ Result<void> ColumnGathering::end_rows() {
     decoder_.keep();
     return check_held();
   }
-  constexpr auto kDamaged = static_cast<std::size_t>(RowStatus::damaged_empty);
   const bool substitutes = rules_.on_damage == OnDamage::substitute;
-  if (substitutes && count_status({slab_.status(), slab_.rows()})[kDamaged] > 0) substitute();
+  if (substitutes && std::any_of(slab_.status(), slab_.status() + slab_.rows(), is_damaged)) substitute();
   if (const std::uint64_t bytes = decoder_.bytes(); bytes > slab_.capacity()) {
     if (!slab_.may_grow()) return slab_.too_large(bytes, step_.largest_id, step_.largest_bytes);
     if (Result<void> room = slab_.reserve(bytes, decoder_.fixed_bytes(step_.batch_rows)); !room.has_value()) {

@@ -80,7 +80,7 @@ bool Planner::plan_lane(LaneFeed& lane, std::uint32_t end) {
 }
 
 PlannedRow Planner::plan_blockless(RunEntry& entry, const Pick& pick) {
-  PlannedRow row{.record = static_cast<std::uint32_t>(step_->blockless.size()), .status = RowStatus::damaged_empty};
+  PlannedRow row{.record = static_cast<std::uint32_t>(step_->blockless.size()), .status = damaged_empty(entry.status)};
   step_->blockless.push_back({.id = entry.first_id + pick.record, .direct = entry.extent});
   if (entry.extent != nullptr) {
     row.status = entry.status;
@@ -117,7 +117,7 @@ bool Planner::lay_out_lane(LaneFeed& lane, std::uint32_t end) {
       *id = entry.first_id + pick->record;
       status = entry.status;
       if (entry.block == nullptr) {
-        status = RowStatus::damaged_empty;
+        status = damaged_empty(status);
         step_->misses_rows = true;
         if (--entry.unplanned == 0) planned_runs_.push_back(pick->run);
       } else {

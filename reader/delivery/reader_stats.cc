@@ -49,42 +49,35 @@ class JsonObject {
   std::string body_;
 };
 
-std::string to_json(const std::vector<DamagedRange>& damaged) {
-  std::string list;
-  for (const DamagedRange& range : damaged) {
-    JsonObject object;
-    object.text("file", range.file);
-    object.number("offset", range.offset);
-    object.member("records", "[" + std::to_string(range.first_record) + ", " + std::to_string(range.end_record) + "]");
-    object.text("reason", range.reason);
-    list += (list.empty() ? "" : ", ") + object.done();
-  }
-  return "[" + list + "]";
+void describe(const DamagedRange& range, JsonObject& object) {
+  object.text("file", range.file);
+  object.number("offset", range.offset);
+  object.member("records", "[" + std::to_string(range.first_record) + ", " + std::to_string(range.end_record) + "]");
+  object.text("reason", range.reason);
 }
 
-std::string to_json(const std::vector<ShardReads>& shards) {
-  std::string list;
-  for (const ShardReads& shard : shards) {
-    JsonObject object;
-    object.text("file", shard.file);
-    object.number("shard", shard.shard);
-    object.number("reads", shard.reads);
-    object.number("bytes", shard.bytes);
-    object.seconds("mean", shard.mean);
-    object.seconds("longest", shard.longest);
-    list += (list.empty() ? "" : ", ") + object.done();
-  }
-  return "[" + list + "]";
+void describe(const ShardReads& shard, JsonObject& object) {
+  object.text("file", shard.file);
+  object.number("shard", shard.shard);
+  object.number("reads", shard.reads);
+  object.number("bytes", shard.bytes);
+  object.seconds("mean", shard.mean);
+  object.seconds("longest", shard.longest);
 }
 
-std::string to_json(const std::vector<HungRead>& reads) {
+void describe(const HungRead& read, JsonObject& object) {
+  object.text("file", read.file);
+  object.number("offset", read.offset);
+  object.number("bytes", read.bytes);
+  object.seconds("age", read.age);
+}
+
+template <class Item>
+std::string list_of(const std::vector<Item>& items) {
   std::string list;
-  for (const HungRead& read : reads) {
+  for (const Item& item : items) {
     JsonObject object;
-    object.text("file", read.file);
-    object.number("offset", read.offset);
-    object.number("bytes", read.bytes);
-    object.seconds("age", read.age);
+    describe(item, object);
     list += (list.empty() ? "" : ", ") + object.done();
   }
   return "[" + list + "]";
@@ -133,8 +126,8 @@ std::string ReaderStats::to_json() const {
   json.text("storage_note", storage_note);
   json.number("hung_reads", hung_reads);
   json.number("given_up_reads", given_up_reads);
-  json.member("hung_now", dovetail::to_json(hung_now));
-  json.member("slowest_shards", dovetail::to_json(slowest_shards));
+  json.member("hung_now", list_of(hung_now));
+  json.member("slowest_shards", list_of(slowest_shards));
   json.boolean("registered", registered);
   json.text("registration_note", registration_note);
   json.seconds("registration_time", registration_time);
@@ -145,7 +138,7 @@ std::string ReaderStats::to_json() const {
   json.number("budget_bytes", budget_bytes);
   json.number("read_ahead_bytes", read_ahead_bytes);
   json.number("read_ahead_peak", read_ahead_peak);
-  json.member("damaged", dovetail::to_json(damaged));
+  json.member("damaged", list_of(damaged));
   return json.done();
 }
 

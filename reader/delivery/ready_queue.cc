@@ -65,15 +65,16 @@ std::size_t ReadyQueue::size() const {
   return items_.size();
 }
 
-ReadyQueue::Outcome ReadyQueue::next(TrainerHelp& help) {
+ReadyQueue::Outcome ReadyQueue::next(TrainerHelp& help, Deadline until) {
   std::unique_lock lock(mutex_);
   if (outstanding_locked()) return std::move(*take_locked());
   note_request_locked(true);
   std::optional<Outcome> outcome = take_locked();
   const bool at_once = outcome.has_value();
   const bool was_quick = busy_trainer();
+  const auto is_late = [&] { return until.has_value() && StallClock::Clock::now() >= *until; };
   bool helped = true;
-  while (!outcome.has_value() && helped) {
+  while (!outcome.has_value() && helped && !is_late()) {
     request_ = Helping();
     cause_ = Stall::decode;
     update_clock_locked();
@@ -88,7 +89,13 @@ ReadyQueue::Outcome ReadyQueue::next(TrainerHelp& help) {
     SyncRequest request;
     request_ = &request;
     update_clock_locked();
-    request.arrived.wait(lock, [&] { return request.outcome.has_value(); });
+    const auto is_there = [&] { return request.outcome.has_value(); };
+    if (!until.has_value()) {
+      request.arrived.wait(lock, is_there);
+    } else if (!request.arrived.wait_until(lock, *until, is_there)) {
+      request_ = std::monostate();
+      request.outcome = Error(Errc::not_yet, "no batch has come in the time given; ask again");
+    }
     outcome = std::move(request.outcome);
   }
   waiting_ = false;
@@ -183,7 +190,7 @@ ReadyQueue::Outcome ReadyQueue::deliver_locked(const ReadyBatches& from, std::ui
   const std::uint64_t step = from.step + batch;
   const std::size_t slab_at = batch * from.slab_bytes;
   const SlabParts slab(lease->bytes().subspan(slab_at), from.rows);
-  const std::array<std::uint32_t, 5> counts = count_status({slab.status, from.rows});
+  const std::array<std::uint32_t, kRowStatuses> counts = count_status({slab.status, from.rows});
   const BatchColumns* const columns = lease->columns().empty() ? nullptr : &lease->columns()[batch];
   const auto bytes = columns != nullptr ? columns->layout.bytes : static_cast<std::uint64_t>(slab.offsets[from.rows]);
   ++delivered_.batches;
@@ -192,8 +199,8 @@ ReadyQueue::Outcome ReadyQueue::deliver_locked(const ReadyBatches& from, std::ui
   delivered_.rows_empty += counts[0];
   delivered_.rows_first += counts[1];
   delivered_.rows_repeated += counts[2];
-  delivered_.rows_substituted += counts[3];
-  delivered_.rows_damaged_empty += counts[4];
+  delivered_.rows_substituted += counts[3] + counts[5];
+  delivered_.rows_damaged_empty += counts[4] + counts[6];
   if (handed_over_.origin != from.origin) handed_over_.origin = from.origin;
   handed_over_.position = Position{from.origin->epoch, step + 1};
   if (timeline_ != nullptr) {

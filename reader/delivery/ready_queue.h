@@ -56,6 +56,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
  public:
   using Handler = boost::asio::any_completion_handler<BatchReader::NextSignature>;
   using Outcome = Result<std::optional<Batch>>;
+  using Deadline = std::optional<StallClock::Clock::time_point>;
 
   /// `timeline` gets what is waited for and what is handed over, as that of `rank`; it may be null.
   ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held, std::shared_ptr<Timeline> timeline = nullptr,
@@ -82,7 +83,8 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
 
   // The trainer's side.
 
-  Outcome next(TrainerHelp& help);
+  /// `not_yet` where nothing has come at `until`, if there is one, and the piece of work at hand is done.
+  Outcome next(TrainerHelp& help, Deadline until = {});
   void async_next(Handler handler);
 
   /// Completes an outstanding request, and all later ones, with `operation_canceled`. Drops what is ready.

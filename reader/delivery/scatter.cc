@@ -46,7 +46,8 @@ void fill_late_rows(Step& step, const GatherRules& rules) {
   std::uint32_t first_lost = unit.end_row;
   std::optional<Error> error;
   const auto lose = [&](std::uint32_t row, const Extent& extent, std::uint32_t block, const Error& damage) {
-    SlabParts(step, row / step.batch_rows).status[row % step.batch_rows] = RowStatus::damaged_empty;
+    RowStatus& status = SlabParts(step, row / step.batch_rows).status[row % step.batch_rows];
+    status = damaged_empty(status);
     step.has_gaps = true;
     if (rules.on_damage != OnDamage::fail || (error.has_value() && row >= first_lost)) return;
     first_lost = row;

@@ -22,8 +22,8 @@ SlabParts::SlabParts(const Step& step, std::uint32_t batch) noexcept
                                             step.batches() == 1 ? std::dynamic_extent : step.slab_bytes),
                 step.batch_rows) {}
 
-std::array<std::uint32_t, 5> count_status(std::span<const RowStatus> rows) noexcept {
-  std::array<std::uint32_t, 5> counts{};
+std::array<std::uint32_t, kRowStatuses> count_status(std::span<const RowStatus> rows) noexcept {
+  std::array<std::uint32_t, kRowStatuses> counts{};
   // Nearly always all are the same.
   if (std::memcmp(rows.data(), rows.data() + 1, rows.size() - 1) == 0) {
     counts[static_cast<std::size_t>(rows[0])] = static_cast<std::uint32_t>(rows.size());
@@ -59,7 +59,7 @@ void Slab::close_gaps(std::uint32_t first, std::uint32_t end) noexcept {
   std::int64_t to = begin;
   for (std::uint32_t row = first; row < end; ++row) {
     const std::int64_t next = parts_.offsets[row + 1];
-    if (parts_.status[row] != RowStatus::damaged_empty) {
+    if (!is_damaged_empty(parts_.status[row])) {
       std::memmove(parts_.values + to, parts_.values + begin, static_cast<std::size_t>(next - begin));
       to += next - begin;
     }

@@ -29,8 +29,23 @@ struct SlabParts {
   std::uint64_t capacity = 0;  ///< Room for values, in bytes.
 };
 
+/// What a row becomes whose record is damaged. Needs: a record is planned there.
+constexpr RowStatus damaged_empty(RowStatus status) noexcept {
+  return is_repetition(status) ? RowStatus::repeated_damaged_empty : RowStatus::damaged_empty;
+}
+
+/// What it becomes once a neighbour stands in.
+constexpr RowStatus substituted(RowStatus status) noexcept {
+  return is_repetition(status) ? RowStatus::repeated_substituted : RowStatus::substituted;
+}
+
+/// Whether nothing stands in for its damaged record.
+constexpr bool is_damaged_empty(RowStatus status) noexcept {
+  return is_damaged(status) && status == damaged_empty(status);
+}
+
 /// How many of the rows have each status.
-std::array<std::uint32_t, 5> count_status(std::span<const RowStatus> rows) noexcept;
+std::array<std::uint32_t, kRowStatuses> count_status(std::span<const RowStatus> rows) noexcept;
 
 /// A run of rows of one batch of a step, counted from the batch's first.
 struct BatchRows {

@@ -28,7 +28,7 @@ struct RunEntry;
 struct PlannedRow {
   const LoadedBlock* block = nullptr;
   std::uint32_t record = 0;  ///< In the block; without one, the row's place among the blockless, if it has an id.
-  RowStatus status = RowStatus::empty;  ///< As planned; `damaged_empty` where the shard could not be opened.
+  RowStatus status = RowStatus::empty;  ///< As planned, or damaged where the shard could not be opened.
 };
 
 /// A row that has an id, but no loaded block.

@@ -12,7 +12,7 @@ std::vector<std::uint32_t> substitution_sources(std::span<const RowStatus> statu
   for (std::uint32_t lane = 0; lane < rows; lane += rows_per_lane) {
     const auto find = [&, good = rows](std::uint32_t r) mutable {
       if (status[r] == RowStatus::first || status[r] == RowStatus::repeated) good = r;
-      return status[r] == RowStatus::damaged_empty ? good : r;
+      return is_damaged_empty(status[r]) ? good : r;
     };
     auto before = find;
     auto after = find;
@@ -49,7 +49,7 @@ Result<void> substitute_rows(Slab& slab, std::uint32_t rows_per_lane) {
     std::copy_n(packed.data() + old[from], bytes, slab.values() + end);
     end += static_cast<std::int64_t>(bytes);
     slab.offsets()[r + 1] = end;
-    if (from != r) slab.status()[r] = RowStatus::substituted;
+    if (from != r) slab.status()[r] = substituted(slab.status()[r]);
   }
   return {};
 }

@@ -23,13 +23,10 @@ std::string named(std::uint64_t row) {
   return "row " + std::to_string(row);
 }
 
-bool is_damaged(RowStatus status) {
-  return status == RowStatus::substituted || status == RowStatus::damaged_empty;
-}
-
 /// Whether a row counts rather than another one of the same record.
 bool counts_more(RowStatus status, RowStatus than) {
-  return status != than && (status == RowStatus::first || is_damaged(than));
+  const auto worth = [](RowStatus of) { return of == RowStatus::first ? 2 : is_damaged(of) ? 0 : 1; };
+  return worth(status) > worth(than);
 }
 
 }  // namespace
@@ -46,7 +43,7 @@ Result<GatheredRows> GatheredRows::place(std::uint64_t records, std::span<const 
   rows.assign(static_cast<std::size_t>(std::min<std::uint64_t>(records, ids.size() + 1)), kNoRow);
   for (std::uint64_t row = 0; row < ids.size(); ++row) {
     const std::uint64_t id = ids[row];
-    if (status[row] > RowStatus::damaged_empty) {
+    if (static_cast<std::size_t>(status[row]) >= kRowStatuses) {
       return wrong(named(row) + " has status " + std::to_string(static_cast<unsigned>(status[row])) +
                    ", which is none");
     }

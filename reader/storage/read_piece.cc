@@ -64,25 +64,23 @@ std::shared_ptr<Piece> take_late(RetryState& shared) {
 }  // namespace
 
 void start_pieces(const RetryStatePtr& shared) {
-  while (const std::shared_ptr<Piece> late = take_late(*shared)) late->read_apart();
-  for (;;) {
-    NextPiece next;
-    try {
-      next = take_next(*shared);
-    } catch (const std::exception&) {  // short of memory: again with the next piece that comes back
+  // Short of memory, what waits begins with the next piece that comes back, and what was taken is late or given up in time.
+  try {
+    while (const std::shared_ptr<Piece> late = take_late(*shared)) late->read_apart();
+    for (NextPiece next = take_next(*shared); next.piece != nullptr; next = take_next(*shared)) {
+      switch (next.way) {
+        case NextPiece::Way::storage:
+          next.piece->read_in_storage();
+          break;
+        case NextPiece::Way::apart:
+          next.piece->read_apart();
+          break;
+        case NextPiece::Way::fail:
+          next.piece->fail_like_others();
+          break;
+      }
     }
-    if (next.piece == nullptr) return;
-    switch (next.way) {
-      case NextPiece::Way::storage:
-        next.piece->read_in_storage();
-        break;
-      case NextPiece::Way::apart:
-        next.piece->read_apart();
-        break;
-      case NextPiece::Way::fail:
-        next.piece->fail_like_others();
-        break;
-    }
+  } catch (const std::exception&) {
   }
 }
 
@@ -163,24 +161,16 @@ bool Piece::retry() {
 }
 
 bool Piece::give_up() {
-  // First: whoever gets the answer may ask for more of the file.
-  const bool marked = mark_given_up(First::late, First::given_up, 1);
-  bool gave = false;
-  try {
-    gave = TwoTries::give_up();
-  } catch (const std::exception&) {  // short of memory: the watch tries again later
-  }
-  if (marked && !gave) mark_given_up(First::given_up, First::late, -1);
-  start_pieces(shared_);
+  const bool gave = TwoTries::give_up();
+  if (gave) start_pieces(shared_);
   return gave;
 }
 
-bool Piece::mark_given_up(First from, First to, int more) {
+void Piece::note_given_up() noexcept {
   const std::lock_guard lock(shared_->mutex);
-  if (first != from) return false;
-  first = to;
-  shared_->files[path()].given_up += static_cast<unsigned>(more);
-  return true;
+  if (first != First::late) return;  // it has come back meanwhile, or was never out
+  first = First::given_up;
+  ++shared_->files.find(path())->second.given_up;
 }
 
 }  // namespace dovetail::detail

@@ -100,7 +100,7 @@ class Piece final : public TwoTries {
  private:
   bool try_apart(std::function<Answer()> work);
   void end_first_try();
-  bool mark_given_up(First from, First to, int more);
+  void note_given_up() noexcept override;
   void answer(Answer answer) override {
     const AnswerCount count(*shared_);
     if (answer.has_value()) {

@@ -149,16 +149,15 @@ void ReadWatch::handle(const Late& late) {
     case Step::retry:
       return say(late.what, late.awaited->retry() ? " so far; it is asked for once more" : " so far");
     case Step::give_up:
-      count_given_up(1);  // first: whoever gets the answer may look
-      if (!late.awaited->give_up()) return count_given_up(-1);
+      if (!late.awaited->give_up()) return;
       forget(*late.awaited);
       return say(late.what, ", and is given up");
   }
 }
 
-void ReadWatch::count_given_up(std::int64_t more) {
+void ReadWatch::count_given_up() noexcept {
   const std::lock_guard lock(mutex_);
-  given_up_ += static_cast<std::uint64_t>(more);
+  ++given_up_;
 }
 
 void ReadWatch::say(const HungRead& what, std::string_view then) {

@@ -38,7 +38,8 @@ class Awaited {
   virtual HungRead what() const = 0;
   /// It hangs. Asks for it once more, where that can be done; whether it is. Called once, on the thread of the watch.
   virtual bool retry() { return false; }
-  /// It hangs for twice as long: whoever waits gets an error, unless it has just been answered. Whether it was given up.
+  /// It hangs for twice as long: whoever waits gets an error, unless it has just been answered. Whether it was given up, and
+  /// counted.
   virtual bool give_up() { return false; }
 
  private:
@@ -69,6 +70,8 @@ class ReadWatch {
   /// It is answered, or given up: what it refers to may go when this has returned. Idempotent.
   void end(Awaited& awaited);
 
+  /// Something is given up; to be called before whoever waits for it is told, and may ask for `hung_reads`.
+  void count_given_up() noexcept;
   HungReads hung_reads() const;
   /// Looks no more.
   void stop();
@@ -89,7 +92,6 @@ class ReadWatch {
   Late take_late_locked();
   void handle(const Late& late);
   bool forget(Awaited& awaited);
-  void count_given_up(std::int64_t more);
   void say(const HungRead& what, std::string_view then);
 
   const WatchOptions options_;

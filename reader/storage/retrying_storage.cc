@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <deque>
 #include <exception>
 #include <future>
 #include <mutex>
@@ -146,7 +147,7 @@ class RetryingStorage final : public Storage {
   }
 
   void will_need(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept override {
-    shared_->inner->will_need(file, offset, bytes);
+    if (!facts_.direct) hint_apart(shared_, {.file = file.share(), .offset = offset, .bytes = bytes});
   }
   const StorageFacts& facts() const noexcept override { return facts_; }
   std::uint64_t cached_reads() const noexcept override { return shared_->inner->cached_reads(); }
@@ -178,11 +179,16 @@ class RetryingStorage final : public Storage {
 void RetryingStorage::stop() {
   std::call_once(stopped_, [this] {
     bool hangs = false;
+    std::deque<Hint> hints;  // not wanted
     {
       std::unique_lock lock(shared_->mutex);
       stopping_ = true;
+      shared_->wants_hints = false;
+      hints.swap(shared_->hints);
       shared_->changed.wait(lock, [this] { return shared_->unanswered == 0; });
-      hangs = shared_->in_storage > 0;
+      // Files are closed when stopping returns, but for what hangs.
+      const bool hinted = shared_->changed.wait_for(lock, shared_->after, [this] { return !shared_->hinting; });
+      hangs = shared_->in_storage > 0 || !hinted;
     }
     shared_->watch.stop();
     std::deque<std::function<void()>> unwanted;  // all are answered

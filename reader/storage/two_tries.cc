@@ -40,6 +40,9 @@ bool TwoTries::give_up() {
   }
   Answer given_up = Error::from_errno(ETIMEDOUT, why).at(hung.file, hung.offset);
   if (!take_turn()) return false;
+  // Before the answer: whoever gets it may look, and ask for more.
+  watch_.count_given_up();
+  note_given_up();
   answer(std::move(given_up));
   return true;
 }

@@ -34,6 +34,8 @@ class TwoTries : public Awaited, public std::enable_shared_from_this<TwoTries> {
  protected:
   /// The answer, exactly once; no try has a part in it any more.
   virtual void answer(Answer answer) = 0;
+  /// It is given up for good; the answer follows.
+  virtual void note_given_up() noexcept {}
 
  private:
   bool take_turn() { return !answered_.exchange(true); }

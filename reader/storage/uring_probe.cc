@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -33,7 +34,7 @@ std::string why_forbidden() {
 Error explain(int error) {
   switch (error) {
     case ENOSYS:
-      return unusable("the kernel is without it; run one of 5.6 or newer");
+      return unusable("the kernel is without it, or what reading needs of it; run one of 5.6 or newer");
     case EPERM:
     case EACCES:
       return unusable(why_forbidden());
@@ -54,6 +55,24 @@ int open_with_best_flags(unsigned entries, ::io_uring& ring) {
   return error;
 }
 
+// 0 where the kernel knows what reading needs.
+int check_operations(::io_uring& ring) {
+  // Not io_uring_get_probe_ring, which gives no reason where it fails.
+  constexpr unsigned kMostOperations = 256;
+  const std::unique_ptr<io_uring_probe, decltype(&std::free)> probe(
+      static_cast<io_uring_probe*>(
+          std::calloc(1, sizeof(io_uring_probe) + kMostOperations * sizeof(io_uring_probe_op))),
+      &std::free);
+  if (probe == nullptr) return ENOMEM;
+  const int error = -::io_uring_register_probe(&ring, probe.get(), kMostOperations);
+  if (error == EINVAL) return ENOSYS;  // Linux before 5.6 does not know the question either
+  if (error != 0) return error;
+  for (const int operation : {IORING_OP_READV, IORING_OP_READ, IORING_OP_READ_FIXED, IORING_OP_POLL_ADD}) {
+    if (::io_uring_opcode_supported(probe.get(), operation) == 0) return ENOSYS;
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<void> open_ring(unsigned entries, ::io_uring& ring) {
@@ -66,14 +85,10 @@ Result<void> open_ring(unsigned entries, ::io_uring& ring) {
   }
   if (error != 0) return explain(error);
 
-  const std::unique_ptr<io_uring_probe, decltype(&::io_uring_free_probe)> probe(::io_uring_get_probe_ring(&ring),
-                                                                                &::io_uring_free_probe);
-  for (const int operation : {IORING_OP_READV, IORING_OP_READ, IORING_OP_READ_FIXED, IORING_OP_POLL_ADD}) {
-    if (probe != nullptr && ::io_uring_opcode_supported(probe.get(), operation) != 0) continue;
-    ::io_uring_queue_exit(&ring);
-    return explain(ENOSYS);
-  }
-  return {};
+  error = check_operations(ring);
+  if (error == 0) return {};
+  ::io_uring_queue_exit(&ring);
+  return explain(error);
 }
 
 }  // namespace dovetail::detail

@@ -2,6 +2,7 @@
 #include "reader/storage/watched_storage.h"
 
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -86,6 +87,12 @@ class WatchedStorage final : public Storage {
   }
 
   void will_need(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept override {
+    // A file that is dead, or a full queue of its device, keeps who gives the hint.
+    std::optional<Look> look;
+    try {
+      if (!facts().direct) look.emplace(watch_, std::make_shared<WatchedRead>(file, offset, bytes));
+    } catch (const std::exception&) {  // no memory to look at it
+    }
     inner_->will_need(file, offset, bytes);
   }
   const StorageFacts& facts() const noexcept override { return inner_->facts(); }

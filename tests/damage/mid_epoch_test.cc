@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -467,6 +468,50 @@ TEST_P(MidEpochTest, ShardsThatComeBackAreReadAgain) {
   });
   std::printf("%llu readers whose shards came back, %llu rows marked\n",
               static_cast<unsigned long long>(outcome.readers), static_cast<unsigned long long>(outcome.marked));
+}
+
+// A row says whether its damaged record was to be delivered for the first time, so digests stay those of the plan.
+TEST_P(MidEpochTest, RepetitionsOfDamagedRecordsAreNotTakenForThem) {
+  HarmedDataset data(GetParam());
+  data.harm(Harm::overwritten);
+  for (const OrderKind order : {OrderKind::shuffle, OrderKind::sequential}) {
+    for (const OnDamage on_damage : {OnDamage::substitute, OnDamage::empty}) {
+      const Case how{Harm::overwritten, order, on_damage, 1};
+      SCOPED_TRACE(how);
+      const bool fills = on_damage == OnDamage::substitute;
+      ReaderOptions options = options_for(GetParam(), order, on_damage, 0, 1);
+      options.plan.tail = Tail::wrap;
+      options.plan.batch =
+          static_cast<std::uint32_t>(data.dataset().records() / 6 * 5);  // of the second step, most rows repeat
+      options.memory_bytes = 64 << 20;
+      BatchReader reader = BatchReader::open(data.dataset(), options).value();
+      const testing::Rows planned = testing::planned(reader.plan(), 0, 0);
+      std::map<RowStatus, std::uint64_t> rows;
+      Hash128 digest;
+      std::size_t at = 0;
+      for (std::uint64_t step = 0; step < 2; ++step) {
+        const std::optional<Batch> batch = reader.next().value();
+        ASSERT_TRUE(batch.has_value());
+        for (std::uint32_t row = 0; row < batch->rows(); ++row, ++at) {
+          const RowStatus status = batch->status()[row];
+          ASSERT_EQ(batch->ids()[row], planned[at].id);
+          ASSERT_EQ(is_repetition(status), is_repetition(planned[at].status));
+          if (is_counted(status)) digest += record_digest(batch->ids()[row]);
+          ++rows[status];
+        }
+      }
+      EXPECT_EQ(digest, reader.plan().epoch(0).value().digest());
+      EXPECT_GT(rows[RowStatus::first], 0u);
+      EXPECT_GT(rows[RowStatus::repeated], 0u);
+      EXPECT_EQ(rows[RowStatus::substituted] > 0, fills);
+      EXPECT_EQ(rows[RowStatus::repeated_substituted] > 0, fills);
+      EXPECT_EQ(rows[RowStatus::damaged_empty] > 0, !fills);
+      EXPECT_EQ(rows[RowStatus::repeated_damaged_empty] > 0, !fills);
+      const ReaderStats stats = reader.stats();
+      EXPECT_EQ(stats.rows_substituted, rows[RowStatus::substituted] + rows[RowStatus::repeated_substituted]);
+      EXPECT_EQ(stats.rows_damaged_empty, rows[RowStatus::damaged_empty] + rows[RowStatus::repeated_damaged_empty]);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, MidEpochTest, ::testing::ValuesIn(kLayouts),

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -43,10 +44,17 @@ class Hang {
     const std::lock_guard lock(mutex_);
     path_ = path;
   }
+  /// Hints hang from the first on, and nothing else.
+  void arm_hints() {
+    arm(0, 0);
+    const std::lock_guard lock(mutex_);
+    hints_ = true;
+  }
   /// Lets all go, and waits until they have gone. How many there were.
   std::uint64_t release() {
     std::unique_lock lock(mutex_);
     armed_ = false;
+    hints_ = false;
     path_.clear();
     changed_.notify_all();
     changed_.wait(lock, [this] { return inside_ == 0; });
@@ -57,14 +65,21 @@ class Hang {
     if (!armed_) return;
     const std::uint64_t call = ++calls_;
     if (!is_large_read(file, bytes) && (call < first_ || call > last_)) return;
+    wait(lock);
+  }
+  void pass_hint() {
+    std::unique_lock lock(mutex_);
+    if (armed_ && hints_) wait(lock);
+  }
+
+ private:
+  void wait(std::unique_lock<std::mutex>& lock) {
     ++hung_;
     ++inside_;
     changed_.wait(lock, [this] { return !armed_; });
     --inside_;
     changed_.notify_all();
   }
-
- private:
   bool is_large_read(int file, std::size_t bytes) const {
     constexpr std::size_t kLarge = 16 << 10;
     if (path_.empty() || bytes < kLarge) return false;
@@ -75,6 +90,7 @@ class Hang {
   std::condition_variable changed_;
   std::string path_;
   bool armed_ = false;
+  bool hints_ = false;
   std::uint64_t first_ = 0;
   std::uint64_t last_ = 0;
   std::uint64_t calls_ = 0;
@@ -106,6 +122,12 @@ ssize_t __wrap_preadv(int file, const iovec* parts, int count, off_t offset) {
   for (int i = 0; i < count; ++i) bytes += parts[i].iov_len;
   dovetail::testing::hang.pass(file, bytes);
   return __real_preadv(file, parts, count, offset);
+}
+
+int __real_posix_fadvise(int file, off_t offset, off_t bytes, int advice);
+int __wrap_posix_fadvise(int file, off_t offset, off_t bytes, int advice) {
+  if (advice == POSIX_FADV_WILLNEED) dovetail::testing::hang.pass_hint();
+  return __real_posix_fadvise(file, offset, bytes, advice);
 }
 
 // Nothing is there without waiting.
@@ -240,6 +262,39 @@ TEST_F(HangTest, OneFileOfWhichNothingComesBackCostsNoRowOfAnother) {
     reader.stop();
     EXPECT_GT(testing::hang.release(), 0u);
   }
+}
+
+// More rows than are planned at a time, so that later ones are named to the kernel when the first have waited.
+const testing::SampleShape kManyShape{.shard_records = {9000, 9000, 9000}, .max_bytes = 100, .block_bytes = 16 << 10};
+
+TEST_F(HangTest, HintsThatHangHoldUpNothing) {
+  const Dataset dataset = testing::make_sample(folder_.path("many"), kManyShape);
+  ReaderOptions options = HangTest::options(OnDamage::fail, std::chrono::milliseconds(kSanitized ? 2000 : 500));
+  options.plan.batch = 50;
+  testing::hang.arm_hints();
+  {
+    BatchReader reader = BatchReader::open(dataset, options).value();
+    EXPECT_EQ(testing::read_epoch(reader, kManyShape), testing::planned(reader.plan(), 0, 0));
+  }
+  EXPECT_GT(testing::hang.release(), 0u);
+}
+
+TEST_F(HangTest, AHintThatHangsIsToldWhereItIsWaitedFor) {
+  const Dataset dataset = testing::make_sample(folder_.path("many"), kManyShape);
+  ReaderOptions options = HangTest::options(OnDamage::fail, std::chrono::milliseconds(30));
+  options.plan.batch = 50;
+  options.on_hung_read = OnHungRead::wait;
+  testing::hang.arm_hints();
+  BatchReader reader = BatchReader::open(dataset, options).value();
+  testing::Rows rows;
+  std::thread trainer([&] { rows = testing::read_epoch(reader, kManyShape); });
+  while (reader.stats().hung_now.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const HungRead hung = reader.stats().hung_now.front();
+  EXPECT_TRUE(hung.file.ends_with(".dvt")) << hung.file;
+  EXPECT_GT(hung.bytes, 0u);
+  EXPECT_GT(testing::hang.release(), 0u);
+  trainer.join();
+  EXPECT_EQ(rows, testing::planned(reader.plan(), 0, 0));
 }
 
 TEST_F(HangTest, WithFailTheReaderStopsWithTheFile) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing, opening, iterating and verifying while the n-th allocation fails, or all from there on, for every n until a run
 // passes untouched: an error, never a wrong result.
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -16,6 +19,7 @@
 #include <dovetail/record_writer.h>
 
 #include "format/example_encoder.h"
+#include "reader/storage/read_piece.h"
 #include "tests/faults/failing_memory.h"
 #include "tests/faults/written_records.h"
 #include "tests/reader/delivery/sample_dataset.h"
@@ -114,6 +118,31 @@ TEST_F(OutOfMemoryTest, VerifyIsRightOrAnError) {
     return {};
   };
   with_every_failure(work, [](bool) {});
+}
+
+// It runs on threads of the storage, where an exception would end the process.
+TEST_F(OutOfMemoryTest, ASecondTryThatCannotBeginIsGivenUpInTime) {
+  const std::string path = folder_.path("data");
+  std::ofstream(path) << std::string(1000, 'x');
+  const auto shared = std::make_shared<detail::RetryState>(
+      detail::make_pread_pool(1),
+      detail::WatchOptions{.after = std::chrono::milliseconds(20), .gives_up = true, .log = {}});
+  const detail::InputFile file = detail::InputFile::open(path).value();
+  std::vector<std::byte> into(1000);
+  std::promise<Result<void>> answer;
+  const auto request =
+      std::make_shared<detail::Request>(1, [&answer](Result<void> outcome) { answer.set_value(std::move(outcome)); });
+  const auto piece = std::make_shared<detail::Piece>(shared, file.share(), 0, detail::ReadInto{into}, request);
+  ++shared->unanswered;
+  shared->late.push_back(piece);
+  {
+    const testing::AllocationFails armed(0, true);
+    EXPECT_NO_THROW(detail::start_pieces(shared));
+  }
+  EXPECT_TRUE(testing::AllocationFails::struck());
+  shared->watch.begin(piece);
+  (void)answer.get_future().get();
+  shared->watch.stop();
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ using dovetail::testing::RingRefused;
 extern "C" {
 
 int __real_io_uring_queue_init(unsigned entries, io_uring* ring, unsigned flags);
-io_uring_probe* __real_io_uring_get_probe_ring(io_uring* ring);
+int __real_io_uring_register_probe(io_uring* ring, io_uring_probe* probe, unsigned operations);
 int __real_io_uring_register_buffers(io_uring* ring, const iovec* buffers, unsigned count);
 int __real_io_uring_submit_and_wait(io_uring* ring, unsigned wanted);
 unsigned __real_io_uring_peek_batch_cqe(io_uring* ring, io_uring_cqe** entries, unsigned count);
@@ -134,8 +134,9 @@ int __wrap_io_uring_queue_init(unsigned entries, io_uring* ring, unsigned flags)
   return __real_io_uring_queue_init(entries, ring, flags);
 }
 
-io_uring_probe* __wrap_io_uring_get_probe_ring(io_uring* ring) {
-  return is_refused(RingRefused::Call::probe) ? nullptr : __real_io_uring_get_probe_ring(ring);
+int __wrap_io_uring_register_probe(io_uring* ring, io_uring_probe* probe, unsigned operations) {
+  if (is_refused(RingRefused::Call::probe)) return -refusal.load();
+  return __real_io_uring_register_probe(ring, probe, operations);
 }
 
 int __wrap_io_uring_register_buffers(io_uring* ring, const iovec* buffers, unsigned count) {

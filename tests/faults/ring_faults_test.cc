@@ -84,9 +84,20 @@ TEST_P(RingFaultsTest, ARingThatCannotBeHadIsAnErrorThatSaysWhy) {
     EXPECT_THAT(refused.error().to_string(), HasSubstr("use pread")) << error;
     EXPECT_EQ(testing::open_descriptors(), descriptors);
   }
-  const RingRefused refuse(RingRefused::Call::probe, 0, 1);
-  EXPECT_TRUE(BatchReader::open(dataset_, options()).error().is(Errc::resource_limit));
-  EXPECT_EQ(testing::open_descriptors(), descriptors);
+}
+
+TEST_P(RingFaultsTest, ARingThatCannotBeAskedWhatItKnowsIsAnErrorThatSaysWhy) {
+  const std::size_t descriptors = testing::open_descriptors();
+  const std::pair<int, const char*> reasons[] = {
+      {EPERM, "io_uring_register"}, {ENOMEM, "memory"}, {EINVAL, "the kernel"}, {EIO, "Input/output error"}};
+  for (const auto& [error, words] : reasons) {
+    const RingRefused refuse(RingRefused::Call::probe, error, 1);
+    const auto refused = BatchReader::open(dataset_, options());
+    ASSERT_FALSE(refused) << error;
+    EXPECT_TRUE(refused.error().is(Errc::resource_limit));
+    EXPECT_THAT(refused.error().to_string(), ::testing::AllOf(HasSubstr(words), HasSubstr("use pread")));
+    EXPECT_EQ(testing::open_descriptors(), descriptors);
+  }
 }
 
 TEST_P(RingFaultsTest, AShortageThatPassesIsWaitedFor) {

@@ -152,7 +152,7 @@ TEST(GatheredRowsTest, AnEmptyRowThatNamesARecordIsRefused) {
 }
 
 TEST(GatheredRowsTest, AStatusThatIsNoneIsRefused) {
-  EXPECT_THAT(failure(Columns().add(0, static_cast<RowStatus>(5)).place(1)), HasSubstr("row 0 has status 5"));
+  EXPECT_THAT(failure(Columns().add(0, static_cast<RowStatus>(7)).place(1)), HasSubstr("row 0 has status 7"));
 }
 
 TEST(GatheredRowsTest, ColumnsOfDifferentLengthAreRefused) {
@@ -171,7 +171,9 @@ TEST(GatheredRowsTest, DamagedRecordsArePlacedAndReported) {
 
 TEST(GatheredRowsTest, AGoodRowOfARecordCountsRatherThanADamagedOne) {
   // Damage is judged anew on every read, so a lane that wraps may read the same record well and badly.
-  const RowStatus kinds[] = {RowStatus::first, RowStatus::repeated, RowStatus::substituted, RowStatus::damaged_empty};
+  const RowStatus kinds[] = {RowStatus::first,         RowStatus::repeated,
+                             RowStatus::substituted,   RowStatus::repeated_substituted,
+                             RowStatus::damaged_empty, RowStatus::repeated_damaged_empty};
   for (const RowStatus a : kinds) {
     for (const RowStatus b : kinds) {
       if (a == RowStatus::first && b == RowStatus::first) continue;

@@ -127,14 +127,15 @@ void check_batch(const SoakData& data, const Batch& batch, Delivered& delivered)
   for (std::uint32_t row = 0; row < batch.rows(); ++row) {
     const std::uint64_t id = batch.ids()[row];
     const RowStatus status = batch.status()[row];
-    const bool empty = status == RowStatus::empty || status == RowStatus::damaged_empty;
+    const bool empty =
+        status == RowStatus::empty || status == RowStatus::damaged_empty || status == RowStatus::repeated_damaged_empty;
     if (status == RowStatus::empty) {
       if (id != kNoId || !batch.row(row).empty()) refuse(data, batch, row, "is not empty");
       continue;
     }
     if (id >= data.hashes.size()) refuse(data, batch, row, "has an id that the dataset has not");
     ++delivered.rows;
-    if (status != RowStatus::repeated) delivered.digest += record_digest(id);
+    if (is_counted(status)) delivered.digest += record_digest(id);
     if (status == RowStatus::first || status == RowStatus::repeated) {
       if (hash_of_row(data, batch, row) != data.hashes[id]) refuse(data, batch, row, "has other bytes than its record");
       if (data.columns && batch.column("label")->as<std::int64_t>()[row] != static_cast<std::int64_t>(id)) {

@@ -106,8 +106,7 @@ ReaderOptions SoakWork::draw_options(const SoakData& data) {
   options.plan.world = options.ranks.world;
   options.plan.batch = static_cast<std::uint32_t>(1 + below(data.hashes.size() < 200 ? 8 : 64));
   options.plan.order = static_cast<OrderKind>(below(3));
-  // A lost row does not tell whether it was to be a repetition, so digests say nothing of damage under `wrap`.
-  options.plan.tail = static_cast<Tail>(below(data.damaged ? 2 : 3));
+  options.plan.tail = static_cast<Tail>(below(3));
   options.plan.lanes = below(2) == 0 ? 0 : options.plan.world * options.plan.batch;
   options.plan.pool = static_cast<std::uint32_t>(1 + below(300));
   options.plan.seed = below(1000);

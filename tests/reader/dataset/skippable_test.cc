@@ -61,6 +61,7 @@ std::string put_together(const std::string& file_header, std::vector<Block> bloc
     } else if (block.header.type == BlockType::footer) {
       format::Footer footer = format::decode_footer(as_bytes(block.body)).value();
       footer.index_offset = (&block - 1)->header.offset;
+      footer.index_crc = format::crc32c(as_bytes(index));
       block.body = format::encode(footer);
       trailer = {0, bytes.size(), footer.info.records, footer.info.blocks, footer.info.file_id};
     }

@@ -42,6 +42,16 @@ TEST(VerifyTest, AGoodDatasetIsGood) {
   EXPECT_EQ(one.records, 20u);
 }
 
+TEST(VerifyTest, IsCancelledBetweenShards) {
+  TempFolder folder;
+  write_dataset(folder.path(), 3, 20);
+  int asked = 0;
+  const Result<VerifyReport> report = verify(folder.path(), 1, [&] { return ++asked == 2; });
+  ASSERT_FALSE(report.has_value());
+  EXPECT_EQ(report.error().kind(), ErrorKind::cancelled);
+  EXPECT_EQ(asked, 2);
+}
+
 TEST(VerifyTest, ShardsWithoutRecordsAreGood) {
   TempFolder folder;
   write_dataset(folder.path(), 2, 0);

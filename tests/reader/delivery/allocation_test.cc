@@ -1,48 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a steady reader asks the allocator and storage for: something for each batch, each run and each extent, nothing
 // for each record.
-#include <atomic>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 
 #include <gtest/gtest.h>
 
 #include "tests/reader/delivery/injected_engine.h"
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/gated_storage.h"
-
-namespace {
-
-std::atomic<std::uint64_t> allocations = 0;
-
-void* counted(std::size_t bytes, std::size_t alignment) {
-  ++allocations;
-  void* const memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  return counted(bytes, alignof(std::max_align_t));
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return counted(bytes, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
+#include "tests/support/replaced_new.h"
 
 namespace dovetail {
 namespace {
@@ -86,11 +52,11 @@ class SteadyReadingTest : public ::testing::Test {
     while (engine->next().value().has_value()) {
     }
     Cost cost;
-    cost.allocations = allocations;
+    cost.allocations = testing::allocations();
     cost.tries = storage->counts().tries;
     cost.reads = engine->stats().reads;
     while (engine->next().value().has_value()) ++cost.batches;
-    cost.allocations = allocations - cost.allocations;
+    cost.allocations = testing::allocations() - cost.allocations;
     cost.tries = storage->counts().tries - cost.tries;
     cost.reads = engine->stats().reads - cost.reads;
     return cost;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 #include <string>
 #include <vector>
@@ -233,6 +234,17 @@ TEST_F(BatchReaderTest, HoldingEverySlotIsAnErrorThatReleasingMends) {
   EXPECT_NE(third.error().to_string().find("release one"), std::string::npos);
   first->release();
   EXPECT_EQ(reader.next().value()->step(), 2u);
+}
+
+TEST_F(BatchReaderTest, PatienceIsNotNeededForWhatIsReady) {
+  BatchReader reader = BatchReader::open(dataset(), options(0, 1, 8)).value();
+  Rows rows;
+  while (const std::optional<Batch> batch = reader.next(std::chrono::milliseconds::max()).value()) {
+    testing::append_checked(*batch, kSampleShape, rows);
+  }
+  EXPECT_EQ(rows, testing::planned(reader.plan(), 0, 0));
+  reader.stop();
+  EXPECT_EQ(reader.next(std::chrono::hours(1)).error().kind(), ErrorKind::cancelled);
 }
 
 TEST_F(BatchReaderTest, StatsAddUpToTheLifeOfTheReader) {

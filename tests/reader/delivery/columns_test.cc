@@ -112,6 +112,9 @@ MaybeRecord record_of(const Batch& batch, std::uint32_t row, const Sample& sampl
     case RowStatus::empty:
     case RowStatus::damaged_empty:
       break;
+    case RowStatus::repeated_substituted:
+    case RowStatus::repeated_damaged_empty:
+      return "nothing is repeated here";
   }
   return std::nullopt;
 }

@@ -80,6 +80,10 @@ class DamageTest : public ::testing::Test {
       case RowStatus::damaged_empty:
         EXPECT_TRUE(batch.row(row).empty());
         break;
+      case RowStatus::repeated_substituted:
+      case RowStatus::repeated_damaged_empty:
+        ADD_FAILURE() << "nothing is repeated here";
+        break;
     }
   }
 

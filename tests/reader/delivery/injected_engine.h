@@ -9,6 +9,8 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <dovetail/completion.h>
+
 #include "reader/delivery/engine.h"
 #include "reader/delivery/reader_setup.h"
 
@@ -32,7 +34,10 @@ inline Result<std::unique_ptr<detail::Engine>> open_engine(const Dataset& datase
 template <class CompletionToken>
 auto async_next(detail::Engine& engine, CompletionToken&& token) {
   return boost::asio::async_initiate<CompletionToken, BatchReader::NextSignature>(
-      [&engine](auto handler) { engine.async_next(detail::ReadyQueue::Handler(std::move(handler))); }, token);
+      [&engine](auto handler) {
+        engine.async_next(detail::ReadyQueue::Handler(detail::never_inside(std::move(handler))));
+      },
+      token);
 }
 
 }  // namespace dovetail::testing

@@ -96,6 +96,30 @@ TEST_F(InterruptionTest, CancellingAtAnyTimeLosesNoBatchWithLateStorage) {
   }
 }
 
+TEST_F(InterruptionTest, RunningOutOfPatienceAtAnyTimeLosesNoBatch) {
+  constexpr unsigned kSeeds = testing::kSanitized ? 3 : 8;
+  std::uint64_t not_yet = 0;
+  for (unsigned seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937_64 random(seed);
+    const std::unique_ptr<detail::Engine> engine = open_shuffled(options(1 + seed % 3), seed);
+    testing::Rows rows;
+    for (;;) {
+      const auto patience = std::chrono::microseconds(random() % 300);
+      const Result<std::optional<Batch>> batch = engine->next(detail::StallClock::Clock::now() + patience);
+      if (!batch.has_value()) {
+        ASSERT_TRUE(batch.error().is(Errc::not_yet)) << batch.error().to_string();
+        ++not_yet;
+        continue;
+      }
+      if (!batch->has_value()) break;
+      testing::append_checked(**batch, kSampleShape, rows);
+    }
+    EXPECT_EQ(rows, testing::planned(engine->plan(), 0, 0));
+  }
+  EXPECT_GT(not_yet, 0u);
+}
+
 TEST_F(InterruptionTest, StoppingAtAnyTimeEndsANextThatHelpsOrWaits) {
   constexpr unsigned kSeeds = testing::kSanitized ? 20 : 60;
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {

@@ -10,6 +10,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -19,6 +20,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reader/storage/retry_state.h"
+#include "reader/storage/two_tries.h"
 #include "tests/reader/dataset/dataset_files.h"
 #include "tests/reader/storage/storage_fixture.h"
 #include "tests/support/gated_storage.h"
@@ -274,6 +277,45 @@ TEST_F(ReadWatchTest, AWatchOfNoTimeAtAllStillAnswersEachReadOnce) {
     }
   }
   storage_->stop();
+}
+
+/// Never comes back, and is short of memory when it is to be given up for the first time.
+class ShortOfMemory final : public detail::TwoTries {
+ public:
+  using TwoTries::TwoTries;
+  HungRead what() const override { return {}; }
+  bool give_up() override {
+    if (!std::exchange(asked_, true)) throw std::bad_alloc();
+    return TwoTries::give_up();
+  }
+  std::promise<void> answered_promise;
+
+ private:
+  void answer(Answer /*answer*/) override { answered_promise.set_value(); }
+  bool asked_ = false;
+};
+
+TEST(ReadWatchCountTest, WhatIsGivenUpOnlyWhenThereIsMemoryAgainIsCountedOnce) {
+  detail::ReadWatch watch({.after = kAfter, .gives_up = true, .log = {}});
+  const auto hanging = std::make_shared<ShortOfMemory>(watch);
+  watch.begin(hanging);
+  hanging->answered_promise.get_future().wait();
+  EXPECT_EQ(watch.hung_reads().given_up, 1u);
+  watch.stop();
+}
+
+TEST(RunApartTest, WhatAJobOwnsGoesWhileOthersMayGoOn) {
+  const auto shared = std::make_shared<detail::RetryState>(
+      detail::make_pread_pool(1), detail::WatchOptions{.after = std::chrono::hours(1), .gives_up = true, .log = {}});
+  std::promise<bool> free;
+  // Closing a file may hang, as reading it does.
+  std::shared_ptr<void> owned(nullptr, [&](void*) {
+    free.set_value(std::async(std::launch::async, [&] {
+                     return std::unique_lock(shared->mutex, std::try_to_lock).owns_lock();
+                   }).get());
+  });
+  detail::run_apart(shared, [owned = std::move(owned)] {});
+  EXPECT_TRUE(free.get_future().get());
 }
 
 }  // namespace

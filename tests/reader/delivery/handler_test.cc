@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handlers: where they run, and what they may do to their reader.
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/execution.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include "tests/reader/delivery/reader_fixture.h"
+#include "tests/support/sanitizers.h"
+
+namespace dovetail {
+namespace {
+
+namespace asio = boost::asio;
+
+using Next = std::function<void(boost::system::error_code, std::optional<Batch>)>;
+
+/// Runs each function on a thread of its own, and has it done when submitting returns: a scheduler that happens to let the
+/// other thread go first.
+struct OtherThreadFirst {
+  template <class Function>
+  void execute(Function function) const {
+    std::thread(std::move(function)).join();
+  }
+  OtherThreadFirst require(asio::execution::blocking_t::never_t) const noexcept { return *this; }
+  static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
+    return asio::execution::blocking.never;
+  }
+  bool operator==(const OtherThreadFirst&) const noexcept { return true; }
+  bool operator!=(const OtherThreadFirst&) const noexcept { return false; }
+};
+
+class HandlerTest : public testing::SampleReaderTest {
+ protected:
+  static BatchReader open() { return BatchReader::open(dataset(), options(0, 1, 8)).value(); }
+  static void wait_until_ready(const BatchReader& reader) {
+    while (reader.stats().waiting_for_consumer == std::chrono::nanoseconds(0)) std::this_thread::yield();
+  }
+};
+
+TEST_F(HandlerTest, NeverRunsInsideTheCallAlsoOnAThreadOfItsExecutor) {
+  for (const bool erased : {false, true}) {
+    SCOPED_TRACE(erased);
+    BatchReader reader = open();
+    const std::uint64_t steps = reader.steps(0).value();
+    asio::io_context context;
+    bool calling = false;
+    std::uint64_t inside = 0;
+    std::uint64_t elsewhere = 0;
+    std::uint64_t taken = 0;
+    std::function<void()> ask;
+    const auto take = [&](boost::system::error_code error, std::optional<Batch> batch) {
+      EXPECT_FALSE(error);
+      inside += calling ? 1 : 0;
+      elsewhere += context.get_executor().running_in_this_thread() ? 0 : 1;
+      if (!batch.has_value()) return;
+      ++taken;
+      batch.reset();
+      ask();
+    };
+    ask = [&] {
+      calling = true;
+      if (erased) {
+        using Erased = asio::any_completion_handler<BatchReader::NextSignature>;
+        reader.async_next(Erased(asio::bind_executor(context, take)));
+      } else {
+        reader.async_next(asio::bind_executor(context, take));
+      }
+      calling = false;
+    };
+    asio::post(context, ask);
+    context.run();
+    EXPECT_EQ(inside, 0u);
+    EXPECT_EQ(elsewhere, 0u);
+    EXPECT_EQ(taken, steps);
+  }
+}
+
+TEST_F(HandlerTest, WithoutAnExecutorRunsOnNoThreadOfTheCallerNorOfTheReader) {
+  std::optional<BatchReader> reader = open();
+  for (int i = 0; i < 20; ++i) {
+    if (i % 2 == 0) wait_until_ready(*reader);
+    std::promise<std::thread::id> ran_on;
+    reader->async_next([&](boost::system::error_code, std::optional<Batch> batch) {
+      batch.reset();
+      ran_on.set_value(std::this_thread::get_id());
+    });
+    EXPECT_NE(ran_on.get_future().get(), std::this_thread::get_id());
+  }
+  // A thread of the reader would wait for itself here.
+  std::promise<void> destroyed;
+  reader->async_next([&](boost::system::error_code, std::optional<Batch>) {
+    reader.reset();
+    destroyed.set_value();
+  });
+  destroyed.get_future().wait();
+}
+
+TEST_F(HandlerTest, MayDestroyTheReaderWhileTheCallHasNotReturned) {
+  auto reader = std::make_unique<BatchReader>(open());
+  wait_until_ready(*reader);
+  std::optional<Batch> kept;
+  reader->async_next(
+      asio::bind_executor(OtherThreadFirst{}, [&](boost::system::error_code, std::optional<Batch> batch) {
+        kept = std::move(batch);
+        reader.reset();
+      }));
+  ASSERT_TRUE(kept.has_value());
+  testing::Rows rows;
+  testing::append_checked(*kept, testing::kSampleShape, rows);
+}
+
+}  // namespace
+}  // namespace dovetail
