@@ -72,12 +72,19 @@ function(dovetail_test_options target)
     # Out of a precompiled header gcc 12 lets its false alarms about std::string pass that it keeps back otherwise.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds;-Wno-stringop-overflow>)
   endif()
+  if(DOVETAIL_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang"
+      AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15)
+    # Cannot compile coroutines with this check, which gcc does not have at all; libraries have no coroutines.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=function>)
+  endif()
 endfunction()
 
-# dovetail_add_test(NAME SOURCES... [LIBRARIES ...] [LABELS ...]): a GoogleTest program, one ctest entry per program. With
-# the label `gpu` it needs a GPU, and is skipped where it ends with 77 because there is none.
+# dovetail_add_test(NAME SOURCES... [LIBRARIES ...] [LABELS ...] [COST SECONDS]): a GoogleTest program, one ctest entry
+# per program. COST is about how long it takes with AddressSanitizer, where that is long: the longest are started first.
+# With the label `gpu` it needs a GPU, and is skipped where it ends with 77 because there is none. With `one_thread`
+# neither it nor what it tests starts a thread: with ThreadSanitizer, which would find nothing, only its name builds it.
 function(dovetail_add_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "COST" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   add_executable(${name} ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
   dovetail_test_options(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
@@ -85,9 +92,16 @@ function(dovetail_add_test name)
   if(TARGET dovetail_test_headers)
     target_precompile_headers(${name} REUSE_FROM dovetail_test_headers)
   endif()
+  if("one_thread" IN_LIST arg_LABELS AND DOVETAIL_SANITIZE STREQUAL "thread")
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${arg_LABELS}"
     ENVIRONMENT "DOVETAIL_GOLDEN_DIR=${PROJECT_SOURCE_DIR}/tests/golden")
+  if(arg_COST)
+    set_tests_properties(${name} PROPERTIES COST ${arg_COST})
+  endif()
   if("gpu" IN_LIST arg_LABELS)
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 RUN_SERIAL ON)
     dovetail_gpu_program(${name})

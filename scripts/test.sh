@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds and tests everything: optimised, with AddressSanitizer and UBSan, and with clang and ThreadSanitizer. A failing
-# test does not keep the rest from running; the last line counts them all.
+# Builds and tests everything: optimised with gcc, and with clang with AddressSanitizer and UBSan, and with
+# ThreadSanitizer. A failing test does not keep the rest from running; the last line counts them all.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

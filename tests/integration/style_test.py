@@ -18,7 +18,8 @@ MACHINE_PATH = re.compile(r"(?<![\w.])/(work|home|root)/\w")
 
 def files(*endings):
     for folder, folders, names in os.walk(ROOT):
-        folders[:] = [name for name in folders if name not in ("build", "__pycache__") and not name.startswith(".")]
+        skipped = ("build", "_skbuild", "__pycache__")
+        folders[:] = [name for name in folders if name not in skipped and not name.startswith(".")]
         for name in names:
             if name.endswith(endings):
                 yield os.path.relpath(os.path.join(folder, name), ROOT)
