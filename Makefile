@@ -24,7 +24,7 @@ TARGETS ?=
 MINUTES ?= 60
 SEED ?= 1
 
-.PHONY: help bootstrap build demo test test-browser check coverage bench fuzz soak format clean
+.PHONY: help bootstrap build demo python test test-browser check coverage bench fuzz soak format clean
 
 help:
 	@echo "make demo     pack DATA=$(DATA) into SHARDS=$(SHARDS) shards and read it on WORLD=$(WORLD) ranks; knobs: BATCH,"
@@ -35,6 +35,7 @@ help:
 	@echo "make coverage how much of the libraries the unit tests run, by folder; fails below 95 % of the lines of format/ or"
 	@echo "              reader/plan/"
 	@echo "make build    the optimised build, in build/release"
+	@echo "make python   the Python module, in the environment build/python"
 	@echo "make bench    what delivery reaches, beside its peers and limits, and what planning costs; knobs: OUT=folder for"
 	@echo "              the JSON, DATA=folder for 12 GB of data, DELIVERY=options of delivery_bench"
 	@echo "make fuzz     every fuzz target for SECONDS=$(SECONDS), or in turns up to CPU_MINUTES=30 of each; TARGETS=\"NAME...\""
@@ -58,7 +59,14 @@ demo: bootstrap build/release/build.ninja
 	@python3 scripts/demo.py --command build/release/tools/dovetail --data $(DATA) --shards $(SHARDS) \
 	  --world $(WORLD) --batch $(BATCH) --tail $(TAIL) --keep "$(KEEP)"
 
+# Beside the packages of the system, which are those that it was built for.
+python: bootstrap
+	@scripts/bootstrap.sh packages-python.txt
+	/usr/bin/python3 -m venv --system-site-packages build/python
+	build/python/bin/pip install --no-build-isolation --no-index --no-deps --force-reinstall ./python
+
 test: bootstrap
+	@scripts/bootstrap.sh packages-python.txt
 	@scripts/test.sh
 
 test-browser: bootstrap build/release/build.ninja

@@ -16,6 +16,7 @@ ALLOWED = {
     "reader": ["format", "reader"],
     "convert": ["format", "writer", "convert"],
     "tools": ["format", "tools"],
+    "python": ["format", "python"],
     "examples": [],
     "bench": ["format", "writer", "reader", "convert", "bench"],
     "fuzz": ["format", "writer", "reader", "convert", "tools", "tests", "fuzz"],
@@ -30,7 +31,8 @@ RESERVED = (
     (re.compile(r"^google/protobuf/|\.pb\.h$"),
      re.compile(r"^((format|examples/mpi_trainer)/[^/]*|tests/format/(column|example)_\w+|bench/example_\w+)\.cc$")),
     (re.compile(r"^boost/asio"),
-     re.compile(r"^(include/dovetail/(batch|device)_reader\.h|reader/(delivery|storage|memory)/|tests/|bench/)")),
+     re.compile(r"^(include/dovetail/((batch|device)_reader|completion)\.h|reader/(delivery|storage|memory)/|tests/|"
+                r"bench/)")),
     (re.compile(r"^liburing(\.h|/)"),
      re.compile(r"^(reader/storage/uring_\w+|tests/faults/(call_events|ring_faults))\.cc$")),
     (re.compile(r"^(snappy|isa-l)"), re.compile(r"^(format|tests|bench)/")),
@@ -49,7 +51,8 @@ def folder_of(path):
 
 def sources(root):
     for top in {folder.split("/")[0] for folder in FOLDERS}:
-        for folder, _, names in os.walk(os.path.join(root, top)):
+        for folder, folders, names in os.walk(os.path.join(root, top)):
+            folders[:] = [name for name in folders if name != "_skbuild"]  # what pip builds
             for name in names:
                 if name.endswith((".h", ".cc")):
                     yield os.path.relpath(os.path.join(folder, name), root)

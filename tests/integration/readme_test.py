@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The README holds: its commands work as printed, and its code is that of the examples, which are compiled. The code of
-docs/gpu.md is that of a test, and the commands of docs/inspection.md work, too."""
+docs/gpu.md is that of a test, and the commands of docs/inspection.md work, too. Python is run by tests/python."""
 
 import os
 import re
@@ -16,8 +16,7 @@ BLOCK = re.compile(r"^(?P<before>[^\n]*)\n```(?P<language>\w+)\n(?P<text>.*?)^``
 # Marked regions that a document repeats, in this order, by language.
 REGIONS = {
     "README.md": {
-        "cpp": (("examples/write_and_read.cc", "write"), ("examples/write_and_read.cc", "read"),
-                ("examples/write_and_read.cc", "resume")),
+        "cpp": (("examples/write_and_read.cc", "write"), ("examples/write_and_read.cc", "read")),
         "cmake": (("tests/install/consumer/CMakeLists.txt", "find_package"),),
     },
     "docs/gpu.md": {"cpp": (("tests/cuda/gpu_doc_test.cc", "copy"), ("tests/cuda/gpu_doc_test.cc", "device"))},

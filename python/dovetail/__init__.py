@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dovetail: a record container, and a loader that gives every rank of a data-parallel job the same number of batches.
+
+    import dovetail
+
+    with dovetail.DatasetWriter("data") as writer:
+        writer.extend(records)                        # bytes
+
+    reader = dovetail.Reader("data", batch=64)        # rank and world from the launcher
+    for batch in reader:                              # one epoch
+        batch.values, batch.offsets, batch.ids        # NumPy arrays that look into the batch
+"""
+
+from __future__ import annotations
+
+import atexit
+from typing import TYPE_CHECKING
+
+from dovetail import _dovetail
+from dovetail._columns import Ragged, Texts
+from dovetail._dovetail import (Batch, Dataset, DatasetWriter, EpochPlan, Records, ShardInfo, Tensor, Writer,
+                                add_digests, convert, describe, digest, example, gathered_rows, merge, verify)
+from dovetail._errors import (BusyError, CancelledError, ClosedError, DamagedError, DeviceError, DovetailError,
+                              ErrorCode, MissingFileError, SlotsHeldError, StateMismatchError, StorageError,
+                              UsageError)
+from dovetail._reader import Plan, Reader
+from dovetail._reports import ConvertedDataset, ConvertReport, Damage, VerifyReport
+
+if TYPE_CHECKING:
+    from dovetail._dovetail import _Path
+
+__all__ = ["Batch", "BusyError", "CancelledError", "ClosedError", "ConvertReport", "ConvertedDataset", "DAMAGED",
+           "Damage", "DamagedError", "Dataset", "DatasetWriter", "DeviceError", "DovetailError", "EMPTY", "EpochPlan",
+           "ErrorCode", "FIRST", "MissingFileError", "NO_ID", "Plan", "REPEATED", "REPEATED_DAMAGED",
+           "REPEATED_SUBSTITUTED", "Ragged", "Reader", "Records", "SUBSTITUTED", "ShardInfo", "SlotsHeldError",
+           "StateMismatchError", "StorageError", "Tensor", "Texts", "UsageError", "VerifyReport", "Writer",
+           "add_digests", "convert", "describe", "digest", "example", "gathered_rows", "merge", "open", "verify"]
+
+__version__ = _dovetail.__version__
+
+EMPTY, FIRST, REPEATED, SUBSTITUTED, DAMAGED, REPEATED_SUBSTITUTED, REPEATED_DAMAGED = range(7)
+"""The statuses of a row: no record is planned; its first delivery in the epoch; delivered before; a damaged record,
+where a neighbour's bytes stand in or the row is empty, in place of a first delivery or of a repetition."""
+
+NO_ID = 2**64 - 1
+"""The id of a row without a record."""
+
+
+def open(path: Dataset | _Path, *, allow_outside: bool = False) -> Records:
+    """The records of a shard, a dataset or a glob of shards, by number: `len()`, `[i]`, slices, iteration.
+
+    Args:
+        path: a shard, a TFRecord file with its index, a folder with a manifest, a manifest, or a glob.
+        allow_outside: whether a manifest may name files outside its folder.
+    """
+    return Records(path if isinstance(path, Dataset) else Dataset(path, allow_outside=allow_outside))
+
+
+# Threads of readers end before the interpreter does.
+atexit.register(_dovetail.close_all_readers)

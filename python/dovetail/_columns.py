@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns whose rows differ in length. All arrays look into the batch, without a copy."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+class Ragged:
+    """A column whose rows have a first dimension of their own.
+
+    Attributes:
+        values: the items of all rows, one row after the other: [items, shape...] of the column's dtype.
+        offsets: int64 [rows + 1]; row i is `values[offsets[i]:offsets[i + 1]]`.
+    """
+
+    __slots__ = ("offsets", "values")
+
+    def __init__(self, values: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> None:
+        self.values = values
+        self.offsets = offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i: int) -> npt.NDArray[Any]:
+        """Row i, as an array of its own length."""
+        rows = len(self)
+        if not -rows <= i < rows:
+            raise IndexError(f"row {i} of {rows}")
+        i %= rows
+        return self.values[self.offsets[i]:self.offsets[i + 1]]
+
+
+class Texts:
+    """A column of texts: byte strings, each of its own length.
+
+    Attributes:
+        characters: uint8 [characters], those of all texts.
+        text_offsets: int64 [texts + 1]; text t is `characters[text_offsets[t]:text_offsets[t + 1]]`.
+        shape: of a row, () for a single text; of an item where the column is ragged.
+        offsets: int64 [rows + 1], where the items of each row begin and end; None unless the column is ragged.
+    """
+
+    __slots__ = ("characters", "text_offsets", "offsets", "shape", "_rows")
+
+    def __init__(self, characters: npt.NDArray[Any], text_offsets: npt.NDArray[Any], rows: int, shape: tuple[int, ...],
+                 offsets: npt.NDArray[Any] | None) -> None:
+        self.characters = characters
+        self.text_offsets = text_offsets
+        self.shape = shape
+        self.offsets = offsets
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def text(self, t: int) -> bytes:
+        """Text number t of all, as bytes."""
+        texts = len(self.text_offsets) - 1
+        if not -texts <= t < texts:
+            raise IndexError(f"text {t} of {texts}")
+        t %= texts
+        return self.characters[self.text_offsets[t]:self.text_offsets[t + 1]].tobytes()
+
+    def __getitem__(self, i: int) -> bytes | list[bytes]:
+        """Row i: bytes for a single text, else a list of all its texts, in C order where they have a shape."""
+        if not -self._rows <= i < self._rows:
+            raise IndexError(f"row {i} of {self._rows}")
+        i %= self._rows
+        width = math.prod(self.shape)
+        if self.offsets is None:
+            if self.shape == ():
+                return self.text(i)
+            return [self.text(t) for t in range(i * width, (i + 1) * width)]
+        return [self.text(t) for t in range(int(self.offsets[i]) * width, int(self.offsets[i + 1]) * width)]
+
+    def to_list(self) -> list[bytes | list[bytes]]:
+        """All rows."""
+        return [self[i] for i in range(self._rows)]

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong, as exceptions. Each carries the file and the byte offset where they are known."""
+
+from __future__ import annotations
+
+import enum
+import os
+from typing import Any
+
+__all__ = ["BusyError", "CancelledError", "ClosedError", "DamagedError", "DeviceError", "DovetailError", "ErrorCode",
+           "MissingFileError", "SlotsHeldError", "StateMismatchError", "StorageError", "UsageError"]
+
+
+class ErrorCode(enum.IntEnum):
+    """What went wrong, where the operating system has no code of its own for it. Values are never renumbered."""
+
+    not_dovetail = 1
+    unsupported_version = 2
+    unfinished = 3
+    truncated = 4
+    header_checksum = 5
+    payload_checksum = 6
+    misplaced_block = 7
+    bad_length = 8
+    decompression = 9
+    bad_message = 10
+    index_mismatch = 11
+    manifest_mismatch = 12
+    tfrecord_checksum = 13
+    file_changed = 14
+    bad_state = 15
+    malformed_input = 16
+    sidecar_mismatch = 17
+    invalid_option = 30
+    empty_input = 31
+    no_steps = 32
+    record_too_large = 33
+    not_indexed = 34
+    unknown_format = 35
+    already_exists = 36
+    outside_dataset = 37
+    batch_too_large = 38
+    budget_too_small = 39
+    resource_limit = 40
+    state_mismatch = 41
+    too_many_changes = 42
+    closed = 60
+    busy = 61
+    slots_held = 62
+    not_yet = 63
+    registration_failed = 80
+    device_failed = 81
+    stream_captured = 82
+
+
+class DovetailError(Exception):
+    """The base of all errors of this package.
+
+    Attributes:
+        code: an `ErrorCode`, or None where the operating system has the code (see `errno` of a `StorageError`).
+        detail: what happened in words, without file and offset. `str()` gives all in one line.
+        path: the file, or None where no file is involved.
+        offset: the byte offset in it, or None.
+    """
+
+    def __init__(self, message: str, *, code: ErrorCode | None = None, detail: str = "", path: str | None = None,
+                 offset: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.detail = detail
+        self.path = path
+        self.offset = offset
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.message, self.code, self.detail, self.path, self.offset)
+
+
+class DamagedError(DovetailError):
+    """Data that is cut, altered or contradicts itself."""
+
+
+class UsageError(DovetailError, ValueError):
+    """Something that the caller can fix by asking for something else; the message says what."""
+
+
+class StateMismatchError(UsageError):
+    """A state of another dataset or order; the message names what differs."""
+
+
+class ClosedError(DovetailError, RuntimeError):
+    """What is used was closed, released or finished, or belongs to the process that this one was forked from."""
+
+
+class BusyError(DovetailError, RuntimeError):
+    """What is asked for is worked on by another call, thread or process, or still in use; later it may be free."""
+
+
+class SlotsHeldError(DovetailError, RuntimeError):
+    """As many batches as `max_held` are still alive: drop or release one (arrays and tensors keep theirs), copy what is
+    to stay, or raise `max_held`."""
+
+
+class DeviceError(DovetailError, RuntimeError):
+    """Memory could not be registered, or a CUDA device cannot be used."""
+
+
+class CancelledError(DovetailError):
+    """The reader was closed, or the work cancelled, while it was waited for."""
+
+
+class StorageError(DovetailError, OSError):
+    """The operating system refused: unreadable, full. `errno` and `filename` are as in any `OSError`."""
+
+    def __init__(self, message: str, *, code: ErrorCode | None = None, detail: str = "", path: str | None = None,
+                 offset: int | None = None, errno: int | None = None) -> None:
+        DovetailError.__init__(self, message, code=code, detail=detail, path=path, offset=offset)
+        self.errno: int | None = errno  # type: ignore[assignment]  # typeshed has it as a number always
+        self.strerror = os.strerror(errno) if errno is not None else message
+        self.filename = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.message, self.code, self.detail, self.path, self.offset, self.errno)
+
+
+class MissingFileError(StorageError, FileNotFoundError):
+    """There is no such file or folder."""
+
+
+_BY_CODE: dict[ErrorCode, type[DovetailError]] = {
+    ErrorCode.state_mismatch: StateMismatchError,
+    ErrorCode.too_many_changes: StateMismatchError,
+    ErrorCode.closed: ClosedError,
+    ErrorCode.busy: BusyError,
+    ErrorCode.slots_held: SlotsHeldError,
+    ErrorCode.registration_failed: DeviceError,
+    ErrorCode.device_failed: DeviceError,
+    ErrorCode.stream_captured: DeviceError,
+}
+_BY_KIND: dict[str, type[DovetailError]] = {
+    "damaged": DamagedError, "usage": UsageError, "io": StorageError, "cancelled": CancelledError,
+}
+
+
+def _rebuild(kind: Any, message: str, code: ErrorCode | None, detail: str, path: str | None, offset: int | None,
+             *errno: int | None) -> DovetailError:
+    known: dict[str, Any] = {"code": code, "detail": detail, "path": path, "offset": offset}
+    if errno:
+        known["errno"] = errno[0]
+    rebuilt: DovetailError = kind(message, **known)
+    return rebuilt
+
+
+def from_parts(kind: str, code: int | None, errno: int | None, message: str, detail: str, path: str | None,
+               offset: int | None) -> DovetailError:
+    """The exception for an error of the library."""
+    known = ErrorCode(code) if code is not None else None
+    found = _BY_KIND[kind] if known is None else _BY_CODE.get(known, _BY_KIND[kind])
+    if not issubclass(found, StorageError):
+        return found(message, code=known, detail=detail, path=path, offset=offset)
+    if errno == 2:  # ENOENT
+        found = MissingFileError
+    return found(message, code=known, detail=detail, path=path, offset=offset, errno=errno)

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans and readers, by keyword."""
+
+from __future__ import annotations
+
+import json
+import operator
+from typing import TYPE_CHECKING, Any, Iterator, Sequence, SupportsIndex, Union
+
+from dovetail import _dovetail
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from dovetail._dovetail import Batch, Dataset, EpochPlan, _Path
+
+    _Mix = Union[Sequence[int], Sequence[tuple[int, Sequence[int]]]]
+    _State = Union[str, dict[str, Any]]
+
+
+def _number(name: str, given: SupportsIndex, bits: int) -> int:
+    """A number that the library holds in so many bits."""
+    number = operator.index(given)
+    if not 0 <= number < 2**bits:
+        raise ValueError(f"{name}={number}: it must be 0 to {2**bits - 1}")
+    return number
+
+
+def _epoch(epoch: SupportsIndex) -> int:
+    return _number("epoch", epoch, 32)
+
+
+def _step(step: SupportsIndex) -> int:
+    return _number("step", step, 64)
+
+
+def _open(dataset: Dataset | _Path) -> Dataset:
+    return dataset if isinstance(dataset, _dovetail.Dataset) else _dovetail.Dataset(dataset)
+
+
+class Plan:
+    """The equal-count decision for every epoch, which each rank computes alone, without a file being read.
+
+    Args:
+        dataset: a `Dataset`, or the path of one.
+        batch: rows per rank and step.
+        world: ranks.
+        order: "shuffle", "sequential" (dataset order, for evaluation) or "global" (a permutation of all records).
+        tail: what becomes of records that fill no step: "drop", "pad" (missing rows are empty and marked) or "wrap".
+        seed: the same on all ranks.
+        assign: "even", or "files" to keep files whole.
+        replicate: so many consecutive ranks read the same rows.
+        lanes: ordered streams; None for one per reader.
+        open_runs, pool: how well records mix; docs/mixing.md.
+        sticky: ranks keep their shards from epoch to epoch.
+        mix: weights of joined datasets, [3, 1], or a schedule of them, [(0, [3, 1]), (1000, [1, 1])].
+        mix_stop: "first", "all", or a number of steps.
+
+    Raises:
+        UsageError: for options that are out of their range or lead to no step; it names what works.
+    """
+
+    def __init__(self, dataset: Dataset | _Path, *, batch: int, world: int = 1, order: str = "shuffle",
+                 tail: str = "drop", seed: int = 0, assign: str = "even", replicate: int = 1,
+                 lanes: int | None = None, open_runs: int | None = None, pool: int | None = None,
+                 sticky: bool = False, mix: _Mix | None = None, mix_stop: str | int | None = None) -> None:
+        options = dict(batch=batch, world=world, order=order, tail=tail, seed=seed, assign=assign, replicate=replicate,
+                       lanes=lanes, open_runs=open_runs, pool=pool, sticky=sticky, mix=mix, mix_stop=mix_stop)
+        self._native = _dovetail.Plan(_open(dataset), options)
+
+    @classmethod
+    def _of(cls, native: _dovetail.Plan) -> Plan:
+        plan = cls.__new__(cls)
+        plan._native = native
+        return plan
+
+    @classmethod
+    def resume(cls, dataset: Dataset | _Path, state: _State, *, batch: int, world: int = 1, **options: Any) -> Plan:
+        """The plan that goes on from a state, which may be of another world or batch.
+
+        Raises:
+            StateMismatchError: where dataset or order differ; it names what does.
+        """
+        options.update(batch=batch, world=world)
+        return cls._of(_dovetail.Plan.resume(_open(dataset), _state_text(state), options))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the plan by name."""
+        return self._native.options
+
+    @property
+    def records(self) -> int:
+        """Records of the dataset."""
+        return self._native.records
+
+    @property
+    def plan_id(self) -> str:
+        """32 hex digits that name all inputs of the plan."""
+        return self._native.plan_id
+
+    @property
+    def order_id(self) -> str:
+        """32 hex digits that name the dataset and the order."""
+        return self._native.order_id
+
+    @property
+    def start(self) -> tuple[int, int]:
+        """(epoch, step) of the first batch."""
+        return self._native.start
+
+    def check(self) -> int:
+        """A number of 64 bits that is equal on all ranks that plan the same: for one optional all-reduce."""
+        return self._native.check()
+
+    def steps(self, epoch: int = 0) -> int:
+        """Steps of an epoch, the same on every rank."""
+        return self._native.steps(_epoch(epoch))
+
+    def total_steps(self, epochs: int) -> int:
+        """Steps of all epochs below `epochs`."""
+        return self._native.total_steps(_number("epochs", epochs, 32))
+
+    def epoch(self, epoch: int = 0) -> EpochPlan:
+        """An `EpochPlan`: steps, records, rows, delivered, dropped, padded, lanes, digest."""
+        return self._native.epoch(_epoch(epoch))
+
+    def rows(self, epoch: int, step: int,
+             rank: int = 0) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint8]]:
+        """What a rank gets at a step.
+
+        Returns:
+            ids as uint64 [batch], 2**64 - 1 where no record is planned, and statuses as uint8 [batch].
+        """
+        return self._native.rows(_epoch(epoch), _step(step), _number("rank", rank, 32))
+
+    def state_dict(self, epoch: int, step: int = 0) -> dict[str, Any]:
+        """The state of a reader that has taken so many steps of the epoch."""
+        return _state_dict(self._native.state(_epoch(epoch), _step(step)), (epoch, step))
+
+    def __repr__(self) -> str:
+        options = self._native.options
+        return f"<Plan {self.plan_id}: {self.records} records, world {options['world']}, batch {options['batch']}>"
+
+
+class Reader:
+    """Delivers one rank's batches, in the order of the plan.
+
+    Iterating gives the batches up to the end of the epoch at hand; iterating again, the next epoch. `len()` is the
+    number of steps of that epoch, the same on every rank. Threads of the library read ahead; waiting gives up the
+    interpreter lock.
+
+    Args:
+        dataset: a `Dataset`, or the path of one.
+        batch: rows per step.
+        rank, world: which rank of how many this is; None takes both from the variables of the launcher (torchrun,
+            Open MPI, Slurm, PMI), or rank 0 of 1 without one.
+        local_rank, local_world: the same among the processes of this node, which share its cores.
+        order, tail, seed, assign, replicate, lanes, open_runs, pool, sticky, mix, mix_stop: see `Plan`.
+        columns: decodes records of tf.train.Example into these columns, such as "image:u8[28,28], label:i64"; True
+            takes the schema that the dataset's writer named.
+        epochs: how many to read from the first; 0 goes on for ever.
+        state: goes on where `state_dict()` was taken, also in another world or batch.
+        on_damage: "fail", "substitute" or "empty"; steps, rows and ids stay as planned.
+        on_hung_read, hung_after: what becomes of reads that have not come back in so many seconds: "wait" or "retry".
+        oversize: of a batch that does not fit its slot: "fail" or "spill".
+        prefetch: slots filled ahead.
+        max_held: batches that may be alive at a time; a batch is while any array or tensor of it is.
+        memory_bytes: the budget of slots and read-ahead, kept.
+        storage: "automatic", "pread", "io_uring" or "io_uring_direct".
+        io_threads, decode_threads: None chooses.
+        registration: memory registered with CUDA, which PyTorch sees as pinned: "preferred", "required" or "off".
+        device: the CUDA device that batches are for; None takes the current one.
+        huge_pages: "automatic", "on" or "off".
+
+    Raises:
+        UsageError: for options that are out of range; DamagedError and StorageError for datasets that cannot be read.
+
+    Warnings of the reader go to the logger "dovetail", in `next()` and the like. A reader is closed by `close()`, at
+    the end of a `with`, and when it is deleted; batches stay. Reading after an exception gives that exception again.
+    """
+
+    def __init__(self, dataset: Dataset | _Path, *, batch: int, rank: int | None = None, world: int | None = None,
+                 local_rank: int | None = None, local_world: int | None = None, order: str = "shuffle",
+                 tail: str = "drop", seed: int = 0, assign: str = "even", replicate: int = 1, lanes: int | None = None,
+                 open_runs: int | None = None, pool: int | None = None, sticky: bool = False, mix: _Mix | None = None,
+                 mix_stop: str | int | None = None, columns: str | bool | None = None, epochs: int = 0,
+                 state: _State | None = None, on_damage: str = "fail", on_hung_read: str = "wait",
+                 hung_after: float | None = None, oversize: str = "fail", prefetch: int = 2, max_held: int = 3,
+                 memory_bytes: int | None = None, storage: str = "automatic", io_threads: int | None = None,
+                 decode_threads: int | None = None, registration: str = "preferred", device: int | None = None,
+                 huge_pages: str = "automatic") -> None:
+        opened = _open(dataset)
+        if columns is True:
+            columns = opened.schema
+            if columns is None:
+                raise ValueError("columns=True: the dataset names no schema, or not the same in all shards; give one")
+        if (rank is None) != (world is None):
+            raise ValueError("give rank and world together, or neither of them")
+        if rank is None:
+            rank, world, found_rank, found_world, _ = _dovetail.environment_ranks()
+            local_rank = found_rank if local_rank is None else local_rank
+            local_world = found_world if local_world is None else local_world
+        options = dict(batch=batch, rank=rank, world=world, local_rank=local_rank, local_world=local_world, order=order,
+                       tail=tail, seed=seed, assign=assign, replicate=replicate, lanes=lanes, open_runs=open_runs,
+                       pool=pool, sticky=sticky, mix=mix, mix_stop=mix_stop,
+                       columns=None if columns is False else columns, epochs=epochs, on_damage=on_damage,
+                       on_hung_read=on_hung_read, hung_after=hung_after, oversize=oversize, prefetch=prefetch,
+                       max_held=max_held, memory_bytes=memory_bytes, storage=storage, io_threads=io_threads,
+                       decode_threads=decode_threads, registration=registration, device=device, huge_pages=huge_pages)
+        text = None if state is None else _state_text(state)
+        self._native = _dovetail.Reader(opened, options, text)
+
+    def __iter__(self) -> Iterator[Batch]:
+        return iter(self._native)
+
+    def __len__(self) -> int:
+        return self.plan.steps(self.epoch)
+
+    def next(self) -> Batch | None:
+        """The next batch; None at the end of an epoch, after which the next one begins."""
+        return self._native.next()
+
+    @property
+    def epoch(self) -> int:
+        """The epoch at hand: that of the next batch."""
+        return self._native.position[0]
+
+    @property
+    def step(self) -> int:
+        """Steps of it that were handed over."""
+        return self._native.position[1]
+
+    def set_epoch(self, epoch: int) -> None:
+        """Goes to the beginning of an epoch. Does nothing where the reader stands in it already, at any step, so that a
+        restored reader goes on where it was; `seek` goes back."""
+        if epoch != self.epoch:
+            self._native.seek(_epoch(epoch), 0)
+
+    def seek(self, epoch: int, step: int = 0) -> None:
+        """Goes to a step of an epoch."""
+        self._native.seek(_epoch(epoch), _step(step))
+
+    def state_dict(self) -> dict[str, Any]:
+        """The checkpoint of the data: what was handed over counts, what is only read ahead does not. The same on all
+        ranks that have taken the same steps, and good for any world. Its values are a string and numbers."""
+        return _state_dict(self._native.state(), self._native.position)
+
+    def load_state_dict(self, state: _State) -> None:
+        """Goes on where `state_dict()` was taken.
+
+        Raises:
+            StateMismatchError: for a state of another dataset or order; the reader then stays where it is.
+        """
+        self._native.restore(_state_text(state))
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that it obeys, from where it began."""
+        return Plan._of(self._native.plan)
+
+    def check(self) -> int:
+        """A number of 64 bits that is equal on all ranks that planned the same and began at the same place."""
+        return self._native.check()
+
+    @property
+    def registered(self) -> bool:
+        """Whether batches lie in memory registered with CUDA."""
+        return self._native.registered
+
+    def stats(self) -> dict[str, Any]:
+        """What the reader has done and where its time went, as a dict; docs/performance.md says what the names mean."""
+        stats: dict[str, Any] = json.loads(self._native.stats())
+        return stats
+
+    def close(self) -> None:
+        """Stops the threads of the reader and closes its files. May be called again."""
+        self._native.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._native.closed
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def _state_dict(text: str, position: tuple[int, int]) -> dict[str, Any]:
+    return {"state": text, "epoch": position[0], "step": position[1]}
+
+
+def _state_text(state: object) -> str:
+    text = state.get("state") if isinstance(state, dict) else state
+    if not isinstance(text, str):
+        raise TypeError("a state is what state_dict() gives")
+    return text

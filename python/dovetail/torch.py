@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches as PyTorch tensors, and as a dataset for its DataLoader. PyTorch is needed only here.
+
+    import dovetail.torch
+
+    dataset = dovetail.torch.BatchDataset("data", batch=64, columns=True)
+    loader = torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=0)
+    for epoch in range(epochs):
+        for batch in loader:                          # a dict of tensors that look into the batch, without a copy
+            train(batch["image"], batch["label"])
+
+The threads of the library read ahead, so that `num_workers=0` is right. Memory that is registered with CUDA is pinned
+for PyTorch already, so that `pin_memory=True` of the loader has nothing to add.
+
+A slot is refilled when no tensor of its batch lives. A copy to a device with `non_blocking=True` may then still be
+under way, so do one of these:
+
+- keep the tensors until the stream has run what it had when they were copied (`stream.synchronize()`, or an event
+  recorded behind the copies that has come);
+- copy in `collate`, and release the batch there with the stream, which then holds the slot back, not the thread:
+
+      def to_device(batch):
+          here = dovetail.torch.tensors(batch)
+          there = {name: tensor.to("cuda", non_blocking=True) for name, tensor in here.items()}
+          del here                                    # tensors of the batch must be gone before it is released
+          batch.release(stream=torch.cuda.current_stream().cuda_stream)
+          return there
+
+A plain `tensor.to("cuda")` waits for the copy and needs none of this.
+"""
+
+import inspect
+from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple, Union
+
+import numpy
+import torch
+import torch.distributed
+import torch.utils.data
+
+from dovetail import _dovetail
+from dovetail._columns import Ragged, Texts
+from dovetail._errors import ClosedError, ErrorCode, UsageError
+from dovetail._reader import Reader
+
+__all__ = ["BatchDataset", "RaggedTensor", "tensors"]
+
+_OF_EVERY_BATCH = ("ids", "status")
+_WIDER: Dict[str, Any] = {"uint16": numpy.int32, "uint32": numpy.int64, "uint64": numpy.int64}
+"""For dtypes that PyTorch does not compute with."""
+
+
+class RaggedTensor(NamedTuple):
+    """A column whose rows have a first dimension of their own; `dovetail.Ragged` as tensors.
+
+    Attributes:
+        values: the items of all rows, one row after the other: [items, shape...].
+        offsets: int64 [rows + 1]; row i is `values[offsets[i]:offsets[i + 1]]`.
+    """
+
+    values: torch.Tensor
+    offsets: torch.Tensor
+
+
+def tensors(batch: _dovetail.Batch) -> Dict[str, Any]:
+    """The parts of a batch by name, as CPU tensors that look into it. Read-only by agreement: PyTorch cannot say so.
+
+    The batch is alive while one of them is. Of records as they are:
+        values: uint8 [bytes], the records one behind the other.
+        offsets: int64 [rows + 1]; row i is `values[offsets[i]:offsets[i + 1]]`.
+    Of a reader with columns, each of them by its name instead:
+        a dense one: [rows, shape...]; a ragged one: a `RaggedTensor`; one of texts: `dovetail.Texts`.
+        u16 is copied into int32, and u32 and u64 are into int64, because PyTorch does not compute with them.
+    Always:
+        ids: int64 [rows], the numbers of the records in the dataset; -1 where a row has none.
+        status: uint8 [rows], `dovetail.FIRST` and so on.
+
+    Raises:
+        UsageError: for a value of a u64 column that int64 does not hold, and for a column that is named "ids" or
+            "status".
+        ClosedError: for a batch that was released.
+    """
+    parts = {part: torch.from_dlpack(batch.tensor(part)) for part in _OF_EVERY_BATCH}
+    columns = batch.columns
+    if not columns:
+        return {"values": torch.from_dlpack(batch.tensor("values")),
+                "offsets": torch.from_dlpack(batch.tensor("offsets")), **parts}
+    for name in _OF_EVERY_BATCH:
+        if name in columns:
+            raise _usage_error(f'the column "{name}" has the name of a part of every batch: give a collate of your own')
+    return {**{name: _column(batch, name) for name in columns}, **parts}
+
+
+def _column(batch: _dovetail.Batch, name: str) -> Union[torch.Tensor, RaggedTensor, Texts]:
+    column = batch[name]
+    if isinstance(column, Texts):
+        return column
+    if isinstance(column, Ragged):
+        offsets = torch.from_dlpack(batch.tensor("offsets", column=name))
+        return RaggedTensor(_values(batch, name, column.values), offsets)
+    return _values(batch, name, column)
+
+
+def _values(batch: _dovetail.Batch, name: str, array: numpy.ndarray) -> torch.Tensor:
+    wider = _WIDER.get(array.dtype.name)
+    if wider is None:
+        return torch.from_dlpack(batch.tensor("values", column=name))
+    largest, most = int(array.max(initial=0)), int(numpy.iinfo(wider).max)  # NumPy would compare them as floats
+    if largest > most:
+        raise _usage_error(f'the column "{name}" has the value {largest}, and PyTorch no integer above {most}')
+    return torch.from_numpy(array.astype(wider))
+
+
+def _usage_error(message: str) -> UsageError:
+    return UsageError(message, code=ErrorCode.invalid_option, detail=message)
+
+
+class BatchDataset(torch.utils.data.IterableDataset):
+    """One rank's batches, for `DataLoader(dataset, batch_size=None, num_workers=0)` or to iterate as it is.
+
+    Iterating gives the batches up to the end of the epoch at hand; iterating again, the next epoch. All ranks get
+    equally many. No batch is alive beside those whose tensors the consumer holds.
+
+    The reader is opened when it is first needed: by iterating, `len()`, a state, or statistics. A dataset can thus be
+    made before `torch.distributed.init_process_group`, which it never calls. Pickling takes the state along and not the
+    reader; the copy opens one of its own, as the rank that its process is.
+
+    Args:
+        dataset: a `dovetail.Dataset`, or the path of one; only a path can be pickled.
+        batch: rows per rank and step.
+        rank, world: which rank of how many this is. None takes both from torch.distributed where it is initialised when
+            the reader is opened, else from the variables of the launcher, as `dovetail.Reader` does.
+        collate: makes what iterating gives of a whole `dovetail.Batch`.
+        options: all others of `dovetail.Reader`. Processes of a node share its cores by `local_rank` and `local_world`,
+            which are taken from the variables of the launcher where these mean the same rank and world.
+
+    Raises:
+        TypeError: for an option that there is not. What else can be wrong is found when the reader is opened; see
+            `dovetail.Reader`.
+    """
+
+    def __init__(self, dataset: Any, *, batch: int, rank: Optional[int] = None, world: Optional[int] = None,
+                 collate: Callable[[_dovetail.Batch], Any] = tensors, **options: Any) -> None:
+        super().__init__()
+        inspect.signature(Reader).bind(dataset, batch=batch, **options)
+        if (rank is None) != (world is None):
+            raise ValueError("give rank and world together, or neither of them")
+        self._state = options.pop("state", None)
+        self._dataset = dataset
+        self._options = dict(options, batch=batch)
+        self._given = None if rank is None or world is None else (rank, world)
+        self._collate = collate
+        self._epoch: Optional[int] = None  # what set_epoch asks of a reader that is not open yet
+        self._reader: Optional[Reader] = None
+        self._opened_as: Optional[Tuple[int, int]] = None
+        self._closed = False
+
+    def __iter__(self) -> Iterator[Any]:
+        # A generator would keep its last batch in a local variable until it is asked for the next one.
+        return map(self._collate, self.reader)
+
+    def __len__(self) -> int:
+        """Steps of the epoch at hand, the same on every rank."""
+        return len(self.reader)
+
+    @property
+    def reader(self) -> Reader:
+        """The `dovetail.Reader`, which is opened where it is not open yet.
+
+        Raises:
+            UsageError: in a worker process of a DataLoader; where torch.distributed says another rank or world than
+                when the reader was opened; and what `dovetail.Reader` raises.
+            ClosedError: after `close`.
+        """
+        _refuse_workers()
+        if self._closed:
+            raise ClosedError("the dataset was closed", code=ErrorCode.closed)
+        if self._reader is None:
+            ranks = self._find_ranks()
+            reader = Reader(self._dataset, state=self._state, **{**ranks, **self._options})
+            if self._epoch is not None:
+                reader.set_epoch(self._epoch)
+            self._reader, self._state, self._epoch = reader, None, None
+            self._opened_as = (ranks["rank"], ranks["world"])
+        elif self._given is None:
+            self._refuse_another_rank()
+        return self._reader
+
+    def _find_ranks(self) -> Dict[str, int]:
+        known = self._given or _distributed_rank()
+        try:
+            rank, world, local_rank, local_world, _ = _dovetail.environment_ranks()
+        except UsageError:
+            if known is None:
+                raise
+            return dict(rank=known[0], world=known[1])
+        if known is None or known == (rank, world):
+            return dict(rank=rank, world=world, local_rank=local_rank, local_world=local_world)
+        return dict(rank=known[0], world=known[1])
+
+    def _refuse_another_rank(self) -> None:
+        known = _distributed_rank()
+        if known is None or known == self._opened_as or self._opened_as is None:
+            return
+        rank, world = self._opened_as
+        raise _usage_error(f"the reader was opened as rank {rank} of {world}, but torch.distributed says rank "
+                           f"{known[0]} of {known[1]}: initialise it before the dataset is first used, or give rank "
+                           "and world")
+
+    def set_epoch(self, epoch: int) -> None:
+        """Goes to the beginning of an epoch. Does nothing where the reader stands in it already, at any step, so that a
+        restored one goes on where it was."""
+        if self._reader is None:
+            self._epoch = epoch
+        else:
+            self.reader.set_epoch(epoch)
+
+    def state_dict(self) -> Dict[str, Any]:
+        """The checkpoint of the data: what was handed over counts. The same on all ranks that have taken the same
+        steps, and good for any world."""
+        return self.reader.state_dict()
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        """Goes on where `state_dict()` was taken. Before the reader is open, the state is checked when it is opened.
+
+        Raises:
+            StateMismatchError: for a state of another dataset or order; an open reader then stays where it is.
+        """
+        if self._reader is None:
+            self._state, self._epoch = state, None
+        else:
+            self.reader.load_state_dict(state)
+
+    def stats(self) -> Dict[str, Any]:
+        """What the reader has done and where its time went; see `dovetail.Reader.stats`."""
+        return self.reader.stats()
+
+    def close(self) -> None:
+        """Stops the threads of the reader and closes its files; tensors stay. May be called again."""
+        self._closed = True
+        if self._reader is not None:
+            self._reader.close()
+
+    def __getstate__(self) -> Dict[str, Any]:
+        kept = dict(self.__dict__, _reader=None, _opened_as=None)
+        if self._reader is not None and not self._closed:
+            kept["_state"] = self._reader.state_dict()
+        return kept
+
+
+def _distributed_rank() -> Optional[Tuple[int, int]]:
+    """(rank, world) of torch.distributed; None where it is not initialised."""
+    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        return None
+    return torch.distributed.get_rank(), torch.distributed.get_world_size()
+
+
+def _refuse_workers() -> None:
+    worker = torch.utils.data.get_worker_info()
+    if worker is not None:
+        raise _usage_error(f"this is worker process {worker.id} of {worker.num_workers} of a DataLoader: the threads "
+                           "of dovetail read and decode ahead in the training process itself, without a copy between "
+                           "processes, and every worker would read the whole share of its rank again; use "
+                           "DataLoader(dataset, batch_size=None, num_workers=0)")

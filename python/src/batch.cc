@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/batch.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dlpack/dlpack.h>
+#include <dovetail/dlpack.h>
+#include <pybind11/stl.h>
+
+#include "python/src/arrays.h"
+#include "python/src/bindings.h"
+#include "python/src/gil.h"
+#include "python/src/words.h"
+
+namespace dovetail::python {
+
+const std::shared_ptr<Batch>& PyBatch::get() const {
+  if (process_.forked()) {
+    throw Exception(Error(Errc::closed,
+                          "the batch belongs to the process that this one was forked from: copy what is "
+                          "needed before forking, or read in the child with a reader of its own"));
+  }
+  if (batch_ == nullptr) throw Exception(Error(Errc::closed, "the batch was released"));
+  return batch_;
+}
+
+const py::object& PyBatch::owner() const {
+  const std::shared_ptr<Batch>& batch = get();
+  if (!owner_) {
+    need_numpy();
+    owner_ = owner_of(batch);
+  }
+  return owner_;
+}
+
+void PyBatch::release(DeviceStream stream) {
+  const std::shared_ptr<Batch>& batch = get();
+  if (owner_ && owner_.ref_count() == 1) owner_ = {};
+  if (batch.use_count() > 1) {
+    throw Exception(Error(Errc::busy,
+                          "arrays or tensors of the batch are still alive: delete them before it is "
+                          "released in a stream"));
+  }
+  batch->release(stream).value();
+  batch_.reset();
+}
+
+namespace {
+
+constexpr Words<BatchPart, 5> kParts{{{"values", BatchPart::values},
+                                      {"rows", BatchPart::rows},
+                                      {"offsets", BatchPart::offsets},
+                                      {"ids", BatchPart::ids},
+                                      {"status", BatchPart::status}}};
+constexpr Words<ColumnPart, 3> kColumnParts{
+    {{"values", ColumnPart::values}, {"offsets", ColumnPart::offsets}, {"text_offsets", ColumnPart::text_offsets}}};
+
+py::ssize_t size_of(std::size_t size) {
+  return static_cast<py::ssize_t>(size);
+}
+
+py::array values(const PyBatch& batch) {
+  const py::object& owner = batch.owner();
+  const ByteView bytes = batch->values();
+  return array_over(owner, std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+}
+
+py::array offsets(const PyBatch& batch) {
+  return array_over(batch.owner(), batch->offsets());
+}
+
+py::array ids(const PyBatch& batch) {
+  const py::object& owner = batch.owner();
+  const auto numbers = batch->ids();
+  return array_over(owner, numbers);
+}
+
+py::array status(const PyBatch& batch) {
+  const py::object& owner = batch.owner();
+  const auto numbers = batch->status();
+  return array_over(owner, std::span(reinterpret_cast<const std::uint8_t*>(numbers.data()), numbers.size()));
+}
+
+py::bytes row(const PyBatch& batch, py::ssize_t i) {
+  const auto rows = static_cast<py::ssize_t>(batch->rows());
+  if (i < -rows || i >= rows) throw py::index_error("row " + std::to_string(i) + " of " + std::to_string(rows));
+  const ByteView bytes = batch->row(static_cast<std::uint32_t>(i < 0 ? i + rows : i));
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+py::list rows(const PyBatch& batch) {
+  py::list list(batch->rows());
+  for (std::uint32_t i = 0; i < batch->rows(); ++i) list[i] = row(batch, static_cast<py::ssize_t>(i));
+  return list;
+}
+
+std::vector<std::string> columns(const PyBatch& batch) {
+  std::vector<std::string> names;
+  if (const Schema* const schema = batch->schema()) {
+    for (const Column& column : schema->columns) names.push_back(column.name);
+  }
+  return names;
+}
+
+std::size_t place_of(const PyBatch& batch, const std::string& column) {
+  const Schema* const schema = batch->schema();
+  if (schema == nullptr) {
+    throw Exception(Error(Errc::invalid_option, "the batch was read without columns: give the reader columns=..."));
+  }
+  const std::optional<std::size_t> place = schema->find(column);
+  if (!place.has_value()) throw py::key_error("there is no column \"" + column + "\"");
+  return *place;
+}
+
+/// An array; of a ragged column or one of texts, what dovetail._columns makes of its parts.
+py::object column(const PyBatch& batch, const std::string& name) {
+  need_numpy();
+  const ColumnView view = batch->column(place_of(batch, name));
+  const Dtype dtype = view.column->dtype;
+  const bool texts = dtype == Dtype::bytes;
+  const std::uint64_t item = (texts ? 1 : view.column->values()) * dtype_bytes(dtype);
+  std::vector<py::ssize_t> shape{size_of(item == 0 ? 0 : view.values.size() / item)};
+  std::vector<py::ssize_t> of_item;
+  for (const std::uint32_t size : view.column->shape) of_item.push_back(static_cast<py::ssize_t>(size));
+  if (!texts) shape.insert(shape.end(), of_item.begin(), of_item.end());
+  py::array data = array_over(batch.owner(), dtype_of(dtype), shape, view.values.data());
+  if (!texts && !view.column->ragged) return data;
+  const auto make = [](const char* type, const auto&... parts) {
+    return call_python([&] { return py::object(py::module_::import("dovetail._columns").attr(type)(parts...)); });
+  };
+  if (!texts) return make("Ragged", data, array_over(batch.owner(), view.offsets));
+  const py::object of_rows =
+      view.column->ragged ? py::object(array_over(batch.owner(), view.offsets)) : py::object(py::none());
+  return make("Texts", data, array_over(batch.owner(), view.text_offsets), batch->rows(), py::tuple(py::cast(of_item)),
+              of_rows);
+}
+
+/// What `from_dlpack` of a framework takes.
+struct Tensor {
+  std::shared_ptr<const Batch> batch;
+  BatchPart part = BatchPart::values;
+  std::optional<std::string> column;
+  ColumnPart column_part = ColumnPart::values;
+
+  DLManagedTensor* to_dlpack() const {
+    return column.has_value() ? dovetail::to_dlpack(batch, *column, column_part).value()
+                              : dovetail::to_dlpack(batch, part).value();
+  }
+};
+
+Tensor tensor(const PyBatch& batch, const py::object& part, const std::optional<std::string>& column) {
+  Tensor tensor{.batch = batch.get(), .column = column};
+  if (column.has_value()) {
+    (void)place_of(batch, *column);
+    tensor.column_part = from_word("part", part, kColumnParts);
+  } else {
+    tensor.part = from_word("part", part, kParts);
+  }
+  return tensor;
+}
+
+py::tuple host() {
+  return py::make_tuple(static_cast<int>(kDLCPU), 0);
+}
+
+py::object to_dlpack_capsule(const Tensor& tensor, const py::object&, const py::object&, const py::object& device,
+                             const py::object& copy) {
+  if (copy.is(py::bool_(true))) throw py::buffer_error("a tensor of a batch is never copied: copy what is made of it");
+  if (!device.is_none() && !device.equal(host())) throw py::buffer_error("a tensor of a batch lies on the host");
+  return to_capsule(tensor.to_dlpack());
+}
+
+void release(PyBatch& batch, std::optional<std::uintptr_t> stream) {
+  if (!stream.has_value()) return batch.release();
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): frameworks give a stream as a number
+  batch.release(DeviceStream{reinterpret_cast<void*>(*stream)});
+}
+
+}  // namespace
+
+void bind_batch(py::module_& module) {
+  py::class_<Tensor>(
+      module, "Tensor",
+      R"(A part of a batch for `from_dlpack` of a framework, as often as asked for. What is made of it keeps the slot.)")
+      .def("__dlpack__", to_dlpack_capsule, py::kw_only(), py::arg("stream") = py::none(),
+           py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(), py::arg("copy") = py::none(),
+           R"(The capsule, for memory of the host. Of no version: whoever takes a newer one takes it as well.
+
+Raises:
+    BufferError: where a copy is asked for, or another device.)")
+      .def(
+          "__dlpack_device__", [](const Tensor&) { return host(); }, R"((1, 0): the host.)");
+
+  py::class_<PyBatch>(module, "Batch", R"(One step's rows of one rank, in one slot of the reader.
+
+Arrays look into the slot, without a copy, and are read-only. The slot is refilled only when the batch and all arrays and
+tensors of it are gone; they may outlive the reader. Row i is `values[offsets[i]:offsets[i + 1]]`; with columns, `values`
+holds these instead. `len()` is the number of rows, `batch[name]` a column: an array [rows, shape...], a `Ragged` or `Texts`.
+
+Raises:
+    ClosedError: for use after `release()`, or in a process that was forked after the batch was read.)")
+      .def_property_readonly(
+          "epoch", [](const PyBatch& batch) { return batch->epoch(); }, R"(The epoch it is of.)")
+      .def_property_readonly(
+          "step", [](const PyBatch& batch) { return batch->step(); }, R"(Its step in the epoch.)")
+      .def_property_readonly(
+          "valid", [](const PyBatch& batch) { return batch->valid(); },
+          R"(Rows with the status FIRST: records that count, once.)")
+      .def_property_readonly(
+          "registered", [](const PyBatch& batch) { return batch->registered(); },
+          R"(Whether it lies in memory registered with CUDA.)")
+      .def_property_readonly("values", values, R"(The bytes of all rows, uint8 [bytes].)")
+      .def_property_readonly("offsets", offsets, R"(Where rows begin and end in `values`, int64 [rows + 1].)")
+      .def_property_readonly("ids", ids, R"(The planned record of each row, uint64 [rows]; NO_ID where there is none.)")
+      .def_property_readonly("status", status,
+                             R"(What became of each row, uint8 [rows]: EMPTY, FIRST, REPEATED and so on.)")
+      .def_property_readonly("columns", columns, R"(The names of its columns, as a list.)")
+      .def("__len__", [](const PyBatch& batch) { return batch->rows(); })
+      .def("__getitem__", column, py::arg("column"))
+      .def("row", row, py::arg("i"), R"(The bytes of a row, copied. Errors: IndexError.)")
+      .def("rows", rows, R"(The bytes of all rows, copied.)")
+      .def("tensor", tensor, py::arg("part") = "values", py::arg("column") = py::none(),
+           R"(A `Tensor` for `from_dlpack`, without a copy.
+
+Args:
+    part: "values", "rows" ([rows, bytes], where all have one size), "offsets", "ids" or "status"; of a column "values",
+        "offsets" or "text_offsets".
+    column: by its name.
+
+Raises:
+    UsageError, KeyError, ValueError: for a part or column that is not there.)")
+      .def(
+          "state", [](const PyBatch& batch) { return batch->state().to_text(); },
+          R"(The checkpoint after this batch, as text for `load_state_dict`.)")
+      .def("release", release, py::arg("stream") = py::none(),
+           R"(Gives up this object's share of the slot; arrays and tensors keep theirs. May be called again.
+
+Args:
+    stream: a CUDA stream as a number: the slot is refilled only after the copies in it have run.
+
+Raises:
+    BusyError: with a stream, where arrays or tensors are alive; DeviceError.)")
+      .def("__enter__", [](py::object self) { return self; })
+      .def("__exit__", [](PyBatch& batch, const py::args&) { batch.release(); });
+}
+
+}  // namespace dovetail::python

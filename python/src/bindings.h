@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the Python module, each bound in a source of its name.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace dovetail::python {
+
+namespace py = pybind11;
+
+void bind_errors(py::module_& module);
+void bind_dataset(py::module_& module);
+void bind_plan(py::module_& module);
+void bind_batch(py::module_& module);
+void bind_reader(py::module_& module);
+void bind_records(py::module_& module);
+void bind_writers(py::module_& module);
+void bind_conversion(py::module_& module);
+void bind_example(py::module_& module);
+
+}  // namespace dovetail::python

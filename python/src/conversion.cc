@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// Long work over whole datasets.
+#include <dovetail/convert.h>
+
+#include <atomic>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dovetail/record_reader.h>
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include "python/src/bindings.h"
+#include "python/src/errors.h"
+#include "python/src/gil.h"
+#include "python/src/interruptible.h"
+#include "python/src/option_table.h"
+#include "python/src/text.h"
+#include "python/src/words.h"
+#include "python/src/writer_options.h"
+
+namespace dovetail::python {
+
+namespace {
+
+constexpr Words<SourceFormat, 11> kFormats{{{"detect", SourceFormat::detect},
+                                            {"tfrecord", SourceFormat::tfrecord},
+                                            {"folder", SourceFormat::folder},
+                                            {"lines", SourceFormat::lines},
+                                            {"jsonl", SourceFormat::jsonl},
+                                            {"tar", SourceFormat::tar},
+                                            {"csv", SourceFormat::csv},
+                                            {"mds", SourceFormat::mds},
+                                            {"recordio", SourceFormat::recordio},
+                                            {"idx", SourceFormat::idx},
+                                            {"dovetail", SourceFormat::dovetail}}};
+constexpr Words<RecordForm, 3> kForms{
+    {{"automatic", RecordForm::automatic}, {"raw", RecordForm::raw}, {"example", RecordForm::example}}};
+constexpr Words<OnError, 2> kOnError{{{"fail", OnError::fail}, {"skip", OnError::skip}}};
+
+py::dict to_dict(const Damage& damage) {
+  py::dict dict;
+  dict["file"] = path_text(damage.file);
+  dict["offset"] = damage.offset;
+  dict["first_record"] = damage.first_record;
+  dict["end_record"] = damage.end_record;
+  dict["reason"] = message_text(damage.reason);
+  return dict;
+}
+
+py::object verify_path(const std::filesystem::path& path, unsigned threads) {
+  const VerifyReport report = run_interruptibly([&](const std::atomic<bool>& cancel) {
+    return verify(path.string(), threads, [&] { return cancel.load(std::memory_order_relaxed); });
+  });
+  py::list damaged;
+  for (const Damage& damage : report.damaged) damaged.append(to_dict(damage));
+  return call_python([&] {
+    return py::object(
+        py::module_::import("dovetail._reports").attr("verify_report")(report.records, report.blocks, damaged));
+  });
+}
+
+template <auto kField>
+void set_format(ConvertOptions& options, const char* name, py::handle given) {
+  options.*kField = from_word(name, given, kFormats);
+}
+
+void set_records(ConvertOptions& options, const char* name, py::handle given) {
+  options.source.records = from_word(name, given, kForms);
+}
+
+void set_on_error(ConvertOptions& options, const char* name, py::handle given) {
+  options.source.on_error = from_word(name, given, kOnError);
+}
+
+void set_labels(ConvertOptions& options, const char* name, py::handle given) {
+  options.source.labels = to_option<bool>(name, given);
+}
+
+void set_split(ConvertOptions& options, const char* name, py::handle given) {
+  options.split = parse_split(to_option<std::string>(name, given)).value();
+}
+
+void set_part(ConvertOptions& options, const char* name, py::handle given) {
+  const auto pair = to_option<std::pair<std::uint32_t, std::uint32_t>>(name, given);
+  options.part = ConvertPart{.number = pair.first, .parts = pair.second};
+}
+
+constexpr OptionSetter<ConvertOptions> kConvertSetters[] = {
+    {"format", set_format<&ConvertOptions::from>},
+    {"records", set_records},
+    {"on_error", set_on_error},
+    {"labels", set_labels},
+    {"shards", set_field<&ConvertOptions::shards>},
+    {"shuffle_seed", [](ConvertOptions& options, const char* name,
+                        py::handle given) { options.shuffle_seed = to_option<std::uint64_t>(name, given); }},
+    {"split", set_split},
+    {"split_seed", set_field<&ConvertOptions::split_seed>},
+    {"part", set_part},
+    {"jobs", set_field<&ConvertOptions::jobs>},
+    {"memory_bytes", set_field<&ConvertOptions::memory_bytes>},
+    {"resume", set_field<&ConvertOptions::resume>},
+};
+
+void set_options(ConvertOptions& options, const py::dict& given) {
+  for (const auto& [key, value] : given) {
+    const auto name = key.cast<std::string>();
+    const bool known =
+        set_option<ConvertOptions>(kConvertSetters, options, name, value) || set_option(options.writer, name, value);
+    if (!known) refuse_option(name);
+  }
+}
+
+py::object to_object(const ConvertReport& report) {
+  py::list formats;
+  for (const SourceFormat format : report.formats) formats.append(to_string(format));
+  py::list skipped;
+  for (const SkippedRecord& record : report.first_skipped) skipped.append(to_exception(record.error));
+  py::list datasets;
+  for (const DatasetInfo& dataset : report.datasets) {
+    datasets.append(py::make_tuple(path_text(dataset.manifest), dataset.id.to_hex(), dataset.shards));
+  }
+  return call_python([&] {
+    return py::object(py::module_::import("dovetail._reports")
+                          .attr("convert_report")(report.records, report.raw_bytes, report.input_bytes, report.files,
+                                                  formats, report.shards, report.kept_shards, report.stored_bytes,
+                                                  report.skipped, skipped, datasets));
+  });
+}
+
+/// Asks Python whether to go on; what it raises is kept for the caller.
+class Progress {
+ public:
+  explicit Progress(py::object function) : function_(std::move(function)) {}
+
+  bool operator()(const ConvertProgress& progress) {
+    if (function_.is_none()) return true;
+    const Locked locked;
+    try {
+      return call_python(
+          [&] { return !function_(progress.share, progress.records, progress.raw_bytes).is(py::bool_(false)); });
+    } catch (py::error_already_set& failure) {
+      raised_.emplace(failure);
+      return false;
+    }
+  }
+
+  void raise_what_it_raised() {
+    if (raised_.has_value()) throw std::move(*raised_);
+  }
+
+ private:
+  py::object function_;
+  std::optional<py::error_already_set> raised_;
+};
+
+py::object convert_sources(const std::vector<std::filesystem::path>& sources, const std::filesystem::path& folder,
+                           const py::object& asked, const py::kwargs& given) {
+  ConvertOptions options;
+  set_options(options, given);
+  options.sources.assign(sources.begin(), sources.end());
+  Progress progress(asked);
+  try {
+    const ConvertReport report = run_interruptibly([&](const std::atomic<bool>& cancel) {
+      options.progress = [&](const ConvertProgress& at) { return !cancel && progress(at); };
+      return convert(folder.string(), options);
+    });
+    progress.raise_what_it_raised();  // when all was done
+    return to_object(report);
+  } catch (const Exception&) {
+    progress.raise_what_it_raised();
+    throw;
+  }
+}
+
+py::object merge_parts(const std::filesystem::path& folder, bool overwrite) {
+  return to_object(run_interruptibly([&](const std::atomic<bool>&) { return merge(folder.string(), overwrite); }));
+}
+
+}  // namespace
+
+void bind_conversion(py::module_& module) {
+  module.def("verify", verify_path, py::arg("path"), py::arg("threads") = 0,
+             R"(Checks every byte of a shard, a dataset or a glob.
+
+Args:
+    path: of it.
+    threads: 0 chooses.
+
+Returns:
+    A `VerifyReport`, which lists all damage. Ctrl-C ends it soon.
+
+Raises:
+    MissingFileError, StorageError: for what cannot be read at all.)");
+  module.def("convert", convert_sources, py::arg("sources"), py::arg("folder"), py::kw_only(),
+             py::arg("progress") = py::none(),
+             R"(Packs sources of other formats into a dataset. Stopped anywhere, the same call goes on where it was.
+
+Args:
+    sources: files and folders; their records follow each other.
+    folder: where the dataset is made.
+    progress: called now and then with (share done, records, raw bytes), from another thread; False cancels, and what it
+        raises is raised.
+    format: "detect", "tfrecord", "folder", "lines", "jsonl", "tar", "csv", "mds", "recordio", "idx" or "dovetail".
+    records: "automatic", "raw" or "example"; labels: whether folders name labels.
+    on_error: "fail" or "skip".
+    shards: exactly so many; None goes by shard_bytes.
+    shuffle_seed: shuffles all records; split: "train=0.9,val=0.1", by split_seed.
+    part: (number, parts): only those shards, without a manifest, for `merge`.
+    jobs, memory_bytes: threads, and bytes for a shuffle.
+    resume: whether what an earlier call left is continued.
+    and the options of `DatasetWriter`.
+
+Returns:
+    A `ConvertReport`.
+
+Raises:
+    DamagedError: for a source that is not what it promises, with file and offset; UsageError, StorageError; BusyError where
+    another call works on it; CancelledError.)");
+  module.def("merge", merge_parts, py::arg("folder"), py::kw_only(), py::arg("overwrite") = false,
+             R"(Makes one dataset of the parts in a folder.
+
+Returns:
+    A `ConvertReport`.
+
+Raises:
+    DamagedError: where parts are missing or do not fit together; UsageError; BusyError.)");
+}
+
+}  // namespace dovetail::python

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/dataset.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include "python/src/bindings.h"
+#include "python/src/gil.h"
+#include "python/src/text.h"
+
+namespace dovetail::python {
+
+namespace {
+
+Dataset open_dataset(const std::filesystem::path& path, bool allow_outside, unsigned threads) {
+  const Unlocked unlocked;
+  return Dataset::open(path.string(), {.allow_outside = allow_outside, .threads = threads}).value();
+}
+
+Dataset join(const std::vector<Dataset>& datasets) {
+  return Dataset::join(datasets).value();
+}
+
+py::tuple locate(const Dataset& dataset, std::uint64_t id) {
+  if (id >= dataset.records()) {
+    throw py::index_error("record " + std::to_string(id) + " of " + std::to_string(dataset.records()));
+  }
+  const Dataset::Place place = dataset.locate(id);
+  return py::make_tuple(place.shard, place.record);
+}
+
+std::optional<std::string> schema(const Dataset& dataset) {
+  const Result<Schema> found = dataset.schema();
+  if (found.has_value()) return to_text(*found);
+  if (found.error().kind() == ErrorKind::usage) return std::nullopt;  // none, or not the same in all
+  throw Exception(found.error());
+}
+
+py::list shard_paths(const Dataset& dataset) {
+  py::list paths;
+  for (std::uint32_t shard = 0; shard < dataset.shards().size(); ++shard)
+    paths.append(path_text(dataset.shard_path(shard)));
+  return paths;
+}
+
+}  // namespace
+
+void bind_dataset(py::module_& module) {
+  py::class_<ShardInfo>(
+      module, "ShardInfo",
+      R"(What a manifest says of a shard. Its bytes are raw (before compression), stored (in blocks), or of the file.)")
+      .def_property_readonly(
+          "name", [](const ShardInfo& info) { return path_text(info.name); }, R"(Its path, relative to the manifest.)")
+      .def_readonly("records", &ShardInfo::records, R"(Records in it.)")
+      .def_readonly("blocks", &ShardInfo::blocks, R"(Blocks in it.)")
+      .def_readonly("run_records", &ShardInfo::run_records, R"(Records of a run.)")
+      .def_readonly("raw_bytes", &ShardInfo::raw_bytes, R"(Bytes of all records.)")
+      .def_readonly("stored_bytes", &ShardInfo::stored_bytes, R"(Bytes of all blocks, as stored.)")
+      .def_readonly("file_bytes", &ShardInfo::file_bytes, R"(Bytes of the file.)")
+      .def_readonly("min_record_bytes", &ShardInfo::min_record_bytes, R"(Bytes of its smallest record.)")
+      .def_readonly("max_record_bytes", &ShardInfo::max_record_bytes, R"(Bytes of its largest record.)")
+      .def_readonly("fingerprint", &ShardInfo::fingerprint, R"(64 bits that stand for its content.)")
+      .def("__repr__", [](const ShardInfo& info) {
+        return message_text("<ShardInfo \"" + info.name + "\", " + std::to_string(info.records) + " records>");
+      });
+
+  py::class_<Dataset>(module, "Dataset", R"(Shards in their order: what readers and plans are made of.
+
+Args:
+    path: a shard, a TFRecord file with its index, a folder with a manifest, a manifest, or a glob.
+    allow_outside: whether a manifest may name files outside its folder.
+    threads: that look at the ends of shards where there is no manifest; 0 chooses.
+
+Raises:
+    MissingFileError, StorageError, DamagedError, UsageError: with the file.)")
+      .def(py::init(&open_dataset), py::arg("path"), py::kw_only(), py::arg("allow_outside") = false,
+           py::arg("threads") = 0)
+      .def_static("join", join, py::arg("datasets"),
+                  R"(One dataset of several, whose records follow each other: what `mix` weighs. Errors: UsageError.)")
+      .def_property_readonly(
+          "path", [](const Dataset& dataset) { return path_text(dataset.path()); }, R"(What was opened.)")
+      .def_property_readonly("has_manifest", &Dataset::has_manifest, R"(Whether a manifest names the shards.)")
+      .def_property_readonly("raw_bytes", &Dataset::raw_bytes, R"(Bytes of all records.)")
+      .def_property_readonly(
+          "fingerprint", [](const Dataset& dataset) { return dataset.fingerprint().to_hex(); },
+          R"(32 hex digits that stand for the content.)")
+      .def_property_readonly("schema", schema,
+                             R"(The columns that all shards name, as text; None where they name none or not the same.)")
+      .def_property_readonly(
+          "shards",
+          [](const Dataset& dataset) {
+            return std::vector<ShardInfo>(dataset.shards().begin(), dataset.shards().end());
+          },
+          R"(A `ShardInfo` for each.)")
+      .def_property_readonly("shard_paths", shard_paths, R"(The paths of their files.)")
+      .def("locate", locate, py::arg("id"), R"((shard, record in it) of a record of the dataset. Errors: IndexError.)")
+      .def("__len__", &Dataset::records)
+      .def("__repr__", [](const Dataset& dataset) {
+        return message_text("<Dataset \"" + dataset.path() + "\", " + std::to_string(dataset.records()) + " records>");
+      });
+}
+
+}  // namespace dovetail::python

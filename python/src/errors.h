@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <dovetail/error.h>
+
+namespace dovetail::python {
+
+/// The exception of dovetail._errors that fits. Any `Exception` that leaves a bound function becomes one.
+pybind11::object to_exception(const Error& error);
+
+}  // namespace dovetail::python

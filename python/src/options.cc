@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/options.h"
+
+#include <chrono>
+#include <span>
+#include <string>
+
+#include <pybind11/stl.h>
+
+#include "python/src/option_table.h"
+#include "python/src/words.h"
+
+namespace dovetail::python {
+
+namespace py = pybind11;
+
+namespace {
+
+constexpr Words<OrderKind, 3> kOrders{
+    {{"shuffle", OrderKind::shuffle}, {"sequential", OrderKind::sequential}, {"global", OrderKind::global}}};
+constexpr Words<Assign, 2> kAssigns{{{"even", Assign::even}, {"files", Assign::files}}};
+constexpr Words<Tail, 3> kTails{{{"drop", Tail::drop}, {"pad", Tail::pad}, {"wrap", Tail::wrap}}};
+constexpr Words<MixStop, 2> kStops{{{"first", MixStop::first}, {"all", MixStop::all}}};
+constexpr Words<OnDamage, 3> kOnDamage{
+    {{"fail", OnDamage::fail}, {"substitute", OnDamage::substitute}, {"empty", OnDamage::empty}}};
+constexpr Words<OnHungRead, 2> kOnHungRead{{{"wait", OnHungRead::wait}, {"retry", OnHungRead::retry}}};
+constexpr Words<Oversize, 2> kOversize{{{"fail", Oversize::fail}, {"spill", Oversize::spill}}};
+constexpr Words<Registration, 3> kRegistrations{
+    {{"preferred", Registration::preferred}, {"required", Registration::required}, {"off", Registration::off}}};
+constexpr Words<HugePages, 3> kHugePages{
+    {{"automatic", HugePages::automatic}, {"on", HugePages::on}, {"off", HugePages::off}}};
+constexpr Words<StorageKind, 4> kStorages{{{"automatic", StorageKind::automatic},
+                                           {"pread", StorageKind::pread},
+                                           {"io_uring", StorageKind::io_uring},
+                                           {"io_uring_direct", StorageKind::io_uring_direct}}};
+
+template <auto kField, const auto& kWords, class Options>
+void set_word(Options& options, const char* name, py::handle given) {
+  options.*kField = from_word(name, given, kWords);
+}
+
+/// Weights for all steps, or [(from_step, weights), ...].
+void set_mix(PlanOptions& options, const char* name, py::handle given) {
+  options.mix.schedule.clear();
+  const auto entries = to_option<std::vector<py::object>>(name, given);
+  const bool scheduled = !entries.empty() && py::isinstance<py::sequence>(entries.front());
+  if (!scheduled) {
+    options.mix.schedule.push_back({0, to_option<std::vector<std::uint32_t>>(name, given)});
+    return;
+  }
+  for (const py::object& entry : entries) {
+    const auto pair = to_option<std::pair<std::uint64_t, std::vector<std::uint32_t>>>(name, entry);
+    options.mix.schedule.push_back({pair.first, pair.second});
+  }
+}
+
+void set_mix_stop(PlanOptions& options, const char* name, py::handle given) {
+  if (py::isinstance<py::str>(given)) {
+    options.mix.stop = from_word(name, given, kStops);
+  } else {
+    options.mix.stop = MixStop::steps;
+    options.mix.steps = to_option<std::uint64_t>(name, given);
+  }
+}
+
+constexpr OptionSetter<PlanOptions> kPlanSetters[] = {
+    {"world", set_field<&PlanOptions::world>},
+    {"batch", set_field<&PlanOptions::batch>},
+    {"replicate", set_field<&PlanOptions::replicate>},
+    {"lanes", set_field<&PlanOptions::lanes>},
+    {"order", set_word<&PlanOptions::order, kOrders>},
+    {"assign", set_word<&PlanOptions::assign, kAssigns>},
+    {"tail", set_word<&PlanOptions::tail, kTails>},
+    {"open_runs", set_field<&PlanOptions::open_runs>},
+    {"pool", set_field<&PlanOptions::pool>},
+    {"seed", set_field<&PlanOptions::seed>},
+    {"sticky", set_field<&PlanOptions::sticky>},
+    {"mix", set_mix},
+    {"mix_stop", set_mix_stop},
+};
+
+template <auto kField>
+void set_rank(ReaderOptions& options, const char* name, py::handle given) {
+  options.ranks.*kField = to_option<std::uint32_t>(name, given);
+}
+
+void set_hung_after(ReaderOptions& options, const char* name, py::handle given) {
+  const auto seconds = to_option<double>(name, given);
+  if (!(seconds >= 0 && seconds < 1e9)) throw py::value_error(std::string(name) + " is in seconds, 0 or more");
+  options.hung_after = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
+void set_columns(ReaderOptions& options, const char* name, py::handle given) {
+  options.columns = parse_schema(to_option<std::string>(name, given)).value();
+}
+
+constexpr OptionSetter<ReaderOptions> kReaderSetters[] = {
+    {"rank", set_rank<&RankContext::rank>},
+    {"world", set_rank<&RankContext::world>},
+    {"local_rank", set_rank<&RankContext::local_rank>},
+    {"local_world", set_rank<&RankContext::local_world>},
+    {"epochs", set_field<&ReaderOptions::epochs>},
+    {"on_damage", set_word<&ReaderOptions::on_damage, kOnDamage>},
+    {"on_hung_read", set_word<&ReaderOptions::on_hung_read, kOnHungRead>},
+    {"oversize", set_word<&ReaderOptions::oversize, kOversize>},
+    {"columns", set_columns},
+    {"prefetch", set_field<&ReaderOptions::prefetch>},
+    {"max_held", set_field<&ReaderOptions::max_held>},
+    {"memory_bytes", set_field<&ReaderOptions::memory_bytes>},
+    {"storage", set_word<&ReaderOptions::storage, kStorages>},
+    {"io_threads", set_field<&ReaderOptions::io_threads>},
+    {"hung_after", set_hung_after},
+    {"decode_threads", set_field<&ReaderOptions::decode_threads>},
+    {"registration", set_word<&ReaderOptions::registration, kRegistrations>},
+    {"device", set_field<&ReaderOptions::device>},
+    {"huge_pages", set_word<&ReaderOptions::huge_pages, kHugePages>},
+};
+
+}  // namespace
+
+void set_options(PlanOptions& options, const py::dict& given) {
+  for (const auto& [key, value] : given) {
+    const auto name = key.cast<std::string>();
+    if (!set_option<PlanOptions>(kPlanSetters, options, name, value)) refuse_option(name);
+  }
+}
+
+void set_options(ReaderOptions& options, const py::dict& given) {
+  for (const auto& [key, value] : given) {
+    const auto name = key.cast<std::string>();
+    const bool known = set_option<ReaderOptions>(kReaderSetters, options, name, value) ||
+                       set_option<PlanOptions>(kPlanSetters, options.plan, name, value);
+    if (!known) refuse_option(name);
+  }
+  options.plan.world = options.ranks.world;
+}
+
+py::dict to_dict(const PlanOptions& options) {
+  py::dict dict;
+  dict["world"] = options.world;
+  dict["batch"] = options.batch;
+  dict["replicate"] = options.replicate;
+  dict["lanes"] = options.lanes;
+  dict["order"] = to_word(options.order, kOrders);
+  dict["assign"] = to_word(options.assign, kAssigns);
+  dict["tail"] = to_word(options.tail, kTails);
+  dict["open_runs"] = options.open_runs;
+  dict["pool"] = options.pool;
+  dict["seed"] = options.seed;
+  dict["sticky"] = options.sticky;
+  py::list mix;
+  for (const MixWeights& entry : options.mix.schedule) mix.append(py::make_tuple(entry.from_step, entry.weights));
+  dict["mix"] = mix.empty() ? py::object(py::none()) : py::object(mix);
+  dict["mix_stop"] = options.mix.stop == MixStop::steps
+                         ? py::object(py::int_(options.mix.steps))
+                         : py::object(py::str(std::string(to_word(options.mix.stop, kStops))));
+  return dict;
+}
+
+}  // namespace dovetail::python

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/plan.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <dovetail/dataset.h>
+#include <dovetail/gathered.h>
+#include <dovetail/state.h>
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include "python/src/arrays.h"
+#include "python/src/bindings.h"
+#include "python/src/options.h"
+
+namespace dovetail::python {
+
+namespace {
+
+using Ids = py::array_t<std::uint64_t, py::array::c_style | py::array::forcecast>;
+using Statuses = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>;
+
+PlanOptions plan_options(const py::dict& given) {
+  PlanOptions options;
+  set_options(options, given);
+  return options;
+}
+
+Plan make_plan(const Dataset& dataset, const py::dict& given) {
+  return Plan::make(dataset.shape(), plan_options(given)).value();
+}
+
+/// Options that are not given are those of the state.
+Plan resume_plan(const Dataset& dataset, const std::string& text, const py::dict& given) {
+  const State state = State::from_text(text).value();
+  const PlanOptions asked = plan_options(given);
+  PlanOptions options = state.options(asked.world, asked.batch);
+  set_options(options, given);
+  return Plan::resume(dataset.shape(), options, state).value();
+}
+
+void check_rank(const Plan& plan, std::uint32_t rank) {
+  if (rank < plan.options().world) return;
+  throw py::value_error("rank=" + std::to_string(rank) + " of a world of " + std::to_string(plan.options().world));
+}
+
+/// The rows of a rank in a step: ids and statuses.
+py::tuple planned_rows(const Plan& plan, std::uint32_t epoch, std::uint64_t step, std::uint32_t rank) {
+  need_numpy();
+  check_rank(plan, rank);
+  const EpochPlan planned = plan.epoch(epoch).value();
+  if (step < planned.first_step() || step >= planned.steps()) {
+    throw py::value_error("step=" + std::to_string(step) + ": epoch " + std::to_string(epoch) + " has the steps from " +
+                          std::to_string(planned.first_step()) + " to " + std::to_string(planned.steps()) +
+                          ", exclusive");
+  }
+  const auto rows = static_cast<py::ssize_t>(plan.options().batch);
+  py::array_t<std::uint64_t> ids(rows);
+  py::array_t<std::uint8_t> status(rows);
+  std::uint64_t* id = ids.mutable_data();
+  std::uint8_t* of_row = status.mutable_data();
+  std::vector<Pick> picks(planned.rows_per_lane());
+  for (std::uint32_t lane = 0; lane < planned.lanes_per_rank(); ++lane) {
+    LaneCursor cursor = planned.lane(planned.first_lane(rank) + lane).cursor(planned.first_output(step));
+    cursor.next(picks);
+    for (const Pick& pick : picks) {
+      const PlannedRecord record = cursor.record(pick);
+      *id++ = record.id;
+      *of_row++ = static_cast<std::uint8_t>(record.status);
+    }
+  }
+  return py::make_tuple(ids, status);
+}
+
+/// Whole numbers only: a fraction is no id.
+template <class Numbers>
+Numbers whole_numbers(const char* name, const py::object& given) {
+  need_numpy();
+  const py::array array = py::array::ensure(given);
+  if (!array) throw py::type_error(std::string(name) + " must be an array, or what becomes one");
+  const char kind = array.dtype().kind();
+  if (array.size() > 0 && kind != 'u' && kind != 'i') {
+    throw py::type_error(std::string(name) + " must be whole numbers, not " + std::string(py::str(array.dtype())));
+  }
+  return Numbers(array);
+}
+
+std::span<const RowStatus> statuses_of(const Statuses& status) {
+  return {reinterpret_cast<const RowStatus*>(status.data()), static_cast<std::size_t>(status.size())};
+}
+
+std::string digest(const py::object& given_ids, const py::object& given_status) {
+  const auto ids = whole_numbers<Ids>("ids", given_ids);
+  const auto status = whole_numbers<Statuses>("status", given_status);
+  if (ids.size() != status.size()) {
+    throw py::value_error(std::to_string(ids.size()) + " ids, but " + std::to_string(status.size()) + " statuses");
+  }
+  Hash128 sum;
+  const std::span<const RowStatus> of_rows = statuses_of(status);
+  for (std::size_t row = 0; row < of_rows.size(); ++row) {
+    if (is_counted(of_rows[row])) sum += record_digest(ids.data()[row]);
+  }
+  return sum.to_hex();
+}
+
+std::string add_digests(const std::vector<std::string>& digests) {
+  Hash128 sum;
+  for (const std::string& each : digests) sum += Hash128::from_hex(each).value();
+  return sum.to_hex();
+}
+
+py::array_t<std::uint64_t> to_array(std::span<const std::uint64_t> numbers) {
+  return py::array_t<std::uint64_t>(static_cast<py::ssize_t>(numbers.size()), numbers.data());
+}
+
+py::tuple gathered_rows(std::uint64_t records, const py::object& given_ids, const py::object& given_status) {
+  const auto ids = whole_numbers<Ids>("ids", given_ids);
+  const auto status = whole_numbers<Statuses>("status", given_status);
+  const GatheredRows placed =
+      GatheredRows::place(records, {ids.data(), static_cast<std::size_t>(ids.size())}, statuses_of(status)).value();
+  return py::make_tuple(to_array(placed.rows()), to_array(placed.damaged()));
+}
+
+}  // namespace
+
+void bind_plan(py::module_& module) {
+  py::class_<EpochPlan>(
+      module, "EpochPlan",
+      R"(Counts of one epoch, the same on every rank. `rows` = `delivered` and those that are repeated or empty.)")
+      .def_property_readonly("epoch", &EpochPlan::epoch, R"(Its number.)")
+      .def_property_readonly("steps", &EpochPlan::steps, R"(Steps, the same on every rank.)")
+      .def_property_readonly("first_step", &EpochPlan::first_step,
+                             R"(The first, where the epoch goes on in another world; else 0.)")
+      .def_property_readonly("records", &EpochPlan::records, R"(Records of the dataset.)")
+      .def_property_readonly("rows", &EpochPlan::rows, R"(Rows of all ranks.)")
+      .def_property_readonly("delivered", &EpochPlan::delivered, R"(Rows that hold a record for the first time.)")
+      .def_property_readonly("dropped", &EpochPlan::dropped, R"(Records left out, to make all steps full.)")
+      .def_property_readonly("padded", &EpochPlan::padded,
+                             R"(Rows that are empty or repeated, to make all steps full.)")
+      .def_property_readonly("lanes", &EpochPlan::lanes, R"(Ordered streams.)")
+      .def_property_readonly(
+          "digest", [](const EpochPlan& plan) { return plan.digest().to_hex(); },
+          R"(32 hex digits: what `digest()` of all rows of all ranks must add up to.)");
+
+  py::class_<Plan>(module, "Plan", R"(What dovetail.Plan is made of.)")
+      .def(py::init(&make_plan), py::arg("dataset"), py::arg("options"))
+      .def_static("resume", resume_plan, py::arg("dataset"), py::arg("state"), py::arg("options"))
+      .def_property_readonly("options", [](const Plan& plan) { return to_dict(plan.options()); })
+      .def_property_readonly("records", &Plan::records)
+      .def_property_readonly("plan_id", [](const Plan& plan) { return plan.plan_id().to_hex(); })
+      .def_property_readonly("order_id", [](const Plan& plan) { return plan.order_id().to_hex(); })
+      .def_property_readonly("start",
+                             [](const Plan& plan) { return py::make_tuple(plan.start().epoch, plan.start().step); })
+      .def("check", [](const Plan& plan) { return plan.check(); })
+      .def(
+          "epoch", [](const Plan& plan, std::uint32_t epoch) { return plan.epoch(epoch).value(); },
+          py::arg("epoch") = 0)
+      .def(
+          "steps", [](const Plan& plan, std::uint32_t epoch) { return plan.steps(epoch).value(); },
+          py::arg("epoch") = 0)
+      .def(
+          "total_steps", [](const Plan& plan, std::uint32_t epochs) { return plan.total_steps(epochs).value(); },
+          py::arg("epochs"))
+      .def(
+          "state",
+          [](const Plan& plan, std::uint32_t epoch, std::uint64_t step) {
+            return plan.state({epoch, step}).value().to_text();
+          },
+          py::arg("epoch"), py::arg("step") = 0)
+      .def("rows", planned_rows, py::arg("epoch"), py::arg("step"), py::arg("rank") = 0);
+
+  module.def("digest", digest, py::arg("ids"), py::arg("status"),
+             R"(A sum over the planned ids of rows that count, whatever their order.
+
+Args:
+    ids, status: those of rows, of one shape.
+
+Returns:
+    32 hex digits. `add_digests` of all ranks' equals `EpochPlan.digest` where nothing is lost or repeated.)");
+  module.def("add_digests", add_digests, py::arg("digests"), R"(The sum of digests, 32 hex digits.)");
+  module.def("gathered_rows", gathered_rows, py::arg("records"), py::arg("ids"), py::arg("status"),
+             R"(Puts rows of all ranks, as an all-gather leaves them, into the order of the dataset.
+
+Args:
+    records: of the dataset.
+    ids, status: of all rows.
+
+Returns:
+    (rows, damaged): uint64 [records], the row of each record; and the ids of those that are damaged.
+
+Raises:
+    UsageError: where a record is missing or there twice; it names it.)");
+}
+
+}  // namespace dovetail::python

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/writer_options.h"
+
+#include <map>
+#include <string>
+
+#include <pybind11/stl.h>
+
+#include "python/src/option_table.h"
+#include "python/src/words.h"
+
+namespace dovetail::python {
+
+namespace py = pybind11;
+
+namespace {
+
+constexpr Words<Codec, 2> kCodecs{{{"none", Codec::none}, {"snappy", Codec::snappy}}};
+
+void set_codec(WriterOptions& options, const char* name, py::handle given) {
+  options.codec = from_word(name, given, kCodecs);
+}
+
+void set_dataset_id(WriterOptions& options, const char* name, py::handle given) {
+  const Result<DatasetId> id = DatasetId::from_hex(to_option<std::string>(name, given));
+  if (!id.has_value()) throw Exception(Error(Errc::invalid_option, std::string(name) + ": " + id.error().detail()));
+  options.dataset_id = *id;
+}
+
+void set_schema(WriterOptions& options, const char* name, py::handle given) {
+  options.schema = parse_schema(to_option<std::string>(name, given)).value();
+}
+
+constexpr OptionSetter<WriterOptions> kShardSetters[] = {
+    {"codec", set_codec},
+    {"block_bytes", set_field<&WriterOptions::block_bytes>},
+    {"run_bytes", set_field<&WriterOptions::run_bytes>},
+    {"run_records", set_field<&WriterOptions::run_records>},
+    {"dataset_id", set_dataset_id},
+    {"shard_number", set_field<&WriterOptions::shard_number>},
+    {"record_type", set_field<&WriterOptions::record_type>},
+    {"schema", set_schema},
+    {"metadata", set_field<&WriterOptions::metadata>},
+    {"max_record_bytes", set_field<&WriterOptions::max_record_bytes>},
+    {"overwrite", set_field<&WriterOptions::overwrite>},
+};
+
+constexpr OptionSetter<DatasetWriterOptions> kDatasetSetters[] = {
+    {"shard_bytes", set_field<&DatasetWriterOptions::shard_bytes>},
+    {"shards", set_field<&DatasetWriterOptions::shards>},
+    {"expected_records", set_field<&DatasetWriterOptions::expected_records>},
+    {"encode_threads", set_field<&DatasetWriterOptions::encode_threads>},
+};
+
+}  // namespace
+
+bool set_option(DatasetWriterOptions& options, const std::string& name, py::handle given) {
+  return set_option<DatasetWriterOptions>(kDatasetSetters, options, name, given) ||
+         (name != "shard_number" && set_option<WriterOptions>(kShardSetters, options.shard, name, given));
+}
+
+void set_options(WriterOptions& options, const py::dict& given) {
+  for (const auto& [key, value] : given) {
+    const auto name = key.cast<std::string>();
+    if (!set_option<WriterOptions>(kShardSetters, options, name, value)) refuse_option(name);
+  }
+}
+
+void set_options(DatasetWriterOptions& options, const py::dict& given) {
+  for (const auto& [key, value] : given) {
+    const auto name = key.cast<std::string>();
+    if (!set_option(options, name, value)) refuse_option(name);
+  }
+}
+
+}  // namespace dovetail::python

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dovetail/dataset_writer.h>
+#include <dovetail/record_writer.h>
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include "format/process_mark.h"
+#include "python/src/bindings.h"
+#include "python/src/buffer.h"
+#include "python/src/gil.h"
+#include "python/src/writer_options.h"
+
+namespace dovetail::python {
+
+namespace {
+
+/// Records of `extend` that are taken from Python at a time.
+constexpr std::size_t kChunkRecords = 256;
+constexpr std::size_t kChunkBytes = 1024 * 1024;
+
+/// A writer of either kind, for callers on any thread: they wait for each other.
+template <class Writer>
+class Guarded {
+ public:
+  explicit Guarded(Writer writer) : writer_(std::move(writer)) {}
+
+  /// Without the interpreter lock: a writer may wait for the disk, or for those that compress.
+  template <class Call>
+  auto call(Call of_writer) {
+    if (process_.forked()) {  // before the mutex, which a thread of the parent may have held
+      throw Exception(Error(Errc::closed,
+                            "the writer belongs to the process that this one was forked from: open one "
+                            "of its own in the child, for another file"));
+    }
+    const Unlocked unlocked;
+    const std::lock_guard lock(mutex_);
+    return of_writer(writer_);
+  }
+
+  void append(const py::object& record) {
+    const Buffer buffer(record);
+    call([&](Writer& writer) { writer.append(buffer.bytes()).value(); });
+  }
+
+  /// Where the iterator raises, what came before is appended, as `list.extend` does.
+  void extend(const py::iterable& records) {
+    std::vector<Buffer> chunk;
+    std::size_t bytes = 0;
+    const auto flush = [&] {
+      if (chunk.empty()) return;
+      call([&](Writer& writer) {
+        for (const Buffer& buffer : chunk) writer.append(buffer.bytes()).value();
+      });
+      chunk.clear();
+      bytes = 0;
+    };
+    const py::iterator items = call_python([&] { return py::iter(records); });
+    for (;;) {
+      const auto record = py::reinterpret_steal<py::object>(call_python([&] { return PyIter_Next(items.ptr()); }));
+      if (!record) break;
+      try {
+        chunk.emplace_back(record);
+      } catch (...) {
+        flush();
+        throw;
+      }
+      bytes += chunk.back().bytes().size();
+      // The iterator may fill the same bytearray or array again for its next record.
+      const bool keeps = PyBytes_CheckExact(record.ptr()) != 0;
+      if (!keeps || chunk.size() == kChunkRecords || bytes >= kChunkBytes) flush();
+    }
+    if (PyErr_Occurred() == nullptr) return flush();
+    const py::error_already_set raised;
+    flush();
+    throw raised;
+  }
+
+  std::uint64_t records() {
+    return call([](Writer& writer) { return writer.records(); });
+  }
+
+  auto finish() {
+    return call([](Writer& writer) { return writer.finish().value(); });
+  }
+
+  /// Does nothing in a forked child: the files are the parent's.
+  void abandon() {
+    if (process_.forked()) return;
+    call([](Writer& writer) { writer.abandon(); });
+  }
+
+  /// As at the end of a `with`: what an exception left incomplete is removed.
+  void leave(const py::object& exception) {
+    if (exception.is_none()) {
+      finish();
+    } else {
+      abandon();
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  Writer writer_;
+  detail::ProcessMark process_;
+};
+
+using ShardWriter = Guarded<RecordWriter>;
+using ManyShardsWriter = Guarded<DatasetWriter>;
+
+std::unique_ptr<ShardWriter> create_shard(const std::filesystem::path& path, const py::kwargs& given) {
+  WriterOptions options;
+  set_options(options, given);
+  return std::make_unique<ShardWriter>(RecordWriter::create(path.string(), std::move(options)).value());
+}
+
+std::unique_ptr<ManyShardsWriter> create_dataset(const std::filesystem::path& folder, const py::kwargs& given) {
+  DatasetWriterOptions options;
+  set_options(options, given);
+  return std::make_unique<ManyShardsWriter>(DatasetWriter::create(folder.string(), std::move(options)).value());
+}
+
+constexpr const char* kWriterDoc =
+    R"(Writes one shard. The file is there once it is finished: by `finish()`, or at the end of a `with`.
+
+Args:
+    path: of the file.
+    codec: "none" or "snappy".
+    block_bytes, run_bytes, run_records: how records are packed; None chooses.
+    dataset_id: 32 hex digits, for output that is reproducible; shard_number: of the dataset.
+    record_type, schema, metadata: kept in the file; metadata are texts by name.
+    max_record_bytes: larger records are refused.
+    overwrite: whether a file may be there.
+
+Records are bytes or bytes-like, contiguous. Threads may share a writer; they wait for each other.
+
+Raises:
+    UsageError, StorageError: with the file. The first failure is final. ClosedError: after the end, or in a forked child.)";
+
+constexpr const char* kDatasetWriterDoc = R"(Writes a folder of shards and, last, its manifest; otherwise as `Writer`.
+
+Args:
+    folder: made where it is missing.
+    shard_bytes: raw bytes after which a shard is closed; 0 leaves that to `next_shard()`.
+    shards, expected_records: exactly so many shards for so many records.
+    encode_threads: that compress; None chooses.
+    codec and so on: see `Writer`.)";
+
+template <class Writer>
+py::class_<Guarded<Writer>> bind_writer(py::module_& module, const char* name, const char* doc) {
+  using Bound = Guarded<Writer>;
+  return py::class_<Bound>(module, name, doc)
+      .def(
+          "append", &Bound::append, py::arg("record"),
+          R"(Adds one record, which may be empty. Errors: TypeError for what has no bytes, UsageError above max_record_bytes.)")
+      .def("extend", &Bound::extend, py::arg("records"),
+           R"(Adds what an iterable gives. Where that raises, what came before is added.)")
+      .def("abandon", &Bound::abandon, R"(Removes what was written.)")
+      .def_property_readonly("records", &Bound::records, R"(Records so far.)")
+      .def("__enter__", [](py::object self) { return self; })
+      .def("__exit__", [](Bound& writer, const py::object&, const py::object& exception, const py::object&) {
+        writer.leave(exception);
+      });
+}
+
+}  // namespace
+
+void bind_writers(py::module_& module) {
+  bind_writer<RecordWriter>(module, "Writer", kWriterDoc)
+      .def(py::init(&create_shard), py::arg("path"))
+      .def("finish", &ShardWriter::finish, "Completes the file. Gives its `ShardInfo`.");
+
+  bind_writer<DatasetWriter>(module, "DatasetWriter", kDatasetWriterDoc)
+      .def(py::init(&create_dataset), py::arg("folder"))
+      .def(
+          "next_shard",
+          [](ManyShardsWriter& writer) { writer.call([](DatasetWriter& of) { of.next_shard().value(); }); },
+          R"(Ends the shard at hand.)")
+      .def(
+          "finish", [](ManyShardsWriter& writer) { return writer.finish().shards; },
+          "Completes the last shard and writes the manifest. Gives a `ShardInfo` for each shard.");
+}
+
+}  // namespace dovetail::python

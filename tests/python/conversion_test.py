@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Conversions, verification and the merge of parts, from Python."""
+
+import io
+import json
+import os
+import sys
+import tarfile
+
+import dovetail
+from fixtures import ModuleTest, main, make_records, read_file, write_dataset, write_file
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+from support import tfrecord  # noqa: E402
+
+ID = "0123456789abcdef" * 2
+
+
+class ConversionTest(ModuleTest):
+    def put_lines(self, name="lines.txt", count=20_000):
+        self.lines = [b"line %d of %s" % (i, name.encode()) for i in range(count)]
+        return write_file(self.path(name), b"\n".join(self.lines) + b"\n")
+
+    def records_of(self, *names):
+        return list(dovetail.open(self.path(*names)))
+
+    def test_sources_of_other_formats(self):
+        records = make_records(200, 4)
+        rows = [json.dumps({"id": i, "text": "t" * i}).encode() for i in range(50)]
+        os.mkdir(self.path("pictures"))
+        for i in range(20):
+            write_file(self.path("pictures", f"{i:02}.bin"), b"%d" % i * 50)
+        with tarfile.open(self.path("a.tar"), "w") as archive:
+            for i in range(10):
+                entry = tarfile.TarInfo(f"{i}.bin")
+                entry.size = 100
+                archive.addfile(entry, io.BytesIO(bytes([i]) * 100))
+        write_dataset(self.path("packed"), records)
+        cases = (
+            (write_file(self.path("a.tfrecord"), tfrecord(records)), "tfrecord", {}, 200, records),
+            (self.path("packed"), "dovetail", {}, 200, records),
+            (write_file(self.path("a.jsonl"), b"\n".join(rows) + b"\n"), "jsonl", {"records": "raw"}, 50, rows),
+            (self.path("pictures"), "folder", {"records": "raw"}, 20, [b"%d" % i * 50 for i in range(20)]),
+            (self.path("a.tar"), "tar", {"records": "raw"}, 10, None),
+        )
+        for source, name, options, count, wanted in cases:
+            with self.subTest(format=name):
+                report = dovetail.convert([source], self.path("to-" + name), jobs=1, **options)
+                self.assertEqual((report.records, report.formats), (count, (name,)))
+                self.assertEqual(report.datasets[0].manifest, self.path("to-" + name, "manifest.dvt"))
+                got = self.records_of("to-" + name)
+                self.assertEqual(len(got), count)
+                if wanted is not None:
+                    self.assertEqual(got, wanted)
+                verified = dovetail.verify(self.path("to-" + name))
+                self.assertTrue(verified.ok)
+                self.assertEqual((verified.records, verified.damaged), (count, ()))
+
+    def test_progress_is_told_and_rises(self):
+        seen = []
+        report = dovetail.convert([self.put_lines()], self.path("to"), format="lines", jobs=2, shards=8,
+                                  progress=lambda share, records, raw: seen.append((share, records, raw)))
+        self.assertEqual(self.records_of("to"), self.lines)
+        self.assertTrue(seen)
+        for part in range(3):
+            values = [each[part] for each in seen]
+            self.assertEqual(values, sorted(values))
+        self.assertTrue(all(0 <= each[0] <= 1 for each in seen))
+        self.assertLessEqual(seen[-1][1], report.records)
+
+    def test_progress_may_stop_it(self):
+        source = self.put_lines()
+
+        def fails(*_):
+            raise KeyError("mine")
+
+        class Interrupts:
+            def __call__(self, *_):
+                raise KeyboardInterrupt
+
+        for progress, error in ((lambda *_: False, dovetail.CancelledError), (fails, KeyError),
+                                (Interrupts(), KeyboardInterrupt), (lambda: None, TypeError)):
+            with self.assertRaises(error):
+                dovetail.convert([source], self.path("to"), format="lines", jobs=2, shards=8, progress=progress,
+                                 resume=False)
+        for goes_on in (None, 0, "", True):
+            report = dovetail.convert([source], self.path("to"), format="lines", overwrite=True,
+                                      progress=lambda *_: goes_on)
+            self.assertEqual(report.records, len(self.lines))
+
+    def test_what_progress_raises_last_is_raised(self):
+        calls = []
+
+        def count(*at):
+            calls.append(at)
+
+        source = self.put_lines(count=1000)
+        dovetail.convert([source], self.path("to"), format="lines", jobs=1, progress=count)
+
+        def last(*at):
+            last.calls += 1
+            if last.calls == len(calls):
+                raise KeyError("mine")
+
+        last.calls = 0
+        with self.assertRaises(KeyError):
+            dovetail.convert([source], self.path("to"), format="lines", jobs=1, overwrite=True, progress=last)
+
+    def test_damage_in_a_source(self):
+        good = b'{"a": 1}\n' * 10
+        source = write_file(self.path("a.jsonl"), good + b"{oops\n" + good)
+        with self.assertRaises(dovetail.DamagedError) as caught:
+            dovetail.convert([source], self.path("to"))
+        self.assertEqual((caught.exception.path, caught.exception.offset), (source, len(good)))
+        self.assertEqual(caught.exception.code, dovetail.ErrorCode.malformed_input)
+        report = dovetail.convert([source], self.path("to"), on_error="skip")
+        self.assertEqual((report.records, report.skipped), (20, 1))
+        self.assertIsInstance(report.first_skipped[0], dovetail.DamagedError)
+        self.assertEqual(report.first_skipped[0].offset, len(good))
+
+    def test_verify_lists_all_damage(self):
+        source = self.put_lines(count=5000)
+        dovetail.convert([source], self.path("to"), format="lines", shards=2, codec="none", block_bytes=1024)
+        before = dovetail.verify(self.path("to"))
+        shards = dovetail.Dataset(self.path("to")).shard_paths
+        for shard, line in ((0, 10), (0, 2000), (1, 4000)):
+            data = bytearray(read_file(shards[shard]))
+            data[data.index(self.lines[line])] ^= 1
+            write_file(shards[shard], data)
+        report = dovetail.verify(self.path("to"), threads=2)
+        self.assertFalse(report.ok)
+        self.assertEqual([place.file for place in report.damaged], [shards[0], shards[0], shards[1]])
+        self.assertEqual(report.records, 5000 - sum(len(place.records) for place in report.damaged))
+        self.assertEqual(report.blocks, before.blocks - 3)
+        self.assertIn(10, report.damaged[0].records)
+        self.assertTrue(all(place.reason and place.offset % 64 == 0 for place in report.damaged))
+
+    def test_parts_are_merged(self):
+        sources = [self.put_lines(f"{i}.txt", 3000 + i) for i in range(3)]
+        dovetail.convert(sources, self.path("whole"), format="lines", shards=7, dataset_id=ID)
+        for part in (2, 0, 1):
+            with self.assertRaises(dovetail.DovetailError) as caught:
+                dovetail.merge(self.path("parts"))
+            report = dovetail.convert(sources, self.path("parts"), format="lines", shards=7, dataset_id=ID,
+                                      part=(part, 3))
+            self.assertEqual(report.datasets, ())
+        self.assertIsInstance(caught.exception, dovetail.DamagedError)
+        merged = dovetail.merge(self.path("parts"))
+        self.assertEqual(merged.records, 9003)
+        self.assertEqual((merged.datasets[0].dataset_id, len(merged.datasets[0].shards)), (ID, 7))
+        self.assertEqual(self.records_of("parts"), self.records_of("whole"))
+        self.assertEqual(sorted(os.listdir(self.path("parts"))), sorted(os.listdir(self.path("whole"))))
+        self.assertRaises(dovetail.DovetailError, dovetail.merge, self.path("parts"))
+
+    def test_one_at_a_time_works_on_a_part(self):
+        source = self.put_lines()
+        said = []
+
+        def again(*_):
+            if not said:
+                try:
+                    dovetail.convert([source], self.path("to"), format="lines", shards=4, part=(0, 2), jobs=1)
+                except dovetail.BusyError as error:
+                    said.append(error)
+
+        dovetail.convert([source], self.path("to"), format="lines", shards=4, part=(0, 2), jobs=1, progress=again)
+        self.assertEqual(said[0].code, dovetail.ErrorCode.busy)
+        dovetail.convert([source], self.path("to"), format="lines", shards=4, part=(1, 2), jobs=1)
+        dovetail.merge(self.path("to"))
+        self.assertEqual(self.records_of("to"), self.lines)
+
+    def test_splits_are_datasets_of_their_own(self):
+        report = dovetail.convert([self.put_lines()], self.path("to"), format="lines", split="train=0.9,val=0.1")
+        self.assertEqual([os.path.dirname(each.manifest) for each in report.datasets],
+                         [self.path("to", "train"), self.path("to", "val")])
+        self.assertEqual(sorted(self.records_of("to", "train") + self.records_of("to", "val")), sorted(self.lines))
+
+
+if __name__ == "__main__":
+    main()

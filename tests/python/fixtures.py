@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the Python module share: records, datasets, damage, and programs run by another interpreter."""
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+SKIPPED = 77  # what ctest takes for "skipped"
+
+
+def skip_all(reason):
+    """Ends the program as a test that cannot run here."""
+    print("skipped:", reason)
+    sys.exit(SKIPPED)
+
+
+try:
+    import numpy as np
+except ImportError:
+    skip_all("NumPy is not installed")
+
+import dovetail  # noqa: E402
+
+def make_records(count, seed, longest=200):
+    """Records of many lengths, empty ones among them; half compress well, half do not."""
+    source = random.Random(seed)
+    records = []
+    for i in range(count):
+        length = source.randrange(longest + 1)
+        records.append(source.randbytes(length) if i % 2 else (b"%d " % i * length)[:length])
+    return records
+
+
+def write_dataset(folder, records, shards=4, **options):
+    """Packs records into exactly so many shards, with small runs and blocks, so that there are many of them."""
+    options = {"block_bytes": 1024, "run_records": 16, **options}
+    with dovetail.DatasetWriter(folder, shards=shards, expected_records=len(records), **options) as writer:
+        writer.extend(records)
+    return folder
+
+
+def read_file(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write_file(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+    return path
+
+
+def damage_record(path, record):
+    """Flips a bit in the stored bytes of a record that lies there as it is. Gives its offset."""
+    offset = read_file(path).index(record)
+    with open(path, "r+b") as file:
+        file.seek(offset)
+        byte = file.read(1)
+        file.seek(offset)
+        file.write(bytes([byte[0] ^ 0x40]))
+    return offset
+
+
+class ModuleTest(unittest.TestCase):
+    """A test with a temporary folder of its own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="dovetail-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def make_dataset(self, count=400, name="dataset", seed=1, longest=200, **options):
+        """Gives its path; `self.records` are its records."""
+        self.records = make_records(count, seed, longest)
+        return write_dataset(self.path(name), self.records, **options)
+
+    def open_reader(self, dataset, batch=16, **options):
+        """As rank 0 of 1 where nothing else is asked for, and with few threads."""
+        options = {"rank": 0, "world": 1, "io_threads": 2, "decode_threads": 1, "registration": "off", **options}
+        reader = dovetail.Reader(dataset, batch=batch, **options)
+        self.addCleanup(reader.close)
+        return reader
+
+    def start_program(self, text, *arguments, **options):
+        """Starts a program of Python in a process of its own."""
+        command = [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(text), *map(str, arguments)]
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+        process = subprocess.Popen(command, **options)
+        self.addCleanup(process.__exit__, None, None, None)
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+        return process
+
+    def run_program(self, text, *arguments, seconds=60, code=0):
+        """Runs it to its end, which must come with this exit code and, for 0, without a word on standard error."""
+        process = self.start_program(text, *arguments)
+        out, errors = process.communicate(timeout=seconds)
+        self.assertEqual(process.returncode, code, f"{out}\n{errors}")
+        if code == 0:
+            self.assertEqual(errors, "")
+        return out
+
+
+def main():
+    """Runs the tests of the calling module. All skipped is told to ctest as skipped."""
+    result = unittest.main(exit=False, verbosity=2).result
+    if not result.wasSuccessful():
+        sys.exit(1)
+    if result.testsRun > 0 and len(result.skipped) == result.testsRun:
+        sys.exit(SKIPPED)
+
+
+__all__ = ["ModuleTest", "damage_record", "main", "make_records", "np", "read_file", "skip_all", "write_dataset",
+           "write_file"]

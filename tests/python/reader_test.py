@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Readers give what the plan says: ids, statuses and bytes of every batch, in any world, from any place."""
+
+import itertools
+import json
+import os
+import pickle
+import random
+
+import dovetail
+from fixtures import ModuleTest, damage_record, main, np
+
+
+class ReaderTest(ModuleTest):
+    def take(self, reader):
+        """The rest of an epoch: (ids, statuses, rows) of every batch, as copies."""
+        return [(batch.ids.copy(), batch.status.copy(), batch.rows()) for batch in reader]
+
+    def check_batches(self, plan, epoch, steps, rank, got):
+        for step, (ids, status, rows) in zip(steps, got):
+            planned, statuses = plan.rows(epoch, step, rank)
+            np.testing.assert_array_equal(ids, planned)
+            np.testing.assert_array_equal(status, statuses)
+            self.assertEqual(rows, [b"" if i == dovetail.NO_ID else self.records[i] for i in planned])
+        self.assertEqual(len(got), len(steps))
+
+    def test_batches_are_those_of_the_plan(self):
+        dataset = dovetail.Dataset(self.make_dataset(517))
+        combinations = itertools.product(("shuffle", "sequential", "global"), ("drop", "pad", "wrap"), (1, 3, 4))
+        for order, tail, world in combinations:
+            with self.subTest(order=order, tail=tail, world=world):
+                plan = dovetail.Plan(dataset, batch=10, world=world, order=order, tail=tail, seed=9)
+                for epoch in (0, 1):
+                    digests, counted = [], []
+                    for rank in range(world):
+                        with self.open_reader(dataset, batch=10, rank=rank, world=world, order=order, tail=tail,
+                                              seed=9) as reader:
+                            self.assertEqual(reader.plan.plan_id, plan.plan_id)
+                            reader.set_epoch(epoch)
+                            self.assertEqual(len(reader), plan.steps(epoch))
+                            got = self.take(reader)
+                            self.assertEqual((reader.epoch, reader.step), (epoch + 1, 0))
+                        self.check_batches(plan, epoch, range(plan.steps(epoch)), rank, got)
+                        ids = np.concatenate([each[0] for each in got])
+                        status = np.concatenate([each[1] for each in got])
+                        digests.append(dovetail.digest(ids, status))
+                        counted.extend(ids[status == dovetail.FIRST].tolist())
+                    self.assertEqual(dovetail.add_digests(digests), plan.epoch(epoch).digest)
+                    self.assertEqual(len(counted), len(set(counted)))
+                    self.assertEqual(len(counted), plan.epoch(epoch).delivered)
+                    if tail != "drop":
+                        self.assertEqual(sorted(counted), list(range(517)))
+
+    def test_epochs_follow_each_other_up_to_the_last(self):
+        reader = self.open_reader(self.make_dataset(), epochs=3)
+        for epoch in range(3):
+            self.assertEqual([(b.epoch, b.step) for b in reader], [(epoch, step) for step in range(len(reader))])
+        self.assertEqual(list(reader), [])
+        self.assertIsNone(reader.next())
+        iterator = iter(self.open_reader(self.path("dataset")))
+        self.assertEqual(sum(1 for _ in iterator), 25)
+        self.assertEqual([next(iterator, None) for _ in range(3)], [None] * 3)  # it stays at its end
+
+    def test_set_epoch_and_seek(self):
+        reader = self.open_reader(self.make_dataset())
+        plan = reader.plan
+        for epoch, step in ((2, 7), (0, 0), (5, 24), (2, 7), (2, 8)):
+            reader.seek(epoch, step)
+            self.assertEqual((reader.epoch, reader.step), (epoch, step))
+            np.testing.assert_array_equal(reader.next().ids, plan.rows(epoch, step)[0])
+        reader.set_epoch(2)  # it stands there
+        self.assertEqual(reader.step, 9)
+        reader.set_epoch(1)
+        self.assertEqual((reader.epoch, reader.step), (1, 0))
+        reader.seek(3, len(reader))
+        self.assertIsNone(reader.next())
+        self.assertEqual((reader.epoch, reader.step), (4, 0))
+
+    def test_states_go_on_where_they_were_taken(self):
+        dataset = self.make_dataset()
+        seed = random.SystemRandom().randrange(1 << 32)
+        print(f"seed {seed}")
+        draws = random.Random(seed)
+        reader = self.open_reader(dataset)
+        whole = {(b.epoch, b.step): b.ids.copy() for _ in range(2) for b in reader}
+        for _ in range(10):
+            epoch, step = draws.choice(list(whole))
+            reader.seek(epoch, step)
+            reader.next()
+            state = reader.state_dict()
+            self.assertEqual(state, reader.plan.state_dict(epoch, step + 1))
+            self.assertEqual(json.loads(json.dumps(state)), pickle.loads(pickle.dumps(state)))
+            self.assertEqual((state["epoch"], state["step"]), (epoch, step + 1))
+            other = self.open_reader(dataset, state=state)
+            reader.seek(0)
+            reader.load_state_dict(state["state"])  # the text alone will do
+            for each in (other, reader):
+                self.assertEqual((each.epoch, each.step), (epoch, step + 1))
+                for batch in each:
+                    np.testing.assert_array_equal(batch.ids, whole[batch.epoch, batch.step])
+
+    def test_what_was_read_ahead_is_not_in_the_state(self):
+        reader = self.open_reader(self.make_dataset(), prefetch=3)
+        for step in range(5):
+            self.assertEqual((reader.state_dict()["epoch"], reader.state_dict()["step"]), (0, step))
+            batch = reader.next()
+            self.assertEqual(batch.state(), reader.state_dict()["state"])
+
+    def test_another_world_takes_the_rest_of_the_epoch(self):
+        dataset = self.make_dataset(600)
+        readers = [self.open_reader(dataset, batch=12, rank=rank, world=4) for rank in range(4)]
+        seen = [i for reader in readers for _ in range(5) for i in reader.next().ids.tolist()]
+        states = [reader.state_dict() for reader in readers]
+        self.assertEqual(len({state["state"] for state in states}), 1)
+        for world, batch in ((2, 24), (1, 48), (3, 10), (5, 9)):
+            with self.subTest(world=world, batch=batch):
+                rest = []
+                plan = dovetail.Plan.resume(dataset, states[0], batch=batch, world=world)
+                for rank in range(world):
+                    with self.open_reader(dataset, batch=batch, rank=rank, world=world, state=states[0]) as reader:
+                        rest.extend(i for each in self.take(reader) for i in each[0].tolist())
+                self.assertEqual(len(set(rest) & set(seen)), 0)
+                self.assertEqual(len(rest), len(set(rest)))
+                self.assertGreater(len(rest), 360 - world * batch)
+                self.assertEqual(plan.start[0], 0)
+
+    def test_damage_is_answered_as_asked(self):
+        dataset = self.make_dataset(codec="none", shards=2)
+        shard = dovetail.Dataset(dataset).shard_paths[0]
+        victim = max(range(100), key=lambda i: len(self.records[i]))
+        damage_record(shard, self.records[victim])
+        lost = dovetail.verify(dataset).damaged[0].records
+        self.assertIn(victim, lost)
+        plan = dovetail.Plan(dataset, batch=16)
+        for answer, status in (("empty", dovetail.DAMAGED), ("substitute", dovetail.SUBSTITUTED)):
+            with self.subTest(on_damage=answer):
+                reader = self.open_reader(dataset, on_damage=answer)
+                got = self.take(reader)
+                for step, (ids, statuses, rows) in enumerate(got):
+                    np.testing.assert_array_equal(ids, plan.rows(0, step)[0])
+                    for i, s, row in zip(ids.tolist(), statuses.tolist(), rows):
+                        if i not in lost:
+                            self.assertEqual((s, row), (dovetail.FIRST, self.records[i]))
+                        elif answer == "empty":
+                            self.assertEqual((s, row), (status, b""))
+                        else:
+                            self.assertIn(s, (dovetail.SUBSTITUTED, dovetail.DAMAGED))
+                            self.assertIn(row, [self.records[j] for j in ids.tolist() if j not in lost] + [b""])
+                digest = dovetail.digest(np.concatenate([g[0] for g in got]), np.concatenate([g[1] for g in got]))
+                self.assertEqual(digest, plan.epoch(0).digest)
+                self.assertEqual(reader.stats()["rows"], 400)
+        reader = self.open_reader(dataset)
+        with self.assertRaises(dovetail.DamagedError) as caught:
+            self.take(reader)
+        self.assertEqual(caught.exception.path, shard)
+
+    def test_ranks_come_from_the_launcher_or_are_given(self):
+        self.make_dataset()
+        program = """
+            import sys
+            import dovetail
+            reader = dovetail.Reader(sys.argv[1], batch=4)
+            print(reader.plan.options["world"], reader.next().ids.tolist())
+        """
+        planned = dovetail.Plan(self.path("dataset"), batch=4, world=2).rows(0, 0, 1)[0].tolist()
+        process = self.start_program(program, self.path("dataset"),
+                                     env={**os.environ, "RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1",
+                                          "LOCAL_WORLD_SIZE": "2"})
+        out, errors = process.communicate(timeout=60)
+        self.assertEqual((out, errors), (f"2 {planned}\n", ""))
+
+    def test_gathered_rows_are_in_dataset_order(self):
+        dataset = self.make_dataset(103)
+        ids, status = [], []
+        for rank in range(4):
+            with self.open_reader(dataset, batch=8, rank=rank, world=4, order="sequential", tail="pad") as reader:
+                for each in self.take(reader):
+                    ids.append(each[0])
+                    status.append(each[1])
+        ids, status = np.concatenate(ids), np.concatenate(status)
+        rows, damaged = dovetail.gathered_rows(103, ids, status)
+        np.testing.assert_array_equal(ids[rows], np.arange(103))
+        self.assertEqual(damaged.size, 0)
+
+
+if __name__ == "__main__":
+    main()
