@@ -56,6 +56,8 @@ struct Job {
   Tail tail = Tail::pad;
   std::uint32_t world = 1;
   std::uint32_t batch = 1;
+  /// After so many steps of a life it waits to be killed, reading ahead.
+  std::optional<std::uint64_t> halts_after = std::nullopt;
 };
 
 ReaderOptions options_of(const Job& job, std::uint32_t rank, const std::optional<State>& state) {
@@ -85,7 +87,8 @@ int live(const Dataset& dataset, const Job& job, const std::string& folder) {
     if (!reader) return kRefused;
     readers.push_back(std::move(*reader));
   }
-  for (;;) {
+  for (std::uint64_t steps = 0;; ++steps) {
+    while (job.halts_after == steps) ::pause();
     std::string rows;
     std::optional<Position> at;
     for (BatchReader& reader : readers) {
@@ -138,7 +141,9 @@ class ReaderKillTest : public ::testing::Test {
     fs::create_directory(run());
     unsigned killed = 0;
     for (unsigned lives = 0; lives < 1000; ++lives) {
-      const Job job = next_job(lives);
+      Job job = next_job(lives);
+      // So that no machine is too quick for the first life to be killed.
+      if (lives == 0) job.halts_after = draws_->below(kMostHalted);
       const pid_t child = ::fork();
       if (child == 0) ::_exit(live(dataset_, job, run()));
       EXPECT_GT(child, 0);
@@ -159,6 +164,8 @@ class ReaderKillTest : public ::testing::Test {
     ADD_FAILURE() << "it comes to no end";
     return killed;
   }
+
+  static constexpr std::uint64_t kMostHalted = 40;  // fewer than any epoch here has steps
 
   testing::TempFolder folder_;
   Dataset dataset_;
