@@ -130,7 +130,9 @@ class MissingFileError(StorageError, FileNotFoundError):
     """There is no such file or folder."""
 
 
-_BY_CODE: dict[ErrorCode, type[DovetailError]] = {
+# What `_dovetail` makes of an error of the library: without calling anything that is written in Python.
+CODES = {code.value: code for code in ErrorCode}
+BY_CODE: dict[int, type[DovetailError]] = {
     ErrorCode.state_mismatch: StateMismatchError,
     ErrorCode.too_many_changes: StateMismatchError,
     ErrorCode.closed: ClosedError,
@@ -140,9 +142,7 @@ _BY_CODE: dict[ErrorCode, type[DovetailError]] = {
     ErrorCode.device_failed: DeviceError,
     ErrorCode.stream_captured: DeviceError,
 }
-_BY_KIND: dict[str, type[DovetailError]] = {
-    "damaged": DamagedError, "usage": UsageError, "io": StorageError, "cancelled": CancelledError,
-}
+BY_KIND: dict[int, type[DovetailError]] = dict(enumerate((DamagedError, UsageError, StorageError, CancelledError)))
 
 
 def _rebuild(kind: Any, message: str, code: ErrorCode | None, detail: str, path: str | None, offset: int | None,
@@ -152,15 +152,3 @@ def _rebuild(kind: Any, message: str, code: ErrorCode | None, detail: str, path:
         known["errno"] = errno[0]
     rebuilt: DovetailError = kind(message, **known)
     return rebuilt
-
-
-def from_parts(kind: str, code: int | None, errno: int | None, message: str, detail: str, path: str | None,
-               offset: int | None) -> DovetailError:
-    """The exception for an error of the library."""
-    known = ErrorCode(code) if code is not None else None
-    found = _BY_KIND[kind] if known is None else _BY_CODE.get(known, _BY_KIND[kind])
-    if not issubclass(found, StorageError):
-        return found(message, code=known, detail=detail, path=path, offset=offset)
-    if errno == 2:  # ENOENT
-        found = MissingFileError
-    return found(message, code=known, detail=detail, path=path, offset=offset, errno=errno)

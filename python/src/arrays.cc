@@ -17,7 +17,7 @@ namespace py = pybind11;
 void need_numpy() {
   static bool ready = false;  // guarded by the interpreter lock
   if (ready) return;
-  call_python([] { py::module_::import("numpy"); });
+  import_module("numpy");
   ready = true;
 }
 

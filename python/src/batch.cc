@@ -130,7 +130,7 @@ py::object column(const PyBatch& batch, const std::string& name) {
   py::array data = array_over(batch.owner(), dtype_of(dtype), shape, view.values.data());
   if (!texts && !view.column->ragged) return data;
   const auto make = [](const char* type, const auto&... parts) {
-    return call_python([&] { return py::object(py::module_::import("dovetail._columns").attr(type)(parts...)); });
+    return call_object(import_module("dovetail._columns").attr(type), parts...);
   };
   if (!texts) return make("Ragged", data, array_over(batch.owner(), view.offsets));
   const py::object of_rows =

@@ -57,10 +57,7 @@ py::object verify_path(const std::filesystem::path& path, unsigned threads) {
   });
   py::list damaged;
   for (const Damage& damage : report.damaged) damaged.append(to_dict(damage));
-  return call_python([&] {
-    return py::object(
-        py::module_::import("dovetail._reports").attr("verify_report")(report.records, report.blocks, damaged));
-  });
+  return call_object(import_module("dovetail._reports").attr("verify_report"), report.records, report.blocks, damaged);
 }
 
 template <auto kField>
@@ -123,12 +120,9 @@ py::object to_object(const ConvertReport& report) {
   for (const DatasetInfo& dataset : report.datasets) {
     datasets.append(py::make_tuple(path_text(dataset.manifest), dataset.id.to_hex(), dataset.shards));
   }
-  return call_python([&] {
-    return py::object(py::module_::import("dovetail._reports")
-                          .attr("convert_report")(report.records, report.raw_bytes, report.input_bytes, report.files,
-                                                  formats, report.shards, report.kept_shards, report.stored_bytes,
-                                                  report.skipped, skipped, datasets));
-  });
+  return call_object(import_module("dovetail._reports").attr("convert_report"), report.records, report.raw_bytes,
+                     report.input_bytes, report.files, formats, report.shards, report.kept_shards, report.stored_bytes,
+                     report.skipped, skipped, datasets);
 }
 
 /// Asks Python whether to go on; what it raises is kept for the caller.
@@ -140,8 +134,7 @@ class Progress {
     if (function_.is_none()) return true;
     const Locked locked;
     try {
-      return call_python(
-          [&] { return !function_(progress.share, progress.records, progress.raw_bytes).is(py::bool_(false)); });
+      return !call_object(function_, progress.share, progress.records, progress.raw_bytes).is(py::bool_(false));
     } catch (py::error_already_set& failure) {
       raised_.emplace(failure);
       return false;

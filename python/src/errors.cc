@@ -1,55 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/errors.h"
 
+#include <cerrno>
 #include <exception>
 
 #include <boost/system/generic_category.hpp>
 #include <boost/system/system_category.hpp>
 
 #include "python/src/bindings.h"
-#include "python/src/gil.h"
 #include "python/src/text.h"
 
 namespace dovetail::python {
 
 namespace {
 
-const char* word_of(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::damaged:
-      return "damaged";
-    case ErrorKind::usage:
-      return "usage";
-    case ErrorKind::io:
-      return "io";
-    case ErrorKind::cancelled:
-      break;
+/// Python's classes for errors, held for ever.
+struct Classes {
+  PyObject* by_kind;     // of each ErrorKind, by its number
+  PyObject* by_code;     // of some codes, another one
+  PyObject* codes;       // of each code, its ErrorCode
+  PyObject* missing;     // MissingFileError
+  PyObject* of_storage;  // StorageError, which carries what the system said
+
+  static const Classes& get() {
+    static const Classes classes = [] {
+      const py::module_ module = py::module_::import("dovetail._errors");
+      const auto kept = [&](const char* name) { return module.attr(name).cast<py::object>().release().ptr(); };
+      return Classes{kept("BY_KIND"), kept("BY_CODE"), kept("CODES"), kept("MissingFileError"), kept("StorageError")};
+    }();
+    return classes;
   }
-  return "cancelled";
+};
+
+/// Borrowed; null where it has none.
+PyObject* item(PyObject* dict, int number) {
+  return PyDict_GetItemWithError(dict, py::int_(number).ptr());
 }
 
-py::object none_or_number(bool there, int number) {
-  return there ? py::object(py::int_(number)) : py::object(py::none());
-}
+/// Finalizers, which are Python's own code, wait for its end.
+class WithoutCollection {
+ public:
+  WithoutCollection() : was_on_(PyGC_Disable() != 0) {}
+  WithoutCollection(const WithoutCollection&) = delete;
+  WithoutCollection& operator=(const WithoutCollection&) = delete;
+  ~WithoutCollection() {
+    if (was_on_) PyGC_Enable();
+  }
+
+ private:
+  bool was_on_;
+};
 
 }  // namespace
 
 py::object to_exception(const Error& error) {
+  const WithoutCollection without_collection;
+  const Classes& classes = Classes::get();
   const boost::system::error_code& code = error.code();
-  const bool own = code.category() == error_category();
   const bool system =
       code.category() == boost::system::system_category() || code.category() == boost::system::generic_category();
+  PyObject* type = item(classes.by_kind, static_cast<int>(error.kind()));
+  PyObject* named = nullptr;
+  if (code.category() == error_category()) {
+    named = item(classes.codes, code.value());
+    if (PyObject* const other = item(classes.by_code, code.value())) type = other;
+  }
+  const bool of_storage = type == classes.of_storage;
+  if (of_storage && system && code.value() == ENOENT) type = classes.missing;
+  const py::str message = message_text(error.to_string());
   const py::object path = error.path().empty() ? py::object(py::none()) : py::object(path_text(error.path()));
-  const py::object offset = error.offset() ? py::object(py::int_(*error.offset())) : py::object(py::none());
-  return call_python([&] {
-    return py::object(py::module_::import("dovetail._errors")
-                          .attr("from_parts")(word_of(error.kind()), none_or_number(own, code.value()),
-                                              none_or_number(system, code.value()), message_text(error.to_string()),
-                                              message_text(error.detail()), path, offset));
-  });
+  // As `__init__` does, which is Python's own code.
+  const auto arguments = py::make_tuple(message);
+  auto exception = py::reinterpret_steal<py::object>(
+      reinterpret_cast<PyTypeObject*>(type)->tp_new(reinterpret_cast<PyTypeObject*>(type), arguments.ptr(), nullptr));
+  if (!exception) throw py::error_already_set();
+  exception.attr("args") = arguments;
+  exception.attr("message") = message;
+  exception.attr("code") = named == nullptr ? py::object(py::none()) : py::reinterpret_borrow<py::object>(named);
+  exception.attr("detail") = message_text(error.detail());
+  exception.attr("path") = path;
+  exception.attr("offset") = error.offset() ? py::object(py::int_(*error.offset())) : py::object(py::none());
+  if (of_storage) {
+    exception.attr("errno") = system ? py::object(py::int_(code.value())) : py::object(py::none());
+    exception.attr("strerror") = system ? message_text(code.message()) : message;
+    exception.attr("filename") = path;
+  }
+  return exception;
 }
 
 void bind_errors(py::module_&) {
+  Classes::get();
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {
       std::rethrow_exception(std::move(thrown));

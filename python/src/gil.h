@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interpreter lock, safe at the end of the interpreter. Once it ends, CPython ends whatever other thread asks for the
-// lock by pthread_exit, which unwinds its stack without the lock and aborts the process at the first destructor that may
-// not throw. Such threads, which are daemons, stay where they are instead until the process has ended.
+// lock by pthread_exit, which unwinds its stack without the lock: destructors on the way give up objects that are not
+// theirs to touch any more, and the process is aborted at the first one that may not throw, and at the first handler of
+// exceptions inside of another. Such threads, which are daemons, stay where they are instead until the process has ended.
+//
+// So whatever may wait for the lock is called with nothing to destroy in between, and never while an exception is handled:
+// `call_python` for what may run Python's own code, `Unlocked` and `Locked`.
 #pragma once
 
 #include <cxxabi.h>
 #include <unistd.h>
 
 #include <optional>
+#include <type_traits>
+#include <utility>
 
 #include <pybind11/pybind11.h>
 
@@ -17,14 +23,30 @@ namespace dovetail::python {
   for (;;) ::pause();
 }
 
-/// Makes a call that may run Python's own code, which gives the lock up now and then.
-template <class Call>
-auto call_python(Call call) {
+/// Calls a function of CPython that may run Python's own code, which gives the lock up now and then.
+template <class Result, class... Parameters>
+Result call_python(Result (*function)(Parameters...), std::type_identity_t<Parameters>... arguments) {
   try {
-    return call();
+    return function(arguments...);
   } catch (const abi::__forced_unwind&) {
     park_thread();
   }
+}
+
+/// What Python's `callable(arguments...)` returns. Throws what it raises.
+template <class... Arguments>
+pybind11::object call_object(pybind11::handle callable, Arguments&&... arguments) {
+  const pybind11::tuple given = pybind11::make_tuple(std::forward<Arguments>(arguments)...);
+  auto result =
+      pybind11::reinterpret_steal<pybind11::object>(call_python(PyObject_CallObject, callable.ptr(), given.ptr()));
+  if (!result) throw pybind11::error_already_set();
+  return result;
+}
+
+inline pybind11::object import_module(const char* name) {
+  auto module = pybind11::reinterpret_steal<pybind11::object>(call_python(PyImport_ImportModule, name));
+  if (!module) throw pybind11::error_already_set();
+  return module;
 }
 
 /// Gives the interpreter lock up for its scope.

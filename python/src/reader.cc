@@ -125,10 +125,8 @@ void PyReader::close() {
 
 void PyReader::flush_log(const char* level) {
   if (!log_->some()) return;
-  call_python([&] {
-    const py::object log = py::module_::import("logging").attr("getLogger")("dovetail").attr(level);
-    for (const std::string& line : log_->take()) log("%s", message_text(line));
-  });
+  const py::object log = call_object(import_module("logging").attr("getLogger"), "dovetail").attr(level);
+  for (const std::string& line : log_->take()) call_object(log, "%s", message_text(line));
 }
 
 namespace {

@@ -63,9 +63,10 @@ class Guarded {
       chunk.clear();
       bytes = 0;
     };
-    const py::iterator items = call_python([&] { return py::iter(records); });
+    const auto items = py::reinterpret_steal<py::object>(call_python(PyObject_GetIter, records.ptr()));
+    if (!items) throw py::error_already_set();
     for (;;) {
-      const auto record = py::reinterpret_steal<py::object>(call_python([&] { return PyIter_Next(items.ptr()); }));
+      const auto record = py::reinterpret_steal<py::object>(call_python(PyIter_Next, items.ptr()));
       if (!record) break;
       try {
         chunk.emplace_back(record);

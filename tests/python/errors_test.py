@@ -9,7 +9,6 @@ import pathlib
 import pickle
 import re
 import threading
-import unittest
 
 import dovetail
 from dovetail import _errors
@@ -69,7 +68,7 @@ class ErrorTest(ModuleTest):
         return error
 
 
-class CodeTest(unittest.TestCase):
+class CodeTest(ModuleTest):
     def test_codes_are_those_of_the_library(self):
         text = (ROOT / "include" / "dovetail" / "error.h").read_text()
         body = re.search(r"enum class Errc \{(.*?)\n\};", text, re.S).group(1)
@@ -77,18 +76,43 @@ class CodeTest(unittest.TestCase):
         self.assertGreater(len(known), 30)
         self.assertEqual({code.name: code.value for code in dovetail.ErrorCode}, known)
 
-    def test_every_code_becomes_an_exception_of_its_kind(self):
+    def test_kinds_are_those_of_the_library(self):
+        text = (ROOT / "include" / "dovetail" / "error.h").read_text()
+        body = re.search(r"enum class ErrorKind \{(.*?)\n\};", text, re.S).group(1)
         kinds = {"damaged": dovetail.DamagedError, "usage": dovetail.UsageError, "io": dovetail.StorageError,
                  "cancelled": dovetail.CancelledError}
-        for code in dovetail.ErrorCode:
-            for kind, base in kinds.items():
-                error = _errors.from_parts(kind, code.value, None, "what: detail", "detail", "a/file", 7)
-                self.assertIsInstance(error, dovetail.DovetailError)
-                if code not in _errors._BY_CODE:
-                    self.assertIsInstance(error, base)
-                twin = pickle.loads(pickle.dumps(error))
-                self.assertEqual((type(twin), twin.code, twin.path, twin.offset, twin.detail, str(twin)),
-                                 (type(error), code, "a/file", 7, "detail", "what: detail"))
+        names = re.findall(r"^\s*(\w+),", body, re.M)
+        self.assertEqual(_errors.BY_KIND, {number: kinds[name] for number, name in enumerate(names)})
+
+    def test_what_the_module_raises_is_what_python_would_make(self):
+        missing = self.path("nothing")
+        usage = {"code": dovetail.ErrorCode.invalid_option}
+        storage = {"errno": errno.ENOENT, "path": missing}
+        with dovetail.Writer(self.path("one.dvt")) as writer:
+            writer.append(b"x")
+        with open(self.path("one.dvt"), "r+b") as file:
+            file.truncate(100)
+        damage = {"path": self.path("one.dvt")}
+        for call, kind, known in (
+                (lambda: dovetail.Dataset(missing), dovetail.MissingFileError, storage),
+                (lambda: dovetail.Writer(self.path("two.dvt"), block_bytes=1), dovetail.UsageError, usage),
+                (lambda: list(dovetail.open(self.path("one.dvt"))), dovetail.DamagedError, damage)):
+            with self.assertRaises(dovetail.DovetailError) as caught:
+                call()
+            error = caught.exception
+            self.assertIs(type(error), kind)
+            for name, value in known.items():
+                self.assertEqual(getattr(error, name), value)
+            parts = {"code": error.code, "detail": error.detail, "path": error.path, "offset": error.offset}
+            if isinstance(error, dovetail.StorageError):
+                parts["errno"] = error.errno
+            made = kind(error.message, **parts)
+            for twin in (made, pickle.loads(pickle.dumps(error))):
+                self.assertEqual((type(twin), vars(twin), twin.args, str(twin)),
+                                 (kind, vars(error), error.args, str(error)))
+                if isinstance(error, OSError):
+                    self.assertEqual((twin.errno, twin.strerror, twin.filename),
+                                     (error.errno, error.strerror, error.filename))
 
     def test_exceptions_are_also_what_python_calls_them(self):
         for kind, base in ((dovetail.UsageError, ValueError), (dovetail.StateMismatchError, ValueError),
