@@ -31,6 +31,11 @@ if(DOVETAIL_SANITIZE)
   add_link_options(-fsanitize=${DOVETAIL_SANITIZE})
 endif()
 
+# dovetail_unity(TARGET): with DOVETAIL_UNITY several sources are compiled as one, for builds that are made once.
+function(dovetail_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${DOVETAIL_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
+
 # dovetail_add_library(NAME SOURCES...): one library per folder, exported as dovetail::NAME.
 function(dovetail_add_library name)
   add_library(dovetail_${name} ${ARGN})
@@ -40,6 +45,7 @@ function(dovetail_add_library name)
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     PRIVATE ${PROJECT_SOURCE_DIR})
   set_target_properties(dovetail_${name} PROPERTIES EXPORT_NAME ${name})
+  dovetail_unity(dovetail_${name})
   if(DOVETAIL_COVERAGE)
     # Only libraries: what tests are made of is as in a release build, so a compiler cache has it already.
     target_compile_options(dovetail_${name} PRIVATE -O1 --coverage -fprofile-update=atomic)
@@ -81,8 +87,9 @@ endfunction()
 
 # dovetail_add_test(NAME SOURCES... [LIBRARIES ...] [LABELS ...] [COST SECONDS]): a GoogleTest program, one ctest entry
 # per program. COST is about how long it takes with AddressSanitizer, where that is long: the longest are started first.
-# With the label `gpu` it needs a GPU, and is skipped where it ends with 77 because there is none. With `one_thread`
-# neither it nor what it tests starts a thread: with ThreadSanitizer, which would find nothing, only its name builds it.
+# With the label `gpu` it needs a GPU, and is skipped where it ends with 77 because there is none; with a sanitizer, which
+# runs the same tests on the emulated device, only its name builds it. With `one_thread` neither it nor what it tests starts
+# a thread: so it is with ThreadSanitizer, which would find nothing.
 function(dovetail_add_test name)
   cmake_parse_arguments(arg "" "COST" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   add_executable(${name} ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
@@ -92,7 +99,8 @@ function(dovetail_add_test name)
   if(TARGET dovetail_test_headers)
     target_precompile_headers(${name} REUSE_FROM dovetail_test_headers)
   endif()
-  if("one_thread" IN_LIST arg_LABELS AND DOVETAIL_SANITIZE STREQUAL "thread")
+  if(("one_thread" IN_LIST arg_LABELS AND DOVETAIL_SANITIZE STREQUAL "thread")
+      OR ("gpu" IN_LIST arg_LABELS AND DOVETAIL_SANITIZE))
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
     return()
   endif()

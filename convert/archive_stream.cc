@@ -17,8 +17,6 @@ namespace dovetail::detail {
 
 namespace {
 
-constexpr std::size_t kReadBytes = std::size_t{1} << 20;
-
 struct ArchiveEnd {
   void operator()(archive* packed) const noexcept { ::archive_read_free(packed); }
 };

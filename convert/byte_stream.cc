@@ -14,7 +14,6 @@ namespace dovetail::detail {
 
 namespace {
 
-constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 constexpr std::size_t kDecodedBytes = std::size_t{256} << 10;
 
 /// Memory that is not touched before it is used: most of it never is where files are small.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,6 +13,9 @@
 #include "convert/source_file.h"
 
 namespace dovetail::detail {
+
+/// How much of a file is read at once.
+inline constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
 /// Decoded bytes, and where in the file the bytes lie that they were decoded from.
 struct StreamPiece {

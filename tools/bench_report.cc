@@ -9,10 +9,6 @@ namespace dovetail::tools {
 
 namespace {
 
-std::string rate(double bytes_per_second) {
-  return human_bytes(static_cast<std::uint64_t>(bytes_per_second)) + "/s";
-}
-
 std::string percent(double share) {
   return decimal(100 * share, 0) + " %";
 }
@@ -48,7 +44,7 @@ boost::json::object to_json(const ReadingPass& pass) {
 }
 
 std::string to_text(const ReadingPass& pass) {
-  std::string text = rate(pass.bytes_per_second()) + ", " + decimal(pass.rows_per_second(), 0) + " records/s, " +
+  std::string text = human_rate(pass.bytes_per_second()) + ", " + decimal(pass.rows_per_second(), 0) + " records/s, " +
                      std::to_string(pass.steps) + " steps";
   if (pass.rounds > 1) text += ", " + std::to_string(pass.rounds) + " times";
   text += ", " + decimal(pass.seconds, 2) + " s";
@@ -65,14 +61,14 @@ std::string work_text(const ReadingPass& pass) {
 
 void add_limits(const BenchReport& report, Listing& listing) {
   const Limits& limits = report.limits;
-  listing.add("page cache", rate(limits.read_rate()) + " of stored bytes, one thread");
-  listing.add("checksum", rate(limits.check_rate()));
-  if (limits.snappy_bytes > 0) listing.add("decoding", rate(limits.decode_rate()) + " of records");
-  listing.add("row copy", limits.copied_bytes > 0 ? rate(limits.copy_rate()) + " of records"
+  listing.add("page cache", human_rate(limits.read_rate()) + " of stored bytes, one thread");
+  listing.add("checksum", human_rate(limits.check_rate()));
+  if (limits.snappy_bytes > 0) listing.add("decoding", human_rate(limits.decode_rate()) + " of records");
+  listing.add("row copy", limits.copied_bytes > 0 ? human_rate(limits.copy_rate()) + " of records"
                                                   : "none: records are read straight into their rows");
-  std::string together = rate(limits.together()) + " of records, one after the other";
+  std::string together = human_rate(limits.together()) + " of records, one after the other";
   if (report.threads > 1)
-    together += "; " + rate(report.limit()) + " with " + std::to_string(report.threads) + " threads";
+    together += "; " + human_rate(report.limit()) + " with " + std::to_string(report.threads) + " threads";
   listing.add("together", together);
 }
 

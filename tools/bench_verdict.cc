@@ -16,10 +16,6 @@ constexpr double kSlower = 0.8;
 /// Threads that are busy for less of their time have nothing to do.
 constexpr double kIdle = 0.5;
 
-std::string rate(double bytes_per_second) {
-  return human_bytes(static_cast<std::uint64_t>(bytes_per_second)) + "/s";
-}
-
 bool waits_for_storage(const BenchReport& report) {
   const ReadingPass& second = report.second;
   if (second.waiting_share() > kManyWaits && second.work() < kIdle * second.seconds * report.threads) return true;
@@ -28,9 +24,9 @@ bool waits_for_storage(const BenchReport& report) {
 }
 
 std::string storage_sentence(const BenchReport& report) {
-  const std::string rates = "storage gave " + rate(report.first.bytes_per_second()) +
+  const std::string rates = "storage gave " + human_rate(report.first.bytes_per_second()) +
                             " of records in the first pass, and the second one reached " +
-                            rate(report.second.bytes_per_second());
+                            human_rate(report.second.bytes_per_second());
   if (report.second.storage == StorageKind::io_uring_direct) {
     return "Storage limits: " + rates +
            "; a faster device, or --storage auto where the data fit into memory, would help.";
@@ -41,8 +37,8 @@ std::string storage_sentence(const BenchReport& report) {
 
 /// What more threads would give, where the machine has them.
 std::string more_threads(const BenchReport& report) {
-  return "more threads per rank would help until " + rate(report.limits.together() * report.cores) + " with all " +
-         std::to_string(report.cores) + " cores";
+  return "more threads per rank would help until " + human_rate(report.limits.together() * report.cores) +
+         " with all " + std::to_string(report.cores) + " cores";
 }
 
 std::string sentence(const BenchReport& report, Bottleneck bottleneck) {
@@ -56,7 +52,7 @@ std::string sentence(const BenchReport& report, Bottleneck bottleneck) {
       if (spare_cores) return "Decoding limits: " + more_threads(report) + ".";
       if (report.limits.snappy_bytes > 0) {
         return "Decoding limits, on " + threads + ": data that are stored with --codec none could be read at up to " +
-               rate(report.limits.together_uncompressed() * report.threads) + ".";
+               human_rate(report.limits.together_uncompressed() * report.threads) + ".";
       }
       return "Checking blocks limits, on " + threads + ": only more cores would help.";
     case Bottleneck::reading:

@@ -22,7 +22,7 @@ std::string progress_text(const std::string& verb, std::uint64_t records, std::u
                           double seconds) {
   std::string text = verb + ": " + std::to_string(records) + " records, " + human_bytes(bytes);
   if (seconds > 0) {
-    text += ", " + human_bytes(static_cast<std::uint64_t>(static_cast<double>(bytes) / seconds)) + "/s";
+    text += ", " + human_rate(static_cast<double>(bytes) / seconds);
   }
   if (share_done < 0) return text;
   const double share = std::min(share_done, 1.0);

@@ -31,6 +31,10 @@ std::string human_bytes(std::uint64_t bytes) {
   return text.data();
 }
 
+std::string human_rate(double bytes_per_second) {
+  return human_bytes(static_cast<std::uint64_t>(bytes_per_second)) + "/s";
+}
+
 std::string decimal(double value, int digits) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.*f", digits, value);

@@ -15,6 +15,8 @@ namespace dovetail::tools {
 
 /// "1.5 GiB", "512 B".
 std::string human_bytes(std::uint64_t bytes);
+/// "1.5 GiB/s".
+std::string human_rate(double bytes_per_second);
 
 /// With so many digits behind the point.
 std::string decimal(double value, int digits);

@@ -28,10 +28,6 @@ std::uint64_t first_record(std::uint64_t shard, std::uint64_t shards, std::uint6
   return static_cast<std::uint64_t>(static_cast<unsigned __int128>(records) * shard / shards);
 }
 
-Error moved_from() {
-  return Error(Errc::closed, "the writer was moved from");
-}
-
 }  // namespace
 
 class DatasetWriter::Impl {
@@ -245,13 +241,13 @@ void DatasetWriter::let_go() noexcept {
 }
 
 Result<void> DatasetWriter::append(ByteView record) {
-  return impl_ ? impl_->append(record) : moved_from();
+  return impl_ ? impl_->append(record) : detail::moved_from();
 }
 Result<void> DatasetWriter::next_shard() {
-  return impl_ ? impl_->next_shard() : moved_from();
+  return impl_ ? impl_->next_shard() : detail::moved_from();
 }
 Result<DatasetInfo> DatasetWriter::finish() {
-  return impl_ ? impl_->finish() : moved_from();
+  return impl_ ? impl_->finish() : detail::moved_from();
 }
 void DatasetWriter::abandon() noexcept {
   if (impl_) impl_->abandon();

@@ -13,7 +13,7 @@ namespace {
 // Enough that a thread finds work while the caller writes or waits for its input.
 constexpr std::size_t kBlocksPerThread = 4;
 // Memory that one huge record has stretched is given back rather than kept for the next block.
-constexpr std::size_t kKeptBytes = std::size_t{8} << 20;
+constexpr std::size_t kKeptBlockBytes = std::size_t{8} << 20;
 
 }  // namespace
 
@@ -117,7 +117,7 @@ Result<void> EncodePipeline::commit(std::unique_ptr<BlockJob> block) {
   if (auto opened = open_shard(); !opened) return opened;
   if (auto added = shard_->add(block->encoded); !added) return added;
   queued_bytes_ -= block->raw.bytes.size();
-  if (block->raw.bytes.capacity() > kKeptBytes) {
+  if (block->raw.bytes.capacity() > kKeptBlockBytes) {
     --blocks_held_;
     return {};
   }

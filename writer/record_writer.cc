@@ -26,10 +26,6 @@ Result<void> check_target(const std::string& path, bool overwrite) {
   return {};
 }
 
-Error moved_from() {
-  return Error(Errc::closed, "the writer was moved from");
-}
-
 }  // namespace
 
 class RecordWriter::Impl {
@@ -150,10 +146,10 @@ RecordWriter& RecordWriter::operator=(RecordWriter&&) noexcept = default;
 RecordWriter::~RecordWriter() = default;
 
 Result<void> RecordWriter::append(ByteView record) {
-  return impl_ ? impl_->append(record) : moved_from();
+  return impl_ ? impl_->append(record) : detail::moved_from();
 }
 Result<ShardInfo> RecordWriter::finish() {
-  return impl_ ? impl_->finish() : moved_from();
+  return impl_ ? impl_->finish() : detail::moved_from();
 }
 void RecordWriter::abandon() noexcept {
   if (impl_) impl_->abandon();

@@ -11,7 +11,7 @@ namespace dovetail::detail {
 namespace {
 constexpr std::size_t kWriteBytes = std::size_t{1} << 20;
 // A buffer that one huge record has stretched is given back.
-constexpr std::size_t kKeptBytes = 8 * kWriteBytes;
+constexpr std::size_t kKeptBufferBytes = 8 * kWriteBytes;
 }  // namespace
 
 ShardOutput::ShardOutput(OutputFile file, const DatasetId& dataset_id, std::uint32_t shard_number)
@@ -36,7 +36,7 @@ Result<void> ShardOutput::add(const format::EncodedBlock& block) {
 
 Result<void> ShardOutput::flush() {
   Result<void> written = file_.write(buffer_);
-  if (buffer_.capacity() > kKeptBytes) buffer_ = {};
+  if (buffer_.capacity() > kKeptBufferBytes) buffer_ = {};
   buffer_.clear();
   return written;
 }
