@@ -10,13 +10,24 @@ from skbuild import setup
 HERE = pathlib.Path(__file__).resolve().parent
 VERSION = re.search(r"project\(dovetail VERSION ([0-9.]+)", (HERE.parent / "CMakeLists.txt").read_text()).group(1)
 
+
+
+def numpy_that_fits():
+    """pybind11 before 2.12 knows NumPy 1 only. CMake may find one that Python does not: then the older is assumed."""
+    try:
+        import pybind11
+    except ImportError:
+        return "numpy<2"
+    return "numpy" if pybind11.version_info[:2] >= (2, 12) else "numpy<2"
+
+
 setup(
     name="dovetail",
     version=VERSION,
     description="Record container and loader for data-parallel training",
     license="Apache-2.0",
     python_requires=">=3.9",
-    install_requires=["numpy"],
+    install_requires=[numpy_that_fits()],
     extras_require={"torch": ["torch>=1.13"]},
     packages=["dovetail"],
     package_data={"dovetail": ["py.typed", "*.pyi"]},

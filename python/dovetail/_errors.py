@@ -145,6 +145,11 @@ BY_CODE: dict[int, type[DovetailError]] = {
 BY_KIND: dict[int, type[DovetailError]] = dict(enumerate((DamagedError, UsageError, StorageError, CancelledError)))
 
 
+def usage_error(detail: str) -> UsageError:
+    """What other arguments would mend."""
+    return UsageError(f"invalid option: {detail}", code=ErrorCode.invalid_option, detail=detail)
+
+
 def _rebuild(kind: Any, message: str, code: ErrorCode | None, detail: str, path: str | None, offset: int | None,
              *errno: int | None) -> DovetailError:
     known: dict[str, Any] = {"code": code, "detail": detail, "path": path, "offset": offset}

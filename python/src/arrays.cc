@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include <dlpack/dlpack.h>
@@ -17,7 +18,16 @@ namespace py = pybind11;
 void need_numpy() {
   static bool ready = false;  // guarded by the interpreter lock
   if (ready) return;
-  import_module("numpy");
+  const py::object numpy = import_module("numpy");
+#if PYBIND11_VERSION_HEX < 0x020C0000  // which knows the structures of NumPy 1 only, and would read those of 2 as these
+  const std::string version = py::str(numpy.attr("__version__"));
+  if (std::stoi(version) >= 2) {
+    throw py::import_error("dovetail was built with a pybind11 that cannot use NumPy " + version +
+                           ": install numpy<2, or build it with pybind11>=2.12");
+  }
+#else
+  (void)numpy;
+#endif
   ready = true;
 }
 

@@ -8,6 +8,8 @@
 #include <dovetail/bytes.h>
 #include <pybind11/pybind11.h>
 
+#include "python/src/arguments.h"
+
 namespace dovetail::python {
 
 /// The bytes of a bytes-like object, kept in place. Needs the interpreter lock but for `bytes()`.
@@ -16,8 +18,7 @@ class Buffer {
   /// Errors: TypeError for what has no contiguous bytes.
   explicit Buffer(pybind11::handle object) {
     if (PyObject_CheckBuffer(object.ptr()) == 0) {
-      throw pybind11::type_error("a record is bytes or bytes-like, not " +
-                                 std::string(pybind11::str(pybind11::type::handle_of(object).attr("__name__"))));
+      throw pybind11::type_error("a record is bytes or bytes-like, not " + type_name(object));
     }
     if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw pybind11::error_already_set();
   }

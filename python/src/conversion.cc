@@ -51,7 +51,8 @@ py::dict to_dict(const Damage& damage) {
   return dict;
 }
 
-py::object verify_path(const std::filesystem::path& path, unsigned threads) {
+py::object verify_path(const std::filesystem::path& path, const py::object& threads_asked) {
+  const auto threads = to_option<unsigned>("threads", threads_asked);
   const VerifyReport report = run_interruptibly([&](const std::atomic<bool>& cancel) {
     return verify(path.string(), threads, [&] { return cancel.load(std::memory_order_relaxed); });
   });
@@ -82,8 +83,9 @@ void set_split(ConvertOptions& options, const char* name, py::handle given) {
 }
 
 void set_part(ConvertOptions& options, const char* name, py::handle given) {
-  const auto pair = to_option<std::pair<std::uint32_t, std::uint32_t>>(name, given);
-  options.part = ConvertPart{.number = pair.first, .parts = pair.second};
+  const auto pair = to_option<std::pair<py::object, py::object>>(name, given);
+  options.part = ConvertPart{.number = to_option<std::uint32_t>(name, pair.first),
+                             .parts = to_option<std::uint32_t>(name, pair.second)};
 }
 
 constexpr OptionSetter<ConvertOptions> kConvertSetters[] = {
@@ -104,10 +106,10 @@ constexpr OptionSetter<ConvertOptions> kConvertSetters[] = {
 
 void set_options(ConvertOptions& options, const py::dict& given) {
   for (const auto& [key, value] : given) {
-    const auto name = key.cast<std::string>();
+    const std::string name = option_name(key);
     const bool known =
         set_option<ConvertOptions>(kConvertSetters, options, name, value) || set_option(options.writer, name, value);
-    if (!known) refuse_option(name);
+    if (!known) refuse_option(key);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <pybind11/stl.h>
 
 #include "format/example_encoder.h"
+#include "python/src/arguments.h"
 #include "python/src/arrays.h"
 #include "python/src/bindings.h"
 #include "python/src/buffer.h"
@@ -22,7 +23,7 @@ namespace {
 using Ints = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
 using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
 
-[[noreturn]] void refuse(const std::string& name, const std::string& why) {
+[[noreturn]] void refuse_type(const std::string& name, const std::string& why) {
   PyErr_Clear();  // what Python found is told in words of the feature
   throw py::type_error("feature \"" + name + "\": " + why);
 }
@@ -32,11 +33,11 @@ class Features {
  public:
   void add(const std::string& name, const py::object& value) {
     if (py::isinstance<py::array>(value)) return add_array(name, value);
-    if (is_bytes(value)) return encoder_.add_bytes(name, keep(value));
+    if (is_bytes(value)) return encoder_.add_bytes(name, keep(name, value));
     if (is_int(value)) return encoder_.add_int(name, to_int(name, value));
     if (PyNumber_Check(value.ptr()) != 0) return encoder_.add_float(name, to_float(name, value));
     if (py::isinstance<py::sequence>(value)) return add_list(name, value);
-    refuse(name, "it must be bytes, a string, a number, a list of one of these, or an array");
+    refuse_type(name, "it must be bytes, a string, a number, a list of one of these, or an array");
   }
 
   py::bytes encode() {
@@ -52,10 +53,13 @@ class Features {
   }
   static bool is_int(const py::handle& value) { return PyIndex_Check(value.ptr()) != 0; }
 
-  ByteView keep(const py::handle& value) {
+  ByteView keep(const std::string& name, const py::handle& value) {
     if (py::isinstance<py::str>(value)) {
       const auto encoded = py::reinterpret_steal<py::object>(PyUnicode_AsUTF8String(value.ptr()));
-      if (!encoded) throw py::error_already_set();  // a lone surrogate
+      if (!encoded) {
+        PyErr_Clear();
+        refuse("feature \"" + name + "\" is not UTF-8: " + std::string(py::repr(value)) + " has lone surrogates");
+      }
       return buffers_.emplace_back(encoded).bytes();
     }
     return buffers_.emplace_back(value).bytes();
@@ -63,20 +67,19 @@ class Features {
 
   static std::int64_t to_int(const std::string& name, const py::handle& value) {
     const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
-    if (!number) refuse(name, "it is no single number");  // an array of another framework
+    if (!number) refuse_type(name, "it is no single number");  // an array of another framework
     int beyond = 0;
     const long long small = PyLong_AsLongLongAndOverflow(number.ptr(), &beyond);
-    if (beyond != 0) throw py::value_error("feature \"" + name + "\": integers are int64");
+    if (beyond != 0) refuse("feature \"" + name + "\": integers are int64");
     return small;
   }
 
   static float to_float(const std::string& name, const py::handle& value) {
     const double number = PyFloat_AsDouble(value.ptr());
-    if (number == -1 && PyErr_Occurred() != nullptr) refuse(name, "it is no real number");
+    if (number == -1 && PyErr_Occurred() != nullptr) refuse_type(name, "it is no real number");
     const auto small = static_cast<float>(number);
     if (std::isinf(small) && !std::isinf(number)) {
-      throw py::value_error("feature \"" + name + "\": floats are of 32 bits, which cannot hold " +
-                            std::string(py::repr(value)));
+      refuse("feature \"" + name + "\": floats are of 32 bits, which cannot hold " + std::string(py::repr(value)));
     }
     return small;
   }
@@ -84,7 +87,7 @@ class Features {
   void add_array(const std::string& name, const py::object& value) {
     const py::dtype type = py::array(value).dtype();
     if (type.kind() == 'u' && type.itemsize() == 1) {
-      return encoder_.add_bytes(name, keep(py::module_::import("numpy").attr("ascontiguousarray")(value)));
+      return encoder_.add_bytes(name, keep(name, py::module_::import("numpy").attr("ascontiguousarray")(value)));
     }
     if (type.kind() == 'i' || type.kind() == 'b' || (type.kind() == 'u' && type.itemsize() < 8)) {
       const Ints numbers(value);
@@ -94,25 +97,27 @@ class Features {
       const Floats numbers(value);
       return encoder_.add_floats(name, {numbers.data(), static_cast<std::size_t>(numbers.size())});
     }
-    refuse(name,
-           "arrays are of integers that fit int64, or of floats of at most 32 bits, which is what tf.train.Example "
-           "holds; give array.tobytes() to keep " +
-               std::string(py::repr(type)));
+    refuse_type(
+        name,
+        "arrays are of integers that fit int64, or of floats of at most 32 bits, which is what tf.train.Example "
+        "holds; give array.tobytes() to keep " +
+            std::string(py::repr(type)));
   }
 
   void add_list(const std::string& name, const py::object& value) {
     const auto items = value.cast<std::vector<py::object>>();
-    if (items.empty()) refuse(name, "an empty list has no type: give an empty array, or leave the feature out");
+    if (items.empty()) refuse_type(name, "an empty list has no type: give an empty array, or leave the feature out");
     if (is_bytes(items.front())) {
       std::vector<ByteView> views;
       for (const py::object& item : items) {
-        if (!is_bytes(item)) refuse(name, "bytes and numbers are mixed");
-        views.push_back(keep(item));
+        if (!is_bytes(item)) refuse_type(name, "bytes and numbers are mixed");
+        views.push_back(keep(name, item));
       }
       return encoder_.add_bytes(name, views);
     }
     for (const py::object& item : items) {
-      if (is_bytes(item) || PyNumber_Check(item.ptr()) == 0) refuse(name, "the list holds other things than numbers");
+      if (is_bytes(item) || PyNumber_Check(item.ptr()) == 0)
+        refuse_type(name, "the list holds other things than numbers");
     }
     if (std::all_of(items.begin(), items.end(), [](const py::object& item) { return is_int(item); })) {
       std::vector<std::int64_t> numbers;
@@ -132,7 +137,7 @@ py::bytes example(const py::kwargs& named) {
   need_numpy();
   Features features;
   for (const auto& [name, value] : named) {
-    features.add(name.cast<std::string>(), py::reinterpret_borrow<py::object>(value));
+    features.add(to_utf8("the name of a feature", name), py::reinterpret_borrow<py::object>(value));
   }
   return features.encode();
 }
@@ -147,7 +152,7 @@ Args:
         32 bits; arrays of uint8 are bytes.
 
 Raises:
-    TypeError, ValueError: for what does not fit; they name the feature.)");
+    TypeError, UsageError: for what does not fit; they name the feature.)");
 }
 
 }  // namespace dovetail::python

@@ -10,31 +10,31 @@
 
 #include <pybind11/pybind11.h>
 
+#include "python/src/arguments.h"
+
 namespace dovetail::python {
 
-/// A value of the type that an option has. Errors: TypeError, or ValueError where only the range is wrong.
+/// A value of the type that an option has. Errors: TypeError, or `invalid_option` where only the range is wrong.
 template <class T>
 T to_option(const char* name, pybind11::handle given) {
   if constexpr (std::is_same_v<T, bool>) {
     if (!PyBool_Check(given.ptr())) throw pybind11::type_error(std::string(name) + " must be True or False");
     return given.ptr() == Py_True;
   } else if constexpr (std::is_integral_v<T>) {
-    if (PyIndex_Check(given.ptr()) == 0) throw pybind11::type_error(std::string(name) + " must be a whole number");
-    const auto number = pybind11::reinterpret_steal<pybind11::object>(PyNumber_Index(given.ptr()));
-    if (!number) throw pybind11::error_already_set();
+    const pybind11::object number = whole_number(name, given);
     try {
       return number.template cast<T>();
     } catch (const pybind11::cast_error&) {
-      throw pybind11::value_error(std::string(name) + "=" + std::string(pybind11::str(number)) + ": it must be " +
-                                  std::to_string(std::numeric_limits<T>::min()) + " to " +
-                                  std::to_string(std::numeric_limits<T>::max()));
+      refuse(std::string(name) + "=" + std::string(pybind11::repr(number)) + ": it must be " +
+             std::to_string(std::numeric_limits<T>::min()) + " to " + std::to_string(std::numeric_limits<T>::max()));
     }
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return to_utf8(name, given);
   } else {
     try {
       return given.cast<T>();
     } catch (const pybind11::cast_error&) {
-      throw pybind11::type_error(std::string(name) + " has the wrong type: " +
-                                 std::string(pybind11::str(pybind11::type::handle_of(given).attr("__name__"))));
+      throw pybind11::type_error(std::string(name) + " has the wrong type: " + type_name(given));
     }
   }
 }
@@ -58,8 +58,16 @@ bool set_option(std::span<const OptionSetter<Options>> table, Options& options, 
   return false;
 }
 
-[[noreturn]] inline void refuse_option(const std::string& name) {
-  throw pybind11::type_error("there is no option \"" + name + "\"");
+[[noreturn]] inline void refuse_option(pybind11::handle name) {
+  throw pybind11::type_error("there is no option " + std::string(pybind11::repr(name)));
+}
+
+/// Of a keyword argument. Errors: as for one that is no option.
+inline std::string option_name(pybind11::handle name) {
+  const char* const text = PyUnicode_AsUTF8(name.ptr());
+  if (text != nullptr) return text;
+  PyErr_Clear();
+  refuse_option(name);
 }
 
 /// For a field that takes what `to_option` gives.

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <pybind11/stl.h>
 
@@ -39,18 +41,24 @@ void set_word(Options& options, const char* name, py::handle given) {
   options.*kField = from_word(name, given, kWords);
 }
 
+std::vector<std::uint32_t> to_weights(const char* name, const std::vector<py::object>& given) {
+  std::vector<std::uint32_t> weights;
+  for (const py::object& weight : given) weights.push_back(to_option<std::uint32_t>(name, weight));
+  return weights;
+}
+
 /// Weights for all steps, or [(from_step, weights), ...].
 void set_mix(PlanOptions& options, const char* name, py::handle given) {
   options.mix.schedule.clear();
   const auto entries = to_option<std::vector<py::object>>(name, given);
   const bool scheduled = !entries.empty() && py::isinstance<py::sequence>(entries.front());
   if (!scheduled) {
-    options.mix.schedule.push_back({0, to_option<std::vector<std::uint32_t>>(name, given)});
+    options.mix.schedule.push_back({0, to_weights(name, entries)});
     return;
   }
   for (const py::object& entry : entries) {
-    const auto pair = to_option<std::pair<std::uint64_t, std::vector<std::uint32_t>>>(name, entry);
-    options.mix.schedule.push_back({pair.first, pair.second});
+    const auto pair = to_option<std::pair<py::object, std::vector<py::object>>>(name, entry);
+    options.mix.schedule.push_back({to_option<std::uint64_t>(name, pair.first), to_weights(name, pair.second)});
   }
 }
 
@@ -86,7 +94,7 @@ void set_rank(ReaderOptions& options, const char* name, py::handle given) {
 
 void set_hung_after(ReaderOptions& options, const char* name, py::handle given) {
   const auto seconds = to_option<double>(name, given);
-  if (!(seconds >= 0 && seconds < 1e9)) throw py::value_error(std::string(name) + " is in seconds, 0 or more");
+  if (!(seconds >= 0 && seconds < 1e9)) refuse(std::string(name) + " is in seconds, 0 or more");
   options.hung_after = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
 
@@ -120,17 +128,16 @@ constexpr OptionSetter<ReaderOptions> kReaderSetters[] = {
 
 void set_options(PlanOptions& options, const py::dict& given) {
   for (const auto& [key, value] : given) {
-    const auto name = key.cast<std::string>();
-    if (!set_option<PlanOptions>(kPlanSetters, options, name, value)) refuse_option(name);
+    if (!set_option<PlanOptions>(kPlanSetters, options, option_name(key), value)) refuse_option(key);
   }
 }
 
 void set_options(ReaderOptions& options, const py::dict& given) {
   for (const auto& [key, value] : given) {
-    const auto name = key.cast<std::string>();
+    const std::string name = option_name(key);
     const bool known = set_option<ReaderOptions>(kReaderSetters, options, name, value) ||
                        set_option<PlanOptions>(kPlanSetters, options.plan, name, value);
-    if (!known) refuse_option(name);
+    if (!known) refuse_option(key);
   }
   options.plan.world = options.ranks.world;
 }

@@ -11,7 +11,7 @@
 namespace dovetail::python {
 
 /// Sets the options that `given` names; those that are None stay as they are.
-/// Errors: TypeError for a name that is none or a value of another type, ValueError for one out of its range.
+/// Errors: TypeError for a name that is none or a value of another type, `invalid_option` for one out of its range.
 void set_options(PlanOptions& options, const pybind11::dict& given);
 /// Those of the plan among them. `log` is not for here.
 void set_options(ReaderOptions& options, const pybind11::dict& given);

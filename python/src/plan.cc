@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/plan.h>
 
+#include <chrono>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,8 +15,11 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include "python/src/arguments.h"
 #include "python/src/arrays.h"
 #include "python/src/bindings.h"
+#include "python/src/gil.h"
+#include "python/src/option_table.h"
 #include "python/src/options.h"
 
 namespace dovetail::python {
@@ -30,21 +36,43 @@ PlanOptions plan_options(const py::dict& given) {
 }
 
 Plan make_plan(const Dataset& dataset, const py::dict& given) {
-  return Plan::make(dataset.shape(), plan_options(given)).value();
+  const PlanOptions options = plan_options(given);
+  const Unlocked unlocked;
+  return Plan::make(dataset.shape(), options).value();
 }
 
 /// Options that are not given are those of the state.
-Plan resume_plan(const Dataset& dataset, const std::string& text, const py::dict& given) {
-  const State state = State::from_text(text).value();
+Plan resume_plan(const Dataset& dataset, const py::object& text, const py::dict& given) {
+  const State state = State::from_text(to_utf8("a state", text)).value();
   const PlanOptions asked = plan_options(given);
   PlanOptions options = state.options(asked.world, asked.batch);
   set_options(options, given);
+  const Unlocked unlocked;
   return Plan::resume(dataset.shape(), options, state).value();
 }
 
 void check_rank(const Plan& plan, std::uint32_t rank) {
   if (rank < plan.options().world) return;
-  throw py::value_error("rank=" + std::to_string(rank) + " of a world of " + std::to_string(plan.options().world));
+  refuse("rank=" + std::to_string(rank) + " of a world of " + std::to_string(plan.options().world));
+}
+
+/// Epochs of different lengths are planned one by one, which takes a while for many: signals are handled meanwhile.
+std::uint64_t total_steps(const Plan& plan, std::uint32_t epochs) {
+  if (plan.options().assign == Assign::even) return plan.total_steps(epochs).value();
+  PlanOptions options = plan.options();
+  options.lanes = plan.lanes();
+  std::optional<Plan> fresh;  // as if no world had changed
+  std::uint64_t total = 0;
+  for (std::uint32_t epoch = 0; epoch < epochs;) {
+    {
+      const Unlocked unlocked;
+      if (!fresh.has_value()) fresh = Plan::make(std::make_shared<const DatasetShape>(plan.dataset()), options).value();
+      const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+      while (epoch < epochs && std::chrono::steady_clock::now() < until) total += fresh->steps(epoch++).value();
+    }
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  }
+  return total;
 }
 
 /// The rows of a rank in a step: ids and statuses.
@@ -53,9 +81,8 @@ py::tuple planned_rows(const Plan& plan, std::uint32_t epoch, std::uint64_t step
   check_rank(plan, rank);
   const EpochPlan planned = plan.epoch(epoch).value();
   if (step < planned.first_step() || step >= planned.steps()) {
-    throw py::value_error("step=" + std::to_string(step) + ": epoch " + std::to_string(epoch) + " has the steps from " +
-                          std::to_string(planned.first_step()) + " to " + std::to_string(planned.steps()) +
-                          ", exclusive");
+    refuse("step=" + std::to_string(step) + ": epoch " + std::to_string(epoch) + " has the steps from " +
+           std::to_string(planned.first_step()) + " to " + std::to_string(planned.steps()) + ", exclusive");
   }
   const auto rows = static_cast<py::ssize_t>(plan.options().batch);
   py::array_t<std::uint64_t> ids(rows);
@@ -75,40 +102,60 @@ py::tuple planned_rows(const Plan& plan, std::uint32_t epoch, std::uint64_t step
   return py::make_tuple(ids, status);
 }
 
-/// Whole numbers only: a fraction is no id.
+/// Whole numbers between two only: a fraction is no id, and no number is taken for another one.
 template <class Numbers>
-Numbers whole_numbers(const char* name, const py::object& given) {
+Numbers whole_numbers(const char* name, const py::object& given, const py::int_& least, const py::int_& most) {
   need_numpy();
   const py::array array = py::array::ensure(given);
   if (!array) throw py::type_error(std::string(name) + " must be an array, or what becomes one");
   const char kind = array.dtype().kind();
   if (array.size() > 0 && kind != 'u' && kind != 'i') {
-    throw py::type_error(std::string(name) + " must be whole numbers, not " + std::string(py::str(array.dtype())));
+    throw py::type_error(std::string(name) + " must be whole numbers, not " + std::string(py::repr(array.dtype())));
+  }
+  if (array.ndim() != 1) refuse(std::string(name) + " must have one dimension, not " + std::to_string(array.ndim()));
+  if (array.size() > 0) {
+    const py::int_ smallest = array.attr("min")();
+    const py::int_ largest = array.attr("max")();
+    if (smallest < least || largest > most) {
+      refuse(std::string(name) + " must be " + std::string(py::repr(least)) + " to " + std::string(py::repr(most)) +
+             ", but there is " + std::string(py::repr(smallest < least ? smallest : largest)));
+    }
   }
   return Numbers(array);
 }
+
+/// Of rows, a status for each id.
+struct RowArrays {
+  RowArrays(const py::object& given_ids, const py::object& given_status)
+      : ids(whole_numbers<Ids>("ids", given_ids, -1, py::int_(kNoId))),  // -1 is NO_ID in the tensors of frameworks
+        status(whole_numbers<Statuses>("status", given_status, 0, kRowStatuses - 1)) {
+    if (ids.size() == status.size()) return;
+    refuse(std::to_string(ids.size()) + " ids, but " + std::to_string(status.size()) + " statuses");
+  }
+
+  Ids ids;
+  Statuses status;
+};
 
 std::span<const RowStatus> statuses_of(const Statuses& status) {
   return {reinterpret_cast<const RowStatus*>(status.data()), static_cast<std::size_t>(status.size())};
 }
 
 std::string digest(const py::object& given_ids, const py::object& given_status) {
-  const auto ids = whole_numbers<Ids>("ids", given_ids);
-  const auto status = whole_numbers<Statuses>("status", given_status);
-  if (ids.size() != status.size()) {
-    throw py::value_error(std::to_string(ids.size()) + " ids, but " + std::to_string(status.size()) + " statuses");
-  }
+  const RowArrays given(given_ids, given_status);
   Hash128 sum;
-  const std::span<const RowStatus> of_rows = statuses_of(status);
+  const std::span<const RowStatus> of_rows = statuses_of(given.status);
+  const std::uint64_t* const ids = given.ids.data();
+  const Unlocked unlocked;
   for (std::size_t row = 0; row < of_rows.size(); ++row) {
-    if (is_counted(of_rows[row])) sum += record_digest(ids.data()[row]);
+    if (is_counted(of_rows[row])) sum += record_digest(ids[row]);
   }
   return sum.to_hex();
 }
 
-std::string add_digests(const std::vector<std::string>& digests) {
+std::string add_digests(const std::vector<py::object>& digests) {
   Hash128 sum;
-  for (const std::string& each : digests) sum += Hash128::from_hex(each).value();
+  for (const py::object& each : digests) sum += Hash128::from_hex(to_utf8("a digest", each)).value();
   return sum.to_hex();
 }
 
@@ -116,11 +163,14 @@ py::array_t<std::uint64_t> to_array(std::span<const std::uint64_t> numbers) {
   return py::array_t<std::uint64_t>(static_cast<py::ssize_t>(numbers.size()), numbers.data());
 }
 
-py::tuple gathered_rows(std::uint64_t records, const py::object& given_ids, const py::object& given_status) {
-  const auto ids = whole_numbers<Ids>("ids", given_ids);
-  const auto status = whole_numbers<Statuses>("status", given_status);
-  const GatheredRows placed =
-      GatheredRows::place(records, {ids.data(), static_cast<std::size_t>(ids.size())}, statuses_of(status)).value();
+py::tuple gathered_rows(const py::object& records_given, const py::object& given_ids, const py::object& given_status) {
+  const auto records = to_option<std::uint64_t>("records", records_given);
+  const RowArrays given(given_ids, given_status);
+  const std::span ids(given.ids.data(), static_cast<std::size_t>(given.ids.size()));
+  const GatheredRows placed = [&] {
+    const Unlocked unlocked;
+    return GatheredRows::place(records, ids, statuses_of(given.status)).value();
+  }();
   return py::make_tuple(to_array(placed.rows()), to_array(placed.damaged()));
 }
 
@@ -142,7 +192,8 @@ void bind_plan(py::module_& module) {
                              R"(Rows that are empty or repeated, to make all steps full.)")
       .def_property_readonly("lanes", &EpochPlan::lanes, R"(Ordered streams.)")
       .def_property_readonly(
-          "digest", [](const EpochPlan& plan) { return plan.digest().to_hex(); },
+          "digest",
+          py::cpp_function([](const EpochPlan& plan) { return plan.digest().to_hex(); }, py::call_guard<Unlocked>()),
           R"(32 hex digits: what `digest()` of all rows of all ranks must add up to.)");
 
   py::class_<Plan>(module, "Plan", R"(What dovetail.Plan is made of.)")
@@ -154,16 +205,14 @@ void bind_plan(py::module_& module) {
       .def_property_readonly("order_id", [](const Plan& plan) { return plan.order_id().to_hex(); })
       .def_property_readonly("start",
                              [](const Plan& plan) { return py::make_tuple(plan.start().epoch, plan.start().step); })
-      .def("check", [](const Plan& plan) { return plan.check(); })
+      .def("check", [](const Plan& plan) { return static_cast<std::int64_t>(plan.check()); })
       .def(
           "epoch", [](const Plan& plan, std::uint32_t epoch) { return plan.epoch(epoch).value(); },
-          py::arg("epoch") = 0)
+          py::arg("epoch") = 0, py::call_guard<Unlocked>())
       .def(
           "steps", [](const Plan& plan, std::uint32_t epoch) { return plan.steps(epoch).value(); },
-          py::arg("epoch") = 0)
-      .def(
-          "total_steps", [](const Plan& plan, std::uint32_t epochs) { return plan.total_steps(epochs).value(); },
-          py::arg("epochs"))
+          py::arg("epoch") = 0, py::call_guard<Unlocked>())
+      .def("total_steps", total_steps, py::arg("epochs"))
       .def(
           "state",
           [](const Plan& plan, std::uint32_t epoch, std::uint64_t step) {
@@ -176,7 +225,7 @@ void bind_plan(py::module_& module) {
              R"(A sum over the planned ids of rows that count, whatever their order.
 
 Args:
-    ids, status: those of rows, of one shape.
+    ids, status: those of rows, of one dimension.
 
 Returns:
     32 hex digits. `add_digests` of all ranks' equals `EpochPlan.digest` where nothing is lost or repeated.)");
@@ -186,7 +235,7 @@ Returns:
 
 Args:
     records: of the dataset.
-    ids, status: of all rows.
+    ids, status: of all rows, of one dimension. An id of -1 is `NO_ID`, as in tensors.
 
 Returns:
     (rows, damaged): uint64 [records], the row of each record; and the ids of those that are damaged.

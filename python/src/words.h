@@ -10,12 +10,14 @@
 
 #include <pybind11/pybind11.h>
 
+#include "python/src/arguments.h"
+
 namespace dovetail::python {
 
 template <class Value, std::size_t kCount>
 using Words = std::array<std::pair<std::string_view, Value>, kCount>;
 
-/// Errors: TypeError for what is no string, ValueError that names the words there are.
+/// Errors: TypeError for what is no string, `invalid_option` that names the words there are.
 template <class Value, std::size_t kCount>
 Value from_word(const char* name, pybind11::handle given, const Words<Value, kCount>& words) {
   std::string choices;
@@ -23,11 +25,11 @@ Value from_word(const char* name, pybind11::handle given, const Words<Value, kCo
   if (!pybind11::isinstance<pybind11::str>(given)) {
     throw pybind11::type_error(std::string(name) + " must be one of " + choices);
   }
-  const auto text = given.cast<std::string>();
+  const std::string text = to_utf8(name, given);
   for (const auto& [word, value] : words) {
     if (word == text) return value;
   }
-  throw pybind11::value_error(std::string(name) + "=\"" + text + "\": it must be one of " + choices);
+  refuse(std::string(name) + "=\"" + text + "\": it must be one of " + choices);
 }
 
 /// Needs: one of the words.

@@ -23,12 +23,20 @@ void set_codec(WriterOptions& options, const char* name, py::handle given) {
 
 void set_dataset_id(WriterOptions& options, const char* name, py::handle given) {
   const Result<DatasetId> id = DatasetId::from_hex(to_option<std::string>(name, given));
-  if (!id.has_value()) throw Exception(Error(Errc::invalid_option, std::string(name) + ": " + id.error().detail()));
+  if (!id.has_value()) refuse(std::string(name) + ": " + id.error().detail());
   options.dataset_id = *id;
 }
 
 void set_schema(WriterOptions& options, const char* name, py::handle given) {
   options.schema = parse_schema(to_option<std::string>(name, given)).value();
+}
+
+void set_metadata(WriterOptions& options, const char* name, py::handle given) {
+  if (!py::isinstance<py::dict>(given)) throw py::type_error(std::string(name) + " must be a dict of strings");
+  options.metadata.clear();
+  for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(given)) {
+    options.metadata.emplace(to_utf8("a name in metadata", key), to_utf8("a text in metadata", value));
+  }
 }
 
 constexpr OptionSetter<WriterOptions> kShardSetters[] = {
@@ -40,7 +48,7 @@ constexpr OptionSetter<WriterOptions> kShardSetters[] = {
     {"shard_number", set_field<&WriterOptions::shard_number>},
     {"record_type", set_field<&WriterOptions::record_type>},
     {"schema", set_schema},
-    {"metadata", set_field<&WriterOptions::metadata>},
+    {"metadata", set_metadata},
     {"max_record_bytes", set_field<&WriterOptions::max_record_bytes>},
     {"overwrite", set_field<&WriterOptions::overwrite>},
 };
@@ -61,15 +69,13 @@ bool set_option(DatasetWriterOptions& options, const std::string& name, py::hand
 
 void set_options(WriterOptions& options, const py::dict& given) {
   for (const auto& [key, value] : given) {
-    const auto name = key.cast<std::string>();
-    if (!set_option<WriterOptions>(kShardSetters, options, name, value)) refuse_option(name);
+    if (!set_option<WriterOptions>(kShardSetters, options, option_name(key), value)) refuse_option(key);
   }
 }
 
 void set_options(DatasetWriterOptions& options, const py::dict& given) {
   for (const auto& [key, value] : given) {
-    const auto name = key.cast<std::string>();
-    if (!set_option(options, name, value)) refuse_option(name);
+    if (!set_option(options, option_name(key), value)) refuse_option(key);
   }
 }
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arguments that pybind11 would refuse with other exceptions than this package promises.
+#pragma once
+
+#include <string>
+
+#include <dovetail/error.h>
+#include <pybind11/pybind11.h>
+
+namespace dovetail::python {
+
+/// What other arguments would mend.
+[[noreturn]] inline void refuse(const std::string& why) {
+  throw Exception(Error(Errc::invalid_option, why));
+}
+
+inline std::string type_name(pybind11::handle object) {
+  return pybind11::str(pybind11::type::handle_of(object).attr("__name__"));
+}
+
+/// Errors: TypeError for what is no string, `invalid_option` for one that UTF-8 cannot hold.
+inline std::string to_utf8(const std::string& name, pybind11::handle given) {
+  if (PyUnicode_Check(given.ptr()) == 0)
+    throw pybind11::type_error(name + " must be a string, not " + type_name(given));
+  Py_ssize_t size = 0;
+  const char* const text = PyUnicode_AsUTF8AndSize(given.ptr(), &size);
+  if (text == nullptr) {
+    PyErr_Clear();
+    refuse(name + " is not UTF-8: " + std::string(pybind11::repr(given)) + " has lone surrogates");
+  }
+  return {text, static_cast<std::size_t>(size)};
+}
+
+/// Errors: TypeError for what is no whole number.
+inline pybind11::object whole_number(const std::string& name, pybind11::handle given) {
+  if (PyIndex_Check(given.ptr()) == 0) {
+    throw pybind11::type_error(name + " must be a whole number, not " + type_name(given));
+  }
+  auto number = pybind11::reinterpret_steal<pybind11::object>(PyNumber_Index(given.ptr()));
+  if (!number) throw pybind11::error_already_set();
+  return number;
+}
+
+/// A place among `count`, counted from the end where it is negative, as sequences have it. Errors: TypeError, IndexError.
+inline std::size_t to_place(const char* name, pybind11::handle given, std::size_t count) {
+  const pybind11::object number = whole_number(name, given);
+  const auto size = static_cast<Py_ssize_t>(count);
+  const Py_ssize_t place = PyNumber_AsSsize_t(number.ptr(), nullptr);  // the nearest there is, where it is beyond all
+  if (place < -size || place >= size) {
+    throw pybind11::index_error(std::string(name) + " " + std::string(pybind11::repr(number)) + " of " +
+                                std::to_string(count));
+  }
+  return static_cast<std::size_t>(place < 0 ? place + size : place);
+}
+
+}  // namespace dovetail::python
