@@ -4,10 +4,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+import operator
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+
+def _place(i: SupportsIndex, rows: int) -> int:
+    place = operator.index(i)
+    if not -rows <= place < rows:
+        raise IndexError(f"row {place} of {rows}")
+    return place % rows
 
 
 class Ragged:
@@ -27,13 +35,17 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, i: int) -> npt.NDArray[Any]:
-        """Row i, as an array of its own length."""
-        rows = len(self)
-        if not -rows <= i < rows:
-            raise IndexError(f"row {i} of {rows}")
-        i %= rows
-        return self.values[self.offsets[i]:self.offsets[i + 1]]
+    @overload
+    def __getitem__(self, i: SupportsIndex) -> npt.NDArray[Any]: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[npt.NDArray[Any]]: ...
+
+    def __getitem__(self, i: SupportsIndex | slice) -> npt.NDArray[Any] | list[npt.NDArray[Any]]:
+        """Row i, as an array of its own length; a slice of rows as a list of these."""
+        if isinstance(i, slice):
+            return [self[row] for row in range(*i.indices(len(self)))]
+        row = _place(i, len(self))
+        return self.values[self.offsets[row]:self.offsets[row + 1]]
 
 
 class Texts:
@@ -67,17 +79,23 @@ class Texts:
         t %= texts
         return self.characters[self.text_offsets[t]:self.text_offsets[t + 1]].tobytes()
 
-    def __getitem__(self, i: int) -> bytes | list[bytes]:
-        """Row i: bytes for a single text, else a list of all its texts, in C order where they have a shape."""
-        if not -self._rows <= i < self._rows:
-            raise IndexError(f"row {i} of {self._rows}")
-        i %= self._rows
+    @overload
+    def __getitem__(self, i: SupportsIndex) -> bytes | list[bytes]: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[bytes | list[bytes]]: ...
+
+    def __getitem__(self, i: SupportsIndex | slice) -> bytes | list[bytes] | list[bytes | list[bytes]]:
+        """Row i: bytes for a single text, else a list of all its texts, in C order where they have a shape. A slice of
+        rows as a list of these."""
+        if isinstance(i, slice):
+            return [self[row] for row in range(*i.indices(self._rows))]
+        row = _place(i, self._rows)
         width = math.prod(self.shape)
         if self.offsets is None:
             if self.shape == ():
-                return self.text(i)
-            return [self.text(t) for t in range(i * width, (i + 1) * width)]
-        return [self.text(t) for t in range(int(self.offsets[i]) * width, int(self.offsets[i + 1]) * width)]
+                return self.text(row)
+            return [self.text(t) for t in range(row * width, (row + 1) * width)]
+        return [self.text(t) for t in range(int(self.offsets[row]) * width, int(self.offsets[row + 1]) * width)]
 
     def to_list(self) -> list[bytes | list[bytes]]:
         """All rows."""

@@ -11,19 +11,32 @@
 #include <dovetail/dlpack.h>
 #include <pybind11/stl.h>
 
+#include "python/src/arguments.h"
 #include "python/src/arrays.h"
 #include "python/src/bindings.h"
 #include "python/src/gil.h"
+#include "python/src/option_table.h"
 #include "python/src/words.h"
 
 namespace dovetail::python {
 
+namespace {
+
+void refuse_forked(const detail::ProcessMark& process) {
+  if (!process.forked()) return;
+  throw Exception(Error(Errc::closed,
+                        "the batch belongs to the process that this one was forked from: copy what is "
+                        "needed before forking, or read in the child with a reader of its own"));
+}
+
+[[noreturn]] void refuse_offsets() {
+  refuse("the offsets of the batch were written to, through a tensor: copy what is to be changed");
+}
+
+}  // namespace
+
 const std::shared_ptr<Batch>& PyBatch::get() const {
-  if (process_.forked()) {
-    throw Exception(Error(Errc::closed,
-                          "the batch belongs to the process that this one was forked from: copy what is "
-                          "needed before forking, or read in the child with a reader of its own"));
-  }
+  refuse_forked(process_);
   if (batch_ == nullptr) throw Exception(Error(Errc::closed, "the batch was released"));
   return batch_;
 }
@@ -35,6 +48,14 @@ const py::object& PyBatch::owner() const {
     owner_ = owner_of(batch);
   }
   return owner_;
+}
+
+ByteView PyBatch::row(std::uint32_t i) const {
+  const auto ends = get()->offsets();
+  const std::int64_t begin = ends[i];
+  const std::int64_t end = ends[i + 1];
+  if (begin < 0 || begin > end || static_cast<std::uint64_t>(end) > value_bytes_) refuse_offsets();
+  return values().subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
 }
 
 void PyBatch::release(DeviceStream stream) {
@@ -65,7 +86,7 @@ py::ssize_t size_of(std::size_t size) {
 
 py::array values(const PyBatch& batch) {
   const py::object& owner = batch.owner();
-  const ByteView bytes = batch->values();
+  const ByteView bytes = batch.values();
   return array_over(owner, std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
 }
 
@@ -85,16 +106,17 @@ py::array status(const PyBatch& batch) {
   return array_over(owner, std::span(reinterpret_cast<const std::uint8_t*>(numbers.data()), numbers.size()));
 }
 
-py::bytes row(const PyBatch& batch, py::ssize_t i) {
-  const auto rows = static_cast<py::ssize_t>(batch->rows());
-  if (i < -rows || i >= rows) throw py::index_error("row " + std::to_string(i) + " of " + std::to_string(rows));
-  const ByteView bytes = batch->row(static_cast<std::uint32_t>(i < 0 ? i + rows : i));
+py::bytes to_bytes(ByteView bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+py::bytes row(const PyBatch& batch, const py::object& i) {
+  return to_bytes(batch.row(static_cast<std::uint32_t>(to_place("row", i, batch->rows()))));
 }
 
 py::list rows(const PyBatch& batch) {
   py::list list(batch->rows());
-  for (std::uint32_t i = 0; i < batch->rows(); ++i) list[i] = row(batch, static_cast<py::ssize_t>(i));
+  for (std::uint32_t i = 0; i < batch->rows(); ++i) list[i] = to_bytes(batch.row(i));
   return list;
 }
 
@@ -106,20 +128,23 @@ std::vector<std::string> columns(const PyBatch& batch) {
   return names;
 }
 
+bool has_column(const PyBatch& batch, const py::object& name) {
+  const Schema* const schema = batch->schema();
+  return schema != nullptr && py::isinstance<py::str>(name) && schema->find(to_utf8("a column", name)).has_value();
+}
+
 std::size_t place_of(const PyBatch& batch, const std::string& column) {
   const Schema* const schema = batch->schema();
-  if (schema == nullptr) {
-    throw Exception(Error(Errc::invalid_option, "the batch was read without columns: give the reader columns=..."));
-  }
+  if (schema == nullptr) refuse("the batch was read without columns: give the reader columns=...");
   const std::optional<std::size_t> place = schema->find(column);
   if (!place.has_value()) throw py::key_error("there is no column \"" + column + "\"");
   return *place;
 }
 
 /// An array; of a ragged column or one of texts, what dovetail._columns makes of its parts.
-py::object column(const PyBatch& batch, const std::string& name) {
+py::object column(const PyBatch& batch, const py::object& name) {
   need_numpy();
-  const ColumnView view = batch->column(place_of(batch, name));
+  const ColumnView view = batch->column(place_of(batch, to_utf8("a column", name)));
   const Dtype dtype = view.column->dtype;
   const bool texts = dtype == Dtype::bytes;
   const std::uint64_t item = (texts ? 1 : view.column->values()) * dtype_bytes(dtype);
@@ -145,17 +170,25 @@ struct Tensor {
   BatchPart part = BatchPart::values;
   std::optional<std::string> column;
   ColumnPart column_part = ColumnPart::values;
+  std::size_t value_bytes = 0;
+  detail::ProcessMark process = {};
 
   DLManagedTensor* to_dlpack() const {
+    refuse_forked(process);
+    const bool by_offsets = batch->schema() == nullptr && (part == BatchPart::values || part == BatchPart::rows);
+    if (by_offsets && (batch->offsets().front() != 0 || batch->values().size() != value_bytes)) refuse_offsets();
     return column.has_value() ? dovetail::to_dlpack(batch, *column, column_part).value()
                               : dovetail::to_dlpack(batch, part).value();
   }
 };
 
-Tensor tensor(const PyBatch& batch, const py::object& part, const std::optional<std::string>& column) {
-  Tensor tensor{.batch = batch.get(), .column = column};
-  if (column.has_value()) {
-    (void)place_of(batch, *column);
+Tensor tensor(const PyBatch& batch, const py::object& part, const py::object& column) {
+  Tensor tensor;
+  tensor.batch = batch.get();
+  tensor.value_bytes = batch.value_bytes();
+  if (!column.is_none()) {
+    tensor.column = to_utf8("a column", column);
+    (void)place_of(batch, *tensor.column);
     tensor.column_part = from_word("part", part, kColumnParts);
   } else {
     tensor.part = from_word("part", part, kParts);
@@ -174,10 +207,10 @@ py::object to_dlpack_capsule(const Tensor& tensor, const py::object&, const py::
   return to_capsule(tensor.to_dlpack());
 }
 
-void release(PyBatch& batch, std::optional<std::uintptr_t> stream) {
-  if (!stream.has_value()) return batch.release();
+void release(PyBatch& batch, const py::object& stream) {
+  if (stream.is_none()) return batch.release();
   // NOLINTNEXTLINE(performance-no-int-to-ptr): frameworks give a stream as a number
-  batch.release(DeviceStream{reinterpret_cast<void*>(*stream)});
+  batch.release(DeviceStream{reinterpret_cast<void*>(to_option<std::uintptr_t>("stream", stream))});
 }
 
 }  // namespace
@@ -185,24 +218,29 @@ void release(PyBatch& batch, std::optional<std::uintptr_t> stream) {
 void bind_batch(py::module_& module) {
   py::class_<Tensor>(
       module, "Tensor",
-      R"(A part of a batch for `from_dlpack` of a framework, as often as asked for. What is made of it keeps the slot.)")
+      R"(A part of a batch for `from_dlpack` of a framework, as often as asked for. What is made of it keeps the slot, and can be
+written to, which arrays forbid and DLPack cannot: that changes the batch, for all who look into it.)")
       .def("__dlpack__", to_dlpack_capsule, py::kw_only(), py::arg("stream") = py::none(),
            py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(), py::arg("copy") = py::none(),
            R"(The capsule, for memory of the host. Of no version: whoever takes a newer one takes it as well.
 
 Raises:
-    BufferError: where a copy is asked for, or another device.)")
+    BufferError: where a copy is asked for, or another device. ClosedError: in a forked child.)")
       .def(
           "__dlpack_device__", [](const Tensor&) { return host(); }, R"((1, 0): the host.)");
 
-  py::class_<PyBatch>(module, "Batch", R"(One step's rows of one rank, in one slot of the reader.
+  py::class_<PyBatch> bound(module, "Batch", R"(One step's rows of one rank, in one slot of the reader.
 
 Arrays look into the slot, without a copy, and are read-only. The slot is refilled only when the batch and all arrays and
 tensors of it are gone; they may outlive the reader. Row i is `values[offsets[i]:offsets[i + 1]]`; with columns, `values`
 holds these instead. `len()` is the number of rows, `batch[name]` a column: an array [rows, shape...], a `Ragged` or `Texts`.
 
+A batch is no sequence: `in` asks for a column, and there is nothing to iterate over; `rows()` gives the rows.
+
 Raises:
-    ClosedError: for use after `release()`, or in a process that was forked after the batch was read.)")
+    ClosedError: for use after `release()`, or in a process that was forked after the batch was read.)");
+  bound.attr("__iter__") = py::none();  // or Python would try batch[0], batch[1], ...
+  bound
       .def_property_readonly(
           "epoch", [](const PyBatch& batch) { return batch->epoch(); }, R"(The epoch it is of.)")
       .def_property_readonly(
@@ -215,24 +253,27 @@ Raises:
           R"(Whether it lies in memory registered with CUDA.)")
       .def_property_readonly("values", values, R"(The bytes of all rows, uint8 [bytes].)")
       .def_property_readonly("offsets", offsets, R"(Where rows begin and end in `values`, int64 [rows + 1].)")
-      .def_property_readonly("ids", ids, R"(The planned record of each row, uint64 [rows]; NO_ID where there is none.)")
+      .def_property_readonly(
+          "ids", ids,
+          R"(The planned record of each row, uint64 [rows]; NO_ID where there is none. `tensor("ids")` is int64, with -1.)")
       .def_property_readonly("status", status,
                              R"(What became of each row, uint8 [rows]: EMPTY, FIRST, REPEATED and so on.)")
       .def_property_readonly("columns", columns, R"(The names of its columns, as a list.)")
       .def("__len__", [](const PyBatch& batch) { return batch->rows(); })
       .def("__getitem__", column, py::arg("column"))
+      .def("__contains__", has_column, py::arg("column"))
       .def("row", row, py::arg("i"), R"(The bytes of a row, copied. Errors: IndexError.)")
       .def("rows", rows, R"(The bytes of all rows, copied.)")
       .def("tensor", tensor, py::arg("part") = "values", py::arg("column") = py::none(),
            R"(A `Tensor` for `from_dlpack`, without a copy.
 
 Args:
-    part: "values", "rows" ([rows, bytes], where all have one size), "offsets", "ids" or "status"; of a column "values",
-        "offsets" or "text_offsets".
+    part: "values", "rows" ([rows, bytes], where all have one size), "offsets", "ids" (int64, -1 for NO_ID) or "status"; of
+        a column "values", "offsets" or "text_offsets".
     column: by its name.
 
 Raises:
-    UsageError, KeyError, ValueError: for a part or column that is not there.)")
+    UsageError, KeyError: for a part or column that is not there.)")
       .def(
           "state", [](const PyBatch& batch) { return batch->state().to_text(); },
           R"(The checkpoint after this batch, as text for `load_state_dict`.)")

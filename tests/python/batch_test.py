@@ -6,6 +6,7 @@ import gc
 import itertools
 import random
 import threading
+import unittest
 import weakref
 
 import dovetail
@@ -200,6 +201,44 @@ class ContentTest(ModuleTest):
                 self.assertTrue(memoryview(array).readonly)
                 self.assertFalse(array.flags.owndata)
 
+    @unittest.skipIf(torch is None, "PyTorch is not installed")
+    def test_what_is_written_to_tensors_leads_nowhere_else(self):
+        reader = self.open_reader(self.make_dataset(), max_held=9)
+        writes = {"far": lambda offsets: offsets.add_(2**40), "last": lambda offsets: offsets[-1:].add_(2**33),
+                  "negative": lambda offsets: offsets.sub_(2**40), "first": lambda offsets: offsets[:1].sub_(64),
+                  "crossed": lambda offsets: offsets.copy_(offsets.flip(0))}
+        for name, write in writes.items():
+            with self.subTest(write=name):
+                batch = reader.next()
+                values = batch.values
+                before, tensor = values.copy(), batch.tensor()
+                write(torch.from_dlpack(batch.tensor("offsets")))
+                self.assertEqual(len(batch.values), len(before))
+                np.testing.assert_array_equal(batch.values, before)
+                self.assertRaisesRegex(dovetail.UsageError, "written to", batch.rows)
+                for row in range(16):
+                    try:
+                        self.assertLessEqual(len(batch.row(row)), len(before))
+                    except dovetail.UsageError as error:
+                        self.assertIn("written to", str(error))
+                for part in (tensor, batch.tensor("rows")):
+                    try:
+                        self.assertLessEqual(torch.from_dlpack(part).numel(), len(before))
+                    except dovetail.UsageError:
+                        pass
+
+    def test_a_batch_is_asked_for_columns_and_not_iterated(self):
+        batch = self.open_reader(self.make_dataset()).next()
+        self.assertNotIn("x", batch)
+        for call in (list, iter):
+            self.assertRaisesRegex(TypeError, "Batch", call, batch)
+        batch = self.open_reader(self.make_dataset(longest=0, name="empty"), columns="x:i64=1").next()
+        self.assertIn("x", batch)
+        for other in ("y", 3, None, b"x"):
+            self.assertNotIn(other, batch)
+        batch.release()
+        self.assertRaises(dovetail.ClosedError, lambda: "x" in batch)
+
     def test_parts_are_not_copied(self):
         batch = self.open_reader(self.make_dataset()).next()
         for name in ("values", "offsets", "ids", "status"):
@@ -289,6 +328,10 @@ class ColumnTest(ModuleTest):
             np.testing.assert_array_equal(column[i - 4], tokens[i])
         for i in (4, -5):
             self.assertRaises(IndexError, lambda: column[i])
+        for part in (slice(1, 3), slice(None, None, -2), slice(9, None)):
+            self.assertEqual([row.tolist() for row in column[part]], [row.tolist() for row in tokens[part]])
+        for wrong in ("x", 1.0, None):
+            self.assertRaises(TypeError, lambda: column[wrong])
         np.testing.assert_array_equal(batch["pairs"][2], pairs[2].reshape(3, 2))
         self.assertEqual(batch["pairs"].values.shape, (7, 2))
         np.testing.assert_array_equal(np.from_dlpack(batch.tensor("offsets", column="pairs")), [0, 2, 3, 6, 7])
@@ -307,6 +350,8 @@ class ColumnTest(ModuleTest):
         for t in (4, -5):
             self.assertRaises(IndexError, column.text, t)
             self.assertRaises(IndexError, lambda: column[t])
+        self.assertEqual(column[::-1], column.to_list()[::-1])
+        self.assertEqual(batch["tags"][1:3], batch["tags"].to_list()[1:3])
         self.assertEqual(column.characters.tobytes(), "".join(names).encode())
         self.assertEqual(batch["tags"].to_list(), [[t.encode() for t in row] for row in tags])
         np.testing.assert_array_equal(batch["tags"].offsets, [0, 2, 3, 4, 7])
