@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <pybind11/stl.h>
@@ -11,31 +12,48 @@
 
 #include "python/src/bindings.h"
 #include "python/src/gil.h"
+#include "python/src/option_table.h"
 #include "python/src/text.h"
 
 namespace dovetail::python {
 
 namespace {
 
-Dataset open_dataset(const std::filesystem::path& path, bool allow_outside, unsigned threads) {
+/// An absolute path, so that shards are found whatever the working folder is when they are opened. A glob stays as it is in a
+/// folder whose own name would be taken as part of the pattern.
+std::filesystem::path to_open(const std::filesystem::path& path) {
+  constexpr const char* kWildcards = "*?[";
+  std::error_code failed;
+  const std::filesystem::path folder = std::filesystem::current_path(failed);
+  const bool misread = path.native().find_first_of(kWildcards) != std::string::npos &&
+                       folder.native().find_first_of(kWildcards) != std::string::npos;
+  return path.empty() || failed || misread ? path : folder / path;
+}
+
+Dataset open_dataset(const std::filesystem::path& path, bool allow_outside, const py::object& threads_asked) {
+  const auto threads = to_option<unsigned>("threads", threads_asked);
   const Unlocked unlocked;
-  return Dataset::open(path.string(), {.allow_outside = allow_outside, .threads = threads}).value();
+  return Dataset::open(to_open(path).string(), {.allow_outside = allow_outside, .threads = threads}).value();
 }
 
 Dataset join(const std::vector<Dataset>& datasets) {
   return Dataset::join(datasets).value();
 }
 
-py::tuple locate(const Dataset& dataset, std::uint64_t id) {
-  if (id >= dataset.records()) {
-    throw py::index_error("record " + std::to_string(id) + " of " + std::to_string(dataset.records()));
+py::tuple locate(const Dataset& dataset, const py::object& id) {
+  const py::object number = whole_number("id", id);
+  if (number < py::int_(0)) {  // ids are no places that could be counted from the end
+    throw py::index_error("record " + std::string(py::repr(number)) + " of " + std::to_string(dataset.records()));
   }
-  const Dataset::Place place = dataset.locate(id);
+  const Dataset::Place place = dataset.locate(to_place("record", number, dataset.records()));
   return py::make_tuple(place.shard, place.record);
 }
 
 std::optional<std::string> schema(const Dataset& dataset) {
-  const Result<Schema> found = dataset.schema();
+  const Result<Schema> found = [&] {
+    const Unlocked unlocked;  // it opens a shard
+    return dataset.schema();
+  }();
   if (found.has_value()) return to_text(*found);
   if (found.error().kind() == ErrorKind::usage) return std::nullopt;  // none, or not the same in all
   throw Exception(found.error());
@@ -83,7 +101,7 @@ Raises:
       .def_static("join", join, py::arg("datasets"),
                   R"(One dataset of several, whose records follow each other: what `mix` weighs. Errors: UsageError.)")
       .def_property_readonly(
-          "path", [](const Dataset& dataset) { return path_text(dataset.path()); }, R"(What was opened.)")
+          "path", [](const Dataset& dataset) { return path_text(dataset.path()); }, R"(What was opened, absolute.)")
       .def_property_readonly("has_manifest", &Dataset::has_manifest, R"(Whether a manifest names the shards.)")
       .def_property_readonly("raw_bytes", &Dataset::raw_bytes, R"(Bytes of all records.)")
       .def_property_readonly(

@@ -14,8 +14,11 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include "format/process_mark.h"
+#include "python/src/arguments.h"
 #include "python/src/bindings.h"
 #include "python/src/gil.h"
+#include "python/src/text.h"
 
 namespace dovetail::python {
 
@@ -29,14 +32,12 @@ py::bytes to_bytes(const std::string& record) {
   return {record.data(), record.size()};
 }
 
-/// Keeps the shard open that was read last. Calls of several threads wait for each other.
-class Records {
+/// The shard that was read last. Calls of several threads wait for each other.
+class OpenShard {
  public:
-  explicit Records(Dataset dataset) : dataset_(std::move(dataset)) {}
+  explicit OpenShard(Dataset dataset) : dataset_(std::move(dataset)) {}
 
-  const Dataset& dataset() const noexcept { return dataset_; }
-
-  /// Needs: `id < dataset().records()`, and not the interpreter lock.
+  /// Needs: `id < records()` of the dataset, and not the interpreter lock.
   std::string read(std::uint64_t id) {
     const std::lock_guard lock(mutex_);
     const Dataset::Place place = dataset_.locate(id);
@@ -61,25 +62,69 @@ class Records {
   std::uint32_t shard_ = 0;
 };
 
-class RecordIterator {
+/// Something that calls work on without the interpreter lock. A thread of the parent may have been in one when this process was
+/// forked: what it left in the child, a taken mutex among it, is never touched there.
+template <class Work>
+class OfThisProcess {
  public:
-  explicit RecordIterator(Dataset dataset) : dataset_(std::move(dataset)) {}
+  explicit OfThisProcess(const Dataset& dataset) : work_(std::make_shared<Work>(dataset)) {}
+  OfThisProcess(const OfThisProcess&) = delete;
+  OfThisProcess& operator=(const OfThisProcess&) = delete;
+  ~OfThisProcess() {
+    if (forked()) detail::leave_alone(std::move(work_));
+  }
 
-  py::bytes next() {
-    std::string record;
-    bool any = false;
-    {
+  bool forked() const noexcept { return process_.forked(); }
+  const std::shared_ptr<Work>& get() const noexcept { return work_; }
+  void begin_anew(const Dataset& dataset) {
+    detail::leave_alone(std::exchange(work_, std::make_shared<Work>(dataset)));
+    process_ = {};
+  }
+
+ private:
+  std::shared_ptr<Work> work_;
+  detail::ProcessMark process_;
+};
+
+class Records {
+ public:
+  explicit Records(Dataset dataset) : dataset_(std::move(dataset)), shard_(dataset_) {}
+
+  const Dataset& dataset() const noexcept { return dataset_; }
+
+  /// Needs: `id < dataset().records()`, and the interpreter lock, which guards the members.
+  py::bytes read(std::uint64_t id) {
+    if (shard_.forked()) shard_.begin_anew(dataset_);
+    const std::shared_ptr<OpenShard> shard = shard_.get();
+    const std::string record = [&] {
       const Unlocked unlocked;
-      const std::lock_guard lock(mutex_);
-      if (chunk_.empty()) fill();
-      any = !chunk_.empty();
-      if (any) {
-        record = std::move(chunk_.front());
-        chunk_.pop_front();
-      }
-    }
-    if (!any) throw py::stop_iteration();
+      return shard->read(id);
+    }();
     return to_bytes(record);
+  }
+
+ private:
+  const Dataset dataset_;
+  OfThisProcess<OpenShard> shard_;
+};
+
+/// Records in their order, read many at a time.
+class RecordQueue {
+ public:
+  explicit RecordQueue(Dataset dataset) : dataset_(std::move(dataset)) {}
+
+  enum class Got { record, filled, end };
+  /// Takes the next one, or reads others where there is none in hand: each at a time, so that what was read is safe where a
+  /// signal is handled between the two.
+  Got take(std::string& record) {
+    const std::lock_guard lock(mutex_);
+    if (chunk_.empty()) {
+      fill();
+      return chunk_.empty() ? Got::end : Got::filled;
+    }
+    record = std::move(chunk_.front());
+    chunk_.pop_front();
+    return Got::record;
   }
 
  private:
@@ -120,16 +165,33 @@ class RecordIterator {
   std::optional<Error> failure_;
 };
 
-py::bytes item(Records& records, py::ssize_t i) {
-  const auto count = static_cast<py::ssize_t>(records.dataset().records());
-  if (i < -count || i >= count) throw py::index_error("record " + std::to_string(i) + " of " + std::to_string(count));
-  std::string record;
-  {
-    const Unlocked unlocked;
-    record = records.read(static_cast<std::uint64_t>(i < 0 ? i + count : i));
+class RecordIterator {
+ public:
+  explicit RecordIterator(const Dataset& dataset) : queue_(dataset) {}
+
+  py::bytes next() {
+    if (queue_.forked()) {
+      throw Exception(
+          Error(Errc::closed,
+                "the iterator belongs to the process that this one was forked from: iterate over the records "
+                "anew in the child"));
+    }
+    const std::shared_ptr<RecordQueue> queue = queue_.get();
+    std::string record;
+    for (;;) {
+      const RecordQueue::Got got = [&] {
+        const Unlocked unlocked;
+        return queue->take(record);
+      }();
+      if (got == RecordQueue::Got::record) return to_bytes(record);
+      if (got == RecordQueue::Got::end) throw py::stop_iteration();
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    }
   }
-  return to_bytes(record);
-}
+
+ private:
+  OfThisProcess<RecordQueue> queue_;
+};
 
 py::list items(Records& records, const py::slice& slice) {
   py::ssize_t start = 0;
@@ -142,9 +204,14 @@ py::list items(Records& records, const py::slice& slice) {
   py::list list;
   for (py::ssize_t i = 0; i < length; ++i) {
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    list.append(item(records, start + i * step));
+    list.append(records.read(static_cast<std::uint64_t>(start + i * step)));
   }
   return list;
+}
+
+py::object item(Records& records, const py::object& i) {
+  if (py::isinstance<py::slice>(i)) return items(records, py::reinterpret_borrow<py::slice>(i));
+  return records.read(to_place("record", i, records.dataset().records()));
 }
 
 py::dict describe(const std::filesystem::path& path) {
@@ -158,10 +225,12 @@ py::dict describe(const std::filesystem::path& path) {
   dict["version"] = py::make_tuple(shard.version_major, shard.version_minor);
   dict["dataset_id"] = shard.dataset_id.to_hex();
   dict["shard_number"] = shard.shard_number;
-  dict["record_type"] = shard.record_type;
-  dict["writer"] = shard.writer;
-  dict["metadata"] = shard.metadata;
-  dict["schema"] = shard.schema.empty() ? py::object(py::none()) : py::object(py::str(shard.schema));
+  dict["record_type"] = message_text(shard.record_type);
+  dict["writer"] = message_text(shard.writer);
+  py::dict metadata;
+  for (const auto& [name, text] : shard.metadata) metadata[message_text(name)] = message_text(text);
+  dict["metadata"] = metadata;
+  dict["schema"] = shard.schema.empty() ? py::object(py::none()) : py::object(message_text(shard.schema));
   return dict;
 }
 
@@ -175,6 +244,7 @@ void bind_records(py::module_& module) {
   py::class_<Records>(
       module, "Records",
       R"(Records by number as bytes, negative ones from the end, slices as lists. Threads may share it; they wait for each other.
+In a forked child it reads through files of its own.
 
 Raises:
     IndexError: for a number beyond the end; DamagedError and StorageError with file and offset, after which other records
@@ -183,12 +253,12 @@ Raises:
       .def_property_readonly("dataset", &Records::dataset, py::return_value_policy::copy, R"(The dataset they are of.)")
       .def("__len__", [](const Records& records) { return records.dataset().records(); })
       .def("__getitem__", item, py::arg("i"))
-      .def("__getitem__", items, py::arg("slice"))
       .def("__iter__", [](const Records& records) { return std::make_unique<RecordIterator>(records.dataset()); });
 
   module.def(
       "describe", describe, py::arg("path"),
       R"(What a shard says of itself, as a dict: info (a `ShardInfo`), version, dataset_id, record_type, metadata, schema.
+Of texts that are not UTF-8, which other writers may have left, the bytes that are not become \xNN.
 
 Raises:
     MissingFileError, StorageError, DamagedError: with file and offset.)");

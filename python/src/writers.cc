@@ -32,6 +32,12 @@ template <class Writer>
 class Guarded {
  public:
   explicit Guarded(Writer writer) : writer_(std::move(writer)) {}
+  Guarded(const Guarded&) = delete;
+  Guarded& operator=(const Guarded&) = delete;
+  ~Guarded() {
+    const Unlocked unlocked;  // an unfinished one removes files, and may wait for those that compress
+    writer_.reset();
+  }
 
   /// Without the interpreter lock: a writer may wait for the disk, or for those that compress.
   template <class Call>
@@ -43,7 +49,7 @@ class Guarded {
     }
     const Unlocked unlocked;
     const std::lock_guard lock(mutex_);
-    return of_writer(writer_);
+    return of_writer(*writer_);
   }
 
   void append(const py::object& record) {
@@ -51,7 +57,7 @@ class Guarded {
     call([&](Writer& writer) { writer.append(buffer.bytes()).value(); });
   }
 
-  /// Where the iterator raises, what came before is appended, as `list.extend` does.
+  /// Where the iterator or the handler of a signal raises, what came before is appended, as `list.extend` does.
   void extend(const py::iterable& records) {
     std::vector<Buffer> chunk;
     std::size_t bytes = 0;
@@ -62,6 +68,7 @@ class Guarded {
       });
       chunk.clear();
       bytes = 0;
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();  // iterators of C, such as itertools', never look
     };
     const auto items = py::reinterpret_steal<py::object>(call_python(PyObject_GetIter, records.ptr()));
     if (!items) throw py::error_already_set();
@@ -90,17 +97,22 @@ class Guarded {
   }
 
   auto finish() {
-    return call([](Writer& writer) { return writer.finish().value(); });
+    auto finished = call([](Writer& writer) { return writer.finish().value(); });
+    ended_ = true;
+    return finished;
   }
 
   /// Does nothing in a forked child: the files are the parent's.
   void abandon() {
     if (process_.forked()) return;
     call([](Writer& writer) { writer.abandon(); });
+    ended_ = true;
   }
 
-  /// As at the end of a `with`: what an exception left incomplete is removed.
+  /// As at the end of a `with`: what an exception left incomplete is removed. Nothing is left to do where the caller has
+  /// finished or abandoned it; what has failed raises that again.
   void leave(const py::object& exception) {
+    if (ended_) return;
     if (exception.is_none()) {
       finish();
     } else {
@@ -110,7 +122,8 @@ class Guarded {
 
  private:
   std::mutex mutex_;
-  Writer writer_;
+  std::optional<Writer> writer_;
+  bool ended_ = false;  // guarded by the interpreter lock
   detail::ProcessMark process_;
 };
 
@@ -120,17 +133,19 @@ using ManyShardsWriter = Guarded<DatasetWriter>;
 std::unique_ptr<ShardWriter> create_shard(const std::filesystem::path& path, const py::kwargs& given) {
   WriterOptions options;
   set_options(options, given);
+  const Unlocked unlocked;
   return std::make_unique<ShardWriter>(RecordWriter::create(path.string(), std::move(options)).value());
 }
 
 std::unique_ptr<ManyShardsWriter> create_dataset(const std::filesystem::path& folder, const py::kwargs& given) {
   DatasetWriterOptions options;
   set_options(options, given);
+  const Unlocked unlocked;
   return std::make_unique<ManyShardsWriter>(DatasetWriter::create(folder.string(), std::move(options)).value());
 }
 
 constexpr const char* kWriterDoc =
-    R"(Writes one shard. The file is there once it is finished: by `finish()`, or at the end of a `with`.
+    R"(Writes one shard. The file is there once it is finished: by `finish()`, or at the end of a `with` that has not called it.
 
 Args:
     path: of the file.

@@ -84,6 +84,24 @@ class RecordsTest(ModuleTest):
         self.assertEqual(before, self.records[:min(lost)])
         self.assertRaises(dovetail.DamagedError, next, iterator)
 
+    def test_a_path_holds_when_the_working_folder_changes(self):
+        self.make_dataset(shards=2)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.mkdir(self.path("a[1]"))
+        os.chdir(self.folder)
+        shard = os.path.relpath(dovetail.Dataset("dataset").shard_paths[0])
+        opened = [dovetail.open(path) for path in ("dataset", "./dataset/", "dataset/*.dvt", "dataset/manifest.dvt")]
+        one = dovetail.open(shard)
+        reader = self.open_reader("dataset")
+        self.assertEqual(opened[0].dataset.path, os.path.join(os.getcwd(), "dataset"))
+        os.chdir(self.path("a[1]"))
+        self.assertEqual(len(dovetail.open("../dataset/shard*")), 400)
+        os.chdir("/")
+        for records in opened:
+            self.assertEqual(list(records), self.records)
+        self.assertEqual(list(one), self.records[:200])
+        self.assertEqual(sum(1 for _ in reader), 25)
+
     def test_a_vanished_shard(self):
         dataset = self.make_dataset()
         records = dovetail.open(dataset)

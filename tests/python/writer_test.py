@@ -4,10 +4,16 @@
 
 import array
 import os
+import shutil
+import subprocess
 import threading
+import unittest
 
 import dovetail
-from fixtures import ModuleTest, main, make_records, np
+from fixtures import ModuleTest, main, make_records, np, write_file
+
+
+COMMAND = os.path.join(os.path.dirname(os.path.abspath(dovetail.__file__)), "..", "..", "..", "tools", "dovetail")
 
 
 class WriterTest(ModuleTest):
@@ -85,6 +91,37 @@ class WriterTest(ModuleTest):
                     yield b"outer"
             writer.extend(generate())
         self.assertEqual(sorted(self.written()), [b"inner"] * 5 + [b"outer"] * 5)
+
+    def test_what_is_finished_or_abandoned_in_a_with_is_done(self):
+        for make, name in ((dovetail.Writer, "a.dvt"), (dovetail.DatasetWriter, "many")):
+            with make(self.path(name)) as writer:
+                writer.append(b"x")
+                finished = writer.finish()
+            self.assertTrue(finished)
+            self.assertEqual(self.written(name), [b"x"])
+            with self.assertRaises(KeyError), make(self.path(name), overwrite=True) as writer:
+                writer.append(b"y")
+                writer.finish()
+                raise KeyError
+            self.assertEqual(self.written(name), [b"y"])
+            with make(self.path("other"), overwrite=True) as writer:
+                writer.append(b"x")
+                writer.abandon()
+            self.assertEqual([found for found, _, files in os.walk(self.path("other")) if files], [])
+        with self.assertRaises(dovetail.StorageError), dovetail.DatasetWriter(self.path("gone")) as writer:
+            writer.append(b"x")
+            shutil.rmtree(self.path("gone"))
+            self.assertRaises(dovetail.StorageError, writer.finish)
+
+    @unittest.skipUnless(os.path.exists(COMMAND), "there is no command `dovetail` beside the module")
+    def test_texts_of_other_writers_are_described_although_they_are_not_utf8(self):
+        source = write_file(self.path("lines"), b"x\n")
+        made = subprocess.run([COMMAND, "convert", source, "--to", self.path("to"), "--from", "lines", "--record-type",
+                               b"\xff\xfe", "--meta", b"na\xffme=\xc3\xa9\xff"], capture_output=True)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        about = dovetail.describe(dovetail.Dataset(self.path("to")).shard_paths[0])
+        self.assertEqual(about["record_type"], r"\xff\xfe")
+        self.assertEqual(about["metadata"].get(r"na\xffme"), "\u00e9" r"\xff")
 
     def test_an_exception_leaves_no_file(self):
         for make, name in ((dovetail.Writer, "a.dvt"), (dovetail.DatasetWriter, "many")):
