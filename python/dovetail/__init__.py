@@ -29,6 +29,8 @@ from dovetail._reports import ConvertedDataset, ConvertReport, Damage, VerifyRep
 if TYPE_CHECKING:
     from dovetail._dovetail import _Path
 
+_dovetail.refuse_subinterpreters()
+
 __all__ = ["Batch", "BusyError", "CancelledError", "ClosedError", "ConvertReport", "ConvertedDataset", "DAMAGED",
            "Damage", "DamagedError", "Dataset", "DatasetWriter", "DeviceError", "DovetailError", "EMPTY", "EpochPlan",
            "ErrorCode", "FIRST", "MissingFileError", "NO_ID", "Plan", "REPEATED", "REPEATED_DAMAGED",
@@ -56,5 +58,5 @@ def open(path: Dataset | _Path, *, allow_outside: bool = False) -> Records:
     return Records(path if isinstance(path, Dataset) else Dataset(path, allow_outside=allow_outside))
 
 
-# Threads of readers end before the interpreter does.
+# Threads of readers end before the interpreter does, and what they had to say is said.
 atexit.register(_dovetail.close_all_readers)

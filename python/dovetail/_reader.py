@@ -8,6 +8,7 @@ import operator
 from typing import TYPE_CHECKING, Any, Iterator, Sequence, SupportsIndex, Union
 
 from dovetail import _dovetail
+from dovetail._errors import usage_error
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +24,7 @@ def _number(name: str, given: SupportsIndex, bits: int) -> int:
     """A number that the library holds in so many bits."""
     number = operator.index(given)
     if not 0 <= number < 2**bits:
-        raise ValueError(f"{name}={number}: it must be 0 to {2**bits - 1}")
+        raise usage_error(f"{name}={number}: it must be 0 to {2**bits - 1}")
     return number
 
 
@@ -111,7 +112,8 @@ class Plan:
         return self._native.start
 
     def check(self) -> int:
-        """A number of 64 bits that is equal on all ranks that plan the same: for one optional all-reduce."""
+        """A number of 64 bits, with a sign, that is equal on all ranks that plan the same: for one optional all-gather,
+        or an all-reduce of its minimum and its maximum."""
         return self._native.check()
 
     def steps(self, epoch: int = 0) -> int:
@@ -137,7 +139,8 @@ class Plan:
 
     def state_dict(self, epoch: int, step: int = 0) -> dict[str, Any]:
         """The state of a reader that has taken so many steps of the epoch."""
-        return _state_dict(self._native.state(_epoch(epoch), _step(step)), (epoch, step))
+        at = _epoch(epoch), _step(step)
+        return _state_dict(self._native.state(*at), at)
 
     def __repr__(self) -> str:
         options = self._native.options
@@ -160,7 +163,8 @@ class Reader:
         order, tail, seed, assign, replicate, lanes, open_runs, pool, sticky, mix, mix_stop: see `Plan`.
         columns: decodes records of tf.train.Example into these columns, such as "image:u8[28,28], label:i64"; True
             takes the schema that the dataset's writer named.
-        epochs: how many to read from the first; 0 goes on for ever.
+        epochs: the reader ends before this epoch, wherever it begins or is moved to: of 3, a reader that goes on in
+            epoch 1 reads the rest of it and epoch 2. 0 goes on for ever.
         state: goes on where `state_dict()` was taken, also in another world or batch.
         on_damage: "fail", "substitute" or "empty"; steps, rows and ids stay as planned.
         on_hung_read, hung_after: what becomes of reads that have not come back in so many seconds: "wait" or "retry".
@@ -178,7 +182,9 @@ class Reader:
         UsageError: for options that are out of range; DamagedError and StorageError for datasets that cannot be read.
 
     Warnings of the reader go to the logger "dovetail", in `next()` and the like. A reader is closed by `close()`, at
-    the end of a `with`, and when it is deleted; batches stay. Reading after an exception gives that exception again.
+    the end of a `with`, and when it is deleted; batches stay. Reading after an exception gives that exception again,
+    until the reader is moved: `seek(reader.epoch, reader.step)` tries once more. While one thread waits for a batch, or
+    moves the reader, others get a BusyError.
     """
 
     def __init__(self, dataset: Dataset | _Path, *, batch: int, rank: int | None = None, world: int | None = None,
@@ -195,9 +201,9 @@ class Reader:
         if columns is True:
             columns = opened.schema
             if columns is None:
-                raise ValueError("columns=True: the dataset names no schema, or not the same in all shards; give one")
+                raise usage_error("columns=True: the dataset names no schema, or not the same in all shards; give one")
         if (rank is None) != (world is None):
-            raise ValueError("give rank and world together, or neither of them")
+            raise usage_error("give rank and world together, or neither of them")
         if rank is None:
             rank, world, found_rank, found_world, _ = _dovetail.environment_ranks()
             local_rank = found_rank if local_rank is None else local_rank
@@ -218,6 +224,9 @@ class Reader:
     def __len__(self) -> int:
         return self.plan.steps(self.epoch)
 
+    def __bool__(self) -> bool:
+        return True  # also when it is closed, and has no length
+
     def next(self) -> Batch | None:
         """The next batch; None at the end of an epoch, after which the next one begins."""
         return self._native.next()
@@ -234,12 +243,21 @@ class Reader:
 
     def set_epoch(self, epoch: int) -> None:
         """Goes to the beginning of an epoch. Does nothing where the reader stands in it already, at any step, so that a
-        restored reader goes on where it was; `seek` goes back."""
-        if epoch != self.epoch:
-            self._native.seek(_epoch(epoch), 0)
+        restored reader goes on where it was; `seek` goes back.
+
+        Raises:
+            UsageError: for an epoch that `epochs` leaves out.
+        """
+        self._native.set_epoch(_epoch(epoch))
 
     def seek(self, epoch: int, step: int = 0) -> None:
-        """Goes to a step of an epoch."""
+        """Goes to a step of an epoch, also of one that another world has begun: its step 0 is then the first of all its
+        records, cut for this world.
+
+        Raises:
+            UsageError: for an epoch that `epochs` leaves out, and a step that the epoch does not have or that another
+                world took.
+        """
         self._native.seek(_epoch(epoch), _step(step))
 
     def state_dict(self) -> dict[str, Any]:
@@ -261,7 +279,8 @@ class Reader:
         return Plan._of(self._native.plan)
 
     def check(self) -> int:
-        """A number of 64 bits that is equal on all ranks that planned the same and began at the same place."""
+        """A number of 64 bits, with a sign, that is equal on all ranks that planned the same and began at the same
+        place."""
         return self._native.check()
 
     @property

@@ -39,8 +39,8 @@ import torch.utils.data
 
 from dovetail import _dovetail
 from dovetail._columns import Ragged, Texts
-from dovetail._errors import ClosedError, ErrorCode, UsageError
-from dovetail._reader import Reader
+from dovetail._errors import ClosedError, ErrorCode, UsageError, usage_error
+from dovetail._reader import Reader, _epoch, _state_text
 
 __all__ = ["BatchDataset", "RaggedTensor", "tensors"]
 
@@ -86,7 +86,7 @@ def tensors(batch: _dovetail.Batch) -> Dict[str, Any]:
                 "offsets": torch.from_dlpack(batch.tensor("offsets")), **parts}
     for name in _OF_EVERY_BATCH:
         if name in columns:
-            raise _usage_error(f'the column "{name}" has the name of a part of every batch: give a collate of your own')
+            raise usage_error(f'the column "{name}" has the name of a part of every batch: give a collate of your own')
     return {**{name: _column(batch, name) for name in columns}, **parts}
 
 
@@ -106,12 +106,8 @@ def _values(batch: _dovetail.Batch, name: str, array: numpy.ndarray) -> torch.Te
         return torch.from_dlpack(batch.tensor("values", column=name))
     largest, most = int(array.max(initial=0)), int(numpy.iinfo(wider).max)  # NumPy would compare them as floats
     if largest > most:
-        raise _usage_error(f'the column "{name}" has the value {largest}, and PyTorch no integer above {most}')
+        raise usage_error(f'the column "{name}" has the value {largest}, and PyTorch no integer above {most}')
     return torch.from_numpy(array.astype(wider))
-
-
-def _usage_error(message: str) -> UsageError:
-    return UsageError(message, code=ErrorCode.invalid_option, detail=message)
 
 
 class BatchDataset(torch.utils.data.IterableDataset):
@@ -162,6 +158,9 @@ class BatchDataset(torch.utils.data.IterableDataset):
         """Steps of the epoch at hand, the same on every rank."""
         return len(self.reader)
 
+    def __bool__(self) -> bool:
+        return True  # without opening the reader
+
     @property
     def reader(self) -> Reader:
         """The `dovetail.Reader`, which is opened where it is not open yet.
@@ -202,7 +201,7 @@ class BatchDataset(torch.utils.data.IterableDataset):
         if known is None or known == self._opened_as or self._opened_as is None:
             return
         rank, world = self._opened_as
-        raise _usage_error(f"the reader was opened as rank {rank} of {world}, but torch.distributed says rank "
+        raise usage_error(f"the reader was opened as rank {rank} of {world}, but torch.distributed says rank "
                            f"{known[0]} of {known[1]}: initialise it before the dataset is first used, or give rank "
                            "and world")
 
@@ -210,7 +209,7 @@ class BatchDataset(torch.utils.data.IterableDataset):
         """Goes to the beginning of an epoch. Does nothing where the reader stands in it already, at any step, so that a
         restored one goes on where it was."""
         if self._reader is None:
-            self._epoch = epoch
+            self._epoch = _epoch(epoch)
         else:
             self.reader.set_epoch(epoch)
 
@@ -224,7 +223,9 @@ class BatchDataset(torch.utils.data.IterableDataset):
 
         Raises:
             StateMismatchError: for a state of another dataset or order; an open reader then stays where it is.
+            TypeError: for what is no state, at once.
         """
+        _state_text(state)
         if self._reader is None:
             self._state, self._epoch = state, None
         else:
@@ -257,7 +258,7 @@ def _distributed_rank() -> Optional[Tuple[int, int]]:
 def _refuse_workers() -> None:
     worker = torch.utils.data.get_worker_info()
     if worker is not None:
-        raise _usage_error(f"this is worker process {worker.id} of {worker.num_workers} of a DataLoader: the threads "
+        raise usage_error(f"this is worker process {worker.id} of {worker.num_workers} of a DataLoader: the threads "
                            "of dovetail read and decode ahead in the training process itself, without a copy between "
                            "processes, and every worker would read the whole share of its rank again; use "
                            "DataLoader(dataset, batch_size=None, num_workers=0)")

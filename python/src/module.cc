@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/bindings.h"
 
+namespace dovetail::python {
+
+namespace {
+
+/// Types and open readers are those of the process: the end of a subinterpreter would close what others read. Asked for by the
+/// package as well, because CPython gives a second interpreter a copy of the module, without initialising it.
+void refuse_subinterpreters() {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return;
+  throw py::import_error(
+      "dovetail cannot be used in a subinterpreter: import it in the main one, or in a process of its own");
+}
+
+}  // namespace
+
+}  // namespace dovetail::python
+
 PYBIND11_MODULE(_dovetail, module) {
   using namespace dovetail::python;
+  refuse_subinterpreters();
   module.doc() = "The library as Python sees it; import `dovetail`, which is documented.";
   module.attr("__version__") = DOVETAIL_VERSION;
+  module.def("refuse_subinterpreters", refuse_subinterpreters);
   bind_errors(module);
   bind_dataset(module);
   bind_plan(module);

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/reader.h"
 
+#include <cerrno>
 #include <chrono>
+#include <exception>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <pybind11/stl.h>
 
+#include "python/src/arguments.h"
 #include "python/src/bindings.h"
 #include "python/src/gil.h"
 #include "python/src/options.h"
@@ -19,71 +23,148 @@ namespace {
 /// How long a signal may have to wait for its handler.
 constexpr std::chrono::milliseconds kPatience{50};
 
-/// Readers that were opened in this process. Guarded by the interpreter lock.
-std::vector<std::weak_ptr<BatchReader>>& open_readers() {
-  static auto* const readers = new std::vector<std::weak_ptr<BatchReader>>();  // outlives every destructor
+/// Of a reader that was opened in this process.
+struct OpenReader {
+  std::weak_ptr<BatchReader> reader;
+  std::weak_ptr<LogLines> log;
+};
+
+/// Guarded by the interpreter lock.
+std::vector<OpenReader>& open_readers() {
+  static auto* const readers = new std::vector<OpenReader>();  // outlives every destructor
   return *readers;
 }
 
-void note_open(const std::shared_ptr<BatchReader>& reader) {
-  std::erase_if(open_readers(), [](const auto& known) { return known.expired(); });
-  open_readers().push_back(reader);
+void note_open(const std::shared_ptr<BatchReader>& reader, const std::shared_ptr<LogLines>& log) {
+  std::erase_if(open_readers(), [](const OpenReader& known) { return known.reader.expired(); });
+  open_readers().push_back({reader, log});
+}
+
+bool interpreter_ends() noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing() != 0;
+#else
+  return _Py_IsFinalizing() != 0;
+#endif
+}
+
+/// Nothing can be imported when the interpreter ends; `close_all_readers` has handed over what there was before.
+void hand_over(LogLines& lines, const char* level) {
+  if (!lines.some() || interpreter_ends()) return;
+  const py::object log = call_object(import_module("logging").attr("getLogger"), "dovetail").attr(level);
+  for (const std::string& line : lines.take()) call_object(log, "%s", message_text(line));
+}
+
+/// Where no caller is there that a handler of `logging` could raise for.
+template <class Call>
+void report_raised(Call call) {
+  std::optional<py::error_already_set> raised;
+  try {
+    call();
+  } catch (py::error_already_set& caught) {
+    raised.emplace(std::move(caught));
+  }
+  if (!raised.has_value()) return;
+  const py::str context("closing a reader of dovetail");
+  raised->restore();
+  call_python(PyErr_WriteUnraisable, context.ptr());
 }
 
 }  // namespace
 
 void close_all_readers() {
   std::vector<std::shared_ptr<BatchReader>> readers;
-  for (const auto& known : open_readers()) {
-    if (auto reader = known.lock()) readers.push_back(std::move(reader));
+  std::vector<std::shared_ptr<LogLines>> logs;
+  for (const OpenReader& known : open_readers()) {
+    auto reader = known.reader.lock();
+    auto log = known.log.lock();
+    if (reader == nullptr) continue;
+    readers.push_back(std::move(reader));
+    if (log != nullptr) logs.push_back(std::move(log));
   }
-  const Unlocked unlocked;
-  for (const auto& reader : readers) reader->stop();
-  readers.clear();
+  {
+    const Unlocked unlocked;
+    for (const auto& reader : readers) reader->stop();
+    readers.clear();
+  }
+  for (const auto& log : logs) report_raised([&] { hand_over(*log, "warning"); });
 }
 
 PyReader::PyReader(Dataset dataset, ReaderOptions options)
-    : dataset_(std::move(dataset)), options_(std::move(options)) {
+    : dataset_(std::move(dataset)), options_(std::move(options)), end_epoch_(options_.epochs) {
   options_.log = [log = log_](std::string_view line) { log->add(line); };
   reopen(options_);
 }
 
 PyReader::~PyReader() {
-  try {
-    close();
-  } catch (py::error_already_set& raised) {  // by a handler of `logging`
-    raised.discard_as_unraisable("closing a reader of dovetail");
-  }
+  report_raised([&] { close(); });
 }
 
 void PyReader::reopen(ReaderOptions options) {
+  const std::uint32_t begin = options.state.has_value() ? options.state->epoch : 0;
+  const bool ended = end_epoch_ != 0 && begin >= end_epoch_;
+  options.epochs = ended ? 1 : end_epoch_ - (end_epoch_ == 0 ? 0 : begin);  // counted from where it is opened
+
   std::shared_ptr<BatchReader> reader = std::move(reader_);
-  {
+  moving_ = true;
+  const Result<void> opened = [&]() -> Result<void> {
     const Unlocked unlocked;
     if (reader != nullptr) reader->stop();  // another thread may be in its `next`
     reader.reset();                         // its slots first: both may not fit
-    reader = std::make_shared<BatchReader>(BatchReader::open(dataset_, options).value());
+    try {
+      reader = std::make_shared<BatchReader>(BatchReader::open(dataset_, options).value());
+      return {};
+    } catch (const Exception& failed) {
+      return failed.error();
+    } catch (const std::exception& failed) {
+      return Error::from_errno(ENOMEM, failed.what());
+    }
+  }();
+  moving_ = false;
+  if (!opened.has_value()) {
+    failure_ = opened.error();
+    flush_log();
+    throw Exception(opened.error());
   }
+  if (closed_) {  // by another thread, meanwhile
+    {
+      const Unlocked unlocked;
+      reader.reset();
+    }
+    need_usable();
+  }
+  failure_.reset();
   reader_ = std::move(reader);
+  plan_ = reader_->plan();
   options_ = std::move(options);
-  note_open(reader_);
+  ended_ = ended;
+  note_open(reader_, log_);
   flush_log("info");  // what could not be had; the stats say it as well
 }
 
-const std::shared_ptr<BatchReader>& PyReader::open() const {
+void PyReader::need_usable() const {
   if (process_.forked()) {
     throw Exception(Error(Errc::closed,
                           "the reader belongs to the process that this one was forked from, and its "
                           "threads are not here: open one of its own in the child"));
   }
-  if (reader_ == nullptr) throw Exception(Error(Errc::closed, "the reader was closed"));
+  if (closed_) throw Exception(Error(Errc::closed, "the reader was closed"));
+  if (moving_) throw Exception(Error(Errc::busy, "another thread moves the reader to another place"));
+}
+
+const std::shared_ptr<BatchReader>& PyReader::open() const {
+  need_usable();
+  if (failure_.has_value()) throw Exception(*failure_);
   return reader_;
 }
 
 std::optional<PyBatch> PyReader::next() {
-  const std::shared_ptr<BatchReader> reader = open();  // another thread may close this one meanwhile
+  const std::shared_ptr<BatchReader> reader = open();  // another thread may close or move this one meanwhile
   for (;;) {
-    if (log_->some()) flush_log();  // while no batch is in hand that an exception of a handler would lose
+    // While no batch is in hand that an exception of a handler would lose.
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (log_->some()) flush_log();
+    if (ended_) return std::nullopt;
     Result<std::optional<Batch>> batch = [&] {
       const Unlocked unlocked;
       return reader->next(kPatience);
@@ -94,18 +175,51 @@ std::optional<PyBatch> PyReader::next() {
     }
     if (!batch.error().is(Errc::not_yet)) {
       flush_log();
+      const bool stopped = batch.error().kind() == ErrorKind::cancelled || batch.error().is(Errc::closed);
+      if (stopped && reader != reader_ && !closed_) {
+        throw Exception(Error(Errc::busy, "another thread has moved the reader to another place"));
+      }
       throw Exception(batch.error());
     }
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
 }
 
+void PyReader::need_epoch(std::uint32_t epoch) const {
+  if (end_epoch_ == 0 || epoch < end_epoch_) return;
+  refuse("epoch=" + std::to_string(epoch) + ": with epochs=" + std::to_string(end_epoch_) + " the last one is " +
+         std::to_string(end_epoch_ - 1));
+}
+
+State PyReader::state_at(Position to) const {
+  const Result<EpochPlan> planned = plan_->epoch(to.epoch);
+  const std::uint64_t first = planned.has_value() ? planned->first_step() : 0;
+  if (to.step >= first) return plan_->state(to).value();
+  // Taken by another world. Its batches are not this one's, but all the records of the epoch can be cut for this one.
+  if (to.step != 0) {
+    refuse("step=" + std::to_string(to.step) + ": the steps of epoch " + std::to_string(to.epoch) + " before step " +
+           std::to_string(first) +
+           " were taken by another world or batch: go to step 0, where the whole epoch begins anew");
+  }
+  PlanOptions options = plan_->options();
+  options.lanes = plan_->lanes();
+  return Plan::make(dataset_.shape(), options).value().state(to).value();
+}
+
 void PyReader::seek(Position to) {
-  if (open()->state().position() != to) seek(open()->plan().state(to).value());
+  need_usable();
+  need_epoch(to.epoch);
+  const bool goes_on = !failure_.has_value() && !reader_->error().has_value() && !ended_;
+  if (goes_on && reader_->state().position() == to) return;
+  seek(state_at(to));
+}
+
+void PyReader::set_epoch(std::uint32_t epoch) {
+  need_epoch(epoch);
+  if (open()->state().position().epoch != epoch) seek({epoch, 0});
 }
 
 void PyReader::seek(const State& state) {
-  open();
+  need_usable();
   ReaderOptions options = options_;
   options.state = state;
   Plan::resume(dataset_.shape(), options.plan, state).value();  // what is wrong is told before anything is given up
@@ -113,9 +227,9 @@ void PyReader::seek(const State& state) {
 }
 
 void PyReader::close() {
-  if (reader_ == nullptr) return;
-  std::shared_ptr<BatchReader> reader = std::move(reader_);
-  {
+  closed_ = true;
+  if (reader_ != nullptr) {
+    std::shared_ptr<BatchReader> reader = std::move(reader_);
     const Unlocked unlocked;
     if (!process_.forked()) reader->stop();
     reader.reset();
@@ -124,19 +238,33 @@ void PyReader::close() {
 }
 
 void PyReader::flush_log(const char* level) {
-  if (!log_->some()) return;
-  const py::object log = call_object(import_module("logging").attr("getLogger"), "dovetail").attr(level);
-  for (const std::string& line : log_->take()) call_object(log, "%s", message_text(line));
+  if (!process_.forked()) hand_over(*log_, level);  // where a thread of the parent may have been in it
 }
 
 namespace {
 
+/// Marks a call for as long as it is there.
+class InNext {
+ public:
+  explicit InNext(bool& mark) : mark_(mark) { mark_ = true; }
+  InNext(const InNext&) = delete;
+  InNext& operator=(const InNext&) = delete;
+  ~InNext() { mark_ = false; }
+
+ private:
+  bool& mark_;
+};
+
 /// The batches up to the end of the epoch, as an iterator that stays at its end.
 struct EpochIterator {
   std::shared_ptr<PyReader> reader;
+  bool in_next = false;
 
   PyBatch next() {
+    // It may be all that keeps the reader, and a second call would begin the next epoch where the first one ends this one.
+    if (in_next) throw Exception(Error(Errc::busy, "another thread takes a batch from the same iterator"));
     if (reader != nullptr) {
+      const InNext here(in_next);
       if (std::optional<PyBatch> batch = reader->next()) return std::move(*batch);
       reader.reset();
     }
@@ -144,11 +272,14 @@ struct EpochIterator {
   }
 };
 
-std::shared_ptr<PyReader> open_reader(const Dataset& dataset, const py::dict& given,
-                                      const std::optional<std::string>& state) {
+State to_state(const py::object& text) {
+  return State::from_text(to_utf8("a state", text)).value();
+}
+
+std::shared_ptr<PyReader> open_reader(const Dataset& dataset, const py::dict& given, const py::object& state) {
   ReaderOptions options;
   set_options(options, given);
-  if (state.has_value()) options.state = State::from_text(*state).value();
+  if (!state.is_none()) options.state = to_state(state);
   return std::make_shared<PyReader>(dataset, std::move(options));
 }
 
@@ -171,7 +302,7 @@ void bind_reader(py::module_& module) {
 
   py::class_<PyReader, std::shared_ptr<PyReader>>(module, "Reader", R"(What dovetail.Reader is made of.)")
       .def(py::init(&open_reader), py::arg("dataset"), py::arg("options"), py::arg("state") = py::none())
-      .def("__iter__", [](std::shared_ptr<PyReader> reader) { return EpochIterator{std::move(reader)}; })
+      .def("__iter__", [](std::shared_ptr<PyReader> reader) { return EpochIterator{.reader = std::move(reader)}; })
       .def("next", &PyReader::next)
       .def(
           "seek",
@@ -179,18 +310,18 @@ void bind_reader(py::module_& module) {
             reader.seek({epoch, step});
           },
           py::arg("epoch"), py::arg("step"))
+      .def("set_epoch", &PyReader::set_epoch, py::arg("epoch"))
       .def(
-          "restore", [](PyReader& reader, const std::string& text) { reader.seek(State::from_text(text).value()); },
-          py::arg("state"))
+          "restore", [](PyReader& reader, const py::object& text) { reader.seek(to_state(text)); }, py::arg("state"))
       .def("state", [](const PyReader& reader) { return reader.get().state().to_text(); })
       .def_property_readonly("position", position)
       .def_property_readonly("plan", [](const PyReader& reader) { return reader.get().plan(); })
-      .def("check", [](const PyReader& reader) { return reader.get().check(); })
+      .def("check", [](const PyReader& reader) { return static_cast<std::int64_t>(reader.get().check()); })
       .def_property_readonly("registered", [](const PyReader& reader) { return reader.get().registered(); })
       .def("stats",
            [](PyReader& reader) {
              reader.flush_log();
-             return reader.get().stats().to_json();
+             return path_text(reader.get().stats().to_json());  // it names files
            })
       .def("close", &PyReader::close)
       .def_property_readonly("closed", &PyReader::closed);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -75,11 +76,15 @@ class Guarded {
     for (;;) {
       const auto record = py::reinterpret_steal<py::object>(call_python(PyIter_Next, items.ptr()));
       if (!record) break;
+      std::exception_ptr failure;
       try {
         chunk.emplace_back(record);
       } catch (...) {
+        failure = std::current_exception();
+      }
+      if (failure != nullptr) {
         flush();
-        throw;
+        std::rethrow_exception(failure);
       }
       bytes += chunk.back().bytes().size();
       // The iterator may fill the same bytearray or array again for its next record.

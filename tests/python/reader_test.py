@@ -9,7 +9,7 @@ import pickle
 import random
 
 import dovetail
-from fixtures import ModuleTest, damage_record, main, np
+from fixtures import ModuleTest, damage_record, main, np, read_file, write_file
 
 
 class ReaderTest(ModuleTest):
@@ -77,6 +77,73 @@ class ReaderTest(ModuleTest):
         self.assertIsNone(reader.next())
         self.assertEqual((reader.epoch, reader.step), (4, 0))
 
+    def test_the_last_epoch_is_the_same_wherever_the_reader_begins(self):
+        dataset = self.make_dataset()
+
+        def epochs_left(reader):
+            left = []
+            while batches := list(map(lambda batch: (batch.epoch, batch.step), reader)):
+                self.assertEqual(len({epoch for epoch, _ in batches}), 1)
+                left.append(batches[0])
+            return left
+
+        reader = self.open_reader(dataset, epochs=3)
+        self.take(reader)
+        for _ in range(4):
+            reader.next()
+        state = reader.state_dict()
+        self.assertEqual(epochs_left(self.open_reader(dataset, epochs=3, state=state)), [(1, 4), (2, 0)])
+        self.assertEqual(epochs_left(reader), [(1, 4), (2, 0)])
+        reader.load_state_dict(state)
+        self.assertEqual(epochs_left(reader), [(1, 4), (2, 0)])
+        at_end = reader.state_dict()
+        reader.seek(2, 20)
+        self.assertEqual(epochs_left(reader), [(2, 20)])
+        for reader in (reader, self.open_reader(dataset, epochs=3, state=at_end)):
+            self.assertEqual(epochs_left(reader), [])
+            self.assertEqual((reader.epoch, reader.step), (3, 0))
+            for call in (reader.seek, reader.set_epoch):
+                for beyond in (3, 4):
+                    self.assertRaisesRegex(dovetail.UsageError, "the last one is 2", call, beyond)
+            reader.load_state_dict(at_end)
+            self.assertEqual(epochs_left(reader), [])
+            reader.seek(0, 24)
+            self.assertEqual(epochs_left(reader), [(0, 24), (1, 0), (2, 0)])
+
+    def test_seeking_to_where_it_failed_tries_again(self):
+        dataset = self.make_dataset(codec="none")
+        shard = dovetail.Dataset(dataset).shard_paths[0]
+        whole = read_file(shard)
+        damage_record(shard, max(self.records[:100], key=len))
+        reader = self.open_reader(dataset)
+        self.assertRaises(dovetail.DamagedError, self.take, reader)
+        at = reader.epoch, reader.step
+        reader.set_epoch(at[0])  # it stands there
+        self.assertRaises(dovetail.DamagedError, reader.next)
+        write_file(shard, whole)
+        self.assertRaises(dovetail.DamagedError, reader.next)
+        reader.seek(*at)
+        batch = reader.next()
+        self.assertEqual((batch.epoch, batch.step), at)
+
+    def test_an_epoch_that_another_world_began_can_be_begun_anew(self):
+        dataset = self.make_dataset(600)
+        reader = self.open_reader(dataset, batch=12, rank=0, world=4)
+        for _ in range(5):
+            reader.next()
+        state = reader.state_dict()
+        fresh = dovetail.Plan(dataset, batch=10, world=3)
+        for again in (lambda reader: reader.seek(0), lambda reader: reader.set_epoch(0)):
+            reader = self.open_reader(dataset, batch=10, rank=1, world=3, state=state)
+            self.take(reader)
+            for step in (1, 4):
+                self.assertRaisesRegex(dovetail.UsageError, "another world", reader.seek, 0, step)
+            self.assertEqual((reader.epoch, reader.step), (1, 0))
+            again(reader)
+            self.assertEqual(len(reader), 20)
+            self.check_batches(fresh, 0, range(20), 1, self.take(reader))
+            self.check_batches(fresh, 1, range(20), 1, self.take(reader))
+
     def test_states_go_on_where_they_were_taken(self):
         dataset = self.make_dataset()
         seed = random.SystemRandom().randrange(1 << 32)
@@ -106,6 +173,24 @@ class ReaderTest(ModuleTest):
             self.assertEqual((reader.state_dict()["epoch"], reader.state_dict()["step"]), (0, step))
             batch = reader.next()
             self.assertEqual(batch.state(), reader.state_dict()["state"])
+
+    def test_places_may_be_numbers_of_numpy(self):
+        plan = dovetail.Plan(self.make_dataset(), batch=16)
+        self.assertEqual(json.loads(json.dumps(plan.state_dict(np.int64(1), np.int64(2)))), plan.state_dict(1, 2))
+
+    def test_checks_fit_a_tensor(self):
+        dataset = dovetail.Dataset(self.make_dataset())
+        checks = {dovetail.Plan(dataset, batch=16, seed=seed).check() for seed in range(40)}
+        self.assertEqual(len(checks), 40)
+        self.assertLess(min(checks), 0)
+        self.assertEqual(np.array(sorted(checks), "i8").tolist(), sorted(checks))
+        reader = self.open_reader(dataset, seed=7)
+        self.assertEqual(reader.check(), dovetail.Plan(dataset, batch=16, seed=7).check())
+
+    def test_total_steps_of_whole_files(self):
+        plan = dovetail.Plan(self.make_dataset(403, shards=9), batch=4, world=2, assign="files", tail="pad")
+        self.assertEqual(plan.total_steps(50), sum(plan.steps(epoch) for epoch in range(50)))
+        self.assertEqual(plan.total_steps(0), 0)
 
     def test_another_world_takes_the_rest_of_the_epoch(self):
         dataset = self.make_dataset(600)

@@ -225,6 +225,24 @@ class DatasetTest(TorchTest):
         with self.assertRaises(TypeError):
             BatchDataset(path)
 
+    def test_what_is_no_state_and_no_epoch_is_refused_at_once(self):
+        path = self.records()
+        for opened in (False, True):
+            dataset = self.open(path)
+            if opened:
+                len(dataset)
+            for wrong in (None, {"model": 1}, 3):
+                self.assertRaises(TypeError, dataset.load_state_dict, wrong)
+            self.assertRaises(TypeError, dataset.set_epoch, "1")
+            self.assertRaises(dovetail.UsageError, dataset.set_epoch, -1)
+            self.assertEqual(len(dataset), RECORDS // BATCH)
+
+    def test_a_dataset_is_true_whether_open_or_not(self):
+        dataset = self.open(os.path.join(self.folder, "nowhere"))
+        self.assertTrue(dataset)
+        dataset.close()
+        self.assertTrue(dataset)
+
     def test_a_closed_dataset_says_so(self):
         path = self.records()
         for opened in (False, True):
