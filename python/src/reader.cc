@@ -23,10 +23,10 @@ namespace {
 /// How long a signal may have to wait for its handler.
 constexpr std::chrono::milliseconds kPatience{50};
 
-/// Of a reader that was opened in this process.
 struct OpenReader {
   std::weak_ptr<BatchReader> reader;
   std::weak_ptr<LogLines> log;
+  detail::ProcessMark process = {};
 };
 
 /// Guarded by the interpreter lock.
@@ -37,7 +37,7 @@ std::vector<OpenReader>& open_readers() {
 
 void note_open(const std::shared_ptr<BatchReader>& reader, const std::shared_ptr<LogLines>& log) {
   std::erase_if(open_readers(), [](const OpenReader& known) { return known.reader.expired(); });
-  open_readers().push_back({reader, log});
+  open_readers().push_back({.reader = reader, .log = log});
 }
 
 bool interpreter_ends() noexcept {
@@ -78,7 +78,7 @@ void close_all_readers() {
   for (const OpenReader& known : open_readers()) {
     auto reader = known.reader.lock();
     auto log = known.log.lock();
-    if (reader == nullptr) continue;
+    if (reader == nullptr || known.process.forked()) continue;  // its threads and its words are the parent's
     readers.push_back(std::move(reader));
     if (log != nullptr) logs.push_back(std::move(log));
   }

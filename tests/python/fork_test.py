@@ -90,6 +90,38 @@ class ForkTest(ProgramTest):
             assert reader.next().rows()
         """)
 
+    def test_a_child_says_nothing_for_the_readers_of_its_parent(self):
+        self.run_program("""
+            import logging, time
+            parent = os.getpid()
+            class Handler(logging.Handler):
+                def emit(self, record):
+                    if os.getpid() != parent:
+                        os._exit(3)
+                    seen.append(record.getMessage())
+            seen = []
+            logging.getLogger("dovetail").addHandler(Handler())
+            path = dovetail.Dataset(dataset).shard_paths[0]
+            with open(path, "r+b") as file:
+                file.seek(300)
+                file.write(bytes(2000))
+            readers = [open_reader(on_damage="empty", order="sequential", prefetch=8) for _ in range(2)]
+            reader = readers[0]
+            batches = [each.next() for each in readers]
+            time.sleep(0.3)  # they read ahead
+            child = os.fork()
+            if child == 0:
+                for call in (reader.stats, reader.close):
+                    try:
+                        call()
+                    except dovetail.ClosedError:
+                        pass
+                sys.exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            reader.stats()
+            assert seen
+        """)
+
     def test_a_fork_while_threads_are_at_work(self):
         self.run_program("""
             writer = dovetail.Writer(dataset + "/one.dvt")
