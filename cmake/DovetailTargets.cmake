@@ -105,7 +105,11 @@ function(dovetail_add_test name)
     return()
   endif()
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${arg_LABELS}"
+  set(timeout 600)
+  if(DOVETAIL_SANITIZE)
+    set(timeout 1800)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS "${arg_LABELS}"
     ENVIRONMENT "DOVETAIL_GOLDEN_DIR=${PROJECT_SOURCE_DIR}/tests/golden")
   if(arg_COST)
     set_tests_properties(${name} PROPERTIES COST ${arg_COST})
