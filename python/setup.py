@@ -11,7 +11,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 VERSION = re.search(r"project\(dovetail VERSION ([0-9.]+)", (HERE.parent / "CMakeLists.txt").read_text()).group(1)
 
 
-
 def numpy_that_fits():
     """pybind11 before 2.12 knows NumPy 1 only. CMake may find one that Python does not: then the older is assumed."""
     try:

@@ -2,28 +2,42 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <deque>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace dovetail::python {
 
-/// Warnings from the threads of a reader on their way to Python's `logging`. Those threads never take the interpreter
-/// lock: it may be held by who waits for them.
+struct LogLine {
+  std::string text;
+  bool warns = true;
+};
+
+/// What a reader has to say on its way to Python's `logging`. Its threads never take the interpreter lock: it may be held by
+/// who waits for them.
 class LogLines {
  public:
   void add(std::string_view line) {
     const std::lock_guard lock(mutex_);
     if (lines_.size() == kMost) lines_.pop_front();
-    lines_.emplace_back(line);
+    lines_.push_back({.text = std::string(line), .warns = std::this_thread::get_id() != opener_});
     some_.store(true, std::memory_order_release);
+  }
+
+  /// Marks the thread that opens the reader, up to a call with no thread: what could not be had there is no warning, the stats
+  /// say it as well. Threads that read ahead may warn already.
+  void set_opener(std::thread::id opener) {
+    const std::lock_guard lock(mutex_);
+    opener_ = opener;
   }
 
   bool some() const noexcept { return some_.load(std::memory_order_acquire); }
 
-  std::deque<std::string> take() {
+  std::deque<LogLine> take() {
     const std::lock_guard lock(mutex_);
     some_.store(false, std::memory_order_release);
     return std::exchange(lines_, {});
@@ -32,7 +46,8 @@ class LogLines {
  private:
   static constexpr std::size_t kMost = 1000;
   std::mutex mutex_;
-  std::deque<std::string> lines_;
+  std::deque<LogLine> lines_;
+  std::thread::id opener_;
   std::atomic<bool> some_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -50,10 +51,12 @@ bool interpreter_ends() noexcept {
 }
 
 /// Nothing can be imported when the interpreter ends; `close_all_readers` has handed over what there was before.
-void hand_over(LogLines& lines, const char* level) {
+void hand_over(LogLines& lines) {
   if (!lines.some() || interpreter_ends()) return;
-  const py::object log = call_object(import_module("logging").attr("getLogger"), "dovetail").attr(level);
-  for (const std::string& line : lines.take()) call_object(log, "%s", message_text(line));
+  const py::object log = call_object(import_module("logging").attr("getLogger"), "dovetail");
+  for (const LogLine& line : lines.take()) {
+    call_object(log.attr(line.warns ? "warning" : "info"), "%s", message_text(line.text));
+  }
 }
 
 /// Where no caller is there that a handler of `logging` could raise for.
@@ -88,7 +91,7 @@ void close_all_readers() {
     for (const auto& reader : readers) reader->stop();
     readers.clear();
   }
-  for (const auto& log : logs) report_raised([&] { hand_over(*log, "warning"); });
+  for (const auto& log : logs) report_raised([&] { hand_over(*log); });
 }
 
 PyReader::PyReader(Dataset dataset, ReaderOptions options)
@@ -113,6 +116,7 @@ void PyReader::reopen(ReaderOptions options) {
     if (reader != nullptr) reader->stop();  // another thread may be in its `next`
     reader.reset();                         // its slots first: both may not fit
     try {
+      log_->set_opener(std::this_thread::get_id());
       reader = std::make_shared<BatchReader>(BatchReader::open(dataset_, options).value());
       return {};
     } catch (const Exception& failed) {
@@ -121,6 +125,7 @@ void PyReader::reopen(ReaderOptions options) {
       return Error::from_errno(ENOMEM, failed.what());
     }
   }();
+  log_->set_opener({});
   moving_ = false;
   if (!opened.has_value()) {
     failure_ = opened.error();
@@ -140,7 +145,7 @@ void PyReader::reopen(ReaderOptions options) {
   options_ = std::move(options);
   ended_ = ended;
   note_open(reader_, log_);
-  flush_log("info");  // what could not be had; the stats say it as well
+  flush_log();
 }
 
 void PyReader::need_usable() const {
@@ -238,8 +243,8 @@ void PyReader::close() {
   flush_log();
 }
 
-void PyReader::flush_log(const char* level) {
-  if (!process_.forked()) hand_over(*log_, level);  // where a thread of the parent may have been in it
+void PyReader::flush_log() {
+  if (!process_.forked()) hand_over(*log_);  // where a thread of the parent may have been in it
 }
 
 namespace {

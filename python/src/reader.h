@@ -40,7 +40,7 @@ class PyReader {
   void close();
   bool closed() const noexcept { return closed_; }
   /// Hands what the reader had to say to Python's `logging`.
-  void flush_log(const char* level = "warning");
+  void flush_log();
 
  private:
   /// Errors: `closed`; `busy` while it is moved.

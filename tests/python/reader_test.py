@@ -240,6 +240,19 @@ class ReaderTest(ModuleTest):
             self.take(reader)
         self.assertEqual(caught.exception.path, shard)
 
+    def test_damage_is_a_warning_however_early_it_is_found(self):
+        dataset = self.make_dataset(codec="none", shards=2)
+        for path in dovetail.Dataset(dataset).shard_paths:
+            with open(path, "r+b") as file:
+                file.seek(300)
+                file.write(bytes(4000))
+        for _ in range(20):
+            with self.assertLogs("dovetail", "WARNING") as told:
+                reader = self.open_reader(dataset, on_damage="empty", order="sequential")
+                reader.next()
+                reader.stats()
+            self.assertIn("are lost", told.output[0])
+
     def test_ranks_come_from_the_launcher_or_are_given(self):
         self.make_dataset()
         program = """
