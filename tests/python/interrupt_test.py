@@ -207,7 +207,7 @@ class InterruptTest(ProgramTest):
                 for batch in reader:
                     pass
                 dovetail.verify(dataset, threads=1)
-            signal.setitimer(signal.ITIMER_REAL, 0)  # or it strikes when the interpreter ends, which has no handlers any more
+            signal.setitimer(signal.ITIMER_REAL, 0)  # or it strikes at the end, when there are no handlers
         """)
 
 
