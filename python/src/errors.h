@@ -9,7 +9,7 @@ namespace dovetail::python {
 
 /// The exception of dovetail._errors that fits. Any `Exception` that leaves a bound function becomes one.
 ///
-/// Runs no code of Python's own: while an exception of C++ is handled, nothing may wait for the interpreter lock (see gil.h).
+/// Runs no code of Python's own, which would give up the interpreter lock.
 pybind11::object to_exception(const Error& error);
 
 }  // namespace dovetail::python

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interpreter lock, safe at the end of the interpreter. Once it ends, CPython ends whatever other thread asks for the
 // lock by pthread_exit, which unwinds its stack without the lock: destructors on the way give up objects that are not
-// theirs to touch any more, and the process is aborted at the first one that may not throw, and at the first handler of
-// exceptions inside of another. Such threads, which are daemons, stay where they are instead until the process has ended.
-//
-// So whatever may wait for the lock is called with nothing to destroy in between, and never while an exception is handled:
-// `call_python` for what may run Python's own code, `Unlocked` and `Locked`.
+// theirs to touch any more, and the process is aborted at the first one that may not throw. Such threads, which are daemons,
+// stay where they are instead until the process has ended. So whatever may wait for the lock is called with nothing to
+// destroy in between: by `call_python` what may run Python's own code, by `Unlocked` and `Locked` the rest.
 #pragma once
 
-#include <cxxabi.h>
 #include <unistd.h>
 
+#include <exception>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -23,13 +21,34 @@ namespace dovetail::python {
   for (;;) ::pause();
 }
 
+/// Parks a thread that CPython unwinds through its scope. A handler of its own for that would end the process where another
+/// exception is being handled, as it is while it is translated into Python's: unwinding cannot be caught on top of that.
+class ParkingPlace {
+ public:
+  ParkingPlace() = default;
+  ParkingPlace(const ParkingPlace&) = delete;
+  ParkingPlace& operator=(const ParkingPlace&) = delete;
+  ~ParkingPlace() {
+    if (!passed_ && std::uncaught_exceptions() == exceptions_) park_thread();
+  }
+  void pass() noexcept { passed_ = true; }
+
+ private:
+  int exceptions_ = std::uncaught_exceptions();  // those that are thrown pass as well
+  bool passed_ = false;
+};
+
 /// Calls a function of CPython that may run Python's own code, which gives the lock up now and then.
 template <class Result, class... Parameters>
 Result call_python(Result (*function)(Parameters...), std::type_identity_t<Parameters>... arguments) {
-  try {
-    return function(arguments...);
-  } catch (const abi::__forced_unwind&) {
-    park_thread();
+  ParkingPlace place;
+  if constexpr (std::is_void_v<Result>) {
+    function(arguments...);
+    place.pass();
+  } else {
+    const Result result = function(arguments...);
+    place.pass();
+    return result;
   }
 }
 
@@ -55,13 +74,7 @@ class Unlocked {
   Unlocked() : state_(PyEval_SaveThread()) {}
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
-  ~Unlocked() {
-    try {
-      PyEval_RestoreThread(state_);
-    } catch (const abi::__forced_unwind&) {
-      park_thread();
-    }
-  }
+  ~Unlocked() { call_python(PyEval_RestoreThread, state_); }
 
  private:
   PyThreadState* state_;
@@ -71,11 +84,9 @@ class Unlocked {
 class Locked {
  public:
   Locked() {
-    try {
-      acquired_.emplace();
-    } catch (const abi::__forced_unwind&) {
-      park_thread();
-    }
+    ParkingPlace place;
+    acquired_.emplace();
+    place.pass();
   }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
