@@ -202,8 +202,8 @@ class BatchDataset(torch.utils.data.IterableDataset):
             return
         rank, world = self._opened_as
         raise usage_error(f"the reader was opened as rank {rank} of {world}, but torch.distributed says rank "
-                           f"{known[0]} of {known[1]}: initialise it before the dataset is first used, or give rank "
-                           "and world")
+                          f"{known[0]} of {known[1]}: initialise it before the dataset is first used, or give rank "
+                          "and world")
 
     def set_epoch(self, epoch: int) -> None:
         """Goes to the beginning of an epoch. Does nothing where the reader stands in it already, at any step, so that a
@@ -259,6 +259,6 @@ def _refuse_workers() -> None:
     worker = torch.utils.data.get_worker_info()
     if worker is not None:
         raise usage_error(f"this is worker process {worker.id} of {worker.num_workers} of a DataLoader: the threads "
-                           "of dovetail read and decode ahead in the training process itself, without a copy between "
-                           "processes, and every worker would read the whole share of its rank again; use "
-                           "DataLoader(dataset, batch_size=None, num_workers=0)")
+                          "of dovetail read and decode ahead in the training process itself, without a copy between "
+                          "processes, and every worker would read the whole share of its rank again; use "
+                          "DataLoader(dataset, batch_size=None, num_workers=0)")
