@@ -37,24 +37,26 @@ PyObject* item(PyObject* dict, int number) {
   return PyDict_GetItemWithError(dict, py::int_(number).ptr());
 }
 
-/// Finalizers, which are Python's own code, wait for its end.
+/// Finalizers, which are Python's own code, wait for its end. Before Python 3.10 nothing in C keeps them back.
 class WithoutCollection {
  public:
-  WithoutCollection() : was_on_(PyGC_Disable() != 0) {}
+  WithoutCollection() = default;
   WithoutCollection(const WithoutCollection&) = delete;
   WithoutCollection& operator=(const WithoutCollection&) = delete;
+#if PY_VERSION_HEX >= 0x030A0000
   ~WithoutCollection() {
     if (was_on_) PyGC_Enable();
   }
 
  private:
-  bool was_on_;
+  bool was_on_ = PyGC_Disable() != 0;
+#endif
 };
 
 }  // namespace
 
 py::object to_exception(const Error& error) {
-  const WithoutCollection without_collection;
+  [[maybe_unused]] const WithoutCollection without_collection;
   const Classes& classes = Classes::get();
   const boost::system::error_code& code = error.code();
   const bool system =
