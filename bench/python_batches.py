@@ -27,6 +27,8 @@ def make(folder, records, codec):
 
 
 def measure(folder, batch, epochs, arrays):
+    if arrays:
+        import numpy  # noqa: F401  # as every program that wants arrays has done; it takes as long as 100 MB of batches
     reader = dovetail.Reader(folder, batch=batch, epochs=epochs)
     begin = time.perf_counter()
     rows = 0
