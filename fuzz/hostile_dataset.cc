@@ -228,15 +228,15 @@ bool HostileDataset::change(Input& input, bool with_manifest) {
   const bool in_place = (how & 1) != 0;
   const bool repaired = (how & 2) != 0;
   const unsigned repair = how / 4 % 16;
-  bool forged = repaired;
+  bool crossed = false;
   while (!input.rest().empty()) {
-    const bool crossed = edit(input, files);
+    crossed = edit(input, files) || crossed;
     for (auto& file : files) {
       if (file) file->resize(std::min(file->size(), kMostFileBytes));
     }
-    // A manifest tells a shard from its siblings, and a glob does not.
-    forged = forged || (crossed && !(with_manifest && has_manifest()));
   }
+  // A manifest tells a shard from its siblings; a glob does not, nor a folder whose manifest is gone.
+  const bool told = with_manifest && has_manifest() && files.back().has_value();
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (!files_[i].changed) continue;
     if (!files[i]) {
@@ -248,7 +248,7 @@ bool HostileDataset::change(Input& input, bool with_manifest) {
     if (repaired && !files_[i].tfrecord) repair_shard(bytes, repair);
     put(files_[i].path, *files[i], in_place);
   }
-  return forged;
+  return repaired || (crossed && !told);
 }
 
 HostileDataset& hostile_dataset(unsigned layout) {
