@@ -185,11 +185,11 @@ class BatchCheck {
     const std::string_view delivered = as_chars(batch_.row(row));
     if (batch_.schema() == nullptr && written != nullptr && delivered == *written) return *written;
     auto found = truth_.found(id);
-    if (!found && written != nullptr) return *written;
     if (!found && !truth_.opens(id)) {
       unknown_ = true;
       return std::string(delivered);
     }
+    if (!found && written != nullptr) return *written;
     require(found.has_value(), "what is delivered is in the file");
     return found;
   }
