@@ -14,6 +14,9 @@ KEEP ?=
 OUT ?=
 DELIVERY ?=
 
+# For `make coverage`: "required" for only what it requires something of.
+OF ?=
+
 # For `make fuzz`: how long each target runs, or how many CPU minutes of it there shall be in all, with what
 # build/fuzz/tally.json has of earlier runs; and which targets, all of them if empty.
 SECONDS ?= 60
@@ -33,7 +36,7 @@ help:
 	@echo "make test-browser  the page of \`inspect --html\` in headless Chromium, which is installed for it"
 	@echo "make check    static checks: clang's warnings on every source, clang-tidy and cppcheck on libraries and tools"
 	@echo "make coverage how much of the libraries the unit tests run, by folder; fails below 95 % of the lines of format/ or"
-	@echo "              reader/plan/"
+	@echo "              reader/plan/; OF=required looks only at these two"
 	@echo "make build    the optimised build, in build/release"
 	@echo "make python   the Python module, in the environment build/python"
 	@echo "make bench    what delivery reaches, beside its peers and limits, and what planning costs; knobs: OUT=folder for"
@@ -80,7 +83,7 @@ check: bootstrap
 
 coverage: bootstrap
 	@scripts/bootstrap.sh packages-check.txt
-	@scripts/coverage.sh
+	@scripts/coverage.sh $(if $(filter required,$(OF)),--required)
 
 # A program, repetitions, seconds of each; `out` is the folder for its JSON.
 define run_google_benchmark
