@@ -3,8 +3,8 @@
 """static_checks.py BUILD CHECK...: checks the sources in BUILD/compile_commands.json; scripts/check.sh calls it.
 
 compile   every source by itself, with the warnings of the project, by clang, up to where code would be generated
-tidy      clang-tidy with .clang-tidy: libraries and tools
-cppcheck  cppcheck: libraries and tools
+tidy      clang-tidy with .clang-tidy: libraries, tools and the Python module
+cppcheck  cppcheck: the same
 
 Most of what clang-tidy costs are the headers of others, which it walks through once for each source. So sources of a
 folder are laid end to end, some at a time, and checked as one; where their names collide, the later ones are taken
@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 CLANG = "clang++-14"
-OF_LIBRARY = ("format", "reader", "writer", "convert", "tools")
+OF_LIBRARY = ("format", "reader", "writer", "convert", "tools", "python")
 GROUP = 16  # sources laid end to end; more cost less, but leave cores without work
 # What nearly every source includes, parsed once.
 PRECOMPILED = """algorithm array atomic charconv chrono condition_variable deque filesystem fstream functional future

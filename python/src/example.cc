@@ -121,10 +121,12 @@ class Features {
     }
     if (std::all_of(items.begin(), items.end(), [](const py::object& item) { return is_int(item); })) {
       std::vector<std::int64_t> numbers;
+      numbers.reserve(items.size());
       for (const py::object& item : items) numbers.push_back(to_int(name, item));
       return encoder_.add_ints(name, numbers);
     }
     std::vector<float> numbers;
+    numbers.reserve(items.size());
     for (const py::object& item : items) numbers.push_back(to_float(name, item));
     encoder_.add_floats(name, numbers);
   }

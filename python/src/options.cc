@@ -43,6 +43,7 @@ void set_word(Options& options, const char* name, py::handle given) {
 
 std::vector<std::uint32_t> to_weights(const char* name, const std::vector<py::object>& given) {
   std::vector<std::uint32_t> weights;
+  weights.reserve(given.size());
   for (const py::object& weight : given) weights.push_back(to_option<std::uint32_t>(name, weight));
   return weights;
 }

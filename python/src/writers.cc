@@ -94,7 +94,7 @@ class Guarded {
     if (PyErr_Occurred() == nullptr) return flush();
     const py::error_already_set raised;
     flush();
-    throw raised;
+    throw raised;  // NOLINT(misc-throw-by-value-catch-by-reference): it was taken before the flush, which calls Python
   }
 
   std::uint64_t records() {
