@@ -33,11 +33,15 @@ void fail_next(const char* function, cudaError_t error) {
 
 void break_context(cudaError_t error) {
   State& state = State::get();
-  state.broken = error;
   state.captures.invalidate_all();
   const auto streams = state.all_streams();
   for (const auto& stream : streams) stream->abandon(error);  // all of them before any is waited for
   for (const auto& stream : streams) stream->settle();
+  state.broken = error;  // only now: whoever sees it may use the memory again
+}
+
+bool context_broken() {
+  return State::get().broken.load() != cudaSuccess;
 }
 
 void set_copy_delay(std::chrono::microseconds delay) {

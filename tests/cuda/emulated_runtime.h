@@ -49,6 +49,8 @@ void fail_next(const char* function, cudaError_t error);
 /// As after a fault on the device: from now on every call returns the error, what waits returns it at once, and no work
 /// begins any more, so that nothing is complete that is not by now. Returns when no stream touches memory.
 void break_context(cudaError_t error);
+/// Whether it is, since the last `reset`.
+bool context_broken();
 
 /// Asynchronous copies take at least so long, once their turn has come, before they read the source.
 void set_copy_delay(std::chrono::microseconds delay);

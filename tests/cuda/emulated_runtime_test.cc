@@ -7,10 +7,12 @@
 #include <future>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "reader/memory/host_memory.h"
+#include "tests/cuda/emulated_calls.h"
 #include "tests/cuda/emulated_fixture.h"
 
 namespace dovetail::test::emulated_cuda {
@@ -58,6 +60,29 @@ TEST_F(EmulatedRuntimeTest, EachDeviceHasItsStreamsEventsAndMemory) {
   EXPECT_EQ(attributes.device, 0);
   EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
   EXPECT_EQ(cudaSetDevice(0), cudaSuccess);
+}
+
+TEST_F(EmulatedRuntimeTest, SomethingHappensAtTheNthCallOfAll) {
+  std::string met;
+  int number = 0;
+  {
+    AtCall second(
+        2, [&](std::string_view function) { met += function; }, cudaErrorNotPermitted);
+    EXPECT_EQ(cudaGetDevice(&number), cudaSuccess);
+    EXPECT_EQ(cudaGetDeviceCount(&number), cudaErrorNotPermitted);
+    EXPECT_EQ(cudaGetDeviceCount(&number), cudaSuccess) << "once";
+    EXPECT_TRUE(second.disarm());
+    expect_last_error(cudaErrorNotPermitted);
+  }
+  {
+    AtCall first(1, [&](std::string_view function) { met += function; });
+    std::thread([&] { EXPECT_EQ(cudaGetDevice(&number), cudaSuccess); }).join();
+    EXPECT_TRUE(first.disarm());
+  }
+  AtCall third(3, [&](std::string_view) { met += "more"; });
+  EXPECT_EQ(cudaGetDevice(&number), cudaSuccess);
+  EXPECT_FALSE(third.disarm());
+  EXPECT_EQ(met, "cudaGetDeviceCountcudaGetDevice");
 }
 
 TEST_F(EmulatedRuntimeTest, DevicesSayWhatTheyAre) {

@@ -6,6 +6,8 @@
 #include <new>
 #include <string>
 
+#include "tests/cuda/emulated_calls.h"
+
 namespace dovetail::test::emulated_cuda::detail {
 namespace {
 
@@ -290,6 +292,7 @@ cudaError_t begin(Function function) {
   State& state = State::get();
   state.calls[function.index].fetch_add(1, std::memory_order_relaxed);
   if (this_thread().in_host_function) return cudaErrorNotPermitted;
+  if (const cudaError_t failed = meet_call(kFunctions[function.index]); failed != cudaSuccess) return failed;
   if (const cudaError_t broken = state.broken; broken != cudaSuccess) return broken;
   std::atomic<cudaError_t>& failure = state.failures[function.index];
   if (failure.load(std::memory_order_relaxed) == cudaSuccess) return cudaSuccess;

@@ -29,7 +29,8 @@ std::uint64_t Stream::last() const {
 
 cudaError_t Stream::state_of(std::uint64_t number) const {
   if (completed_ >= number) return cudaSuccess;
-  return abandoned_ == cudaSuccess ? cudaErrorNotReady : abandoned_;
+  // What runs may still touch memory, and nobody may know yet that it is the last.
+  return abandoned_ == cudaSuccess || running_ ? cudaErrorNotReady : abandoned_;
 }
 
 cudaError_t Stream::query(std::uint64_t number) const {

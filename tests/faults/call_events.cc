@@ -8,34 +8,26 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
-#include <thread>
 #include <utility>
 
 #ifdef DOVETAIL_WITH_URING
 #include <liburing.h>
 #endif
 
+#include "tests/support/nth_event.h"
+
 namespace dovetail::testing {
 namespace {
 
 // Written while nothing is armed and no call is under way that saw it armed.
 AtEvent::At action;
-AtEvent::Counted counted_events = AtEvent::Counted::all;
 
-std::atomic<bool> armed = false;
-std::atomic<bool> begun = false;
-std::atomic<unsigned> inside = 0;  // calls that may run the action
-std::atomic<std::uint64_t> place = 0;
-std::atomic<std::uint64_t> events = 0;
+NthEvent nth_event;
+std::atomic<bool> only_reads = false;
 
 void count(CallEvent event, int file = -1) {
-  ++inside;
-  const bool counts = armed.load() && (counted_events == AtEvent::Counted::all || event == CallEvent::read_begins);
-  if (counts && ++events == place.load()) {
-    begun = true;
-    action(file);
-  }
-  --inside;
+  if (only_reads.load(std::memory_order_relaxed) && event != CallEvent::read_begins) return;
+  nth_event.meet([file] { action(file); });
 }
 
 /// A call, and what counts of it.
@@ -53,31 +45,25 @@ auto counted(CallEvent event, int file, Call call) {
 
 AtEvent::AtEvent(std::uint64_t n, At at, Counted counted) {
   action = std::move(at);
-  counted_events = counted;
-  place = n;
-  events = 0;
-  begun = false;
-  armed = true;
+  only_reads = counted == Counted::only_reads;
+  nth_event.arm(n);
 }
 
 AtEvent::~AtEvent() {
-  disarm();
-  while (inside.load() != 0) std::this_thread::yield();
+  nth_event.disarm();
+  nth_event.settle();
   action = nullptr;
 }
 
 bool AtEvent::disarm() noexcept {
-  armed = false;
-  // Whoever saw it armed has run the action by the time that it leaves, or is in it.
-  while (!begun.load() && inside.load() != 0) std::this_thread::yield();
-  return begun.load();
+  return nth_event.disarm();
 }
 
 }  // namespace dovetail::testing
 
-using dovetail::testing::armed;
 using dovetail::testing::CallEvent;
 using dovetail::testing::counted;
+using dovetail::testing::nth_event;
 
 extern "C" {
 
@@ -103,7 +89,7 @@ ssize_t __wrap_preadv(int file, const iovec* parts, int count, off_t offset) {
 }
 
 ssize_t __wrap_preadv2(int file, const iovec* parts, int count, off_t offset, int flags) {
-  if (armed.load() && (flags & RWF_NOWAIT) != 0) {
+  if (nth_event.armed() && (flags & RWF_NOWAIT) != 0) {
     dovetail::testing::count(CallEvent::other);
     errno = EAGAIN;
     return -1;
