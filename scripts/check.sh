@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # check.sh [compile|tidy|cppcheck]...: checks all sources without running them; all three by default. What clang warns
 # of in every source (-Wall -Wextra -Wconversion -Wsign-conversion -Wshadow, each warning an error), and what clang-tidy
-# by .clang-tidy and cppcheck find in libraries, tools and the Python module. Builds only generated headers, in build/check.
+# by .clang-tidy and cppcheck find in libraries, tools and the Python module. Builds only generated headers, in
+# build/check.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

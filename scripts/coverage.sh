@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# coverage.sh [--required | --uncovered FOLDER]: builds the libraries so that they count what runs (preset coverage), runs
-# the unit tests, and prints lines and branches by folder. Fails where a test fails, or below 95 % of the lines of format/
-# or reader/plan/. With --required only these two folders and their own tests. With --uncovered it only lists, from the
-# last run, the lines of FOLDER that never ran.
+# coverage.sh [--required | --uncovered FOLDER]: builds the libraries so that they count what runs (preset coverage),
+# runs the unit tests, and prints lines and branches by folder. Fails where a test fails, or below 95 % of the lines of
+# format/ or reader/plan/. With --required only these two folders and their own tests. With --uncovered it only lists,
+# from the last run, the lines of FOLDER that never ran.
 # Branches into exceptions, which every call has, do not count. COVERAGE_TESTS is a regular expression of the tests.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -33,7 +33,8 @@ run_tests() {
   done
   shift
   announce "test: $preset $*"
-  "${wrapper[@]}" ctest --preset "$preset" -j "$jobs" --no-tests=error "$@" 2>&1 | tee -a "$log" || true
+  # One more than there are cores: tests of what hangs and of what is killed mostly wait.
+  "${wrapper[@]}" ctest --preset "$preset" -j "$((jobs + 1))" --no-tests=error "$@" 2>&1 | tee -a "$log" || true
 }
 
 # ThreadSanitizer needs its part of the address space; some kernels randomise into it.
