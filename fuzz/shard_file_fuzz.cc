@@ -15,6 +15,7 @@ namespace {
 struct Counts {
   std::uint64_t records = 0;
   std::uint64_t lost = 0;
+  bool within_limits = true;  ///< The sizes, of those that the footer gives.
   bool failed = false;
 };
 
@@ -27,6 +28,9 @@ Counts read_all(RecordReader& reader) {
     if (record && !*record) break;
     if (record) {
       ++counts.records;
+      const std::size_t bytes = (*record)->size();
+      const ShardInfo& info = reader.shard().info;
+      counts.within_limits = counts.within_limits && info.min_record_bytes <= bytes && bytes <= info.max_record_bytes;
       require(reader.position() == position + 1, "each record is one further");
       continue;
     }
@@ -52,6 +56,7 @@ void judge(ByteView bytes) {
   const Counts counts = read_all(*reader);
   if (!good) return;
   require(!counts.failed && counts.lost == 0, "what verifies is read");
+  require(counts.within_limits, "what verifies has records of the sizes that its footer gives");
   if (report->records != counts.records) {  // of a manifest those of its shards
     require(reader->shard().record_type == "dovetail.ShardInfo", "as many records as were verified");
   }
