@@ -81,10 +81,12 @@ struct ReaderOptions {
   /// Threads that wait for storage; 0 chooses.
   unsigned io_threads = 0;
   /// Reads that had to wait for storage, hints of reads to come, and shards that are being opened, are told in `log` and
-  /// `stats` when they have not come back after so long, waiting in line included, and again after twice, four times as long, and so on. 0 never looks.
-  /// With `OnHungRead::retry` such reads take 16 MiB of the budget, and a copy: what is given up may still be written
-  /// to; hints have a thread of their own, and are left out while one hangs. Not looked at are closing a file, and opening
-  /// it anew for direct reads.
+  /// `stats` when they have not come back after so long, and again after twice, four times as long, and so on. 0 never looks.
+  /// Waiting in line is included with `OnHungRead::wait`. With `OnHungRead::retry` reads take 24 MiB of the budget, and a copy:
+  /// what is given up may still be written to. Shards that hang cost no rows of others as long as no more than 64 reads (with
+  /// io_uring, as many as it has in flight) of 16 MiB in all, or 64 openings, hang for good; with ten second tries that do,
+  /// there are no others, and with six second readings of what was damaged. Hints have a thread of their own, and are left out
+  /// while one hangs. Not looked at are closing a file, and opening it anew for direct reads.
   std::chrono::milliseconds hung_after{30'000};
   /// Threads that check, decode and gather; 0 takes the cores of the node divided by the readers on it.
   unsigned decode_threads = 0;

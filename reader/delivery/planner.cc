@@ -17,7 +17,7 @@ constexpr std::size_t kSpareSteps = 64;  // where there are fewer slots
 bool is_shortage(const Error& error) {
   namespace errc = boost::system::errc;
   return error.code() == errc::too_many_files_open || error.code() == errc::too_many_files_open_in_system ||
-         error.code() == errc::not_enough_memory;
+         error.code() == errc::not_enough_memory || error.code() == errc::resource_unavailable_try_again;
 }
 
 std::uint32_t largest_record(const Dataset& dataset) {

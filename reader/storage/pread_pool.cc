@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <exception>
+#include <mutex>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -14,6 +18,7 @@ class PreadPool final : public Storage {
   explicit PreadPool(unsigned threads) : pool_(threads) {
     facts_.kind = StorageKind::pread;
     facts_.depth = threads;
+    facts_.adds_places = true;
     facts_.best_read_bytes = std::size_t{1} << 20;
   }
   ~PreadPool() override { stop(); }
@@ -35,11 +40,32 @@ class PreadPool final : public Storage {
 
   boost::asio::any_io_executor blocking_executor() override { return pool_.get_executor(); }
 
-  void stop() override { pool_.join(); }
+  bool add_place() noexcept override try {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return false;
+    added_.emplace_back([this] { pool_.attach(); });
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+
+  void stop() override {
+    std::vector<std::thread> added;
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      added.swap(added_);
+    }
+    pool_.join();
+    for (std::thread& thread : added) thread.join();
+  }
 
  private:
   StorageFacts facts_;
   boost::asio::thread_pool pool_;
+  std::mutex mutex_;
+  std::vector<std::thread> added_;
+  bool stopping_ = false;
 };
 
 }  // namespace

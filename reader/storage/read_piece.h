@@ -67,40 +67,36 @@ class Piece final : public TwoTries {
 
   HungRead what() const override { return {.file = file_.path(), .offset = offset_, .bytes = bytes_, .age = {}}; }
   std::size_t bytes() const noexcept { return bytes_; }
-  std::shared_ptr<Piece> self() { return std::static_pointer_cast<Piece>(shared_from_this()); }
-
-  /// The first try, in the storage, and where it waits for that. Guarded by the mutex of what is shared.
-  enum class First : std::uint8_t { none, waiting, out, late, given_up };
-  First first = First::none;
-  Pieces::iterator place{};
-
   const std::string& path() const noexcept { return file_.path(); }
-  /// The first try. Needs: its room is taken.
+
+  /// The first try in the storage. Guarded by the mutex of what is shared.
+  enum class First : std::uint8_t { none, out, late, lost };
+  First first = First::none;
+  Pieces::iterator place{};  ///< While it waits for room; likewise guarded.
+
+  /// The first try. Needs: its place is taken.
   void read_in_storage();
   /// The first try of a second reading, past the page cache.
-  void read_again_apart() {
-    try_apart([piece = self()] {
-      piece->file_.drop_cache(piece->offset_, piece->bytes_);
-      return piece->read_from(piece->file_);
-    });
-  }
-  /// Whether it is tried on a thread of its own, through a descriptor of its own.
-  bool read_apart() {
-    return try_apart([piece = self()] { return piece->read_elsewhere(); });
-  }
-  /// What hangs of its file hangs for this one, too.
-  void fail_like_others() {
-    try_apart([piece = self()]() -> Answer {
-      return Error::from_errno(ETIMEDOUT, "earlier reads of the file hang").at(piece->path(), piece->offset_);
-    });
-  }
+  void read_again();
+  /// The first try where the storage has no room for it, because all of its file hang there.
+  void read_first_apart();
+  /// The second try: through a descriptor of its own. Whether it is on its way.
+  bool read_second_apart();
+  using TwoTries::refuse_for;
+
   bool retry() override;
   bool give_up() override;
 
  private:
-  bool try_apart(std::function<Answer()> work);
-  void end_first_try();
+  std::shared_ptr<Piece> self() { return std::static_pointer_cast<Piece>(shared_from_this()); }
+  /// What is known of the first try is over, but for its place. Whether that was lost.
+  bool end_first_try() noexcept;
+  void free_place(bool lost) noexcept;
+  void count_try_apart() override;
+  void end_try_apart() noexcept override;
+  void after_try_apart() noexcept override;
   void note_given_up() noexcept override;
+  void lose_tries() noexcept override;
   void answer(Answer answer) override {
     const AnswerCount count(*shared_);
     if (answer.has_value()) {
@@ -108,13 +104,6 @@ class Piece final : public TwoTries {
       const std::size_t of_first = into_.first.size();
       std::copy_n(bytes.data(), of_first, into_.first.data());
       std::copy_n(bytes.data() + of_first, into_.second.size(), into_.second.data());
-    }
-    {
-      const std::lock_guard lock(shared_->mutex);
-      if (first == First::waiting) {
-        first = First::none;
-        shared_->waiting.erase(place);
-      }
     }
     const std::shared_ptr<Request> request = std::move(request_);
     request->end_piece(answer.has_value() ? Result<void>() : Result<void>(answer.error()));
@@ -129,13 +118,15 @@ class Piece final : public TwoTries {
       return Error::from_errno(ENOMEM).at(file_.path(), offset_);
     }
   }
-  Answer read_elsewhere() const {
-    auto file = InputFile::open(file_.path());
+  static Answer read_elsewhere(const TwoTries& tries) {
+    const auto& piece = static_cast<const Piece&>(tries);
+    auto file = InputFile::open(piece.path());
     if (!file) return file.error();
-    if (file->identity() != file_.identity()) {
-      return Error(Errc::file_changed, "it is another file than the one that was opened").at(file_.path(), offset_);
+    if (file->identity() != piece.file_.identity()) {
+      return Error(Errc::file_changed, "it is another file than the one that was opened")
+          .at(piece.path(), piece.offset_);
     }
-    return read_from(*file);
+    return piece.read_from(*file);
   }
 
   const RetryStatePtr shared_;
@@ -144,9 +135,14 @@ class Piece final : public TwoTries {
   const ReadInto into_;  // not to be touched once it is answered
   const std::size_t bytes_;
   std::shared_ptr<Request> request_;
+  // Guarded as `first`.
+  bool accuses_ = false;     // its file, of hanging
+  bool over_ = false;        // nobody waits for its tries
+  unsigned jobs_apart_ = 0;  // tries
 };
 
-/// Starts what waits, as far as there is room, and second tries that could not begin before.
-void start_pieces(const RetryStatePtr& shared);
+/// Starts what waits, as far as there is room, and second tries that could not begin before. To be called whenever a try has
+/// ended, or is lost.
+void start_pieces(const RetryStatePtr& shared) noexcept;
 
 }  // namespace dovetail::detail

@@ -53,6 +53,33 @@ void ReadWatch::begin(const std::shared_ptr<Awaited>& awaited) noexcept {
   if (wakes) changed_.notify_one();
 }
 
+void ReadWatch::refuse(const std::shared_ptr<Awaited>& awaited) noexcept {
+  awaited->node_.front() = awaited;
+  {
+    const std::lock_guard lock(mutex_);
+    refused_.splice(refused_.end(), awaited->node_);
+    idle_ = false;
+  }
+  changed_.notify_one();
+}
+
+bool ReadWatch::refuse_first(std::unique_lock<std::mutex>& lock) {
+  constexpr std::chrono::milliseconds kBetween{1};
+  List taken;
+  taken.splice(taken.end(), refused_, refused_.begin());
+  lock.unlock();
+  try {
+    taken.front()->refuse();
+    taken.clear();
+  } catch (const std::exception&) {  // short of memory
+  }
+  lock.lock();
+  if (taken.empty()) return true;
+  refused_.splice(refused_.end(), taken);
+  changed_.wait_for(lock, kBetween, [this] { return stopping_; });
+  return false;
+}
+
 bool ReadWatch::forget(Awaited& awaited) {
   List node;  // goes after the lock
   const std::lock_guard lock(mutex_);
@@ -119,16 +146,25 @@ ReadWatch::Late ReadWatch::take_late_locked() {
 
 void ReadWatch::run() {
   std::unique_lock lock(mutex_);
+  bool refuses = true;
   while (!stopping_) {
+    // In turns with those that are late, where memory is short.
+    if (!refused_.empty() && refuses) {
+      refuses = refuse_first(lock);
+      continue;
+    }
+    refuses = true;
     const std::optional<Clock::time_point> next = next_look_locked();
     if (!next.has_value()) {
+      if (!refused_.empty()) continue;
       idle_ = true;
       changed_.wait(lock, [this] { return stopping_ || !idle_; });
       continue;
     }
     if (*next > Clock::now()) {
       // What begins meanwhile wakes nobody, and is to be told in time as well.
-      changed_.wait_until(lock, std::min(*next, Clock::now() + options_.after), [this] { return stopping_; });
+      changed_.wait_until(lock, std::min(*next, Clock::now() + options_.after),
+                          [this] { return stopping_ || !refused_.empty(); });
       continue;
     }
     // Short of memory, it is looked at again later: its next time is set before anything else.

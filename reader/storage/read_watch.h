@@ -41,6 +41,8 @@ class Awaited {
   /// It hangs for twice as long: whoever waits gets an error, unless it has just been answered. Whether it was given up, and
   /// counted.
   virtual bool give_up() { return false; }
+  /// It is not even asked for: whoever waits gets an error. Called on the thread of the watch, again where it throws.
+  virtual void refuse() {}
 
  private:
   friend class ReadWatch;
@@ -70,6 +72,9 @@ class ReadWatch {
   /// It is answered, or given up: what it refers to may go when this has returned. Idempotent.
   void end(Awaited& awaited);
 
+  /// Has something refused that was not begun, soon.
+  void refuse(const std::shared_ptr<Awaited>& awaited) noexcept;
+
   /// Something is given up; to be called before whoever waits for it is told, and may ask for `hung_reads`.
   void count_given_up() noexcept;
   HungReads hung_reads() const;
@@ -91,6 +96,8 @@ class ReadWatch {
   /// The one to be told of, or none.
   Late take_late_locked();
   void handle(const Late& late);
+  /// Whether it could be.
+  bool refuse_first(std::unique_lock<std::mutex>& lock);
   bool forget(Awaited& awaited);
   void say(const HungRead& what, std::string_view then);
 
@@ -99,6 +106,7 @@ class ReadWatch {
   std::condition_variable changed_;
   List out_;   // in the order of asking
   List hung_;  // the same
+  List refused_;
   std::uint64_t met_ = 0;
   std::uint64_t given_up_ = 0;
   bool idle_ = false;

@@ -7,36 +7,6 @@
 
 namespace dovetail::detail {
 
-void run_apart(const RetryStatePtr& shared, std::function<void()> job) {
-  {
-    const std::lock_guard lock(shared->mutex);
-    shared->jobs.push_back(std::move(job));
-    if (shared->threads == kMostThreads) return;
-    ++shared->threads;
-  }
-  const auto work = [shared] {
-    std::unique_lock lock(shared->mutex);
-    while (!shared->jobs.empty()) {
-      std::function<void()> next = std::move(shared->jobs.front());
-      shared->jobs.pop_front();
-      lock.unlock();
-      try {
-        next();
-      } catch (const std::exception&) {  // short of memory: its time will run out
-      }
-      next = nullptr;  // closing a file that it has may hang, too
-      lock.lock();
-    }
-    --shared->threads;
-  };
-  try {
-    std::thread(work).detach();
-  } catch (const std::exception&) {  // the job waits for another thread, or for its time to run out
-    const std::lock_guard lock(shared->mutex);
-    --shared->threads;
-  }
-}
-
 void hint_apart(const RetryStatePtr& shared, Hint hint) noexcept try {
   std::deque<Hint> dropped;  // which closes files, with no lock held
   {

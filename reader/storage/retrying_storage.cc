@@ -11,8 +11,6 @@
 #include <thread>
 #include <utility>
 
-#include <boost/asio/post.hpp>
-
 #include "reader/storage/read_piece.h"
 #include "reader/storage/retry_state.h"
 #include "reader/storage/two_tries.h"
@@ -32,42 +30,16 @@ class Opening final : public TwoTries {
 
   HungRead what() const override { return {.file = path_, .offset = 0, .bytes = 0, .age = {}}; }
 
-  void start() {
-    if (!begin_try()) return;
-    {
-      const std::lock_guard lock(shared_->mutex);
-      ++shared_->in_storage;
-    }
-    try {
-      boost::asio::post(shared_->inner->blocking_executor(), [opening = self()] {
-        Answer given = opening->work_();
-        opening->end_first_try();
-        opening->come_back(std::move(given));
-      });
-    } catch (const std::exception&) {
-      end_first_try();
-      come_back(Error::from_errno(ENOMEM));
-    }
-  }
+  void start() { try_apart(shared_->openings, Turn::first, &Opening::open); }
   bool retry() override {
-    if (!begin_try()) return false;
-    try {
-      run_apart(shared_, [opening = self()] {
-        opening->come_back(opening->answered() ? Answer(Error::from_errno(ECANCELED)) : opening->work_());
-      });
-    } catch (const std::exception&) {
-      come_back(Error::from_errno(ENOMEM));
-      return false;
-    }
-    return true;
+    shared_->note_hung();
+    return try_apart(shared_->apart, Turn::second, &Opening::open);
   }
 
  private:
-  void end_first_try() {
-    const std::lock_guard lock(shared_->mutex);
-    --shared_->in_storage;
-  }
-  std::shared_ptr<Opening> self() { return std::static_pointer_cast<Opening>(shared_from_this()); }
+  // A thread that it had may be what others wait for.
+  void after_try_apart() noexcept override { start_pieces(shared_); }
+  static Answer open(const TwoTries& tries) { return static_cast<const Opening&>(tries).work_(); }
   void answer(Answer answer) override {
     const AnswerCount count(*shared_);
     std::move(done_)(std::move(answer));
@@ -97,15 +69,9 @@ class RetryingStorage final : public Storage {
       const std::lock_guard lock(shared_->mutex);
       if (stopping_) return;
       shared_->unanswered += pieces.size();
-    }
-    for (const std::shared_ptr<Piece>& piece : pieces) shared_->watch.begin(piece);
-    {
-      const std::lock_guard lock(shared_->mutex);
       for (auto next = pieces.begin(); next != pieces.end();) {
         const auto at = next++;
-        if ((*at)->answered()) continue;  // it was late at once
         (*at)->place = at;
-        (*at)->first = Piece::First::waiting;
         shared_->waiting.splice(shared_->waiting.end(), pieces, at);
       }
     }
@@ -115,7 +81,7 @@ class RetryingStorage final : public Storage {
   Result<void> read_again(const InputFile& file, std::uint64_t offset, ReadInto into) override {
     // Piece after piece: buffers of all of them could be as large as the largest block.
     while (into.size() > 0) {
-      const std::size_t bytes = std::min(into.size(), kPieceBytes);
+      const std::size_t bytes = std::min(into.size(), piece_bytes_);
       const auto promise = std::make_shared<std::promise<Result<void>>>();
       std::future<Result<void>> outcome = promise->get_future();
       const std::shared_ptr<Piece> piece = cut(file, offset, into.before(bytes), [promise](Result<void> read) {
@@ -126,8 +92,7 @@ class RetryingStorage final : public Storage {
         if (stopping_) return Error::from_errno(ECANCELED).at(file.path(), offset);
         ++shared_->unanswered;
       }
-      shared_->watch.begin(piece);
-      piece->read_again_apart();
+      piece->read_again();
       if (Result<void> read = outcome.get(); !read) return read;
       offset += bytes;
       into = into.after(bytes);
@@ -142,7 +107,6 @@ class RetryingStorage final : public Storage {
       if (stopping_) return;
       ++shared_->unanswered;
     }
-    shared_->watch.begin(opening);
     opening->start();
   }
 
@@ -159,18 +123,20 @@ class RetryingStorage final : public Storage {
 
  private:
   Pieces cut(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) const {
-    const std::size_t count = std::max<std::size_t>((into.size() + kPieceBytes - 1) / kPieceBytes, 1);
+    const std::size_t count = std::max<std::size_t>((into.size() + piece_bytes_ - 1) / piece_bytes_, 1);
     const auto request = std::make_shared<Request>(count, std::move(done));
     Pieces pieces;
-    for (std::size_t at = 0; pieces.size() < count; at += kPieceBytes) {
+    for (std::size_t at = 0; pieces.size() < count; at += piece_bytes_) {
       const ReadInto rest = into.after(at);
       pieces.push_back(std::make_shared<Piece>(shared_, file.share(), offset + at,
-                                               rest.before(std::min(rest.size(), kPieceBytes)), request));
+                                               rest.before(std::min(rest.size(), piece_bytes_)), request));
     }
     return pieces;
   }
 
   StorageFacts facts_;
+  /// Of a direct storage one read of its own, or a piece would take more than one of its places.
+  const std::size_t piece_bytes_ = facts_.direct ? std::min(kPieceBytes, facts_.best_read_bytes) : kPieceBytes;
   const RetryStatePtr shared_;
   bool stopping_ = false;  // guarded by the mutex of what is shared
   std::once_flag stopped_;
@@ -178,27 +144,34 @@ class RetryingStorage final : public Storage {
 
 void RetryingStorage::stop() {
   std::call_once(stopped_, [this] {
-    bool hangs = false;
     std::deque<Hint> hints;  // not wanted
+    Pieces waiting;
     {
       std::unique_lock lock(shared_->mutex);
       stopping_ = true;
       shared_->wants_hints = false;
       hints.swap(shared_->hints);
+      shared_->changed.wait(lock, [this] { return shared_->unanswered == 0 || shared_->any_hung; });
+      waiting.swap(shared_->waiting);
+    }
+    // Or they would begin, some at a time, and each of them might hang.
+    for (const std::shared_ptr<Piece>& piece : waiting) piece->refuse_for(ECANCELED, "the reader is stopped");
+    for (const auto& threads : {shared_->openings, shared_->again, shared_->apart}) threads->stop_waiting();
+    bool hangs = false;
+    {
+      std::unique_lock lock(shared_->mutex);
       shared_->changed.wait(lock, [this] { return shared_->unanswered == 0; });
       // Files are closed when stopping returns, but for what hangs.
       const bool hinted = shared_->changed.wait_for(lock, shared_->after, [this] { return !shared_->hinting; });
-      hangs = shared_->in_storage > 0 || !hinted;
+      hangs = shared_->places.any_lost() || !hinted;
     }
     shared_->watch.stop();
-    std::deque<std::function<void()>> unwanted;  // all are answered
-    Pieces late;
+    for (const auto& threads : {shared_->openings, shared_->again, shared_->apart}) threads->settle(shared_->after);
+    Pieces late;  // all are answered
     {
       const std::lock_guard lock(shared_->mutex);
-      unwanted.swap(shared_->jobs);
       late.swap(shared_->late);
     }
-    unwanted.clear();
     late.clear();
     if (hangs) {
       try {

@@ -29,6 +29,8 @@ struct StorageFacts {
   bool direct = false;
   /// Reads that it keeps in flight.
   unsigned depth = 0;
+  /// Whether another one may be taken in the place of a read that hangs: see `add_place`.
+  bool adds_places = false;
   /// Descriptors that an open file takes.
   unsigned descriptors_per_file = 1;
   /// Memory that it holds for as long as it lives; part of the reader's budget.
@@ -94,6 +96,9 @@ class Storage {
 
   /// The threads for calls that block.
   virtual boost::asio::any_io_executor blocking_executor() = 0;
+
+  /// Nobody waits for one of the reads in flight any longer: takes one more in its place. Whether it can.
+  virtual bool add_place() noexcept { return false; }
 
   /// Waits for all reads in flight and their completions, so not to be called from one. What is asked for while it
   /// stops, or later, may be dropped: its completion is destroyed without being called.

@@ -2,9 +2,16 @@
 #include "reader/storage/two_tries.h"
 
 #include <cerrno>
+#include <exception>
+#include <string>
 #include <utility>
 
 namespace dovetail::detail {
+
+namespace {
+constexpr const char* kNoThreadLeft = "so many reads hang that no thread is left for this one";
+constexpr const char* kNoThread = "no thread can be started for it";
+}  // namespace
 
 bool TwoTries::begin_try() {
   const std::lock_guard lock(mutex_);
@@ -25,6 +32,7 @@ void TwoTries::come_back(Answer given) {
   }
   if (!take_turn()) return;
   watch_.end(*this);
+  lose_tries();
   answer(std::move(given));
 }
 
@@ -43,8 +51,80 @@ bool TwoTries::give_up() {
   // Before the answer: whoever gets it may look, and ask for more.
   watch_.count_given_up();
   note_given_up();
+  lose_tries();
   answer(std::move(given_up));
   return true;
+}
+
+void TwoTries::refuse_for(int error, const char* why) noexcept {
+  refused_error_ = error;
+  why_refused_ = why;
+  watch_.refuse(shared_from_this());
+}
+
+void TwoTries::refuse() {
+  const HungRead refused = what();
+  Answer error = Error::from_errno(refused_error_, why_refused_).at(refused.file, refused.offset);
+  if (take_turn()) answer(std::move(error));
+}
+
+bool TwoTries::try_apart(const std::shared_ptr<ApartThreads>& threads, Turn turn, Work work) noexcept {
+  bool counted = false;
+  try {
+    count_try_apart();
+    counted = true;
+    const ApartThreads::JobPtr job = job_apart(turn, work);
+    {
+      const std::lock_guard lock(mutex_);
+      Apart& free = apart_[0].job == nullptr ? apart_[0] : apart_[1];
+      free = {.threads = threads, .job = job};
+    }
+    const ApartThreads::Taken taken = threads->run(job);
+    if (taken == ApartThreads::Taken::yes) return true;
+    if (turn == Turn::first) {
+      taken == ApartThreads::Taken::lost ? refuse_for(ETIMEDOUT, kNoThreadLeft) : refuse_for(EAGAIN, kNoThread);
+    }
+  } catch (const std::exception&) {
+    if (turn == Turn::first) refuse_for(ENOMEM, "there is no memory to read it");
+  }
+  if (counted) end_try_apart();
+  return false;
+}
+
+ApartThreads::JobPtr TwoTries::job_apart(Turn turn, Work work) {
+  const auto given = std::make_shared<std::optional<Answer>>();
+  return std::make_shared<ApartThreads::Job>(
+      [self = shared_from_this(), turn, given, work] {
+        if (turn == Turn::first) self->watch();
+        if (!self->begin_try()) return;
+        given->emplace(Error::from_errno(ENOMEM));
+        *given = work(*self);
+      },
+      [self = shared_from_this(), turn, given](ApartThreads::Fate fate) {
+        self->end_job_apart(turn, fate, std::exchange(*given, std::nullopt));
+      });
+}
+
+void TwoTries::end_job_apart(Turn turn, ApartThreads::Fate fate, std::optional<Answer> given) noexcept {
+  end_try_apart();
+  try {
+    if (given.has_value()) come_back(std::move(*given));
+  } catch (const std::exception&) {  // short of memory: its time will run out
+  }
+  if (turn == Turn::first && fate == ApartThreads::Fate::dropped) refuse_for(ETIMEDOUT, kNoThreadLeft);
+  if (turn == Turn::first && fate == ApartThreads::Fate::stopped) refuse_for(ECANCELED, "the reader is stopped");
+  after_try_apart();
+}
+
+void TwoTries::lose_tries() noexcept {
+  std::array<Apart, 2> apart;
+  {
+    const std::lock_guard lock(mutex_);
+    apart.swap(apart_);
+  }
+  for (const Apart& lost : apart) {
+    if (lost.job != nullptr) lost.threads->lose(*lost.job);
+  }
 }
 
 }  // namespace dovetail::detail

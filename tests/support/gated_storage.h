@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -99,6 +100,10 @@ class GatedStorage final : public detail::Storage {
   const detail::StorageFacts& facts() const noexcept override { return inner_->facts(); }
   boost::asio::any_io_executor blocking_executor() override { return inner_->blocking_executor(); }
 
+  /// What is withheld takes no place, unless it is to be as with a storage that has no others.
+  bool add_place() noexcept override { return adds_places_; }
+  void add_no_places() { adds_places_ = false; }
+
   void stop() override {
     let_go(Open::for_ever);
     inner_->stop();
@@ -114,6 +119,7 @@ class GatedStorage final : public detail::Storage {
 
   const std::unique_ptr<Storage> inner_;
   const Immediate immediate_;
+  std::atomic<bool> adds_places_ = true;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   Withholds withholds_;

@@ -355,7 +355,7 @@ TEST_P(StorageConformanceTest, FactsAreThoseOfWhatWasAskedFor) {
   EXPECT_EQ(facts.direct, GetParam().kind == StorageKind::io_uring_direct);
   EXPECT_GE(facts.depth, 1u);
   EXPECT_GE(facts.best_read_bytes, 64u << 10);
-  const std::size_t for_retrying = GetParam().watch == Watch::retries ? 16 << 20 : 0;
+  const std::size_t for_retrying = GetParam().watch == Watch::retries ? 24 << 20 : 0;
   EXPECT_EQ(facts.memory_bytes > for_retrying, facts.direct);
   EXPECT_LE(facts.memory_bytes, GetParam().options.memory_bytes + for_retrying);
 }

@@ -20,7 +20,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reader/storage/retry_state.h"
 #include "reader/storage/two_tries.h"
 #include "tests/reader/dataset/dataset_files.h"
 #include "tests/reader/storage/storage_fixture.h"
@@ -256,6 +255,68 @@ TEST_F(ReadWatchTest, StoppingDoesNotWaitForWhatIsGivenUp) {
   gone->get_future().wait();
 }
 
+TEST_F(ReadWatchTest, StoppingBeginsNoMoreOnceSomethingHangs) {
+  watch(true, std::chrono::milliseconds(kSanitized ? 500 : 100));
+  std::vector<InputFile> files;
+  std::vector<std::shared_ptr<SampleRead>> reads;
+  for (int i = 0; i < 40; ++i) {
+    files.push_back(sample_file(1000, std::to_string(i) + "slow"));
+    reads.push_back(start_read(*storage_, files.back(), 0, 1000));
+  }
+  lines_.wait_for("is asked for once more");
+  const std::uint64_t begun = gate_->counts().reads;
+  storage_->stop();
+  EXPECT_LE(gate_->counts().reads, begun + 2) << "some at a time, it would take long";
+  for (const auto& read : reads) EXPECT_TRUE(read->completed());
+}
+
+TEST_F(ReadWatchTest, WhatThereWillBeNoRoomForFailsAtOnce) {
+  watch(true);
+  gate_->add_no_places();
+  std::vector<InputFile> slow;
+  std::vector<std::shared_ptr<SampleRead>> hanging;
+  for (int i = 0; i < 2; ++i) {
+    slow.push_back(sample_file(1000, std::to_string(i) + "slow"));
+    std::filesystem::remove(slow.back().path());  // a second try fails
+    hanging.push_back(start_read(*storage_, slow.back(), 0, 1000));
+  }
+  const InputFile fast = sample_file(1000, "fast");
+  const auto waiting = start_read(*storage_, fast, 0, 1000);
+  for (const auto& read : hanging) EXPECT_FALSE(read->wait().has_value());
+  const auto refused = waiting->wait();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_TRUE(storage_->gave_up(refused.error()));
+  EXPECT_THAT(refused.error().to_string(), AllOf(HasSubstr("fast"), HasSubstr("no room for this one")));
+  gate_->let_go(GatedStorage::Open::for_ever);
+  while (!start_read(*storage_, fast, 0, 1000)->wait().has_value()) std::this_thread::sleep_for(kAfter);
+}
+
+TEST_F(ReadWatchTest, OpeningsThatHangCostNoOthers) {
+  watch(true);
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  const auto hangs = [released]() -> Storage::Answer {
+    released.wait();
+    return std::make_shared<int>(7);
+  };
+  // Each takes two threads, of which there are fewer for second tries.
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::unique_ptr<SampleRead>> hanging;
+    for (int i = 0; i < 8; ++i) {
+      hanging.push_back(std::make_unique<SampleRead>(0, 1, 0));
+      storage_->call("/far/away", hangs,
+                     [done = hanging.back().get()](const Storage::Answer& answer) { done->complete(answer.error()); });
+    }
+    SampleRead other(0, 1, 0);
+    storage_->call(
+        "/near", [] { return Storage::Answer(std::make_shared<int>(7)); },
+        [&](const Storage::Answer& answer) { other.complete(answer ? Result<void>() : answer.error()); });
+    EXPECT_TRUE(other.wait().has_value()) << "round " << round;
+    for (const auto& read : hanging) EXPECT_FALSE(read->wait().has_value());
+  }
+  release.set_value();
+}
+
 TEST_F(ReadWatchTest, ReadingAgainGivesTheBytes) {
   watch(true, std::chrono::hours(1));
   const InputFile file = sample_file(2'000'000, "fast");
@@ -295,6 +356,28 @@ class ShortOfMemory final : public detail::TwoTries {
   bool asked_ = false;
 };
 
+/// Short of memory when it is to be refused for the first time.
+class RefusedLate final : public detail::Awaited {
+ public:
+  HungRead what() const override { return {}; }
+  void refuse() override {
+    if (!std::exchange(asked_, true)) throw std::bad_alloc();
+    refused.set_value();
+  }
+  std::promise<void> refused;
+
+ private:
+  bool asked_ = false;
+};
+
+TEST(ReadWatchCountTest, WhatCannotBeRefusedForWantOfMemoryIsLater) {
+  detail::ReadWatch watch({.after = std::chrono::hours(1), .gives_up = true, .log = {}});
+  const auto late = std::make_shared<RefusedLate>();
+  watch.refuse(late);
+  late->refused.get_future().wait();
+  watch.stop();
+}
+
 TEST(ReadWatchCountTest, WhatIsGivenUpOnlyWhenThereIsMemoryAgainIsCountedOnce) {
   detail::ReadWatch watch({.after = kAfter, .gives_up = true, .log = {}});
   const auto hanging = std::make_shared<ShortOfMemory>(watch);
@@ -302,20 +385,6 @@ TEST(ReadWatchCountTest, WhatIsGivenUpOnlyWhenThereIsMemoryAgainIsCountedOnce) {
   hanging->answered_promise.get_future().wait();
   EXPECT_EQ(watch.hung_reads().given_up, 1u);
   watch.stop();
-}
-
-TEST(RunApartTest, WhatAJobOwnsGoesWhileOthersMayGoOn) {
-  const auto shared = std::make_shared<detail::RetryState>(
-      detail::make_pread_pool(1), detail::WatchOptions{.after = std::chrono::hours(1), .gives_up = true, .log = {}});
-  std::promise<bool> free;
-  // Closing a file may hang, as reading it does.
-  std::shared_ptr<void> owned(nullptr, [&](void*) {
-    free.set_value(std::async(std::launch::async, [&] {
-                     return std::unique_lock(shared->mutex, std::try_to_lock).owns_lock();
-                   }).get());
-  });
-  detail::run_apart(shared, [owned = std::move(owned)] {});
-  EXPECT_TRUE(free.get_future().get());
 }
 
 }  // namespace
