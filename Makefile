@@ -23,8 +23,10 @@ SECONDS ?= 60
 CPU_MINUTES ?=
 TARGETS ?=
 
-# For `make soak`: how long it reads, and what draws the options of its readers.
+# For `make soak`: how long it reads.
 MINUTES ?= 60
+
+# What draws the options of the readers of `make soak`; for `make fuzz`, if it is given, what draws its mutations.
 SEED ?= 1
 
 .PHONY: help bootstrap build demo python test test-browser check coverage bench fuzz soak format clean
@@ -42,7 +44,7 @@ help:
 	@echo "make bench    what delivery reaches, beside its peers and limits, and what planning costs; knobs: OUT=folder for"
 	@echo "              the JSON, DATA=folder for 12 GB of data, DELIVERY=options of delivery_bench"
 	@echo "make fuzz     every fuzz target for SECONDS=$(SECONDS), or in turns up to CPU_MINUTES=30 of each; TARGETS=\"NAME...\""
-	@echo "              runs only some"
+	@echo "              runs only some, SEED=N draws the same mutations again"
 	@echo "make soak     MINUTES=$(MINUTES) of epochs by readers that come and go; every row is checked, and that nothing grows;"
 	@echo "              SEED=$(SEED)"
 	@echo "make format   clang-format over all sources"
@@ -116,7 +118,8 @@ bench: bootstrap
 	@build/release/bench/plan_scale --out "$(out)/plan_scale.json"
 
 fuzz: bootstrap
-	@scripts/fuzz.py $(if $(CPU_MINUTES),--cpu-minutes $(CPU_MINUTES),--seconds $(SECONDS)) $(TARGETS)
+	@scripts/fuzz.py $(if $(CPU_MINUTES),--cpu-minutes $(CPU_MINUTES),--seconds $(SECONDS)) \
+	  $(if $(filter command,$(origin SEED)),--seed $(SEED)) $(TARGETS)
 
 soak: bootstrap build/release/build.ninja
 	@cmake --build --preset release --target soak

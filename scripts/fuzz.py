@@ -91,6 +91,8 @@ def arguments(targets):
                         help="run all targets in turns until the tally has so many CPU minutes of each")
     length.add_argument("--tally", action="store_true", help="only print what was run so far")
     parser.add_argument("--no-build", action="store_true", help="run what is built, such as a copy of it")
+    parser.add_argument("--seed", type=int, default=0,
+                        help="draw the same mutations in each run with --seconds; 0 draws others")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="all, where none is given")
     options = parser.parse_args()
@@ -123,7 +125,7 @@ def log_of(target):
     return BUILD / f"{target}.log"
 
 
-def start(target, seconds, scratch):
+def start(target, seconds, scratch, seed):
     corpus = BUILD / "corpus" / target
     artifacts = BUILD / "artifacts" / target
     corpus.mkdir(parents=True, exist_ok=True)
@@ -133,8 +135,8 @@ def start(target, seconds, scratch):
     environment.setdefault("ASAN_OPTIONS", "allocator_may_return_null=1:detect_stack_use_after_return=0")
     environment.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
     # The entropic schedule takes up to nine tenths of the time where an input reaches thousands of edges.
-    command = [BUILD / "fuzz" / target, f"-max_total_time={seconds}", f"-timeout={HANG_SECONDS}", "-rss_limit_mb=4096",
-               "-entropic=0", "-max_len=8192", "-verbosity=1", "-print_final_stats=1",
+    command = [BUILD / "fuzz" / target, f"-max_total_time={seconds}", f"-seed={seed}", f"-timeout={HANG_SECONDS}",
+               "-rss_limit_mb=4096", "-entropic=0", "-max_len=8192", "-verbosity=1", "-print_final_stats=1",
                f"-artifact_prefix={artifacts}/", corpus, ROOT / "fuzz" / "corpus" / target]
     with open(log_of(target), "wb") as log:
         # A session of its own, so that Ctrl-C reaches it through us and once.
@@ -172,10 +174,11 @@ def report(run):
 class Runner:
     """Keeps some processes running; `next_target` names the next one, or nothing."""
 
-    def __init__(self, jobs, tally, scratch):
+    def __init__(self, jobs, tally, scratch, seed):
         self._jobs = jobs
         self._tally = tally
         self._scratch = scratch
+        self._seed = seed
         self._running = {}
         self.failed = set()
 
@@ -187,7 +190,7 @@ class Runner:
             while True:
                 target = next_target() if len(self._running) < self._jobs else None
                 if target:
-                    process = start(target, seconds, self._scratch)
+                    process = start(target, seconds, self._scratch, self._seed)
                     self._running[process.pid] = target, process  # kept, or Popen would wait for it
                 elif self._running:
                     self._wait()
@@ -228,7 +231,7 @@ def main():
         # Files that the targets write are small and short-lived.
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         scratch = tempfile.mkdtemp(prefix="fuzz-", dir=memory)
-        runner = Runner(options.jobs, tally, scratch)
+        runner = Runner(options.jobs, tally, scratch, options.seed)
         try:
             if options.seconds is not None:
                 queue = list(targets)
