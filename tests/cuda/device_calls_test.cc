@@ -155,8 +155,6 @@ class DeviceCallsTest : public DeviceTest {
 
 TEST_F(DeviceCallsTest, AHandlerRunsOnceWhateverHappensWhenever) {
   const Trainer::Ways ways{.open = [this] { return open().value(); },
-                           .start_next = [](DeviceReader& reader,
-                                            Trainer::Handler handler) { reader.async_next_device(std::move(handler)); },
                            .append = [this](DeviceBatch& batch, Rows& rows) { EXPECT_TRUE(append(batch, rows)); }};
   for (const Act act : testing::kActs) {
     std::uint64_t n = 1;

@@ -61,7 +61,6 @@ class AwaitPointsTest : public ::testing::TestWithParam<std::tuple<StorageKind, 
 
   Trainer::Ways ways() const {
     return {.open = [this] { return BatchReader::open(dataset_, options_of(storage())).value(); },
-            .start_next = [](BatchReader& reader, Trainer::Handler handler) { reader.async_next(std::move(handler)); },
             .append = [](Batch& batch, Rows& rows) { testing::append_checked(batch, shape(), rows); }};
   }
   static StorageKind storage() { return std::get<0>(GetParam()); }

@@ -13,10 +13,10 @@
 #include <optional>
 #include <ostream>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include <gtest/gtest.h>
-#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -44,10 +44,8 @@ inline std::ostream& operator<<(std::ostream& out, Act act) {
 template <class Reader, class Batch, class Event>
 class InterruptedTrainer {
  public:
-  using Handler = boost::asio::any_completion_handler<void(boost::system::error_code, std::optional<Batch>)>;
   struct Ways {
     std::function<Reader()> open;
-    std::function<void(Reader&, Handler)> start_next;
     std::function<void(Batch&, Rows&)> append;  ///< Adds the rows of a batch, bytes checked.
   };
 
@@ -116,8 +114,13 @@ class InterruptedTrainer {
       ++completed_;
       take(error, std::move(batch));
     };
-    ways_.start_next(
-        *reader_, boost::asio::bind_cancellation_slot(signal_.slot(), boost::asio::bind_executor(context_, arrived)));
+    // Not behind an any_completion_handler, whose executor may be let go when the context is gone.
+    auto handler = boost::asio::bind_cancellation_slot(signal_.slot(), boost::asio::bind_executor(context_, arrived));
+    if constexpr (std::is_same_v<Reader, BatchReader>) {
+      reader_->async_next(std::move(handler));
+    } else {
+      reader_->async_next_device(std::move(handler));
+    }
   }
 
   void take(boost::system::error_code error, std::optional<Batch> batch) {
