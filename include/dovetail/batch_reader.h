@@ -67,7 +67,9 @@ class BatchReader {
   ///   - empty:   the epoch is over, at the same step as on every other rank; the next call begins the next epoch;
   ///   - error:   see the class; `error()` has file, offset and reason.
   /// Threads: one call outstanding, a second completes with `busy`. The handler runs on its associated executor (Asio's
-  ///          system executor where it has none), never inside this call, and never on a thread of the reader.
+  ///          system executor where it has none), never inside this call, and never on a thread of the reader. One that
+  ///          comes as an `any_completion_handler` goes by way of a thread of Asio's system executor, which may let go of
+  ///          its executor a little later: its context ends by `run` returning for want of work, not in the handler.
   /// Cancel:  total; a cancelled request loses no batch, the next call gets it. As ever in Asio, not while this call begins.
   template <class CompletionToken>
   auto async_next(CompletionToken&& token) {
