@@ -103,19 +103,24 @@ class ReaderLifetimeTest(ProgramTest):
         self.assertLess(late, early + (8 << 20))
 
     def test_what_a_reader_could_not_be_moved_for_is_said_until_it_is_moved(self):
-        self.run_program("""
+        # Not by a limit of memory: glibc ends a process in which a thread that has just begun finds none.
+        out = self.run_program("""
             import resource
-            reader = open_reader()
+            try:
+                reader = open_reader(storage="io_uring")
+            except dovetail.DovetailError as error:
+                print(error)
+                sys.exit()
             state = reader.state_dict()
-            soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-            resource.setrlimit(resource.RLIMIT_AS, (1 << 20, hard))
+            soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
             said = []
             for use in (lambda: reader.seek(2), reader.next, reader.state_dict, lambda: reader.step):
                 try:
                     use()
                 except dovetail.StorageError as error:
                     said.append(str(error))
-            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
             assert len(said) == 4 and len(set(said)) == 1, said
             assert not reader.closed
             reader.seek(2, 3)
@@ -123,6 +128,8 @@ class ReaderLifetimeTest(ProgramTest):
             reader.load_state_dict(state)
             assert reader.next().step == 0
         """)
+        if out:
+            self.skipTest(f"there is no io_uring to fail: {out.strip()}")
 
     def test_the_import_is_light(self):
         self.run_program("""
