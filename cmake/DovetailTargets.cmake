@@ -34,6 +34,10 @@ endif()
 # dovetail_unity(TARGET): with DOVETAIL_UNITY several sources are compiled as one, for builds that are made once.
 function(dovetail_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${DOVETAIL_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  if(DOVETAIL_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Takes sources that are included for headers, in which a class must not have parts of an unnamed namespace.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+  endif()
 endfunction()
 
 # dovetail_add_library(NAME SOURCES...): one library per folder, exported as dovetail::NAME.

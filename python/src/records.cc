@@ -25,8 +25,8 @@ namespace dovetail::python {
 namespace {
 
 /// What iterating reads at a time without the interpreter lock.
-constexpr std::size_t kChunkBytes = 256 * 1024;
-constexpr std::size_t kChunkRecords = 1024;
+constexpr std::size_t kReadAheadBytes = 256 * 1024;
+constexpr std::size_t kReadAheadRecords = 1024;
 
 py::bytes to_bytes(const std::string& record) {
   return {record.data(), record.size()};
@@ -131,7 +131,7 @@ class RecordQueue {
   void fill() {
     if (failure_.has_value()) throw Exception(*failure_);
     std::size_t bytes = 0;
-    while (bytes < kChunkBytes && chunk_.size() < kChunkRecords && shard_ < dataset_.shards().size()) {
+    while (bytes < kReadAheadBytes && chunk_.size() < kReadAheadRecords && shard_ < dataset_.shards().size()) {
       Result<std::optional<ByteView>> record = next_in_shard();
       if (!record.has_value()) {
         failure_ = record.error();
