@@ -79,13 +79,10 @@ Result<OutputFile> write_manifest(std::shared_ptr<const OutputFolder> folder, co
   return std::move(finished->file);
 }
 
-Result<void> publish_dataset(const OutputFolder& folder, std::vector<FinishedShard>& shards, OutputFile& manifest,
-                             bool overwrite) {
-  if (overwrite) {
-    if (auto removed = folder.remove(format::kManifestName); !removed) return removed;
-    // Durable before a new shard replaces an old one: no crash may leave the old manifest above new shards.
-    if (auto synced = folder.sync(); !synced) return synced;
-  }
+namespace {
+
+Result<void> publish_files(const OutputFolder& folder, std::vector<FinishedShard>& shards, OutputFile& manifest,
+                           bool overwrite) {
   for (FinishedShard& shard : shards) {
     if (auto published = shard.file.publish(overwrite); !published) return published;
   }
@@ -95,6 +92,31 @@ Result<void> publish_dataset(const OutputFolder& folder, std::vector<FinishedSha
   if (auto synced = folder.sync(); !synced) return synced;
   if (auto published = manifest.publish(overwrite); !published) return published;
   return folder.sync();
+}
+
+/// Whether there is anything that could be replaced. Where that cannot be known, there is.
+bool replaces(const OutputFolder& folder) {
+  return !check_vacant(folder).has_value();
+}
+
+}  // namespace
+
+Result<void> publish_dataset(const OutputFolder& folder, std::vector<FinishedShard>& shards, OutputFile& manifest,
+                             bool overwrite) {
+  const bool keeps = overwrite && replaces(folder);
+  Result<void> done;
+  if (keeps) {
+    done = folder.remove(format::kManifestName);
+    // Durable before a new shard replaces an old one: no crash may leave the old manifest above new shards.
+    if (done) done = folder.sync();
+  }
+  const bool begun = done.has_value();
+  if (begun) done = publish_files(folder, shards, manifest, overwrite);
+  if (done) return done;
+  for (FinishedShard& shard : shards) keeps&& begun ? shard.file.leave() : shard.file.discard();
+  // Last: without the partial manifest a part of the shards would look like a dataset.
+  keeps&& begun ? manifest.leave() : manifest.discard();
+  return done;
 }
 
 }  // namespace dovetail::detail

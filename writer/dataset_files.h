@@ -36,7 +36,9 @@ Result<void> remove_surplus(const OutputFolder& folder, std::size_t shards);
 ///
 /// With `overwrite` an old dataset goes first: its manifest, and at the end the shards beyond the new ones. From then
 /// until the new manifest is there the folder has none, so that old and new are never taken for one dataset.
-/// Errors: after one, some files have their names; discarding all of them undoes that.
+/// Errors: after one, no file of the new dataset is there. But where shards of an old one may be replaced already, all are left
+///         under the names that they have, as a killed process leaves them: the manifest's partial name tells readers that
+///         the folder holds no dataset, and `recover` finds the records.
 Result<void> publish_dataset(const OutputFolder& folder, std::vector<FinishedShard>& shards, OutputFile& manifest,
                              bool overwrite);
 

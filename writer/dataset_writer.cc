@@ -154,9 +154,7 @@ class DatasetWriter::Impl {
     info.manifest = manifest->path();
     info.id = *options_.shard.dataset_id;
     // Last: nothing that could fail may follow once the dataset is there.
-    auto published = detail::publish_dataset(*folder_, shards_, *manifest, options_.shard.overwrite);
-    if (!published) manifest->discard();
-    return published;
+    return detail::publish_dataset(*folder_, shards_, *manifest, options_.shard.overwrite);
   }
 
   void remove_all() noexcept {

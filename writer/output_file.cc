@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,13 +43,23 @@ std::string random_partial_name(const std::string& name) {
 
 int link_without_replacing(int folder, const char* from, const char* to) noexcept {
   if (::linkat(folder, from, folder, to, 0) != 0) return errno;
-  return ::unlinkat(folder, from, 0) == 0 ? 0 : errno;
+  ::unlinkat(folder, from, 0);  // a second name that stays is no reason to take the first away
+  return 0;
+}
+
+int rename_where_none_is_seen(int folder, const char* from, const char* to) noexcept {
+  struct stat status {};
+  if (::fstatat(folder, to, &status, AT_SYMLINK_NOFOLLOW) == 0) return EEXIST;
+  if (errno != ENOENT) return errno;
+  return ::renameat(folder, from, folder, to) == 0 ? 0 : errno;
 }
 
 int rename_without_replacing(int folder, const char* from, const char* to) noexcept {
   if (::renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
-  return link_without_replacing(folder, from, to);
+  const int reason = link_without_replacing(folder, from, to);
+  const bool has_links = reason != EPERM && reason != ENOSYS && reason != EOPNOTSUPP && reason != EMLINK;
+  return has_links ? reason : rename_where_none_is_seen(folder, from, to);
 }
 
 Result<OutputFile> OutputFile::create(std::shared_ptr<const OutputFolder> folder, const std::string& name) {
@@ -108,6 +119,11 @@ void OutputFile::close_descriptor() noexcept {
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
 }
 
+void OutputFile::leave() noexcept {
+  close_descriptor();
+  state_ = State::gone;
+}
+
 void OutputFile::discard() noexcept {
   close_descriptor();
   const State before = std::exchange(state_, State::gone);
@@ -141,7 +157,11 @@ Result<void> OutputFile::write(ByteView bytes) {
 
 Result<void> OutputFile::sync() {
   if (state_ != State::writing) return failure_or_closed();
-  if (::fdatasync(descriptor_) != 0) return fail(Error::from_errno(errno, "cannot make the bytes durable"));
+  int failed = 0;
+  do {
+    failed = ::fdatasync(descriptor_);
+  } while (failed != 0 && errno == EINTR);
+  if (failed != 0) return fail(Error::from_errno(errno, "cannot make the bytes durable"));
   // A process that was forked meanwhile has the same lock, for as long as it lives.
   (void)::flock(descriptor_, LOCK_UN);
   // Network file systems report late write errors here. Linux has closed the descriptor even where it says EINTR.
@@ -170,7 +190,11 @@ Result<void> OutputFile::publish(bool overwrite) {
 Result<void> OutputFile::commit(bool overwrite) {
   if (auto done = sync(); !done) return done;
   if (auto done = publish(overwrite); !done) return done;
-  if (auto done = folder_->sync(); !done) return fail(done.error());
+  if (auto done = folder_->sync(); !done) {
+    // What has replaced a file stays: without it neither the old nor the new one would be there.
+    if (overwrite) leave();
+    return fail(done.error());
+  }
   return {};
 }
 

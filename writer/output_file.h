@@ -23,7 +23,8 @@ namespace dovetail::detail {
 ///
 /// Threads: none; one thread at a time.
 /// Errors:  carry the path of the final file and for writes the offset. The first is final: it removes the file, and
-///          every later call returns it again, because what a failed write or sync left behind cannot be known.
+///          every later call returns it again, because what a failed write or sync left behind cannot be known. Only a
+///          whole file that `commit` has put in the place of another stays where its new name could not be made durable.
 class OutputFile {
  public:
   static Result<OutputFile> create(std::shared_ptr<const OutputFolder> folder, const std::string& name);
@@ -46,6 +47,8 @@ class OutputFile {
   Result<void> commit(bool overwrite);
   /// Removes the file, whichever name it has.
   void discard() noexcept;
+  /// Has nothing more to do with the file, which stays under the name that it has.
+  void leave() noexcept;
 
  private:
   enum class State { writing, synced, published, gone };
@@ -69,5 +72,8 @@ class OutputFile {
 int rename_without_replacing(int folder, const char* from, const char* to) noexcept;
 /// The same for file systems whose rename cannot refuse to replace: a hard link can.
 int link_without_replacing(int folder, const char* from, const char* to) noexcept;
+/// The same for those that have no hard links either, as object stores that are mounted: it looks first, and would replace
+/// a file that another process makes just then.
+int rename_where_none_is_seen(int folder, const char* from, const char* to) noexcept;
 
 }  // namespace dovetail::detail

@@ -38,7 +38,11 @@ int open_folder(const char* path) noexcept {
 
 // Some file systems (FUSE, CIFS) have no fsync for folders; there the rename is as durable as it can be made.
 Result<void> sync_folder(int descriptor, const char* path) {
-  if (::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP) return {};
+  int failed = 0;
+  do {
+    failed = ::fsync(descriptor);
+  } while (failed != 0 && errno == EINTR);
+  if (failed == 0 || errno == EINVAL || errno == ENOTSUP) return {};
   return Error::from_errno(errno, "cannot make the folder durable").in_file(path);
 }
 

@@ -155,9 +155,9 @@ TEST_F(OutputFileTest, IsNotInheritedByOtherPrograms) {
   EXPECT_EQ(::fcntl(before, F_GETFD), FD_CLOEXEC) << "the lowest free descriptor is the file's";
 }
 
-// Both ways to refuse a replacement must agree, because the file system chooses between them.
+// All ways to refuse a replacement must agree, because the file system chooses between them.
 TEST_F(OutputFileTest, RenamesAndLinksAlike) {
-  for (const auto rename : {rename_without_replacing, link_without_replacing}) {
+  for (const auto rename : {rename_without_replacing, link_without_replacing, rename_where_none_is_seen}) {
     test::write_file(folder_ / "from", "new");
     test::write_file(folder_ / "to", "old");
     EXPECT_EQ(rename(target_->descriptor(), "from", "to"), EEXIST);
