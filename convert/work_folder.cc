@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "convert/source_file.h"
@@ -41,6 +43,21 @@ bool parse_number(std::string_view text, std::uint32_t& number) {
 
 Error taken(const OutputFolder& folder) {
   return Error(Errc::busy, "another process is converting here").in_file(folder.path());
+}
+
+// Conversions hold the target's lock for the time of a look at it; whoever holds it longer is something else. Where the
+// file system has no locks this goes on without.
+Result<void> lock_target(const OutputFolder& target) {
+  constexpr int kTries = 100;
+  constexpr std::chrono::milliseconds kPause{20};
+  for (int tries = 0; ::flock(target.descriptor(), LOCK_EX | LOCK_NB) != 0;) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) return {};
+    if (++tries == kTries)
+      return Error(Errc::busy, "another process holds a lock on the folder").in_file(target.path());
+    std::this_thread::sleep_for(kPause);
+  }
+  return {};
 }
 
 // Some file systems have no locks; there it is on the user not to start two.
@@ -240,8 +257,8 @@ Result<WorkFolder> WorkFolder::create(const std::string& target, const ConvertPa
   {
     auto around = OutputFolder::open(target);
     // Of two that begin at once the first to look gives up its folder before the other one looks. Without locks, both may.
-    while (around && ::flock((*around)->descriptor(), LOCK_EX) != 0 && errno == EINTR) continue;
-    const auto alone = around ? check_counts(**around, part) : around.error();
+    auto alone = around ? lock_target(**around) : around.error();
+    if (alone) alone = check_counts(**around, part);
     if (!alone) {
       (*folder)->remove_created();
       return alone.error();

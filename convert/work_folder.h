@@ -24,7 +24,7 @@ namespace dovetail::detail {
 /// Threads:   const calls may run concurrently.
 class WorkFolder {
  public:
-  /// Makes or opens it. Errors: `busy` where another process has it; `already_exists` where it is a link;
+  /// Makes or opens it. Errors: `busy` where another process has it, or a lock on the target; `already_exists` where it is a link;
   /// `state_mismatch` where the target holds one of another number of parts; the system's.
   static Result<WorkFolder> create(const std::string& target, const ConvertPart& part);
   /// Opens one that is there. Errors: as `create`.

@@ -72,5 +72,6 @@ TEST_F(InputIdentityTest, HoldsTheShardsOfAGlobAndOfAManifest) {
   EXPECT_TRUE(detail::identify_inputs({out_ + "/manifest.dvt"})) << "it may not be wanted";
 }
 
+// A look for each name among all of the others took minutes here.
 }  // namespace
 }  // namespace dovetail

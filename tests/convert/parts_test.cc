@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions by several processes, and what `merge` makes of them.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <initializer_list>
 #include <thread>
 #include <vector>
 
 #include <dovetail/dataset.h>
 #include <dovetail/record_reader.h>
+#include <dovetail/record_writer.h>
+#include <dovetail/recover.h>
 
 #include "tests/convert/conversions.h"
 
@@ -271,6 +278,26 @@ TEST_F(PartsTest, DoNotReplaceADatasetUnasked) {
   EXPECT_THAT(test::read_dataset(out_).records, ElementsAre("old"));
   ASSERT_TRUE(merge(out_, true));
   EXPECT_TRUE(test::read_dataset(out_).records == all_);
+}
+
+TEST_F(PartsTest, ALockThatAnotherProcessHoldsOnTheTargetIsTold) {
+  fs::create_directory(out_);
+  const int held = ::open(out_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_GE(held, 0);
+  ASSERT_EQ(::flock(held, LOCK_EX), 0);
+  const auto refused = run_part(ten_shards(), 0, 2);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::busy)) << refused.error().to_string();
+  EXPECT_THAT(refused.error().detail(), HasSubstr("another process holds a lock on the folder"));
+  EXPECT_EQ(refused.error().path(), out_);
+  EXPECT_THAT(test::names_in(out_), SizeIs(0));
+  // One that is let go soon is waited for.
+  std::thread other([held] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    ::close(held);
+  });
+  EXPECT_TRUE(run_part(ten_shards(), 0, 2));
+  other.join();
 }
 
 TEST_F(PartsTest, AManifestOfAPartIsCheckedLikeAllData) {

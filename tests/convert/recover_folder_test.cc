@@ -366,5 +366,6 @@ TEST(RecoverErrorTest, SearchingForTheDatasetOfAFileCanBeCancelled) {
   }
 }
 
+// A shard without records has some R, which must not become that of all.
 }  // namespace
 }  // namespace dovetail
