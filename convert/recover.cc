@@ -88,8 +88,10 @@ bool lies_in(const std::string& file, const std::string& folder) {
 
 // What the writer would find out only after the source was searched, which may take hours.
 Result<void> check_target(const std::string& target, bool overwrite) {
-  std::error_code missing;
-  const fs::file_type type = fs::symlink_status(target, missing).type();
+  std::error_code failed;
+  const fs::file_type type = fs::symlink_status(target, failed).type();
+  if (type == fs::file_type::none)
+    return Error::from_errno(failed.value(), "cannot look at the target").in_file(target);
   if (type == fs::file_type::directory) return Error::from_errno(EISDIR, "a shard is a file").in_file(target);
   if (!overwrite && type != fs::file_type::not_found) return Error(Errc::already_exists).in_file(target);
   auto folder = detail::OutputFolder::open(fs::path(target).parent_path().native());

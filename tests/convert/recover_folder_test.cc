@@ -366,6 +366,16 @@ TEST(RecoverErrorTest, SearchingForTheDatasetOfAFileCanBeCancelled) {
   }
 }
 
+TEST(RecoverFolderTest, ATargetThatCannotBeLookedAtGivesTheSystemsReason) {
+  const TempFolder folder;
+  write_dataset(folder / "data", "ours", 1, 1);
+  const std::string shard = folder / "data" + name_of(0);
+  EXPECT_EQ(failure(shard, folder / std::string(300, 'x')).code().value(), ENAMETOOLONG);
+  fs::create_symlink("loop", folder / "loop");
+  EXPECT_EQ(failure(shard, folder / "loop/out.dvt").code().value(), ELOOP);
+  EXPECT_TRUE(failure(shard, folder / "loop").is(Errc::already_exists)) << "a link is looked at, not followed";
+}
+
 // A shard without records has some R, which must not become that of all.
 }  // namespace
 }  // namespace dovetail
