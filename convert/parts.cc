@@ -2,11 +2,14 @@
 #include "convert/parts.h"
 
 #include <charconv>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include <dovetail/record_reader.h>
 #include <dovetail/record_writer.h>
 
+#include "convert/record_split.h"
 #include "format/messages.h"
 #include "writer/dataset_files.h"
 
@@ -46,6 +49,19 @@ Result<std::vector<ShardInfo>> read_shards(RecordReader& reader, const std::stri
     shards.push_back(std::move(*info));
   }
   return shards;
+}
+
+// The names become those of folders below the target, or the target itself where there is one dataset without a name.
+Result<void> check_outputs(const WholePart& part, const std::string& path) {
+  if (part.shards.empty()) return wrong_part(path, "it has no dataset");
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i != part.shards.size(); ++i) {
+    const std::string& name = part.facts["split." + std::to_string(i)];
+    if (name.empty() && part.shards.size() == 1) return {};
+    if (!is_folder_name(name)) return wrong_part(path, "'" + name + "' cannot be the name of a folder");
+    if (!names.insert(name).second) return wrong_part(path, "the split '" + name + "' is there twice");
+  }
+  return {};
 }
 
 }  // namespace
@@ -96,6 +112,7 @@ Result<std::optional<WholePart>> read_part(const WorkFolder& work) {
     if (!shards) return shards.error();
     part.shards.push_back(std::move(*shards));
   }
+  if (auto checked = check_outputs(part, path); !checked) return checked.error();
   return part;
 }
 

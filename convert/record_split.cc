@@ -31,12 +31,6 @@ bool is_taken(std::string_view name) {
   return name == "conversion" || name == "lock" || name.ends_with(format::kShardSuffix);
 }
 
-// The name becomes a folder's: it must stay below the target, and be none that is passed over as hidden.
-bool is_folder_name(std::string_view name) {
-  return !name.empty() && name.front() != '.' && name.front() != ' ' && name.back() != ' ' && name.size() <= 200 &&
-         !is_taken(name) && name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
-}
-
 }  // namespace
 
 Result<std::vector<SplitShare>> parse_split(std::string_view text) {
@@ -69,6 +63,12 @@ Result<std::vector<SplitShare>> parse_split(std::string_view text) {
 }
 
 namespace detail {
+
+// It must be none that is passed over as hidden.
+bool is_folder_name(std::string_view name) noexcept {
+  return !name.empty() && name.front() != '.' && name.front() != ' ' && name.back() != ' ' && name.size() <= 200 &&
+         !is_taken(name) && name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
+}
 
 Result<RecordSplit> RecordSplit::make(const std::vector<SplitShare>& shares, std::uint64_t seed) {
   RecordSplit split;

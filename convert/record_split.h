@@ -13,6 +13,9 @@
 
 namespace dovetail::detail {
 
+/// Whether a dataset of a split may have this name: it becomes that of a folder, which must stay below the target.
+bool is_folder_name(std::string_view name) noexcept;
+
 /// Says to which dataset of a split a record goes: a hash of its key, or its bytes, is cut at the cumulative shares.
 ///
 /// Threads: const calls may run concurrently.

@@ -300,6 +300,45 @@ TEST_F(PartsTest, ALockThatAnotherProcessHoldsOnTheTargetIsTold) {
   other.join();
 }
 
+// With a fact of its manifest replaced, or added where `old` is empty.
+void rewrite_part(const std::string& path, const std::string& old, const std::string& text) {
+  RecordReader reader = RecordReader::open(path).value();
+  test::Records records;
+  while (const auto record = reader.next().value()) records.emplace_back(as_chars(*record));
+  ASSERT_NE(records.front().find(old), std::string::npos);
+  records.front().replace(records.front().find(old), old.size(), text);
+  WriterOptions options;
+  options.dataset_id = reader.shard().dataset_id;
+  options.record_type = "dovetail.Part";
+  options.overwrite = true;  // and of shard number 0, as all part manifests had their part's number once
+  RecordWriter writer = RecordWriter::create(path, options).value();
+  for (const std::string& record : records) writer.append(as_bytes(record)).value();
+  writer.finish().value();
+}
+
+TEST_F(PartsTest, NamesOfASplitInAPartManifestStayBelowTheTarget) {
+  ConvertOptions wanted = ten_shards();
+  wanted.split = {{"train", 0.7}, {"val", 0.3}};
+  ASSERT_TRUE(run_part(wanted, 0, 1));
+  const std::string path = out_ + work_of(0, 1) + "/part-00000-of-00001.dvt";
+  std::string now = "split.1 val\n";
+  for (const std::string& name : {folder_ / "absolute", std::string("../above"), std::string(".."), std::string("a/b"),
+                                  std::string("train"), std::string(), std::string("lock")}) {
+    const std::string text = "split.1 " + name + '\n';
+    rewrite_part(path, now, text);
+    now = text;
+    const auto refused = merge(out_);
+    ASSERT_FALSE(refused) << name;
+    EXPECT_TRUE(refused.error().is(Errc::bad_message)) << refused.error().to_string();
+    EXPECT_EQ(refused.error().path(), path);
+    EXPECT_THAT(test::names_in(out_), SizeIs(1));
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "absolute"));
+  EXPECT_FALSE(fs::exists(folder_ / "above"));
+  rewrite_part(path, now, "split.1 val\n");
+  EXPECT_TRUE(merge(out_)) << "as it was";
+}
+
 TEST_F(PartsTest, AManifestOfAPartIsCheckedLikeAllData) {
   ASSERT_TRUE(run_part(ten_shards(), 0, 1));
   const std::string path = out_ + work_of(0, 1) + "/part-00000-of-00001.dvt";
