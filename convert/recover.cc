@@ -156,8 +156,9 @@ struct CommonFacts {
     if (!metadata && !reserved) metadata = std::move(found);
   }
   void take(Codec found) { codec = std::max(codec.value_or(found), found); }
-  void take(std::uint64_t found) {
-    if (run_records == 0) run_records = found;
+  // Without records a shard has an R that nobody chose.
+  void take(const ShardInfo& found) {
+    if (run_records == 0 && found.records != 0) run_records = found.run_records;
   }
 };
 
@@ -201,13 +202,13 @@ class DatasetRecovery {
   Result<void> find_facts() {
     for (const detail::ListedShard& listed : listing_.shards) {
       if (facts_.complete()) return {};
-      if (listed.entry) facts_.take(listed.entry->run_records);
+      if (listed.entry) facts_.take(*listed.entry);
       if (listed.unreadable) continue;
       const auto shard = describe_shard(listed.path);
       // A file that lies where the shard was may be of another dataset.
       const auto file_id = listed.entry ? std::optional(listed.entry->file_id) : listed.file_id;
       if (!shard || shard->tfrecord || shard->info.file_id != file_id) continue;
-      facts_.take(shard->info.run_records);
+      facts_.take(shard->info);
       facts_.take({shard->record_type, shard->writer, shard->metadata, shard->schema});
       for (const BlockInfo& block : shard->blocks) facts_.take(block.codec);
     }
@@ -215,7 +216,7 @@ class DatasetRecovery {
       auto shard = find_shard(i);
       if (!shard && detail::ends_recovery(shard.error())) return shard.error();
       if (!shard) continue;
-      facts_.take(shard->run_records());
+      if (shard->content()) facts_.take(*shard->content());
       if (shard->metadata()) facts_.take(*shard->metadata());
       if (!shard->has_records()) continue;
       facts_.take(shard->codec());

@@ -32,6 +32,8 @@ class ShardRecovery {
   /// Snappy if any block has it.
   Codec codec() const noexcept;
   bool has_records() const noexcept;
+  /// What the manifest or the footer says of it.
+  const std::optional<ShardInfo>& content() const noexcept { return content_; }
   /// 0 where it is not known.
   std::uint64_t run_records() const noexcept { return content_ ? content_->run_records : 0; }
   std::uint32_t shard_number() const noexcept { return scan_.shard_number(); }

@@ -377,5 +377,23 @@ TEST(RecoverFolderTest, ATargetThatCannotBeLookedAtGivesTheSystemsReason) {
 }
 
 // A shard without records has some R, which must not become that of all.
+TEST(RecoverFolderTest, RunsAreThoseOfAShardWithRecords) {
+  const TempFolder folder;
+  const std::string data = folder / "data";
+  DatasetWriter writer = DatasetWriter::create(data, {}).value();
+  writer.next_shard().value();
+  for (const std::string& record : records_of("ours", {1, 2, 3, 4})) writer.append(as_bytes(record)).value();
+  writer.finish().value();
+  const std::uint64_t runs = describe_shard(data + name_of(1))->info.run_records;
+  ASSERT_GT(runs, 1u);
+  const auto runs_of_recovered = [&](const std::string& target) {
+    recovered(data, target);
+    return describe_shard(target + name_of(1))->info.run_records;
+  };
+  EXPECT_EQ(runs_of_recovered(folder / "by_manifest"), runs);
+  fs::remove(data + "/manifest.dvt");
+  EXPECT_EQ(runs_of_recovered(folder / "by_footer"), runs);
+}
+
 }  // namespace
 }  // namespace dovetail
