@@ -11,7 +11,6 @@ namespace dovetail::detail {
 
 namespace {
 
-constexpr std::uint32_t kMaxParts = 100'000;  // five digits
 constexpr std::uint64_t kLeastMemory = std::uint64_t{1} << 20;
 
 Error out_of_range(const char* name, std::uint64_t value, std::uint64_t least, std::uint64_t most) {

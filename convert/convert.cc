@@ -28,25 +28,31 @@ Error missing_part(const ConvertPart& part, const std::string& folder, const std
       .in_file(folder);
 }
 
-// How many parts there are, by the names of those that are there.
-Result<std::uint32_t> count_parts(const std::string& target) {
+// The parts that are there, by the names of their folders and in their order: at least one, and all of one count.
+Result<std::vector<ConvertPart>> list_parts(const std::string& target) {
   auto folder = detail::OutputFolder::open(target);
   if (!folder) return folder.error();
   auto names = (*folder)->names();
   if (!names) return names.error();
-  std::uint32_t parts = 0;
+  std::vector<ConvertPart> parts;
   for (const std::string& name : *names) {
     const auto part = detail::part_of_work_folder(name);
     if (!part) continue;
-    if (parts != 0 && parts != part->parts) {
-      return Error(Errc::manifest_mismatch, "there are parts of " + std::to_string(std::min(parts, part->parts)) +
-                                                " and of " + std::to_string(std::max(parts, part->parts)) +
-                                                "; remove those that do not belong here")
+    if (part->parts > detail::kMaxParts) {
+      return Error(Errc::manifest_mismatch, "no conversion has more than " + std::to_string(detail::kMaxParts) +
+                                                " parts; remove what does not belong here")
+          .in_file((*folder)->path_of(name));
+    }
+    if (!parts.empty() && parts.front().parts != part->parts) {
+      const auto [few, many] = std::minmax(parts.front().parts, part->parts);
+      return Error(Errc::manifest_mismatch, "there are parts of " + std::to_string(few) + " and of " +
+                                                std::to_string(many) + "; remove those that do not belong here")
           .in_file(target);
     }
-    parts = part->parts;
+    parts.push_back(*part);
   }
-  if (parts == 0) return Error(Errc::empty_input, "the folder holds no parts of a conversion").in_file(target);
+  if (parts.empty()) return Error(Errc::empty_input, "the folder holds no parts of a conversion").in_file(target);
+  std::sort(parts.begin(), parts.end(), [](const ConvertPart& a, const ConvertPart& b) { return a.number < b.number; });
   return parts;
 }
 
@@ -83,12 +89,16 @@ Result<void> check_range(const WholePart& part, const WorkFolder& work) {
 }
 
 Result<ConvertReport> merge_parts(const std::string& target, bool overwrite) {
-  const auto parts = count_parts(target);
+  const auto parts = list_parts(target);
   if (!parts) return parts.error();
+  const std::uint32_t count = parts->front().parts;
   std::vector<WorkFolder> works;
   std::vector<std::optional<WholePart>> found;
   std::optional<Error> lacking;
-  for (ConvertPart part{0, *parts}; part.number != part.parts; ++part.number) {
+  std::uint32_t next = 0;
+  for (const ConvertPart& part : *parts) {
+    if (part.number != next && !lacking) lacking = missing_part({next, count}, target, "is missing");
+    next = part.number + 1;
     auto work = WorkFolder::open(target, part);
     if (!work && work.error().code() == boost::system::errc::no_such_file_or_directory) {
       if (!lacking) lacking = missing_part(part, target, "is missing");
@@ -101,6 +111,7 @@ Result<ConvertReport> merge_parts(const std::string& target, bool overwrite) {
     works.push_back(std::move(*work));
     found.push_back(std::move(*whole));
   }
+  if (next != count && !lacking) lacking = missing_part({next, count}, target, "is missing");
   if (lacking) {
     auto finished = detail::finish_removal(target, works, found);
     if (!finished) return finished.error();

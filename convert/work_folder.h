@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,8 @@
 #include "writer/output_folder.h"
 
 namespace dovetail::detail {
+
+inline constexpr std::uint32_t kMaxParts = 100'000;  // five digits
 
 /// The hidden folder in which a part of a conversion keeps what it has finished: `.dovetail-part-IIIII-of-NNNNN` in the
 /// target. It holds the shards, `conversion` (the facts), `lock`, and once the part is whole its manifest,

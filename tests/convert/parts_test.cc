@@ -339,6 +339,17 @@ TEST_F(PartsTest, NamesOfASplitInAPartManifestStayBelowTheTarget) {
   EXPECT_TRUE(merge(out_)) << "as it was";
 }
 
+TEST_F(PartsTest, ACountOfPartsThatNoConversionHasIsRefusedAtOnce) {
+  fs::create_directories(out_ + "/.dovetail-part-00000-of-4294967295");
+  const auto refused = merge(out_);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::manifest_mismatch)) << refused.error().to_string();
+  EXPECT_THAT(refused.error().path(), HasSubstr(".dovetail-part-00000-of-4294967295"));
+  fs::remove_all(out_);
+  fs::create_directories(out_ + "/.dovetail-part-00001-of-100000");
+  EXPECT_THAT(merge(out_).error().to_string(), HasSubstr("part 0 of 100000 is missing"));
+}
+
 TEST_F(PartsTest, AManifestOfAPartIsCheckedLikeAllData) {
   ASSERT_TRUE(run_part(ten_shards(), 0, 1));
   const std::string path = out_ + work_of(0, 1) + "/part-00000-of-00001.dvt";
