@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <unordered_map>
 
 #include <dovetail/dataset.h>
 
@@ -149,9 +150,22 @@ Result<Facts> Facts::parse(std::string_view text) {
 
 std::optional<std::string> Facts::difference_from(const Facts& other, std::string_view skipped) const {
   const auto is_skipped = [skipped](const std::string& name) { return !skipped.empty() && name.starts_with(skipped); };
+  // There is a fact for each source, and there may be a million of these. Of two of a name the first counts.
+  using Texts = std::unordered_map<std::string_view, std::string_view>;
+  const auto texts_of = [](const Facts& facts) {
+    Texts texts;
+    for (const auto& [name, text] : facts.facts_) texts.emplace(name, text);
+    return texts;
+  };
+  const Texts texts = texts_of(*this);
+  const Texts other_texts = texts_of(other);
+  const auto text_in = [](const Texts& all, const std::string& name) {
+    const auto found = all.find(name);
+    return found == all.end() ? std::string_view() : found->second;
+  };
   const auto differs = [&](const std::string& name) -> std::optional<std::string> {
-    const std::string& mine = (*this)[name];
-    const std::string& theirs = other[name];
+    const std::string_view mine = text_in(texts, name);
+    const std::string_view theirs = text_in(other_texts, name);
     if (mine == theirs || is_skipped(name)) return std::nullopt;
     const std::string shown = name.starts_with(kLocal) ? name.substr(kLocal.size()) : name;
     return shown + " is " + in_quotes(mine) + " here and " + in_quotes(theirs) + " there";
