@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "format/guard_memory.h"
 #include "format/layout.h"
 #include "writer/writer_options.h"
 
@@ -103,19 +104,20 @@ bool replaces(const OutputFolder& folder) {
 
 Result<void> publish_dataset(const OutputFolder& folder, std::vector<FinishedShard>& shards, OutputFile& manifest,
                              bool overwrite) {
-  const bool keeps = overwrite && replaces(folder);
+  const bool replacing = overwrite && replaces(folder);
   Result<void> done;
-  if (keeps) {
+  if (replacing) {
     done = folder.remove(format::kManifestName);
     // Durable before a new shard replaces an old one: no crash may leave the old manifest above new shards.
     if (done) done = folder.sync();
   }
   const bool begun = done.has_value();
-  if (begun) done = publish_files(folder, shards, manifest, overwrite);
+  if (begun) done = guard_memory(folder.path(), [&] { return publish_files(folder, shards, manifest, overwrite); });
   if (done) return done;
-  for (FinishedShard& shard : shards) keeps&& begun ? shard.file.leave() : shard.file.discard();
+  const auto let_go = replacing && begun ? &OutputFile::leave : &OutputFile::discard;
+  for (FinishedShard& shard : shards) (shard.file.*let_go)();
   // Last: without the partial manifest a part of the shards would look like a dataset.
-  keeps&& begun ? manifest.leave() : manifest.discard();
+  (manifest.*let_go)();
   return done;
 }
 

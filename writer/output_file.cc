@@ -181,15 +181,15 @@ Result<void> OutputFile::publish(bool overwrite) {
   } else if (::renameat(folder, partial_.c_str(), folder, name_.c_str()) != 0) {
     reason = errno;
   }
-  if (reason == EEXIST && !overwrite) return fail(Error(Errc::already_exists));
-  if (reason != 0) return fail(Error::from_errno(reason, "cannot give the file its name"));
+  if (reason == EEXIST && !overwrite) return Error(Errc::already_exists).in_file(path());
+  if (reason != 0) return Error::from_errno(reason, "cannot give the file its name").in_file(path());
   state_ = State::published;
   return {};
 }
 
 Result<void> OutputFile::commit(bool overwrite) {
   if (auto done = sync(); !done) return done;
-  if (auto done = publish(overwrite); !done) return done;
+  if (auto done = publish(overwrite); !done) return fail(done.error());
   if (auto done = folder_->sync(); !done) {
     // What has replaced a file stays: without it neither the old nor the new one would be there.
     if (overwrite) leave();

@@ -41,7 +41,8 @@ class OutputFile {
   Result<void> write(ByteView bytes);
   /// Makes the bytes durable and closes the file: many finished files need no descriptors.
   Result<void> sync();
-  /// Gives a synced file its name; durable after a sync of the folder. Errors: `already_exists` unless `overwrite`.
+  /// Gives a synced file its name; durable after a sync of the folder. Errors: `already_exists` unless `overwrite`; the file
+  /// stays synced, and can be published again.
   Result<void> publish(bool overwrite);
   /// `sync`, `publish`, and a sync of the folder.
   Result<void> commit(bool overwrite);

@@ -11,6 +11,7 @@
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_reader.h>
 #include <dovetail/record_writer.h>
+#include <dovetail/recover.h>
 
 #include "tests/faults/system_faults.h"
 #include "tests/faults/written_records.h"
@@ -144,6 +145,9 @@ TEST_F(WritingFaultsTest, ADatasetThatReplacesAnotherIsThereOrTheOtherIsOrNone) 
       kept += left == before ? 1 : 0;
     } else {
       ++refused;
+      EXPECT_TRUE(recover(target(), folder_.path("saved")).has_value());
+      EXPECT_EQ(testing::records_left(folder_.path("saved")).size(), kRecords) << "each is under one name or another";
+      std::filesystem::remove_all(folder_.path("saved"));
       for (const std::string& name : testing::names_left(target())) {
         if (name.starts_with('.')) continue;
         EXPECT_TRUE(verify(target() + "/" + name).value().ok()) << name;
