@@ -87,7 +87,7 @@ TEST_P(AwaitPointsTest, AReadThatIsSlowChangesNothing) {
   std::uint64_t n = 1;
   for (bool struck = true; struck && !HasFailure(); n += testing::kSanitized ? 7 : 1) {
     SCOPED_TRACE(::testing::Message() << "event " << n);
-    AtEvent event(n, [&](int) { std::this_thread::sleep_for(kSlow); });
+    AtEvent event(n, [&](auto&&...) { std::this_thread::sleep_for(kSlow); });
     BatchReader reader = BatchReader::open(dataset_, options_of(storage())).value();
     EXPECT_EQ(testing::read_epoch(reader, shape()), testing::planned(reader.plan(), 0, 0));
     struck = event.disarm();
@@ -113,9 +113,11 @@ TEST(SlowReadTest, TheStatsNameTheShard) {
     SCOPED_TRACE(::testing::Message() << "read " << n);
     const std::chrono::milliseconds slow(n % 8 == 0 ? 200 : 20);
     std::string path;
+    bool opens_shard = false;  // such a read is not one of records
     AtEvent event(
         n,
-        [&](int file) {
+        [&](int file, std::int64_t offset) {
+          opens_shard = offset == 0;
           path = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file));
           std::this_thread::sleep_for(slow);
         },
@@ -128,11 +130,10 @@ TEST(SlowReadTest, TheStatsNameTheShard) {
     for (const ShardReads& shard : reader.stats().slowest_shards) {
       found = found || (std::filesystem::equivalent(shard.file, path) && shard.longest >= slow);
     }
+    EXPECT_TRUE(found || opens_shard);
     named += found ? 1 : 0;
   }
-  const std::uint64_t opening = 2 * 2;  // reads that open a shard are not those of its records
-  EXPECT_GE(named + opening, n - 1);
-  EXPECT_GT(named, 5u);
+  EXPECT_GT(named, 0u);
   std::cout << n - 1 << " slow reads, " << named << " of them of records\n";
 }
 

@@ -25,15 +25,15 @@ AtEvent::At action;
 NthEvent nth_event;
 std::atomic<bool> only_reads = false;
 
-void count(CallEvent event, int file = -1) {
+void count(CallEvent event, int file = -1, std::int64_t offset = 0) {
   if (only_reads.load(std::memory_order_relaxed) && event != CallEvent::read_begins) return;
-  nth_event.meet([file] { action(file); });
+  nth_event.meet([file, offset] { action(file, offset); });
 }
 
 /// A call, and what counts of it.
 template <class Call>
-auto counted(CallEvent event, int file, Call call) {
-  count(event, file);
+auto counted(CallEvent event, Call call, int file = -1, std::int64_t offset = 0) {
+  count(event, file, offset);
   const auto result = call();
   const int reason = errno;
   count(CallEvent::other);
@@ -77,15 +77,16 @@ int __wrap_open(const char* path, int flags, ...) {
   va_start(arguments, flags);
   const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : mode_t{0};
   va_end(arguments);
-  return counted(CallEvent::other, -1, [&] { return __real_open(path, flags, mode); });
+  return counted(CallEvent::other, [&] { return __real_open(path, flags, mode); });
 }
 
 int __wrap_fstat(int file, struct stat* status) {
-  return counted(CallEvent::other, -1, [&] { return __real_fstat(file, status); });
+  return counted(CallEvent::other, [&] { return __real_fstat(file, status); });
 }
 
 ssize_t __wrap_preadv(int file, const iovec* parts, int count, off_t offset) {
-  return counted(CallEvent::read_begins, file, [&] { return __real_preadv(file, parts, count, offset); });
+  return counted(
+      CallEvent::read_begins, [&] { return __real_preadv(file, parts, count, offset); }, file, offset);
 }
 
 ssize_t __wrap_preadv2(int file, const iovec* parts, int count, off_t offset, int flags) {
@@ -102,7 +103,7 @@ int __real_io_uring_submit_and_wait(io_uring* ring, unsigned wanted);
 unsigned __real_io_uring_peek_batch_cqe(io_uring* ring, io_uring_cqe** entries, unsigned count);
 
 int __wrap_io_uring_submit_and_wait(io_uring* ring, unsigned wanted) {
-  return counted(CallEvent::other, -1, [&] { return __real_io_uring_submit_and_wait(ring, wanted); });
+  return counted(CallEvent::other, [&] { return __real_io_uring_submit_and_wait(ring, wanted); });
 }
 
 unsigned __wrap_io_uring_peek_batch_cqe(io_uring* ring, io_uring_cqe** entries, unsigned count) {

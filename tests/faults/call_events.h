@@ -17,8 +17,8 @@ enum class CallEvent : std::uint8_t { read_begins, other };
 ///          `only_reads`, that is a thread that reads a file, about to do so.
 class AtEvent {
  public:
-  /// `file` is the descriptor that is read; -1 where the event is something else.
-  using At = std::function<void(int file)>;
+  /// `file` is the descriptor that is read, from `offset`; -1 where the event is something else.
+  using At = std::function<void(int file, std::int64_t offset)>;
   enum class Counted : bool { all, only_reads };
 
   AtEvent(std::uint64_t n, At at, Counted counted = Counted::all);
