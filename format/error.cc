@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/error.h>
 
+#include <new>
 #include <utility>
 
 #include <boost/system/errc.hpp>
@@ -40,6 +41,7 @@ constexpr struct {
     {Errc::bad_state, "damaged state"},
     {Errc::malformed_input, "malformed input"},
     {Errc::sidecar_mismatch, "file and index disagree"},
+    {Errc::missing_shard, "shards are missing"},
     {Errc::invalid_option, "invalid option"},
     {Errc::empty_input, "nothing to read"},
     {Errc::no_steps, "plan has no steps"},
@@ -53,6 +55,7 @@ constexpr struct {
     {Errc::resource_limit, "process limit too low"},
     {Errc::state_mismatch, "state of another run"},
     {Errc::too_many_changes, "too many changes of world"},
+    {Errc::several_datasets, "more than one dataset"},
     {Errc::closed, "already closed"},
     {Errc::busy, "a request is outstanding"},
     {Errc::slots_held, "too many batches held"},
@@ -96,30 +99,38 @@ boost::system::error_code make_error_code(Errc code) noexcept {
   return {static_cast<int>(code), error_category()};
 }
 
-Error::Error(boost::system::error_code code, std::string detail) : code_(code) {
-  if (!detail.empty()) text_ = std::make_shared<Text>(Text{{}, {}, std::move(detail)});
+Error::Error(boost::system::error_code code, std::string detail) noexcept : code_(code) {
+  if (detail.empty()) return;
+  try {
+    text_ = std::make_shared<Text>(Text{{}, {}, std::move(detail)});
+  } catch (const std::bad_alloc&) {  // the code has to do
+  }
 }
 
-Error::Error(Errc code, std::string detail) : Error(make_error_code(code), std::move(detail)) {}
+Error::Error(Errc code, std::string detail) noexcept : Error(make_error_code(code), std::move(detail)) {}
 
-Error Error::from_errno(int errno_value, std::string detail) {
+Error Error::from_errno(int errno_value, std::string detail) noexcept {
   return Error(boost::system::error_code(errno_value, boost::system::generic_category()), std::move(detail));
 }
 
-Error Error::in_file(std::string_view path) const {
+Error Error::in_file(std::string_view path) const noexcept try {
   if (path.empty() || !this->path().empty()) return *this;
   Error error = *this;
   error.text_ = std::make_shared<Text>(Text{std::string(path), offset(), detail()});
   return error;
+} catch (const std::bad_alloc&) {
+  return *this;
 }
 
-Error Error::at(std::string_view path, std::uint64_t offset) const {
+Error Error::at(std::string_view path, std::uint64_t offset) const noexcept try {
   // An offset says nothing about another file than its own.
   const bool other_file = !path.empty() && !this->path().empty() && path != this->path();
   if (other_file || this->offset().has_value()) return in_file(path);
   Error error = *this;
   error.text_ = std::make_shared<Text>(Text{this->path().empty() ? std::string(path) : this->path(), offset, detail()});
   return error;
+} catch (const std::bad_alloc&) {
+  return *this;
 }
 
 ErrorKind Error::kind() const noexcept {

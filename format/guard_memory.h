@@ -1,27 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cerrno>
+#include <exception>
 #include <new>
 #include <stdexcept>
 #include <string>
-
-#include <boost/system/errc.hpp>
+#include <system_error>
 
 #include <dovetail/error.h>
 
 namespace dovetail::detail {
 
-/// The error with the file, if there is memory for that.
-inline Error named(const Error& error, const std::string& path) noexcept {
-  try {
-    return error.in_file(path);
-  } catch (const std::bad_alloc&) {
-    return error;
-  }
+inline Error out_of_memory(const std::string& path) noexcept {
+  return Error::from_errno(ENOMEM).in_file(path);
 }
 
-inline Error out_of_memory(const std::string& path) noexcept {
-  return named(Error(boost::system::errc::make_error_code(boost::system::errc::not_enough_memory)), path);
+/// What an exception of the standard library stands for: a lack of memory, of threads, or what the system said. Its words are
+/// kept if there is memory for them.
+inline Error error_from(const std::exception& failure) noexcept {
+  const auto* const system = dynamic_cast<const std::system_error*>(&failure);
+  const int number = system != nullptr && system->code().category() == std::generic_category()  ? system->code().value()
+                     : system != nullptr && system->code().category() == std::system_category() ? system->code().value()
+                                                                                                : ENOMEM;
+  try {
+    return Error::from_errno(number, failure.what());
+  } catch (const std::exception&) {
+    return Error(boost::system::error_code(number, boost::system::system_category()));
+  }
 }
 
 /// Calls `work`, which returns a `Result`, and turns running out of memory into an error that names the file.

@@ -26,6 +26,7 @@ namespace dovetail {
 /// Threads:   a reader runs its own; its functions may be called from any thread, at the same time, one `next` at a time. Only moving and
 ///            destroying need that no other thread is in one, but for `async_next`, whose handler may destroy the reader.
 /// Ownership: move-only. Destroying it stops it; batches stay valid, and may be released on any thread, then or later.
+///            One that was moved from gives `closed` for `next`, `async_next` and `error`; nothing else of it may be called.
 /// Fork:      in a child that was forked while it was open, `next`, `async_next` (on an executor of the child's own: Asio's system
 ///            executor has no threads there) and `error` give `closed`, stopping and destroying it or its batches does
 ///            nothing, and nothing else may be called: its threads are not there, nor bytes of registered batches. The parent's goes on.
@@ -38,7 +39,7 @@ class BatchReader {
 
   /// Plans, checks limits, makes the slots and begins to read ahead.
   /// Errors: those of `Plan::make` or `Plan::resume`, `invalid_option`, `budget_too_small`, `resource_limit`,
-  ///         `registration_failed`.
+  ///         `registration_failed`, and the system's where it has no memory or no threads.
   static Result<BatchReader> open(const Dataset& dataset, const ReaderOptions& options);
 
   BatchReader(BatchReader&&) noexcept;

@@ -41,7 +41,8 @@ struct DeviceStats {
 /// The pieces are the same as with the `BatchReader`: steps, ends of epochs, states and errors.
 ///
 /// Threads:   one of its own, beside those of the reader; functions may be called from any thread, as those of the reader.
-/// Ownership: move-only; owns the reader. Destroying it stops both; batches stay valid. In a forked child as the reader.
+/// Ownership: move-only; owns the reader. Destroying it stops both; batches stay valid. In a forked child, and moved from,
+///            as the reader.
 /// Errors:    the first failure stops it, and every later `next` returns it again; `busy` and `slots_held` are the
 ///            caller's to mend and stop nothing.
 class DeviceReader {
@@ -51,7 +52,8 @@ class DeviceReader {
 
   /// Makes the slabs and begins to copy. Batches from plain pages are copied as well, but not asynchronously. Nobody else
   /// may ask the reader for batches, or hold as many as it allows. Where these errors keep it from that, the reader is left as it is.
-  /// Errors: `invalid_option`, `device_failed`.
+  /// Errors: `invalid_option`, `device_failed`, `closed` and others that the reader has, the system's where it has no memory or
+  ///         no threads.
   static Result<DeviceReader> open(BatchReader&& reader, const DeviceOptions& options);
 
   DeviceReader(DeviceReader&&) noexcept;

@@ -34,6 +34,7 @@ enum class Errc {
   bad_state = 15,           ///< A saved state or plan that is cut, altered or impossible.
   malformed_input = 16,     ///< A source is not what its format promises: JSON, CSV, an archive, a header.
   sidecar_mismatch = 17,    ///< A source's index or partner file does not belong to it, or is older.
+  missing_shard = 18,       ///< Others of its dataset are there; the message names its number.
 
   // The request cannot be carried out as given.
   invalid_option = 30,    ///< An option out of its range; the message names it and the range.
@@ -49,6 +50,7 @@ enum class Errc {
   resource_limit = 40,    ///< A limit of the process (descriptors, locked memory) is too low.
   state_mismatch = 41,    ///< A state or plan of another dataset or order; the message names what differs.
   too_many_changes = 42,  ///< More changes of world in one epoch than a state can hold.
+  several_datasets = 43,  ///< A folder of several datasets; the message names them.
 
   // The call came at the wrong time.
   closed = 60,      ///< The object was finished, stopped or moved from.
@@ -78,20 +80,20 @@ boost::system::error_code make_error_code(Errc code) noexcept;
 
 /// A failure as a value: a code, and where known the file, the byte offset and what to do.
 ///
-/// Cost: allocates once, on failure only; copies share the text.
+/// Cost: allocates once, on failure only; copies share the text. Where there is no memory for it, the text is what is missing.
 class [[nodiscard]] Error {
  public:
   /// Success; `boost::system::result::error()` gives it where there is a value.
   Error() noexcept = default;
-  explicit Error(boost::system::error_code code, std::string detail = {});
-  explicit Error(Errc code, std::string detail = {});
+  explicit Error(boost::system::error_code code, std::string detail = {}) noexcept;
+  explicit Error(Errc code, std::string detail = {}) noexcept;
 
   /// The error of the last system call, taken from `errno_value`.
-  static Error from_errno(int errno_value, std::string detail = {});
+  static Error from_errno(int errno_value, std::string detail = {}) noexcept;
 
   /// The same error with the file, or the file and the byte offset, added where none was known yet.
-  Error in_file(std::string_view path) const;
-  Error at(std::string_view path, std::uint64_t offset) const;
+  Error in_file(std::string_view path) const noexcept;
+  Error at(std::string_view path, std::uint64_t offset) const noexcept;
 
   const boost::system::error_code& code() const noexcept { return code_; }
   bool is(Errc code) const noexcept { return code_ == make_error_code(code); }

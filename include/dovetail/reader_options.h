@@ -103,7 +103,8 @@ struct ReaderOptions {
   /// `registered()` says whether CUDA knows it as page-locked, and `Registration::required` requires that.
   SlotMemoryProvider slot_memory;
 
-  /// Gets warnings, one line each and one at a time, in `open` or on a thread of the reader: why slots are not registered, damage that was
+  /// Gets warnings, one line each and one at a time, in `open`, in a `next`
+  /// that helps, or on a thread of the reader: why slots are not registered, damage that was
   /// passed over, reads that hang. It must not call the reader. The library itself never prints.
   std::function<void(std::string_view)> log;
 

@@ -51,10 +51,11 @@ Result<ShardDescription> describe_shard(const std::string& path);
 
 /// Records of one shard in order, each block checked before any of its records is given out.
 ///
-/// Ownership: a returned view is valid until the next call.
+/// Ownership: a returned view is valid until the next call. Moved from, `next` and `seek` give `closed`, and nothing else may
+///            be called.
 /// Threads:   none; one thread at a time.
-/// Errors:    damage names file, offset and the records it takes; the reader may then `skip_damage()` and go on behind
-/// it. Cost:      memory for one block; one read per block.
+/// Errors:    damage names file, offset and the records it takes; the reader may then `skip_damage()` and go on behind it.
+/// Cost:      memory for one block; one read per block.
 class RecordReader {
  public:
   /// Opens a finished shard, or a TFRecord file with an index. Errors: `unfinished`, `not_dovetail`, `not_indexed`,
@@ -104,11 +105,14 @@ struct VerifyReport {
   std::uint64_t records = 0;  ///< Good ones.
   std::uint64_t blocks = 0;   ///< Good ones.
   std::vector<Damage> damaged;
-  bool ok() const noexcept { return damaged.empty(); }
+  /// What could not be judged: shards that have vanished, files that the system does not give, manifests among shards.
+  std::vector<Error> unreadable;
+  bool ok() const noexcept { return damaged.empty() && unreadable.empty(); }
 };
 
 /// Reads everything and checks it: headers, padding, checksums, lengths, index, footer, fingerprints, and the manifest
-/// against its shards. Damage is in the report; an `Error` means that reading itself failed, or `operation_canceled` that
+/// against its shards, and the numbers of the shards in a folder without one. All of it is in the report, whatever cannot
+/// be read on the way; an `Error` means that nothing could be judged, that memory ran out, or `operation_canceled` that
 /// `cancelled` gave true: it is asked before each shard, from any of the threads.
 Result<VerifyReport> verify(const std::string& path, unsigned threads = 0, const std::function<bool()>& cancelled = {});
 

@@ -46,7 +46,7 @@ struct Column {
   std::vector<std::uint32_t> shape = {};
   /// Rows have a first dimension of their own.
   bool ragged = false;
-  /// What a row gets whose record lacks the feature; without one that is an error. A number in decimal for all values, a text
+  /// What a row gets whose record lacks the feature, or has it with a list without values; without one that is an error. A number in decimal for all values, a text
   /// for `bytes`, and nothing but "" for a ragged column, whose row is then empty.
   std::optional<std::string> fallback = {};
 

@@ -2,11 +2,12 @@
 #include <dovetail/batch_reader.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <exception>
 #include <utility>
 
+#include "format/guard_memory.h"
+#include "format/moved_from.h"
 #include "format/process_mark.h"
 #include "reader/delivery/async_request.h"
 #include "reader/delivery/engine.h"
@@ -29,7 +30,7 @@ Result<BatchReader> BatchReader::open(const Dataset& dataset, const ReaderOption
   impl->engine.start();
   return BatchReader(std::move(impl));
 } catch (const std::exception& failure) {  // no memory, no more threads
-  return Error::from_errno(EAGAIN, std::string("the reader could not be started: ") + failure.what());
+  return detail::error_from(failure);
 }
 
 BatchReader::BatchReader(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -68,24 +69,27 @@ std::size_t BatchReader::slab_bytes() const noexcept {
   return impl_->engine.slab_bytes();
 }
 Result<std::optional<Batch>> BatchReader::next() {
+  if (impl_ == nullptr) return detail::moved_from();
   if (impl_->process.forked()) return impl_->process.error();
   return impl_->engine.next();
 }
 Result<std::optional<Batch>> BatchReader::next(std::chrono::milliseconds patience) {
+  if (impl_ == nullptr) return detail::moved_from();
   if (impl_->process.forked()) return impl_->process.error();
   constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);  // so that the sum is no overflow
   return impl_->engine.next(detail::StallClock::Clock::now() + std::min(patience, kLongest));
 }
 void BatchReader::start_next(Handler handler) {
-  if (impl_->process.forked()) {
+  if (impl_ == nullptr || impl_->process.forked()) {
     using Request = detail::AsyncRequest<Batch>;
-    return Request::complete(std::make_unique<Request>(std::move(handler)), impl_->process.error());
+    return Request::complete(std::make_unique<Request>(std::move(handler)), *error());
   }
   // The handler may destroy this reader on another thread while this one is still in the call.
   const std::shared_ptr<Impl> alive = impl_;
   alive->engine.async_next(std::move(handler));
 }
 std::optional<Error> BatchReader::error() const {
+  if (impl_ == nullptr) return detail::moved_from();
   if (impl_->process.forked()) return impl_->process.error();
   return impl_->engine.error();
 }

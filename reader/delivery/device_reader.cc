@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/device_reader.h>
 
-#include <cerrno>
+#include <cassert>
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <mutex>
 #include <string>
@@ -13,7 +12,10 @@
 #include <vector>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/circular_buffer.hpp>
 
+#include "format/guard_memory.h"
+#include "format/moved_from.h"
 #include "reader/delivery/async_request.h"
 #include "reader/memory/batch_access.h"
 #include "reader/memory/batch_columns.h"
@@ -40,8 +42,12 @@ Result<void> check(const char* name, std::uint32_t value) {
 /// The thread that takes batches from the reader and starts their copies, and the queue between it and the trainer.
 class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  Impl(BatchReader reader, std::shared_ptr<detail::DeviceRing> ring, const DeviceOptions& options)
-      : options_(options), reader_(std::move(reader)), ring_(std::move(ring)), state_(reader_.state()) {}
+  Impl(BatchReader&& reader, std::shared_ptr<detail::DeviceRing> ring, const DeviceOptions& options)
+      : options_(options),
+        ring_(std::move(ring)),
+        items_(options.prefetch + std::size_t{1}),
+        state_(reader.state()),
+        reader_(std::move(reader)) {}
   ~Impl() { stop(); }
 
   void start() {
@@ -59,6 +65,8 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   const detail::DeviceRing& ring() const noexcept { return *ring_; }
   const detail::ProcessMark& process() const noexcept { return ring_->process(); }
   const BatchReader& reader() const noexcept { return reader_; }
+  /// What has not started gives it back.
+  BatchReader take_reader() noexcept { return std::move(reader_); }
   State state() const {
     const std::lock_guard lock(mutex_);
     return state_;
@@ -103,20 +111,20 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   void cancel(std::uint64_t ticket);
 
   const DeviceOptions options_;
-  BatchReader reader_;
   const std::shared_ptr<detail::DeviceRing> ring_;
   std::thread thread_;
   std::mutex stop_mutex_;
 
   mutable std::mutex mutex_;
-  std::condition_variable room_;  // a slab came free, or an item was taken
-  std::deque<Item> items_;
+  std::condition_variable room_;        // a slab came free, or an item was taken
+  boost::circular_buffer<Item> items_;  // the batches that are ready, and a failure behind them
   std::variant<std::monostate, SyncRequest*, std::unique_ptr<AsyncRequest>> request_;
   std::uint64_t tickets_ = 0;
   std::optional<Error> error_;  // the failure once it was delivered, or the stop
   bool stopping_ = false;
   State state_;
   DeviceStats stats_;
+  BatchReader reader_;  // taken last: what fails before leaves it to the caller
 };
 
 void DeviceReader::Impl::copy_ahead() {
@@ -134,7 +142,7 @@ void DeviceReader::Impl::copy_ahead() {
       if (failed) return;
     }
   } catch (const std::exception& failure) {
-    push({.outcome = Error::from_errno(ENOMEM, failure.what()), .after = {}});
+    push({.outcome = detail::error_from(failure), .after = {}});
   }
 }
 
@@ -220,7 +228,7 @@ Result<void> DeviceReader::Impl::give_back(Batch batch) {
   try {
     released = batch.release(ring_->copies());
   } catch (const std::exception& failure) {
-    released = Error::from_errno(ENOMEM, failure.what());
+    released = detail::error_from(failure);
   }
   if (released.has_value() || keep_until_copied(std::move(batch))) return {};
   return released;
@@ -237,6 +245,7 @@ bool DeviceReader::Impl::keep_until_copied(Batch batch) {
 
 void DeviceReader::Impl::push(Item item) {
   std::unique_lock lock(mutex_);
+  assert(!items_.full());
   items_.push_back(std::move(item));
   match(lock);
 }
@@ -327,7 +336,7 @@ void DeviceReader::Impl::stop() {
   reader_.stop();  // which ends the thread's wait for a batch
   if (thread_.joinable()) thread_.join();
   ring_->on_release({});
-  std::deque<Item> dropped;
+  boost::circular_buffer<Item> dropped;
   std::unique_lock lock(mutex_);
   if (!error_.has_value()) error_ = detail::cancelled("the reader was stopped");
   dropped.swap(items_);
@@ -336,6 +345,7 @@ void DeviceReader::Impl::stop() {
 }
 
 Result<DeviceReader> DeviceReader::open(BatchReader&& reader, const DeviceOptions& options) try {
+  if (const std::optional<Error> failed = reader.error(); failed.has_value()) return *failed;
   if (Result<void> prefetch = check("prefetch", options.prefetch); !prefetch.has_value()) return prefetch.error();
   if (Result<void> held = check("max_held", options.max_held); !held.has_value()) return held.error();
   if (options.device < -1) {
@@ -347,10 +357,15 @@ Result<DeviceReader> DeviceReader::open(BatchReader&& reader, const DeviceOption
       detail::DeviceRing::make(options.device, options.prefetch + options.max_held, reader.slab_bytes());
   if (!ring.has_value()) return ring.error();
   auto impl = std::make_shared<Impl>(std::move(reader), std::move(*ring), options);
-  impl->start();
+  try {
+    impl->start();
+  } catch (const std::exception&) {
+    reader = impl->take_reader();
+    throw;
+  }
   return DeviceReader(std::move(impl));
 } catch (const std::exception& failure) {  // no memory, no more threads
-  return Error::from_errno(EAGAIN, std::string("the device reader could not be started: ") + failure.what());
+  return detail::error_from(failure);
 }
 
 DeviceReader::DeviceReader(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -383,19 +398,21 @@ State DeviceReader::state() const {
   return impl_->state();
 }
 Result<std::optional<DeviceBatch>> DeviceReader::next() {
+  if (impl_ == nullptr) return detail::moved_from();
   if (impl_->process().forked()) return impl_->process().error();
   return impl_->next();
 }
 void DeviceReader::start_next(Handler handler) {
-  if (impl_->process().forked()) {
+  if (impl_ == nullptr || impl_->process().forked()) {
     using Request = detail::AsyncRequest<DeviceBatch>;
-    return Request::complete(std::make_unique<Request>(std::move(handler)), impl_->process().error());
+    return Request::complete(std::make_unique<Request>(std::move(handler)), *error());
   }
   // The handler may destroy this reader on another thread while this one is still in the call.
   const std::shared_ptr<Impl> alive = impl_;
   alive->async_next(std::move(handler));
 }
 std::optional<Error> DeviceReader::error() const {
+  if (impl_ == nullptr) return detail::moved_from();
   if (impl_->process().forked()) return impl_->process().error();
   return impl_->error();
 }

@@ -8,6 +8,8 @@
 
 #include <boost/asio/post.hpp>
 
+#include "format/guard_memory.h"
+
 namespace dovetail::detail {
 
 namespace {
@@ -108,10 +110,10 @@ void Engine::async_next(ReadyQueue::Handler handler) {
   kick();
 }
 
-bool Engine::help() {
+bool Engine::help() noexcept {
   Job job;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(*this);
     if (replay_.complete()) {
       replay_.refill(*queue_);
       return true;
@@ -136,7 +138,7 @@ void Engine::work() {
   for (;;) {
     Job job;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(*this);
       const bool beside_trainer = queue_->busy_trainer();
       if (active_ <= threads_ - (beside_trainer ? 1 : 0)) {
         job = claim_locked(beside_trainer ? Role::supplier : Role::worker);
@@ -151,19 +153,23 @@ void Engine::work() {
   }
 }
 
-void Engine::kick() {
-  const std::lock_guard lock(mutex_);
+void Engine::kick() noexcept {
+  const Lock lock(*this);
   kick_locked();
 }
 
-void Engine::kick_locked() {
+void Engine::kick_locked() noexcept {
   if (replay_.complete() && !stopping_) return replay_.refill(*queue_);
   if (queue_->waiting()) queue_->set_cause(cause_locked());
   const bool beside_trainer = queue_->busy_trainer();
   if (active_ >= threads_ - (beside_trainer ? 1 : 0)) return;
   if (!has_work_locked(beside_trainer ? Role::supplier : Role::worker)) return;
-  ++active_;
-  boost::asio::post(workers_, [this] { work(); });
+  try {
+    boost::asio::post(workers_.executor(), [this] { work(); });
+    ++active_;
+  } catch (const std::exception& failure) {
+    fail_locked(error_from(failure));
+  }
 }
 
 bool Engine::has_work_locked(Role role) const {
@@ -180,12 +186,15 @@ bool Engine::has_work_locked(Role role) const {
          wants_plan_locked();
 }
 
-Engine::Job Engine::claim_locked(Role role) {
+Engine::Job Engine::claim_locked(Role role) noexcept try {
   if (ended_locked()) return {};
   Job job = choose_locked(role);
   job.by_trainer = role == Role::trainer;
   if (job.kind == Job::Kind::gather) job.timed = times_gather_locked();
   return job;
+} catch (const std::exception& failure) {
+  fail_locked(error_from(failure));
+  return {};
 }
 
 Engine::Job Engine::choose_locked(Role role) {
@@ -246,7 +255,7 @@ bool Engine::can_lay_out_locked() const {
          pipeline_.waits_for_seal();
 }
 
-void Engine::run(const Job& job) {
+void Engine::run(const Job& job) noexcept {
   try {
     switch (job.kind) {
       case Job::Kind::plan:
@@ -265,19 +274,16 @@ void Engine::run(const Job& job) {
         return;
     }
   } catch (const std::exception& failure) {
-    fail(Error::from_errno(ENOMEM, failure.what()));
+    const Error error = error_from(failure);
+    const Lock lock(*this);
+    fail_locked(error);
   }
 }
 
-void Engine::fail(Error error) {
-  const std::lock_guard lock(mutex_);
-  fail_locked(std::move(error));
-}
-
-void Engine::fail_locked(Error error) {
+void Engine::fail_locked(Error error) noexcept {
   if (failed_ || replay_.complete()) return;  // what is repeated needs nothing that could fail
   failed_ = true;
-  queue_->push(std::move(error));
+  queue_->fail(std::move(error));
 }
 
 void Engine::hand_over_locked(Discarded& discarded) {
@@ -285,7 +291,8 @@ void Engine::hand_over_locked(Discarded& discarded) {
     Step* const step = pipeline_.first();
     if (step == nullptr) break;
     if (const std::uint32_t ready = step->ready_batches(); ready > step->handed_over) {
-      ReadyBatches batches{.lease = step->done ? std::move(step->lease) : step->lease,
+      queue_->make_room(options_.replay + std::size_t{2});
+      ReadyBatches batches{.lease = step->lease,
                            .origin = step->origin,
                            .step = step->number,
                            .next = step->handed_over,
@@ -294,12 +301,17 @@ void Engine::hand_over_locked(Discarded& discarded) {
                            .slab_bytes = step->slab_bytes};
       stats_.spilled_batches += batches.lease->spilled() ? 1 : 0;
       if (replay_.wanted()) replay_.keep(batches);
+      // Only now that memory was there, and before the trainer may be the last who has it: a slot must not come free here.
+      if (step->done) step->lease.reset();
       queue_->push(std::move(batches));
       step->handed_over = ready;
     }
     if (!step->done) break;
     if (step->error.has_value()) return fail_locked(*step->error);
-    if (step->end_of_epoch) queue_->push(EndOfEpoch{step->epoch});
+    if (step->end_of_epoch) {
+      queue_->make_room(1);
+      queue_->push(EndOfEpoch{step->epoch});
+    }
     if (step->lease != nullptr) discarded.leases.push_back(std::move(step->lease));
     step->origin.reset();
     spare_steps_.push_back(pipeline_.take_first());

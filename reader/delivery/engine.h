@@ -11,8 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/thread_pool.hpp>
-
 #include <dovetail/batch_reader.h>
 
 #include "reader/delivery/brief_mutex.h"
@@ -28,6 +26,7 @@
 #include "reader/delivery/timeline_event.h"
 #include "reader/delivery/waited_reads.h"
 #include "reader/storage/storage.h"
+#include "reader/storage/thread_pool.h"
 
 namespace dovetail::detail {
 
@@ -92,25 +91,40 @@ class Engine final : private TrainerHelp {
   /// Who asks for work: the trainer needs the next batch soonest; workers beside a busy trainer keep it supplied.
   enum class Role : std::uint8_t { trainer, supplier, worker };
   using Clock = TimelineEvent::Clock;
+  /// Holds the lock. Whom it has let get a batch is told once it is free.
+  class Lock {
+   public:
+    explicit Lock(Engine& engine) : engine_(engine), lock_(engine.mutex_) {}
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+    ~Lock() { unlock(); }
+    void unlock() noexcept {
+      if (!lock_.owns_lock()) return;
+      lock_.unlock();
+      engine_.queue_->complete();
+    }
+
+   private:
+    Engine& engine_;
+    std::unique_lock<BriefMutex> lock_;
+  };
 
   // engine.cc: who works when.
-  bool help() override;
+  bool help() noexcept override;
   void work();
-  void kick();
-  void kick_locked();
+  void kick() noexcept;
+  void kick_locked() noexcept;
   bool has_work_locked(Role role) const;
   /// The job that comes next, or none. Out of memory is a failure of the reader.
-  Job claim_locked(Role role);
-  Job find_job_locked(Role role);
+  Job claim_locked(Role role) noexcept;
   Job choose_locked(Role role);
   bool times_gather_locked();
   /// Nothing is to be done any more.
   bool ended_locked() const { return stopping_ || failed_ || replay_.complete(); }
   bool wants_plan_locked() const;
   bool can_lay_out_locked() const;
-  void run(const Job& job);
-  void fail(Error error);
-  void fail_locked(Error error);
+  void run(const Job& job) noexcept;
+  void fail_locked(Error error) noexcept;
   void hand_over_locked(Discarded& discarded);
   Stall cause_locked() const;
 
@@ -133,6 +147,8 @@ class Engine final : private TrainerHelp {
   void finish_load(Load& load, const LoadTimes& times);
   void read_later(Load& load);
   void read_later(Step& step, DirectRead& read);
+  void arrived(Load& load, Clock::time_point began) noexcept;
+  void arrived(Step& step, DirectRead& read, Clock::time_point began) noexcept;
   void finish_gather(Step& step);
   /// A damaged block, unless it was noted before.
   void note_damage_locked(const Extent& extent, std::uint32_t block, const Error& damage,
@@ -168,7 +184,7 @@ class Engine final : private TrainerHelp {
   std::vector<std::unique_ptr<Step>> planned_steps_;
   const std::unique_ptr<ColumnDecoders> columns_;  // or null
   const GatherRules rules_;
-  boost::asio::thread_pool workers_;
+  ThreadPool workers_;
 
   mutable BriefMutex mutex_;
   std::condition_variable_any idle_;

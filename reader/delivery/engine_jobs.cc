@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "format/guard_memory.h"
 #include "reader/delivery/engine.h"
 #include "reader/delivery/scatter.h"
 
@@ -31,7 +32,7 @@ void Engine::run_plan(const Job& job) {
   std::vector<DamagedRange> noted;
   const Clock::time_point ended = Clock::now();
   trace(TimelineEvent::Kind::plan, job, began, ended);
-  std::unique_lock lock(mutex_);
+  Lock lock(*this);
   stats_.time_planning += ended - began;
   stats_.evictions = planner_.evictions();
   for (const std::uint32_t shard : lost) note_lost_shard_locked(shard, noted);
@@ -50,7 +51,7 @@ void Engine::run_plan(const Job& job) {
 
 void Engine::run_seal() {
   planner_.seal();
-  const std::lock_guard lock(mutex_);
+  const Lock lock(*this);
   pipeline_.seal(planner_.sealed());
   planning_ = false;
   kick_locked();
@@ -106,12 +107,20 @@ void Engine::read_later(Load& load) {
   storage_->read(extent.file->file(), extent.file_offset, ReadInto{into},
                  [this, &load, began = Clock::now()](Result<void> read) {
                    load.read = std::move(read);
-                   const std::lock_guard lock(mutex_);
-                   note_waited_locked(load.extent, began);
-                   load.state = Load::State::working;
-                   arrived_loads_.push_back(&load);
-                   kick_locked();
+                   arrived(load, began);
                  });
+}
+
+void Engine::arrived(Load& load, Clock::time_point began) noexcept {
+  const Lock lock(*this);
+  try {
+    note_waited_locked(load.extent, began);
+    load.state = Load::State::working;
+    arrived_loads_.push_back(&load);
+  } catch (const std::exception& failure) {
+    fail_locked(error_from(failure));
+  }
+  kick_locked();
 }
 
 void Engine::run_decode(const Job& job) {
@@ -126,7 +135,7 @@ void Engine::run_decode(const Job& job) {
 void Engine::finish_load(Load& load, const LoadTimes& times) {
   Discarded discarded;
   std::vector<DamagedRange> noted;
-  std::unique_lock lock(mutex_);
+  Lock lock(*this);
   stats_.time_reading += times.reading;
   stats_.time_decoding += times.decoding;
   stats_.time_gathering += times.scattering;
@@ -177,11 +186,19 @@ void Engine::read_later(Step& step, DirectRead& read) {
   storage_->read(read.extent->file->file(), read.extent->file_offset, destination(step, read),
                  [this, &step, &read, began = Clock::now()](Result<void> outcome) {
                    read.read = std::move(outcome);
-                   const std::lock_guard lock(mutex_);
-                   note_waited_locked(*read.extent, began);
-                   arrived_records_.emplace_back(&step, &read);
-                   kick_locked();
+                   arrived(step, read, began);
                  });
+}
+
+void Engine::arrived(Step& step, DirectRead& read, Clock::time_point began) noexcept {
+  const Lock lock(*this);
+  try {
+    note_waited_locked(*read.extent, began);
+    arrived_records_.emplace_back(&step, &read);
+  } catch (const std::exception& failure) {
+    fail_locked(error_from(failure));
+  }
+  kick_locked();
 }
 
 void Engine::run_check(const Job& job) {
@@ -200,7 +217,7 @@ void Engine::finish_gather(Step& step) {
   finish_unit(step, *ring_, rules_);
   Discarded discarded;
   std::vector<DamagedRange> noted;
-  std::unique_lock lock(mutex_);
+  Lock lock(*this);
   for (const DirectRead& read : step.direct) {
     if (read.damage.has_value()) note_damage_locked(*read.extent, 0, *read.damage, noted);
   }

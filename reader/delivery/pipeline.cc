@@ -49,8 +49,9 @@ bool Pipeline::can_load(bool ahead) const {
 Load* Pipeline::claim_load(bool ahead) {
   if (!can_load(ahead)) return nullptr;
   Load& load = *loads_[next_load_ - ready_before_];
-  load.stored = buffers_.take(load.extent.stored_at() + load.extent.stored_bytes);
+  AlignedBuffer stored = buffers_.take(load.extent.stored_at() + load.extent.stored_bytes);
   if (load.extent.decoded_bytes > 0) load.decoded = buffers_.take(load.extent.decoded_bytes);
+  load.stored = std::move(stored);
   load.state = Load::State::working;
   ++next_load_;
   begun_bytes_ += load.extent.load_cost();

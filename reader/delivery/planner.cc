@@ -20,12 +20,6 @@ bool is_shortage(const Error& error) {
          error.code() == errc::not_enough_memory || error.code() == errc::resource_unavailable_try_again;
 }
 
-std::uint32_t largest_record(const Dataset& dataset) {
-  std::uint32_t largest = 0;
-  for (const ShardInfo& shard : dataset.shards()) largest = std::max(largest, shard.max_record_bytes);
-  return largest;
-}
-
 }  // namespace
 
 Planner::Planner(const Settings& settings, ShardTable& shards)
@@ -42,7 +36,6 @@ Planner::Planner(const Settings& settings, ShardTable& shards)
       scatter_into_(settings.scatter_into),
       shards_(shards),
       residency_(settings.read_ahead_bytes, settings.scatter_into != nullptr),
-      regular_bytes_(largest_record(dataset_)),
       next_epoch_(options_.start.epoch),
       first_step_(options_.start.step) {}
 
@@ -333,7 +326,6 @@ void Planner::cut_step(std::uint32_t batches) {
     unit.first_row = std::min(unit.first_row, step_->row_count);
     unit.end_row = std::min(unit.end_row, step_->row_count);
   }
-  if (step_->laid_out) step_->lease->slot_note() = 0;
 }
 
 std::vector<Coming> Planner::take_coming() {

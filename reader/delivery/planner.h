@@ -145,7 +145,6 @@ class Planner {
   SlotRing* const scatter_into_;
   ShardTable& shards_;
   Residency residency_;
-  const std::uint32_t regular_bytes_;  // of each row, nearly always, where steps are laid out
   std::unique_ptr<Epoch> epoch_;
   std::uint32_t next_epoch_ = 0;
   std::uint64_t first_step_ = 0;
@@ -157,8 +156,6 @@ class Planner {
   std::uint32_t planned_ = 0;         // rows of `step_`
   std::vector<LaidOutRow> laid_out_;  // of the batch
   std::vector<std::uint64_t> ids_;    // of them
-  bool all_first_ = true;             // and none is missing
-  bool regular_ = true;               // the step fills its slot, and all of its batches are
   std::uint32_t values_at_ = 0;       // the values of the batch, from the first slot
   std::uint32_t value_bytes_ = 0;     // of the rows that are planned
   std::deque<Load*> unsealed_;        // in order

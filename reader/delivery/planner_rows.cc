@@ -17,7 +17,6 @@ void Planner::begin_rows() {
   step_->lease = scatter_into_->acquire();
   laid_out_.resize(step_->batch_rows);
   ids_.resize(step_->batch_rows);
-  regular_ = step_->row_count == std::uint64_t{batches_per_step_} * step_->batch_rows;
   begin_batch();
 }
 
@@ -25,7 +24,6 @@ void Planner::begin_batch() {
   const std::byte* const values = SlabParts(*step_, planned_ / step_->batch_rows).values;
   values_at_ = static_cast<std::uint32_t>(values - scatter_into_->bytes().data());
   value_bytes_ = 0;
-  all_first_ = true;
 }
 
 void Planner::end_batch() {
@@ -35,18 +33,11 @@ void Planner::end_batch() {
   streaming_copy(reinterpret_cast<std::byte*>(slab.ids), reinterpret_cast<const std::byte*>(ids_.data()),
                  ids_.size() * sizeof(ids_[0]));
   end_streaming();
-  // Offsets and status are nearly always what the slot has from earlier batches.
-  const bool regular = all_first_ && value_bytes_ == std::uint64_t{regular_bytes_} * step_->batch_rows;
-  regular_ = regular_ && regular;
-  std::uint32_t& known = step_->lease->slot_note();
-  if (!regular || known != regular_bytes_) {
-    slab.offsets[0] = 0;
-    for (std::uint32_t row = 0; row < step_->batch_rows; ++row) {
-      slab.offsets[row + 1] = laid_out_[row].end;
-      slab.status[row] = laid_out_[row].status;
-    }
+  slab.offsets[0] = 0;
+  for (std::uint32_t row = 0; row < step_->batch_rows; ++row) {
+    slab.offsets[row + 1] = laid_out_[row].end;
+    slab.status[row] = laid_out_[row].status;
   }
-  if (batch + 1 == step_->batches()) known = regular_ ? regular_bytes_ : 0;
 }
 
 bool Planner::plan_lane(LaneFeed& lane, std::uint32_t end) {
@@ -96,13 +87,11 @@ bool Planner::lay_out_lane(LaneFeed& lane, std::uint32_t end) {
   std::uint64_t* id = ids_.data() + planned_ % step_->batch_rows;
   LaidOutRow* out = laid_out_.data() + planned_ % step_->batch_rows;
   std::uint32_t place = values_at_ + value_bytes_;
-  bool all_first = all_first_;
   std::uint64_t row = rows_;
   const std::uint64_t end_row = row + (end - planned_);
   const auto keep = [&] {
     planned_to(row, lane);
     value_bytes_ = place - values_at_;
-    all_first_ = all_first;
   };
   for (; row < end_row; ++row, ++pick, ++id, ++out) {
     RowStatus status = RowStatus::empty;
@@ -133,7 +122,6 @@ bool Planner::lay_out_lane(LaneFeed& lane, std::uint32_t end) {
       }
     }
     *out = {.end = place - values_at_, .status = status};
-    all_first = all_first && status == RowStatus::first;
   }
   keep();
   return true;

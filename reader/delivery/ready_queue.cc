@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <chrono>
+#include <exception>
 #include <limits>
 #include <thread>
 #include <utility>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
 
+#include "format/guard_memory.h"
 #include "reader/delivery/slab.h"
 #include "reader/delivery/timeline_event.h"
 
@@ -32,25 +35,59 @@ ReadyQueue::ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held, s
       max_held_(max_held),
       timeline_(std::move(timeline)),
       rank_(rank),
+      slots_held_(Errc::slots_held, "all " + std::to_string(max_held_) +
+                                        " batches that the trainer may hold are held: release one, or raise max_held"),
       last_outcome_(StallClock::Clock::now()),
       clock_(last_outcome_) {}
 
-void ReadyQueue::push(ReadyItem item) {
-  std::unique_lock lock(mutex_);
-  if (error_.has_value()) {
-    // It stays until the queue goes: whoever pushes may hold a lock that giving the slot back takes as well.
-    items_.push_back(std::move(item));
-    return;
-  }
-  items_.push_back(std::move(item));
-  ready_ = static_cast<std::uint32_t>(items_.size());
-  match(lock);
+void ReadyQueue::make_room(std::size_t items) {
+  const std::lock_guard lock(mutex_);
+  if (items_.reserve() < items) items_.set_capacity(2 * (items_.size() + items));
 }
 
-void ReadyQueue::finish() {
-  std::unique_lock lock(mutex_);
+void ReadyQueue::push(ReadyItem item) noexcept {
+  const std::lock_guard lock(mutex_);
+  assert(!items_.full());
+  items_.push_back(std::move(item));
+  // After a stop it stays until the queue goes: whoever pushes may hold a lock that giving the slot back takes as well.
+  if (error_.has_value()) return;
+  ready_ = static_cast<std::uint32_t>(items_.size());
+  match_locked();
+}
+
+void ReadyQueue::fail(Error error) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!failure_.has_value()) failure_ = std::move(error);
+  if (items_.empty()) ready_ = 1;  // for who spins
+  match_locked();
+}
+
+void ReadyQueue::finish() noexcept {
+  const std::lock_guard lock(mutex_);
   finished_ = true;
-  match(lock);
+  match_locked();
+}
+
+void ReadyQueue::complete() noexcept {
+  if (!has_completion_.load(std::memory_order_relaxed)) return;
+  std::unique_lock lock(mutex_);
+  std::optional<Completion> completion = std::exchange(completion_, std::nullopt);
+  has_completion_ = false;
+  lock.unlock();
+  if (!completion.has_value()) return;
+  try {
+    AsyncRequest::complete(std::move(completion->request), std::move(completion->outcome));
+  } catch (const std::exception& failure) {
+    const Error error = error_from(failure);
+    lock.lock();
+    handed_over_ = std::move(completion->before);
+    if (!error_.has_value()) error_ = error;
+  }
+}
+
+void ReadyQueue::keep_locked(Completion completion) noexcept {
+  completion_.emplace(std::move(completion));
+  has_completion_ = true;
 }
 
 void ReadyQueue::set_cause(Stall cause) {
@@ -91,10 +128,10 @@ ReadyQueue::Outcome ReadyQueue::next(TrainerHelp& help, Deadline until) {
     update_clock_locked();
     const auto is_there = [&] { return request.outcome.has_value(); };
     if (!until.has_value()) {
-      request.arrived.wait(lock, is_there);
-    } else if (!request.arrived.wait_until(lock, *until, is_there)) {
+      arrived_.wait(lock, is_there);
+    } else if (!arrived_.wait_until(lock, *until, is_there)) {
       request_ = std::monostate();
-      request.outcome = Error(Errc::not_yet, "no batch has come in the time given; ask again");
+      request.outcome = not_yet_;
     }
     outcome = std::move(request.outcome);
   }
@@ -125,11 +162,17 @@ void ReadyQueue::note_request_locked(bool helps) {
 void ReadyQueue::async_next(Handler handler) {
   auto request = std::make_unique<AsyncRequest>(std::move(handler));
   std::unique_lock lock(mutex_);
-  if (!outstanding_locked()) note_request_locked(false);
+  const bool second = outstanding_locked();
+  if (!second) note_request_locked(false);
+  HandedOver before = handed_over_;
   if (std::optional<Outcome> outcome = take_locked(); outcome.has_value()) {
+    if (second) {
+      lock.unlock();
+      return AsyncRequest::complete(std::move(request), std::move(*outcome));
+    }
+    keep_locked({std::move(request), std::move(*outcome), std::move(before)});
     lock.unlock();
-    AsyncRequest::complete(std::move(request), std::move(*outcome));
-    return;
+    return complete();
   }
   request->ticket = ++tickets_;
   if (auto slot = boost::asio::get_associated_cancellation_slot(request->handler); slot.is_connected()) {
@@ -143,21 +186,19 @@ void ReadyQueue::async_next(Handler handler) {
 }
 
 bool ReadyQueue::outstanding_locked() const {
-  return !std::holds_alternative<std::monostate>(request_);
+  return requested_locked() || completion_.has_value();
 }
 
-std::optional<ReadyQueue::Outcome> ReadyQueue::take_locked() {
-  if (outstanding_locked()) {
-    return Outcome(Error(Errc::busy, "a request for the next batch is outstanding already"));
-  }
+std::optional<ReadyQueue::Outcome> ReadyQueue::take_locked() noexcept {
+  if (outstanding_locked()) return Outcome(busy_);
   if (!first_request_.has_value()) first_request_ = StallClock::Clock::now();
   if (error_.has_value()) return Outcome(*error_);
-  if (ring_->held() >= max_held_) {
-    return Outcome(
-        Error(Errc::slots_held, "all " + std::to_string(max_held_) +
-                                    " batches that the trainer may hold are held: release one, or raise max_held"));
-  }
+  if (ring_->held() >= max_held_) return Outcome(slots_held_);
   if (!items_.empty()) return take_front_locked();
+  if (failure_.has_value()) {
+    error_ = failure_;
+    return Outcome(*error_);
+  }
   if (finished_) return Outcome(std::optional<Batch>());
   return std::nullopt;
 }
@@ -175,10 +216,6 @@ ReadyQueue::Outcome ReadyQueue::take_front_locked() {
   if (auto* const last = std::get_if<ReadyBatches>(&item)) {
     return deliver_locked(*last, last->next, std::move(last->lease));
   }
-  if (const auto* error = std::get_if<Error>(&item)) {
-    error_ = *error;
-    return *error;
-  }
   const std::uint32_t ended = std::get<EndOfEpoch>(item).epoch;
   // No epoch comes after the last one that can be numbered.
   if (ended != std::numeric_limits<std::uint32_t>::max()) handed_over_ = {nullptr, Position{ended + 1, 0}};
@@ -192,7 +229,9 @@ ReadyQueue::Outcome ReadyQueue::deliver_locked(const ReadyBatches& from, std::ui
   const SlabParts slab(lease->bytes().subspan(slab_at), from.rows);
   const std::array<std::uint32_t, kRowStatuses> counts = count_status({slab.status, from.rows});
   const BatchColumns* const columns = lease->columns().empty() ? nullptr : &lease->columns()[batch];
-  const auto bytes = columns != nullptr ? columns->layout.bytes : static_cast<std::uint64_t>(slab.offsets[from.rows]);
+  // A batch that is handed over again has whatever the trainer has written into it.
+  const auto bytes = columns != nullptr ? columns->layout.bytes
+                                        : std::min(static_cast<std::uint64_t>(slab.offsets[from.rows]), slab.capacity);
   ++delivered_.batches;
   delivered_.rows += from.rows;
   delivered_.bytes += bytes;
@@ -218,12 +257,13 @@ ReadyQueue::Outcome ReadyQueue::deliver_locked(const ReadyBatches& from, std::ui
       SlotLease::to_batch(std::move(lease), slab_at, from.origin, step, from.rows, counts[1], columns));
 }
 
-void ReadyQueue::match(std::unique_lock<BriefMutex>& lock) {
-  if (!outstanding_locked() || std::holds_alternative<Helping>(request_)) {
+void ReadyQueue::match_locked() noexcept {
+  if (!requested_locked() || std::holds_alternative<Helping>(request_)) {
     update_clock_locked();
     return;
   }
   auto request = std::exchange(request_, std::monostate());
+  HandedOver before = handed_over_;
   std::optional<Outcome> outcome = take_locked();
   if (!outcome.has_value()) {
     request_ = std::move(request);
@@ -234,11 +274,10 @@ void ReadyQueue::match(std::unique_lock<BriefMutex>& lock) {
   update_clock_locked();
   if (auto* waiting = std::get_if<SyncRequest*>(&request)) {
     (*waiting)->outcome.emplace(std::move(*outcome));
-    (*waiting)->arrived.notify_one();  // under the lock: the request lives on the waiter's stack
+    arrived_.notify_one();
     return;
   }
-  lock.unlock();
-  AsyncRequest::complete(std::move(std::get<std::unique_ptr<AsyncRequest>>(request)), std::move(*outcome));
+  keep_locked({std::move(std::get<std::unique_ptr<AsyncRequest>>(request)), std::move(*outcome), std::move(before)});
 }
 
 void ReadyQueue::cancel(std::uint64_t ticket) {
@@ -254,13 +293,19 @@ void ReadyQueue::cancel(std::uint64_t ticket) {
 }
 
 void ReadyQueue::stop() {
-  std::deque<ReadyItem> dropped;
   std::unique_lock lock(mutex_);
-  if (!error_.has_value()) error_ = cancelled("the reader was stopped");
-  dropped.swap(items_);
+  if (!error_.has_value()) error_ = stopped_;
   ready_ = 1;  // for who spins: the error
-  match(lock);
-  if (lock.owns_lock()) lock.unlock();  // slots are released with no lock held
+  match_locked();
+  while (!items_.empty()) {
+    std::optional<ReadyItem> dropped = std::move(items_.front());
+    items_.pop_front();
+    lock.unlock();
+    dropped.reset();  // slots are released with no lock held
+    lock.lock();
+  }
+  lock.unlock();
+  complete();
 }
 
 std::optional<Error> ReadyQueue::error() const {

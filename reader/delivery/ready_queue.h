@@ -5,11 +5,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <variant>
+
+#include <boost/circular_buffer.hpp>
 
 #include <dovetail/batch_reader.h>
 
@@ -35,14 +36,14 @@ struct EndOfEpoch {
   std::uint32_t epoch = 0;
 };
 
-/// What the trainer gets next: batches, the end of an epoch, or the failure that ends everything.
-using ReadyItem = std::variant<ReadyBatches, EndOfEpoch, Error>;
+/// What the trainer gets next.
+using ReadyItem = std::variant<ReadyBatches, EndOfEpoch>;
 
 /// Work that a trainer can do instead of waiting.
 class TrainerHelp {
  public:
   /// Does one piece of it. False where there is none; `stand_still` was called then.
-  virtual bool help() = 0;
+  virtual bool help() noexcept = 0;
 
  protected:
   ~TrainerHelp() = default;
@@ -51,7 +52,9 @@ class TrainerHelp {
 /// The seam between the reader and the trainer: finished batches in order on one side, one request at a time
 /// on the other. A request that finds a batch ready does not touch the reader's lock.
 ///
-/// Threads: all functions may be called from any thread.
+/// Threads: all functions may be called from any thread; the reader's side is called under the reader's lock, but for
+///          `complete` and `stop`.
+/// Errors:  where memory is short a batch is neither lost nor given twice: only `make_room` and a new request need any.
 class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
  public:
   using Handler = boost::asio::any_completion_handler<BatchReader::NextSignature>;
@@ -64,10 +67,18 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
 
   // The reader's side.
 
-  /// Adds an item; an error stays for ever, and so does an end after which `finish()` was called.
-  void push(ReadyItem item);
+  /// Makes room for so many more items. Errors: `std::bad_alloc`.
+  void make_room(std::size_t items);
+  /// Adds an item. Needs: room for it.
+  void push(ReadyItem item) noexcept;
+  /// The failure that ends everything comes behind what was pushed. The first one counts.
+  void fail(Error error) noexcept;
   /// Nothing comes after what was pushed: every further request gets the end of an epoch.
-  void finish();
+  void finish() noexcept;
+  /// Hands what was pushed to the executor of the request that it is for, if one was outstanding. The executor is the
+  /// trainer's, and may do as it likes: no lock may be held. Where it has no memory for that the handler is destroyed, and the
+  /// batch counts as not handed over; later requests fail.
+  void complete() noexcept;
   /// Says what a request would be waiting for now: storage, decode or slot.
   void set_cause(Stall cause);
   /// Items that are ready.
@@ -102,22 +113,30 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
 
  private:
   struct SyncRequest {
-    std::condition_variable_any arrived;
     std::optional<Outcome> outcome;
   };
   using AsyncRequest = detail::AsyncRequest<Batch>;
+  /// A request, what it gets, and what was handed over before it.
+  struct Completion {
+    std::unique_ptr<AsyncRequest> request;
+    Outcome outcome;
+    HandedOver before;
+  };
 
   /// An outcome that needs no waiting, if there is one: a ready item, a state that lasts, or a misuse.
-  std::optional<Outcome> take_locked();
+  std::optional<Outcome> take_locked() noexcept;
   /// What the first ready item gives. Needs one.
   Outcome take_front_locked();
   /// Hands over one of them.
   Outcome deliver_locked(const ReadyBatches& batches, std::uint32_t batch, std::shared_ptr<SlotLease> lease);
   /// Hands the front item to the outstanding request, if there are both.
-  void match(std::unique_lock<BriefMutex>& lock);
+  void match_locked() noexcept;
   void cancel(std::uint64_t ticket);
   void update_clock_locked();
+  /// Whether a request has no answer yet, or one that waits for `complete`.
   bool outstanding_locked() const;
+  bool requested_locked() const { return !std::holds_alternative<std::monostate>(request_); }
+  void keep_locked(Completion completion) noexcept;
   /// Waits for a moment whether an item comes.
   void spin() const noexcept;
   /// A request has begun; `helps` says whether on a thread that may help.
@@ -127,17 +146,26 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   const std::uint32_t max_held_;
   const std::shared_ptr<Timeline> timeline_;
   const std::uint32_t rank_;
+  // Made before memory is short.
+  const Error busy_{Errc::busy, "a request for the next batch is outstanding already"};
+  const Error not_yet_{Errc::not_yet, "no batch has come in the time given; ask again"};
+  const Error stopped_ = cancelled("the reader was stopped");
+  const Error slots_held_;
   mutable BriefMutex mutex_;
-  std::deque<ReadyItem> items_;
+  boost::circular_buffer<ReadyItem> items_;
   struct Helping {};
   std::variant<std::monostate, Helping, SyncRequest*, std::unique_ptr<AsyncRequest>> request_;
+  std::condition_variable_any arrived_;   // for who waits
+  std::optional<Completion> completion_;  // to be handed over
+  std::atomic<bool> has_completion_ = false;
   std::atomic<std::uint32_t> ready_ = 0;  // as many as `items_` has
   std::atomic<bool> waiting_ = false;
   std::atomic<bool> busy_trainer_ = false;
   std::uint32_t quick_requests_ = 0;  // the last ones in a row that came soon after the batch before
   StallClock::Clock::time_point last_outcome_;
   std::uint64_t tickets_ = 0;
-  std::optional<Error> error_;  // the failure once it was delivered, or the stop
+  std::optional<Error> failure_;  // behind all items
+  std::optional<Error> error_;    // the failure once it was delivered, or the stop
   bool finished_ = false;
   HandedOver handed_over_;
   Stall cause_ = Stall::storage;

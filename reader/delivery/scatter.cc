@@ -42,7 +42,6 @@ void scatter(const Load& load, std::byte* first_slot, bool streams) {
 
 void fill_late_rows(Step& step, const GatherRules& rules) {
   const Unit& unit = step.units[step.next_unit];
-  step.lease->slot_note() = 0;  // the slot's next batch has to write its offsets and status
   std::uint32_t first_lost = unit.end_row;
   std::optional<Error> error;
   const auto lose = [&](std::uint32_t row, const Extent& extent, std::uint32_t block, const Error& damage) {

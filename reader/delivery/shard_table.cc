@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/delivery/shard_table.h"
 
-#include <cerrno>
 #include <exception>
+#include <new>
 #include <utility>
+
+#include "format/guard_memory.h"
 
 namespace dovetail::detail {
 
@@ -19,7 +21,12 @@ Storage::Answer open_shared(const Dataset& dataset, std::uint32_t shard,
   auto owned = std::make_unique<ShardFile>(std::move(*file));
   return std::shared_ptr<const ShardFile>(owned.release(), [counted](const ShardFile* closed) { delete closed; });
 } catch (const std::exception& failure) {
-  return Error::from_errno(ENOMEM, failure.what()).in_file(dataset.shard_path(shard));
+  const Error error = error_from(failure);
+  try {
+    return error.in_file(dataset.shard_path(shard));
+  } catch (const std::bad_alloc&) {
+    return error;
+  }
 }
 
 }  // namespace
@@ -29,7 +36,9 @@ ShardTable::ShardTable(Dataset dataset, Storage& storage, std::uint32_t max_open
       storage_(storage),
       max_open_(max_open),
       on_change_(std::move(on_change)),
-      entries_(dataset_.shards().size()) {}
+      entries_(dataset_.shards().size()) {
+  failed_.reserve(entries_.size());
+}
 
 void ShardTable::want(std::uint32_t shard) {
   {
@@ -51,17 +60,9 @@ void ShardTable::finish(std::uint32_t shard, const Storage::Answer& opened) {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[shard];
     entry.opening = false;
-    if (opened.has_value()) {
-      ++opened_;
-      entry.file = std::static_pointer_cast<const ShardFile>(*opened);
-      recent_.push_front(shard);
-      entry.used_at = recent_.begin();
-      if (recent_.size() > max_open_) {
-        closing = std::move(entries_[recent_.back()].file);
-        recent_.pop_back();
-      }
-    } else {
-      entry.failure = opened.error();
+    const Result<void> kept = keep_locked(shard, opened, closing);
+    if (!kept.has_value()) {
+      entry.failure = kept.error();
       entry.failed = true;
       failed_.push_back(shard);
     }
@@ -70,6 +71,25 @@ void ShardTable::finish(std::uint32_t shard, const Storage::Answer& opened) {
   }
   closing.reset();
   on_change_();
+}
+
+Result<void> ShardTable::keep_locked(std::uint32_t shard, const Storage::Answer& opened,
+                                     std::shared_ptr<const ShardFile>& closing) noexcept {
+  if (!opened.has_value()) return opened.error();
+  try {
+    recent_.push_front(shard);
+  } catch (const std::exception& failure) {
+    return error_from(failure);
+  }
+  ++opened_;
+  Entry& entry = entries_[shard];
+  entry.file = std::static_pointer_cast<const ShardFile>(*opened);
+  entry.used_at = recent_.begin();
+  if (recent_.size() > max_open_) {
+    closing = std::move(entries_[recent_.back()].file);
+    recent_.pop_back();
+  }
+  return {};
 }
 
 std::shared_ptr<const ShardFile> ShardTable::find(std::uint32_t shard) {

@@ -58,6 +58,9 @@ class ShardTable {
     bool failed = false;
   };
   void finish(std::uint32_t shard, const Storage::Answer& opened);
+  /// Keeps a shard that was opened, in place of another if there are too many. Errors: those of opening; no memory.
+  Result<void> keep_locked(std::uint32_t shard, const Storage::Answer& opened,
+                           std::shared_ptr<const ShardFile>& closing) noexcept;
 
   const Dataset dataset_;
   Storage& storage_;

@@ -24,12 +24,16 @@ SlabParts::SlabParts(const Step& step, std::uint32_t batch) noexcept
 
 std::array<std::uint32_t, kRowStatuses> count_status(std::span<const RowStatus> rows) noexcept {
   std::array<std::uint32_t, kRowStatuses> counts{};
+  const auto count = [&](RowStatus status, std::size_t of) {
+    const auto at = static_cast<std::size_t>(status);
+    counts[at < kRowStatuses ? at : 0] += static_cast<std::uint32_t>(of);
+  };
   // Nearly always all are the same.
   if (std::memcmp(rows.data(), rows.data() + 1, rows.size() - 1) == 0) {
-    counts[static_cast<std::size_t>(rows[0])] = static_cast<std::uint32_t>(rows.size());
+    count(rows[0], rows.size());
     return counts;
   }
-  for (const RowStatus status : rows) ++counts[static_cast<std::size_t>(status)];
+  for (const RowStatus status : rows) count(status, 1);
   return counts;
 }
 

@@ -44,7 +44,8 @@ constexpr bool is_damaged_empty(RowStatus status) noexcept {
   return is_damaged(status) && status == damaged_empty(status);
 }
 
-/// How many of the rows have each status.
+/// How many of the rows have each status. What is none, as a trainer may have written into a batch that it gets again, is
+/// counted as `empty`.
 std::array<std::uint32_t, kRowStatuses> count_status(std::span<const RowStatus> rows) noexcept;
 
 /// A run of rows of one batch of a step, counted from the batch's first.

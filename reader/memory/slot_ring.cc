@@ -35,7 +35,6 @@ Result<std::shared_ptr<SlotRing>> SlotRing::make(std::uint32_t slots, std::size_
 SlotRing::SlotRing(HostMemory memory, std::uint32_t slots, std::size_t slot_bytes)
     : memory_(std::move(memory)), slots_(slots), slot_bytes_(slot_bytes) {
   for (std::uint32_t slot = slots; slot > 0; --slot) free_.push_back(slot - 1);
-  slot_notes_.resize(slots);
   leaving_.reserve(slots);  // a slot that is released must not need memory
   free_slots_ = slots;
 }
@@ -115,7 +114,6 @@ void SlotRing::make_free(std::uint32_t slot) noexcept {
   poison(slot_bytes_of(slot));
   {
     const std::lock_guard lock(mutex_);
-    if constexpr (kPoisons) slot_notes_[slot] = 0;
     free_.push_back(slot);
     ++free_slots_;
   }

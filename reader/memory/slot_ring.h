@@ -89,7 +89,6 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   DeviceEvents events_;
   mutable std::mutex mutex_;
   std::vector<std::uint32_t> free_;
-  std::vector<std::uint32_t> slot_notes_;
   std::vector<Leaving> leaving_;               // in the order of their release
   std::atomic<std::uint32_t> free_slots_ = 0;  // as many as `free_` has
   std::atomic<std::uint32_t> held_ = 0;
@@ -111,8 +110,6 @@ class SlotLease {
   ~SlotLease();
 
   std::span<std::byte> bytes() const noexcept { return bytes_; }
-  /// A note that stays with the slot, 0 at first: belongs to whoever fills it. Needs: not spilled.
-  std::uint32_t& slot_note() const noexcept { return ring_->slot_notes_[slot_.value()]; }
   /// Of each of its batches; empty where they have none. Belongs to whoever fills the slot, and to the trainer for the batches
   /// that it has.
   std::vector<BatchColumns>& columns() noexcept { return columns_; }

@@ -104,6 +104,12 @@ InputFile& InputFile::operator=(InputFile&& other) noexcept {
 
 InputFile::~InputFile() = default;
 
+std::optional<InputFile> InputFile::Weak::lock() && {
+  std::shared_ptr<Access> access = access_.lock();
+  if (access == nullptr) return std::nullopt;
+  return InputFile(std::move(access), fd_, std::move(path_), identity_);
+}
+
 Result<InputFile> InputFile::open(const std::string& path) {
   // Non-blocking, because opening a pipe would otherwise wait for a writer; regular files do not care.
   // First: what is open must have an owner, whatever memory there is.

@@ -58,6 +58,8 @@ class InputFile {
 
   /// The same open file once more: its descriptors are closed with the last one.
   InputFile share() const { return InputFile(access_, fd_, path_, identity_); }
+  /// The same for whoever must not keep it open.
+  class Weak;
 
   const std::string& path() const noexcept { return path_; }
   int fd() const noexcept { return fd_; }
@@ -104,6 +106,22 @@ class InputFile {
   FileIdentity identity_;
   /// Closes the descriptors, and has what has been learned about the file system.
   std::shared_ptr<Access> access_;
+};
+
+/// An open file as long as others keep it open.
+class InputFile::Weak {
+ public:
+  explicit Weak(const InputFile& file)
+      : access_(file.access_), fd_(file.fd_), path_(file.path_), identity_(file.identity_) {}
+
+  /// The file, unless it is closed. Once; needs no memory.
+  std::optional<InputFile> lock() &&;
+
+ private:
+  std::weak_ptr<Access> access_;
+  int fd_;
+  std::string path_;
+  FileIdentity identity_;
 };
 
 }  // namespace dovetail::detail

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
 
+#include "format/guard_memory.h"
 #include "reader/storage/storage.h"
+#include "reader/storage/thread_pool.h"
 
 namespace dovetail::detail {
 namespace {
@@ -28,8 +29,9 @@ class PreadPool final : public Storage {
   }
 
   void read(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) override {
-    boost::asio::post(
-        pool_, [&file, offset, into, done = std::move(done)]() mutable { std::move(done)(file.read(offset, into)); });
+    boost::asio::post(pool_.executor(), [&file, offset, into, done = std::move(done)]() mutable {
+      std::move(done)(guard_memory(file.path(), [&] { return file.read(offset, into); }));
+    });
   }
 
   void will_need(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept override {
@@ -38,7 +40,7 @@ class PreadPool final : public Storage {
 
   const StorageFacts& facts() const noexcept override { return facts_; }
 
-  boost::asio::any_io_executor blocking_executor() override { return pool_.get_executor(); }
+  boost::asio::any_io_executor blocking_executor() override { return pool_.executor(); }
 
   bool add_place() noexcept override try {
     const std::lock_guard lock(mutex_);
@@ -62,7 +64,7 @@ class PreadPool final : public Storage {
 
  private:
   StorageFacts facts_;
-  boost::asio::thread_pool pool_;
+  ThreadPool pool_;
   std::mutex mutex_;
   std::vector<std::thread> added_;
   bool stopping_ = false;

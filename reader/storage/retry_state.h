@@ -105,9 +105,9 @@ class Places {
   unsigned made_up_ = 0;
 };
 
-/// Bytes of which the kernel is told that they will be needed.
+/// Bytes of which the kernel is told that they will be needed. Many may wait for one that hangs, so none keeps a file open.
 struct Hint {
-  InputFile file;
+  InputFile::Weak file;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
@@ -161,7 +161,7 @@ using RetryStatePtr = std::shared_ptr<RetryState>;
 
 /// Gives a hint on a thread that nobody waits for, one after the other. Where that is not possible, or one of them hangs, there
 /// is none.
-void hint_apart(const RetryStatePtr& shared, Hint hint) noexcept;
+void hint_apart(const RetryStatePtr& shared, const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
 /// Counts an answer when it is out, however that ends.
 class AnswerCount {

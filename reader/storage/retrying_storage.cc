@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <deque>
 #include <exception>
-#include <future>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "reader/storage/answer_slot.h"
 #include "reader/storage/read_piece.h"
 #include "reader/storage/retry_state.h"
 #include "reader/storage/two_tries.h"
@@ -82,10 +81,9 @@ class RetryingStorage final : public Storage {
     // Piece after piece: buffers of all of them could be as large as the largest block.
     while (into.size() > 0) {
       const std::size_t bytes = std::min(into.size(), piece_bytes_);
-      const auto promise = std::make_shared<std::promise<Result<void>>>();
-      std::future<Result<void>> outcome = promise->get_future();
-      const std::shared_ptr<Piece> piece = cut(file, offset, into.before(bytes), [promise](Result<void> read) {
-                                             promise->set_value(std::move(read));
+      const auto outcome = std::make_shared<AnswerSlot>();
+      const std::shared_ptr<Piece> piece = cut(file, offset, into.before(bytes), [outcome](Result<void> read) {
+                                             outcome->set(std::move(read));
                                            }).front();
       {
         const std::lock_guard lock(shared_->mutex);
@@ -93,7 +91,7 @@ class RetryingStorage final : public Storage {
         ++shared_->unanswered;
       }
       piece->read_again();
-      if (Result<void> read = outcome.get(); !read) return read;
+      if (Result<void> read = outcome->wait(); !read) return read;
       offset += bytes;
       into = into.after(bytes);
     }
@@ -111,7 +109,7 @@ class RetryingStorage final : public Storage {
   }
 
   void will_need(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept override {
-    if (!facts_.direct) hint_apart(shared_, {.file = file.share(), .offset = offset, .bytes = bytes});
+    if (!facts_.direct) hint_apart(shared_, file, offset, bytes);
   }
   const StorageFacts& facts() const noexcept override { return facts_; }
   std::uint64_t cached_reads() const noexcept override { return shared_->inner->cached_reads(); }
@@ -144,13 +142,12 @@ class RetryingStorage final : public Storage {
 
 void RetryingStorage::stop() {
   std::call_once(stopped_, [this] {
-    std::deque<Hint> hints;  // not wanted
     Pieces waiting;
     {
       std::unique_lock lock(shared_->mutex);
       stopping_ = true;
       shared_->wants_hints = false;
-      hints.swap(shared_->hints);
+      shared_->hints.clear();
       shared_->changed.wait(lock, [this] { return shared_->unanswered == 0 || shared_->any_hung; });
       waiting.swap(shared_->waiting);
     }

@@ -2,11 +2,13 @@
 #include "reader/storage/storage.h"
 
 #include <exception>
+#include <new>
 #include <string>
 #include <utility>
 
 #include <boost/asio/post.hpp>
 
+#include "format/guard_memory.h"
 #include "reader/storage/uring_storage.h"
 
 namespace dovetail {
@@ -56,8 +58,9 @@ Result<void> Storage::read_again(const InputFile& file, std::uint64_t offset, Re
 }
 
 void Storage::call(const std::string&, Call work, CallHandler done) {
-  boost::asio::post(blocking_executor(),
-                    [work = std::move(work), done = std::move(done)]() mutable { std::move(done)(work()); });
+  boost::asio::post(blocking_executor(), [work = std::move(work), done = std::move(done)]() mutable {
+    std::move(done)(guard_memory({}, work));
+  });
 }
 
 Result<std::unique_ptr<Storage>> make_storage(StorageKind kind, const StorageOptions& options) {
@@ -72,6 +75,8 @@ Result<std::unique_ptr<Storage>> make_storage(StorageKind kind, const StorageOpt
       case StorageKind::io_uring_direct:
         return make_uring_storage(true, options);
     }
+  } catch (const std::bad_alloc& failure) {
+    return error_from(failure);
   } catch (const std::exception& failure) {
     return Error(Errc::resource_limit, std::string("the threads that read cannot be started: ") + failure.what());
   }

@@ -62,9 +62,17 @@ void TwoTries::refuse_for(int error, const char* why) noexcept {
   watch_.refuse(shared_from_this());
 }
 
+Error TwoTries::refusal() const noexcept {
+  try {
+    const HungRead refused = what();
+    return Error::from_errno(refused_error_, why_refused_).at(refused.file, refused.offset);
+  } catch (const std::exception&) {  // short of memory, for which nobody shall wait
+    return Error::from_errno(refused_error_);
+  }
+}
+
 void TwoTries::refuse() {
-  const HungRead refused = what();
-  Answer error = Error::from_errno(refused_error_, why_refused_).at(refused.file, refused.offset);
+  Answer error = refusal();
   if (take_turn()) answer(std::move(error));
 }
 

@@ -63,6 +63,8 @@ class TwoTries : public Awaited, public std::enable_shared_from_this<TwoTries> {
     ApartThreads::JobPtr job;
   };
   bool take_turn() { return !answered_.exchange(true); }
+  /// Its error: file and offset, if there is memory to name them.
+  Error refusal() const noexcept;
   ApartThreads::JobPtr job_apart(Turn turn, Work work);
   void end_job_apart(Turn turn, ApartThreads::Fate fate, std::optional<Answer> given) noexcept;
 

@@ -11,8 +11,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <deque>
-#include <future>
+#include <exception>
+#include <list>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -21,10 +22,12 @@
 #include <vector>
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
 
+#include "format/guard_memory.h"
+#include "reader/storage/answer_slot.h"
 #include "reader/storage/bounce_buffers.h"
 #include "reader/storage/direct_sizes.h"
+#include "reader/storage/thread_pool.h"
 #include "reader/storage/uring_probe.h"
 #include "reader/storage/uring_request.h"
 
@@ -62,7 +65,7 @@ class UringStorage final : public Storage {
   void will_need(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept override;
   const StorageFacts& facts() const noexcept override { return facts_; }
   std::uint64_t cached_reads() const noexcept override { return cached_reads_.load(std::memory_order_relaxed); }
-  boost::asio::any_io_executor blocking_executor() override { return pool_.get_executor(); }
+  boost::asio::any_io_executor blocking_executor() override { return pool_.executor(); }
   void stop() override;
 
  private:
@@ -96,7 +99,7 @@ class UringStorage final : public Storage {
   std::atomic<std::uint64_t> cached_reads_{0};
 
   std::mutex mutex_;
-  std::vector<std::shared_ptr<Request>> asked_;
+  std::list<std::shared_ptr<Request>> asked_;
   std::vector<Finished> finished_;
   bool awake_ = false;
   bool stopping_ = false;
@@ -108,11 +111,13 @@ class UringStorage final : public Storage {
   bool registered_ = false;
   bool wake_armed_ = false;
   unsigned failed_submissions_ = 0;  // in a row
-  std::deque<std::shared_ptr<Request>> waiting_;
+  // None of them grows on that thread, where nobody could be told that there is no memory.
+  std::list<std::shared_ptr<Request>> waiting_;
+  std::vector<Finished> taken_;
   std::vector<Piece> pieces_;
   std::vector<unsigned> free_;  // used from the back: the buffer that was used last is still in the caches
 
-  boost::asio::thread_pool pool_;
+  ThreadPool pool_;
   std::once_flag stopped_;
   std::thread thread_;
 };
@@ -125,6 +130,10 @@ UringStorage::UringStorage(bool direct, const StorageOptions& options)
   facts_.descriptors_per_file = direct ? 2 : 1;
   facts_.memory_bytes = direct ? sizes_.count * (sizes_.piece + kDirectSlack) : 0;
   facts_.best_read_bytes = direct ? sizes_.piece : kCachedPiece;
+  pieces_.resize(facts_.depth);
+  for (unsigned number = facts_.depth; number > 0; --number) free_.push_back(number - 1);
+  finished_.reserve(facts_.depth);
+  taken_.reserve(facts_.depth);
 }
 
 UringStorage::~UringStorage() {
@@ -135,16 +144,15 @@ UringStorage::~UringStorage() {
 Result<void> UringStorage::start() {
   wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_fd_ < 0) return Error::from_errno(errno, "no descriptor for io_uring");
-  std::promise<Result<void>> opened;
-  std::future<Result<void>> outcome = opened.get_future();
+  const auto opened = std::make_shared<AnswerSlot>();
   // The ring is opened there too: the kernel serves a ring with one user faster.
-  thread_ = std::thread([this, opened = std::move(opened)]() mutable {
-    Result<void> result = open();
+  thread_ = std::thread([this, opened] {
+    Result<void> result = guard_memory({}, [this] { return open(); });
     const bool usable = result.has_value();
-    opened.set_value(std::move(result));
+    opened->set(std::move(result));
     if (usable) run();
   });
-  return outcome.get();
+  return opened->wait();
 }
 
 Result<bool> UringStorage::try_read(const InputFile& file, std::uint64_t offset, ReadInto into) {
@@ -153,10 +161,11 @@ Result<bool> UringStorage::try_read(const InputFile& file, std::uint64_t offset,
 }
 
 void UringStorage::read(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) {
-  auto request = std::make_shared<Request>(file, offset, into, std::move(done));
+  std::list<std::shared_ptr<Request>> request;
+  request.push_back(std::make_shared<Request>(file, offset, into, std::move(done)));
   std::unique_lock lock(mutex_);
   if (stopping_) return;
-  asked_.push_back(std::move(request));
+  asked_.splice(asked_.end(), request);
   wake(std::move(lock));
 }
 
@@ -191,8 +200,6 @@ Result<void> UringStorage::open() {
       return prepared;
     }
   }
-  pieces_.resize(facts_.depth);
-  for (unsigned number = facts_.depth; number > 0; --number) free_.push_back(number - 1);
   return {};
 }
 
@@ -225,22 +232,18 @@ void UringStorage::run() {
 
 /// Takes until there is nothing left, so that nobody has to wake a thread that is about to look. Whether to stop.
 bool UringStorage::take_orders() {
-  std::vector<std::shared_ptr<Request>> asked;
-  std::vector<Finished> finished;
   for (;;) {
     {
       const std::lock_guard lock(mutex_);
-      asked.swap(asked_);
-      finished.swap(finished_);
-      if (asked.empty() && finished.empty()) {
+      if (asked_.empty() && finished_.empty()) {
         awake_ = false;
         return stopping_;
       }
+      waiting_.splice(waiting_.end(), asked_);
+      taken_.swap(finished_);
     }
-    for (auto& request : asked) waiting_.push_back(std::move(request));
-    for (const Finished& piece : finished) finish(piece.number, piece.result);
-    asked.clear();
-    finished.clear();
+    for (const Finished& piece : taken_) finish(piece.number, piece.result);
+    taken_.clear();
   }
 }
 
@@ -275,7 +278,10 @@ void UringStorage::start_pieces() {
 
 void UringStorage::find_access(Request& request) {
   if (!request.within_file()) return;
-  request.direct = request.file.direct();
+  try {
+    request.direct = request.file.direct();
+  } catch (const std::exception&) {  // short of memory; through the page cache it needs none
+  }
   if (request.direct && request.direct->alignment > sizes_.piece) request.direct.reset();
   if (!request.direct) cached_reads_.fetch_add(1, std::memory_order_relaxed);
 }
@@ -395,12 +401,16 @@ void UringStorage::finish_in_pool(unsigned number) {
   const Piece& piece = pieces_[number];
   const Request& request = *piece.request;
   if (request.direct) cached_reads_.fetch_add(1, std::memory_order_relaxed);
-  boost::asio::post(pool_, [this, number, &file = request.file, offset = piece.offset, into = piece.into] {
-    Result<void> result = file.read(offset, into);
-    std::unique_lock lock(mutex_);
-    finished_.push_back({.number = number, .result = std::move(result)});
-    wake(std::move(lock));
-  });
+  try {
+    boost::asio::post(pool_.executor(), [this, number, &file = request.file, offset = piece.offset, into = piece.into] {
+      Result<void> result = guard_memory(file.path(), [&] { return file.read(offset, into); });
+      std::unique_lock lock(mutex_);
+      finished_.push_back({.number = number, .result = std::move(result)});
+      wake(std::move(lock));
+    });
+  } catch (const std::exception& failure) {
+    finish(number, error_from(failure).at(request.file.path(), piece.offset));
+  }
 }
 
 void UringStorage::finish(unsigned number, const Result<void>& result) {

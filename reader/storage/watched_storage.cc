@@ -2,10 +2,12 @@
 #include "reader/storage/watched_storage.h"
 
 #include <exception>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "format/guard_memory.h"
 #include "reader/storage/retrying_storage.h"
 
 namespace dovetail::detail {
@@ -116,6 +118,8 @@ Result<std::unique_ptr<Storage>> watch_storage(std::unique_ptr<Storage> storage,
   try {
     if (options.gives_up) return make_retrying_storage(std::move(storage), options);
     return std::make_unique<WatchedStorage>(std::move(storage), options);
+  } catch (const std::bad_alloc& failure) {
+    return error_from(failure);
   } catch (const std::exception& failure) {
     return Error(Errc::resource_limit,
                  std::string("the thread that watches reads cannot be started: ") + failure.what());

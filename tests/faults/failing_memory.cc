@@ -12,8 +12,10 @@ namespace {
 std::atomic<bool> lasting = false;
 std::atomic<std::int64_t> left = 0;  // allocations before the one that fails
 std::atomic<bool> struck_once = false;
+thread_local bool spared = false;
 
 bool comes_before_the_failure(std::size_t /*bytes*/) {
+  if (spared) return true;
   const std::int64_t before = left.fetch_sub(1);
   if (before > 0 || (before < 0 && !lasting.load())) return true;
   struck_once = true;
@@ -37,6 +39,14 @@ AllocationFails::~AllocationFails() {
 
 bool AllocationFails::struck() noexcept {
   return struck_once.load();
+}
+
+AllocationsSpared::AllocationsSpared() noexcept {
+  spared = true;
+}
+
+AllocationsSpared::~AllocationsSpared() {
+  spared = false;
 }
 
 std::size_t open_descriptors() {

@@ -26,6 +26,15 @@ class AllocationFails {
   static bool struck() noexcept;
 };
 
+/// While it lives, allocations of this thread neither fail nor count: for what the test itself does.
+class AllocationsSpared {
+ public:
+  AllocationsSpared() noexcept;
+  AllocationsSpared(const AllocationsSpared&) = delete;
+  AllocationsSpared& operator=(const AllocationsSpared&) = delete;
+  ~AllocationsSpared();
+};
+
 /// Descriptors that this process has open.
 std::size_t open_descriptors();
 

@@ -91,6 +91,7 @@ std::optional<Row> row_of(const Column& column, const tfexample::Feature& featur
   Row row;
   const auto& texts = feature.bytes_list().value();
   if (column.dtype == Dtype::bytes) {
+    if (feature.has_bytes_list() && texts.empty() && column.fallback) return fallback_row(column);
     if (!feature.has_bytes_list() || (!column.ragged && texts.size() != 1)) return std::nullopt;
     row.texts.assign(texts.begin(), texts.end());
     return row;
@@ -111,6 +112,8 @@ std::optional<Row> row_of(const Column& column, const tfexample::Feature& featur
   }
   if (feature.has_int64_list() && column.dtype >= Dtype::f16) return std::nullopt;
   if (feature.has_float_list() && column.dtype < Dtype::f16) return std::nullopt;
+  const bool none = texts.empty() && feature.int64_list().value().empty() && feature.float_list().value().empty();
+  if (none && column.fallback) return fallback_row(column);
   const std::uint64_t item = column.values() * dtype_bytes(column.dtype);
   if (column.ragged ? row.values.size() % item != 0 : row.values.size() != item) return std::nullopt;
   return row;

@@ -234,6 +234,19 @@ TEST(ColumnsTest, ARecordWithoutBytesIsARecordWithoutFeatures) {
   EXPECT_EQ(error_of(none, ""), "row 0, column \"a\": the record has no such feature, and the column no fallback");
 }
 
+TEST(ColumnsTest, AListWithoutValuesIsAsIfTheFeatureWereMissing) {
+  ColumnDecoder fallbacks = decoder_of("a:i8=3, b:bytes=\"x\", c:f32[*]=[], d:f32=-1, e:i16[2]=9");
+  const std::string empty = wire_entry("a", ints({})) + wire_entry("b", bytes_list({})) +
+                            wire_entry("c", wire_field(2, "")) + wire_entry("d", wire_field(2, "")) +
+                            wire_entry("e", bytes_list({}));
+  ASSERT_NO_FATAL_FAILURE(expect_same(fallbacks, {wire_record(empty), std::nullopt}));
+  EXPECT_EQ(error_of(fallbacks, wire_record(wire_entry("d", ints({})))).find("row 0, column \"d\": int64_list cannot"),
+            0u)
+      << "another kind of list is another feature than was meant";
+  ColumnDecoder none = decoder_of("d:f32");
+  EXPECT_EQ(error_of(none, wire_record(wire_entry("d", wire_field(2, "")))).find("row 0, column \"d\": 0 values"), 0u);
+}
+
 TEST(ColumnsTest, ErrorsNameRowColumnAndByte) {
   ColumnDecoder decoder = decoder_of("a:u8[4], b:f32, c:bytes, d:i16[*,2]");
   const std::string rest = wire_entry("b", wire_field(2, "\x0D" + std::string(4, '\0'))) +

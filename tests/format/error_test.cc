@@ -67,7 +67,7 @@ TEST(ErrorCodeTest, EveryValueHasItsOwnMessage) {
     char buffer[64];
     EXPECT_EQ(message, error_category().message(value, buffer, sizeof buffer));
   }
-  EXPECT_EQ(messages.size(), 35u);
+  EXPECT_EQ(messages.size(), 37u);
   std::sort(messages.begin(), messages.end());
   EXPECT_EQ(std::adjacent_find(messages.begin(), messages.end()), messages.end());
 }
@@ -110,8 +110,10 @@ TEST(ErrorTest, KindFollowsTheCode) {
   const std::pair<Errc, ErrorKind> expected[] = {
       {Errc::not_dovetail, ErrorKind::damaged},
       {Errc::file_changed, ErrorKind::damaged},
+      {Errc::missing_shard, ErrorKind::damaged},
       {Errc::invalid_option, ErrorKind::usage},
       {Errc::resource_limit, ErrorKind::usage},
+      {Errc::several_datasets, ErrorKind::usage},
       {Errc::closed, ErrorKind::usage},
       {Errc::slots_held, ErrorKind::usage},
       {Errc::registration_failed, ErrorKind::usage},

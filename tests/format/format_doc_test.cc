@@ -217,6 +217,9 @@ TEST(FormatDocTest, HasTheConstantsOfTheCode) {
   EXPECT_TRUE(says("## Block header", "1 metadata, 2 data, 3 index, 4 footer"));
   EXPECT_TRUE(says("## Manifest", std::string("`") + kManifestName + "`"));
   EXPECT_TRUE(says("## Manifest", std::string("`") + kManifestRecordType + "`"));
+  EXPECT_TRUE(says("## Manifest", std::string("`") + kPartRecordType + "`"));
+  EXPECT_TRUE(says("## Manifest", "0xFFFFFFFD"));
+  EXPECT_EQ(kPartShardNumber, 0xFFFFFFFDu);
   EXPECT_TRUE(says("## Conventions", "0xE3069283"));
   EXPECT_EQ(crc32c(as_bytes("123456789")), 0xE3069283u);
 }

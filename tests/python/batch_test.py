@@ -10,7 +10,7 @@ import unittest
 import weakref
 
 import dovetail
-from fixtures import ModuleTest, main, np
+from fixtures import ModuleTest, main, np, write_dataset
 
 DTYPES = {"u8": "u1", "i8": "i1", "u16": "<u2", "i16": "<i2", "u32": "<u4", "i32": "<i4", "u64": "<u8", "i64": "<i8",
           "f16": "<f2", "f32": "<f4", "f64": "<f8"}
@@ -226,6 +226,19 @@ class ContentTest(ModuleTest):
                         self.assertLessEqual(torch.from_dlpack(part).numel(), len(before))
                     except dovetail.UsageError:
                         pass
+
+    @unittest.skipIf(torch is None, "PyTorch is not installed")
+    def test_what_is_written_to_tensors_goes_when_the_slot_is_filled_again(self):
+        records = [bytes([i % 251]) * 1024 for i in range(1024)]  # of one size: read blocks go straight to their rows
+        dataset = write_dataset(self.path("one_size"), records, block_bytes=64 * 1024, run_records=64)
+        reader = self.open_reader(dataset, batch=64, epochs=4)
+        for _ in range(4):
+            for batch in reader:
+                self.assertEqual(batch.rows(), [records[i] for i in batch.ids])
+                self.assertEqual(batch.valid, 64)
+                torch.from_dlpack(batch.tensor("offsets")).add_(2**40)
+                torch.from_dlpack(batch.tensor("status")).fill_(77)
+        self.assertEqual(reader.stats()["bytes"], 4 * 1024 * 1024)
 
     def test_a_batch_is_asked_for_columns_and_not_iterated(self):
         batch = self.open_reader(self.make_dataset()).next()

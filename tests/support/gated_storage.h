@@ -54,6 +54,16 @@ class GatedStorage final : public detail::Storage {
     changed_.wait(lock, [&] { return held_.size() >= reads; });
   }
 
+  /// From now on every hint hangs until all is let go for ever.
+  void withhold_hints() {
+    const std::lock_guard lock(mutex_);
+    withholds_hints_ = true;
+  }
+  void wait_for_hints(std::uint64_t hints) const {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return counts_.hints >= hints; });
+  }
+
   /// Lets go what is withheld; with `Open::for_ever`, withholds nothing more.
   enum class Open : bool { once, for_ever };
   void let_go(Open open) {
@@ -61,7 +71,11 @@ class GatedStorage final : public detail::Storage {
     {
       const std::lock_guard lock(mutex_);
       held.swap(held_);
-      if (open == Open::for_ever) withholds_ = {};
+      if (open == Open::for_ever) {
+        withholds_ = {};
+        withholds_hints_ = false;
+        changed_.notify_all();
+      }
     }
     for (Held& read : held) inner_->read(*read.file, read.offset, read.into, std::move(read.done));
   }
@@ -92,8 +106,10 @@ class GatedStorage final : public detail::Storage {
 
   void will_need(const detail::InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept override {
     {
-      const std::lock_guard lock(mutex_);
+      std::unique_lock lock(mutex_);
       ++counts_.hints;
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return !withholds_hints_; });
     }
     inner_->will_need(file, offset, bytes);
   }
@@ -123,6 +139,7 @@ class GatedStorage final : public detail::Storage {
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   Withholds withholds_;
+  bool withholds_hints_ = false;
   std::vector<Held> held_;
   Counts counts_;
   std::map<std::string, std::uint64_t> reads_of_;

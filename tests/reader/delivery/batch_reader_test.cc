@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include <boost/asio/use_future.hpp>
+#include <boost/system/system_error.hpp>
+
 #include "tests/reader/delivery/reader_fixture.h"
 
 namespace dovetail {
@@ -234,6 +237,22 @@ TEST_F(BatchReaderTest, HoldingEverySlotIsAnErrorThatReleasingMends) {
   EXPECT_NE(third.error().to_string().find("release one"), std::string::npos);
   first->release();
   EXPECT_EQ(reader.next().value()->step(), 2u);
+}
+
+TEST_F(BatchReaderTest, WhatWasMovedFromIsClosed) {
+  BatchReader reader = BatchReader::open(dataset(), options(0, 1, 8)).value();
+  BatchReader moved = std::move(reader);
+  EXPECT_EQ(moved.next().value()->step(), 0u);
+  EXPECT_TRUE(reader.next().error().is(Errc::closed));  // NOLINT(bugprone-use-after-move)
+  EXPECT_TRUE(reader.next(std::chrono::milliseconds(1)).error().is(Errc::closed));
+  EXPECT_TRUE(reader.error()->is(Errc::closed));
+  try {
+    (void)reader.async_next(boost::asio::use_future).get();
+    ADD_FAILURE() << "it gave a batch";
+  } catch (const boost::system::system_error& failure) {
+    EXPECT_EQ(failure.code(), make_error_code(Errc::closed));
+  }
+  reader.stop();
 }
 
 TEST_F(BatchReaderTest, PatienceIsNotNeededForWhatIsReady) {

@@ -2,8 +2,11 @@
 // Reads that hang: they are told, asked for once more, or given up, and whatever comes back later does no harm.
 #include "reader/storage/watched_storage.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
@@ -11,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -338,6 +342,21 @@ TEST_F(ReadWatchTest, AWatchOfNoTimeAtAllStillAnswersEachReadOnce) {
     }
   }
   storage_->stop();
+}
+
+TEST_F(ReadWatchTest, HintsThatWaitForOneThatHangsKeepNoFileOpen) {
+  watch(true);
+  std::optional<InputFile> first = sample_file(1000, "first");
+  gate_->withhold_hints();
+  storage_->will_need(*first, 0, 1000);
+  gate_->wait_for_hints(1);
+  std::optional<InputFile> second = sample_file(1000, "second");
+  const int descriptor = second->fd();
+  storage_->will_need(*second, 0, 1000);
+  second.reset();
+  EXPECT_EQ(::fcntl(descriptor, F_GETFD), -1) << "a hint that nobody gives keeps it open";
+  EXPECT_EQ(errno, EBADF);
+  gate_->let_go(GatedStorage::Open::for_ever);
 }
 
 /// Never comes back, and is short of memory when it is to be given up for the first time.

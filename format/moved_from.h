@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <dovetail/error.h>
+
+namespace dovetail::detail {
+
+/// What a call on an object gets that was moved from.
+inline Error moved_from() {
+  return Error(Errc::closed, "the object was moved from");
+}
+
+}  // namespace dovetail::detail
