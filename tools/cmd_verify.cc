@@ -24,11 +24,13 @@ struct Arguments {
 
 /// What became of all paths together.
 struct Verdict {
-  VerifyReport report;
-  int unreadable_exit = kExitGood;  ///< Of the paths that could not be judged, the worst.
+  VerifyReport report;  ///< Paths that could not be judged at all are among its unreadable files.
 
-  bool ok() const noexcept { return report.ok() && unreadable_exit == kExitGood; }
-  int exit() const noexcept { return std::max(unreadable_exit, report.ok() ? kExitGood : kExitDamaged); }
+  int exit() const noexcept {
+    int worst = report.damaged.empty() ? kExitGood : kExitDamaged;
+    for (const Error& error : report.unreadable) worst = std::max(worst, exit_code(error));
+    return worst;
+  }
 };
 
 boost::json::object to_json(const Verdict& verdict) {
@@ -39,10 +41,18 @@ boost::json::object to_json(const Verdict& verdict) {
                                           {"records", boost::json::array{damage.first_record, damage.end_record}},
                                           {"reason", format::to_utf8(damage.reason)}});
   }
-  return {{"ok", verdict.ok()},
+  boost::json::array unreadable;
+  for (const Error& error : verdict.report.unreadable) {
+    const std::string reason =
+        error.detail().empty() ? error.code().message() : error.code().message() + ": " + error.detail();
+    unreadable.push_back(
+        boost::json::object{{"file", format::to_utf8(error.path())}, {"reason", format::to_utf8(reason)}});
+  }
+  return {{"ok", verdict.report.ok()},
           {"records", verdict.report.records},
           {"blocks", verdict.report.blocks},
-          {"damaged", std::move(damaged)}};
+          {"damaged", std::move(damaged)},
+          {"unreadable", std::move(unreadable)}};
 }
 
 std::string to_text(const Verdict& verdict) {
@@ -56,9 +66,11 @@ std::string to_text(const Verdict& verdict) {
   }
   const std::string counts = std::to_string(verdict.report.records) + " records in " +
                              std::to_string(verdict.report.blocks) + " blocks are good";
-  if (verdict.ok()) return text + "good: all " + counts + '\n';
-  if (verdict.report.ok()) return text + "not judged: not all could be read; " + counts + '\n';
-  return text + "damaged: " + std::to_string(verdict.report.damaged.size()) + " places; " + counts + '\n';
+  if (verdict.report.ok()) return text + "good: all " + counts + '\n';
+  const std::size_t unread = verdict.report.unreadable.size();
+  const std::string missed = unread == 0 ? "" : "not judged: " + std::to_string(unread) + " could not be read; ";
+  if (verdict.report.damaged.empty()) return text + missed + counts + '\n';
+  return text + "damaged: " + std::to_string(verdict.report.damaged.size()) + " places; " + missed + counts + '\n';
 }
 
 Result<int> run(const Arguments& arguments) {
@@ -66,13 +78,15 @@ Result<int> run(const Arguments& arguments) {
   for (const std::string& path : arguments.paths) {
     Result<VerifyReport> report = verify(path, arguments.threads);
     if (!report) {
-      verdict.unreadable_exit = std::max(verdict.unreadable_exit, tools::report(report.error()));
+      verdict.report.unreadable.push_back(report.error());
       continue;
     }
     verdict.report.records += report->records;
     verdict.report.blocks += report->blocks;
     std::move(report->damaged.begin(), report->damaged.end(), std::back_inserter(verdict.report.damaged));
+    std::move(report->unreadable.begin(), report->unreadable.end(), std::back_inserter(verdict.report.unreadable));
   }
+  for (const Error& error : verdict.report.unreadable) tools::report(error);
   Sink out = Sink::standard_output();
   out.write(arguments.json ? to_line(to_json(verdict)) : to_text(verdict));
   // A closed pipe takes the text, not the verdict.

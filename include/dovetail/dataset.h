@@ -41,8 +41,10 @@ class Dataset {
   /// beside it (`index_tfrecord`, tfrecord_index.h) is a shard like any other.
   ///
   /// A manifest is believed here: its shards are checked against it when they are opened for reading. Without one, the
-  /// shards of a glob or a folder are taken in bytewise order of their relative paths, and the tail of each is read.
-  /// Errors: `empty_input`, `not_indexed` for a TFRecord without an index, `outside_dataset`, anything damaged, or the system's.
+  /// shards of a glob or a folder are taken in bytewise order of their relative paths, and the tail of each is read. A gap in the shard
+  /// numbers of a dataset in a folder is an error; who names the files with a glob has chosen them.
+  /// Errors: `empty_input`, `several_datasets` for a folder without a manifest above ones that have theirs,
+  ///         `missing_shard`, `not_indexed` for a TFRecord without an index, `outside_dataset`, anything damaged, or the system's.
   static Result<Dataset> open(const std::string& path, const DatasetOptions& options = {});
 
   /// Lays datasets end to end: their shards, and so their ids, in the order given. A plan reads the whole as one dataset,

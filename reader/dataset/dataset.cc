@@ -11,6 +11,7 @@
 #include "format/layout.h"
 #include "reader/dataset/listing.h"
 #include "reader/dataset/manifest.h"
+#include "reader/dataset/missing_shards.h"
 #include "reader/dataset/parallel.h"
 #include "reader/dataset/paths.h"
 #include "reader/dataset/shard_file.h"
@@ -115,6 +116,7 @@ Result<ShardList> list_shards(const std::string& path, const DatasetOptions& opt
     auto metadata = shard->read_metadata();
     if (!metadata) return metadata.error();
     if (shard->header().shard_number == format::kTfrecordIndexShardNumber) return detail::is_index_only(path);
+    if (metadata->record_type == format::kPartRecordType) return detail::is_part_manifest(path);
     if (!detail::is_manifest(*metadata)) return ShardList{std::move(listing->folder), false, {shard->info()}};
     listing->kind = detail::Listing::Kind::manifest;
   }
@@ -123,6 +125,9 @@ Result<ShardList> list_shards(const std::string& path, const DatasetOptions& opt
   }
   auto infos = read_infos(*listing, options.threads);
   if (!infos) return infos.error();
+  if (listing->kind == detail::Listing::Kind::files) {
+    if (const auto missing = detail::missing_shards(listing->folder, *infos); !missing.empty()) return missing.front();
+  }
   return ShardList{std::move(listing->folder), false, std::move(*infos)};
 }
 

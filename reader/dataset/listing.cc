@@ -33,6 +33,13 @@ bool is_manifest_name(std::string_view path) {
 /// A conversion keeps what is finished of it in such folders until all is.
 constexpr std::string_view kPartPrefix = ".dovetail-part-";
 
+constexpr std::string_view kUnfinishedManifest = ".manifest.dvt.partial-";
+
+/// Whether a folder with this name in it is a dataset, or is becoming one.
+bool marks_dataset(std::string_view name) {
+  return name == format::kManifestName || name.starts_with(kPartPrefix) || name.starts_with(kUnfinishedManifest);
+}
+
 Error unfinished_conversion(const std::string& folder) {
   return Error(Errc::unfinished,
                "a conversion is going on here, or was stopped; run it again to continue, or "
@@ -54,15 +61,33 @@ Result<void> check_all_indexed(const std::string& folder, std::vector<std::strin
   return {};
 }
 
+/// The error for a folder without shards. A writer that was stopped before it gave any its name has left partial files.
+Error no_shards(const std::string& folder) {
+  std::error_code failure;
+  const fs::directory_iterator end;
+  for (fs::directory_iterator it(folder, failure); !failure && it != end; it.increment(failure)) {
+    const std::string name = it->path().filename().native();
+    if (!name.starts_with('.') || name.find(".dvt.partial-") == std::string::npos) continue;
+    return Error(Errc::unfinished,
+                 "a dataset is being written here, or its writer was stopped: there is no shard but " + name +
+                     "; write it again, or save what is whole of it with `dovetail recover " + folder + " TARGET`")
+        .in_file(folder);
+  }
+  const std::string advice = "pack what it holds with `dovetail convert " + folder +
+                             " --to DIR`; or, if that are plain TFRecords, index them with `dovetail index`";
+  return Error(Errc::empty_input,
+               "the folder holds neither a manifest nor shards (*.dvt, indexed TFRecords); " + advice)
+      .in_file(folder);
+}
+
 /// Where a writer was stopped between giving its shards their names and its manifest, the manifest's partial file is left.
 Result<void> refuse_unfinished(const std::string& folder) {
-  const std::string begin = std::string(".") + format::kManifestName + ".partial-";
   std::error_code failure;
   const fs::directory_iterator end;
   for (fs::directory_iterator it(folder, failure); !failure && it != end; it.increment(failure)) {
     const std::string name = it->path().filename().native();
     if (name.starts_with(kPartPrefix)) return unfinished_conversion(folder);
-    if (!name.starts_with(begin)) continue;
+    if (!name.starts_with(kUnfinishedManifest)) continue;
     return Error(Errc::unfinished,
                  "a dataset is being written here, or its writer was stopped: there is no manifest but " + name +
                      "; write it again, or name the shards that you want with a pattern, '" +
@@ -71,6 +96,22 @@ Result<void> refuse_unfinished(const std::string& folder) {
   }
   if (failure) return Error::from_errno(failure.value(), "cannot list the folder").in_file(folder);
   return {};
+}
+
+/// Without its manifest a dataset is only some files: taken together they would hide what is missing, and mix what was
+/// kept apart.
+Error several_datasets(const std::string& folder, const std::vector<std::string>& datasets) {
+  constexpr std::size_t kNamed = 3;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(datasets.size(), kNamed); ++i) {
+    names += (i == 0 ? "'" : ", '") + datasets[i] + "'";
+  }
+  if (datasets.size() > kNamed) names += " and " + std::to_string(datasets.size() - kNamed) + " more";
+  const std::string lie =
+      datasets.size() == 1 ? "a dataset lies below it: " : std::to_string(datasets.size()) + " datasets lie below it: ";
+  return Error(Errc::several_datasets, "the folder has no manifest of its own, and " + lie + names +
+                                           "; give one of them, such as " + join_path(folder, datasets.front()))
+      .in_file(folder);
 }
 
 Result<Listing> list_folder(const std::string& folder) {
@@ -82,16 +123,11 @@ Result<Listing> list_folder(const std::string& folder) {
   if (errno != ENOENT) return Error::from_errno(errno, "cannot look for a manifest").in_file(folder);
 
   if (auto finished = refuse_unfinished(folder); !finished) return finished.error();
-  auto names = list_shards_below(folder);
-  if (!names) return names.error();
-  if (names->empty()) {
-    const std::string advice = "pack what it holds with `dovetail convert " + folder +
-                               " --to DIR`; or, if that are plain TFRecords, index them with `dovetail index`";
-    return Error(Errc::empty_input,
-                 "the folder holds neither a manifest nor shards (*.dvt, indexed TFRecords); " + advice)
-        .in_file(folder);
-  }
-  return Listing{Listing::Kind::files, folder, std::move(*names)};
+  auto below = list_shards_below(folder);
+  if (!below) return below.error();
+  if (!below->datasets.empty()) return several_datasets(folder, below->datasets);
+  if (below->shards.empty()) return no_shards(folder);
+  return Listing{Listing::Kind::files, folder, std::move(below->shards)};
 }
 
 Result<Listing> list_glob(const std::string& pattern) {
@@ -105,7 +141,7 @@ Result<Listing> list_glob(const std::string& pattern) {
                               : "only manifests and indexes match the pattern; open one of the former, or its folder")
         .in_file(pattern);
   }
-  return Listing{Listing::Kind::files, std::move(found->folder), std::move(found->files)};
+  return Listing{Listing::Kind::matches, std::move(found->folder), std::move(found->files)};
 }
 
 }  // namespace
@@ -121,8 +157,9 @@ Result<Listing> list_dataset(const std::string& path) {
   return Error::from_errno(reason, "cannot open the dataset").in_file(path);
 }
 
-Result<std::vector<std::string>> list_shards_below(const std::string& folder) {
+Result<FilesBelow> list_shards_below(const std::string& folder) {
   std::vector<std::string> names;
+  std::vector<std::string> datasets;
   std::vector<std::string> indexes;  // of TFRecord files, by the names of these
   std::vector<std::string> others;
   std::vector<std::string> pending = {""};
@@ -134,6 +171,9 @@ Result<std::vector<std::string>> list_shards_below(const std::string& folder) {
     std::error_code failure;
     for (fs::directory_iterator it(listed, failure); !failure && it != end; it.increment(failure)) {
       const std::string name = it->path().filename().native();
+      if (!below.empty() && marks_dataset(name) && (datasets.empty() || datasets.back() != below)) {
+        datasets.push_back(below);
+      }
       if (name.starts_with('.')) continue;
       std::error_code unknown;
       if (fs::is_directory(it->symlink_status(unknown))) {
@@ -148,14 +188,15 @@ Result<std::vector<std::string>> list_shards_below(const std::string& folder) {
     }
     if (failure) return Error::from_errno(failure.value(), "cannot list the folder").in_file(listed);
   }
-  if (!indexes.empty()) {
+  if (!indexes.empty() && datasets.empty()) {
     if (auto all = check_all_indexed(folder, indexes, others); !all) return all.error();
   }
   // One whose file cannot be found is listed too: opening it says so, while leaving it out would hide records.
   names.insert(names.end(), indexes.begin(), indexes.end());
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());  // a shard may have an index beside it
-  return names;
+  std::sort(datasets.begin(), datasets.end());
+  return FilesBelow{std::move(names), std::move(datasets)};
 }
 
 }  // namespace dovetail::detail

@@ -13,22 +13,30 @@ struct Listing {
   enum class Kind {
     file,      ///< One file, which may be a shard or a manifest.
     manifest,  ///< A folder with a manifest.
-    files,     ///< A folder without one, or a glob.
+    files,     ///< A folder without one.
+    matches,   ///< A glob.
   };
 
   Kind kind = Kind::file;
   std::string folder;              ///< What `names` are relative to; empty for the current folder.
-  std::vector<std::string> names;  ///< In bytewise order; exactly one unless `kind` is `files`.
+  std::vector<std::string> names;  ///< In bytewise order; exactly one of a file, or of a manifest.
 };
 
 /// Finds out what a path stands for: folder, file or glob.
 /// Errors: `empty_input` where nothing is found, with what to do; `unfinished` for a folder whose writer was stopped while
-///         it published its shards; the system's.
+///         it published its shards; `several_datasets` for a folder without a manifest above ones that have theirs; the
+///         system's.
 Result<Listing> list_dataset(const std::string& path);
 
-/// The shards and indexed TFRecord files below a folder, subfolders included, relative to it and in bytewise order. Hidden
-/// files, partial files, manifests and indexes are left out, links to folders are not followed. Errors: `not_indexed` for a TFRecord without an index beside ones that have
-/// one; the system's, for a folder that cannot be listed.
-Result<std::vector<std::string>> list_shards_below(const std::string& folder);
+/// What lies below a folder, subfolders included, relative to it and in bytewise order.
+struct FilesBelow {
+  std::vector<std::string> shards;    ///< And indexed TFRecord files.
+  std::vector<std::string> datasets;  ///< Subfolders with a manifest of their own, finished or not.
+};
+
+/// Lists them. Hidden files, partial files, manifests and indexes are no shards, links to folders are not followed.
+/// Errors: `not_indexed` for a TFRecord without an index beside ones that have one, unless there are datasets; the
+///         system's, for a folder that cannot be listed.
+Result<FilesBelow> list_shards_below(const std::string& folder);
 
 }  // namespace dovetail::detail

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "format/guard_memory.h"
+#include "format/moved_from.h"
 #include "reader/dataset/block_loader.h"
 #include "reader/dataset/describe.h"
 #include "reader/dataset/shard_file.h"
@@ -114,10 +115,10 @@ std::uint64_t RecordReader::position() const noexcept {
   return impl_->position();
 }
 Result<std::optional<ByteView>> RecordReader::next() {
-  return impl_->next();
+  return impl_ != nullptr ? impl_->next() : detail::moved_from();
 }
 Result<void> RecordReader::seek(std::uint64_t record) {
-  return impl_->seek(record);
+  return impl_ != nullptr ? impl_->seek(record) : detail::moved_from();
 }
 RecordReader::Lost RecordReader::skip_damage() {
   return impl_->skip_damage();

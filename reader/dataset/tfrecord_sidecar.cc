@@ -109,6 +109,13 @@ Error is_index_only(const std::string& path) {
       .in_file(path);
 }
 
+Error is_part_manifest(const std::string& path) {
+  return Error(Errc::unknown_format,
+               "this is the manifest of a part of a conversion, not a shard; `dovetail merge` the parts when all are "
+               "there, or name the shards beside it with a pattern, 'shard-*.dvt'")
+      .in_file(path);
+}
+
 Result<ShardInfo> read_shard_info(const std::string& path) {
   auto ends = read_shard_ends(path);
   if (!ends) {
@@ -123,6 +130,12 @@ Result<ShardInfo> read_shard_info(const std::string& path) {
     return Error(Errc::unknown_format, "this is a manifest, not a shard; open it by itself").in_file(path);
   }
   if (ends->header.shard_number == format::kTfrecordIndexShardNumber) return is_index_only(path);
+  if (ends->header.shard_number == format::kPartShardNumber) return is_part_manifest(path);
+  if (name_of(path).starts_with(format::kPartManifestPrefix)) {  // once they had the number of their part
+    const auto shard = ShardFile::open(path);
+    const auto metadata = shard ? shard->read_metadata() : Result<format::Metadata>(shard.error());
+    if (metadata && metadata->record_type == format::kPartRecordType) return is_part_manifest(path);
+  }
   return ends->info();
 }
 

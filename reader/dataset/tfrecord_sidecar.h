@@ -36,6 +36,8 @@ Result<TfrecordSidecar> read_sidecar(const InputFile& file, bool with_blocks);
 
 /// The error for an index where a shard is wanted.
 Error is_index_only(const std::string& path);
+/// The error for the manifest of a part of a conversion.
+Error is_part_manifest(const std::string& path);
 
 /// What a manifest would say of a shard or of an indexed TFRecord file. Errors: those of `read_shard_ends` and
 /// `read_sidecar`; `unknown_format` for manifests and indexes.

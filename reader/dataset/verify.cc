@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <iterator>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -14,10 +17,12 @@
 #include "format/layout.h"
 #include "reader/dataset/listing.h"
 #include "reader/dataset/manifest.h"
+#include "reader/dataset/missing_shards.h"
 #include "reader/dataset/parallel.h"
 #include "reader/dataset/paths.h"
 #include "reader/dataset/shard_file.h"
 #include "reader/dataset/shard_verifier.h"
+#include "reader/dataset/tfrecord_sidecar.h"
 
 namespace dovetail {
 namespace {
@@ -37,6 +42,12 @@ void append(VerifyReport& whole, VerifyReport part) {
   whole.records += part.records;
   whole.blocks += part.blocks;
   std::move(part.damaged.begin(), part.damaged.end(), std::back_inserter(whole.damaged));
+  std::move(part.unreadable.begin(), part.unreadable.end(), std::back_inserter(whole.unreadable));
+}
+
+// What ends all of it, where other failures only take their own file.
+bool ends_verifying(const Error& error) {
+  return error.kind() == ErrorKind::cancelled || error.code() == boost::system::errc::not_enough_memory;
 }
 
 Result<void> verify_targets(const std::vector<Target>& targets, const Manner& manner, VerifyReport& whole) {
@@ -47,7 +58,11 @@ Result<void> verify_targets(const std::vector<Target>& targets, const Manner& ma
       return Error(make_error_code(boost::system::errc::operation_canceled));
     }
     auto part = detail::verify_shard(targets[i].path, targets[i].expected);
-    if (!part) return part.error();
+    if (!part) {
+      if (ends_verifying(part.error())) return part.error();
+      parts[i].unreadable.push_back(part.error());
+      return {};
+    }
     parts[i] = std::move(*part);
     return {};
   });
@@ -66,11 +81,31 @@ Result<VerifyReport> verify_files(const std::string& folder, const std::vector<s
   return report;
 }
 
-// A damaged manifest no longer says which shards there are, so those in its folder are checked each by itself.
-Result<VerifyReport> verify_without_manifest(const std::string& folder, const Manner& manner) {
-  auto names = detail::list_shards_below(folder);
-  if (!names) return names.error();
-  return verify_files(folder, *names, manner);
+// Without a manifest the shards of a folder are checked each by itself, and only their numbers say which others there were.
+Result<VerifyReport> verify_without_manifest(const std::string& folder, const std::vector<std::string>& names,
+                                             const Manner& manner) {
+  std::vector<ShardInfo> infos;
+  std::vector<std::string> shards;
+  std::vector<Error> others;  // manifests and indexes: what is in them is no record of the dataset
+  for (const std::string& name : names) {
+    auto info = detail::read_shard_info(detail::join_path(folder, name));
+    if (!info && ends_verifying(info.error())) return info.error();
+    if (!info && info.error().is(Errc::unknown_format)) {
+      others.push_back(info.error());
+      continue;
+    }
+    shards.push_back(name);
+    if (!info) continue;
+    infos.push_back(std::move(*info));
+    infos.back().name = name;
+  }
+  auto report = verify_files(folder, shards, manner);
+  if (!report) return report.error();
+  std::move(others.begin(), others.end(), std::back_inserter(report->unreadable));
+  for (const Error& missing : detail::missing_shards(folder, infos, shards.size() - infos.size())) {
+    report->damaged.push_back(detail::as_damage(missing, folder, 0, 0));
+  }
+  return report;
 }
 
 Result<VerifyReport> verify_manifest(const std::string& folder, const std::string& name, const Manner& manner) {
@@ -84,7 +119,9 @@ Result<VerifyReport> verify_manifest(const std::string& folder, const std::strin
   if (!dataset) {
     if (dataset.error().kind() != ErrorKind::damaged) return dataset.error();
     if (report.ok()) report.damaged.push_back(detail::as_damage(dataset.error(), path, 0, 0));
-    auto shards = verify_without_manifest(folder, manner);
+    auto below = detail::list_shards_below(folder);
+    if (!below) return below.error();
+    auto shards = verify_without_manifest(folder, below->shards, manner);
     if (!shards) return shards.error();
     append(report, std::move(*shards));
     return report;
@@ -94,7 +131,11 @@ Result<VerifyReport> verify_manifest(const std::string& folder, const std::strin
   targets.reserve(dataset->shards().size());
   for (std::uint32_t shard = 0; shard < dataset->shards().size(); ++shard) {
     auto shard_path = detail::checked_shard_path(*dataset, shard);
-    if (!shard_path) return shard_path.error();
+    if (!shard_path) {
+      if (ends_verifying(shard_path.error())) return shard_path.error();
+      report.unreadable.push_back(shard_path.error().in_file(dataset->shard_path(shard)));
+      continue;
+    }
     targets.push_back({std::move(*shard_path), &dataset->shards()[shard]});
   }
   if (auto done = verify_targets(targets, manner, report); !done) return done.error();
@@ -120,7 +161,12 @@ Result<VerifyReport> verify(const std::string& path, unsigned threads, const std
     if (listing->kind == detail::Listing::Kind::manifest || (one_file && is_manifest_file(path))) {
       return verify_manifest(listing->folder, listing->names.front(), manner);
     }
-    return verify_files(listing->folder, listing->names, manner);
+    if (listing->kind == detail::Listing::Kind::files) {
+      return verify_without_manifest(listing->folder, listing->names, manner);
+    }
+    auto report = verify_files(listing->folder, listing->names, manner);
+    if (report && one_file && !report->unreadable.empty()) return report->unreadable.front();
+    return report;
   });
 }
 

@@ -224,6 +224,72 @@ TEST(DatasetTest, ShardsWhoseManifestWasNeverFinishedAreNoDataset) {
   EXPECT_EQ(Dataset::open(folder.file("*.dvt")).value().records(), 2u);
 }
 
+TEST(DatasetTest, AGapInTheNumbersOfShardsIsAnErrorUnlessTheFilesAreNamed) {
+  TempFolder folder;
+  for (const std::uint32_t number : {0u, 1u, 3u}) {
+    write_shard(folder.path(), "shard-" + std::to_string(number) + ".dvt", shard_of(4, number));
+  }
+  const Error error = open_error(folder.path());
+  EXPECT_TRUE(error.is(Errc::missing_shard)) << error.to_string();
+  EXPECT_EQ(error.path(), folder.path());
+  EXPECT_NE(error.detail().find("shard number 2 is missing"), std::string::npos) << error.detail();
+  EXPECT_NE(error.detail().find("shard-3.dvt"), std::string::npos) << error.detail();
+  EXPECT_NE(error.detail().find(folder.file("*.dvt")), std::string::npos) << error.detail();
+  EXPECT_EQ(Dataset::open(folder.file("*.dvt")).value().records(), 12u);
+  EXPECT_EQ(Dataset::open(folder.file("shard-3.dvt")).value().records(), 4u);
+
+  write_shard(folder.path(), "shard-2.dvt", shard_of(4, 2));
+  EXPECT_EQ(Dataset::open(folder.path()).value().records(), 16u);
+}
+
+TEST(DatasetTest, AllGapsAreToldAndOnlyTheFirstShardsByNumber) {
+  TempFolder folder;
+  for (std::uint32_t number = 3; number < 40; number += 3) {
+    write_shard(folder.path(), "s" + std::to_string(number) + ".dvt", shard_of(1, number));
+  }
+  const Error error = open_error(folder.path());
+  EXPECT_NE(error.detail().find("shard numbers 0 to 2, 4 to 5, 7 to 8"), std::string::npos) << error.detail();
+  EXPECT_NE(error.detail().find("and more are missing, 27 in all"), std::string::npos) << error.detail();
+}
+
+TEST(DatasetTest, AShardAloneOfItsDatasetIsNoGap) {
+  TempFolder folder;
+  for (std::uint8_t dataset = 1; dataset < 4; ++dataset) {
+    ShardSpec spec = shard_of(2, dataset);
+    spec.dataset_id.bytes[0] = dataset;
+    write_shard(folder.path(), "rank-" + std::to_string(dataset) + ".dvt", spec);
+  }
+  EXPECT_EQ(Dataset::open(folder.path()).value().records(), 6u);
+  fs::remove(folder.file("rank-1.dvt"));
+  fs::remove(folder.file("rank-2.dvt"));
+  EXPECT_TRUE(open_error(folder.path()).is(Errc::missing_shard)) << "nothing else is there";
+}
+
+TEST(DatasetTest, AFolderAboveDatasetsIsRefusedWithTheirNames) {
+  TempFolder folder;
+  write_dataset(folder.file("all/train"), 2, 4);
+  const Error one = open_error(folder.file("all"));
+  EXPECT_TRUE(one.is(Errc::several_datasets)) << one.to_string();
+  EXPECT_EQ(one.path(), folder.file("all"));
+  EXPECT_NE(one.detail().find("'train'"), std::string::npos) << one.detail();
+
+  for (const char* name : {"val", "old/2024", "old/2023"}) write_dataset(folder.file("all/") + name, 1, 3);
+  const Error many = open_error(folder.file("all"));
+  EXPECT_TRUE(many.is(Errc::several_datasets)) << many.to_string();
+  EXPECT_NE(many.detail().find("4 datasets"), std::string::npos) << many.detail();
+  EXPECT_NE(many.detail().find("'old/2023', 'old/2024', 'train' and 1 more"), std::string::npos) << many.detail();
+  EXPECT_EQ(Dataset::open(folder.file("all/train")).value().records(), 8u);
+  EXPECT_EQ(Dataset::open(folder.file("all/*/*.dvt")).value().records(), 11u) << "a pattern names files";
+
+  // A shard beside them changes nothing, and a manifest without its shards, or one being written, is a dataset as well.
+  write_shard(folder.file("all"), "more.dvt", shard_of(2));
+  EXPECT_TRUE(open_error(folder.file("all")).is(Errc::several_datasets));
+  write_file(folder.file("lost/train/manifest.dvt"), "");
+  EXPECT_TRUE(open_error(folder.file("lost")).is(Errc::several_datasets));
+  write_file(folder.file("begun/train/.dovetail-part-00000-of-00001/facts"), "");
+  EXPECT_TRUE(open_error(folder.file("begun")).is(Errc::several_datasets));
+}
+
 TEST(DatasetTest, AnEmptyFolderSaysWhatToDo) {
   TempFolder folder;
   const Error error = open_error(folder.path());

@@ -279,6 +279,8 @@ TEST_F(RecordReaderTest, MayBeMoved) {
   EXPECT_EQ(text_of(reader.next()), "");
   RecordReader moved = std::move(reader);
   EXPECT_EQ(text_of(moved.next()), numbered_records(4)[1]);
+  EXPECT_TRUE(reader.next().error().is(Errc::closed));  // NOLINT(bugprone-use-after-move)
+  EXPECT_TRUE(reader.seek(0).error().is(Errc::closed));
 }
 
 }  // namespace

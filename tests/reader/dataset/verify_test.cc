@@ -127,14 +127,47 @@ TEST(VerifyTest, NonZeroPaddingIsDamageThatLosesNoRecord) {
   EXPECT_EQ(report.records, 20u);
 }
 
-TEST(VerifyTest, AMissingShardIsAnErrorOfTheSystem) {
+TEST(VerifyTest, EveryMissingShardIsNamedAndTheOthersAreJudged) {
+  TempFolder folder;
+  write_dataset(folder.path(), 5, 20);
+  fs::remove(folder.file("shard-1.dvt"));
+  fs::remove(folder.file("shard-3.dvt"));
+  const std::string damaged = folder.file("shard-4.dvt");
+  flip(damaged, blocks_of(damaged)[0].offset + 70);
+  for (const unsigned threads : {1u, 4u}) {
+    const VerifyReport report = verify(folder.path(), threads).value();
+    EXPECT_FALSE(report.ok());
+    ASSERT_EQ(report.unreadable.size(), 2u);
+    EXPECT_EQ(report.unreadable[0].kind(), ErrorKind::io);
+    EXPECT_EQ(report.unreadable[0].path(), folder.file("shard-1.dvt"));
+    EXPECT_EQ(report.unreadable[1].path(), folder.file("shard-3.dvt"));
+    ASSERT_EQ(report.damaged.size(), 1u);
+    EXPECT_EQ(report.damaged[0].file, damaged);
+    EXPECT_EQ(report.records, 57u);
+  }
+}
+
+TEST(VerifyTest, AFileOfAGlobThatCannotBeReadHidesNoOther) {
   TempFolder folder;
   write_dataset(folder.path(), 3, 20);
-  fs::remove(folder.file("shard-1.dvt"));
-  const auto report = verify(folder.path());
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().kind(), ErrorKind::io);
-  EXPECT_EQ(report.error().path(), folder.file("shard-1.dvt"));
+  fs::remove(folder.file("shard-0.dvt"));
+  fs::create_symlink("gone.dvt", folder.file("shard-0.dvt"));
+  const VerifyReport report = verify(folder.file("shard-*.dvt")).value();
+  ASSERT_EQ(report.unreadable.size(), 1u);
+  EXPECT_EQ(report.unreadable[0].path(), folder.file("shard-0.dvt"));
+  EXPECT_EQ(report.records, 40u);
+}
+
+TEST(VerifyTest, AManifestUnderAnotherNameIsNoShardWithRecords) {
+  TempFolder folder;
+  write_dataset(folder.path(), 2, 20);
+  fs::rename(folder.file("manifest.dvt"), folder.file("old.dvt"));
+  const VerifyReport report = verify(folder.path()).value();
+  EXPECT_EQ(report.records, 40u);
+  EXPECT_TRUE(report.damaged.empty());
+  ASSERT_EQ(report.unreadable.size(), 1u);
+  EXPECT_EQ(report.unreadable[0].path(), folder.file("old.dvt"));
+  EXPECT_EQ(report.unreadable[0].code(), Dataset::open(folder.path()).error().code());
 }
 
 TEST(VerifyTest, ShardsThatTheManifestDoesNotNameAreLeftAlone) {
@@ -192,6 +225,35 @@ TEST(VerifyTest, ForeignAndUnfinishedFilesOfAGlobAreDamage) {
   EXPECT_EQ(report.damaged[0].file, folder.file("shard-x.dvt"));
   EXPECT_EQ(report.damaged[1].file, folder.file("shard-y.dvt"));
   EXPECT_EQ(report.records, 40u);
+}
+
+TEST(VerifyTest, AFolderAboveDatasetsIsNotJudgedAsOne) {
+  TempFolder folder;
+  write_dataset(folder.file("train"), 3, 20);
+  write_dataset(folder.file("val"), 1, 20);
+  fs::remove(folder.file("train/shard-1.dvt"));
+  EXPECT_TRUE(verify(folder.path()).error().is(Errc::several_datasets));
+}
+
+TEST(VerifyTest, AGapInTheNumbersOfShardsIsDamage) {
+  TempFolder folder;
+  write_dataset(folder.path(), 5, 20);
+  for (const char* name : {"manifest.dvt", "shard-1.dvt", "shard-3.dvt"}) fs::remove(folder.file(name));
+  const VerifyReport report = verify(folder.path()).value();
+  ASSERT_EQ(report.damaged.size(), 1u);
+  EXPECT_EQ(report.damaged[0].file, folder.path());
+  EXPECT_NE(report.damaged[0].reason.find("shard numbers 1, 3 are missing"), std::string::npos)
+      << report.damaged[0].reason;
+  EXPECT_EQ(report.records, 60u);
+  EXPECT_TRUE(verify(folder.file("*.dvt")).value().ok()) << "these files were asked for";
+
+  // One that cannot be read might be any.
+  const std::string path = folder.file("shard-2.dvt");
+  fs::resize_file(path, fs::file_size(path) - 100);
+  const VerifyReport two = verify(folder.path()).value();
+  ASSERT_EQ(two.damaged.size(), 2u);
+  EXPECT_EQ(two.damaged[0].file, path);
+  EXPECT_NE(two.damaged[1].reason.find("shard numbers 1 to 3"), std::string::npos) << two.damaged[1].reason;
 }
 
 TEST(VerifyTest, NothingToVerifyIsAnError) {
