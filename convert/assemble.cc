@@ -21,32 +21,45 @@ namespace dovetail::detail {
 
 namespace {
 
-// A part's folder for the shards of a dataset, and which of all shards are in it.
+// What a part has for a dataset: which of all shards. Its folder is open only while it is looked at, because there may be more
+// parts than descriptors.
 struct Stock {
-  std::shared_ptr<OutputFolder> folder;
+  ConvertPart part;
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
 };
 
 /// One dataset on its way to its place.
+///
+/// Once an old manifest may be gone or a shard may have its name, an error leaves the partial manifest, as a kill does: without
+/// it the shards that are in their place would look like a whole dataset.
 class Assembly {
  public:
-  Assembly(std::shared_ptr<OutputFolder> folder, DatasetId id, bool overwrite)
-      : folder_(std::move(folder)), overwrite_(overwrite) {
-    info_.id = id;
+  /// The dataset `output` of a split; the only one where that is empty.
+  static Result<Assembly> begin(const std::string& target, const std::string& output, DatasetId id, bool overwrite) {
+    auto folder = OutputFolder::create(output.empty() ? target : (std::filesystem::path(target) / output).native());
+    if (!folder) return folder.error();
+    return Assembly(target, output, std::move(*folder), id, overwrite);
+  }
+  Assembly(Assembly&&) = default;
+  Assembly& operator=(Assembly&&) = default;
+  ~Assembly() {
+    if (begun_ && !published_) manifest_->leave();
   }
 
-  void add(std::shared_ptr<OutputFolder> stock, const std::vector<ShardInfo>& shards) {
+  void add(const ConvertPart& part, const std::vector<ShardInfo>& shards) {
     const auto begin = static_cast<std::uint32_t>(info_.shards.size());
     info_.shards.insert(info_.shards.end(), shards.begin(), shards.end());
-    stocks_.push_back({std::move(stock), begin, static_cast<std::uint32_t>(info_.shards.size())});
+    stocks_.push_back({part, begin, static_cast<std::uint32_t>(info_.shards.size())});
   }
 
   // Before anything is changed: is each shard there, and nothing in its way?
   Result<void> check() {
     for (const Stock& stock : stocks_) {
+      auto folder = open(stock);
+      if (!folder) return folder.error();
       for (std::uint32_t shard = stock.begin; shard != stock.end; ++shard) {
-        if (auto checked = check_shard(stock, shard); !checked) return checked;
+        if (auto checked = check_shard(**folder, shard); !checked) return checked;
       }
     }
     return overwrite_ ? Result<void>() : check_vacant_but_for_ours();
@@ -61,12 +74,15 @@ class Assembly {
   }
 
   Result<void> move_shards() {
+    begun_ = true;
     // Durable before a shard has its name: no crash may leave an old manifest above new shards.
     if (auto removed = folder_->remove(format::kManifestName); !removed) return removed;
     if (auto synced = folder_->sync(); !synced) return synced;
     for (const Stock& stock : stocks_) {
+      auto folder = open(stock);
+      if (!folder) return folder.error();
       for (std::uint32_t shard = stock.begin; shard != stock.end; ++shard) {
-        if (auto moved = move(*stock.folder, info_.shards[shard].name); !moved) return moved;
+        if (auto moved = move(**folder, info_.shards[shard].name); !moved) return moved;
       }
     }
     if (auto removed = remove_surplus(*folder_, info_.shards.size()); !removed) return removed;
@@ -75,6 +91,7 @@ class Assembly {
 
   Result<void> publish() {
     if (auto published = manifest_->publish(true); !published) return published;
+    published_ = true;
     if (auto synced = folder_->sync(); !synced) return synced;
     return remove_partial_manifests();
   }
@@ -82,19 +99,30 @@ class Assembly {
   DatasetInfo& info() noexcept { return info_; }
 
  private:
-  Result<void> check_shard(const Stock& stock, std::uint32_t shard) {
+  Assembly(std::string target, std::string output, std::shared_ptr<OutputFolder> folder, DatasetId id, bool overwrite)
+      : target_(std::move(target)), output_(std::move(output)), folder_(std::move(folder)), overwrite_(overwrite) {
+    info_.id = id;
+  }
+
+  Result<std::shared_ptr<OutputFolder>> open(const Stock& stock) const {
+    auto work = WorkFolder::visit(target_, stock.part);
+    if (!work) return work.error();
+    return work->output(output_);
+  }
+
+  Result<void> check_shard(const OutputFolder& stock, std::uint32_t shard) {
     const std::string& name = info_.shards[shard].name;
     if (shard_number_of(name) != shard) {
       return Error(Errc::manifest_mismatch, "shard " + std::to_string(shard) + " is missing among the parts")
           .in_file(folder_->path());
     }
-    auto there = stock.folder->contains(name);
+    auto there = stock.contains(name);
     if (!there) return there.error();
     if (*there) return {};
     auto ours = is_ours(shard);
     if (!ours) return ours.error();
     if (*ours) return {};
-    return Error(Errc::unfinished, "the shard is missing: convert the part again").in_file(stock.folder->path_of(name));
+    return Error(Errc::unfinished, "the shard is missing: convert the part again").in_file(stock.path_of(name));
   }
 
   // Whether the shard of this number has come to its place already.
@@ -142,11 +170,15 @@ class Assembly {
     return {};
   }
 
+  std::string target_;
+  std::string output_;
   std::shared_ptr<OutputFolder> folder_;
   bool overwrite_;
   DatasetInfo info_;
   std::vector<Stock> stocks_;
   std::optional<OutputFile> manifest_;
+  bool begun_ = false;
+  bool published_ = false;
 };
 
 // A dataset's folder below the target, and the work folders'.
@@ -156,20 +188,17 @@ std::vector<std::string> names_of_outputs(const Facts& facts, std::size_t output
   return names;
 }
 
-Result<std::vector<Assembly>> lay_out(const std::string& target, const std::vector<WorkFolder>& parts,
+Result<std::vector<Assembly>> lay_out(const std::string& target, const std::vector<ConvertPart>& parts,
                                       const std::vector<WholePart>& contents, bool overwrite) {
   std::vector<Assembly> assemblies;
   const std::size_t outputs = contents.front().shards.size();
   for (const std::string& name : names_of_outputs(contents.front().facts, outputs)) {
-    auto folder = OutputFolder::create(name.empty() ? target : (std::filesystem::path(target) / name).native());
-    if (!folder) return folder.error();
-    Assembly assembly(std::move(*folder), contents.front().dataset_id, overwrite);
+    auto assembly = Assembly::begin(target, name, contents.front().dataset_id, overwrite);
+    if (!assembly) return assembly.error();
     for (std::size_t part = 0; part != parts.size(); ++part) {
-      auto stock = parts[part].output(name);
-      if (!stock) return stock.error();
-      assembly.add(std::move(*stock), contents[part].shards[assemblies.size()]);
+      assembly->add(parts[part], contents[part].shards[assemblies.size()]);
     }
-    assemblies.push_back(std::move(assembly));
+    assemblies.push_back(std::move(*assembly));
   }
   return assemblies;
 }
@@ -184,7 +213,7 @@ Result<void> for_all(std::vector<Assembly>& assemblies, Step&& step) {
 
 }  // namespace
 
-Result<ConvertReport> assemble(const std::string& target, std::vector<WorkFolder>& parts,
+Result<ConvertReport> assemble(const std::string& target, const std::vector<ConvertPart>& parts,
                                const std::vector<WholePart>& contents, bool overwrite) {
   ConvertReport report;
   for (const WholePart& part : contents) {
@@ -206,8 +235,12 @@ Result<ConvertReport> assemble(const std::string& target, std::vector<WorkFolder
   if (done) done = for_all(*assemblies, [](Assembly& assembly) { return assembly.move_shards(); });
   if (done) done = for_all(*assemblies, [](Assembly& assembly) { return assembly.publish(); });
   if (!done) return done.error();
-  // The first part goes last: `merge` tells by it that only the removal was stopped.
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part) part->remove();
+  // All say so before the first is removed: by that `merge` tells a removal that was stopped from parts that are missing. Where
+  // one cannot, the datasets are no less whole.
+  for (const ConvertPart& part : parts) {
+    if (const auto work = WorkFolder::visit(target, part)) (void)work->mark_merged();
+  }
+  remove_parts(target, parts);
   for (Assembly& assembly : *assemblies) report.datasets.push_back(std::move(assembly.info()));
   return report;
 }

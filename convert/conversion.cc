@@ -152,8 +152,28 @@ Result<std::optional<Facts>> Conversion::earlier_facts(const WorkFolder& work) c
   return work.facts();
 }
 
+// An earlier call of the same command may have been stopped when its datasets were whole.
+Result<std::optional<ConvertReport>> Conversion::finish_earlier(const WorkFolder& work) {
+  if (!options_.resume || options_.part) return std::nullopt;
+  const auto merged = work.merged();
+  if (!merged) return merged.error();
+  if (!*merged) return std::nullopt;
+  const std::optional<DatasetId>& given = options_.writer.shard.dataset_id;
+  Facts facts = facts_;
+  facts.add("dataset_id", given ? given->to_hex() : (**merged)["dataset_id"]);
+  if (facts.difference_from(**merged, {})) return std::nullopt;
+  auto finished = finish_removal(target_, {part_});
+  if (!finished || !*finished) return finished;
+  (**finished).kept_shards = (**finished).shards;
+  add_input(**finished);
+  return finished;
+}
+
 Result<ConvertReport> Conversion::run_in(WorkFolder& work) {
   keep_all_ = options_.resume;
+  auto finished = finish_earlier(work);
+  if (!finished) return finished.error();
+  if (*finished) return std::move(**finished);
   auto earlier = earlier_facts(work);
   if (!earlier) return earlier.error();
   keep_all_ = earlier->has_value();
@@ -181,13 +201,12 @@ Result<ConvertReport> Conversion::run_in(WorkFolder& work) {
     if (!written) return written.error();
     *whole = std::move(*written);
   }
-  keep_all_ = true;
+  keep_all_ = whole_ = true;
   ConvertReport report = report_of(**whole);
   if (options_.part) return report;
-  std::vector<WorkFolder> works;
-  works.push_back(std::move(work));
-  auto assembled = assemble(target_, works, {std::move(**whole)}, options_.writer.shard.overwrite);
-  work = std::move(works.front());
+  std::vector<WholePart> contents;
+  contents.push_back(std::move(**whole));
+  auto assembled = assemble(target_, {part_}, contents, options_.writer.shard.overwrite);
   if (!assembled) return assembled.error();
   report.datasets = std::move(assembled->datasets);
   return report;
@@ -195,7 +214,12 @@ Result<ConvertReport> Conversion::run_in(WorkFolder& work) {
 
 Result<void> Conversion::begin(const WorkFolder& work, bool fresh) {
   if (!fresh) return work.remove_partial_files();
-  if (auto vacant = check_targets(); !vacant) return vacant;
+  if (auto vacant = check_targets(); !vacant) {
+    // What is left of a part that was merged says so to `merge`.
+    const auto merged = work.merged();
+    keep_all_ = options_.part && (!merged || *merged);
+    return vacant;
+  }
   if (auto cleared = work.clear(); !cleared) {
     keep_all_ = true;
     return cleared;
@@ -247,6 +271,10 @@ Result<WholePart> Conversion::write_part_of(const WorkFolder& work) {
 }
 
 Error Conversion::give_up(WorkFolder& work, const Error& error) {
+  // Other errors say themselves what to do.
+  if (whole_ && error.kind() == ErrorKind::io) {
+    return advised(error, "all shards are finished and kept; run the same command again to put them in their place");
+  }
   if (keep_all_) return error;
   const std::uint32_t finished = tally_ ? tally_->finished() : 0;
   // Options that change speed only may be wrong in one call and right in the next.
@@ -259,9 +287,22 @@ Error Conversion::give_up(WorkFolder& work, const Error& error) {
   if (auto removed = work.remove_partial_files(); !removed) return error;
   const std::string kept = std::to_string(finished) + " of " + std::to_string(tally_->end() - tally_->begin()) +
                            " shards are finished and kept; run the same command again to continue";
-  const Error said(error.code(), error.detail().empty() ? kept : error.detail() + "; " + kept);
+  return advised(error, kept);
+}
+
+Error Conversion::advised(const Error& error, const std::string& advice) const {
+  const Error said(error.code(), error.detail().empty() ? advice : error.detail() + "; " + advice);
   if (error.path().empty()) return said.in_file(target_);
   return error.offset() ? said.at(error.path(), *error.offset()) : said.in_file(error.path());
+}
+
+void Conversion::add_input(ConvertReport& report) const {
+  report.input_bytes = line_->bytes();
+  report.files = line_->files();
+  for (const LineSource& source : line_->sources()) {
+    report.formats.push_back(source.format);
+    report.sources.push_back({source.path, source.format, source.hidden, source.classes, source.columns});
+  }
 }
 
 ConvertReport Conversion::report_of(const WholePart& part) const {
@@ -277,9 +318,7 @@ ConvertReport Conversion::report_of(const WholePart& part) const {
   report.kept_shards = tally_ ? kept_ : report.shards;
   report.skipped = skips_.all().count();
   report.first_skipped = skips_.all().first();
-  report.input_bytes = line_->bytes();
-  report.files = line_->files();
-  for (const LineSource& source : line_->sources()) report.formats.push_back(source.format);
+  add_input(report);
   return report;
 }
 

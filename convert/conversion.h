@@ -36,12 +36,15 @@ class Conversion {
   Result<void> check_targets() const;
 
   Result<ConvertReport> run_in(WorkFolder& work);
+  Result<std::optional<ConvertReport>> finish_earlier(const WorkFolder& work);
   Result<void> begin(const WorkFolder& work, bool fresh);
   Result<std::optional<Facts>> earlier_facts(const WorkFolder& work) const;
   Result<WholePart> write_part_of(const WorkFolder& work);
   /// What is left behind after a failure, and the error that says so.
   Error give_up(WorkFolder& work, const Error& error);
+  Error advised(const Error& error, const std::string& advice) const;
   ConvertReport report_of(const WholePart& part) const;
+  void add_input(ConvertReport& report) const;
 
   const std::string& target_;
   const ConvertOptions& options_;
@@ -58,6 +61,7 @@ class Conversion {
   std::optional<ShardTally> tally_;
   std::uint32_t kept_ = 0;
   bool keep_all_ = false;  // a failure is none of the work folder's, or its part is whole
+  bool whole_ = false;
 };
 
 /// Errors: `invalid_option`.

@@ -10,6 +10,7 @@
 
 #include "convert/conversion.h"
 #include "convert/parts.h"
+#include "convert/target_lock.h"
 #include "convert/work_folder.h"
 #include "format/guard_memory.h"
 #include "writer/output_folder.h"
@@ -88,42 +89,52 @@ Result<void> check_range(const WholePart& part, const WorkFolder& work) {
       .in_file(work.folder()->path());
 }
 
+/// What is there of a conversion in parts.
+struct Gathered {
+  std::vector<ConvertPart> parts;
+  std::vector<WholePart> contents;  // of all parts, as long as none is lacking
+  std::optional<Error> lacking;     // the first that is missing, or not finished
+};
+
+// Each part is looked at while its lock is held, one after the other.
+Result<void> look_at(const std::string& target, const ConvertPart& part, Gathered& gathered) {
+  auto work = WorkFolder::open(target, part);
+  if (!work && work.error().code() == boost::system::errc::no_such_file_or_directory) {
+    if (!gathered.lacking) gathered.lacking = missing_part(part, target, "is missing");
+    return {};
+  }
+  if (!work) return work.error();
+  gathered.parts.push_back(part);
+  auto whole = detail::read_part(*work);
+  if (!whole) return whole.error();
+  if (!*whole && !gathered.lacking) {
+    gathered.lacking = missing_part(part, work->folder()->path(), "is not finished");
+  }
+  if (gathered.lacking) return {};
+  if (auto ranged = check_range(**whole, *work); !ranged) return ranged;
+  gathered.contents.push_back(std::move(**whole));
+  return check_alike(gathered.contents.front(), gathered.contents.back(), *work);
+}
+
 Result<ConvertReport> merge_parts(const std::string& target, bool overwrite) {
+  // For all of it: parts that nobody works on stay so.
+  const auto lock = detail::TargetLock::take(target);
+  if (!lock) return lock.error();
   const auto parts = list_parts(target);
   if (!parts) return parts.error();
   const std::uint32_t count = parts->front().parts;
-  std::vector<WorkFolder> works;
-  std::vector<std::optional<WholePart>> found;
-  std::optional<Error> lacking;
+  Gathered gathered;
   std::uint32_t next = 0;
   for (const ConvertPart& part : *parts) {
-    if (part.number != next && !lacking) lacking = missing_part({next, count}, target, "is missing");
+    if (part.number != next && !gathered.lacking) gathered.lacking = missing_part({next, count}, target, "is missing");
     next = part.number + 1;
-    auto work = WorkFolder::open(target, part);
-    if (!work && work.error().code() == boost::system::errc::no_such_file_or_directory) {
-      if (!lacking) lacking = missing_part(part, target, "is missing");
-      continue;
-    }
-    if (!work) return work.error();
-    auto whole = detail::read_part(*work);
-    if (!whole) return whole.error();
-    if (!*whole && !lacking) lacking = missing_part(part, work->folder()->path(), "is not finished");
-    works.push_back(std::move(*work));
-    found.push_back(std::move(*whole));
+    if (auto looked = look_at(target, part, gathered); !looked) return looked.error();
   }
-  if (next != count && !lacking) lacking = missing_part({next, count}, target, "is missing");
-  if (lacking) {
-    auto finished = detail::finish_removal(target, works, found);
-    if (!finished) return finished.error();
-    return *finished ? Result<ConvertReport>(std::move(**finished)) : *lacking;
-  }
-  std::vector<WholePart> contents;
-  for (std::size_t i = 0; i != works.size(); ++i) {
-    contents.push_back(std::move(*found[i]));
-    if (auto ranged = check_range(contents.back(), works[i]); !ranged) return ranged.error();
-    if (auto alike = check_alike(contents.front(), contents.back(), works[i]); !alike) return alike.error();
-  }
-  return detail::assemble(target, works, contents, overwrite);
+  if (next != count && !gathered.lacking) gathered.lacking = missing_part({next, count}, target, "is missing");
+  if (!gathered.lacking) return detail::assemble(target, gathered.parts, gathered.contents, overwrite);
+  auto finished = detail::finish_removal(target, gathered.parts);
+  if (!finished) return finished.error();
+  return *finished ? Result<ConvertReport>(std::move(**finished)) : *gathered.lacking;
 }
 
 }  // namespace

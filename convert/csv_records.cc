@@ -183,11 +183,35 @@ class CsvOpener final : public FileOpener {
     return std::unique_ptr<FileRecords>(std::make_unique<CsvRecords>(std::move(*rows), shape_));
   }
   bool makes_examples() const override { return !shape_.raw; }
+  std::vector<CsvColumn> columns() const override {
+    std::vector<CsvColumn> columns;
+    for (std::size_t i = 0; i < shape_.layout.columns(); ++i) {
+      columns.push_back({shape_.layout.names[i], shape_.layout.types[i]});
+    }
+    return columns;
+  }
 
  private:
   CsvShape shape_;
   const SourceOptions& options_;
 };
+
+// A single column with another usual delimiter in it is most likely several that were taken for one.
+std::optional<char> other_delimiter(const std::vector<std::string_view>& fields) {
+  if (fields.size() != 1) return std::nullopt;
+  for (const char delimiter : {';', '\t', ',', '|'}) {
+    if (fields.front().find(delimiter) != std::string_view::npos) return delimiter;
+  }
+  return std::nullopt;
+}
+
+Error doubtful_delimiter(char other, char taken) {
+  const auto word = [](char delimiter) { return delimiter == '\t' ? "tab" : '\'' + std::string(1, delimiter) + '\''; };
+  return Error(Errc::invalid_option,
+               "there is only one column by the delimiter that its name suggests, and it holds a " + word(other) +
+                   "; say --csv-delimiter " + word(other) + " if that separates the columns, or --csv-delimiter " +
+                   word(taken));
+}
 
 // Rows that cannot be read say nothing about types: they are told where they are read as records.
 Result<CsvLayout> find_layout(const SourceListing& listing, const SourceOptions& options) {
@@ -204,6 +228,10 @@ Result<CsvLayout> find_layout(const SourceListing& listing, const SourceOptions&
   if (rows->count() > kMaxColumns) {
     return rows->fault("the row has " + std::to_string(rows->count()) + " columns; the limit is " +
                        std::to_string(kMaxColumns));
+  }
+  if (options.csv.delimiter == 0) {
+    const char taken = has_tsv_name(rows->path()) ? '\t' : ',';
+    if (const auto other = other_delimiter(rows->fields())) return rows->fault(doubtful_delimiter(*other, taken));
   }
   for (std::size_t i = 0; i < rows->fields().size(); ++i) {
     layout.names.push_back(options.csv.header ? std::string(rows->fields()[i]) : "c" + std::to_string(i));

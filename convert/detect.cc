@@ -63,28 +63,32 @@ std::optional<FileKind> recognise(ByteView head, const SourceFile& file) {
   return FileKind{*format, Compression::none};
 }
 
+// Where its name promises something else, one of the two is wrong, and whichever were taken nobody would notice.
+Error disagreement(SourceFormat promised, SourceFormat found, const std::string& path) {
+  const std::string name(to_string(promised));
+  const std::string bytes(to_string(found));
+  const std::string why =
+      promised == SourceFormat::jsonl && found == SourceFormat::lines
+          ? "its first line is no JSON object, of which JSON lines have one on each line (`jq -c .` "
+            "makes that of other JSON, `jq -c '.[]'` of an array)"
+          : "its bytes are those of " + bytes;
+  return Error(Errc::unknown_format, "its name promises " + name + ", and " + why + "; say --from " + name +
+                                         " to read it as that all the same, or --from " + bytes)
+      .in_file(path);
+}
+
 bool may_be_gzip(SourceFormat format) {
   return format != SourceFormat::recordio && format != SourceFormat::mds;
 }
 
 }  // namespace
 
-Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
+Result<FileKind> detect_bytes(const SourceFile& file) {
   std::vector<std::byte> bytes(kHeadBytes);
   const auto read = file.peek(bytes);
   if (!read) return read.error();
   const ByteView head = ByteView(bytes).first(*read);
-  if (has_shard_magic(head)) {
-    if (wanted == SourceFormat::detect || wanted == SourceFormat::dovetail) {
-      return FileKind{SourceFormat::dovetail, Compression::none};
-    }
-    return Error(Errc::unknown_format, "this is a Dovetail shard: it is packed already").in_file(file.path());
-  }
-  if (wanted == SourceFormat::tfrecord) return FileKind{wanted, compression_of_tfrecord(head, file.size())};
-  if (wanted != SourceFormat::detect) {
-    const bool gzip = may_be_gzip(wanted) && has_gzip_magic(head);
-    return FileKind{wanted, gzip ? Compression::gzip : Compression::none};
-  }
+  if (has_shard_magic(head)) return FileKind{SourceFormat::dovetail, Compression::none};
   if (head.empty()) {
     return Error(Errc::unknown_format, "the file is empty; say --from tfrecord or lines where it may be")
         .in_file(file.path());
@@ -92,6 +96,27 @@ Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
   if (const std::optional<FileKind> kind = recognise(head, file)) return *kind;
   return Error(Errc::unknown_format, std::string("its bytes are those of no known format; ") + format_advice())
       .in_file(file.path());
+}
+
+Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
+  if (wanted == SourceFormat::detect) {
+    auto kind = detect_bytes(file);
+    if (!kind || kind->format == SourceFormat::dovetail) return kind;
+    const SourceFormat promised = format_promised_by(file.path());
+    if (promised == SourceFormat::detect || promised == kind->format) return kind;
+    return disagreement(promised, kind->format, file.path());
+  }
+  std::vector<std::byte> bytes(kHeadBytes);
+  const auto read = file.peek(bytes);
+  if (!read) return read.error();
+  const ByteView head = ByteView(bytes).first(*read);
+  if (has_shard_magic(head)) {
+    if (wanted == SourceFormat::dovetail) return FileKind{wanted, Compression::none};
+    return Error(Errc::unknown_format, "this is a Dovetail shard: it is packed already").in_file(file.path());
+  }
+  if (wanted == SourceFormat::tfrecord) return FileKind{wanted, compression_of_tfrecord(head, file.size())};
+  const bool gzip = may_be_gzip(wanted) && has_gzip_magic(head);
+  return FileKind{wanted, gzip ? Compression::gzip : Compression::none};
 }
 
 const char* format_advice() noexcept {

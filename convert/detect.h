@@ -14,8 +14,11 @@ struct FileKind {
   Compression compression = Compression::none;
 };
 
-/// Looks at the first bytes of a file. A format other than `detect` leaves only the compression open, and is not compared
-/// with the bytes, but for a Dovetail shard, which is taken for nothing else.
+/// What the first bytes of a file say. Errors: `unknown_format`; the system's.
+Result<FileKind> detect_bytes(const SourceFile& file);
+
+/// The same, and with `detect` not against what the name promises. A format other than `detect` leaves only the compression open,
+/// and is not compared with the bytes, but for a Dovetail shard, which is taken for nothing else.
 /// Errors: `unknown_format`; the system's.
 Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted);
 

@@ -68,9 +68,9 @@ Result<SeenFile> look_at(const fs::path& path, std::string name) {
 
 // `below` is a path relative to `folder`; both are empty or end with a slash. Links to folders are not followed.
 Result<void> look_below(const std::string& folder, const std::string& below, std::vector<SeenFile>& seen) {
-  auto names = names_in(folder + below);
-  if (!names) return names.error();
-  for (const std::string& name : *names) {
+  auto found = names_in(folder + below);
+  if (!found) return found.error();
+  for (const std::string& name : found->names) {
     std::string relative = below + name;
     const std::string path = folder + relative;
     std::error_code unknown;

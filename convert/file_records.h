@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
@@ -66,6 +67,9 @@ class FileOpener {
   virtual std::map<std::string, std::string> metadata() const { return {}; }
   /// Where the format knows the shapes of all that is in an Example.
   virtual std::optional<Schema> schema() const { return std::nullopt; }
+  /// With labels, the names that stand behind their numbers.
+  virtual std::vector<std::string> classes() const { return {}; }
+  virtual std::vector<CsvColumn> columns() const { return {}; }
 };
 
 /// Those of formats whose records stand alone: the bytes of a record are those of the file.

@@ -100,6 +100,7 @@ class FolderOpener final : public FileOpener {
     if (!shape_.examples) return std::nullopt;
     return schema_of_files(!shape_.classes.empty());
   }
+  std::vector<std::string> classes() const override { return shape_.classes; }
 
  private:
   const SourceListing& listing_;

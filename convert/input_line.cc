@@ -14,7 +14,8 @@ Result<InputLine> InputLine::open(const std::vector<std::string>& paths, const S
     auto source = RecordSource::open(path, options);
     if (!source) return source.error();
     line.sources_.push_back({path, source->format(), source->files(), line.bytes_, source->input_bytes(),
-                             source->record_type(), source->metadata(), source->schema()});
+                             source->record_type(), source->metadata(), source->schema(), source->hidden(),
+                             source->classes(), source->columns()});
     line.bytes_ += source->input_bytes();
     line.files_ += source->files();
   }

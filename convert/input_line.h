@@ -29,6 +29,10 @@ struct LineSource {
   std::string record_type = {};
   std::map<std::string, std::string> metadata = {};
   std::optional<Schema> schema = {};
+  // What the report says of it.
+  std::uint64_t hidden = 0;
+  std::vector<std::string> classes = {};
+  std::vector<CsvColumn> columns = {};
 };
 
 /// The sources of a conversion laid end to end: one line of input bytes, on which every record has its place.

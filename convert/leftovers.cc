@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
+#include <new>
 #include <utility>
 
 #include <dovetail/dataset.h>
 #include <dovetail/record_reader.h>
 
 #include "convert/parts.h"
+#include "convert/record_split.h"
 #include "convert/shard_tally.h"
 #include "format/layout.h"
 #include "writer/output_folder.h"
@@ -34,16 +36,6 @@ Result<std::optional<DatasetInfo>> whole_dataset(const std::string& path) {
   return info;
 }
 
-// Whether the dataset holds what a part has made for it.
-bool holds(const DatasetInfo& dataset, const WholePart& part, std::size_t output, const ConvertPart& number) {
-  if (part.dataset_id != dataset.id || output >= part.shards.size()) return false;
-  const std::vector<ShardInfo>& made = part.shards[output];
-  const auto all = static_cast<std::uint32_t>(dataset.shards.size());
-  const std::uint32_t begin = first_shard_of(number.number, number.parts, all);
-  return made.size() == first_shard_of(number.number + 1, number.parts, all) - begin &&
-         std::equal(made.begin(), made.end(), dataset.shards.begin() + begin);
-}
-
 void add(DatasetInfo dataset, ConvertReport& report) {
   report.shards = static_cast<std::uint32_t>(dataset.shards.size());
   for (const ShardInfo& info : dataset.shards) {
@@ -54,40 +46,62 @@ void add(DatasetInfo dataset, ConvertReport& report) {
   report.datasets.push_back(std::move(dataset));
 }
 
-// Folders of the datasets below the target. Without a whole part it is the target itself: no facts, no split.
-std::vector<std::string> names_of_outputs(const std::vector<std::optional<WholePart>>& contents) {
-  const auto whole = std::find_if(contents.begin(), contents.end(), [](const auto& part) { return part.has_value(); });
-  if (whole == contents.end()) return {std::string()};
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i != (*whole)->shards.size(); ++i) {
-    names.push_back((*whole)->facts["split." + std::to_string(i)]);
+// What all parts say that they were merged into, or nothing where one does not, or says otherwise.
+Result<std::optional<Facts>> merged_facts(const std::string& target, const std::vector<ConvertPart>& parts) {
+  std::optional<Facts> all;
+  for (const ConvertPart& part : parts) {
+    auto work = WorkFolder::visit(target, part);
+    if (!work) return work.error();
+    auto facts = work->merged();
+    if (!facts) return facts.error();
+    if (!*facts || (all && all->difference_from(**facts, Facts::kLocal))) return std::nullopt;
+    all = std::move(*facts);
   }
+  return all;
+}
+
+// Folders of the datasets below the target; the target itself where there was no split.
+std::vector<std::string> names_of_outputs(const Facts& facts) {
+  std::vector<std::string> names;
+  for (;;) {
+    const std::string& name = facts["split." + std::to_string(names.size())];
+    if (name.empty()) break;
+    names.push_back(name);
+  }
+  if (names.empty()) names.emplace_back();
   return names;
+}
+
+bool is_of(const DatasetInfo& dataset, const Facts& facts) {
+  return dataset.id.to_hex() == facts["dataset_id"] && std::to_string(dataset.shards.size()) == facts["shards"];
 }
 
 }  // namespace
 
-Result<std::optional<ConvertReport>> finish_removal(const std::string& target, std::vector<WorkFolder>& parts,
-                                                    const std::vector<std::optional<WholePart>>& contents) {
-  for (std::size_t part = 0; part != parts.size(); ++part) {
-    if (contents[part]) continue;
-    auto bare = parts[part].is_bare();
-    if (!bare) return bare.error();
-    if (!*bare) return std::nullopt;
-  }
+Result<std::optional<ConvertReport>> finish_removal(const std::string& target, const std::vector<ConvertPart>& parts) {
+  const auto facts = merged_facts(target, parts);
+  if (!facts) return facts.error();
+  if (!*facts) return std::nullopt;
   ConvertReport report;
-  for (const std::string& name : names_of_outputs(contents)) {
+  for (const std::string& name : names_of_outputs(**facts)) {
+    if (!name.empty() && !is_folder_name(name)) return std::nullopt;
     auto dataset = whole_dataset(name.empty() ? target : (std::filesystem::path(target) / name).native());
     if (!dataset) return dataset.error();
-    if (!*dataset) return std::nullopt;
-    for (std::size_t part = 0; part != parts.size(); ++part) {
-      const std::optional<WholePart>& content = contents[part];
-      if (content && !holds(**dataset, *content, report.datasets.size(), parts[part].part())) return std::nullopt;
-    }
+    if (!*dataset || !is_of(**dataset, **facts)) return std::nullopt;
     add(std::move(**dataset), report);
   }
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part) part->remove();
+  remove_parts(target, parts);
   return report;
+}
+
+void remove_parts(const std::string& target, const std::vector<ConvertPart>& parts) noexcept {
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    try {
+      if (auto work = WorkFolder::visit(target, *part)) work->remove();
+    } catch (const std::bad_alloc&) {
+      return;  // the next merging or conversion here removes them
+    }
+  }
 }
 
 }  // namespace dovetail::detail

@@ -22,22 +22,27 @@
 
 namespace dovetail::detail {
 
-Result<std::vector<std::string>> names_in(const std::string& folder) {
+Result<FolderNames> names_in(const std::string& folder) {
   DIR* opened = nullptr;
   do {
     opened = ::opendir(folder.c_str());
   } while (opened == nullptr && errno == EINTR);
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(opened, &::closedir);
   if (!stream) return Error::from_errno(errno, "cannot open the folder").in_file(folder);
-  std::vector<std::string> names;
+  FolderNames found;
   errno = 0;
   while (const dirent* entry = ::readdir(stream.get())) {
     std::string name = entry->d_name;
-    if (name != "." && name != "..") names.push_back(std::move(name));
+    if (!name.starts_with('.')) {
+      found.names.push_back(std::move(name));
+    } else if (name != "." && name != "..") {
+      ++found.hidden;
+      if (is_partial_shard(name)) found.partial_shard = std::move(name);
+    }
     errno = 0;
   }
   if (errno != 0) return Error::from_errno(errno, "cannot list the folder").in_file(folder);
-  return names;
+  return found;
 }
 
 namespace {
@@ -49,11 +54,23 @@ Result<struct stat> status_of(const std::string& path, bool follow) {
   return status;
 }
 
-// Adds the files in `below`, a path relative to the listing's folder that is empty or ends with a slash.
+// The bytes that were packed into it would be left out.
+Error partial_shard(const std::string& folder, const std::string& name) {
+  return Error(
+             Errc::unfinished,
+             "a writer of shards is at work here, or was stopped; save what is whole of them with `dovetail recover " +
+                 folder.substr(0, folder.rfind('/')) + " TARGET`, or remove this file")
+      .in_file(folder + name);
+}
+
+// Adds the files in `below`, a path relative to the listing's folder that is empty or ends with a slash. What is hidden was
+// put there by programs, such as .git and .DS_Store, and is nobody's record.
 Result<void> list_below(SourceListing& listing, const std::string& below) {
-  auto names = names_in(listing.folder + below);
-  if (!names) return names.error();
-  for (const std::string& name : *names) {
+  auto found = names_in(listing.folder + below);
+  if (!found) return found.error();
+  if (!found->partial_shard.empty()) return partial_shard(listing.folder + below, found->partial_shard);
+  listing.hidden += found->hidden;
+  for (const std::string& name : found->names) {
     const std::string relative = below + name;
     auto status = status_of(listing.folder + relative, false);
     if (!status) return status.error();
@@ -200,7 +217,10 @@ Result<SourceListing> list_folder(const std::string& path, SourceFormat wanted) 
     if (*mds) return std::move(**mds);
   }
   if (auto listed = list_below(listing, ""); !listed) return listed.error();
-  if (listing.files.empty()) return Error(Errc::empty_input, "the folder holds no file").in_file(path);
+  if (listing.files.empty()) {
+    const std::string hidden = listing.hidden == 0 ? "" : " but hidden ones, whose names begin with a dot";
+    return Error(Errc::empty_input, "the folder holds no file" + hidden).in_file(path);
+  }
   if (auto chosen = choose_format(listing, wanted, path); !chosen) return chosen.error();
   std::sort(listing.files.begin(), listing.files.end(),
             [](const ListedFile& a, const ListedFile& b) { return a.name < b.name; });
@@ -222,6 +242,21 @@ Result<SourceListing> list_file(const std::string& path, SourceFormat wanted) {
   return listing;
 }
 
+// A pattern that came here was in quotes, or has matched nothing: only those of datasets are expanded by us.
+Result<SourceListing> list_pattern(const std::string& path, const SourceOptions& options, const Error& absent) {
+  const std::string advice = "patterns of other files are for the shell, without quotes, and have to match some";
+  if (options.format != SourceFormat::detect && options.format != SourceFormat::dovetail) {
+    return Error(absent.code(), "there is no such file; " + advice).in_file(path);
+  }
+  auto listing = list_dataset(path, options);
+  if (listing) return listing;
+  const Error& error = listing.error();
+  if (!error.is(Errc::not_indexed) && !error.is(Errc::not_dovetail)) return error;
+  return Error(Errc::unknown_format,
+               "in quotes it stands for shards of Dovetail, and " + error.path() + " is none; " + advice)
+      .in_file(path);
+}
+
 }  // namespace
 
 Result<SourceListing> list_source(const std::string& path, const SourceOptions& options) {
@@ -230,7 +265,7 @@ Result<SourceListing> list_source(const std::string& path, const SourceOptions& 
   auto status = status_of(path, true);
   Result<SourceListing> listing = status ? Result<SourceListing>(SourceListing{}) : status.error();
   if (!status) {
-    if (may_be_dataset && path.find_first_of("*?[") != std::string::npos) listing = list_dataset(path, options);
+    if (path.find_first_of("*?[") != std::string::npos) listing = list_pattern(path, options, status.error());
   } else if (S_ISDIR(status->st_mode)) {
     const bool packed = status_of(path + '/' + format::kManifestName, true).has_value();
     if (packed && !may_be_dataset) return packed_already(path);

@@ -34,6 +34,7 @@ struct SourceListing {
   SourceFormat format = SourceFormat::folder;  ///< Never `detect`.
   std::string folder;                          ///< Empty, or ends with a slash.
   std::vector<ListedFile> files;
+  std::uint64_t hidden = 0;                     ///< Entries of the folder that were left out for their names.
   std::uint64_t bytes = 0;                      ///< Sizes added up.
   Compression compression = Compression::none;  ///< Of a source that is a file.
   std::shared_ptr<const MdsIndex> mds;          ///< Of an MDS folder: shard i is file i.
@@ -47,8 +48,14 @@ struct SourceListing {
 /// Errors: as `RecordSource::open`.
 Result<SourceListing> list_source(const std::string& path, const SourceOptions& options);
 
-/// Names of everything in a folder, in no order. Errors: the system's. (The iterators of the standard library end the process
-/// where there is no memory.)
-Result<std::vector<std::string>> names_in(const std::string& folder);
+/// What is in a folder, in no order.
+struct FolderNames {
+  std::vector<std::string> names;
+  std::uint64_t hidden = 0;   ///< How many more there are whose names begin with a dot.
+  std::string partial_shard;  ///< One that is hidden, if any: a writer of shards is at work there, or was stopped.
+};
+
+/// Errors: the system's. (The iterators of the standard library end the process where there is no memory.)
+Result<FolderNames> names_in(const std::string& folder);
 
 }  // namespace dovetail::detail

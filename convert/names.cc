@@ -56,6 +56,11 @@ bool has_tfrecord_name(std::string_view path) {
   return cut_shard_suffix(name) && !name.empty();
 }
 
+bool is_partial_shard(std::string_view path) {
+  const std::string_view name = base_name(path);
+  return name.starts_with('.') && name.find(".dvt.partial-") != std::string_view::npos;
+}
+
 SourceFormat format_of_name(std::string_view path) {
   using Ending = std::pair<std::string_view, SourceFormat>;
   constexpr std::array kPacked = {
@@ -77,6 +82,16 @@ SourceFormat format_of_name(std::string_view path) {
     return found->second;
   }
   return has_idx_name(name) ? SourceFormat::idx : SourceFormat::detect;
+}
+
+SourceFormat format_promised_by(std::string_view path) {
+  const SourceFormat format = format_of_name(path);
+  std::string_view name = base_name(path);
+  if (format == SourceFormat::tfrecord) {
+    return name.find(".tfrecord") == std::string_view::npos ? SourceFormat::detect : format;
+  }
+  cut_suffix(name, ".gz");
+  return format == SourceFormat::detect && name.ends_with(".json") ? SourceFormat::jsonl : format;
 }
 
 bool is_sidecar(std::string_view path, SourceFormat of) {

@@ -18,9 +18,19 @@ bool has_tfrecord_name(std::string_view path);
 /// `.dvt`; and those of TFRecords.
 SourceFormat format_of_name(std::string_view path);
 
+/// What the name of a single file promises: as `format_of_name`, but `.json` promises JSON too, and the numbers of a shard alone
+/// nothing, because files of every kind have them.
+SourceFormat format_promised_by(std::string_view path);
+
 /// Whether a file of this name goes with those of the format, and holds no records itself: `.idx` and `.lst` beside
 /// `.rec`, `.dvi` and `.idx` beside TFRecords.
 bool is_sidecar(std::string_view path, SourceFormat of);
+
+/// In the names of files that are being written, before what makes them unique.
+inline constexpr std::string_view kPartialMark = ".partial-";
+
+/// Whether a writer that is at work, or was killed, has left a shard under this name: `.NAME.dvt.partial-PID-RANDOM`.
+bool is_partial_shard(std::string_view path);
 
 /// The names that the labels of images may have, beside `x-images-idx3-ubyte` and the like, `.gz` or not; none for other
 /// names.

@@ -10,14 +10,13 @@
 #include <dovetail/record_writer.h>
 
 #include "convert/record_split.h"
+#include "format/layout.h"
 #include "format/messages.h"
 #include "writer/dataset_files.h"
 
 namespace dovetail::detail {
 
 namespace {
-
-constexpr char kPartRecordType[] = "dovetail.Part";
 
 Error wrong_part(const std::string& path, const std::string& why) {
   return Error(Errc::bad_message, "not the manifest of a part: " + why).in_file(path);
@@ -76,8 +75,8 @@ Result<void> write_part(const WorkFolder& work, const WholePart& part, Codec cod
   WriterOptions options;
   options.codec = codec;
   options.dataset_id = part.dataset_id;
-  options.shard_number = work.part().number;
-  options.record_type = kPartRecordType;
+  options.shard_number = format::kPartShardNumber;
+  options.record_type = format::kPartRecordType;
   options.overwrite = true;
   auto writer = RecordWriter::create(work.folder()->path_of(part_manifest_name(work.part())), options);
   if (!writer) return writer.error();
@@ -101,7 +100,9 @@ Result<std::optional<WholePart>> read_part(const WorkFolder& work) {
   const std::string path = work.folder()->path_of(name);
   auto reader = RecordReader::open(path);
   if (!reader) return reader.error();
-  if (reader->shard().record_type != kPartRecordType) return wrong_part(path, "its records are of another type");
+  // By their type alone: the number was once that of the part.
+  if (reader->shard().record_type != format::kPartRecordType)
+    return wrong_part(path, "its records are of another type");
   auto text = next_text(*reader, path);
   if (!text) return text.error();
   auto facts = Facts::parse(*text);

@@ -35,15 +35,20 @@ Result<std::optional<WholePart>> read_part(const WorkFolder& work);
 
 /// Makes the datasets of all parts, which are given in their order, and removes the parts.
 ///
+/// Needs: the lock of each part, or that of the target and no other process in them. Opens few of them at once.
+///
 /// May be repeated after a stop at any point: what has its name already is told from an older dataset by its id.
 /// Errors: as `merge`.
-Result<ConvertReport> assemble(const std::string& target, std::vector<WorkFolder>& parts,
+Result<ConvertReport> assemble(const std::string& target, const std::vector<ConvertPart>& parts,
                                const std::vector<WholePart>& contents, bool overwrite);
 
-/// Finishes the removal of parts that a killed `assemble` began, and tells of the datasets that it had made; does nothing
-/// and gives nothing where they are not whole, or not of these parts. `contents` are those of the whole ones among
-/// `parts`, by their order, and nothing for the others.
-Result<std::optional<ConvertReport>> finish_removal(const std::string& target, std::vector<WorkFolder>& parts,
-                                                    const std::vector<std::optional<WholePart>>& contents);
+/// Finishes the removal of parts that a killed `assemble` began, and tells of the datasets that it had made. Does nothing and
+/// gives nothing where one of `parts`, those that are left, does not say that it was merged, or these datasets are not there.
+/// Needs:  as `assemble`.
+/// Errors: the system's; `bad_message`.
+Result<std::optional<ConvertReport>> finish_removal(const std::string& target, const std::vector<ConvertPart>& parts);
+
+/// Removes the folders of parts, the first one last, as far as the system lets it.
+void remove_parts(const std::string& target, const std::vector<ConvertPart>& parts) noexcept;
 
 }  // namespace dovetail::detail

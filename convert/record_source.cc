@@ -245,6 +245,15 @@ std::uint64_t RecordSource::files() const noexcept {
 std::uint64_t RecordSource::input_bytes() const noexcept {
   return impl_->listing().bytes;
 }
+std::uint64_t RecordSource::hidden() const noexcept {
+  return impl_->listing().hidden;
+}
+std::vector<std::string> RecordSource::classes() const {
+  return impl_->opener().classes();
+}
+std::vector<CsvColumn> RecordSource::columns() const {
+  return impl_->opener().columns();
+}
 const std::string& RecordSource::file() const noexcept {
   return impl_->path();
 }

@@ -116,6 +116,10 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
   if (shard->shard_number() == format::kTfrecordIndexShardNumber || record_type == format::kTfrecordIndexRecordType) {
     return Error(Errc::unknown_format, "the index of a TFRecord file: `dovetail index` makes it anew").in_file(source);
   }
+  if (shard->shard_number() == format::kPartShardNumber || record_type == format::kPartRecordType) {
+    return Error(Errc::unknown_format, "the manifest of a part of a conversion: recover the folder that it is in")
+        .in_file(source);
+  }
   if (shard->shard_number() == format::kManifestShardNumber || record_type == format::kManifestRecordType) {
     return Error(Errc::unknown_format, "a manifest: recover the folder that it is in").in_file(source);
   }
@@ -151,9 +155,7 @@ struct CommonFacts {
   bool complete() const noexcept { return metadata && codec == Codec::snappy && run_records != 0; }
   void take(format::Metadata found) {
     // A shard that says so of itself is no manifest, and must not make one of the others.
-    const bool reserved =
-        found.record_type == format::kManifestRecordType || found.record_type == format::kTfrecordIndexRecordType;
-    if (!metadata && !reserved) metadata = std::move(found);
+    if (!metadata && !detail::holds_no_records(found.record_type)) metadata = std::move(found);
   }
   void take(Codec found) { codec = std::max(codec.value_or(found), found); }
   // Without records a shard has an R that nobody chose.
@@ -170,6 +172,7 @@ class DatasetRecovery {
     report_.checked_bytes = listing_.checked_bytes;
     for (LostRegion& region : listing_.lost) lose(std::move(region));
     report_.passed_over = std::move(listing_.passed_over);
+    report_.not_shards = std::move(listing_.not_shards);
     if (listing_.has_manifest) report_.expected_records = 0;
   }
 
@@ -294,6 +297,7 @@ Result<RecoverReport> recover_dataset(const std::string& folder, const std::stri
       std::any_of(listing->shards.begin(), listing->shards.end(),
                   [&](const detail::ListedShard& shard) { return !shard.unreadable && in_target(shard.path); });
   const bool others = std::any_of(listing->passed_over.begin(), listing->passed_over.end(), in_target) ||
+                      std::any_of(listing->not_shards.begin(), listing->not_shards.end(), in_target) ||
                       std::any_of(listing->foreign.begin(), listing->foreign.end(), in_target);
   if (shards || others || in_target(manifest)) return replaces_source(target);
   std::error_code missing;

@@ -18,7 +18,9 @@
 #include <dovetail/dataset.h>
 #include <dovetail/record_reader.h>
 
+#include "convert/names.h"
 #include "convert/salvage_file.h"
+#include "convert/shard_recovery.h"
 #include "format/layout.h"
 #include "writer/dataset_files.h"
 #include "writer/output_folder.h"
@@ -27,7 +29,6 @@ namespace dovetail::detail {
 
 namespace {
 
-constexpr std::string_view kPartialMark = ".partial-";
 constexpr std::string_view kPartPrefix = ".dovetail-part-";  // of the folder of a part of a conversion
 
 /// A file that may be a shard, by its name.
@@ -60,7 +61,22 @@ std::optional<Candidate> candidate_of(const std::string& name) {
   return Candidate{.name = name, .finished = !partial, .number = shard_number_of(final_name)};
 }
 
-// The number in the file counts, that in its name only where the file has none.
+bool has_reserved_number(const Candidate& candidate) noexcept {
+  return candidate.number == format::kManifestShardNumber || candidate.number == format::kTfrecordIndexShardNumber ||
+         candidate.number == format::kPartShardNumber;
+}
+
+// Once these had the number of their part, with which they would be taken for the shard of that number. Where the end is
+// damaged the type is searched for only in files of such a name, which are small.
+Result<bool> is_old_part_manifest(const std::string& path, const Candidate& candidate, const CheckedBytes& checked) {
+  if (const auto described = describe_shard(path)) return described->record_type == format::kPartRecordType;
+  if (!candidate.file_id || candidate.name.find(format::kPartManifestPrefix) > 1) return false;
+  auto found = ShardRecovery::find(path, nullptr, candidate.file_id, [&](std::uint64_t) { return checked(0); });
+  if (!found && ends_recovery(found.error())) return found.error();
+  return found && found->metadata() && found->metadata()->record_type == format::kPartRecordType;
+}
+
+// Whether a file is a shard. The number in the file counts, that in its name only where the file has none.
 Result<bool> look_into(const std::string& folder, const CheckedBytes& checked, Candidate& candidate,
                        std::uint64_t& checked_bytes) {
   auto file = SalvageFile::open(path_in(folder, candidate));
@@ -72,7 +88,10 @@ Result<bool> look_into(const std::string& folder, const CheckedBytes& checked, C
   checked_bytes += identity->checked_bytes;
   candidate.file_id = identity->file_id;
   if (candidate.file_id) candidate.number = static_cast<std::uint32_t>(*candidate.file_id);
-  return candidate.number != format::kManifestShardNumber && candidate.number != format::kTfrecordIndexShardNumber;
+  if (has_reserved_number(candidate)) return false;
+  auto old = is_old_part_manifest(file->path(), candidate, checked);
+  if (!old) return old.error();
+  return !*old;
 }
 
 Result<Candidates> candidates_in(const std::string& folder, const CheckedBytes& checked, RecoveryListing& listing) {
@@ -97,7 +116,10 @@ Result<Candidates> candidates_in(const std::string& folder, const CheckedBytes& 
     if (!candidate) continue;
     auto wanted = look_into(folder, checked, *candidate, listing.checked_bytes);
     if (!wanted) return wanted.error();
-    if (*wanted) candidates.push_back(std::move(*candidate));
+    if (*wanted)
+      candidates.push_back(std::move(*candidate));
+    else
+      listing.not_shards.push_back(path_in(folder, *candidate));
   }
   return candidates;
 }
@@ -204,7 +226,59 @@ Result<void> list_folder(const std::string& folder, const CheckedBytes& checked,
   return {};
 }
 
-Result<void> take_manifest(const Dataset& dataset, RecoveryListing& listing) {
+// Finished files of the folder by the shard that their ends say they are, but for those that the manifest names.
+Result<std::map<std::uint64_t, Candidates>> unnamed_shards(const std::string& folder, const Dataset& dataset) {
+  auto opened = OutputFolder::open(folder);
+  if (!opened) return opened.error();
+  auto names = (*opened)->names();
+  if (!names) return names.error();
+  std::set<std::string> known;
+  for (const ShardInfo& shard : dataset.shards()) known.insert(shard.name);
+  std::map<std::uint64_t, Candidates> unnamed;
+  for (const std::string& name : *names) {
+    std::optional<Candidate> candidate = candidate_of(name);
+    if (!candidate || !candidate->finished || known.contains(name)) continue;
+    auto file = SalvageFile::open(path_in(folder, *candidate));
+    if (!file && ends_recovery(file.error())) return file.error();
+    if (!file) continue;
+    auto id = identify_shard(*file);
+    if (!id) return id.error();
+    if (!*id) continue;
+    candidate->number = static_cast<std::uint32_t>(**id);
+    candidate->bytes = file->size();
+    unnamed[**id].push_back(std::move(*candidate));
+  }
+  return unnamed;
+}
+
+bool is_missing(const ListedShard& shard) {
+  std::error_code unknown;
+  const bool refused = shard.unreadable && shard.unreadable->code() != boost::system::errc::no_such_file_or_directory;
+  return !refused && std::filesystem::status(shard.path, unknown).type() == std::filesystem::file_type::not_found;
+}
+
+// A shard that is not where the manifest says may lie beside it under another name.
+Result<void> find_renamed(const std::string& folder, const Dataset& dataset, RecoveryListing& listing) {
+  if (std::none_of(listing.shards.begin(), listing.shards.end(), is_missing)) return {};
+  auto unnamed = unnamed_shards(folder, dataset);
+  if (!unnamed) return unnamed.error();
+  for (ListedShard& shard : listing.shards) {
+    const auto same = is_missing(shard) ? unnamed->find(shard.entry->file_id) : unnamed->end();
+    if (same == unnamed->end()) continue;
+    sort_candidates(same->second);
+    const std::size_t best = best_of(folder, same->second);
+    for (std::size_t i = 0; i < same->second.size(); ++i) {
+      if (i != best) listing.passed_over.push_back(path_in(folder, same->second[i]));
+    }
+    const std::string named = std::exchange(shard.path, path_in(folder, same->second[best]));
+    shard.unreadable.reset();
+    listing.lost.push_back(
+        {.file = named, .reason = "the shard is not here; by its file id it is " + shard.path + ", which was read"});
+  }
+  return {};
+}
+
+Result<void> take_manifest(const std::string& folder, const Dataset& dataset, RecoveryListing& listing) {
   listing.has_manifest = true;
   for (std::uint32_t i = 0; i < dataset.shards().size(); ++i) {
     auto path = checked_shard_path(dataset, i);
@@ -213,10 +287,15 @@ Result<void> take_manifest(const Dataset& dataset, RecoveryListing& listing) {
     if (!path) shard.unreadable = path.error();
     listing.shards.push_back(std::move(shard));
   }
-  return {};
+  return find_renamed(folder, dataset, listing);
 }
 
 }  // namespace
+
+bool holds_no_records(std::string_view record_type) noexcept {
+  return record_type == format::kManifestRecordType || record_type == format::kPartRecordType ||
+         record_type == format::kTfrecordIndexRecordType;
+}
 
 bool ends_recovery(const Error& error) {
   const bool missing = error.code() == boost::system::errc::no_such_file_or_directory;
@@ -230,7 +309,7 @@ Result<RecoveryListing> list_for_recovery(const std::string& folder, const std::
   RecoveryListing listing;
   auto dataset = Dataset::open(manifest, {.allow_outside = allow_outside});
   if (dataset && dataset->has_manifest()) {
-    if (auto taken = take_manifest(*dataset, listing); !taken) return taken.error();
+    if (auto taken = take_manifest(folder.empty() ? "." : folder, *dataset, listing); !taken) return taken.error();
     return listing;
   }
   std::error_code ignored;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dovetail/error.h>
@@ -26,10 +27,15 @@ struct RecoveryListing {
   std::vector<ListedShard> shards;  ///< In their order.
   std::vector<LostRegion> lost;  ///< Of the dataset as a whole: its manifest, missing shards, files of other datasets.
   std::vector<std::string> passed_over;
+  std::vector<std::string> not_shards;
   std::vector<std::string> foreign;  ///< Files of other datasets.
   std::uint64_t checked_bytes = 0;   ///< To find out which dataset the files are of.
   bool has_manifest = false;
 };
+
+/// Whether what is said to have records of this type is no shard of a dataset, but says something of others: a manifest, that
+/// of a part of a conversion, the index of a TFRecord.
+bool holds_no_records(std::string_view record_type) noexcept;
 
 /// Whether an error of one file ends the whole recovery: what the system refuses, though not that a file is missing or that
 /// its medium fails; that it gets shorter meanwhile; what another version could read; what is outside the dataset; and that

@@ -15,6 +15,7 @@
 #include "convert/input_line.h"
 #include "convert/names.h"
 #include "convert/shard_jobs.h"
+#include "convert/skip_count.h"
 #include "convert/tfrecord_output.h"
 #include "convert/workers.h"
 #include "format/guard_memory.h"
@@ -56,6 +57,18 @@ std::string_view suffix_of(TfrecordCompression compression) {
   return "";
 }
 
+// What readers expect behind a name, as TensorFlow's users and our own sources do; nothing where the name says nothing.
+std::optional<TfrecordCompression> compression_promised_by(std::string_view name) {
+  using Ending = std::pair<std::string_view, TfrecordCompression>;
+  for (const auto& [ending, compression] :
+       {Ending{".gz", TfrecordCompression::gzip}, Ending{".gzip", TfrecordCompression::gzip},
+        Ending{".zlib", TfrecordCompression::zlib}, Ending{".zz", TfrecordCompression::zlib},
+        Ending{".snappy", TfrecordCompression::snappy}}) {
+    if (name.ends_with(ending)) return compression;
+  }
+  return std::nullopt;
+}
+
 std::string five_digits(std::uint32_t number) {
   return std::to_string(100'000 + number).substr(1);
 }
@@ -71,6 +84,8 @@ class ExportInput {
   /// Gives all records of a share. Stops early where `stopped` says so.
   virtual Result<void> read(std::uint32_t share, detail::ProgressMeter& meter, const std::function<bool()>& stopped,
                             const Take& take) const = 0;
+  /// Of all that was read. Needs: nobody reads.
+  virtual detail::SkipTally skipped() const { return {}; }
 };
 
 class LineInput final : public ExportInput {
@@ -81,14 +96,20 @@ class LineInput final : public ExportInput {
   std::uint64_t total() const override { return line_.bytes(); }
   Result<void> read(std::uint32_t share, detail::ProgressMeter& meter, const std::function<bool()>& stopped,
                     const Take& take) const override {
-    detail::LineCursor cursor(line_);
-    return detail::read_range(cursor, line_.begin_of(share, shares_), line_.begin_of(std::uint64_t{share} + 1, shares_),
-                              meter, stopped, [&take](const detail::LineCursor& at) { return take(at.record()); });
+    const std::uint64_t begin = line_.begin_of(share, shares_);
+    const std::uint64_t end = line_.begin_of(std::uint64_t{share} + 1, shares_);
+    detail::LineCursor cursor(line_, {shares_, begin, end});
+    auto read = detail::read_range(cursor, begin, end, meter, stopped,
+                                   [&take](const detail::LineCursor& at) { return take(at.record()); });
+    if (read) skips_.add(cursor.take_skips(share));
+    return read;
   }
+  detail::SkipTally skipped() const override { return skips_.all(); }
 
  private:
   detail::InputLine line_;
   std::uint32_t shares_;
+  mutable detail::SkipCount skips_;
 };
 
 class DatasetInput final : public ExportInput {
@@ -147,8 +168,12 @@ class DatasetInput final : public ExportInput {
 
 Result<std::unique_ptr<ExportInput>> open_input(const TfrecordExportOptions& options) {
   if (options.sources.empty()) return Error(Errc::empty_input, "no source is given");
-  const bool whole = options.source.first == 0 && !options.source.end && options.source.sample >= 1;
-  if (options.sources.size() == 1 && options.from == SourceFormat::detect && whole) {
+  const SourceOptions& source = options.source;
+  const bool whole = source.first == 0 && !source.end && source.sample >= 1;
+  // What would be without effect on a dataset is for sources to take or to refuse.
+  const bool plain = source.records == RecordForm::automatic && !source.labels && source.on_error == OnError::fail &&
+                     source.csv.delimiter == 0 && source.csv.header && source.csv.types.empty();
+  if (options.sources.size() == 1 && options.from == SourceFormat::detect && whole && plain) {
     auto dataset = Dataset::open(options.sources.front());
     if (dataset) return std::make_unique<DatasetInput>(std::move(*dataset), options.files);
     const Error& error = dataset.error();
@@ -166,6 +191,7 @@ Result<std::unique_ptr<ExportInput>> open_input(const TfrecordExportOptions& opt
 struct Targets {
   std::string folder;
   std::vector<std::string> names;
+  TfrecordCompression compression = TfrecordCompression::none;
 };
 
 Result<void> check_files(std::uint64_t files) {
@@ -183,10 +209,19 @@ Result<Targets> name_files(const std::string& target, const TfrecordExportOption
                                              " files to write and the target names one: name a folder, or ask for 1")
           .in_file(target);
     }
-    return Targets{fs::path(target).parent_path().native(), {fs::path(target).filename().native()}};
+    const auto promised = compression_promised_by(target);
+    if (promised && options.compression && *promised != *options.compression) {
+      return Error(Errc::invalid_option, "its name promises " + std::string(to_string(*promised)) +
+                                             ", and the compression is to be " +
+                                             std::string(to_string(*options.compression)) +
+                                             ": name it otherwise, or leave the compression to the name")
+          .in_file(target);
+    }
+    const TfrecordCompression compression = options.compression.value_or(promised.value_or(TfrecordCompression::none));
+    return Targets{fs::path(target).parent_path().native(), {fs::path(target).filename().native()}, compression};
   }
-  Targets targets{target, {}};
-  const std::string end = "-of-" + five_digits(files) + ".tfrecord" + std::string(suffix_of(options.compression));
+  Targets targets{target, {}, options.compression.value_or(TfrecordCompression::none)};
+  const std::string end = "-of-" + five_digits(files) + ".tfrecord" + std::string(suffix_of(targets.compression));
   for (std::uint32_t file = 0; file != files; ++file) targets.names.push_back("data-" + five_digits(file) + end);
   return targets;
 }
@@ -195,11 +230,12 @@ Result<Targets> name_files(const std::string& target, const TfrecordExportOption
 class Export {
  public:
   Export(const TfrecordExportOptions& options, const ExportInput& input, std::shared_ptr<detail::OutputFolder> folder,
-         std::vector<std::string> names)
+         Targets targets)
       : options_(options),
         input_(input),
         folder_(std::move(folder)),
-        names_(std::move(names)),
+        names_(std::move(targets.names)),
+        compression_(targets.compression),
         files_(names_.size()),
         meter_(options.progress, input.total(), static_cast<double>(input.total())) {}
 
@@ -226,7 +262,7 @@ class Export {
   }
 
   Result<void> write(std::uint32_t file) {
-    auto output = detail::TfrecordOutput::create(folder_, names_[file], options_.compression);
+    auto output = detail::TfrecordOutput::create(folder_, names_[file], compression_);
     if (!output) return output.error();
     std::uint64_t records = 0;
     std::uint64_t bytes = 0;
@@ -248,6 +284,9 @@ class Export {
 
   Result<TfrecordExportReport> publish() {
     TfrecordExportReport report{records_.load(), raw_bytes_.load(), 0, {}};
+    const detail::SkipTally skipped = input_.skipped();
+    report.skipped = skipped.count();
+    report.first_skipped = skipped.first();
     for (std::optional<detail::OutputFile>& file : files_) {
       if (auto published = file->publish(options_.overwrite); !published) {
         take_back();
@@ -275,6 +314,7 @@ class Export {
   const ExportInput& input_;
   std::shared_ptr<detail::OutputFolder> folder_;
   std::vector<std::string> names_;
+  TfrecordCompression compression_;
   std::vector<std::optional<detail::OutputFile>> files_;
   std::uint32_t published_ = 0;
   detail::FailureGate gate_;
@@ -294,7 +334,7 @@ Result<TfrecordExportReport> export_all(const std::string& target, const Tfrecor
   auto folder = detail::OutputFolder::create(targets->folder);
   if (!folder) return folder.error();
   try {
-    auto report = Export(options, **input, *folder, std::move(targets->names)).run();
+    auto report = Export(options, **input, *folder, std::move(*targets)).run();
     if (!report) (*folder)->remove_created();
     return report;
   } catch (...) {  // memory that is short, or what the caller's own function throws

@@ -134,7 +134,7 @@ Result<detail::SourceFile> open_plain(const std::string& path) {
   auto file = detail::SourceFile::open(path);
   if (!file) return file;
   if (file->size() == 0) return file;
-  const auto kind = detail::detect_file(*file, SourceFormat::detect);
+  const auto kind = detail::detect_bytes(*file);  // whatever its name promises
   if (!kind) return kind.error();
   if (kind->format != SourceFormat::tfrecord) return Error(Errc::unknown_format, "no TFRecord").in_file(path);
   if (kind->compression != Compression::none) {

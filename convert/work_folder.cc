@@ -6,16 +6,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <filesystem>
 #include <new>
-#include <thread>
 #include <utility>
 
+#include "convert/names.h"
 #include "convert/source_file.h"
+#include "convert/target_lock.h"
+#include "format/layout.h"
 #include "writer/dataset_files.h"
 #include "writer/output_file.h"
 
@@ -27,8 +27,8 @@ namespace fs = std::filesystem;
 
 constexpr char kFactsName[] = "conversion";
 constexpr char kLockName[] = "lock";
+constexpr char kMergedName[] = ".merged";  // no split has such a name
 constexpr std::string_view kWorkPrefix = ".dovetail-";
-constexpr std::string_view kPartialMark = ".partial-";
 constexpr std::uint64_t kMaxFactsBytes = std::uint64_t{64} << 20;
 
 std::string five_digits(std::uint32_t number) {
@@ -43,21 +43,6 @@ bool parse_number(std::string_view text, std::uint32_t& number) {
 
 Error taken(const OutputFolder& folder) {
   return Error(Errc::busy, "another process is converting here").in_file(folder.path());
-}
-
-// Conversions hold the target's lock for the time of a look at it; whoever holds it longer is something else. Where the
-// file system has no locks this goes on without.
-Result<void> lock_target(const OutputFolder& target) {
-  constexpr int kTries = 100;
-  constexpr std::chrono::milliseconds kPause{20};
-  for (int tries = 0; ::flock(target.descriptor(), LOCK_EX | LOCK_NB) != 0;) {
-    if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK) return {};
-    if (++tries == kTries)
-      return Error(Errc::busy, "another process holds a lock on the folder").in_file(target.path());
-    std::this_thread::sleep_for(kPause);
-  }
-  return {};
 }
 
 // Some file systems have no locks; there it is on the user not to start two.
@@ -94,6 +79,11 @@ bool is_no_link(const OutputFolder& folder) {
   struct stat opened {};
   return ::lstat(folder.path().c_str(), &named) == 0 && ::fstat(folder.descriptor(), &opened) == 0 &&
          named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+Error is_a_link(const OutputFolder& folder) {
+  return Error(Errc::already_exists, "a link where a conversion keeps what it has finished; remove the link")
+      .in_file(folder.path());
 }
 
 Error not_ours(const std::string& path) {
@@ -137,7 +127,7 @@ Result<Contents> look_into(const OutputFolder& folder, const ConvertPart& part) 
   Contents contents;
   const std::string manifest = part_manifest_name(part);
   for (std::string& name : *names) {
-    if (name == kLockName || name == kFactsName || name == manifest) continue;
+    if (name == kLockName || name == kFactsName || name == manifest || name == kMergedName) continue;
     if (shard_number_of(name) || is_partial(name)) {
       contents.files.push_back(std::move(name));
     } else if (!name.starts_with('.') && is_folder(folder, name)) {
@@ -189,7 +179,7 @@ Result<void> remove_contents(const OutputFolder& folder, const Contents& content
 }  // namespace
 
 std::string part_name(const ConvertPart& part) {
-  return "part-" + five_digits(part.number) + "-of-" + five_digits(part.parts);
+  return format::kPartManifestPrefix + five_digits(part.number) + "-of-" + five_digits(part.parts);
 }
 
 std::string part_manifest_name(const ConvertPart& part) {
@@ -240,12 +230,15 @@ WorkFolder::~WorkFolder() {
   ::close(lock_);
 }
 
+// What is removed in it later must not be somebody else's.
+Result<std::shared_ptr<OutputFolder>> WorkFolder::find(const std::string& target, const ConvertPart& part) {
+  auto folder = OutputFolder::open((fs::path(target) / work_folder_name(part)).native());
+  if (folder && !is_no_link(**folder)) return is_a_link(**folder);
+  return folder;
+}
+
 Result<WorkFolder> WorkFolder::take(std::shared_ptr<OutputFolder> folder, const ConvertPart& part) {
-  // What is removed here later must not be somebody else's folder.
-  if (!is_no_link(*folder)) {
-    return Error(Errc::already_exists, "a link where a conversion keeps what it has finished; remove the link")
-        .in_file(folder->path());
-  }
+  if (!is_no_link(*folder)) return is_a_link(*folder);
   auto locked = lock(*folder);
   if (!locked) return locked.error();
   return WorkFolder(std::move(folder), part, *locked);
@@ -254,32 +247,40 @@ Result<WorkFolder> WorkFolder::take(std::shared_ptr<OutputFolder> folder, const 
 Result<WorkFolder> WorkFolder::create(const std::string& target, const ConvertPart& part) {
   auto folder = OutputFolder::create((fs::path(target) / work_folder_name(part)).native());
   if (!folder) return folder.error();
-  {
-    auto around = OutputFolder::open(target);
-    // Of two that begin at once the first to look gives up its folder before the other one looks. Without locks, both may.
-    auto alone = around ? lock_target(**around) : around.error();
-    if (alone) alone = check_counts(**around, part);
-    if (!alone) {
-      (*folder)->remove_created();
-      return alone.error();
-    }
-  }
-  auto work = take(*folder, part);
+  // Of two that begin at once the first to look gives up its folder before the other one looks, and who holds this lock finds those
+  // of all parts that have begun. Where the file system has no locks, both may.
+  auto alone = TargetLock::take(target);
+  auto counted = alone ? check_counts(alone->folder(), part) : alone.error();
+  auto work = counted ? take(*folder, part) : Result<WorkFolder>(counted.error());
   if (!work) (*folder)->remove_created();
   return work;
 }
 
 Result<WorkFolder> WorkFolder::open(const std::string& target, const ConvertPart& part) {
-  auto folder = OutputFolder::open((fs::path(target) / work_folder_name(part)).native());
+  auto folder = find(target, part);
   if (!folder) return folder.error();
   return take(std::move(*folder), part);
 }
 
+Result<WorkFolder> WorkFolder::visit(const std::string& target, const ConvertPart& part) {
+  auto folder = find(target, part);
+  if (!folder) return folder.error();
+  return WorkFolder(std::move(*folder), part, -1);
+}
+
 Result<std::optional<Facts>> WorkFolder::facts() const {
-  auto there = folder_->contains(kFactsName);
+  return read_facts(kFactsName);
+}
+
+Result<std::optional<Facts>> WorkFolder::merged() const {
+  return read_facts(kMergedName);
+}
+
+Result<std::optional<Facts>> WorkFolder::read_facts(const char* name) const {
+  auto there = folder_->contains(name);
   if (!there) return there.error();
   if (!*there) return std::nullopt;
-  const std::string path = folder_->path_of(kFactsName);
+  const std::string path = folder_->path_of(name);
   auto file = SourceFile::open(path);
   if (!file) return file.error();
   if (file->size() > kMaxFactsBytes)
@@ -293,11 +294,26 @@ Result<std::optional<Facts>> WorkFolder::facts() const {
 }
 
 Result<void> WorkFolder::keep_facts(const Facts& facts) const {
+  const std::string text = facts.to_text();
+  if (text.size() > kMaxFactsBytes) {
+    return Error(Errc::invalid_option, "sources: their names and the options take " + std::to_string(text.size()) +
+                                           " bytes, and at most " + std::to_string(kMaxFactsBytes) +
+                                           " can be kept; name folders, or convert in several calls")
+        .in_file(folder_->path_of(kFactsName));
+  }
   auto file = OutputFile::create(folder_, kFactsName);
   if (!file) return file.error();
-  const std::string text = facts.to_text();
   if (auto written = file->write(as_bytes(text)); !written) return written;
   return file->commit(true);
+}
+
+Result<void> WorkFolder::mark_merged() const {
+  const int folder = folder_->descriptor();
+  // It may have been marked before.
+  if (::renameat(folder, kFactsName, folder, kMergedName) != 0 && errno != ENOENT) {
+    return Error::from_errno(errno, "cannot give the file its name").in_file(folder_->path_of(kMergedName));
+  }
+  return folder_->sync();
 }
 
 Result<std::shared_ptr<OutputFolder>> WorkFolder::output(const std::string& name) const {
@@ -305,12 +321,6 @@ Result<std::shared_ptr<OutputFolder>> WorkFolder::output(const std::string& name
   auto output = OutputFolder::create(folder_->path_of(name));
   if (output && !is_no_link(**output)) return not_ours((*output)->path());
   return output;
-}
-
-Result<bool> WorkFolder::is_bare() const {
-  auto names = folder_->names();
-  if (!names) return names.error();
-  return std::all_of(names->begin(), names->end(), [](const std::string& name) { return name == kLockName; });
 }
 
 Result<void> WorkFolder::remove_partial_files() const {
@@ -333,17 +343,22 @@ Result<void> WorkFolder::clear() const {
   const auto contents = look_into(*folder_, part_);
   if (!contents) return contents.error();
   if (contents->foreign) return not_ours(*contents->foreign);
-  return remove_contents(*folder_, *contents);
+  if (auto removed = remove_contents(*folder_, *contents); !removed) return removed;
+  return folder_->remove(kMergedName);
 }
 
 void WorkFolder::remove() noexcept {
+  bool emptied = false;
   try {
-    if (const auto contents = look_into(*folder_, part_)) (void)remove_contents(*folder_, *contents);
+    const auto contents = look_into(*folder_, part_);
+    emptied = contents && remove_contents(*folder_, *contents) && !contents->foreign;
   } catch (const std::bad_alloc&) {
     return;  // the next conversion or merging here removes it
   }
   // Held until it is closed, whether it has a name or not.
   ::unlinkat(folder_->descriptor(), kLockName, 0);
+  // Last, because a folder without it is a part that is not finished.
+  if (emptied) ::unlinkat(folder_->descriptor(), kMergedName, 0);
   ::rmdir(folder_->path().c_str());
   folder_->remove_created();
 }

@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kMaxParts = 100'000;  // five digits
 
 /// The hidden folder in which a part of a conversion keeps what it has finished: `.dovetail-part-IIIII-of-NNNNN` in the
 /// target. It holds the shards, `conversion` (the facts), `lock`, and once the part is whole its manifest,
-/// `part-IIIII-of-NNNNN.dvt`.
+/// `part-IIIII-of-NNNNN.dvt`. Once the datasets are whole, `conversion` is called `.merged` until all is removed.
 ///
 /// Ownership: one process at a time, by a lock on a file, which the system lets go with the process.
 /// Threads:   const calls may run concurrently.
@@ -32,6 +32,8 @@ class WorkFolder {
   static Result<WorkFolder> create(const std::string& target, const ConvertPart& part);
   /// Opens one that is there. Errors: as `create`.
   static Result<WorkFolder> open(const std::string& target, const ConvertPart& part);
+  /// Opens one without taking its lock: for who has that already, or the target's and has seen that nobody has this one.
+  static Result<WorkFolder> visit(const std::string& target, const ConvertPart& part);
 
   WorkFolder(WorkFolder&& other) noexcept;
   WorkFolder& operator=(WorkFolder&& other) noexcept;
@@ -41,12 +43,16 @@ class WorkFolder {
   const ConvertPart& part() const noexcept { return part_; }
   /// The facts of the conversion that was begun here, or nothing.
   Result<std::optional<Facts>> facts() const;
+  /// Errors: `invalid_option` for more than could be read again; the system's.
   Result<void> keep_facts(const Facts& facts) const;
   /// Makes the folder for the shards of a dataset; the one itself where the name is empty.
   Result<std::shared_ptr<OutputFolder>> output(const std::string& name) const;
 
-  /// Whether there is nothing in it but the lock.
-  Result<bool> is_bare() const;
+  /// Says that the datasets which the part was converted for are whole, so that nothing here is needed any more. The facts become
+  /// the mark.
+  Result<void> mark_merged() const;
+  /// These facts, or nothing where it does not say so.
+  Result<std::optional<Facts>> merged() const;
 
   /// Removes what a process that was killed has left half-written.
   Result<void> remove_partial_files() const;
@@ -58,12 +64,14 @@ class WorkFolder {
 
  private:
   WorkFolder(std::shared_ptr<OutputFolder> folder, ConvertPart part, int lock);
+  Result<std::optional<Facts>> read_facts(const char* name) const;
+  static Result<std::shared_ptr<OutputFolder>> find(const std::string& target, const ConvertPart& part);
   static Result<WorkFolder> take(std::shared_ptr<OutputFolder> folder, const ConvertPart& part);
 
   std::shared_ptr<OutputFolder> folder_;
   ConvertPart part_;
   ProcessMark process_;
-  int lock_ = -1;
+  int lock_ = -1;  // none where it is only visited
 };
 
 /// `part-IIIII-of-NNNNN`.

@@ -38,6 +38,7 @@ struct Arguments {
   ConvertOptions convert;
   bool no_resume = false;
   bool json = false;
+  std::vector<Flag> of_datasets = {};  ///< Flags that say nothing of TFRecord files.
 };
 
 Result<void> complete_source(const Arguments& arguments, SourceOptions& source) {
@@ -131,9 +132,32 @@ Result<void> check_target(const Arguments& arguments) {
     if (!arguments.compression) return {};
     return Error(Errc::invalid_option, "--compression is for --to-tfrecord; the blocks of a dataset have --codec");
   }
-  if (!options.shuffle_seed && !arguments.split && !arguments.part) return {};
-  return Error(Errc::invalid_option,
-               "--shuffle, --split and --part make datasets; use --to, and then --to-tfrecord with the dataset");
+  if (options.shuffle_seed || arguments.split || arguments.part) {
+    return Error(Errc::invalid_option,
+                 "--shuffle, --split and --part make datasets; use --to, and then --to-tfrecord with the dataset");
+  }
+  for (const Flag& flag : arguments.of_datasets) {
+    if (!flag.given()) continue;
+    return Error(Errc::invalid_option, flag.name() +
+                                           " is for datasets and has no effect on TFRecord files; leave it out, "
+                                           "or use --to");
+  }
+  return {};
+}
+
+// Of a conversion or an export.
+template <class Report>
+void warn_of_skips(const Report& report) {
+  std::uint64_t shown = 0;
+  for (const SkippedRecord& record : report.first_skipped) {
+    const std::string what = record.rest_of_file ? "skipped the rest of the file: " : "skipped: ";
+    const std::string many = record.records == 1 ? "" : " (" + std::to_string(record.records) + " records)";
+    std::fprintf(stderr, "dovetail: warning: %s%s%s\n", what.c_str(), record.error.to_string().c_str(), many.c_str());
+    shown += record.records;
+  }
+  if (report.skipped > shown) {
+    std::fprintf(stderr, "dovetail: warning: and %s more\n", std::to_string(report.skipped - shown).c_str());
+  }
 }
 
 Result<int> export_with_progress(const Arguments& arguments) {
@@ -141,7 +165,8 @@ Result<int> export_with_progress(const Arguments& arguments) {
   options.sources = arguments.convert.sources;
   options.from = arguments.convert.from;
   options.source = arguments.convert.source;
-  options.compression = arguments.compression.value_or(TfrecordCompression::none);
+  options.source.max_record_bytes = arguments.convert.writer.shard.max_record_bytes;
+  options.compression = arguments.compression;
   options.files = arguments.convert.shards;
   options.overwrite = arguments.convert.writer.shard.overwrite;
   options.jobs = arguments.convert.jobs;
@@ -153,23 +178,11 @@ Result<int> export_with_progress(const Arguments& arguments) {
   catch_interrupts();
   const Result<TfrecordExportReport> report = export_tfrecords(*arguments.tfrecord_target, options);
   if (!report) return report.error();
+  warn_of_skips(*report);
   Sink out = Sink::standard_output();
   out.write(arguments.json ? to_line(to_json(*report)) : to_text(*report));
   if (const Result<void> written = out.finish(); !written) return written.error();
   return kExitGood;
-}
-
-void warn_of_skips(const ConvertReport& report) {
-  std::uint64_t shown = 0;
-  for (const SkippedRecord& record : report.first_skipped) {
-    const std::string what = record.rest_of_file ? "skipped the rest of the file: " : "skipped: ";
-    const std::string many = record.records == 1 ? "" : " (" + std::to_string(record.records) + " records)";
-    std::fprintf(stderr, "dovetail: warning: %s%s%s\n", what.c_str(), record.error.to_string().c_str(), many.c_str());
-    shown += record.records;
-  }
-  if (report.skipped > shown) {
-    std::fprintf(stderr, "dovetail: warning: and %s more\n", std::to_string(report.skipped - shown).c_str());
-  }
 }
 
 Result<int> run(Arguments& arguments) {
@@ -186,19 +199,25 @@ Result<int> run(Arguments& arguments) {
   return kExitGood;
 }
 
-void add_layout_arguments(Flags& flags, ConvertOptions& options) {
+void add_layout_arguments(Flags& flags, Arguments& arguments) {
   using Word = std::pair<std::string_view, Codec>;
+  ConvertOptions& options = arguments.convert;
+  std::vector<Flag>& of_datasets = arguments.of_datasets;
   WriterOptions& shard = options.writer.shard;
   const Flag shards =
       flags.add("--shards", options.shards, "This many shards of about equal size; 0 goes by --shard-bytes");
-  flags.add_size("--shard-bytes", options.writer.shard_bytes, "About this many bytes of records per shard")
-      .preset("256M")
-      .excludes(shards);
-  flags.add_choice("--codec", shard.codec, std::array{Word{"none", Codec::none}, Word{"snappy", Codec::snappy}},
-                   "Compression of blocks, kept where it pays");
-  flags.add_size("--block-bytes", shard.block_bytes, "Target for the records of a block").preset("64K");
-  flags.add_size("--run-bytes", shard.run_bytes, "Target for a run, the unit of reading").preset("256K");
-  flags.add("--run-records", shard.run_records, "Records per run; 0 chooses by --run-bytes");
+  of_datasets.push_back(
+      flags.add_size("--shard-bytes", options.writer.shard_bytes, "About this many bytes of records per shard")
+          .preset("256M")
+          .excludes(shards));
+  of_datasets.push_back(flags.add_choice("--codec", shard.codec,
+                                         std::array{Word{"none", Codec::none}, Word{"snappy", Codec::snappy}},
+                                         "Compression of blocks, kept where it pays"));
+  of_datasets.push_back(
+      flags.add_size("--block-bytes", shard.block_bytes, "Target for the records of a block").preset("64K"));
+  of_datasets.push_back(
+      flags.add_size("--run-bytes", shard.run_bytes, "Target for a run, the unit of reading").preset("256K"));
+  of_datasets.push_back(flags.add("--run-records", shard.run_records, "Records per run; 0 chooses by --run-bytes"));
 }
 
 void add_source_arguments(Flags& flags, Arguments& arguments) {
@@ -227,10 +246,12 @@ void add_source_arguments(Flags& flags, Arguments& arguments) {
 void add_order_arguments(Flags& flags, Arguments& arguments) {
   ConvertOptions& options = arguments.convert;
   flags.add("--shuffle", options.shuffle_seed, "Shuffle all records, in an order of this seed").shown_as("SEED");
-  flags.add_size("--memory", options.memory_bytes, "For the records of a shuffle, all threads together").preset("1G");
+  arguments.of_datasets.push_back(
+      flags.add_size("--memory", options.memory_bytes, "For the records of a shuffle, all threads together")
+          .preset("1G"));
   flags.add("--split", arguments.split, "A dataset of each share, such as train=0.9,val=0.1, keyed per record")
       .shown_as("NAME=SHARE,...");
-  flags.add("--split-seed", options.split_seed, "Another one splits otherwise");
+  arguments.of_datasets.push_back(flags.add("--split-seed", options.split_seed, "Another one splits otherwise"));
   flags
       .add("--part", arguments.part,
            "Convert the shards of process I of N only; auto takes both from the launcher. `dovetail merge` ends it")
@@ -259,7 +280,7 @@ void add_convert(CommandLine& line) {
       std::array{CompressionWord{"none", TfrecordCompression::none}, CompressionWord{"gzip", TfrecordCompression::gzip},
                  CompressionWord{"zlib", TfrecordCompression::zlib},
                  CompressionWord{"snappy", TfrecordCompression::snappy}},
-      "Of TFRecord files, as TensorFlow reads it");
+      "Of TFRecord files, as TensorFlow reads it; of one file as its name says, else none");
   flags.add_choice(
       "--from", options.from,
       std::array{Word{"detect", SourceFormat::detect}, Word{"tfrecord", SourceFormat::tfrecord},
@@ -268,21 +289,29 @@ void add_convert(CommandLine& line) {
                  Word{"mds", SourceFormat::mds}, Word{"recordio", SourceFormat::recordio},
                  Word{"idx", SourceFormat::idx}, Word{"dovetail", SourceFormat::dovetail}},
       "What the sources are");
-  flags.add("--record-type", shard.record_type, "What a record is, in words; kept in the metadata").shown_as("TEXT");
-  flags.add("--meta", arguments->metadata, "Kept in the metadata; may be given several times").shown_as("KEY=VALUE");
-  flags.add("--schema", arguments->schema, "The columns that features become, such as \"image:u8[28,28,1], label:i64\"")
-      .shown_as("COLUMNS");
-  flags.add("--dataset-id", arguments->dataset_id, "32 hex digits, for reproducible files; random if not given")
-      .shown_as("ID");
+  std::vector<Flag>& of_datasets = arguments->of_datasets;
+  of_datasets.push_back(
+      flags.add("--record-type", shard.record_type, "What a record is, in words; kept in the metadata")
+          .shown_as("TEXT"));
+  of_datasets.push_back(flags.add("--meta", arguments->metadata, "Kept in the metadata; may be given several times")
+                            .shown_as("KEY=VALUE"));
+  of_datasets.push_back(flags
+                            .add("--schema", arguments->schema,
+                                 "The columns that features become, such as \"image:u8[28,28,1], label:i64\"")
+                            .shown_as("COLUMNS"));
+  of_datasets.push_back(
+      flags.add("--dataset-id", arguments->dataset_id, "32 hex digits, for reproducible files; random if not given")
+          .shown_as("ID"));
   flags.add_size("--max-record-bytes", shard.max_record_bytes, "Refuse longer records").preset("4G - 1");
   flags.add("--overwrite", shard.overwrite, "Replace a dataset that is there");
-  flags.add("--no-resume", arguments->no_resume, "Drop what an earlier conversion has left, and leave nothing behind");
+  of_datasets.push_back(flags.add("--no-resume", arguments->no_resume,
+                                  "Drop what an earlier conversion has left, and leave nothing behind"));
   flags.add("--jobs", options.jobs, "Threads; 0 takes all cores");
   add_json(flags, arguments->json);
   flags.group("How sources are read");
   add_source_arguments(flags, *arguments);
   flags.group("How it is packed");
-  add_layout_arguments(flags, options);
+  add_layout_arguments(flags, *arguments);
   flags.group("Which records go where");
   add_order_arguments(flags, *arguments);
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `dovetail index`: makes shards of TFRecord files where they are.
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -125,7 +127,26 @@ std::string to_text(const std::vector<TfrecordIndexReport>& reports) {
          human_bytes(bytes) + (kept > 0 ? "; " + std::to_string(kept) + " had a good index already\n" : "\n");
 }
 
+// An index is of one file, and which files of a folder are meant is for the shell to say.
+Result<void> refuse_folders_and_patterns(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    std::error_code unknown;
+    if (std::filesystem::is_directory(file, unknown)) {
+      const std::string pattern = (std::filesystem::path(file) / "*.tfrecord").native();
+      return Error(Errc::unknown_format, "this is a folder: name its TFRecord files, as with " + pattern).in_file(file);
+    }
+    if (file.find_first_of("*?[") != std::string::npos && !std::filesystem::exists(file, unknown)) {
+      return Error(Errc::empty_input,
+                   "there is no such file: the shell takes a pattern for files only where it matches some and is not "
+                   "quoted")
+          .in_file(file);
+    }
+  }
+  return {};
+}
+
 Result<int> run(Arguments& arguments) {
+  if (const Result<void> checked = refuse_folders_and_patterns(arguments.files); !checked) return checked.error();
   // Two patterns may name the same file.
   std::set<std::string> seen;
   std::erase_if(arguments.files, [&](const std::string& file) { return !seen.insert(file).second; });

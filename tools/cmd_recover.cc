@@ -41,6 +41,8 @@ boost::json::object to_json(const RecoverReport& report) {
   }
   boost::json::array passed_over;
   for (const std::string& file : report.passed_over) passed_over.push_back(boost::json::string(format::to_utf8(file)));
+  boost::json::array not_shards;
+  for (const std::string& file : report.not_shards) not_shards.push_back(boost::json::string(format::to_utf8(file)));
   boost::json::value expected;
   if (report.expected_records) expected = *report.expected_records;
   return {{"ok", report.ok()},
@@ -55,7 +57,8 @@ boost::json::object to_json(const RecoverReport& report) {
           {"lost", std::move(lost)},
           {"lost_regions", report.lost_regions},
           {"lost_records", report.lost_records},
-          {"passed_over", std::move(passed_over)}};
+          {"passed_over", std::move(passed_over)},
+          {"not_shards", std::move(not_shards)}};
 }
 
 std::string to_text(const RecoverReport& report) {
@@ -73,6 +76,9 @@ std::string to_text(const RecoverReport& report) {
   }
   for (const std::string& file : report.passed_over) {
     text += file + ": not read: another file of the same shard is\n";
+  }
+  for (const std::string& file : report.not_shards) {
+    text += file + ": not read: it is no shard, but the manifest or index of others\n";
   }
   const std::string of = report.expected_records ? " of " + std::to_string(*report.expected_records) : std::string();
   const std::string saved =

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/convert_summary.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -19,6 +21,79 @@ std::uint64_t records_of(const DatasetInfo& dataset) {
   std::uint64_t records = 0;
   for (const ShardInfo& shard : dataset.shards) records += shard.records;
   return records;
+}
+
+/// How many of a list are shown in a line: enough to see whether it is what was meant.
+constexpr std::size_t kShown = 10;
+
+// "cat 0, dog 1"; of many the first, and how many there are.
+std::string text_of(const std::vector<std::string>& classes) {
+  std::string text;
+  for (std::size_t label = 0; label != std::min(classes.size(), kShown); ++label) {
+    text += (label == 0 ? "" : ", ") + classes[label] + " " + std::to_string(label);
+  }
+  if (classes.size() > kShown) text += ", ...; " + std::to_string(classes.size()) + " in all";
+  return text;
+}
+
+// "csv: id int64, name bytes"; of many columns the first, and how many there are.
+std::string format_of(const ConvertedSource& source) {
+  std::string text(to_string(source.format));
+  for (std::size_t i = 0; i != std::min(source.columns.size(), kShown); ++i) {
+    text += (i == 0 ? ": " : ", ") + source.columns[i].name + " " + std::string(to_string(source.columns[i].type));
+  }
+  if (source.columns.size() > kShown) text += ", ...; " + std::to_string(source.columns.size()) + " columns";
+  return text;
+}
+
+// Lines of one name, each once: a pattern may stand for thousands of sources that are alike.
+class DistinctLines {
+ public:
+  void add(std::string text) {
+    if (!text.empty() && lines_.size() < kShown && std::find(lines_.begin(), lines_.end(), text) == lines_.end()) {
+      lines_.push_back(std::move(text));
+    }
+  }
+  void write(const std::string& name, Listing& listing) const {
+    for (const std::string& line : lines_) listing.add(name, line);
+  }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+void add_sources(const std::vector<ConvertedSource>& sources, Listing& listing) {
+  std::uint64_t hidden = 0;
+  DistinctLines formats;
+  DistinctLines classes;
+  for (const ConvertedSource& source : sources) {
+    hidden += source.hidden;
+    formats.add(format_of(source));
+    classes.add(text_of(source.classes));
+  }
+  formats.write("format", listing);
+  classes.write("classes", listing);
+  if (hidden != 0)
+    listing.add("left out", std::to_string(hidden) + " hidden files or folders, named with a dot in front");
+}
+
+boost::json::object to_json(const ConvertedSource& source) {
+  boost::json::object json = {{"path", format::to_utf8(source.path)}, {"format", to_string(source.format)}};
+  if (source.hidden != 0) json["hidden"] = source.hidden;
+  if (!source.classes.empty()) {
+    boost::json::array classes;
+    for (const std::string& name : source.classes) classes.push_back(boost::json::string(format::to_utf8(name)));
+    json["classes"] = std::move(classes);
+  }
+  if (!source.columns.empty()) {
+    boost::json::array columns;
+    for (const CsvColumn& column : source.columns) {
+      columns.push_back(
+          boost::json::object{{"name", format::to_utf8(column.name)}, {"type", std::string(to_string(column.type))}});
+    }
+    json["columns"] = std::move(columns);
+  }
+  return json;
 }
 
 std::string text_of(const ConvertPart& part) {
@@ -51,6 +126,9 @@ boost::json::object to_json(const ConvertSummary& summary) {
     boost::json::array formats;
     for (const SourceFormat format : report.formats) formats.push_back(boost::json::string(to_string(format)));
     json["formats"] = std::move(formats);
+    boost::json::array sources;
+    for (const ConvertedSource& source : report.sources) sources.push_back(to_json(source));
+    json["sources"] = std::move(sources);
     json["files"] = report.files;
     json["input_bytes"] = report.input_bytes;
   }
@@ -76,6 +154,7 @@ std::string to_text(const ConvertSummary& summary) {
   if (!report.datasets.empty()) listing.add("dataset", report.datasets.front().id.to_hex());
   if (!report.formats.empty()) {
     listing.add("input", std::to_string(report.files) + " files, " + human_bytes(report.input_bytes));
+    add_sources(report.sources, listing);
   }
   listing.add("records", std::to_string(report.records) + ", " + human_bytes(report.raw_bytes));
   if (report.skipped != 0) listing.add("skipped", report.skipped);
@@ -91,6 +170,7 @@ boost::json::object to_json(const TfrecordExportReport& report) {
   return {{"files", std::move(files)},
           {"records", report.records},
           {"raw_bytes", report.raw_bytes},
+          {"skipped", report.skipped},
           {"stored_bytes", report.stored_bytes}};
 }
 
@@ -99,6 +179,7 @@ std::string to_text(const TfrecordExportReport& report) {
   if (!report.files.empty()) listing.add("first file", report.files.front());
   listing.add("files", std::to_string(report.files.size()) + ", " + human_bytes(report.stored_bytes));
   listing.add("records", std::to_string(report.records) + ", " + human_bytes(report.raw_bytes));
+  if (report.skipped != 0) listing.add("skipped", report.skipped);
   return listing.to_text();
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "format/guard_memory.h"
+#include "format/moved_from.h"
 #include "format/process_mark.h"
 #include "format/shard_encoder.h"
 #include "writer/block_cutter.h"
@@ -104,7 +105,7 @@ class DatasetWriter::Impl {
     failure_ = done.error();
     state_ = State::failed;
     remove_all();
-    return failure_ = detail::named(failure_, folder_->path());
+    return failure_ = failure_.in_file(folder_->path());
   }
 
   Result<void> append_in_order(ByteView record) {

@@ -12,8 +12,6 @@
 #include <random>
 #include <utility>
 
-#include "format/guard_memory.h"
-
 namespace dovetail::detail {
 
 namespace {
@@ -135,7 +133,7 @@ void OutputFile::discard() noexcept {
 Error OutputFile::fail(Error error) {
   discard();  // first: there may be no memory for the rest
   failure_ = std::move(error);
-  failure_ = detail::named(*failure_, path());
+  failure_ = failure_->in_file(path());
   return *failure_;
 }
 

@@ -9,6 +9,7 @@
 
 #include "format/block_encoder.h"
 #include "format/guard_memory.h"
+#include "format/moved_from.h"
 #include "format/process_mark.h"
 #include "writer/block_cutter.h"
 #include "writer/shard_output.h"
@@ -80,7 +81,7 @@ class RecordWriter::Impl {
     if (done) return done;
     failure_ = done.error();
     close(State::failed);
-    return failure_ = detail::named(failure_, path_);
+    return failure_ = failure_.in_file(path_);
   }
 
   Result<void> write_block(const format::RawBlock& block) {

@@ -51,10 +51,6 @@ Result<void> check_record_size(const WriterOptions& options, std::uint64_t recor
                                            " bytes; max_record_bytes = " + std::to_string(options.max_record_bytes));
 }
 
-Error moved_from() {
-  return Error(Errc::closed, "the writer was moved from");
-}
-
 format::Metadata make_metadata(const WriterOptions& options) {
   format::Metadata metadata = make_metadata(options.record_type);
   metadata.user = options.metadata;

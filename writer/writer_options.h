@@ -23,9 +23,6 @@ Result<void> validate(const DatasetWriterOptions& options);
 /// `record_too_large` where a record is above the writer's limit.
 Result<void> check_record_size(const WriterOptions& options, std::uint64_t record, std::size_t bytes);
 
-/// What a writer answers that was moved from.
-Error moved_from();
-
 /// The metadata block of a shard.
 format::Metadata make_metadata(const WriterOptions& options);
 /// That of a shard of which nothing is known but the type of its records.

@@ -92,6 +92,15 @@ struct ConvertOptions {
   std::function<bool(const ConvertProgress&)> progress = {};
 };
 
+/// What a source was taken for.
+struct ConvertedSource {
+  std::string path;
+  SourceFormat format = SourceFormat::detect;
+  std::uint64_t hidden = 0;          ///< See `RecordSource::hidden`.
+  std::vector<std::string> classes;  ///< See `RecordSource::classes`.
+  std::vector<CsvColumn> columns;    ///< See `RecordSource::columns`.
+};
+
 /// What `convert` did.
 struct ConvertReport {
   std::uint64_t records = 0;
@@ -99,8 +108,9 @@ struct ConvertReport {
   std::uint64_t input_bytes = 0;
   std::uint64_t files = 0;            ///< Input files.
   std::vector<SourceFormat> formats;  ///< Of each source.
-  std::uint32_t shards = 0;           ///< Of each dataset; of a part its own only.
-  std::uint32_t kept_shards = 0;      ///< Of these, what an earlier call had finished.
+  std::vector<ConvertedSource> sources;
+  std::uint32_t shards = 0;       ///< Of each dataset; of a part its own only.
+  std::uint32_t kept_shards = 0;  ///< Of these, what an earlier call had finished.
   std::uint64_t stored_bytes = 0;
   /// Records left out under `OnError::skip`, each rest of a file as one; without those of kept shards, and of a part those
   /// in its own share of the input: all parts together have left out the sum.

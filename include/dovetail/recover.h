@@ -54,6 +54,9 @@ struct RecoverReport {
   /// Files whose records are not read because another file of the same shard is: a finished one before what a killed writer
   /// left, of finished ones one whose end is good, else the longest.
   std::vector<std::string> passed_over;
+  /// Files `*.dvt` that are no shards: a manifest under another name, that of a part of a conversion, the index of a TFRecord.
+  /// Told only where there is no good manifest.
+  std::vector<std::string> not_shards;
   std::uint64_t source_bytes = 0;  ///< Of the files that were read for their records.
   /// Headers and bodies, each time: of a shard at most nine times its bytes, of a file that is not taken at most once.
   std::uint64_t checked_bytes = 0;
@@ -71,8 +74,8 @@ struct RecoverReport {
 /// `source` is a shard that is finished, damaged, cut, or left by a writer that was killed, and `target` a file; or it is
 /// a folder of shards or a manifest, and `target` a folder. A file that a writer is at work on is refused where the file
 /// system has locks; elsewhere it looks like that of a writer that was killed. A dataset keeps the order of its shards, and their numbers
-/// where its manifest is good: a shard that is gone leaves an empty one. Without a good manifest its shards are the `*.dvt`
-/// and the `.*.dvt.partial-*` in the folder, by their numbers; of several datasets the one with the most numbers is taken, and
+/// where its manifest is good: a shard that is gone leaves an empty one, and one that lies beside the manifest under another
+/// name is found by its file id, which `lost` tells. Without a good manifest its shards are the `*.dvt` and the `.*.dvt.partial-*` in the folder, by their numbers; of several datasets the one with the most numbers is taken, and
 /// the files of the others are in `lost`. Record type, schema and metadata are kept where they are left, as is the run
 /// length; blocks are compressed where those of the source are. Their size is not kept, nor are skippable blocks.
 ///

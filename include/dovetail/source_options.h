@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <dovetail/error.h>
 
@@ -16,7 +17,7 @@ namespace dovetail {
 enum class SourceFormat : std::uint8_t {
   detect,    ///< By content; a folder by the names of its files.
   tfrecord,  ///< The records of TFRecord files: plain, gzip, zlib or TensorFlow's Snappy, told apart by content.
-  folder,    ///< Every regular file below a folder, one record each, in bytewise order of their relative paths.
+  folder,  ///< Every regular file below a folder that is not hidden, one record each, in bytewise order of their relative paths.
   lines,     ///< Every line of a text file, plain or gzip, without its newline.
   jsonl,     ///< Every line of a text file, plain or gzip, each checked to be JSON. Blank lines are none.
   tar,       ///< WebDataset: the consecutive members of a tar, plain or gzip, that share a key.
@@ -39,6 +40,14 @@ enum class RecordForm : std::uint8_t {
 
 /// What a column of a CSV file becomes.
 enum class ColumnType : std::uint8_t { bytes, int64, real };
+
+/// A column of CSV files, as it was read or guessed.
+struct CsvColumn {
+  std::string name;
+  ColumnType type = ColumnType::bytes;
+
+  friend bool operator==(const CsvColumn&, const CsvColumn&) = default;
+};
 
 /// What is done about a record that is damaged or cannot be one.
 enum class OnError : std::uint8_t {
@@ -63,7 +72,8 @@ struct SkippedRecord {
 
 /// How CSV files are read.
 struct CsvOptions {
-  /// 0: a tab where the name says `.tsv`, else a comma.
+  /// 0: a tab where the name says `.tsv`, else a comma; where that leaves one column in whose name another one stands, it
+  /// has to be given.
   char delimiter = 0;
   /// Whether the first row names the columns; otherwise they are c0, c1 and so on.
   bool header = true;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,8 @@ struct TfrecordExportOptions {
   SourceFormat from = SourceFormat::detect;  ///< Of sources that are no dataset.
   /// How they are read; `format` is `from`. A range or a sample of a dataset is taken too.
   SourceOptions source = {};
-  TfrecordCompression compression = TfrecordCompression::none;
+  /// Where it is not given, what the name of a single file says (`.gz`, `.zlib`, `.snappy`), else none.
+  std::optional<TfrecordCompression> compression = {};
   /// Files to write. 0 writes one for each shard of a dataset, and one in all for other sources.
   std::uint32_t files = 0;
   /// Replaces files that are there.
@@ -46,6 +48,9 @@ struct TfrecordExportReport {
   std::uint64_t raw_bytes = 0;     ///< Of the records.
   std::uint64_t stored_bytes = 0;  ///< Of the files.
   std::vector<std::string> files;  ///< Their paths.
+  /// As in `ConvertReport`.
+  std::uint64_t skipped = 0;
+  std::vector<SkippedRecord> first_skipped = {};
 };
 
 /// Writes records in their order as TFRecord files.
@@ -53,7 +58,8 @@ struct TfrecordExportReport {
 /// A `target` whose name is that of a TFRecord file becomes one file; any other is a folder, which is made, for files
 /// `data-NNNNN-of-NNNNN.tfrecord`, with `.gz`, `.zlib` or `.snappy` behind it. All files get their names at the end.
 ///
-/// Errors: those of `Dataset::open`, `RecordReader` or `RecordSource`; `already_exists`; `invalid_option`;
+/// Errors: those of `Dataset::open`, `RecordReader` or `RecordSource`; `already_exists`; `invalid_option`, also where the name
+///         of the only file promises another compression than is asked for;
 ///         `empty_input` without a source; `operation_canceled`. After any of them no file is left, but those
 ///         that have already replaced others where `overwrite` is set.
 /// Cost:   memory for about one block and one record per thread.

@@ -231,5 +231,27 @@ TEST(CsvScannerTest, LeavesOutTheSameRowsInAnyPieces) {
   }
 }
 
+TEST_F(CsvSourceTest, TellsItsColumnsAndTheirTypes) {
+  put("name,count,share\nann,3,0.5\n");
+  const std::vector<CsvColumn> columns = RecordSource::open(path_).value().columns();
+  EXPECT_THAT(columns, ElementsAre(CsvColumn{"name", ColumnType::bytes}, CsvColumn{"count", ColumnType::int64},
+                                   CsvColumn{"share", ColumnType::real}));
+}
+
+TEST_F(CsvSourceTest, AsksForTheDelimiterWhereThereWouldBeOneColumn) {
+  for (const char* const delimiter : {";", "\t", "|"}) {
+    const std::string text = std::string("a") + delimiter + "b\n1" + delimiter + "2\n";
+    const Error refused = error_of(text);
+    EXPECT_TRUE(refused.is(Errc::invalid_option)) << refused.to_string();
+    EXPECT_EQ(refused.path(), path_);
+    const std::string word = *delimiter == '\t' ? "tab" : std::string("'") + delimiter + "'";
+    EXPECT_THAT(refused.detail(), HasSubstr("--csv-delimiter " + word)) << refused.detail();
+    EXPECT_THAT(read(text, {.csv = {.delimiter = *delimiter}}), ElementsAre("a=[1] b=[2]"));
+    EXPECT_EQ(read(text, {.csv = {.delimiter = ','}}).size(), 1u);
+    EXPECT_TRUE(error_of(text, {.csv = {.header = false}}).is(Errc::invalid_option));
+  }
+  EXPECT_THAT(read("a\n1;2\n"), ElementsAre("a=<1;2>")) << "only the first row is looked at";
+}
+
 }  // namespace
 }  // namespace dovetail

@@ -9,8 +9,10 @@
 #include <gtest/gtest.h>
 
 #include <dovetail/convert.h>
+#include <dovetail/dataset.h>
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_reader.h>
+#include <dovetail/recover.h>
 
 #include "convert/shard_records.h"
 #include "tests/convert/sources.h"
@@ -169,6 +171,31 @@ TEST_F(DatasetSourceTest, RefusesOtherFormsAndFormats) {
   EXPECT_THAT(lines.error().detail(), HasSubstr("packed already"));
   test::write_file(folder_ / "text", "no shard");
   EXPECT_FALSE(RecordSource::open(folder_ / "text", {.format = SourceFormat::dovetail}));
+}
+
+TEST_F(DatasetSourceTest, WhatAKilledWriterHasLeftIsToBeRecoveredAndNotConverted) {
+  const std::string left = folder_ / "left";
+  const std::string partial = left + "/.shard-000000.dvt.partial-7-0123abcd";
+  std::filesystem::create_directory(left);
+  std::filesystem::copy_file(root_ + "/shard-000000.dvt", partial);
+  const auto advises = [&](const auto& refused) {
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(refused.error().is(Errc::unfinished)) << refused.error().to_string();
+    EXPECT_THAT(refused.error().to_string(), HasSubstr("`dovetail recover " + left + " TARGET`"));
+  };
+  advises(Dataset::open(left));
+  advises(RecordSource::open(left, {.format = SourceFormat::dovetail}));
+  for (const bool with_others : {false, true}) {
+    if (with_others) test::write_file(left + "/a.jpg", "the bytes of a picture");
+    for (const SourceFormat format : {SourceFormat::detect, SourceFormat::folder}) {
+      advises(RecordSource::open(left, {.format = format}));
+      const auto refused = convert(folder_ / "out", {.sources = {left}, .from = format});
+      advises(refused);
+      EXPECT_EQ(refused.error().path(), partial);
+    }
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+  EXPECT_GT(recover(left, folder_ / "saved").value().records, 0u);
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dovetail/convert.h>
+
 #include "tests/convert/sources.h"
 
 namespace dovetail {
@@ -52,6 +54,38 @@ TEST_F(FolderLabelsTest, KeepsThePathWithoutLabelsToo) {
   EXPECT_THAT(read({.records = RecordForm::example}), ElementsAre("__key__=<a> data=<1>", "__key__=<b/c> data=<2>"));
   EXPECT_TRUE(RecordSource::open(root_, {.records = RecordForm::example}).value().makes_examples());
   EXPECT_FALSE(RecordSource::open(root_).value().makes_examples());
+}
+
+TEST_F(FolderLabelsTest, HiddenFilesAndFoldersAreNoRecordsAndNoClasses) {
+  put("cat/1", "x");
+  put("dog/1", "y");
+  put(".git/config", "z");
+  put(".git/objects/aa", "z");
+  put(".DS_Store", "z");
+  put("cat/.DS_Store", "z");
+  EXPECT_THAT(read({.labels = true}), ElementsAre("__key__=<cat/1> class=<cat> data=<x> label=[0]",
+                                                  "__key__=<dog/1> class=<dog> data=<y> label=[1]"));
+  const RecordSource source = RecordSource::open(root_, {.labels = true}).value();
+  EXPECT_EQ(source.files(), 2u);
+  EXPECT_EQ(source.hidden(), 3u) << "a folder counts once";
+  EXPECT_THAT(source.classes(), ElementsAre("cat", "dog"));
+
+  ConvertOptions options;
+  options.sources = {root_};
+  options.source.labels = true;
+  const ConvertReport report = convert(folder_ / "to", options).value();
+  ASSERT_EQ(report.sources.size(), 1u);
+  EXPECT_EQ(report.sources[0].format, SourceFormat::folder);
+  EXPECT_EQ(report.sources[0].hidden, 3u);
+  EXPECT_THAT(report.sources[0].classes, ElementsAre("cat", "dog"));
+}
+
+TEST_F(FolderLabelsTest, AFolderOfHiddenFilesSaysSo) {
+  put(".DS_Store", "z");
+  const auto refused = RecordSource::open(root_);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::empty_input));
+  EXPECT_THAT(refused.error().detail(), HasSubstr("but hidden ones"));
 }
 
 TEST_F(FolderLabelsTest, RefusesFilesWithoutALabel) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions by several processes, and what `merge` makes of them.
+// Conversions by several processes.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <initializer_list>
 #include <thread>
 #include <vector>
 
@@ -16,31 +15,18 @@
 #include <dovetail/record_writer.h>
 #include <dovetail/recover.h>
 
-#include "tests/convert/conversions.h"
+#include "tests/convert/part_conversions.h"
 
 namespace dovetail {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::SizeIs;
 
-std::string work_of(std::uint32_t part, std::uint32_t parts) {
-  const auto digits = [](std::uint32_t n) { return std::to_string(100'000 + n).substr(1); };
-  return "/.dovetail-part-" + digits(part) + "-of-" + digits(parts);
-}
-
-class PartsTest : public test::ConversionTest {
- protected:
-  Result<ConvertReport> run_part(ConvertOptions options, std::uint32_t part, std::uint32_t parts) const {
-    options.part = ConvertPart{part, parts};
-    return convert(out_, options);
-  }
-  ConvertOptions ten_shards() { return options({put_tfrecords(4, 300, 31)}, 10); }
-};
+using PartsTest = test::PartsTest;
+using test::work_of;
 
 TEST_F(PartsTest, MakeTheSameFilesAsOneProcess) {
   const ConvertOptions wanted = ten_shards();
@@ -169,117 +155,6 @@ TEST_F(PartsTest, CountTheirOwnSkipsOnly) {
   }
 }
 
-TEST_F(PartsTest, NothingToMergeIsAnError) {
-  EXPECT_EQ(merge(folder_ / "missing").error().kind(), ErrorKind::io);
-  fs::create_directory(out_);
-  EXPECT_TRUE(merge(out_).error().is(Errc::empty_input));
-}
-
-TEST_F(PartsTest, MergeGoesOnWhereItWasKilled) {
-  const ConvertOptions wanted = ten_shards();
-  convert(folder_ / "whole", wanted).value();
-  for (std::uint32_t moved = 0; moved <= 10; ++moved) {
-    for (std::uint32_t part = 0; part != 2; ++part) ASSERT_TRUE(run_part(wanted, part, 2));
-    for (std::uint32_t shard = 0; shard != moved; ++shard) {
-      const std::string name = "/shard-00000" + std::to_string(shard) + ".dvt";
-      fs::rename(out_ + work_of(shard < 5 ? 0 : 1, 2) + name, out_ + name);
-    }
-    test::write_file(out_ + "/.manifest.dvt.partial-1-00000000", "half a manifest");
-    EXPECT_FALSE(Dataset::open(out_));
-    ASSERT_TRUE(merge(out_)) << moved << " shards had their names";
-    EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
-    if (moved == 10) break;
-    fs::remove_all(out_);
-  }
-  // Killed after the manifest had its name, before the parts were gone.
-  fs::copy(folder_ / "whole", folder_ / "again", fs::copy_options::recursive);
-  fs::remove_all(out_);
-  ASSERT_TRUE(run_part(wanted, 0, 1));
-  for (const std::string& name : test::names_in(folder_ / "again")) {
-    fs::rename(folder_ / "again/" + name, out_ + '/' + name);
-  }
-  ASSERT_TRUE(merge(out_));
-  EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
-}
-
-TEST_F(PartsTest, MergeFinishesARemovalThatWasKilled) {
-  ConvertOptions split = ten_shards();
-  split.split = {{"train", 0.7}, {"val", 0.3}};
-  ConvertOptions whole = split;
-  whole.split.clear();
-  const auto empty_but_for = [](const std::string& work, std::initializer_list<std::string> kept) {
-    for (const std::string& name : test::names_in(work)) {
-      if (std::find(kept.begin(), kept.end(), name) == kept.end()) fs::remove_all(work + '/' + name);
-    }
-  };
-  for (const ConvertOptions& wanted : {whole, split}) {
-    for (std::uint32_t part = 0; part != 3; ++part) ASSERT_TRUE(run_part(wanted, part, 3));
-    fs::copy(out_, folder_ / "parts", fs::copy_options::recursive);
-    const ConvertReport merged = merge(out_).value();
-    const Files dataset = files_below(out_);
-    // Of the parts below `left` something is left, and of the last of them perhaps nothing but its manifest, or the lock.
-    for (std::uint32_t left = 1; left <= 3; ++left) {
-      for (const std::string& last :
-           {std::string(), std::string("part-0000") + std::to_string(left - 1) + "-of-00003.dvt"}) {
-        if (last.empty() && left == 1 && !wanted.split.empty()) continue;  // nobody can tell what it was a part of
-        for (std::uint32_t part = 0; part != left; ++part) {
-          fs::copy(folder_ / ("parts" + work_of(part, 3)), out_ + work_of(part, 3), fs::copy_options::recursive);
-        }
-        empty_but_for(out_ + work_of(left - 1, 3), {"lock", last});
-        const auto again = merge(out_);
-        ASSERT_TRUE(again) << left << " parts left: " << again.error().to_string();
-        EXPECT_EQ(again->records, merged.records);
-        EXPECT_EQ(again->shards, merged.shards);
-        ASSERT_EQ(again->datasets.size(), merged.datasets.size());
-        EXPECT_EQ(again->datasets.back().shards, merged.datasets.back().shards);
-        EXPECT_EQ(files_below(out_), dataset);
-        EXPECT_THAT(test::names_in(out_), Not(Contains(HasSubstr(".dovetail"))));
-      }
-    }
-    fs::remove_all(out_);
-    fs::remove_all(folder_ / "parts");
-  }
-}
-
-TEST_F(PartsTest, PartsOfAnotherDatasetThanTheOneThatIsThereAreNotRemoved) {
-  const ConvertOptions wanted = ten_shards();
-  ASSERT_TRUE(convert(out_, wanted));
-  ConvertOptions other = options({put("other.txt", "one\ntwo\n")}, 10);  // of the same dataset id
-  other.writer.shard.overwrite = true;
-  ASSERT_TRUE(run_part(other, 0, 2));
-  const Files before = files_below(out_);
-  EXPECT_TRUE(merge(out_, true).error().is(Errc::unfinished));
-  ASSERT_TRUE(run_part(other, 1, 2));
-  fs::remove(out_ + "/shard-000003.dvt");
-  fs::remove_all(out_ + work_of(1, 2));
-  EXPECT_TRUE(merge(out_, true).error().is(Errc::unfinished));
-  EXPECT_TRUE(fs::exists(out_ + work_of(0, 2) + "/part-00000-of-00002.dvt"));
-  EXPECT_EQ(files_below(out_).size(), before.size() - 1);
-}
-
-TEST_F(PartsTest, AShardThatIsGoneIsNamed) {
-  ASSERT_TRUE(run_part(ten_shards(), 0, 1));
-  fs::remove(out_ + work_of(0, 1) + "/shard-000003.dvt");
-  const auto refused = merge(out_);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::unfinished));
-  EXPECT_THAT(refused.error().path(), HasSubstr("shard-000003.dvt"));
-  EXPECT_THAT(test::names_in(out_), SizeIs(1)) << "nothing was moved";
-}
-
-TEST_F(PartsTest, DoNotReplaceADatasetUnasked) {
-  const ConvertOptions wanted = ten_shards();
-  ASSERT_TRUE(convert(out_, options({put("old.txt", "old\n")}, 1)));
-  EXPECT_TRUE(run_part(wanted, 0, 1).error().is(Errc::already_exists));
-  ConvertOptions asked = wanted;
-  asked.writer.shard.overwrite = true;
-  ASSERT_TRUE(run_part(asked, 0, 1));
-  EXPECT_TRUE(merge(out_).error().is(Errc::already_exists));
-  EXPECT_THAT(test::read_dataset(out_).records, ElementsAre("old"));
-  ASSERT_TRUE(merge(out_, true));
-  EXPECT_TRUE(test::read_dataset(out_).records == all_);
-}
-
 TEST_F(PartsTest, ALockThatAnotherProcessHoldsOnTheTargetIsTold) {
   fs::create_directory(out_);
   const int held = ::open(out_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -300,11 +175,12 @@ TEST_F(PartsTest, ALockThatAnotherProcessHoldsOnTheTargetIsTold) {
   other.join();
 }
 
-// With a fact of its manifest replaced, or added where `old` is empty.
-void rewrite_part(const std::string& path, const std::string& old, const std::string& text) {
+// With a fact of its manifest replaced, or added where `old` is empty; of all its records only the first `most`.
+void rewrite_part(const std::string& path, const std::string& old, const std::string& text, std::size_t most = ~0ull) {
   RecordReader reader = RecordReader::open(path).value();
   test::Records records;
   while (const auto record = reader.next().value()) records.emplace_back(as_chars(*record));
+  records.resize(std::min(records.size(), most));
   ASSERT_NE(records.front().find(old), std::string::npos);
   records.front().replace(records.front().find(old), old.size(), text);
   WriterOptions options;
@@ -314,6 +190,49 @@ void rewrite_part(const std::string& path, const std::string& old, const std::st
   RecordWriter writer = RecordWriter::create(path, options).value();
   for (const std::string& record : records) writer.append(as_bytes(record)).value();
   writer.finish().value();
+}
+
+// The manifest of part 0 lies beside shard 0, and that of part 1 beside shard 1 where it has that one.
+TEST_F(PartsTest, AFolderOfAPartIsRecoveredWithoutTakingItsManifestForAShard) {
+  const ConvertOptions wanted = ten_shards();
+  for (const bool old : {false, true}) {
+    for (const bool damaged : {false, true}) {
+      SCOPED_TRACE(::testing::Message() << "old " << old << ", damaged " << damaged);
+      ASSERT_TRUE(run_part(wanted, 0, 2));
+      const std::string manifest = out_ + work_of(0, 2) + "/part-00000-of-00002.dvt";
+      EXPECT_EQ(describe_shard(manifest)->shard_number, 0xFFFFFFFDu);
+      if (old) rewrite_part(manifest, "", "");
+      if (damaged) {
+        fs::resize_file(manifest, fs::file_size(manifest) - 1);
+        const std::string shard = out_ + work_of(0, 2) + "/shard-000000.dvt";
+        fs::resize_file(shard, fs::file_size(shard) - 1);
+      }
+      const RecoverReport saved = recover(out_ + work_of(0, 2), folder_ / "saved").value();
+      EXPECT_THAT(saved.not_shards, ElementsAre(manifest));
+      EXPECT_THAT(saved.passed_over, SizeIs(0));
+      EXPECT_EQ(saved.shards.size(), 5u);
+      const test::Records records = test::read_dataset(folder_ / "saved").records;
+      ASSERT_GT(records.size(), 300u);
+      EXPECT_TRUE(std::equal(records.begin(), records.end(), all_.begin())) << "of part 0 all, and nothing else";
+      const auto alone = recover(manifest, folder_ / "alone.dvt");
+      ASSERT_FALSE(alone);
+      EXPECT_TRUE(alone.error().is(Errc::unknown_format)) << alone.error().to_string();
+      EXPECT_FALSE(Dataset::open(manifest)) << "facts are no records";
+      EXPECT_FALSE(Dataset::open(out_ + work_of(0, 2)));
+      fs::remove_all(folder_ / "saved");
+      fs::remove_all(out_);
+    }
+  }
+}
+
+TEST_F(PartsTest, ManifestsOfPartsOfEarlierVersionsAreMerged) {
+  convert(folder_ / "whole", ten_shards()).value();
+  for (std::uint32_t part = 0; part != 2; ++part) {
+    ASSERT_TRUE(run_part(options({folder_ / "src"}, 10), part, 2));
+    rewrite_part(out_ + work_of(part, 2) + "/part-0000" + std::to_string(part) + "-of-00002.dvt", "", "");
+  }
+  ASSERT_TRUE(merge(out_));
+  EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
 }
 
 TEST_F(PartsTest, NamesOfASplitInAPartManifestStayBelowTheTarget) {
@@ -337,6 +256,18 @@ TEST_F(PartsTest, NamesOfASplitInAPartManifestStayBelowTheTarget) {
   EXPECT_FALSE(fs::exists(folder_ / "above"));
   rewrite_part(path, now, "split.1 val\n");
   EXPECT_TRUE(merge(out_)) << "as it was";
+}
+
+TEST_F(PartsTest, AManifestWithoutADatasetIsRefused) {
+  ASSERT_TRUE(run_part(ten_shards(), 0, 1));
+  const std::string path = out_ + work_of(0, 1) + "/part-00000-of-00001.dvt";
+  rewrite_part(path, "", "", 1);
+  const auto refused = merge(out_);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::bad_message)) << refused.error().to_string();
+  EXPECT_THAT(refused.error().to_string(), HasSubstr("it has no dataset"));
+  EXPECT_EQ(refused.error().path(), path);
+  EXPECT_TRUE(fs::exists(out_ + work_of(0, 1) + "/shard-000000.dvt")) << "nothing was moved";
 }
 
 TEST_F(PartsTest, ACountOfPartsThatNoConversionHasIsRefusedAtOnce) {

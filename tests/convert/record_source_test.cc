@@ -57,7 +57,9 @@ TEST_F(RecordSourceTest, TakesEveryFileBelowAFolderInBytewiseOrder) {
   put("b/two/deep", "6");
   put("b0", "7");
   put("B", "1");
-  put(".hidden", "0");
+  put("-", "0");
+  put(".hidden", "none");
+  put("b/.hidden/one", "none");
   put("\xC3\xA9 with space\n", "8");
   put("a", "2");
   EXPECT_THAT(read(), ElementsAre("0", "1", "2", "3", "4", "5", "6", "7", "8"));
@@ -261,6 +263,44 @@ TEST_F(RecordSourceTest, SaysWhichFormatsThereAreWhereItCannotTell) {
     EXPECT_EQ(unknown.path(), root_ + '/' + name);
   }
   EXPECT_TRUE(error_of("binary", SourceFormat::folder).is(Errc::unknown_format)) << "a file is no folder";
+}
+
+TEST_F(RecordSourceTest, RefusesAFileWhoseNameAndBytesDisagree) {
+  put("a.jsonl", "{\"a\": \n{\"a\": 2}\n");
+  put("a.ndjson.gz", test::gzip("no JSON\n"));
+  put("array.json", "[\n{\"a\": 1},\n{\"a\": 2}\n]\n");
+  put("pretty.json", "{\n  \"a\": 1\n}\n");
+  for (const char* name : {"a.jsonl", "a.ndjson.gz", "array.json", "pretty.json"}) {
+    const Error refused = error_of(name);
+    EXPECT_TRUE(refused.is(Errc::unknown_format)) << name;
+    EXPECT_THAT(refused.detail(), HasSubstr("its first line is no JSON object")) << name;
+    EXPECT_THAT(refused.detail(), HasSubstr("--from jsonl")) << name;
+    EXPECT_THAT(refused.detail(), HasSubstr("--from lines")) << name;
+  }
+  EXPECT_EQ(test::read_source(root_ + "/array.json", {.format = SourceFormat::lines}).value().size(), 4u);
+
+  put("a.tfrecord", "some text\n");
+  EXPECT_THAT(error_of("a.tfrecord").detail(),
+              HasSubstr("its name promises tfrecord, and its bytes are those of lines"));
+  put("a.csv", "{\"a\": 1}\n");
+  EXPECT_THAT(error_of("a.csv").detail(), HasSubstr("its bytes are those of jsonl"));
+  // Every kind of file is cut into numbered ones.
+  put("text-00000-of-00002", "some text\n");
+  EXPECT_EQ(RecordSource::open(root_ + "/text-00000-of-00002").value().format(), SourceFormat::lines);
+  put("good.json", "{\"a\": 1}\n{\"a\": 2}\n");
+  EXPECT_EQ(RecordSource::open(root_ + "/good.json").value().format(), SourceFormat::jsonl);
+}
+
+TEST_F(RecordSourceTest, SaysThatPatternsAreForTheShell) {
+  put("a.tfrecord", test::tfrecord_bytes({"1"}));
+  const Error quoted = error_of("*.tfrecord");
+  EXPECT_TRUE(quoted.is(Errc::unknown_format)) << quoted.to_string();
+  EXPECT_EQ(quoted.path(), root_ + "/*.tfrecord");
+  EXPECT_THAT(quoted.detail(), HasSubstr("for the shell, without quotes"));
+  EXPECT_TRUE(error_of("*.nothing").is(Errc::empty_input));
+  const Error absent = error_of("*.nothing", SourceFormat::tfrecord);
+  EXPECT_EQ(absent.kind(), ErrorKind::io);
+  EXPECT_THAT(absent.detail(), HasSubstr("for the shell, without quotes"));
 }
 
 TEST_F(RecordSourceTest, KnowsTheCompressionOfAFileBeforeItIsRead) {

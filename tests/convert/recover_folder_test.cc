@@ -2,6 +2,7 @@
 // Which files of a folder are a dataset, and what becomes of the others.
 #include <dovetail/recover.h>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -186,6 +187,31 @@ TEST(RecoverFolderTest, OfFinishedFilesWithOneFileIdOneIsTakenTheOneThatIsGood) 
   const RecoverReport again = recovered(data, folder / "out", {.overwrite = true});
   EXPECT_EQ(test::read_dataset(folder / "out").records, records_of("ours", {0, 1}));
   EXPECT_THAT(again.passed_over, ElementsAre(data + "/copy.dvt"));
+}
+
+TEST(RecoverFolderTest, AShardOfTheManifestIsReadUnderAnotherNameIfItsFileIdIsThatOne) {
+  const TempFolder folder;
+  const std::string data = folder / "data";
+  write_dataset(data, "ours", 4, 1);
+  write_dataset(folder / "other", "theirs", 2, 2);
+  fs::rename(data + name_of(1), data + "/renamed.dvt");
+  fs::copy_file(data + "/renamed.dvt", data + "/copy.dvt");
+  fs::resize_file(data + "/copy.dvt", fs::file_size(data + "/copy.dvt") - 1);
+  fs::remove(data + name_of(2));
+  fs::copy_file(folder / "other" + name_of(1), data + "/stray.dvt");
+  const RecoverReport report = recovered(data, folder / "out");
+  EXPECT_EQ(test::read_dataset(folder / "out").records, records_of("ours", {0, 1, 3}));
+  EXPECT_EQ(report.expected_records, 200u);
+  EXPECT_THAT(report.passed_over, ElementsAre(data + "/copy.dvt"));
+  ASSERT_THAT(report.lost, SizeIs(2)) << "a good folder has each shard under its name";
+  EXPECT_EQ(report.lost[0].file, data + name_of(1));
+  EXPECT_THAT(report.lost[0].reason, HasSubstr(data + "/renamed.dvt, which was read"));
+  EXPECT_EQ(report.lost[1].file, data + name_of(2));
+  EXPECT_EQ(report.lost_records, 50u);
+
+  // It is never replaced either.
+  const Error error = failure(data + "/manifest.dvt", data, {.overwrite = true});
+  EXPECT_TRUE(error.is(Errc::invalid_option)) << error.to_string();
 }
 
 TEST(RecoverFolderTest, FilesThatMacOsPutsBesideOthersAreIgnored) {
@@ -374,6 +400,41 @@ TEST(RecoverFolderTest, ATargetThatCannotBeLookedAtGivesTheSystemsReason) {
   fs::create_symlink("loop", folder / "loop");
   EXPECT_EQ(failure(shard, folder / "loop/out.dvt").code().value(), ELOOP);
   EXPECT_TRUE(failure(shard, folder / "loop").is(Errc::already_exists)) << "a link is looked at, not followed";
+}
+
+/// While it lives, the process is nobody, where it was root: root may write everywhere.
+class AsNobody {
+ public:
+  AsNobody() : before_(::geteuid()) {
+    if (before_ == 0) changed_ = ::seteuid(65534) == 0;
+  }
+  AsNobody(const AsNobody&) = delete;
+  AsNobody& operator=(const AsNobody&) = delete;
+  ~AsNobody() {
+    if (changed_ && ::seteuid(before_) != 0) ADD_FAILURE() << "still nobody";
+  }
+
+ private:
+  uid_t before_;
+  bool changed_ = false;
+};
+
+TEST(RecoverFolderTest, ATargetThatMayNotBeWrittenIsAnErrorBeforeTheSourceIsSearched) {
+  const TempFolder folder;
+  write_dataset(folder / "data", "ours", 1, 1);
+  fs::create_directory(folder / "closed");
+  fs::permissions(folder / ".", fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
+  constexpr fs::perms kMayRead = fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read;
+  constexpr fs::perms kMaySearch = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
+  fs::permissions(folder / "closed", kMayRead | kMaySearch);
+  const AsNobody nobody;
+  if (::faccessat(AT_FDCWD, (folder / "closed").c_str(), W_OK, AT_EACCESS) == 0) GTEST_SKIP() << "all may be written";
+  int calls = 0;
+  const RecoverOptions options{.progress = [&](std::uint64_t, std::uint64_t) { return ++calls != 0; }};
+  const Error error = failure(folder / "data" + name_of(0), folder / "closed/out.dvt", options);
+  EXPECT_EQ(error.code().value(), EACCES) << error.to_string();
+  EXPECT_EQ(error.path(), folder / "closed");
+  EXPECT_EQ(calls, 0);
 }
 
 // A shard without records has some R, which must not become that of all.

@@ -268,6 +268,78 @@ TEST_F(ResumeTest, AnOlderDatasetStaysUntilItIsReplaced) {
       << "shards beyond the new ones go";
 }
 
+TEST_F(ResumeTest, FinishesARemovalThatWasStoppedWhenTheDatasetWasWhole) {
+  ConvertOptions whole = twelve_shards();
+  whole.writer.shard.dataset_id.reset();
+  ConvertOptions split = whole;
+  split.split = {{"train", 0.7}, {"val", 0.3}};
+  for (ConvertOptions wanted : {whole, split}) {
+    for (const bool overwrite : {false, true}) {
+      wanted.writer.shard.overwrite = overwrite;
+      ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
+      fs::copy_file(out_ + kWork + "/conversion", folder_ / "facts");
+      const ConvertReport first = convert(out_, wanted).value();
+      const Files before = files_below(out_);
+      fs::create_directory(out_ + kWork);
+      fs::rename(folder_ / "facts", out_ + kWork + "/.merged");
+      test::write_file(out_ + kWork + "/lock", "");
+
+      ConvertOptions other = wanted;
+      other.shards = 5;
+      other.writer.shard.overwrite = false;
+      fs::copy(out_, folder_ / "kept", fs::copy_options::recursive);
+      EXPECT_TRUE(convert(folder_ / "kept", other).error().is(Errc::already_exists)) << "another conversion";
+      fs::remove_all(folder_ / "kept");
+
+      const auto again = convert(out_, wanted);
+      ASSERT_TRUE(again) << again.error().to_string();
+      EXPECT_EQ(again->records, first.records);
+      EXPECT_EQ(again->shards, 12u);
+      EXPECT_EQ(again->kept_shards, 12u);
+      EXPECT_EQ(again->input_bytes, first.input_bytes);
+      EXPECT_EQ(again->files, first.files);
+      EXPECT_EQ(again->datasets.size(), first.datasets.size());
+      EXPECT_EQ(again->datasets.front().id, first.datasets.front().id);
+      EXPECT_EQ(files_below(out_), before);
+      EXPECT_THAT(test::names_in(out_), Not(Contains(kWork + 1)));
+      fs::remove_all(out_);
+    }
+  }
+}
+
+TEST_F(ResumeTest, SaysToRunAgainWhereOnlyGivingNamesFails) {
+  const ConvertOptions wanted = twelve_shards();
+  fs::create_directories(out_ + "/shard-000003.dvt/in the way");
+  ConvertOptions replacing = wanted;
+  replacing.writer.shard.overwrite = true;
+  const auto failed = convert(out_, replacing);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().kind(), ErrorKind::io) << failed.error().to_string();
+  EXPECT_THAT(failed.error().to_string(), HasSubstr("all shards are finished and kept; run the same command again"));
+  EXPECT_FALSE(Dataset::open(out_));
+  fs::remove_all(out_ + "/shard-000003.dvt");
+  EXPECT_EQ(convert(out_, replacing)->kept_shards, 12u);
+  EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
+}
+
+TEST_F(ResumeTest, WhatIsKeptOfAConversionCanBeReadAgainOrIsRefused) {
+  const auto work = detail::WorkFolder::create(out_, {0, 1}).value();
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  for (const std::size_t bytes : {kMost, kMost + 1}) {
+    detail::Facts facts;
+    facts.add("here.source.0", std::string(bytes - std::string("here.source.0 \n").size(), 'x'));
+    const auto kept = work.keep_facts(facts);
+    EXPECT_EQ(kept.has_value(), bytes == kMost);
+    EXPECT_TRUE(kept || kept.error().is(Errc::invalid_option));
+    if (!kept) {
+      EXPECT_THAT(kept.error().to_string(), HasSubstr("name folders"));
+    }
+    const auto read = work.facts();
+    ASSERT_TRUE(read && *read) << "that of before stays";
+    EXPECT_EQ((**read)["here.source.0"].size(), kMost - 15);
+  }
+}
+
 TEST_F(ResumeTest, OneProcessAtATime) {
   const ConvertOptions wanted = twelve_shards();
   {

@@ -133,6 +133,41 @@ TEST_F(TfrecordExportTest, NamesFilesAsTensorFlowDoes) {
       << "two files, one name";
 }
 
+TEST_F(TfrecordExportTest, ASingleFileIsCompressedAsItsNameSays) {
+  TfrecordExportOptions wanted{.sources = {packed(2)}, .files = 1};
+  using Named = std::pair<const char*, TfrecordCompression>;
+  for (const auto& [name, compression] :
+       {Named{"b.tfrecord", TfrecordCompression::none}, Named{"b.tfrecord.gz", TfrecordCompression::gzip},
+        Named{"b.tfrecord.zz", TfrecordCompression::zlib}, Named{"b.tfrecord.snappy", TfrecordCompression::snappy}}) {
+    wanted.compression.reset();
+    const auto report = export_tfrecords(folder_ / name, wanted).value();
+    EXPECT_TRUE(unpacked(report.files, compression) == test::tfrecord_bytes(records())) << name;
+    wanted.compression = TfrecordCompression::none;
+    wanted.overwrite = true;
+    const auto plain = export_tfrecords(folder_ / name, wanted);
+    EXPECT_EQ(plain.has_value(), compression == TfrecordCompression::none) << name;
+    EXPECT_TRUE(plain || plain.error().is(Errc::invalid_option)) << name;
+  }
+}
+
+TEST_F(TfrecordExportTest, OptionsOfSourcesAreNotPassedOverForADataset) {
+  TfrecordExportOptions wanted = exports(packed(2), TfrecordCompression::none);
+  wanted.source.labels = true;
+  EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::invalid_option));
+  wanted.source = {.csv = {.delimiter = ';'}};
+  EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::invalid_option));
+}
+
+TEST_F(TfrecordExportTest, TellsWhatWasSkipped) {
+  TfrecordExportOptions wanted = exports(put("a.jsonl", "{}\n{bad\n{}\n{worse\n"), TfrecordCompression::none);
+  wanted.source.on_error = OnError::skip;
+  wanted.files = 3;
+  const auto report = export_tfrecords(out_, wanted).value();
+  EXPECT_EQ(report.records, 2u);
+  EXPECT_EQ(report.skipped, 2u);
+  EXPECT_EQ(report.first_skipped.size(), 2u);
+}
+
 TEST_F(TfrecordExportTest, CutsADatasetIntoAnyNumberOfFiles) {
   const std::string dataset = packed(3);
   for (const std::uint32_t files : {1u, 2u, 7u, 1000u}) {

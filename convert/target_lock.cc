@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/target_lock.h"
+
+#include <sys/file.h>
+
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+namespace dovetail::detail {
+
+Result<TargetLock> TargetLock::take(const std::string& target) {
+  constexpr int kTries = 100;
+  constexpr std::chrono::milliseconds kPause{20};
+  auto folder = OutputFolder::open(target);
+  if (!folder) return folder.error();
+  for (int tries = 0; ::flock((*folder)->descriptor(), LOCK_EX | LOCK_NB) != 0;) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) break;
+    if (++tries == kTries) return Error(Errc::busy, "another process holds a lock on the folder").in_file(target);
+    std::this_thread::sleep_for(kPause);
+  }
+  return TargetLock(std::move(*folder));
+}
+
+TargetLock::~TargetLock() {
+  // A process that was forked meanwhile has the same lock: it would keep it for as long as it lives, and must not let it go.
+  if (folder_ && !process_.forked()) (void)::flock(folder_->descriptor(), LOCK_UN);
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <dovetail/error.h>
+
+#include "format/process_mark.h"
+#include "writer/output_folder.h"
+
+namespace dovetail::detail {
+
+/// Keeps conversions from beginning in a target while it lives: `flock` on the folder. Conversions hold it for the time of a look
+/// at the target, merging as long as it lasts. Where the file system has no locks it keeps nobody away.
+///
+/// Ownership: one process at a time, which loses it when it ends.
+class TargetLock {
+ public:
+  /// Errors: `busy` where another has it for longer than a look takes; the system's.
+  static Result<TargetLock> take(const std::string& target);
+
+  TargetLock(TargetLock&&) noexcept = default;
+  TargetLock& operator=(TargetLock&&) = delete;
+  ~TargetLock();
+
+  const OutputFolder& folder() const noexcept { return *folder_; }
+
+ private:
+  explicit TargetLock(std::shared_ptr<OutputFolder> folder) : folder_(std::move(folder)) {}
+
+  std::shared_ptr<OutputFolder> folder_;
+  ProcessMark process_;
+};
+
+}  // namespace dovetail::detail
