@@ -174,7 +174,8 @@ void write_ids(Sink& sink, const Dataset& dataset, const Batch& batch) {
 Result<RankContext> rank_context(const Arguments& arguments) {
   if (!arguments.rank && !arguments.plan.world) return RankContext::from_environment();
   if (!arguments.rank || !arguments.plan.world) {
-    return Error(Errc::invalid_option, "--rank and --world go together; without both, the launcher's variables count");
+    const std::string given = arguments.rank ? "--rank is given without --world" : "--world is given without --rank";
+    return Error(Errc::invalid_option, given + "; they go together, and without both the launcher's variables count");
   }
   RankContext ranks;
   ranks.rank = *arguments.rank;

@@ -2,8 +2,12 @@
 #include "tools/command_line.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <sstream>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 
@@ -18,6 +22,56 @@ const CLI::Validator& not_negative() {
   static const CLI::Validator validator(
       [](std::string& text) { return text.starts_with('-') ? "'" + text + "' is negative" : std::string(); }, "");
   return validator;
+}
+
+template <class Value>
+struct NumberOf {
+  using Type = Value;
+};
+template <class Value>
+struct NumberOf<std::optional<Value>> {
+  using Type = Value;
+};
+
+/// Says what is wrong, where CLI11 says only that it could not convert, and takes "010" for 10, which would be 8 to CLI11.
+template <class Number>
+CLI::Validator whole_number() {
+  constexpr std::uint64_t kMost = std::numeric_limits<Number>::max();
+  return {[](std::string& text) -> std::string {
+            const bool hex = text.starts_with("0x") || text.starts_with("0X");
+            std::uint64_t value = 0;
+            const char* const begin = text.data() + (hex ? 2 : 0);
+            const char* const end = text.data() + text.size();
+            const auto parsed = std::from_chars(begin, end, value, hex ? 16 : 10);
+            if (parsed.ec == std::errc::result_out_of_range || (parsed.ec == std::errc() && value > kMost)) {
+              return "'" + text + "' is above " + std::to_string(kMost);
+            }
+            if (parsed.ec != std::errc() || parsed.ptr != end) return "'" + text + "' is no whole number";
+            text = std::to_string(value);
+            return {};
+          },
+          ""};
+}
+
+CLI::Validator size() {
+  return {[](std::string& text) -> std::string {
+            const std::string given = text;
+            try {
+              if (CLI::AsSizeValue(false)(text).empty()) return {};
+            } catch (const CLI::ValidationError&) {
+              // What it says is a list of every unit there is.
+            }
+            return "'" + given + "' is no number of bytes, such as 512, 64K, 256M or 1G";
+          },
+          ""};
+}
+
+CLI::Validator real_number() {
+  return {[](std::string& text) -> std::string {
+            double value = 0;
+            return CLI::detail::lexical_cast(text, value) ? std::string() : "'" + text + "' is no number";
+          },
+          ""};
 }
 
 std::vector<std::string> parts_of(const std::string& text, char separator) {
@@ -94,6 +148,14 @@ Flag Flag::takes_all() {
   return *this;
 }
 
+bool Flag::given() const {
+  return option_->count() != 0;
+}
+
+std::string Flag::name() const {
+  return option_->get_name();
+}
+
 CLI::Option& Flags::grouped(CLI::Option* option) const {
   if (!group_.empty()) option->group(group_);
   return *option;
@@ -102,7 +164,7 @@ CLI::Option& Flags::grouped(CLI::Option* option) const {
 template <class Number>
 CLI::Option& Flags::add_number(const std::string& name, Number& value, const std::string& help) {
   CLI::Option& option = grouped(command_->add_option(name, value, help));
-  option.transform(not_negative())->type_name("N");
+  option.transform(whole_number<typename NumberOf<Number>::Type>())->transform(not_negative())->type_name("N");
   return option;
 }
 
@@ -130,7 +192,9 @@ Flag Flags::add(const std::string& name, std::uint64_t& value, const std::string
 }
 
 Flag Flags::add(const std::string& name, double& value, const std::string& help) {
-  return Flag(grouped(command_->add_option(name, value, help))).shown_as("X");
+  CLI::Option& option = grouped(command_->add_option(name, value, help));
+  option.check(real_number());
+  return Flag(option).shown_as("X");
 }
 
 Flag Flags::add(const std::string& name, std::optional<std::uint32_t>& value, const std::string& help) {
@@ -147,13 +211,13 @@ Flag Flags::add(const std::string& name, bool& value, const std::string& help) {
 
 Flag Flags::add_size(const std::string& name, std::uint32_t& value, const std::string& help) {
   CLI::Option& option = grouped(command_->add_option(name, value, help));
-  option.transform(CLI::AsSizeValue(false).description(""))->transform(not_negative())->type_name("SIZE");
+  option.transform(whole_number<std::uint32_t>())->transform(size())->transform(not_negative())->type_name("SIZE");
   return Flag(option);
 }
 
 Flag Flags::add_size(const std::string& name, std::uint64_t& value, const std::string& help) {
   CLI::Option& option = grouped(command_->add_option(name, value, help));
-  option.transform(CLI::AsSizeValue(false).description(""))->transform(not_negative())->type_name("SIZE");
+  option.transform(whole_number<std::uint64_t>())->transform(size())->transform(not_negative())->type_name("SIZE");
   return Flag(option);
 }
 

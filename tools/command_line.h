@@ -34,6 +34,9 @@ class Flag {
   Flag excludes(Flag other);
   /// Takes all arguments up to the next flag.
   Flag takes_all();
+  /// Whether it was given, and its name. Needs: the arguments were parsed.
+  bool given() const;
+  std::string name() const;
 
  private:
   friend class Flags;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto kSummary = "Packs training records into shards and gives every rank the same number of batches.";
 constexpr auto kFooter =
-    "Exit codes: 0 good, 1 damaged data, 2 usage, 3 input or output failed.\n"
+    "Exit codes: 0 good, 1 damaged data, 2 usage, 3 input or output failed, 130 interrupted.\n"
     "`dovetail SUBCOMMAND --help` lists the flags of a subcommand.";
 
 int run(int argc, char** argv) {

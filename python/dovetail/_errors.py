@@ -31,6 +31,7 @@ class ErrorCode(enum.IntEnum):
     bad_state = 15
     malformed_input = 16
     sidecar_mismatch = 17
+    missing_shard = 18
     invalid_option = 30
     empty_input = 31
     no_steps = 32
@@ -44,6 +45,7 @@ class ErrorCode(enum.IntEnum):
     resource_limit = 40
     state_mismatch = 41
     too_many_changes = 42
+    several_datasets = 43
     closed = 60
     busy = 61
     slots_held = 62

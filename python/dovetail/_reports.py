@@ -23,16 +23,21 @@ class Damage:
 
 @dataclasses.dataclass(frozen=True)
 class VerifyReport:
-    """`records` and `blocks` count good ones; `damaged` lists all that is not."""
+    """`records` and `blocks` count good ones; `damaged` lists all that is not.
+
+    `unreadable` holds the error of each shard that could not be judged: because it has vanished, or the system does
+    not give it.
+    """
 
     records: int
     blocks: int
     damaged: tuple[Damage, ...]
+    unreadable: tuple[DovetailError, ...]
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is damaged."""
-        return not self.damaged
+        """Whether all of it was read, and nothing is damaged."""
+        return not self.damaged and not self.unreadable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,10 +70,11 @@ class ConvertReport:
     datasets: tuple[ConvertedDataset, ...]
 
 
-def verify_report(records: int, blocks: int, damaged: list[dict[str, Any]]) -> VerifyReport:
+def verify_report(records: int, blocks: int, damaged: list[dict[str, Any]],
+                  unreadable: list[DovetailError]) -> VerifyReport:
     places = tuple(Damage(place["file"], place["offset"], range(place["first_record"], place["end_record"]),
                           place["reason"]) for place in damaged)
-    return VerifyReport(records, blocks, places)
+    return VerifyReport(records, blocks, places, tuple(unreadable))
 
 
 def convert_report(records: int, raw_bytes: int, input_bytes: int, files: int, formats: list[str], shards: int,

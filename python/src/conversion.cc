@@ -58,7 +58,10 @@ py::object verify_path(const std::filesystem::path& path, const py::object& thre
   });
   py::list damaged;
   for (const Damage& damage : report.damaged) damaged.append(to_dict(damage));
-  return call_object(import_module("dovetail._reports").attr("verify_report"), report.records, report.blocks, damaged);
+  py::list unreadable;
+  for (const Error& error : report.unreadable) unreadable.append(to_exception(error));
+  return call_object(import_module("dovetail._reports").attr("verify_report"), report.records, report.blocks, damaged,
+                     unreadable);
 }
 
 template <auto kField>
@@ -186,10 +189,10 @@ Args:
     threads: 0 chooses.
 
 Returns:
-    A `VerifyReport`, which lists all damage. Ctrl-C ends it soon.
+    A `VerifyReport`, which lists all damage and every shard that could not be read. Ctrl-C ends it soon.
 
 Raises:
-    MissingFileError, StorageError: for what cannot be read at all.)");
+    MissingFileError, StorageError: where nothing can be read at all.)");
   module.def("convert", convert_sources, py::arg("sources"), py::arg("folder"), py::kw_only(),
              py::arg("progress") = py::none(),
              R"(Packs sources of other formats into a dataset. Stopped anywhere, the same call goes on where it was.

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad input gets a clear error with file and offset, the right exit code, and loses nothing."""
 
+import json
 import os
 import struct
+import tempfile
 
 from support import (DAMAGED, IO, USAGE, CommandTest, crc32c, flip_byte, gzip_bytes, main, make_records, read_file, run,
                      run_good, run_json, tfrecord, write_file)
@@ -109,7 +111,27 @@ class DatasetsTest(CommandTest):
     def test_a_vanished_shard(self):
         os.remove(self.shard)
         self.assert_all_fail(IO, [self.shard])
-        self.assertEqual(run("verify", self.dataset).returncode, IO)
+        done = run("verify", self.dataset)
+        self.assertEqual(done.returncode, IO)
+        self.assertIn(self.shard, done.stderr.decode())
+        self.assertRegex(done.stdout.decode(),
+                         r"^not judged: 1 could not be read; \d+ records in \d+ blocks are good\n$")
+        verdict = json.loads(run("verify", self.dataset, "--json").stdout)
+        self.assertFalse(verdict["ok"])
+        self.assertEqual([file["file"] for file in verdict["unreadable"]], [self.shard])
+
+    def test_a_folder_above_datasets(self):
+        above = os.path.dirname(self.dataset)
+        self.make_dataset(make_records(20, seed=5), "other")
+        plan = ("plan", "--world", "1", "--batch", "1")
+        for command in (plan, ("read", *ONE_RANK), ("cat",), ("inspect",), ("verify",)):
+            with self.subTest(command=command[0]):
+                done = run(command[0], above, *command[1:])
+                self.assertEqual(done.returncode, USAGE, done.stderr)
+                self.assertIn("2 datasets lie below it", done.stderr.decode())
+        with tempfile.TemporaryDirectory() as elsewhere:
+            self.assert_fails(USAGE, "convert", above, "--from", "dovetail", "--to", os.path.join(elsewhere, "to"),
+                              says="2 datasets lie below")
 
     def test_a_path_that_is_not_there(self):
         self.assert_fails(IO, "inspect", self.path("nothing"), says=self.path("nothing"))
@@ -183,13 +205,34 @@ class RequestsTest(CommandTest):
     def test_reader_options_out_of_range(self):
         for flags, says in ((("--rank", "2"), "rank"), (("--prefetch", "0"), "prefetch"),
                             (("--prefetch", "65"), "prefetch"), (("--memory", "1K"), "memory"),
-                            (("--memory", "lots"), "--memory"), (("--memory", "-1"), "--memory")):
+                            (("--memory", "lots"), "'lots' is no number of bytes"), (("--memory", "-1"), "--memory")):
             base = {"--rank": "0", "--world": "2", "--batch": "4", **dict([flags])}
             with self.subTest(flags=flags):
                 self.assert_fails(USAGE, "read", self.dataset, *sum(base.items(), ()), says=says)
 
     def test_rank_without_world(self):
-        self.assert_fails(USAGE, "read", self.dataset, "--rank", "0", "--batch", "1", says=["--rank", "--world"])
+        self.assert_fails(USAGE, "read", self.dataset, "--rank", "0", "--batch", "1",
+                          says="--rank is given without --world")
+        self.assert_fails(USAGE, "read", self.dataset, "--world", "1", "--batch", "1",
+                          says="--world is given without --rank")
+
+    def test_what_is_no_number_is_named(self):
+        for number, says in (("many", "'many' is no whole number"), ("1.5", "'1.5' is no whole number"),
+                             ("4294967296", "'4294967296' is above 4294967295"), ("-1", "'-1' is negative"),
+                             ("9" * 30, "is above 4294967295")):
+            with self.subTest(number=number):
+                self.assert_fails(USAGE, "plan", self.dataset, "--world", "1", f"--batch={number}",
+                                  says=["--batch", says])
+        self.assert_fails(USAGE, "convert", self.dataset, "--to", self.path("to"), "--sample", "half",
+                          says=["--sample", "'half' is no number"])
+        for seed, same in (("0x11", "17"), ("017", "17")):
+            plans = [run_json("plan", self.dataset, "--world", "1", "--batch", "1", "--seed", text)["plan_id"]
+                     for text in (seed, same)]
+            self.assertEqual(plans[0], plans[1])
+
+    def test_an_index_of_a_folder_or_of_a_pattern(self):
+        self.assert_fails(USAGE, "index", self.dataset, says=[self.dataset, "this is a folder", "*.tfrecord"])
+        self.assert_fails(USAGE, "index", self.path("*.tfr"), says=[self.path("*.tfr"), "not quoted"])
 
     def test_a_launcher_whose_variables_contradict_each_other(self):
         done = run("read", self.dataset, "--batch", "1", env={"RANK": "5", "WORLD_SIZE": "2"})

@@ -79,7 +79,9 @@ class ExportTest(CommandTest):
         records = make_records(50, seed=72)
         source = write_file(self.path("source.tfrecord"), tfrecord(records))
         target = self.path("all.tfrecord.gz")
-        run_good("convert", source, "--to-tfrecord", target, "--compression", "gzip")
+        self.assert_fails(USAGE, "convert", source, "--to-tfrecord", target, "--compression", "none",
+                          says="promises gzip")
+        run_good("convert", source, "--to-tfrecord", target)
         self.assertEqual(gzip.decompress(read_file(target)), tfrecord(records))
         run_good("convert", target, "--to", self.path("again"))
         self.assertEqual(run_good("cat", self.path("again"), "--format", "tfrecord"), tfrecord(records))
@@ -91,6 +93,12 @@ class ExportTest(CommandTest):
                       ["--to-tfrecord", target, "--shuffle", "1"], ["--to-tfrecord", target, "--part", "0/2"],
                       ["--to-tfrecord", target, "--split", "a=0.5,b=0.5"], ["--to-tfrecord", target + ".tfrecord"]):
             self.assert_fails(USAGE, "convert", dataset, *flags)
+        for flag in (["--codec", "snappy"], ["--meta", "a=b"], ["--schema", "a:i64"], ["--dataset-id", "0" * 32],
+                     ["--record-type", "x"], ["--shard-bytes", "1M"], ["--block-bytes", "64K"], ["--run-bytes", "64K"],
+                     ["--run-records", "5"], ["--memory", "1G"], ["--split-seed", "1"], ["--no-resume"]):
+            self.assert_fails(USAGE, "convert", dataset, "--to-tfrecord", target, *flag,
+                              says=f"{flag[0]} is for datasets and has no effect")
+        self.assert_fails(USAGE, "convert", dataset, "--to-tfrecord", target, "--labels", says="labels")
         self.assertFalse(os.path.exists(target))
         self.assertEqual(run("convert", dataset, "--to-tfrecord", target).returncode, GOOD)
         self.assert_fails(USAGE, "convert", dataset, "--to-tfrecord", target, says="already exists")

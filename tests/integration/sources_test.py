@@ -158,6 +158,30 @@ class SourcesTest(CommandTest):
         self.assert_fails(USAGE, "read", plain, "--rank", "0", "--world", "1", "--batch", "5", "--columns", "all",
                           says="names no columns")
 
+    def test_hidden_files_are_no_classes_and_the_summary_has_the_numbers_of_the_others(self):
+        for name in (*(f"c{i:02}" for i in range(12)), ".git"):
+            os.makedirs(self.path("photos", name))
+            write_file(self.path("photos", name, "1"), name.encode())
+        write_file(self.path("photos", ".DS_Store"), b"junk")
+        source = self.path("photos")
+        summary = run_json("convert", source, "--labels", "--to", self.path("json"))
+        self.assertEqual((summary["records"], summary["sources"][0]["hidden"]), (12, 2))
+        self.assertEqual(summary["sources"][0]["classes"], [f"c{i:02}" for i in range(12)])
+        text = run_good("convert", source, "--labels", "--to", self.path("text")).decode()
+        self.assertRegex(text, r"classes +c00 0, c01 1, .*, c09 9, \.\.\.; 12 in all\n")
+        self.assertRegex(text, r"left out +2 hidden")
+
+    def test_the_summary_shows_what_the_source_was_taken_for(self):
+        table = write_file(self.path("t.csv"), b"id,name,price\n1,a,0.5\n2,b,\n")
+        text = run_good("convert", table, "--to", self.path("text")).decode()
+        self.assertRegex(text, r"format +csv: id int64, name bytes, price real\n")
+        summary = run_json("convert", table, "--to", self.path("json"))
+        self.assertEqual(summary["sources"][0]["format"], "csv")
+        self.assertEqual(summary["sources"][0]["columns"][2], {"name": "price", "type": "real"})
+        done = run("read", self.path("json"), "--rank", "0", "--world", "1", "--batch", "2",
+                   "--columns", "price:f32=-1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_a_dataset_is_packed_anew_by_range_and_sample(self):
         records = make_records(500, seed=90)
         dataset = self.make_dataset(records, "dataset", 4, "--record-type", "words", "--meta", "a=b")

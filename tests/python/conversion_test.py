@@ -119,6 +119,19 @@ class ConversionTest(ModuleTest):
         self.assertIsInstance(report.first_skipped[0], dovetail.DamagedError)
         self.assertEqual(report.first_skipped[0].offset, len(good))
 
+    def test_verify_lists_what_is_not_there(self):
+        folder = self.path("gaps")
+        with dovetail.DatasetWriter(folder, shard_bytes=2_000) as writer:
+            writer.extend(b"%0100d" % i for i in range(200))
+        shards = [name for name in sorted(os.listdir(folder)) if name.startswith("shard-")]
+        for name in shards[1:3]:
+            os.remove(os.path.join(folder, name))
+        report = dovetail.verify(folder)
+        self.assertFalse(report.ok)
+        self.assertEqual(report.damaged, ())
+        self.assertEqual([os.path.basename(error.path) for error in report.unreadable], shards[1:3])
+        self.assertIsInstance(report.unreadable[0], dovetail.MissingFileError)
+
     def test_verify_lists_all_damage(self):
         source = self.put_lines(count=5000)
         dovetail.convert([source], self.path("to"), format="lines", shards=2, codec="none", block_bytes=1024)
