@@ -5,9 +5,11 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -16,6 +18,7 @@
 #include <boost/asio/execution.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/system/errc.hpp>
 
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/sanitizers.h"
@@ -40,6 +43,47 @@ struct OtherThreadFirst {
   }
   bool operator==(const OtherThreadFirst&) const noexcept { return true; }
   bool operator!=(const OtherThreadFirst&) const noexcept { return false; }
+};
+
+/// Asks the reader from another thread, as the trainer's could at that moment, while a handler is handed to it; and runs it
+/// on a thread of its own.
+struct AsksTheReader : OtherThreadFirst {
+  struct Seen {
+    const BatchReader* reader = nullptr;
+    std::thread::id trainer;
+    unsigned from_reader = 0;
+    std::vector<std::future<void>> asked;
+  };
+  template <class Function>
+  void execute(Function function) const {
+    seen->from_reader += std::this_thread::get_id() != seen->trainer ? 1 : 0;
+    seen->asked.push_back(std::async(std::launch::async, [reader = seen->reader] { (void)reader->stats(); }));
+    const auto answered = seen->asked.back().wait_for(std::chrono::minutes(1));
+    EXPECT_EQ(answered, std::future_status::ready) << "the reader's lock is held";
+    OtherThreadFirst::execute(std::move(function));
+  }
+  AsksTheReader require(asio::execution::blocking_t::never_t) const noexcept { return *this; }
+  static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
+    return asio::execution::blocking.never;
+  }
+  bool operator==(const AsksTheReader& other) const noexcept { return seen == other.seen; }
+  bool operator!=(const AsksTheReader& other) const noexcept { return seen != other.seen; }
+
+  Seen* seen;
+};
+
+/// Has no memory for what it is given.
+struct Starved {
+  template <class Function>
+  void execute(Function /*function*/) const {
+    throw std::bad_alloc();
+  }
+  Starved require(asio::execution::blocking_t::never_t) const noexcept { return *this; }
+  static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
+    return asio::execution::blocking.never;
+  }
+  bool operator==(const Starved&) const noexcept { return true; }
+  bool operator!=(const Starved&) const noexcept { return false; }
 };
 
 class HandlerTest : public testing::SampleReaderTest {
@@ -120,6 +164,41 @@ TEST_F(HandlerTest, MayDestroyTheReaderWhileTheCallHasNotReturned) {
   ASSERT_TRUE(kept.has_value());
   testing::Rows rows;
   testing::append_checked(*kept, testing::kSampleShape, rows);
+}
+
+TEST_F(HandlerTest, IsHandedToItsExecutorUnderNoLockOfTheReader) {
+  unsigned from_reader = 0;
+  for (int i = 0; i < 10; ++i) {
+    BatchReader reader = open();
+    AsksTheReader::Seen seen{.reader = &reader, .trainer = std::this_thread::get_id(), .asked = {}};
+    std::promise<bool> got;
+    // Nothing is ready yet, so that a thread of the reader hands it over, if that is not very fast.
+    reader.async_next(asio::bind_executor(
+        AsksTheReader{.seen = &seen},
+        [&](boost::system::error_code, std::optional<Batch> batch) { got.set_value(batch.has_value()); }));
+    EXPECT_TRUE(got.get_future().get());
+    from_reader += seen.from_reader;
+  }
+  EXPECT_GT(from_reader, 0u);
+}
+
+TEST_F(HandlerTest, WhoseExecutorHasNoMemoryIsDestroyedAndItsBatchIsNotLost) {
+  for (const bool ready : {false, true}) {
+    SCOPED_TRACE(ready);
+    BatchReader reader = open();
+    if (ready) wait_until_ready(reader);
+    const auto alive = std::make_shared<int>();
+    std::atomic<bool> ran = false;
+    reader.async_next(
+        asio::bind_executor(Starved{}, [alive, &ran](boost::system::error_code, std::optional<Batch>) { ran = true; }));
+    while (alive.use_count() > 1) std::this_thread::yield();
+    Result<std::optional<Batch>> after = reader.next();
+    while (!after.has_value() && after.error().is(Errc::busy)) after = reader.next();
+    ASSERT_FALSE(after.has_value());
+    EXPECT_EQ(after.error().code(), boost::system::errc::not_enough_memory) << after.error().to_string();
+    EXPECT_FALSE(ran);
+    EXPECT_EQ(reader.state().position().step, 0u) << "a reader that continues from here delivers the batch";
+  }
 }
 
 }  // namespace
