@@ -41,6 +41,7 @@ std::string describe_options(const SourceOptions& options) {
   const auto written = std::to_chars(sample.data(), sample.data() + sample.size(), options.sample);
   std::string text = "records=" + std::string(to_string(options.records));
   text += options.labels ? " labels" : "";
+  for (const std::string& name : options.classes) text += " class=" + std::to_string(name.size()) + ':' + name;
   text += " delimiter=" + std::to_string(static_cast<int>(options.csv.delimiter));
   text += options.csv.header ? "" : " no-header";
   for (const auto& [name, type] : options.csv.types) {

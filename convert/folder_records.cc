@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,11 +42,42 @@ std::string_view class_of(std::string_view name) {
   return slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
 }
 
+/// The folder's classes in bytewise order. Errors: `unknown_format` where a file has none.
+Result<std::vector<std::string>> classes_of(const SourceListing& listing) {
+  std::vector<std::string> classes;
+  for (const ListedFile& file : listing.files) {
+    const std::string_view name = class_of(file.name);
+    if (name.empty()) {
+      return Error(Errc::unknown_format, "the file lies in no subfolder, which would be its label")
+          .in_file(listing.folder + file.name);
+    }
+    if (classes.empty() || classes.back() != name) classes.emplace_back(name);
+  }
+  // Whole paths are in order, and '/' is not the first of all bytes: "a-/x" comes before "a/x".
+  std::sort(classes.begin(), classes.end());
+  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+  return classes;
+}
+
+using ClassNumbers = std::map<std::string, std::int64_t, std::less<>>;
+
+Result<ClassNumbers> number_classes(const std::vector<std::string>& classes) {
+  ClassNumbers numbers;
+  for (const std::string& name : classes) {
+    if (name.empty() || !numbers.emplace(name, static_cast<std::int64_t>(numbers.size())).second) {
+      return Error(Errc::invalid_option,
+                   name.empty() ? "a class needs a name" : "the class \"" + name + "\" is given twice");
+    }
+  }
+  return numbers;
+}
+
 /// What the records of a folder share: memory too, because only one file is read at a time.
 struct FolderShape {
   std::uint32_t max_record_bytes = 0;
   bool examples = false;
-  std::vector<std::string> classes;  // sorted; empty without labels
+  std::vector<std::string> classes;  // by number; empty without labels
+  ClassNumbers numbers;
   ExampleBuilder builder{0};
   std::vector<std::byte> buffer;
 };
@@ -75,8 +110,7 @@ class WholeFile final : public FileRecords {
     if (!shape_.classes.empty()) {
       const std::string_view name = class_of(name_);
       builder.add_bytes("class", as_bytes(name));
-      const auto found = std::lower_bound(shape_.classes.begin(), shape_.classes.end(), name);
-      builder.add_int("label", found - shape_.classes.begin());
+      builder.add_int("label", shape_.numbers.find(name)->second);
     }
     builder.add_bytes("data", bytes);
     return builder.finish();
@@ -118,17 +152,18 @@ Result<std::unique_ptr<FileOpener>> make_folder_opener(const SourceListing& list
     if (options.records == RecordForm::raw) {
       return Error(Errc::invalid_option, "raw records have no place for labels").in_file(listing.folder);
     }
-    for (const ListedFile& file : listing.files) {
-      const std::string_view name = class_of(file.name);
-      if (name.empty()) {
-        return Error(Errc::unknown_format, "the file lies in no subfolder, which would be its label")
-            .in_file(listing.folder + file.name);
-      }
-      if (shape.classes.empty() || shape.classes.back() != name) shape.classes.emplace_back(name);
+    auto found = classes_of(listing);
+    if (!found) return found.error();
+    auto numbers = number_classes(options.classes.empty() ? *found : options.classes);
+    if (!numbers) return numbers.error().in_file(listing.folder);
+    for (const std::string& name : *found) {
+      if (numbers->contains(name)) continue;
+      return Error(Errc::invalid_option,
+                   "the folder is none of the " + std::to_string(options.classes.size()) + " classes that were given")
+          .in_file(listing.folder + name);
     }
-    // Whole paths are in order, and '/' is not the first of all bytes: "a-/x" comes before "a/x".
-    std::sort(shape.classes.begin(), shape.classes.end());
-    shape.classes.erase(std::unique(shape.classes.begin(), shape.classes.end()), shape.classes.end());
+    shape.classes = options.classes.empty() ? std::move(*found) : options.classes;
+    shape.numbers = std::move(*numbers);
   }
   return std::unique_ptr<FileOpener>(std::make_unique<FolderOpener>(listing, std::move(shape)));
 }

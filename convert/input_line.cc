@@ -2,6 +2,7 @@
 #include "convert/input_line.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace dovetail::detail {
@@ -19,7 +20,17 @@ Result<InputLine> InputLine::open(const std::vector<std::string>& paths, const S
     line.bytes_ += source->input_bytes();
     line.files_ += source->files();
   }
+  line.number_classes_alike();
   return line;
+}
+
+void InputLine::number_classes_alike() {
+  if (sources_.size() == 1 || !options_.labels || !options_.classes.empty()) return;
+  std::vector<std::string>& all = options_.classes;
+  for (LineSource& source : sources_) std::move(source.classes.begin(), source.classes.end(), std::back_inserter(all));
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  for (LineSource& source : sources_) source.classes = all;
 }
 
 std::uint64_t InputLine::begin_of(std::uint64_t number, std::uint64_t shares) const noexcept {

@@ -43,6 +43,7 @@ class InputLine {
   static constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
 
   /// Errors: as `RecordSource::open`; `empty_input` without sources.
+  /// Folders with labels number their classes alike, if no numbers are given: those of all of them.
   static Result<InputLine> open(const std::vector<std::string>& paths, const SourceOptions& options);
 
   const std::vector<LineSource>& sources() const noexcept { return sources_; }
@@ -57,6 +58,8 @@ class InputLine {
   std::uint64_t share_of(std::uint64_t place, std::uint64_t shares) const noexcept;
 
  private:
+  void number_classes_alike();
+
   std::vector<LineSource> sources_;
   SourceOptions options_;
   std::uint64_t bytes_ = 0;

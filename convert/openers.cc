@@ -25,6 +25,7 @@ Error has_no(const SourceListing& listing, const std::string& what) {
 Result<void> check_options(const SourceListing& listing, const SourceOptions& options) {
   const SourceFormat format = listing.format;
   if (options.labels && format != SourceFormat::folder) return has_no(listing, "labels; a folder of files has");
+  if (!options.classes.empty() && !options.labels) return has_no(listing, "classes without labels");
   const bool csv = options.csv.delimiter != 0 || !options.csv.header || !options.csv.types.empty();
   if (csv && format != SourceFormat::csv) return has_no(listing, "columns; options for CSV were given");
   if (format != SourceFormat::dovetail && (options.first != 0 || options.end || options.sample != 1)) {

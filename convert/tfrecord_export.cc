@@ -171,8 +171,9 @@ Result<std::unique_ptr<ExportInput>> open_input(const TfrecordExportOptions& opt
   const SourceOptions& source = options.source;
   const bool whole = source.first == 0 && !source.end && source.sample >= 1;
   // What would be without effect on a dataset is for sources to take or to refuse.
-  const bool plain = source.records == RecordForm::automatic && !source.labels && source.on_error == OnError::fail &&
-                     source.csv.delimiter == 0 && source.csv.header && source.csv.types.empty();
+  const bool plain = source.records == RecordForm::automatic && !source.labels && source.classes.empty() &&
+                     source.on_error == OnError::fail && source.csv.delimiter == 0 && source.csv.header &&
+                     source.csv.types.empty();
   if (options.sources.size() == 1 && options.from == SourceFormat::detect && whole && plain) {
     auto dataset = Dataset::open(options.sources.front());
     if (dataset) return std::make_unique<DatasetInput>(std::move(*dataset), options.files);

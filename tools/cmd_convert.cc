@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `dovetail convert`: packs files of other formats into a dataset.
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <dovetail/convert.h>
@@ -17,6 +21,7 @@
 #include "tools/progress.h"
 #include "tools/range.h"
 #include "tools/sink.h"
+#include "tools/text_file.h"
 
 namespace dovetail::tools {
 
@@ -32,6 +37,7 @@ struct Arguments {
   std::optional<std::string> tfrecord_target;
   std::optional<TfrecordCompression> compression;
   std::string range = ":";
+  std::optional<std::string> classes;
   std::string delimiter;
   std::vector<std::string> types;
   bool no_header = false;
@@ -41,11 +47,31 @@ struct Arguments {
   std::vector<Flag> of_datasets = {};  ///< Flags that say nothing of TFRecord files.
 };
 
+/// A class in each line.
+Result<std::vector<std::string>> read_classes(const std::string& file) {
+  constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20;
+  const Result<std::string> text = read_text(file, kMaxFileBytes);
+  if (!text) return text.error();
+  std::vector<std::string> classes;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    classes.push_back(std::move(line));
+  }
+  if (classes.empty()) return Error(Errc::invalid_option, "there must be a class in each line").in_file(file);
+  return classes;
+}
+
 Result<void> complete_source(const Arguments& arguments, SourceOptions& source) {
   const Result<IdRange> range = parse_range(arguments.range);
   if (!range) return range.error();
   source.first = range->first;
   source.end = range->end;
+  if (arguments.classes) {
+    Result<std::vector<std::string>> classes = read_classes(*arguments.classes);
+    if (!classes) return classes.error();
+    source.classes = std::move(*classes);
+  }
   source.csv.header = !arguments.no_header;
   const bool tab = arguments.delimiter == "\\t" || arguments.delimiter == "tab";
   if (!tab && arguments.delimiter.size() > 1) {
@@ -229,6 +255,10 @@ void add_source_arguments(Flags& flags, Arguments& arguments) {
                               Form{"example", RecordForm::example}},
                    "Bytes as they are, or tf.train.Examples with a feature for each part");
   flags.add("--labels", source.labels, "Of a folder: Examples with path and subfolder of each file");
+  flags
+      .add("--classes", arguments.classes,
+           "With --labels: the subfolders, one in each line, in the order of their numbers; by default those there are")
+      .shown_as("FILE");
   flags.add_choice("--on-error", source.on_error,
                    std::array{Answer{"fail", OnError::fail}, Answer{"skip", OnError::skip}},
                    "What is done about a record that cannot be read; skipped ones are counted");

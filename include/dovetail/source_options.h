@@ -89,6 +89,9 @@ struct SourceOptions {
   RecordForm records = RecordForm::automatic;
   /// A folder's records become Examples with their subfolder as label.
   bool labels = false;
+  /// With `labels`: the names of the classes in the order of their numbers; a subfolder that is none of them is an error. Empty:
+  /// the subfolders in bytewise order, those of all sources together where a conversion has several.
+  std::vector<std::string> classes = {};
   CsvOptions csv = {};
 
   // Of a dataset only: records [first, end), and of these the ones that a hash of id and seed keeps.

@@ -81,6 +81,10 @@ void set_labels(ConvertOptions& options, const char* name, py::handle given) {
   options.source.labels = to_option<bool>(name, given);
 }
 
+void set_classes(ConvertOptions& options, const char* name, py::handle given) {
+  options.source.classes = to_option<std::vector<std::string>>(name, given);
+}
+
 void set_split(ConvertOptions& options, const char* name, py::handle given) {
   options.split = parse_split(to_option<std::string>(name, given)).value();
 }
@@ -96,6 +100,7 @@ constexpr OptionSetter<ConvertOptions> kConvertSetters[] = {
     {"records", set_records},
     {"on_error", set_on_error},
     {"labels", set_labels},
+    {"classes", set_classes},
     {"shards", set_field<&ConvertOptions::shards>},
     {"shuffle_seed", [](ConvertOptions& options, const char* name,
                         py::handle given) { options.shuffle_seed = to_option<std::uint64_t>(name, given); }},
@@ -203,7 +208,8 @@ Args:
     progress: called now and then with (share done, records, raw bytes), from another thread; False cancels, and what it
         raises is raised.
     format: "detect", "tfrecord", "folder", "lines", "jsonl", "tar", "csv", "mds", "recordio", "idx" or "dovetail".
-    records: "automatic", "raw" or "example"; labels: whether folders name labels.
+    records: "automatic", "raw" or "example"; labels: whether folders name labels; classes: their names in the order of
+        their numbers, by default those there are in bytewise order.
     on_error: "fail" or "skip".
     shards: exactly so many; None goes by shard_bytes.
     shuffle_seed: shuffles all records; split: "train=0.9,val=0.1", by split_seed.

@@ -48,6 +48,54 @@ TEST_F(FolderLabelsTest, NumbersSubfoldersInBytewiseOrder) {
                                                   "__key__=<cat/deep/er/2> class=<cat> data=<z> label=[1]"));
 }
 
+TEST_F(FolderLabelsTest, TakesTheNumbersOfClassesThatAreGiven) {
+  put("dog/1", "x");
+  const std::vector<std::string> classes{"zebra", "dog", "cat"};
+  EXPECT_THAT(read({.labels = true, .classes = classes}),
+              ElementsAre("__key__=<dog/1> class=<dog> data=<x> label=[1]"));
+  EXPECT_EQ(RecordSource::open(root_, {.labels = true, .classes = classes}).value().classes(), classes);
+
+  const auto refusal = [&](const SourceOptions& options) {
+    const auto refused = RecordSource::open(root_, options);
+    EXPECT_FALSE(refused);
+    EXPECT_TRUE(refused.error().is(Errc::invalid_option));
+    return refused.error();
+  };
+  const Error unknown = refusal({.labels = true, .classes = {"cat", "zebra"}});
+  EXPECT_EQ(unknown.path(), root_ + "/dog");
+  EXPECT_THAT(unknown.detail(), HasSubstr("none of the 2 classes"));
+  EXPECT_THAT(refusal({.labels = true, .classes = {"dog", "cat", "dog"}}).detail(),
+              HasSubstr("\"dog\" is given twice"));
+  EXPECT_THAT(refusal({.labels = true, .classes = {"dog", ""}}).detail(), HasSubstr("needs a name"));
+  EXPECT_THAT(refusal({.classes = {"dog"}}).detail(), HasSubstr("without labels"));
+}
+
+TEST_F(FolderLabelsTest, SourcesOfAConversionNumberTheirClassesAlike) {
+  put("one/cat/1", "");
+  put("one/zebra/1", "");
+  put("two/dog/1", "");
+  put("two/zebra/1", "");
+  ConvertOptions options;
+  options.sources = {root_ + "/one", root_ + "/two"};
+  options.source.labels = true;
+  const auto labels = [&](const std::string& to) {
+    const ConvertReport report = convert(folder_ / to, options).value();
+    EXPECT_EQ(report.sources.at(0).classes, report.sources.at(1).classes);
+    std::vector<std::string> texts;
+    for (const std::string& record : test::read_source(folder_ / to)) texts.push_back(test::example_text(record));
+    return texts;
+  };
+  EXPECT_THAT(labels("sorted"), ElementsAre("__key__=<cat/1> class=<cat> data=<> label=[0]",
+                                            "__key__=<zebra/1> class=<zebra> data=<> label=[2]",
+                                            "__key__=<dog/1> class=<dog> data=<> label=[1]",
+                                            "__key__=<zebra/1> class=<zebra> data=<> label=[2]"));
+  options.source.classes = {"zebra", "dog", "cat"};
+  EXPECT_THAT(labels("given"), ElementsAre("__key__=<cat/1> class=<cat> data=<> label=[2]",
+                                           "__key__=<zebra/1> class=<zebra> data=<> label=[0]",
+                                           "__key__=<dog/1> class=<dog> data=<> label=[1]",
+                                           "__key__=<zebra/1> class=<zebra> data=<> label=[0]"));
+}
+
 TEST_F(FolderLabelsTest, KeepsThePathWithoutLabelsToo) {
   put("a", "1");
   put("b/c", "2");

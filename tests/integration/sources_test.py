@@ -171,6 +171,18 @@ class SourcesTest(CommandTest):
         self.assertRegex(text, r"classes +c00 0, c01 1, .*, c09 9, \.\.\.; 12 in all\n")
         self.assertRegex(text, r"left out +2 hidden")
 
+    def test_classes_have_the_numbers_that_are_given(self):
+        for name in ("cat", "dog"):
+            os.makedirs(self.path("photos", name))
+            write_file(self.path("photos", name, "1"), b"")
+        convert = ("convert", self.path("photos"), "--labels", "--to", self.path("to"), "--classes")
+        classes = write_file(self.path("classes"), b"zebra\r\ndog\ncat")
+        self.assertEqual(run_json(*convert, classes)["sources"][0]["classes"], ["zebra", "dog", "cat"])
+        few = write_file(self.path("few"), b"dog\n")
+        self.assert_fails(USAGE, *convert, few, "--overwrite", says=("photos/cat", "none of the 1 classes"))
+        self.assert_fails(USAGE, *convert, write_file(self.path("none"), b""), says="a class in each line")
+        self.assert_fails(USAGE, *[word for word in (*convert, classes) if word != "--labels"], says="without labels")
+
     def test_the_summary_shows_what_the_source_was_taken_for(self):
         table = write_file(self.path("t.csv"), b"id,name,price\n1,a,0.5\n2,b,\n")
         text = run_good("convert", table, "--to", self.path("text")).decode()

@@ -268,8 +268,8 @@ class OptionTest(ErrorTest):
     def test_options_of_conversions(self):
         source = write_file(self.path("lines"), b"a\nb\n")
         options = {"format": (TEXT, ["docx"]), "records": (TEXT, ["odd"]), "on_error": (TEXT, ["shrug"]),
-                   "labels": (SWITCH, []), "shards": (NUMBER, [-1, 2**32, 10**6 + 1]),
-                   "shuffle_seed": (NUMBER, [-1, BIG]),
+                   "labels": (SWITCH, []), "classes": (None, [["a"], ["a", "a"]]),
+                   "shards": (NUMBER, [-1, 2**32, 10**6 + 1]), "shuffle_seed": (NUMBER, [-1, BIG]),
                    "split": (TEXT, ["a=2", "a=b"]), "split_seed": (NUMBER, [-1, BIG]),
                    "part": (None, [(2, 2), (0, 0), (-1, 2)]),
                    "jobs": (NUMBER, [-1, 2**32]),
