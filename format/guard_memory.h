@@ -8,6 +8,8 @@
 #include <string>
 #include <system_error>
 
+#include <boost/system/system_error.hpp>
+
 #include <dovetail/error.h>
 
 namespace dovetail::detail {
@@ -16,13 +18,18 @@ inline Error out_of_memory(const std::string& path) noexcept {
   return Error::from_errno(ENOMEM).in_file(path);
 }
 
-/// What an exception of the standard library stands for: a lack of memory, of threads, or what the system said. Its words are
-/// kept if there is memory for them.
+/// What an exception of the standard library or of Boost stands for: a lack of memory, of threads, or what the system said. Its
+/// words are kept if there is memory for them.
 inline Error error_from(const std::exception& failure) noexcept {
-  const auto* const system = dynamic_cast<const std::system_error*>(&failure);
-  const int number = system != nullptr && system->code().category() == std::generic_category()  ? system->code().value()
-                     : system != nullptr && system->code().category() == std::system_category() ? system->code().value()
-                                                                                                : ENOMEM;
+  int number = ENOMEM;
+  const auto take = [&](const auto& code, const auto& generic, const auto& system) {
+    if (code.category() == generic || code.category() == system) number = code.value();
+  };
+  if (const auto* const of_standard = dynamic_cast<const std::system_error*>(&failure)) {
+    take(of_standard->code(), std::generic_category(), std::system_category());
+  } else if (const auto* const of_boost = dynamic_cast<const boost::system::system_error*>(&failure)) {
+    take(of_boost->code(), boost::system::generic_category(), boost::system::system_category());
+  }
   try {
     return Error::from_errno(number, failure.what());
   } catch (const std::exception&) {

@@ -25,6 +25,8 @@ inline Error cancelled(const char* detail) {
 
 /// An outstanding `async_next`: where its outcome goes, and on which executor. Lives on the heap: assigning to an
 /// any_completion_handler recurses without end in Asio 1.26. Needs: a handler from `never_inside`.
+///
+/// Ownership: whoever completes it, and the executor until the handler has run.
 template <class Piece>
 struct AsyncRequest {
   using Handler = boost::asio::any_completion_handler<void(boost::system::error_code, std::optional<Piece>)>;
@@ -35,22 +37,24 @@ struct AsyncRequest {
                                          handler, boost::asio::any_completion_executor(boost::asio::system_executor())),
                                      boost::asio::execution::outstanding_work.tracked)) {}
 
-  /// Has the handler called with the outcome, on its executor, later.
-  static void complete(std::unique_ptr<AsyncRequest> request, Result<std::optional<Piece>> outcome) {
-    boost::system::error_code code;
-    std::optional<Piece> piece;
-    if (outcome.has_value()) {
-      piece = std::move(*outcome);
-    } else {
-      code = outcome.error().code();
-    }
-    const boost::asio::any_completion_executor executor = std::move(request->executor);
-    executor.execute([handler = std::move(request->handler), code, piece = std::move(piece)]() mutable {
-      std::move(handler)(code, std::move(piece));
+  /// Has the handler called with the outcome, on its executor, later. Errors: what the executor throws, such as
+  /// `std::bad_alloc`; the handler is not called then, and is the caller's to destroy, with the request.
+  static void complete(const std::shared_ptr<AsyncRequest>& request, Result<std::optional<Piece>> given) {
+    request->outcome = std::move(given);
+    request->executor.execute([request] {
+      boost::system::error_code code;
+      std::optional<Piece> piece;
+      if (request->outcome.has_value()) {
+        piece = std::move(*request->outcome);
+      } else {
+        code = request->outcome.error().code();
+      }
+      std::move(request->handler)(code, std::move(piece));
     });
   }
 
   Handler handler;
+  Result<std::optional<Piece>> outcome = std::optional<Piece>();
   boost::asio::any_completion_executor executor;  // keeps the executor working until the handler has run
   std::uint64_t ticket = 0;                       // by which it is cancelled
 };

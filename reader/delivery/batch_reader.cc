@@ -82,7 +82,7 @@ Result<std::optional<Batch>> BatchReader::next(std::chrono::milliseconds patienc
 void BatchReader::start_next(Handler handler) {
   if (impl_ == nullptr || impl_->process.forked()) {
     using Request = detail::AsyncRequest<Batch>;
-    return Request::complete(std::make_unique<Request>(std::move(handler)), *error());
+    return Request::complete(std::make_shared<Request>(std::move(handler)), *error());
   }
   // The handler may destroy this reader on another thread while this one is still in the call.
   const std::shared_ptr<Impl> alive = impl_;

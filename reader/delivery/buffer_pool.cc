@@ -48,8 +48,8 @@ void BufferPool::give_back(AlignedBuffer buffer) {
   const std::size_t size = buffer.size();
   used_ -= size;
   if (used_ + idle_ + size > budget_) return;
-  idle_ += size;
   idle_buffers_[size].push_back(std::move(buffer));
+  idle_ += size;  // last: what cannot be kept does not count
 }
 
 void BufferPool::trim(std::uint64_t room) {

@@ -45,6 +45,9 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   Impl(BatchReader&& reader, std::shared_ptr<detail::DeviceRing> ring, const DeviceOptions& options)
       : options_(options),
         ring_(std::move(ring)),
+        slots_held_(Errc::slots_held,
+                    "all " + std::to_string(options.max_held) +
+                        " device batches that the trainer may hold are held: release one, or raise max_held"),
         items_(options.prefetch + std::size_t{1}),
         state_(reader.state()),
         reader_(std::move(reader)) {}
@@ -88,7 +91,7 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   };
   struct Item {
     Outcome outcome;
-    std::optional<State> after;  ///< Where the trainer stands once it has this.
+    std::optional<State> after;  ///< Where the trainer stands once it has this; once it has, where it stood before.
   };
 
   void copy_ahead();
@@ -102,12 +105,15 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   Result<void> give_back(Batch batch);
   /// Waits for the copies. False where that cannot be done: then the slot is never filled again, and its memory stays.
   bool keep_until_copied(Batch batch);
-  void push(Item item);
+  void push(Item item) noexcept;
   bool outstanding_locked() const { return !std::holds_alternative<std::monostate>(request_); }
   /// An outcome that needs no waiting, if there is one.
-  std::optional<Outcome> take_locked();
+  std::optional<Item> take_locked() noexcept;
   /// Hands the first item to the outstanding request, if there are both.
-  void match(std::unique_lock<std::mutex>& lock);
+  void match(std::unique_lock<std::mutex>& lock) noexcept;
+  /// Hands it to the request's executor, which may do as it likes: no lock may be held. Where that has no memory it counts as not
+  /// handed over and later requests fail; then the handler is destroyed.
+  void complete(std::shared_ptr<AsyncRequest> request, Item item) noexcept;
   void cancel(std::uint64_t ticket);
 
   const DeviceOptions options_;
@@ -115,10 +121,15 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   std::thread thread_;
   std::mutex stop_mutex_;
 
+  // Made before memory is short.
+  const Error busy_{Errc::busy, "a request for the next batch is outstanding already"};
+  const Error stopped_ = detail::cancelled("the reader was stopped");
+  const Error cancelled_ = detail::cancelled("the request was cancelled");
+  const Error slots_held_;
   mutable std::mutex mutex_;
   std::condition_variable room_;        // a slab came free, or an item was taken
   boost::circular_buffer<Item> items_;  // the batches that are ready, and a failure behind them
-  std::variant<std::monostate, SyncRequest*, std::unique_ptr<AsyncRequest>> request_;
+  std::variant<std::monostate, SyncRequest*, std::shared_ptr<AsyncRequest>> request_;
   std::uint64_t tickets_ = 0;
   std::optional<Error> error_;  // the failure once it was delivered, or the stop
   bool stopping_ = false;
@@ -170,7 +181,7 @@ Result<std::optional<Batch>> DeviceReader::Impl::next_of_reader() {
     const bool again = !next.has_value() && (next.error().is(Errc::slots_held) || next.error().is(Errc::busy));
     if (!again) return next;
     std::unique_lock lock(mutex_);
-    if (room_.wait_for(lock, kRetry, [this] { return stopping_; })) return detail::cancelled("the reader was stopped");
+    if (room_.wait_for(lock, kRetry, [this] { return stopping_; })) return stopped_;
   }
 }
 
@@ -243,40 +254,33 @@ bool DeviceReader::Impl::keep_until_copied(Batch batch) {
   return false;
 }
 
-void DeviceReader::Impl::push(Item item) {
+void DeviceReader::Impl::push(Item item) noexcept {
   std::unique_lock lock(mutex_);
   assert(!items_.full());
   items_.push_back(std::move(item));
   match(lock);
 }
 
-std::optional<Outcome> DeviceReader::Impl::take_locked() {
-  if (outstanding_locked()) {
-    return Outcome(Error(Errc::busy, "a request for the next batch is outstanding already"));
-  }
-  if (error_.has_value()) return Outcome(*error_);
-  if (ring_->held() >= options_.max_held) {
-    return Outcome(Error(Errc::slots_held,
-                         "all " + std::to_string(options_.max_held) +
-                             " device batches that the trainer may hold are held: release one, or raise max_held"));
-  }
+std::optional<DeviceReader::Impl::Item> DeviceReader::Impl::take_locked() noexcept {
+  if (outstanding_locked()) return Item{.outcome = busy_, .after = {}};
+  if (error_.has_value()) return Item{.outcome = *error_, .after = {}};
+  if (ring_->held() >= options_.max_held) return Item{.outcome = slots_held_, .after = {}};
   if (items_.empty()) return std::nullopt;
   Item item = std::move(items_.front());
   items_.pop_front();
   room_.notify_one();
-  if (item.after.has_value()) state_ = std::move(*item.after);
+  if (item.after.has_value()) std::swap(state_, *item.after);
   if (!item.outcome.has_value()) {
     error_ = item.outcome.error();
   } else if (item.outcome->has_value()) {
     (*item.outcome)->lease_->hand_over();
   }
-  return std::move(item.outcome);
+  return item;
 }
 
 Outcome DeviceReader::Impl::next() {
   std::unique_lock lock(mutex_);
-  std::optional<Outcome> outcome = take_locked();
-  if (outcome.has_value()) return std::move(*outcome);
+  if (std::optional<Item> item = take_locked(); item.has_value()) return std::move(item->outcome);
   SyncRequest request;
   request_ = &request;
   request.arrived.wait(lock, [&] { return request.outcome.has_value(); });
@@ -284,11 +288,11 @@ Outcome DeviceReader::Impl::next() {
 }
 
 void DeviceReader::Impl::async_next(Handler handler) {
-  auto request = std::make_unique<AsyncRequest>(std::move(handler));
+  auto request = std::make_shared<AsyncRequest>(std::move(handler));
   std::unique_lock lock(mutex_);
-  if (std::optional<Outcome> outcome = take_locked(); outcome.has_value()) {
+  if (std::optional<Item> item = take_locked(); item.has_value()) {
     lock.unlock();
-    return AsyncRequest::complete(std::move(request), std::move(*outcome));
+    return complete(std::move(request), std::move(*item));
   }
   request->ticket = ++tickets_;
   if (auto slot = boost::asio::get_associated_cancellation_slot(request->handler); slot.is_connected()) {
@@ -299,46 +303,60 @@ void DeviceReader::Impl::async_next(Handler handler) {
   request_ = std::move(request);
 }
 
-void DeviceReader::Impl::match(std::unique_lock<std::mutex>& lock) {
+void DeviceReader::Impl::complete(std::shared_ptr<AsyncRequest> request, Item item) noexcept {
+  try {
+    AsyncRequest::complete(request, std::move(item.outcome));
+  } catch (const std::exception& failure) {
+    const Error error = detail::error_from(failure);
+    std::unique_lock lock(mutex_);
+    if (item.after.has_value()) state_ = std::move(*item.after);
+    if (!error_.has_value()) error_ = error;
+    match(lock);
+  }
+}
+
+void DeviceReader::Impl::match(std::unique_lock<std::mutex>& lock) noexcept {
   if (!outstanding_locked()) return;
   auto request = std::exchange(request_, std::monostate());
-  std::optional<Outcome> outcome = take_locked();
-  if (!outcome.has_value()) {
+  std::optional<Item> item = take_locked();
+  if (!item.has_value()) {
     request_ = std::move(request);
     return;
   }
   if (auto* const waiting = std::get_if<SyncRequest*>(&request)) {
-    (*waiting)->outcome.emplace(std::move(*outcome));
+    (*waiting)->outcome.emplace(std::move(item->outcome));
     (*waiting)->arrived.notify_one();  // under the lock: the request lives on the waiter's stack
     return;
   }
   lock.unlock();
-  AsyncRequest::complete(std::move(std::get<std::unique_ptr<AsyncRequest>>(request)), std::move(*outcome));
+  complete(std::move(std::get<std::shared_ptr<AsyncRequest>>(request)), std::move(*item));
 }
 
 void DeviceReader::Impl::cancel(std::uint64_t ticket) {
   std::unique_lock lock(mutex_);
-  auto* const request = std::get_if<std::unique_ptr<AsyncRequest>>(&request_);
+  auto* const request = std::get_if<std::shared_ptr<AsyncRequest>>(&request_);
   if (request == nullptr || (*request)->ticket != ticket) return;
-  std::unique_ptr<AsyncRequest> ended = std::move(*request);
+  std::shared_ptr<AsyncRequest> ended = std::move(*request);
   request_ = std::monostate();
   lock.unlock();
-  AsyncRequest::complete(std::move(ended), detail::cancelled("the request was cancelled"));
+  complete(std::move(ended), {.outcome = cancelled_, .after = {}});
 }
 
 void DeviceReader::Impl::stop() {
-  const std::lock_guard stopping(stop_mutex_);
   {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    room_.notify_one();
+    const std::lock_guard stopping(stop_mutex_);
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      room_.notify_one();
+    }
+    reader_.stop();  // which ends the thread's wait for a batch
+    if (thread_.joinable()) thread_.join();
+    ring_->on_release({});
   }
-  reader_.stop();  // which ends the thread's wait for a batch
-  if (thread_.joinable()) thread_.join();
-  ring_->on_release({});
   boost::circular_buffer<Item> dropped;
   std::unique_lock lock(mutex_);
-  if (!error_.has_value()) error_ = detail::cancelled("the reader was stopped");
+  if (!error_.has_value()) error_ = stopped_;
   dropped.swap(items_);
   match(lock);
   if (lock.owns_lock()) lock.unlock();  // slabs are released with no lock held
@@ -405,7 +423,7 @@ Result<std::optional<DeviceBatch>> DeviceReader::next() {
 void DeviceReader::start_next(Handler handler) {
   if (impl_ == nullptr || impl_->process().forked()) {
     using Request = detail::AsyncRequest<DeviceBatch>;
-    return Request::complete(std::make_unique<Request>(std::move(handler)), *error());
+    return Request::complete(std::make_shared<Request>(std::move(handler)), *error());
   }
   // The handler may destroy this reader on another thread while this one is still in the call.
   const std::shared_ptr<Impl> alive = impl_;

@@ -81,7 +81,7 @@ Engine::Engine(EngineSetup setup)
       window_(read_window(storage_->facts(), setup.read_ahead_bytes, setup.threads, setup.scatters)),
       pipeline_(setup.read_ahead_bytes, window_),
       replay_(options_.replay) {
-  ring_->on_release([this] { kick(); });
+  ring_->on_release([this] { slot_is_free(); }, queue_);
 }
 
 Engine::~Engine() {
@@ -93,6 +93,11 @@ void Engine::start() {
 }
 
 void Engine::stop() {
+  stop_all();
+  queue_->complete();
+}
+
+void Engine::stop_all() {
   const std::lock_guard lock(stop_mutex_);
   if (stopped_) return;
   stopped_ = true;
@@ -151,6 +156,11 @@ void Engine::work() {
     }
     run(job);
   }
+}
+
+void Engine::slot_is_free() noexcept {
+  const std::lock_guard lock(mutex_);
+  kick_locked();
 }
 
 void Engine::kick() noexcept {

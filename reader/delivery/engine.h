@@ -110,9 +110,12 @@ class Engine final : private TrainerHelp {
   };
 
   // engine.cc: who works when.
+  void stop_all();
   bool help() noexcept override;
   void work();
   void kick() noexcept;
+  /// The ring's lock is held, so that nobody is told of a batch.
+  void slot_is_free() noexcept;
   void kick_locked() noexcept;
   bool has_work_locked(Role role) const;
   /// The job that comes next, or none. Out of memory is a failure of the reader.

@@ -8,6 +8,7 @@
 #include "format/guard_memory.h"
 #include "reader/delivery/engine.h"
 #include "reader/delivery/scatter.h"
+#include "reader/delivery/shortage.h"
 
 namespace dovetail::detail {
 
@@ -142,6 +143,9 @@ void Engine::finish_load(Load& load, const LoadTimes& times) {
   ++stats_.reads;
   stats_.read_bytes += load.extent.stored_bytes;
   stats_.retried_reads += load.retried_reads;
+  for (const std::optional<Error>& damage : load.damage) {
+    if (damage.has_value() && is_shortage(*damage)) return fail_locked(*damage);
+  }
   for (std::uint32_t block = 0; block < load.damage.size(); ++block) {
     if (load.damage[block].has_value()) note_damage_locked(load.extent, block, *load.damage[block], noted);
   }
@@ -218,6 +222,9 @@ void Engine::finish_gather(Step& step) {
   Discarded discarded;
   std::vector<DamagedRange> noted;
   Lock lock(*this);
+  for (const DirectRead& read : step.direct) {
+    if (read.damage.has_value() && is_shortage(*read.damage)) return fail_locked(*read.damage);
+  }
   for (const DirectRead& read : step.direct) {
     if (read.damage.has_value()) note_damage_locked(*read.extent, 0, *read.damage, noted);
   }

@@ -7,18 +7,13 @@
 #include <string>
 #include <utility>
 
+#include "reader/delivery/shortage.h"
+
 namespace dovetail::detail {
 
 namespace {
 
 constexpr std::size_t kSpareSteps = 64;  // where there are fewer slots
-
-/// Whether a shard could not be opened for reasons that lie with this process, not with the shard.
-bool is_shortage(const Error& error) {
-  namespace errc = boost::system::errc;
-  return error.code() == errc::too_many_files_open || error.code() == errc::too_many_files_open_in_system ||
-         error.code() == errc::not_enough_memory || error.code() == errc::resource_unavailable_try_again;
-}
 
 }  // namespace
 

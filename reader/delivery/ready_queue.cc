@@ -76,12 +76,18 @@ void ReadyQueue::complete() noexcept {
   lock.unlock();
   if (!completion.has_value()) return;
   try {
-    AsyncRequest::complete(std::move(completion->request), std::move(completion->outcome));
+    AsyncRequest::complete(completion->request, std::move(completion->outcome));
   } catch (const std::exception& failure) {
     const Error error = error_from(failure);
     lock.lock();
-    handed_over_ = std::move(completion->before);
+    delivered_ = std::move(completion->before);
     if (!error_.has_value()) error_ = error;
+    ready_ = 1;  // for who spins
+    match_locked();
+    lock.unlock();
+    // The trainer may learn by it that its handler is gone, and ask again.
+    completion.reset();
+    complete();
   }
 }
 
@@ -160,15 +166,15 @@ void ReadyQueue::note_request_locked(bool helps) {
 }
 
 void ReadyQueue::async_next(Handler handler) {
-  auto request = std::make_unique<AsyncRequest>(std::move(handler));
+  auto request = std::make_shared<AsyncRequest>(std::move(handler));
   std::unique_lock lock(mutex_);
   const bool second = outstanding_locked();
   if (!second) note_request_locked(false);
-  HandedOver before = handed_over_;
+  Delivered before = delivered_;
   if (std::optional<Outcome> outcome = take_locked(); outcome.has_value()) {
     if (second) {
       lock.unlock();
-      return AsyncRequest::complete(std::move(request), std::move(*outcome));
+      return AsyncRequest::complete(request, std::move(*outcome));
     }
     keep_locked({std::move(request), std::move(*outcome), std::move(before)});
     lock.unlock();
@@ -218,7 +224,7 @@ ReadyQueue::Outcome ReadyQueue::take_front_locked() {
   }
   const std::uint32_t ended = std::get<EndOfEpoch>(item).epoch;
   // No epoch comes after the last one that can be numbered.
-  if (ended != std::numeric_limits<std::uint32_t>::max()) handed_over_ = {nullptr, Position{ended + 1, 0}};
+  if (ended != std::numeric_limits<std::uint32_t>::max()) delivered_.last = {nullptr, Position{ended + 1, 0}};
   return std::optional<Batch>();
 }
 
@@ -232,16 +238,17 @@ ReadyQueue::Outcome ReadyQueue::deliver_locked(const ReadyBatches& from, std::ui
   // A batch that is handed over again has whatever the trainer has written into it.
   const auto bytes = columns != nullptr ? columns->layout.bytes
                                         : std::min(static_cast<std::uint64_t>(slab.offsets[from.rows]), slab.capacity);
-  ++delivered_.batches;
-  delivered_.rows += from.rows;
-  delivered_.bytes += bytes;
-  delivered_.rows_empty += counts[0];
-  delivered_.rows_first += counts[1];
-  delivered_.rows_repeated += counts[2];
-  delivered_.rows_substituted += counts[3] + counts[5];
-  delivered_.rows_damaged_empty += counts[4] + counts[6];
-  if (handed_over_.origin != from.origin) handed_over_.origin = from.origin;
-  handed_over_.position = Position{from.origin->epoch, step + 1};
+  Counts& sum = delivered_.counts;
+  ++sum.batches;
+  sum.rows += from.rows;
+  sum.bytes += bytes;
+  sum.rows_empty += counts[0];
+  sum.rows_first += counts[1];
+  sum.rows_repeated += counts[2];
+  sum.rows_substituted += counts[3] + counts[5];
+  sum.rows_damaged_empty += counts[4] + counts[6];
+  if (delivered_.last.origin != from.origin) delivered_.last.origin = from.origin;
+  delivered_.last.position = Position{from.origin->epoch, step + 1};
   if (timeline_ != nullptr) {
     const auto now = StallClock::Clock::now();
     timeline_->record({.kind = TimelineEvent::Kind::batch,
@@ -263,7 +270,7 @@ void ReadyQueue::match_locked() noexcept {
     return;
   }
   auto request = std::exchange(request_, std::monostate());
-  HandedOver before = handed_over_;
+  Delivered before = delivered_;
   std::optional<Outcome> outcome = take_locked();
   if (!outcome.has_value()) {
     request_ = std::move(request);
@@ -277,19 +284,19 @@ void ReadyQueue::match_locked() noexcept {
     arrived_.notify_one();
     return;
   }
-  keep_locked({std::move(std::get<std::unique_ptr<AsyncRequest>>(request)), std::move(*outcome), std::move(before)});
+  keep_locked({std::move(std::get<std::shared_ptr<AsyncRequest>>(request)), std::move(*outcome), std::move(before)});
 }
 
 void ReadyQueue::cancel(std::uint64_t ticket) {
   std::unique_lock lock(mutex_);
-  auto* request = std::get_if<std::unique_ptr<AsyncRequest>>(&request_);
+  auto* request = std::get_if<std::shared_ptr<AsyncRequest>>(&request_);
   if (request == nullptr || (*request)->ticket != ticket) return;
-  std::unique_ptr<AsyncRequest> ended = std::move(*request);
+  keep_locked({std::move(*request), cancelled_, delivered_});
   request_ = std::monostate();
   waiting_ = false;
   update_clock_locked();
   lock.unlock();
-  AsyncRequest::complete(std::move(ended), cancelled("the request was cancelled"));
+  complete();
 }
 
 void ReadyQueue::stop() {
@@ -304,8 +311,6 @@ void ReadyQueue::stop() {
     dropped.reset();  // slots are released with no lock held
     lock.lock();
   }
-  lock.unlock();
-  complete();
 }
 
 std::optional<Error> ReadyQueue::error() const {
@@ -315,11 +320,11 @@ std::optional<Error> ReadyQueue::error() const {
 
 ReadyQueue::HandedOver ReadyQueue::handed_over() const {
   const std::lock_guard lock(mutex_);
-  return handed_over_;
+  return delivered_.last;
 }
 
 void ReadyQueue::update_clock_locked() {
-  const bool requested = outstanding_locked();
+  const bool requested = requested_locked();
   const Stall now = requested ? cause_ : !items_.empty() ? Stall::consumer : Stall::filling;
   if (now == clock_.state()) return;
   const StallClock::Clock::time_point at = StallClock::Clock::now();
@@ -337,15 +342,16 @@ void ReadyQueue::update_clock_locked() {
 
 void ReadyQueue::add_to(ReaderStats& stats) const {
   const std::lock_guard lock(mutex_);
+  const Counts& counts = delivered_.counts;
   const StallClock::Clock::time_point now = StallClock::Clock::now();
-  stats.batches = delivered_.batches;
-  stats.rows = delivered_.rows;
-  stats.bytes = delivered_.bytes;
-  stats.rows_first = delivered_.rows_first;
-  stats.rows_repeated = delivered_.rows_repeated;
-  stats.rows_empty = delivered_.rows_empty;
-  stats.rows_substituted = delivered_.rows_substituted;
-  stats.rows_damaged_empty = delivered_.rows_damaged_empty;
+  stats.batches = counts.batches;
+  stats.rows = counts.rows;
+  stats.bytes = counts.bytes;
+  stats.rows_first = counts.rows_first;
+  stats.rows_repeated = counts.rows_repeated;
+  stats.rows_empty = counts.rows_empty;
+  stats.rows_substituted = counts.rows_substituted;
+  stats.rows_damaged_empty = counts.rows_damaged_empty;
   stats.waiting_for_storage = clock_.spent(Stall::storage, now);
   stats.waiting_for_decode = clock_.spent(Stall::decode, now);
   stats.waiting_for_slot = clock_.spent(Stall::slot, now);

@@ -55,7 +55,7 @@ class TrainerHelp {
 /// Threads: all functions may be called from any thread; the reader's side is called under the reader's lock, but for
 ///          `complete` and `stop`.
 /// Errors:  where memory is short a batch is neither lost nor given twice: only `make_room` and a new request need any.
-class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
+class ReadyQueue final : public AfterRelease, public std::enable_shared_from_this<ReadyQueue> {
  public:
   using Handler = boost::asio::any_completion_handler<BatchReader::NextSignature>;
   using Outcome = Result<std::optional<Batch>>;
@@ -76,9 +76,9 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   /// Nothing comes after what was pushed: every further request gets the end of an epoch.
   void finish() noexcept;
   /// Hands what was pushed to the executor of the request that it is for, if one was outstanding. The executor is the
-  /// trainer's, and may do as it likes: no lock may be held. Where it has no memory for that the handler is destroyed, and the
-  /// batch counts as not handed over; later requests fail.
-  void complete() noexcept;
+  /// trainer's, and may do as it likes: no lock may be held. Where it has no memory for that the batch counts as not handed
+  /// over and later requests fail; then the handler is destroyed.
+  void complete() noexcept override;
   /// Says what a request would be waiting for now: storage, decode or slot.
   void set_cause(Stall cause);
   /// Items that are ready.
@@ -98,7 +98,8 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   Outcome next(TrainerHelp& help, Deadline until = {});
   void async_next(Handler handler);
 
-  /// Completes an outstanding request, and all later ones, with `operation_canceled`. Drops what is ready.
+  /// Completes an outstanding request, and all later ones, with `operation_canceled`. Drops what is ready. `complete` has to be
+  /// called next.
   void stop();
 
   std::optional<Error> error() const;
@@ -116,11 +117,27 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
     std::optional<Outcome> outcome;
   };
   using AsyncRequest = detail::AsyncRequest<Batch>;
-  /// A request, what it gets, and what was handed over before it.
+  /// As in `ReaderStats`.
+  struct Counts {
+    std::uint64_t batches = 0;
+    std::uint64_t rows = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t rows_first = 0;
+    std::uint64_t rows_repeated = 0;
+    std::uint64_t rows_empty = 0;
+    std::uint64_t rows_substituted = 0;
+    std::uint64_t rows_damaged_empty = 0;
+  };
+  /// What the trainer has had.
+  struct Delivered {
+    HandedOver last;
+    Counts counts;
+  };
+  /// A request, what it gets, and what was delivered before it.
   struct Completion {
-    std::unique_ptr<AsyncRequest> request;
+    std::shared_ptr<AsyncRequest> request;
     Outcome outcome;
-    HandedOver before;
+    Delivered before;
   };
 
   /// An outcome that needs no waiting, if there is one: a ready item, a state that lasts, or a misuse.
@@ -150,11 +167,12 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   const Error busy_{Errc::busy, "a request for the next batch is outstanding already"};
   const Error not_yet_{Errc::not_yet, "no batch has come in the time given; ask again"};
   const Error stopped_ = cancelled("the reader was stopped");
+  const Error cancelled_ = cancelled("the request was cancelled");
   const Error slots_held_;
   mutable BriefMutex mutex_;
   boost::circular_buffer<ReadyItem> items_;
   struct Helping {};
-  std::variant<std::monostate, Helping, SyncRequest*, std::unique_ptr<AsyncRequest>> request_;
+  std::variant<std::monostate, Helping, SyncRequest*, std::shared_ptr<AsyncRequest>> request_;
   std::condition_variable_any arrived_;   // for who waits
   std::optional<Completion> completion_;  // to be handed over
   std::atomic<bool> has_completion_ = false;
@@ -167,11 +185,10 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   std::optional<Error> failure_;  // behind all items
   std::optional<Error> error_;    // the failure once it was delivered, or the stop
   bool finished_ = false;
-  HandedOver handed_over_;
+  Delivered delivered_;
   Stall cause_ = Stall::storage;
   StallClock clock_;
   std::optional<StallClock::Clock::time_point> first_request_;
-  ReaderStats delivered_;
 };
 
 }  // namespace dovetail::detail

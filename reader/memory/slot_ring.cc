@@ -84,9 +84,10 @@ Result<std::shared_ptr<SlotLease>> SlotRing::spill(SlotLease& slot, std::size_t 
   return lease;
 }
 
-void SlotRing::on_release(std::function<void()> callback) {
+void SlotRing::on_release(std::function<void()> callback, std::shared_ptr<AfterRelease> after) {
   const std::lock_guard lock(callback_mutex_);
   callback_ = std::move(callback);
+  after_.swap(after);
 }
 
 Result<DeviceEvent> SlotRing::mark(DeviceStream stream) {
@@ -117,8 +118,13 @@ void SlotRing::make_free(std::uint32_t slot) noexcept {
     free_.push_back(slot);
     ++free_slots_;
   }
-  const std::lock_guard lock(callback_mutex_);
-  if (callback_) callback_();
+  std::shared_ptr<AfterRelease> after;
+  {
+    const std::lock_guard lock(callback_mutex_);
+    if (callback_) callback_();
+    after = after_;
+  }
+  if (after != nullptr) after->complete();
 }
 
 bool SlotRing::collect() noexcept {

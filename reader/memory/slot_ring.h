@@ -24,6 +24,15 @@ namespace dovetail::detail {
 
 class SlotLease;
 
+/// What is done each time a slot has become free, once no lock is held any more.
+class AfterRelease {
+ public:
+  virtual void complete() noexcept = 0;
+
+ protected:
+  ~AfterRelease() = default;
+};
+
 /// The slots of a reader: equal pieces of one mapping, each filled, handed to the trainer as one batch or several, and
 /// filled again once all of these are released and the copies that they were released with have ended.
 ///
@@ -59,8 +68,9 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   /// Batches that the trainer holds.
   std::uint32_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
   /// Called each time a slot becomes free, one call at a time, on the thread that released it or on the ring's own. It must
-  /// not free a slot itself. An empty function ends it; when this returns no earlier one is running.
-  void on_release(std::function<void()> callback);
+  /// not free a slot itself. An empty function ends it; when this returns no earlier one is running. `after` may still be
+  /// called then.
+  void on_release(std::function<void()> callback, std::shared_ptr<AfterRelease> after = nullptr);
 
  private:
   friend class SlotLease;
@@ -94,6 +104,7 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   std::atomic<std::uint32_t> held_ = 0;
   std::mutex callback_mutex_;
   std::function<void()> callback_;
+  std::shared_ptr<AfterRelease> after_;
   std::condition_variable wakes_;
   bool ending_ = false;
   std::thread watcher_;

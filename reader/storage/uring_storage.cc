@@ -195,7 +195,7 @@ Result<void> UringStorage::open() {
   // One more for the wake-up, so that there is always room for every piece.
   if (auto opened = open_ring(facts_.depth + 1, ring_); !opened) return opened;
   if (facts_.direct) {
-    if (auto prepared = prepare_buffers(); !prepared) {
+    if (auto prepared = guard_memory({}, [this] { return prepare_buffers(); }); !prepared) {
       ::io_uring_queue_exit(&ring_);
       return prepared;
     }

@@ -18,9 +18,40 @@ namespace {
 const testing::SampleShape kShape{.shard_records = {60, 0, 45}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048};
 constexpr std::uint64_t kRecords = 105;
 
-class ReadingFaultsTest : public testing::FaultyEpochTest {
+class AnyReadingFaultsTest : public testing::FaultyEpochTest {
  protected:
-  ReadingFaultsTest() : FaultyEpochTest(kShape) {}
+  explicit AnyReadingFaultsTest(const testing::SampleShape& shape) : FaultyEpochTest(shape) {}
+
+  /// From each read on all of them want memory that is not there.
+  void with_little_memory() {
+    for (const OnDamage on_damage : {OnDamage::fail, OnDamage::substitute, OnDamage::empty}) {
+      std::uint64_t n = 1;
+      for (bool struck = true; struck && !HasFailure(); ++n) {
+        SCOPED_TRACE(::testing::Message() << "policy " << static_cast<int>(on_damage) << ", read " << n);
+        const testing::FaultAt armed(testing::Fault::no_memory, n, true);
+        const bool good = read_epoch(options(on_damage, StorageKind::pread));
+        struck = testing::FaultAt::struck();
+        EXPECT_NE(good, struck);
+      }
+      EXPECT_GT(n, 5u);
+    }
+  }
+};
+
+/// Whose records are read straight into their rows.
+class LargeRecordsFaultsTest : public AnyReadingFaultsTest {
+ protected:
+  LargeRecordsFaultsTest()
+      : AnyReadingFaultsTest({.shard_records = {9, 8},
+                              .min_bytes = 60'000,
+                              .max_bytes = 70'000,
+                              .codec = Codec::none,
+                              .run_records = 2}) {}
+};
+
+class ReadingFaultsTest : public AnyReadingFaultsTest {
+ protected:
+  ReadingFaultsTest() : AnyReadingFaultsTest(kShape) {}
 
   template <class Work>
   void with_every_fault(Work work) {
@@ -37,6 +68,14 @@ TEST_F(ReadingFaultsTest, AnEpochIsRightOrEndsWithAnErrorThatNamesAFile) {
 TEST_F(ReadingFaultsTest, AnEpochThatPassesOverDamageKeepsStepsRowsAndIds) {
   with_every_fault([&] { return read_epoch(options(OnDamage::substitute, StorageKind::pread)); });
   with_every_fault([&] { return read_epoch(options(OnDamage::empty, StorageKind::pread)); });
+}
+
+TEST_F(ReadingFaultsTest, WantOfMemoryIsNoDamage) {
+  with_little_memory();
+}
+
+TEST_F(LargeRecordsFaultsTest, WantOfMemoryIsNoDamage) {
+  with_little_memory();
 }
 
 TEST_F(ReadingFaultsTest, ADatasetOpensAsItIsOrNotAtAll) {

@@ -58,6 +58,8 @@ int error_of_fault() {
       return ENOSPC;
     case Fault::out_of_files:
       return EMFILE;
+    case Fault::no_memory:
+      return ENOMEM;
     case Fault::short_count:
     case Fault::end_of_file:
       break;
@@ -211,7 +213,7 @@ static ssize_t read_less(int file, const iovec* parts, off_t offset) {
 }
 
 static bool read_has_fault() {
-  return has_fault(Fault::io_error, Fault::interrupted, Fault::short_count, Fault::end_of_file);
+  return has_fault(Fault::io_error, Fault::interrupted, Fault::short_count, Fault::end_of_file, Fault::no_memory);
 }
 
 static ssize_t faulty_read(int file, const iovec* parts, off_t offset) {

@@ -19,6 +19,7 @@ enum class Fault : std::uint8_t {
   end_of_file,   ///< A read finds no more bytes.
   no_space,      ///< ENOSPC, of what makes or extends a file or folder: open, write, sync, rename, link, mkdir.
   out_of_files,  ///< EMFILE, of an open.
+  no_memory,     ///< ENOMEM, of a read. Not among `kFaults`.
 };
 inline constexpr Fault kFaults[] = {Fault::io_error,    Fault::interrupted, Fault::short_count,
                                     Fault::end_of_file, Fault::no_space,    Fault::out_of_files};

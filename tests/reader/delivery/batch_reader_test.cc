@@ -246,12 +246,13 @@ TEST_F(BatchReaderTest, WhatWasMovedFromIsClosed) {
   EXPECT_TRUE(reader.next().error().is(Errc::closed));  // NOLINT(bugprone-use-after-move)
   EXPECT_TRUE(reader.next(std::chrono::milliseconds(1)).error().is(Errc::closed));
   EXPECT_TRUE(reader.error()->is(Errc::closed));
-  try {
-    (void)reader.async_next(boost::asio::use_future).get();
-    ADD_FAILURE() << "it gave a batch";
-  } catch (const boost::system::system_error& failure) {
-    EXPECT_EQ(failure.code(), make_error_code(Errc::closed));
-  }
+  // Not `use_future`: the thread that sets an exception may be the last to drop it, and TSan does not see libstdc++ count.
+  std::promise<boost::system::error_code> outcome;
+  reader.async_next([&](boost::system::error_code error, std::optional<Batch> batch) {
+    EXPECT_FALSE(batch.has_value());
+    outcome.set_value(error);
+  });
+  EXPECT_EQ(outcome.get_future().get(), make_error_code(Errc::closed));
   reader.stop();
 }
 

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <boost/system/errc.hpp>
+
+#include <dovetail/error.h>
+
+namespace dovetail::detail {
+
+/// Whether something failed for want of memory, threads or descriptors of this process: its bytes may be good, and no policy
+/// on damage applies.
+inline bool is_shortage(const Error& error) {
+  namespace errc = boost::system::errc;
+  return error.code() == errc::too_many_files_open || error.code() == errc::too_many_files_open_in_system ||
+         error.code() == errc::not_enough_memory || error.code() == errc::resource_unavailable_try_again;
+}
+
+}  // namespace dovetail::detail
