@@ -31,7 +31,8 @@ if(DOVETAIL_SANITIZE)
   add_link_options(-fsanitize=${DOVETAIL_SANITIZE})
 endif()
 
-# dovetail_unity(TARGET): with DOVETAIL_UNITY several sources are compiled as one, for builds that are made once.
+# dovetail_unity(TARGET): with DOVETAIL_UNITY several sources are compiled as one, for builds that are made once. Names in
+# unnamed namespaces must differ within a target.
 function(dovetail_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${DOVETAIL_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   if(DOVETAIL_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -105,6 +106,7 @@ function(dovetail_add_test name)
   dovetail_test_options(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gmock GTest::gtest_main)
+  dovetail_unity(${name})
   if(TARGET dovetail_test_headers)
     target_precompile_headers(${name} REUSE_FROM dovetail_test_headers)
   endif()

@@ -82,7 +82,8 @@ TEST_F(FolderLabelsTest, SourcesOfAConversionNumberTheirClassesAlike) {
     const ConvertReport report = convert(folder_ / to, options).value();
     EXPECT_EQ(report.sources.at(0).classes, report.sources.at(1).classes);
     std::vector<std::string> texts;
-    for (const std::string& record : test::read_source(folder_ / to)) texts.push_back(test::example_text(record));
+    for (const std::string& record : test::read_source(folder_ / to).value())
+      texts.push_back(test::example_text(record));
     return texts;
   };
   EXPECT_THAT(labels("sorted"), ElementsAre("__key__=<cat/1> class=<cat> data=<> label=[0]",

@@ -26,7 +26,7 @@ std::string number(std::uint64_t value, std::size_t bytes, bool big_endian) {
   return text;
 }
 
-std::string idx(int type, const std::vector<std::uint32_t>& sizes, std::string_view elements) {
+std::string idx_file(int type, const std::vector<std::uint32_t>& sizes, std::string_view elements) {
   std::string out{'\0', '\0', static_cast<char>(type), static_cast<char>(sizes.size())};
   for (const std::uint32_t size : sizes) out += number(size, 4, true);
   return out.append(elements);
@@ -68,8 +68,8 @@ class KnownSchemaTest : public ::testing::Test {
 };
 
 TEST_F(KnownSchemaTest, HasImagesAndLabelsOfIdx) {
-  put("a-images-idx3-ubyte", idx(8, {2, 2, 3}, "abcdefghijkl"));
-  put("a-labels-idx1-ubyte", idx(8, {2}, "\5\7"));
+  put("a-images-idx3-ubyte", idx_file(8, {2, 2, 3}, "abcdefghijkl"));
+  put("a-labels-idx1-ubyte", idx_file(8, {2}, "\5\7"));
   const Decoded decoded(folder_.path());
   EXPECT_EQ(decoded.schema(), "image:u8[2,3], label:i64");
   EXPECT_EQ(as_chars(decoded.column(0).values), "abcdefghijkl");
@@ -77,19 +77,19 @@ TEST_F(KnownSchemaTest, HasImagesAndLabelsOfIdx) {
 }
 
 TEST_F(KnownSchemaTest, HasOtherTypesOfIdx) {
-  put("a", idx(0x0B, {2, 2}, std::string("\0\1\xFF\xFE\0\3\1\0", 8)));
+  put("a", idx_file(0x0B, {2, 2}, std::string("\0\1\xFF\xFE\0\3\1\0", 8)));
   const Decoded decoded(folder_ / "a");
   EXPECT_EQ(decoded.schema(), "image:i16[2]");
   EXPECT_THAT(decoded.column(0).as<std::int16_t>(), ElementsAre(1, -2, 3, 256));
-  put("b", idx(0x0D, {1}, number(0x3FC00000, 4, true)));
+  put("b", idx_file(0x0D, {1}, number(0x3FC00000, 4, true)));
   const Decoded real(folder_ / "b");
   EXPECT_EQ(real.schema(), "label:f32");
   EXPECT_THAT(real.column(0).as<float>(), ElementsAre(1.5f));
 }
 
 TEST_F(KnownSchemaTest, HasNoneWhereFilesOrFormsDiffer) {
-  put("a-images-idx3-ubyte", idx(8, {1, 2, 2}, "abcd"));
-  put("b-images-idx3-ubyte", idx(8, {1, 2, 3}, "abcdef"));
+  put("a-images-idx3-ubyte", idx_file(8, {1, 2, 2}, "abcd"));
+  put("b-images-idx3-ubyte", idx_file(8, {1, 2, 3}, "abcdef"));
   EXPECT_FALSE(RecordSource::open(folder_.path()).value().schema());
   EXPECT_TRUE(RecordSource::open(folder_ / "a-images-idx3-ubyte").value().schema());
   EXPECT_FALSE(RecordSource::open(folder_ / "a-images-idx3-ubyte", {.records = RecordForm::raw}).value().schema());

@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const SourceOptions kTfrecord{.format = SourceFormat::tfrecord};
+const SourceOptions kAsTfrecord{.format = SourceFormat::tfrecord};
 
 class SnappySourceTest : public ::testing::Test {
  protected:
@@ -25,7 +25,7 @@ class SnappySourceTest : public ::testing::Test {
     return path_;
   }
   Error error_of(std::string_view bytes) {
-    const auto read = test::read_source(put(bytes), kTfrecord);
+    const auto read = test::read_source(put(bytes), kAsTfrecord);
     EXPECT_FALSE(read);
     return read ? Error() : read.error();
   }
@@ -38,7 +38,7 @@ TEST_F(SnappySourceTest, ReadsBlocksThatEndAnywhere) {
   const test::Records records = test::sample_records(200, 400, 5);
   const std::string plain = test::tfrecord_bytes(records);
   for (const std::size_t block : {1u, 2u, 11u, 12u, 13u, 100u, 4096u, 262144u}) {
-    const auto read = test::read_source(put(test::snappy_blocks(plain, block)), kTfrecord);
+    const auto read = test::read_source(put(test::snappy_blocks(plain, block)), kAsTfrecord);
     EXPECT_EQ(read.value(), records) << block;
   }
 }
@@ -83,13 +83,13 @@ TEST_F(SnappySourceTest, FindsEveryCutThatIsNotAtTheEndOfABlockAndARecord) {
   const std::string plain = test::tfrecord_bytes({"one", test::prose(300, 1)});
   const std::string bytes = test::snappy_blocks(plain, 100);
   for (std::size_t size = 1; size < bytes.size(); ++size) {
-    const auto read = test::read_source(put(bytes.substr(0, size)), kTfrecord);
+    const auto read = test::read_source(put(bytes.substr(0, size)), kAsTfrecord);
     ASSERT_FALSE(read) << size;
     EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << read.error().to_string();
     EXPECT_EQ(read.error().path(), path_);
     EXPECT_TRUE(read.error().offset().has_value());
   }
-  EXPECT_THAT(test::read_source(put(""), kTfrecord).value(), IsEmpty());
+  EXPECT_THAT(test::read_source(put(""), kAsTfrecord).value(), IsEmpty());
 }
 
 TEST_F(SnappySourceTest, InventsNoRecordFromDamage) {
@@ -98,7 +98,7 @@ TEST_F(SnappySourceTest, InventsNoRecordFromDamage) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     std::string damaged = bytes;
     damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
-    RecordSource source = RecordSource::open(put(damaged), kTfrecord).value();
+    RecordSource source = RecordSource::open(put(damaged), kAsTfrecord).value();
     std::size_t number = 0;
     for (;;) {
       const auto record = source.next();

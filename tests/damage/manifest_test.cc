@@ -136,12 +136,12 @@ class DamagedManifestTest : public ::testing::Test {
   std::size_t refused_ = 0;  ///< Shards that were not opened.
 };
 
-constexpr std::size_t kStep = testing::kSanitized ? 61 : 1;
+constexpr std::size_t kManifestStep = testing::kSanitized ? 61 : 1;
 
 TEST_F(DamagedManifestTest, NoBitNorLengthIsBelieved) {
   check(good_);
-  test::cut(good_, kStep, take());
-  test::flip_bits(good_, kStep, take());
+  test::cut(good_, kManifestStep, take());
+  test::flip_bits(good_, kManifestStep, take());
   EXPECT_EQ(refused_, 0u);
 }
 
@@ -222,7 +222,7 @@ TEST_F(DamagedManifestTest, LinesAndNamesThatAreNotTheirShardsAreReportedWhenThe
 TEST_F(DamagedManifestTest, AnOlderManifestDoesNotFitNewerShards) {
   check(older_);
   EXPECT_EQ(refused_, kShards - 1) << "one shard did not change";
-  test::flip_bits(older_, 7 * kStep, take());
+  test::flip_bits(older_, 7 * kManifestStep, take());
 }
 
 // Shards exchanged, repeated, of other versions and datasets, empty and gone, below an intact manifest.

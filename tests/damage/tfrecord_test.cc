@@ -54,9 +54,9 @@ Records sibling_of(Records records) {
   return records;
 }
 
-class Checker {
+class TfrecordChecker {
  public:
-  explicit Checker(Records records)
+  explicit TfrecordChecker(Records records)
       : records_(std::move(records)),
         good_(indexed(records_)),
         file_(folder_ / "a.tfrecord"),
@@ -135,11 +135,11 @@ std::vector<Records> layouts() {
   return {sizes, fixed, {"the only record"}, {"", "", ""}, {}, {"a", test::noise(600, 7), "b"}};
 }
 
-void for_each(const std::function<void(Checker&)>& damage) {
+void for_each(const std::function<void(TfrecordChecker&)>& damage) {
   std::size_t count = 0;
   for (const Records& records : layouts()) {
     SCOPED_TRACE(::testing::Message() << records.size() << " records");
-    Checker checker(records);
+    TfrecordChecker checker(records);
     damage(checker);
     if (::testing::Test::HasFailure()) return;
     count += checker.count();
@@ -147,26 +147,27 @@ void for_each(const std::function<void(Checker&)>& damage) {
   std::printf("%zu damaged files\n", count);
 }
 
-constexpr std::size_t kStep = testing::kSanitized ? 31 : 1;
+constexpr std::size_t kTfrecordStep = testing::kSanitized ? 31 : 1;
 
 TEST(DamagedTfrecordTest, NoCutFileNorIndexIsTakenForAWholeOne) {
-  for_each([](Checker& checker) {
+  for_each([](TfrecordChecker& checker) {
     checker.check(checker.good().file, checker.good().index, "nothing");
-    test::cut(checker.good().file, kStep, checker.take_file());
-    test::cut(checker.good().index, kStep, checker.take_index());
+    test::cut(checker.good().file, kTfrecordStep, checker.take_file());
+    test::cut(checker.good().index, kTfrecordStep, checker.take_index());
   });
 }
 
 TEST(DamagedTfrecordTest, EveryFlippedBitIsReportedAndCostsItsBlockAtMost) {
-  for_each([](Checker& checker) { test::flip_bits(checker.good().file, kStep, checker.take_file()); });
+  for_each([](TfrecordChecker& checker) { test::flip_bits(checker.good().file, kTfrecordStep, checker.take_file()); });
 }
 
 TEST(DamagedTfrecordTest, EveryFlippedBitOfAnIndexIsReportedUnlessItIsPadding) {
-  for_each([](Checker& checker) { test::flip_bits(checker.good().index, kStep, checker.take_index()); });
+  for_each(
+      [](TfrecordChecker& checker) { test::flip_bits(checker.good().index, kTfrecordStep, checker.take_index()); });
 }
 
 TEST(DamagedTfrecordTest, PagesOfZerosAndOfAnotherFileAreReported) {
-  for_each([](Checker& checker) {
+  for_each([](TfrecordChecker& checker) {
     const Indexed other = indexed(sibling_of(checker.records()));
     for (const std::size_t page : {std::size_t{16}, std::size_t{64}, std::size_t{512}}) {
       test::zero_pages(checker.good().file, page, page, checker.take_file());
@@ -178,7 +179,7 @@ TEST(DamagedTfrecordTest, PagesOfZerosAndOfAnotherFileAreReported) {
 }
 
 TEST(DamagedTfrecordTest, RecordsThatAreDroppedSwappedRepeatedAndSplicedAreReported) {
-  for_each([](Checker& checker) {
+  for_each([](TfrecordChecker& checker) {
     const Records& records = checker.records();
     const Records other = sibling_of(records);
     const auto check = [&](const Records& changed, std::size_t i, std::size_t j, const char* what) {
@@ -209,7 +210,7 @@ TEST(DamagedTfrecordTest, RecordsThatAreDroppedSwappedRepeatedAndSplicedAreRepor
 }
 
 TEST(DamagedTfrecordTest, AnotherFileOrIndexOfEqualSizeIsReported) {
-  for_each([](Checker& checker) {
+  for_each([](TfrecordChecker& checker) {
     const Records other_records = sibling_of(checker.records());
     if (other_records == checker.records()) return;
     const Indexed other = indexed(other_records);
@@ -220,7 +221,7 @@ TEST(DamagedTfrecordTest, AnotherFileOrIndexOfEqualSizeIsReported) {
 }
 
 TEST(DamagedTfrecordTest, DamageToBothIsReported) {
-  for_each([](Checker& checker) {
+  for_each([](TfrecordChecker& checker) {
     const Bytes& file = checker.good().file;
     for (std::size_t place = 5; place < file.size(); place += file.size() / 3 + 1) {
       Bytes damaged = file;
@@ -228,8 +229,8 @@ TEST(DamagedTfrecordTest, DamageToBothIsReported) {
       const auto with = [&](const Bytes& index, const std::string& what) {
         return checker.check(damaged, index, "byte " + std::to_string(place) + ", and of the index " + what);
       };
-      test::flip_bits(checker.good().index, 11 * kStep, with);
-      test::cut(checker.good().index, 5 * kStep, with);
+      test::flip_bits(checker.good().index, 11 * kTfrecordStep, with);
+      test::cut(checker.good().index, 5 * kTfrecordStep, with);
     }
   });
 }

@@ -16,7 +16,7 @@ namespace dovetail {
 namespace {
 
 const testing::SampleShape kShape{.shard_records = {60, 0, 45}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048};
-constexpr std::uint64_t kRecords = 105;
+constexpr std::uint64_t kSampleRecords = 105;
 
 class AnyReadingFaultsTest : public testing::FaultyEpochTest {
  protected:
@@ -123,7 +123,7 @@ TEST_F(ReadingFaultsTest, VerifyNeverSaysThatWhatItCouldNotReadIsGood) {
     const Result<VerifyReport> report = verify(folder_.path("data"), 2);
     if (!report.has_value()) return false;
     if (report->ok()) {
-      EXPECT_EQ(report->records, kRecords);
+      EXPECT_EQ(report->records, kSampleRecords);
     }
     return report->ok();
   });

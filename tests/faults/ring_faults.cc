@@ -13,9 +13,9 @@ namespace {
 // What a completion that is no read is called: the one that wakes the thread of the ring.
 constexpr std::uint64_t kNoRead = ~std::uint64_t{0};
 
-std::atomic<int> armed = -1;  // the fault, if any
-std::atomic<bool> lasting = false;
-std::atomic<std::uint64_t> place = 0;
+std::atomic<int> ring_fault = -1;  // the fault, if any
+std::atomic<bool> ring_fault_lasts = false;
+std::atomic<std::uint64_t> ring_fault_place = 0;
 std::atomic<std::uint64_t> events = 0;
 
 std::atomic<int> refused = -1;  // the call, if any
@@ -25,12 +25,12 @@ std::atomic<unsigned> refusals = 0;
 
 bool has_fault() {
   const std::uint64_t event = ++events;
-  return event == place.load() || (lasting.load() && event > place.load());
+  return event == ring_fault_place.load() || (ring_fault_lasts.load() && event > ring_fault_place.load());
 }
 
 /// What a submission gives instead; nothing where submissions are not what fails.
 std::optional<int> failed_submission() {
-  switch (static_cast<RingFault>(armed.load())) {
+  switch (static_cast<RingFault>(ring_fault.load())) {
     case RingFault::submit_interrupted:
       return -EINTR;
     case RingFault::submit_again:
@@ -46,7 +46,7 @@ std::optional<int> failed_submission() {
 
 /// What a read of so many bytes gives instead; nothing where reads are not what fails.
 std::optional<int> failed_read(int bytes) {
-  switch (static_cast<RingFault>(armed.load())) {
+  switch (static_cast<RingFault>(ring_fault.load())) {
     case RingFault::read_error:
       return -EIO;
     case RingFault::read_cancelled:
@@ -81,18 +81,18 @@ std::ostream& operator<<(std::ostream& out, RingFault fault) {
 }
 
 RingFaultAt::RingFaultAt(RingFault fault, std::uint64_t n, bool lasts) {
-  place = n;
+  ring_fault_place = n;
   events = 0;
-  lasting = lasts;
-  armed = static_cast<int>(fault);
+  ring_fault_lasts = lasts;
+  ring_fault = static_cast<int>(fault);
 }
 
 RingFaultAt::~RingFaultAt() {
-  armed = -1;
+  ring_fault = -1;
 }
 
 bool RingFaultAt::struck() noexcept {
-  return events.load() >= place.load();
+  return events.load() >= ring_fault_place.load();
 }
 
 RingRefused::RingRefused(Call call, int error, unsigned times) {
@@ -112,13 +112,13 @@ unsigned RingRefused::failures() noexcept {
 
 }  // namespace dovetail::testing
 
-using dovetail::testing::armed;
 using dovetail::testing::failed_read;
 using dovetail::testing::failed_submission;
 using dovetail::testing::has_fault;
 using dovetail::testing::is_refused;
 using dovetail::testing::kNoRead;
 using dovetail::testing::refusal;
+using dovetail::testing::ring_fault;
 using dovetail::testing::RingRefused;
 
 extern "C" {
@@ -146,13 +146,13 @@ int __wrap_io_uring_register_buffers(io_uring* ring, const iovec* buffers, unsig
 
 int __wrap_io_uring_submit_and_wait(io_uring* ring, unsigned wanted) {
   const std::optional<int> failed = failed_submission();
-  if (armed.load() >= 0 && failed && has_fault()) return *failed;
+  if (ring_fault.load() >= 0 && failed && has_fault()) return *failed;
   return __real_io_uring_submit_and_wait(ring, wanted);
 }
 
 unsigned __wrap_io_uring_peek_batch_cqe(io_uring* ring, io_uring_cqe** entries, unsigned count) {
   const unsigned there = __real_io_uring_peek_batch_cqe(ring, entries, count);
-  for (unsigned i = 0; armed.load() >= 0 && i < there; ++i) {
+  for (unsigned i = 0; ring_fault.load() >= 0 && i < there; ++i) {
     const std::optional<int> failed = failed_read(entries[i]->res);
     if (failed && entries[i]->user_data != kNoRead && entries[i]->res > 0 && has_fault()) entries[i]->res = *failed;
   }

@@ -35,10 +35,10 @@ class SlabMemory {
   std::span<std::byte> bytes_;
 };
 
-/// Records in memory of their own, which ends where they do.
-class Records {
+/// OwnedRecords in memory of their own, which ends where they do.
+class OwnedRecords {
  public:
-  explicit Records(const MaybeRecords& records) {
+  explicit OwnedRecords(const MaybeRecords& records) {
     for (const auto& record : records) {
       const std::size_t size = record ? record->size() : 0;
       auto& memory = memory_.emplace_back(std::make_unique<std::byte[]>(size));
@@ -62,7 +62,7 @@ std::size_t longest(const MaybeRecords& records) {
 /// Decodes with the decoder and slowly, and compares. Whether the batch was good.
 void expect_same(ColumnDecoder& decoder, const MaybeRecords& batch, bool* good = nullptr) {
   const auto rows = static_cast<std::uint32_t>(batch.size());
-  const Records records(batch);
+  const OwnedRecords records(batch);
   const SlabMemory slab(decoder.most_bytes(rows, longest(batch)));
   const auto decoded = decoder.decode(records.views(), slab.bytes());
   const auto expected = reference_columns(decoder.schema(), batch);
@@ -86,7 +86,7 @@ ColumnDecoder decoder_of(const char* schema) {
 }
 
 std::string error_of(ColumnDecoder& decoder, const std::string& record) {
-  const Records records({record});
+  const OwnedRecords records({record});
   const SlabMemory slab(decoder.most_bytes(1, record.size()));
   const auto decoded = decoder.decode(records.views(), slab.bytes());
   return decoded ? "" : decoded.error().detail();
@@ -173,7 +173,7 @@ TEST(ColumnsTest, RandomDamageIsJudgedAsProtobufDoes) {
 TEST(ColumnsTest, LieInTheSlabAsPromised) {
   ColumnDecoder decoder = decoder_of(kSample);
   const std::string record = sample_record();
-  const Records records({record, std::nullopt, record});
+  const OwnedRecords records({record, std::nullopt, record});
   const SlabMemory slab(decoder.most_bytes(3, record.size()));
   const ColumnLayout layout = **decoder.decode(records.views(), slab.bytes());
   const ByteView bytes = slab.bytes();
@@ -200,7 +200,7 @@ TEST(ColumnsTest, LieInTheSlabAsPromised) {
 
 TEST(ColumnsTest, EqualColumnsAreEqualBytes) {
   ColumnDecoder decoder = decoder_of(kSample);
-  const Records records({sample_record(), std::nullopt});
+  const OwnedRecords records({sample_record(), std::nullopt});
   const auto decode = [&](std::byte fill) {
     const SlabMemory slab(decoder.most_bytes(2, 1000));
     std::fill(slab.bytes().begin(), slab.bytes().end(), fill);
@@ -284,7 +284,7 @@ TEST(ColumnsTest, AnErrorLeavesOtherBatchesAlone) {
 TEST(ColumnsTest, ASlabThatIsTooSmallIsRefusedWithItsSize) {
   ColumnDecoder decoder = decoder_of(kSample);
   const std::string record = sample_record();
-  const Records records({record, record});
+  const OwnedRecords records({record, record});
   const SlabMemory large(decoder.most_bytes(2, record.size()));
   const std::size_t needed = (*decoder.decode(records.views(), large.bytes()))->bytes;
   for (std::size_t size = 0; size <= needed; size += 8) {

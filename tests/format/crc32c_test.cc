@@ -26,7 +26,7 @@ std::uint32_t crc_with(const Crc32cBackend& backend, ByteView bytes, std::uint32
 }
 
 /// Every back end must give the same answers.
-class Crc32cBackendTest : public testing::TestWithParam<Crc32cBackend> {};
+class Crc32cBackendTest : public ::testing::TestWithParam<Crc32cBackend> {};
 
 TEST_P(Crc32cBackendTest, GivesThePublishedValues) {
   std::string ascending(32, '\0');
@@ -72,7 +72,7 @@ TEST_P(Crc32cBackendTest, ContinuesFromEverySplit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Crc32cBackendTest, testing::ValuesIn(usable_backends()), [](const auto& instance) {
+INSTANTIATE_TEST_SUITE_P(All, Crc32cBackendTest, ::testing::ValuesIn(usable_backends()), [](const auto& instance) {
   std::string name;
   for (const char c : std::string_view(instance.param.name)) {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0) name += c;

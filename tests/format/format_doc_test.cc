@@ -151,7 +151,7 @@ void PrintTo(const Structure& structure, std::ostream* os) {
   *os << structure.heading;
 }
 
-class FormatDocTableTest : public testing::TestWithParam<Structure> {};
+class FormatDocTableTest : public ::testing::TestWithParam<Structure> {};
 
 TEST_P(FormatDocTableTest, HasTheOffsetsOfTheCodeAndNoGap) {
   std::map<std::string, std::size_t> offsets;
@@ -166,7 +166,7 @@ TEST_P(FormatDocTableTest, HasTheOffsetsOfTheCodeAndNoGap) {
   EXPECT_EQ(offsets, GetParam().offsets);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FormatDocTableTest, testing::ValuesIn(kStructures));
+INSTANTIATE_TEST_SUITE_P(All, FormatDocTableTest, ::testing::ValuesIn(kStructures));
 
 TEST(FormatDocTest, HasTheLimitsOfTheCode) {
   const std::map<std::string, std::uint64_t> expected = {

@@ -29,7 +29,7 @@ Bytes read_golden(const std::string& name) {
   return {bytes.begin(), bytes.end()};
 }
 
-class GoldenTest : public testing::TestWithParam<GoldenShard> {
+class GoldenTest : public ::testing::TestWithParam<GoldenShard> {
  protected:
   void SetUp() override {
     if (golden_folder().empty()) GTEST_SKIP() << "DOVETAIL_GOLDEN_DIR is not set";
@@ -58,7 +58,7 @@ TEST_P(GoldenTest, IsWrittenTheSameAgain) {
   EXPECT_EQ(read_golden(GetParam().name), GetParam().bytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, GoldenTest, testing::ValuesIn(test::golden_shards()), [](const auto& instance) {
+INSTANTIATE_TEST_SUITE_P(Files, GoldenTest, ::testing::ValuesIn(test::golden_shards()), [](const auto& instance) {
   return instance.param.name.substr(0, instance.param.name.find('.'));
 });
 

@@ -154,7 +154,7 @@ void PrintTo(const Contradiction& value, std::ostream* os) {
   *os << value.name;
 }
 
-class ShardInfoContradictionTest : public testing::TestWithParam<Contradiction> {};
+class ShardInfoContradictionTest : public ::testing::TestWithParam<Contradiction> {};
 
 TEST_P(ShardInfoContradictionTest, IsRefusedWithAReason) {
   ShardInfo info = sample_info();
@@ -192,7 +192,7 @@ const Contradiction kContradictions[] = {
     {"ByteCountThatWraps", [](ShardInfo& info) { info.raw_bytes = ~0ull; }},
 };
 
-INSTANTIATE_TEST_SUITE_P(All, ShardInfoContradictionTest, testing::ValuesIn(kContradictions),
+INSTANTIATE_TEST_SUITE_P(All, ShardInfoContradictionTest, ::testing::ValuesIn(kContradictions),
                          [](const auto& instance) { return instance.param.name; });
 
 TfrecordFacts sample_facts() {

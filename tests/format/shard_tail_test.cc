@@ -157,7 +157,7 @@ void PrintTo(const Lie& value, std::ostream* os) {
   *os << value.name;
 }
 
-class LyingTailTest : public testing::TestWithParam<Lie> {};
+class LyingTailTest : public ::testing::TestWithParam<Lie> {};
 
 TEST_P(LyingTailTest, IsReported) {
   const Bytes bytes = GetParam().forger.forge(sample_spec());
@@ -229,7 +229,7 @@ std::vector<Lie> lies() {
   };
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LyingTailTest, testing::ValuesIn(lies()),
+INSTANTIATE_TEST_SUITE_P(All, LyingTailTest, ::testing::ValuesIn(lies()),
                          [](const auto& instance) { return instance.param.name; });
 
 TEST(MetadataBlockTest, IsTheOneBehindTheFileHeader) {

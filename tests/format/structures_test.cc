@@ -246,7 +246,7 @@ void PrintTo(const LengthCase& value, std::ostream* os) {
   *os << value.name;
 }
 
-class BlockLengthTest : public testing::TestWithParam<LengthCase> {};
+class BlockLengthTest : public ::testing::TestWithParam<LengthCase> {};
 
 TEST_P(BlockLengthTest, IsJudgedAsDocumented) {
   const LengthCase& c = GetParam();
@@ -305,7 +305,7 @@ const LengthCase kLengthCases[] = {
     {"SkippableWithRecords", kSkippable, kNone, 1, 4, 4, 0, false},
 };
 
-INSTANTIATE_TEST_SUITE_P(Limits, BlockLengthTest, testing::ValuesIn(kLengthCases),
+INSTANTIATE_TEST_SUITE_P(Limits, BlockLengthTest, ::testing::ValuesIn(kLengthCases),
                          [](const auto& instance) { return instance.param.name; });
 
 TEST(LayoutTest, StructuresFillTheirSizesAndTheFooterFitsTheTail) {

@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::string_literals;
 
-std::string content(const std::string& record) {
+std::string json_content(const std::string& record) {
   return content_json(as_bytes(record));
 }
 
@@ -41,9 +41,9 @@ TEST(RecordJsonTest, ExamplesAreReadable) {
   encoder.add_bytes("image", as_bytes("\xFF\xD8"));
   const std::array texts{as_bytes("a\"\n\x01"), as_bytes("na\xC3\xAFve")};
   encoder.add_bytes("text", texts);
-  EXPECT_EQ(content(encoded(encoder)), R"({"feature":{"image":[{"base64":"/9g="}],)"
-                                       R"("label":[7, -1, -9223372036854775808],)"
-                                       "\"text\":[\"a\\\"\\n\\u0001\", \"na\xC3\xAFve\"],\"weight\":[0.1, 2.0]}}");
+  EXPECT_EQ(json_content(encoded(encoder)), R"({"feature":{"image":[{"base64":"/9g="}],)"
+                                            R"("label":[7, -1, -9223372036854775808],)"
+                                            "\"text\":[\"a\\\"\\n\\u0001\", \"na\xC3\xAFve\"],\"weight\":[0.1, 2.0]}}");
 }
 
 TEST(RecordJsonTest, LongListsCanBeCut) {
@@ -61,20 +61,20 @@ TEST(RecordJsonTest, LongListsCanBeCut) {
 
 TEST(RecordJsonTest, AFeatureWithoutAListIsNull) {
   // An entry with a name, and a feature of no bytes.
-  EXPECT_EQ(content("\x0A\x07\x0A\x05\x0A\x01x\x12\0"s), R"({"feature":{"x":null}})");
+  EXPECT_EQ(json_content("\x0A\x07\x0A\x05\x0A\x01x\x12\0"s), R"({"feature":{"x":null}})");
 }
 
 TEST(RecordJsonTest, JsonStaysAsItIsInOneLine) {
-  EXPECT_EQ(content("{\n  \"big\": 12345678901234567890123,\r\n  \"big\": 1e999\n}"),
+  EXPECT_EQ(json_content("{\n  \"big\": 12345678901234567890123,\r\n  \"big\": 1e999\n}"),
             "{   \"big\": 12345678901234567890123,    \"big\": 1e999 }");
 }
 
 TEST(RecordJsonTest, OtherRecordsAreStringsOrBase64) {
-  EXPECT_EQ(content(""), "\"\"");
-  EXPECT_EQ(content("12"), "\"12\"");
-  EXPECT_EQ(content("say \"hi\"\\\t"), R"("say \"hi\"\\\t")");
-  EXPECT_EQ(content("\0\x7F"s), R"("\u0000\u007f")");
-  EXPECT_EQ(content("\xFF"), R"({"base64":"/w=="})");
+  EXPECT_EQ(json_content(""), "\"\"");
+  EXPECT_EQ(json_content("12"), "\"12\"");
+  EXPECT_EQ(json_content("say \"hi\"\\\t"), R"("say \"hi\"\\\t")");
+  EXPECT_EQ(json_content("\0\x7F"s), R"("\u0000\u007f")");
+  EXPECT_EQ(json_content("\xFF"), R"({"base64":"/w=="})");
 }
 
 TEST(RecordJsonTest, FloatsComeBackTheSame) {

@@ -177,13 +177,14 @@ void expect_same(Engine& engine, Engine& plain, const ReaderOptions& options, co
   }
 }
 
-struct Sample {
+struct ScatteredSample {
   Dataset dataset;
   RecordOf record_of;
 };
 
 /// Compares a reader that scatters, with any budget, with one whose budget is just too small for that. Whether it failed.
-bool compare(const Sample& sample, ReaderOptions options, std::mt19937_64& random, const testing::WrapStorage& wrap) {
+bool compare(const ScatteredSample& sample, ReaderOptions options, std::mt19937_64& random,
+             const testing::WrapStorage& wrap) {
   const std::uint64_t least = least_memory(sample.dataset, options);
   ReaderOptions little = options;
   little.memory_bytes = least - 1;
@@ -202,15 +203,15 @@ bool compare(const Sample& sample, ReaderOptions options, std::mt19937_64& rando
   return engine->error().has_value();
 }
 
-Sample make(const testing::TempFolder& folder, const std::string& name, const testing::SampleShape& shape) {
+ScatteredSample make(const testing::TempFolder& folder, const std::string& name, const testing::SampleShape& shape) {
   return {testing::make_sample(folder.path(name), shape),
           [shape](std::uint64_t id) { return testing::sample_record(id, shape); }};
 }
 
-const std::vector<Sample>& samples() {
+const std::vector<ScatteredSample>& samples() {
   static const testing::TempFolder folder;
-  static const std::vector<Sample> all = [] {
-    std::vector<Sample> made;
+  static const std::vector<ScatteredSample> all = [] {
+    std::vector<ScatteredSample> made;
     for (const testing::SampleShape& shape :
          {fixed(300, Codec::none, 4096), fixed(1024, Codec::none, 8192), fixed(300, Codec::snappy, 4096),
           fixed(1024, Codec::snappy, 8192, 32), fixed(1000, Codec::none, 16384, 48), fixed(256, Codec::snappy, 1024, 1),
@@ -218,7 +219,7 @@ const std::vector<Sample>& samples() {
       made.push_back(make(folder, std::to_string(made.size()), shape));
     }
     // Shards whose sizes differ from each other.
-    const auto join = [](const Sample& a, const Sample& b) -> Sample {
+    const auto join = [](const ScatteredSample& a, const ScatteredSample& b) -> ScatteredSample {
       return {Dataset::join(std::vector<Dataset>{a.dataset, b.dataset}).value(), [a, b](std::uint64_t id) {
                 return id < a.dataset.records() ? a.record_of(id) : b.record_of(id - a.dataset.records());
               }};
@@ -230,11 +231,11 @@ const std::vector<Sample>& samples() {
 }
 
 TEST(ScatterTest, ReadersOfRecordsOfOneMiddlingSizeScatterAndOthersDoNot) {
-  const auto opens = [](const Sample& sample, const ReaderOptions& how) {
+  const auto opens = [](const ScatteredSample& sample, const ReaderOptions& how) {
     return scatters(*open(sample.dataset, how), how);
   };
   const ReaderOptions options = base_options(16);
-  for (const Sample& sample : samples()) {
+  for (const ScatteredSample& sample : samples()) {
     EXPECT_TRUE(opens(sample, options));
     ReaderOptions other = options;
     other.memory_bytes = least_memory(sample.dataset, options) - 1;
@@ -296,7 +297,7 @@ TEST(ScatterTest, AnyPlanIsDeliveredAsByAReaderThatGathersAndWithinTheBudget) {
     std::mt19937_64 random(seed);
     const std::size_t number = random() % samples().size();
     SCOPED_TRACE("seed " + std::to_string(seed) + ", sample " + std::to_string(number));
-    const Sample& sample = samples()[number];
+    const ScatteredSample& sample = samples()[number];
     ReaderOptions options = draw_options(random);
     const Plan plan = Plan::make(sample.dataset.shape(), options.plan).value();
     options.start.epoch = static_cast<std::uint32_t>(random() % 3);
@@ -317,7 +318,7 @@ void damage(const Dataset& dataset, std::mt19937_64& random, std::uint64_t block
 }
 
 /// Reads what is damaged in all three ways.
-void compare_damaged(const Sample& sample, ReaderOptions options, std::mt19937_64& random,
+void compare_damaged(const ScatteredSample& sample, ReaderOptions options, std::mt19937_64& random,
                      const testing::WrapStorage& wrap) {
   for (const OnDamage policy : {OnDamage::fail, OnDamage::substitute, OnDamage::empty}) {
     SCOPED_TRACE("on damage " + std::to_string(int(policy)));
@@ -337,7 +338,7 @@ TEST(ScatterTest, DamageDoesWhatItDoesToAReaderThatGathersAndIsForgottenByTheSlo
     const bool small = random() % 2 == 0;
     const testing::SampleShape shape =
         fixed(small ? 300 : 1024, random() % 2 == 0 ? Codec::none : Codec::snappy, small ? 4096 : 8192);
-    const Sample sample = make(folder, std::to_string(seed), shape);
+    const ScatteredSample sample = make(folder, std::to_string(seed), shape);
     const std::uint64_t kind = seed % 4;
     damage(sample.dataset, random, kind == 0 ? 1 : kind == 1 ? 8 : kind == 2 ? 40 : 0);
     if (kind == 2) std::filesystem::remove(sample.dataset.shard_path(1));
@@ -359,7 +360,7 @@ TEST(ScatterTest, DamageDoesWhatItDoesToAReaderThatGathersAndIsForgottenByTheSlo
 TEST(ScatterTest, DamageInAStepWhoseBlocksDoNotFitTogetherIsRepairedAsWell) {
   const testing::SampleShape shape = fixed(256, Codec::snappy, 1024, 1);
   const testing::TempFolder folder;
-  const Sample sample = make(folder, "data", shape);
+  const ScatteredSample sample = make(folder, "data", shape);
   std::mt19937_64 random(1);
   damage(sample.dataset, random, 30);
   ReaderOptions options = base_options(400);
