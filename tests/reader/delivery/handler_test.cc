@@ -174,7 +174,7 @@ TEST_F(HandlerTest, IsHandedToItsExecutorUnderNoLockOfTheReader) {
     std::promise<bool> got;
     // Nothing is ready yet, so that a thread of the reader hands it over, if that is not very fast.
     reader.async_next(asio::bind_executor(
-        AsksTheReader{.seen = &seen},
+        AsksTheReader{{}, &seen},
         [&](boost::system::error_code, std::optional<Batch> batch) { got.set_value(batch.has_value()); }));
     EXPECT_TRUE(got.get_future().get());
     from_reader += seen.from_reader;
