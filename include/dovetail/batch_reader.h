@@ -71,6 +71,8 @@ class BatchReader {
   ///          system executor where it has none), never inside this call, and never on a thread of the reader. One that
   ///          comes as an `any_completion_handler` goes by way of a thread of Asio's system executor, which may let go of
   ///          its executor a little later: its context ends by `run` returning for want of work, not in the handler.
+  ///          An executor that throws, as for want of memory, ends the reader: the handler is destroyed uncalled on the thread
+  ///          that met it, which may be one of the reader, so the handler must not own the reader then. No batch is lost.
   /// Cancel:  total; a cancelled request loses no batch, the next call gets it. As ever in Asio, not while this call begins.
   template <class CompletionToken>
   auto async_next(CompletionToken&& token) {

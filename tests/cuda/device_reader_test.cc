@@ -7,24 +7,29 @@
 #include <chrono>
 #include <cstring>
 #include <future>
+#include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
+#include <boost/system/errc.hpp>
 
 #include <dovetail/dataset_writer.h>
 #include <dovetail/dlpack.h>
 
 #include "format/example_encoder.h"
 #include "tests/cuda/device_fixture.h"
+#include "tests/support/starved_executor.h"
 
 namespace dovetail::test {
 namespace {
@@ -181,6 +186,21 @@ TEST_F(DeviceReaderTest, ACancelledRequestLosesNoBatch) {
       EXPECT_EQ(next_step, reader.plan().steps(0).value());
       next_step = 0;
     }
+  }
+}
+
+TEST_F(DeviceReaderTest, AnExecutorWithoutMemoryLosesNoBatch) {
+  for (const bool ready : {false, true}) {
+    SCOPED_TRACE(ready);
+    DeviceReader reader = open();
+    while (ready && reader.stats().batches == 0) std::this_thread::yield();
+    const auto alive = std::make_shared<int>();
+    reader.async_next_device(asio::bind_executor(
+        testing::StarvedExecutor{},
+        [alive](boost::system::error_code, std::optional<DeviceBatch>) { ADD_FAILURE() << "it was called"; }));
+    while (alive.use_count() > 1) std::this_thread::yield();
+    EXPECT_EQ(reader.next().error().code(), boost::system::errc::not_enough_memory);
+    EXPECT_EQ(reader.state().position().step, 0u) << "a reader that continues from here delivers the batch";
   }
 }
 

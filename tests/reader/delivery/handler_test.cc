@@ -5,7 +5,6 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -22,6 +21,7 @@
 
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/sanitizers.h"
+#include "tests/support/starved_executor.h"
 
 namespace dovetail {
 namespace {
@@ -70,20 +70,6 @@ struct AsksTheReader : OtherThreadFirst {
   bool operator!=(const AsksTheReader& other) const noexcept { return seen != other.seen; }
 
   Seen* seen;
-};
-
-/// Has no memory for what it is given.
-struct Starved {
-  template <class Function>
-  void execute(Function /*function*/) const {
-    throw std::bad_alloc();
-  }
-  Starved require(asio::execution::blocking_t::never_t) const noexcept { return *this; }
-  static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
-    return asio::execution::blocking.never;
-  }
-  bool operator==(const Starved&) const noexcept { return true; }
-  bool operator!=(const Starved&) const noexcept { return false; }
 };
 
 class HandlerTest : public testing::SampleReaderTest {
@@ -189,8 +175,8 @@ TEST_F(HandlerTest, WhoseExecutorHasNoMemoryIsDestroyedAndItsBatchIsNotLost) {
     if (ready) wait_until_ready(reader);
     const auto alive = std::make_shared<int>();
     std::atomic<bool> ran = false;
-    reader.async_next(
-        asio::bind_executor(Starved{}, [alive, &ran](boost::system::error_code, std::optional<Batch>) { ran = true; }));
+    reader.async_next(asio::bind_executor(
+        testing::StarvedExecutor{}, [alive, &ran](boost::system::error_code, std::optional<Batch>) { ran = true; }));
     while (alive.use_count() > 1) std::this_thread::yield();
     Result<std::optional<Batch>> after = reader.next();
     while (!after.has_value() && after.error().is(Errc::busy)) after = reader.next();
