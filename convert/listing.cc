@@ -37,7 +37,8 @@ Result<FolderNames> names_in(const std::string& folder) {
       found.names.push_back(std::move(name));
     } else if (name != "." && name != "..") {
       ++found.hidden;
-      if (is_partial_shard(name)) found.partial_shard = std::move(name);
+      const bool unfinished = is_partial_name(name) || name.starts_with(kPartFolderPrefix);
+      if (unfinished && (found.unfinished.empty() || name < found.unfinished)) found.unfinished = std::move(name);
     }
     errno = 0;
   }
@@ -54,13 +55,31 @@ Result<struct stat> status_of(const std::string& path, bool follow) {
   return status;
 }
 
-// The bytes that were packed into it would be left out.
-Error partial_shard(const std::string& folder, const std::string& name) {
-  return Error(
-             Errc::unfinished,
-             "a writer of shards is at work here, or was stopped; save what is whole of them with `dovetail recover " +
-                 folder.substr(0, folder.rfind('/')) + " TARGET`, or remove this file")
-      .in_file(folder + name);
+// What was to come would be left out.
+Error unfinished_folder(const std::string& folder, const std::string& name) {
+  const std::string shown = folder.size() == 1 ? folder : folder.substr(0, folder.rfind('/'));
+  const std::string shard = std::string(format::kShardSuffix) + std::string(kPartialMark);
+  std::string why;
+  if (name.starts_with(kPartFolderPrefix)) {
+    why = "a conversion is going on here, or was stopped; run it again to continue, or `dovetail merge " + shown +
+          "` where all of its parts are finished";
+  } else if (name.starts_with('.' + std::string(format::kManifestName) + std::string(kPartialMark))) {
+    why =
+        "a dataset is being written here, or its writer was stopped; write it again, or name the shards that you "
+        "want with a pattern, '" +
+        folder + "*" + format::kShardSuffix + "'";
+  } else if (name.find(shard) != std::string::npos) {
+    why =
+        "a writer of shards is at work here, or was stopped; write them again, or save what is whole of them with "
+        "`dovetail recover " +
+        shown + " TARGET`";
+  } else {
+    why =
+        "this file is being written, or its writer was stopped, so that the folder may lack more than this one; "
+        "write all of it again, an export with --overwrite, or remove its .*.partial-* files where nothing is "
+        "missing without them";
+  }
+  return Error(Errc::unfinished, why).in_file(folder + name);
 }
 
 // Adds the files in `below`, a path relative to the listing's folder that is empty or ends with a slash. What is hidden was
@@ -68,7 +87,7 @@ Error partial_shard(const std::string& folder, const std::string& name) {
 Result<void> list_below(SourceListing& listing, const std::string& below) {
   auto found = names_in(listing.folder + below);
   if (!found) return found.error();
-  if (!found->partial_shard.empty()) return partial_shard(listing.folder + below, found->partial_shard);
+  if (!found->unfinished.empty()) return unfinished_folder(listing.folder + below, found->unfinished);
   listing.hidden += found->hidden;
   for (const std::string& name : found->names) {
     const std::string relative = below + name;

@@ -56,9 +56,9 @@ bool has_tfrecord_name(std::string_view path) {
   return cut_shard_suffix(name) && !name.empty();
 }
 
-bool is_partial_shard(std::string_view path) {
+bool is_partial_name(std::string_view path) {
   const std::string_view name = base_name(path);
-  return name.starts_with('.') && name.find(".dvt.partial-") != std::string_view::npos;
+  return name.starts_with('.') && name.find(kPartialMark) != std::string_view::npos;
 }
 
 SourceFormat format_of_name(std::string_view path) {

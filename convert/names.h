@@ -29,8 +29,11 @@ bool is_sidecar(std::string_view path, SourceFormat of);
 /// In the names of files that are being written, before what makes them unique.
 inline constexpr std::string_view kPartialMark = ".partial-";
 
-/// Whether a writer that is at work, or was killed, has left a shard under this name: `.NAME.dvt.partial-PID-RANDOM`.
-bool is_partial_shard(std::string_view path);
+/// Whether a writer that is at work, or was killed, has left a file under this name: `.NAME.partial-PID-RANDOM`.
+bool is_partial_name(std::string_view path);
+
+/// Begins the names of the folders in which a conversion keeps what it has finished, until all is.
+inline constexpr std::string_view kPartFolderPrefix = ".dovetail-part-";
 
 /// The names that the labels of images may have, beside `x-images-idx3-ubyte` and the like, `.gz` or not; none for other
 /// names.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/target_lock.h"
 
+#include <fcntl.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -26,6 +28,14 @@ Result<TargetLock> TargetLock::take(const std::string& target) {
 TargetLock::~TargetLock() {
   // A process that was forked meanwhile has the same lock: it would keep it for as long as it lives, and must not let it go.
   if (folder_ && !process_.forked()) (void)::flock(folder_->descriptor(), LOCK_UN);
+}
+
+bool is_held(const OutputFolder& folder, const std::string& file) noexcept {
+  const int descriptor = ::openat(folder.descriptor(), file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool held = ::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(descriptor);
+  return held;
 }
 
 }  // namespace dovetail::detail

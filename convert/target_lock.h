@@ -34,4 +34,7 @@ class TargetLock {
   ProcessMark process_;
 };
 
+/// Whether a process that lives holds a lock (`flock`) on a file. No where the file system has none.
+bool is_held(const OutputFolder& folder, const std::string& file) noexcept;
+
 }  // namespace dovetail::detail

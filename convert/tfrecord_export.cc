@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -16,6 +18,7 @@
 #include "convert/names.h"
 #include "convert/shard_jobs.h"
 #include "convert/skip_count.h"
+#include "convert/target_lock.h"
 #include "convert/tfrecord_output.h"
 #include "convert/workers.h"
 #include "format/guard_memory.h"
@@ -288,26 +291,70 @@ class Export {
     const detail::SkipTally skipped = input_.skipped();
     report.skipped = skipped.count();
     report.first_skipped = skipped.first();
-    for (std::optional<detail::OutputFile>& file : files_) {
-      if (auto published = file->publish(options_.overwrite); !published) {
-        take_back();
-        return published.error();
-      }
-      ++published_;
+    // While no file has its name: memory that is short later would leave some of them.
+    for (const std::optional<detail::OutputFile>& file : files_) {
       report.stored_bytes += file->size();
       report.files.push_back(file->path());
     }
-    if (auto synced = folder_->sync(); !synced) {
+    if (auto named = give_names(); !named) {
       take_back();
-      return synced.error();
+      if (!replacing_ || published_ == files_.size()) return named.error();
+      const Error& error = named.error();
+      return Error(error.code(), (error.detail().empty() ? "" : error.detail() + "; ") +
+                                     "files that were there are removed and not all are replaced: export again")
+          .in_file(error.path());
     }
+    remove_partial_files();
     return report;
   }
 
-  // What has replaced a file stays: without it neither the old nor the new one would be there.
+  Result<void> give_names() {
+    if (auto room = make_room(); !room) return room;
+    for (std::optional<detail::OutputFile>& file : files_) {
+      if (auto published = file->publish(options_.overwrite); !published) return published;
+      ++published_;
+    }
+    return folder_->sync();
+  }
+
+  // Whoever is stopped between two names leaves partial files, by which sources know it. Other readers do not, and old files
+  // between new ones would look to them like all of one export: so these go first.
+  Result<void> make_room() {
+    if (!options_.overwrite || names_.size() == 1) return {};
+    for (const std::string& name : names_) {
+      auto there = folder_->contains(name);
+      if (!there) return there.error();
+      if (!*there) continue;
+      replacing_ = true;
+      if (auto removed = folder_->remove(name); !removed) return removed;
+    }
+    return replacing_ ? folder_->sync() : Result<void>();
+  }
+
+  // What has replaced a file stays: without it neither the old nor the new one would be there. So do the partial files that say
+  // that some are missing.
   void take_back() noexcept {
     for (std::uint32_t file = 0; file != files_.size(); ++file) {
-      if (!options_.overwrite || file >= published_) files_[file]->discard();
+      if (replacing_) {
+        files_[file]->leave();
+      } else if (!options_.overwrite || names_.size() != 1 || file >= published_) {
+        files_[file]->discard();
+      }
+    }
+  }
+
+  // Those that an export which was killed has left of the same files: now none of them is missing. What cannot be removed is told
+  // to whoever reads the folder.
+  void remove_partial_files() {
+    std::set<std::string, std::less<>> begins;
+    for (const std::string& name : names_) begins.insert(detail::partial_name_begin(name));
+    const auto there = folder_->names();
+    if (!there) return;
+    for (const std::string& name : *there) {
+      const std::size_t mark = name.rfind(detail::kPartialMark);
+      if (mark == std::string::npos) continue;
+      const std::string_view begin = std::string_view(name).substr(0, mark + detail::kPartialMark.size());
+      if (begins.contains(begin) && !detail::is_held(*folder_, name)) (void)folder_->remove(name);
     }
   }
 
@@ -318,6 +365,7 @@ class Export {
   TfrecordCompression compression_;
   std::vector<std::optional<detail::OutputFile>> files_;
   std::uint32_t published_ = 0;
+  bool replacing_ = false;  // an old file of several may be gone
   detail::FailureGate gate_;
   detail::ProgressMeter meter_;
   std::atomic<std::uint32_t> next_{0};

@@ -69,10 +69,6 @@ Result<int> lock(const OutputFolder& folder) {
   }
 }
 
-bool is_partial(const std::string& name) {
-  return name.starts_with('.') && name.find(kPartialMark) != std::string::npos;
-}
-
 // Whether a folder lies where its path says, and not at the other end of a link.
 bool is_no_link(const OutputFolder& folder) {
   struct stat named {};
@@ -113,7 +109,7 @@ Result<void> look_into_output(const OutputFolder& folder, const std::string& nam
   contents.outputs.push_back(name);
   std::vector<std::string>& files = contents.output_files.emplace_back();
   for (std::string& file : *names) {
-    if (shard_number_of(file) || is_partial(file))
+    if (shard_number_of(file) || is_partial_name(file))
       files.push_back(std::move(file));
     else
       contents.foreign = (*output)->path_of(file);
@@ -128,7 +124,7 @@ Result<Contents> look_into(const OutputFolder& folder, const ConvertPart& part) 
   const std::string manifest = part_manifest_name(part);
   for (std::string& name : *names) {
     if (name == kLockName || name == kFactsName || name == manifest || name == kMergedName) continue;
-    if (shard_number_of(name) || is_partial(name)) {
+    if (shard_number_of(name) || is_partial_name(name)) {
       contents.files.push_back(std::move(name));
     } else if (!name.starts_with('.') && is_folder(folder, name)) {
       if (auto looked = look_into_output(folder, name, contents); !looked) return looked.error();
@@ -191,10 +187,9 @@ std::string work_folder_name(const ConvertPart& part) {
 }
 
 std::optional<ConvertPart> part_of_work_folder(std::string_view name) {
-  constexpr std::string_view kBegin = ".dovetail-part-";
   constexpr std::string_view kBetween = "-of-";
-  if (!name.starts_with(kBegin)) return std::nullopt;
-  const std::string_view numbers = name.substr(kBegin.size());
+  if (!name.starts_with(kPartFolderPrefix)) return std::nullopt;
+  const std::string_view numbers = name.substr(kPartFolderPrefix.size());
   const std::size_t between = numbers.find(kBetween);
   if (between == std::string_view::npos) return std::nullopt;
   ConvertPart part;
@@ -327,7 +322,7 @@ Result<void> WorkFolder::remove_partial_files() const {
   auto contents = look_into(*folder_, part_);
   if (!contents) return contents.error();
   const auto drop_others = [](std::vector<std::string>& names) {
-    std::erase_if(names, [](const std::string& name) { return !is_partial(name); });
+    std::erase_if(names, [](const std::string& name) { return !is_partial_name(name); });
   };
   drop_others(contents->files);
   for (std::vector<std::string>& files : contents->output_files) drop_others(files);

@@ -34,10 +34,14 @@ std::string random_partial_name(const std::string& name) {
   std::random_device source;
   std::string suffix;
   for (std::uint32_t word = source(), i = 0; i < 8; ++i, word >>= 4) suffix += kDigits[word & 15];
-  return '.' + name_in_partial(name) + ".partial-" + std::to_string(::getpid()) + '-' + suffix;
+  return partial_name_begin(name) + std::to_string(::getpid()) + '-' + suffix;
 }
 
 }  // namespace
+
+std::string partial_name_begin(const std::string& name) {
+  return '.' + name_in_partial(name) + ".partial-";
+}
 
 int link_without_replacing(int folder, const char* from, const char* to) noexcept {
   if (::linkat(folder, from, folder, to, 0) != 0) return errno;

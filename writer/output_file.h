@@ -69,6 +69,9 @@ class OutputFile {
   std::optional<Error> failure_;
 };
 
+/// What begins the partial name of a file, whoever writes it: `.NAME.partial-`.
+std::string partial_name_begin(const std::string& name);
+
 /// Renames within a folder; an existing target is EEXIST. Returns 0 or an errno value.
 int rename_without_replacing(int folder, const char* from, const char* to) noexcept;
 /// The same for file systems whose rename cannot refuse to replace: a hard link can.

@@ -60,8 +60,8 @@ struct TfrecordExportReport {
 ///
 /// Errors: those of `Dataset::open`, `RecordReader` or `RecordSource`; `already_exists`; `invalid_option`, also where the name
 ///         of the only file promises another compression than is asked for;
-///         `empty_input` without a source; `operation_canceled`. After any of them no file is left, but those
-///         that have already replaced others where `overwrite` is set.
+///         `empty_input` without a source; `operation_canceled`. After any of them no file is left, but where `overwrite` is set
+///         and files that were there are gone already: then what has its name stays, and partial files say what is missing.
 /// Cost:   memory for about one block and one record per thread.
 Result<TfrecordExportReport> export_tfrecords(const std::string& target, const TfrecordExportOptions& options);
 

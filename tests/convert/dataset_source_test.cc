@@ -22,6 +22,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 const BlockInfo& largest_of(const ShardDescription& shard) {
   return *std::max_element(shard.blocks.begin(), shard.blocks.end(),
@@ -182,6 +183,7 @@ TEST_F(DatasetSourceTest, WhatAKilledWriterHasLeftIsToBeRecoveredAndNotConverted
     ASSERT_FALSE(refused);
     EXPECT_TRUE(refused.error().is(Errc::unfinished)) << refused.error().to_string();
     EXPECT_THAT(refused.error().to_string(), HasSubstr("`dovetail recover " + left + " TARGET`"));
+    EXPECT_THAT(refused.error().to_string(), Not(HasSubstr("remove this file"))) << "without it all would look whole";
   };
   advises(Dataset::open(left));
   advises(RecordSource::open(left, {.format = SourceFormat::dovetail}));
@@ -196,6 +198,23 @@ TEST_F(DatasetSourceTest, WhatAKilledWriterHasLeftIsToBeRecoveredAndNotConverted
   }
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
   EXPECT_GT(recover(left, folder_ / "saved").value().records, 0u);
+}
+
+TEST_F(DatasetSourceTest, WhatIsUnfinishedInAFolderIsToldWithWhatWorks) {
+  const std::string left = folder_ / "left";
+  std::filesystem::create_directory(left);
+  std::filesystem::copy_file(root_ + "/shard-000000.dvt", left + "/shard-000000.dvt");
+  const auto refused = [&] { return RecordSource::open(left, {.format = SourceFormat::folder}).error(); };
+  test::write_file(left + "/.manifest.dvt.partial-7-0123abcd", "");
+  EXPECT_TRUE(refused().is(Errc::unfinished));
+  EXPECT_THAT(refused().detail(), HasSubstr("write it again"));
+  EXPECT_THAT(refused().detail(), HasSubstr("'" + left + "/*.dvt'"));
+  EXPECT_THAT(refused().detail(), Not(HasSubstr("remove this file")));
+  EXPECT_TRUE(RecordSource::open(left + "/*.dvt")) << "as it says";
+  std::filesystem::create_directory(left + "/.dovetail-part-00000-of-00002");
+  EXPECT_TRUE(refused().is(Errc::unfinished));
+  EXPECT_THAT(refused().detail(), HasSubstr("`dovetail merge " + left + "`"));
+  EXPECT_EQ(refused().path(), left + "/.dovetail-part-00000-of-00002");
 }
 
 }  // namespace

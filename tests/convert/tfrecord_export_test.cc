@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/tfrecord_export.h>
 
+#include <fcntl.h>
 #include <snappy.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <stdexcept>
@@ -218,6 +221,41 @@ TEST_F(TfrecordExportTest, GivesTheCallersExceptionBackAndLeavesNothing) {
   wanted.progress = [](const ConvertProgress&) -> bool { throw std::runtime_error("of the caller"); };
   EXPECT_THROW((void)export_tfrecords(out_, wanted), std::runtime_error);
   EXPECT_FALSE(fs::exists(out_));
+}
+
+// Killed when two of four files had their names.
+TEST_F(TfrecordExportTest, WhatAKilledOneHasLeftIsNotTakenForAll) {
+  TfrecordExportOptions wanted = exports(packed(4), TfrecordCompression::gzip);
+  const auto whole = export_tfrecords(out_, wanted).value();
+  const Files files = files_below(out_);
+  for (const int file : {2, 3}) {
+    const std::string name = "data-0000" + std::to_string(file) + "-of-00004.tfrecord.gz";
+    fs::rename(out_ + '/' + name, out_ + "/." + name + ".partial-7-0123abcd");
+  }
+  const std::string partial = out_ + "/.data-00002-of-00004.tfrecord.gz.partial-7-0123abcd";
+  for (const SourceFormat format : {SourceFormat::detect, SourceFormat::tfrecord, SourceFormat::folder}) {
+    const auto refused = convert(folder_ / "again", {.sources = {out_}, .from = format});
+    ASSERT_FALSE(refused) << to_string(format);
+    EXPECT_TRUE(refused.error().is(Errc::unfinished)) << refused.error().to_string();
+    EXPECT_EQ(refused.error().path(), partial);
+    EXPECT_THAT(refused.error().detail(), HasSubstr("an export with --overwrite"));
+  }
+  EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::already_exists));
+  // What somebody else is still writing stays, and what is none of these files.
+  const std::string busy = out_ + "/.data-00000-of-00004.tfrecord.gz.partial-8-0123abcd";
+  const std::string other = out_ + "/.data-00000-of-00005.tfrecord.gz.partial-9-0123abcd";
+  for (const std::string& path : {busy, other}) test::write_file(path, "begun");
+  const int held = ::open(busy.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(held, LOCK_EX), 0);
+  wanted.overwrite = true;
+  ASSERT_TRUE(export_tfrecords(out_, wanted));
+  EXPECT_TRUE(fs::exists(busy));
+  EXPECT_TRUE(fs::exists(other));
+  ::close(held);
+  fs::remove(busy);
+  fs::remove(other);
+  EXPECT_EQ(files_below(out_), files) << "the partial files went with it";
+  EXPECT_EQ(convert(folder_ / "again", {.sources = {out_}}).value().records, whole.records);
 }
 
 TEST_F(TfrecordExportTest, DoesNotReplaceFilesUnasked) {

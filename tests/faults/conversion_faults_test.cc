@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converting, merging, exporting, indexing and recovering while the n-th call of the system fails, for every n until a run
 // passes untouched: what the undisturbed run makes, or an error after which the next run makes it.
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 
 #include <dovetail/dataset.h>
 #include <dovetail/record_reader.h>
+#include <dovetail/record_source.h>
 #include <dovetail/recover.h>
 #include <dovetail/tfrecord_export.h>
 #include <dovetail/tfrecord_index.h>
@@ -210,6 +212,28 @@ TEST_F(ConversionFaultsTest, AnExportIsWholeOrNotThere) {
     wanted.overwrite = true;
     with_every_fault([&] { return outcome(export_tfrecords(out_, wanted)); }, [] {}, After::hidden_files_stay);
   }
+}
+
+TEST_F(ConversionFaultsTest, AnExportReplacesAnotherAndNeverStandsBesideIt) {
+  convert(folder_ / "data", small({put_tfrecords(2, 20, 8)}, 3)).value();
+  convert(folder_ / "older", small({put("older.txt", "some\nthat\nwere\nthere\n")}, 3)).value();
+  const auto begin = [&] { export_tfrecords(out_, {.sources = {folder_ / "older"}}).value(); };
+  begin();
+  const Files older = left();
+  fs::remove_all(out_);
+  with_every_fault(
+      [&] {
+        const auto exported = export_tfrecords(out_, {.sources = {folder_ / "data"}, .overwrite = true, .jobs = 2});
+        const Files now = visible(left());
+        const auto is_old = [&](const auto& file) { return older.at(file.first) == file.second; };
+        const auto old = std::count_if(now.begin(), now.end(), is_old);
+        EXPECT_TRUE(old == 0 || static_cast<std::size_t>(old) == now.size()) << "old files between new ones";
+        if (now.size() != older.size()) {
+          EXPECT_FALSE(RecordSource::open(out_)) << "some are missing, and nothing says so";
+        }
+        return outcome(exported);
+      },
+      begin, After::hidden_files_stay);
 }
 
 TEST_F(ConversionFaultsTest, AnIndexIsWholeOrNotThere) {
