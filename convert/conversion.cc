@@ -194,7 +194,7 @@ Result<ConvertReport> Conversion::run_in(WorkFolder& work) {
   }
   if (auto begun = begin(work, !*earlier); !begun) return begun.error();
 
-  auto whole = read_part(work);
+  auto whole = finished_part(work);
   if (!whole) return whole.error();
   if (!*whole) {
     auto written = write_part_of(work);
@@ -225,6 +225,43 @@ Result<void> Conversion::begin(const WorkFolder& work, bool fresh) {
     return cleared;
   }
   return work.keep_facts(facts_);
+}
+
+// A merging that was stopped has taken some of the shards, and somebody may have removed them where they came to.
+Result<std::optional<WholePart>> Conversion::finished_part(const WorkFolder& work) const {
+  auto whole = read_part(work);
+  if (!whole || !*whole) return whole;
+  auto complete = has_shards(work, **whole);
+  if (!complete) return complete.error();
+  if (*complete) return whole;
+  if (auto removed = work.folder()->remove(part_manifest_name(part_)); !removed) return removed.error();
+  return std::nullopt;
+}
+
+// In the part's folder, or in their place already.
+Result<bool> Conversion::has_shards(const WorkFolder& work, const WholePart& part) const {
+  for (std::size_t i = 0; i != std::min(split_->outputs(), part.shards.size()); ++i) {
+    auto stock = work.output(split_->name(i));
+    if (!stock) return stock.error();
+    std::shared_ptr<OutputFolder> place;
+    for (const ShardInfo& info : part.shards[i]) {
+      auto there = (*stock)->contains(info.name);
+      if (!there) return there.error();
+      if (*there) continue;
+      const std::string path = (std::filesystem::path(target_) / split_->name(i)).native();
+      std::error_code failed;
+      if (!place && !std::filesystem::exists(path, failed)) return false;
+      if (!place) {
+        auto opened = OutputFolder::open(path);
+        if (!opened) return opened.error();
+        place = std::move(*opened);
+      }
+      auto found = finished_shard(*place, shard_number_of(info.name).value_or(0), part.dataset_id);
+      if (!found) return found.error();
+      if (!*found || **found != info) return false;
+    }
+  }
+  return true;
 }
 
 Result<WholePart> Conversion::write_part_of(const WorkFolder& work) {

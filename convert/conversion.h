@@ -39,6 +39,9 @@ class Conversion {
   Result<std::optional<ConvertReport>> finish_earlier(const WorkFolder& work);
   Result<void> begin(const WorkFolder& work, bool fresh);
   Result<std::optional<Facts>> earlier_facts(const WorkFolder& work) const;
+  /// The part that is finished, with all of its shards, or nothing.
+  Result<std::optional<WholePart>> finished_part(const WorkFolder& work) const;
+  Result<bool> has_shards(const WorkFolder& work, const WholePart& part) const;
   Result<WholePart> write_part_of(const WorkFolder& work);
   /// What is left behind after a failure, and the error that says so.
   Error give_up(WorkFolder& work, const Error& error);

@@ -89,7 +89,7 @@ Error not_ours(const std::string& path) {
 
 // What is in a work folder beside the lock.
 struct Contents {
-  std::vector<std::string> files;    // ours; those that say what this is come last
+  std::vector<std::string> files;    // ours; what says that all are there comes first, and what says what they are last
   std::vector<std::string> outputs;  // folders with the shards of a split, and files in them that are ours
   std::vector<std::vector<std::string>> output_files;
   std::optional<std::string> foreign;  // path of something that no conversion makes
@@ -120,8 +120,10 @@ Result<void> look_into_output(const OutputFolder& folder, const std::string& nam
 Result<Contents> look_into(const OutputFolder& folder, const ConvertPart& part) {
   auto names = folder.names();
   if (!names) return names.error();
+  // A process that is killed while it removes these leaves what the next one understands.
   Contents contents;
   const std::string manifest = part_manifest_name(part);
+  contents.files.push_back(manifest);
   for (std::string& name : *names) {
     if (name == kLockName || name == kFactsName || name == manifest || name == kMergedName) continue;
     if (shard_number_of(name) || is_partial_name(name)) {
@@ -132,8 +134,7 @@ Result<Contents> look_into(const OutputFolder& folder, const ConvertPart& part) 
       contents.foreign = folder.path_of(name);
     }
   }
-  // A process that is killed here leaves what the next one understands.
-  contents.files.insert(contents.files.end(), {kFactsName, manifest});
+  contents.files.emplace_back(kFactsName);
   return contents;
 }
 
@@ -160,6 +161,7 @@ Result<void> remove_files(const OutputFolder& folder, const std::vector<std::str
 }
 
 Result<void> remove_contents(const OutputFolder& folder, const Contents& contents) {
+  if (auto removed = folder.remove(contents.files.front()); !removed) return removed;
   for (std::size_t i = 0; i != contents.outputs.size(); ++i) {
     auto output = OutputFolder::open(folder.path_of(contents.outputs[i]));
     if (!output) return output.error();

@@ -250,6 +250,28 @@ TEST_F(MergeTest, AShardThatIsGoneIsNamed) {
   EXPECT_THAT(test::names_in(out_), SizeIs(1)) << "nothing was moved";
 }
 
+// A merging was killed between names, and then somebody tidied up what looked like half a dataset.
+TEST_F(MergeTest, APartWhoseShardsAreGoneIsConvertedAgainAsItsErrorSays) {
+  const ConvertOptions wanted = ten_shards();
+  convert(folder_ / "whole", wanted).value();
+  for (std::uint32_t part = 0; part != 2; ++part) ASSERT_TRUE(run_part(wanted, part, 2));
+  for (const int shard : {0, 1, 6})
+    fs::remove(out_ + work_of(shard / 5, 2) + "/shard-00000" + std::to_string(shard) + ".dvt");
+  fs::rename(out_ + work_of(0, 2) + "/shard-000002.dvt", out_ + "/shard-000002.dvt");
+  for (const std::uint32_t part : {0u, 1u}) {
+    const auto refused = merge(out_);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().to_string(), HasSubstr("the shard is missing: convert the part again"));
+    const auto again = run_part(wanted, part, 2);
+    ASSERT_TRUE(again) << again.error().to_string();
+    EXPECT_EQ(again->shards, 5u);
+    EXPECT_GE(again->kept_shards, 2u);
+    EXPECT_LT(again->kept_shards, 5u);
+  }
+  ASSERT_TRUE(merge(out_));
+  EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
+}
+
 TEST_F(MergeTest, DoNotReplaceADatasetUnasked) {
   const ConvertOptions wanted = ten_shards();
   ASSERT_TRUE(convert(out_, options({put("old.txt", "old\n")}, 1)));

@@ -307,6 +307,21 @@ TEST_F(ResumeTest, FinishesARemovalThatWasStoppedWhenTheDatasetWasWhole) {
   }
 }
 
+// Of dropping what there was with `resume` unset: what is left of a part must not pass for all of it.
+TEST_F(ResumeTest, GoesOnAfterShardsOfAWholePartWereRemoved) {
+  const ConvertOptions wanted = twelve_shards();
+  ConvertOptions as_part = wanted;
+  as_part.part = ConvertPart{0, 1};
+  ASSERT_TRUE(convert(out_, as_part));
+  for (const char* shard : {"/shard-000000.dvt", "/shard-000007.dvt"}) fs::remove(out_ + kWork + shard);
+  fs::rename(out_ + kWork + "/shard-000004.dvt", out_ + "/shard-000004.dvt");
+  const auto again = convert(out_, wanted);
+  ASSERT_TRUE(again) << again.error().to_string();
+  EXPECT_EQ(again->records, all_.size());
+  EXPECT_GT(again->kept_shards, 8u);
+  EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
+}
+
 TEST_F(ResumeTest, SaysToRunAgainWhereOnlyGivingNamesFails) {
   const ConvertOptions wanted = twelve_shards();
   fs::create_directories(out_ + "/shard-000003.dvt/in the way");
