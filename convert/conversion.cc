@@ -215,10 +215,13 @@ Result<ConvertReport> Conversion::run_in(WorkFolder& work) {
 Result<void> Conversion::begin(const WorkFolder& work, bool fresh) {
   if (!fresh) return work.remove_partial_files();
   if (auto vacant = check_targets(); !vacant) {
-    // What is left of a part that was merged says so to `merge`.
-    const auto merged = work.merged();
-    keep_all_ = options_.part && (!merged || *merged);
-    return vacant;
+    // It may hold shards that nobody has elsewhere; and what is left of a part that was merged says so to `merge`.
+    const auto empty = work.is_empty();
+    keep_all_ = !empty || !*empty;
+    if (!keep_all_ || options_.resume || !vacant.error().is(Errc::already_exists)) return vacant;
+    return advised(vacant.error(),
+                   "say --overwrite to replace what is there; what an earlier conversion has finished is "
+                   "kept, and its own command continues it without --no-resume");
   }
   if (auto cleared = work.clear(); !cleared) {
     keep_all_ = true;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
@@ -318,6 +319,12 @@ Result<std::shared_ptr<OutputFolder>> WorkFolder::output(const std::string& name
   auto output = OutputFolder::create(folder_->path_of(name));
   if (output && !is_no_link(**output)) return not_ours((*output)->path());
   return output;
+}
+
+Result<bool> WorkFolder::is_empty() const {
+  auto names = folder_->names();
+  if (!names) return names.error();
+  return std::all_of(names->begin(), names->end(), [](const std::string& name) { return name == kLockName; });
 }
 
 Result<void> WorkFolder::remove_partial_files() const {

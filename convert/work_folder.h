@@ -54,6 +54,8 @@ class WorkFolder {
   /// These facts, or nothing where it does not say so.
   Result<std::optional<Facts>> merged() const;
 
+  /// Whether nothing is in it but the lock.
+  Result<bool> is_empty() const;
   /// Removes what a process that was killed has left half-written.
   Result<void> remove_partial_files() const;
   /// Removes what conversions make in it, but the lock. Errors: `already_exists` where there is anything else, before

@@ -322,6 +322,34 @@ TEST_F(ResumeTest, GoesOnAfterShardsOfAWholePartWereRemoved) {
   EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
 }
 
+TEST_F(ResumeTest, SaysWhatWorksWhereItMayNotContinueWhatHasNamesAlready) {
+  ConvertOptions wanted = twelve_shards();
+  ConvertOptions as_part = wanted;
+  as_part.part = ConvertPart{0, 1};
+  for (const bool overwrite : {false, true}) {
+    ASSERT_TRUE(convert(out_, as_part));
+    for (const char* shard : {"/shard-000000.dvt", "/shard-000001.dvt"}) fs::rename(out_ + kWork + shard, out_ + shard);
+    test::write_file(out_ + "/.manifest.dvt.partial-1-00000000", "half a manifest");
+    const Files before = files_below(out_);
+    wanted.resume = false;
+    const auto refused = convert(out_, wanted);
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
+    EXPECT_THAT(refused.error().detail(), HasSubstr("--overwrite"));
+    EXPECT_THAT(refused.error().detail(), HasSubstr("without --no-resume"));
+    EXPECT_EQ(files_below(out_), before) << "nothing is dropped";
+    wanted.writer.shard.overwrite = overwrite;
+    wanted.resume = !overwrite;
+    const auto again = convert(out_, wanted);
+    ASSERT_TRUE(again) << again.error().to_string();
+    EXPECT_EQ(again->kept_shards, overwrite ? 0u : 12u);
+    EXPECT_EQ(files_below(out_), files_below(uninterrupted(as_part = wanted)));
+    fs::remove_all(out_);
+    fs::remove_all(folder_ / "whole");
+    as_part.part = ConvertPart{0, 1};
+  }
+}
+
 TEST_F(ResumeTest, SaysToRunAgainWhereOnlyGivingNamesFails) {
   const ConvertOptions wanted = twelve_shards();
   fs::create_directories(out_ + "/shard-000003.dvt/in the way");
