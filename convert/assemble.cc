@@ -82,7 +82,7 @@ class Assembly {
       auto folder = open(stock);
       if (!folder) return folder.error();
       for (std::uint32_t shard = stock.begin; shard != stock.end; ++shard) {
-        if (auto moved = move(**folder, info_.shards[shard].name); !moved) return moved;
+        if (auto moved = move(**folder, shard); !moved) return moved;
       }
     }
     if (auto removed = remove_surplus(*folder_, info_.shards.size()); !removed) return removed;
@@ -152,9 +152,17 @@ class Assembly {
     return {};
   }
 
-  Result<void> move(const OutputFolder& from, const std::string& name) const {
+  Result<void> move(const OutputFolder& from, std::uint32_t shard) const {
+    const std::string& name = info_.shards[shard].name;
     if (::renameat(from.descriptor(), name.c_str(), folder_->descriptor(), name.c_str()) == 0) return {};
-    if (errno == ENOENT) return {};  // `check` has found it in its place
+    if (errno == ENOENT) {
+      // `check` has found it in its place; or where there are no locks somebody has removed it since.
+      auto ours = is_ours(shard);
+      if (!ours) return ours.error();
+      if (*ours) return {};
+      return Error(Errc::unfinished, "the shard went away while it was to get its place: convert the part again")
+          .in_file(from.path_of(name));
+    }
     return Error::from_errno(errno, "cannot give the file its name").in_file(folder_->path_of(name));
   }
 
@@ -240,7 +248,6 @@ Result<ConvertReport> assemble(const std::string& target, const std::vector<Conv
   for (const ConvertPart& part : parts) {
     if (const auto work = WorkFolder::visit(target, part)) (void)work->mark_merged();
   }
-  remove_parts(target, parts);
   for (Assembly& assembly : *assemblies) report.datasets.push_back(std::move(assembly.info()));
   return report;
 }

@@ -153,7 +153,7 @@ Result<std::optional<Facts>> Conversion::earlier_facts(const WorkFolder& work) c
 }
 
 // An earlier call of the same command may have been stopped when its datasets were whole.
-Result<std::optional<ConvertReport>> Conversion::finish_earlier(const WorkFolder& work) {
+Result<std::optional<ConvertReport>> Conversion::finish_earlier(WorkFolder& work) {
   if (!options_.resume || options_.part) return std::nullopt;
   const auto merged = work.merged();
   if (!merged) return merged.error();
@@ -162,8 +162,9 @@ Result<std::optional<ConvertReport>> Conversion::finish_earlier(const WorkFolder
   Facts facts = facts_;
   facts.add("dataset_id", given ? given->to_hex() : (**merged)["dataset_id"]);
   if (facts.difference_from(**merged, {})) return std::nullopt;
-  auto finished = finish_removal(target_, {part_});
+  auto finished = merged_earlier(target_, {part_});
   if (!finished || !*finished) return finished;
+  work.remove();
   (**finished).kept_shards = (**finished).shards;
   add_input(**finished);
   return finished;
@@ -208,6 +209,7 @@ Result<ConvertReport> Conversion::run_in(WorkFolder& work) {
   contents.push_back(std::move(**whole));
   auto assembled = assemble(target_, {part_}, contents, options_.writer.shard.overwrite);
   if (!assembled) return assembled.error();
+  work.remove();
   report.datasets = std::move(assembled->datasets);
   return report;
 }

@@ -36,7 +36,7 @@ class Conversion {
   Result<void> check_targets() const;
 
   Result<ConvertReport> run_in(WorkFolder& work);
-  Result<std::optional<ConvertReport>> finish_earlier(const WorkFolder& work);
+  Result<std::optional<ConvertReport>> finish_earlier(WorkFolder& work);
   Result<void> begin(const WorkFolder& work, bool fresh);
   Result<std::optional<Facts>> earlier_facts(const WorkFolder& work) const;
   /// The part that is finished, with all of its shards, or nothing.

@@ -10,6 +10,7 @@
 
 #include "convert/conversion.h"
 #include "convert/parts.h"
+#include "convert/put_away.h"
 #include "convert/target_lock.h"
 #include "convert/work_folder.h"
 #include "format/guard_memory.h"
@@ -30,19 +31,16 @@ Error missing_part(const ConvertPart& part, const std::string& folder, const std
 }
 
 // The parts that are there, by the names of their folders and in their order: at least one, and all of one count.
-Result<std::vector<ConvertPart>> list_parts(const std::string& target) {
-  auto folder = detail::OutputFolder::open(target);
-  if (!folder) return folder.error();
-  auto names = (*folder)->names();
-  if (!names) return names.error();
+Result<std::vector<ConvertPart>> list_parts(const std::string& target, const detail::OutputFolder& folder,
+                                            const std::vector<std::string>& names) {
   std::vector<ConvertPart> parts;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     const auto part = detail::part_of_work_folder(name);
     if (!part) continue;
     if (part->parts > detail::kMaxParts) {
       return Error(Errc::manifest_mismatch, "no conversion has more than " + std::to_string(detail::kMaxParts) +
                                                 " parts; remove what does not belong here")
-          .in_file((*folder)->path_of(name));
+          .in_file(folder.path_of(name));
     }
     if (!parts.empty() && parts.front().parts != part->parts) {
       const auto [few, many] = std::minmax(parts.front().parts, part->parts);
@@ -96,12 +94,12 @@ struct Gathered {
   std::optional<Error> lacking;     // the first that is missing, or not finished
 };
 
-// Each part is looked at while its lock is held, one after the other.
-Result<void> look_at(const std::string& target, const ConvertPart& part, Gathered& gathered) {
+// Gives the part with its lock; nothing where it went away meanwhile.
+Result<std::optional<WorkFolder>> look_at(const std::string& target, const ConvertPart& part, Gathered& gathered) {
   auto work = WorkFolder::open(target, part);
   if (!work && work.error().code() == boost::system::errc::no_such_file_or_directory) {
     if (!gathered.lacking) gathered.lacking = missing_part(part, target, "is missing");
-    return {};
+    return std::nullopt;
   }
   if (!work) return work.error();
   gathered.parts.push_back(part);
@@ -110,31 +108,58 @@ Result<void> look_at(const std::string& target, const ConvertPart& part, Gathere
   if (!*whole && !gathered.lacking) {
     gathered.lacking = missing_part(part, work->folder()->path(), "is not finished");
   }
-  if (gathered.lacking) return {};
-  if (auto ranged = check_range(**whole, *work); !ranged) return ranged;
+  if (gathered.lacking) return std::optional(std::move(*work));
+  if (auto ranged = check_range(**whole, *work); !ranged) return ranged.error();
+  if (!gathered.contents.empty()) {
+    if (auto alike = check_alike(gathered.contents.front(), **whole, *work); !alike) return alike.error();
+  }
   gathered.contents.push_back(std::move(**whole));
-  return check_alike(gathered.contents.front(), gathered.contents.back(), *work);
+  return std::optional(std::move(*work));
+}
+
+// Of the parts one after the other, each while its lock is held; gives the first of them, which keeps its lock: unlike that of the
+// target it keeps other mergings away on NFS, too.
+Result<std::optional<WorkFolder>> gather(const std::string& target, const std::vector<ConvertPart>& parts,
+                                         Gathered& gathered) {
+  const std::uint32_t count = parts.front().parts;
+  std::optional<WorkFolder> first;
+  std::uint32_t next = 0;
+  for (const ConvertPart& part : parts) {
+    if (part.number != next && !gathered.lacking) gathered.lacking = missing_part({next, count}, target, "is missing");
+    next = part.number + 1;
+    auto work = look_at(target, part, gathered);
+    if (!work) return work.error();
+    if (!first && *work) first.emplace(std::move(**work));
+  }
+  if (next != count && !gathered.lacking) gathered.lacking = missing_part({next, count}, target, "is missing");
+  return first;
 }
 
 Result<ConvertReport> merge_parts(const std::string& target, bool overwrite) {
   // For all of it: parts that nobody works on stay so.
   const auto lock = detail::TargetLock::take(target);
   if (!lock) return lock.error();
-  const auto parts = list_parts(target);
+  const auto names = lock->folder().names();
+  if (!names) return names.error();
+  detail::sweep_away(lock->folder(), *names);
+  const auto parts = list_parts(target, lock->folder(), *names);
   if (!parts) return parts.error();
-  const std::uint32_t count = parts->front().parts;
   Gathered gathered;
-  std::uint32_t next = 0;
-  for (const ConvertPart& part : *parts) {
-    if (part.number != next && !gathered.lacking) gathered.lacking = missing_part({next, count}, target, "is missing");
-    next = part.number + 1;
-    if (auto looked = look_at(target, part, gathered); !looked) return looked.error();
+  auto first = gather(target, *parts, gathered);
+  if (!first) return first.error();
+  std::optional<ConvertReport> report;
+  if (!gathered.lacking) {
+    auto assembled = detail::assemble(target, gathered.parts, gathered.contents, overwrite);
+    if (!assembled) return assembled.error();
+    report = std::move(*assembled);
+  } else if (*first) {
+    auto earlier = detail::merged_earlier(target, gathered.parts);
+    if (!earlier) return earlier.error();
+    report = std::move(*earlier);
   }
-  if (next != count && !gathered.lacking) gathered.lacking = missing_part({next, count}, target, "is missing");
-  if (!gathered.lacking) return detail::assemble(target, gathered.parts, gathered.contents, overwrite);
-  auto finished = detail::finish_removal(target, gathered.parts);
-  if (!finished) return finished.error();
-  return *finished ? Result<ConvertReport>(std::move(**finished)) : *gathered.lacking;
+  if (!report) return *gathered.lacking;
+  detail::remove_parts(target, gathered.parts, **first);
+  return std::move(*report);
 }
 
 }  // namespace

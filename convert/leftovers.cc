@@ -78,7 +78,7 @@ bool is_of(const DatasetInfo& dataset, const Facts& facts) {
 
 }  // namespace
 
-Result<std::optional<ConvertReport>> finish_removal(const std::string& target, const std::vector<ConvertPart>& parts) {
+Result<std::optional<ConvertReport>> merged_earlier(const std::string& target, const std::vector<ConvertPart>& parts) {
   const auto facts = merged_facts(target, parts);
   if (!facts) return facts.error();
   if (!*facts) return std::nullopt;
@@ -90,18 +90,18 @@ Result<std::optional<ConvertReport>> finish_removal(const std::string& target, c
     if (!*dataset || !is_of(**dataset, **facts)) return std::nullopt;
     add(std::move(**dataset), report);
   }
-  remove_parts(target, parts);
   return report;
 }
 
-void remove_parts(const std::string& target, const std::vector<ConvertPart>& parts) noexcept {
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+void remove_parts(const std::string& target, const std::vector<ConvertPart>& parts, WorkFolder& first) noexcept {
+  for (std::size_t part = parts.size(); part > 1; --part) {
     try {
-      if (auto work = WorkFolder::visit(target, *part)) work->remove();
+      if (auto work = WorkFolder::visit(target, parts[part - 1])) work->remove();
     } catch (const std::bad_alloc&) {
       return;  // the next merging or conversion here removes them
     }
   }
+  first.remove();
 }
 
 }  // namespace dovetail::detail

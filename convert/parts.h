@@ -33,7 +33,8 @@ Result<void> write_part(const WorkFolder& work, const WholePart& part, Codec cod
 /// Nothing where the part is not whole. Errors: `bad_message` and those of `RecordReader`.
 Result<std::optional<WholePart>> read_part(const WorkFolder& work);
 
-/// Makes the datasets of all parts, which are given in their order, and removes the parts.
+/// Makes the datasets of all parts, which are given in their order, and lets each part say that it was merged. Of `contents` only the
+/// first has to have its facts.
 ///
 /// Needs: the lock of each part, or that of the target and no other process in them. Opens few of them at once.
 ///
@@ -42,13 +43,13 @@ Result<std::optional<WholePart>> read_part(const WorkFolder& work);
 Result<ConvertReport> assemble(const std::string& target, const std::vector<ConvertPart>& parts,
                                const std::vector<WholePart>& contents, bool overwrite);
 
-/// Finishes the removal of parts that a killed `assemble` began, and tells of the datasets that it had made. Does nothing and
-/// gives nothing where one of `parts`, those that are left, does not say that it was merged, or these datasets are not there.
+/// Tells of the datasets that an `assemble` which was killed later had made of `parts`, those that are left. Nothing where one of
+/// them does not say that it was merged, or these datasets are not there.
 /// Needs:  as `assemble`.
 /// Errors: the system's; `bad_message`.
-Result<std::optional<ConvertReport>> finish_removal(const std::string& target, const std::vector<ConvertPart>& parts);
+Result<std::optional<ConvertReport>> merged_earlier(const std::string& target, const std::vector<ConvertPart>& parts);
 
-/// Removes the folders of parts, the first one last, as far as the system lets it.
-void remove_parts(const std::string& target, const std::vector<ConvertPart>& parts) noexcept;
+/// Removes the folders of parts, the first one, which is `first`, last, as far as the system lets it.
+void remove_parts(const std::string& target, const std::vector<ConvertPart>& parts, WorkFolder& first) noexcept;
 
 }  // namespace dovetail::detail

@@ -5,24 +5,33 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <thread>
 
 namespace dovetail::detail {
 
-Result<TargetLock> TargetLock::take(const std::string& target) {
-  constexpr int kTries = 100;
-  constexpr std::chrono::milliseconds kPause{20};
+Result<TargetLock> TargetLock::take(const std::string& target, std::chrono::milliseconds patience) {
   auto folder = OutputFolder::open(target);
   if (!folder) return folder.error();
-  for (int tries = 0; ::flock((*folder)->descriptor(), LOCK_EX | LOCK_NB) != 0;) {
+  return take(std::move(*folder), patience);
+}
+
+Result<TargetLock> TargetLock::take(std::shared_ptr<OutputFolder> folder, std::chrono::milliseconds patience) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kLongestPause{200};
+  const Clock::time_point end = Clock::now() + patience;
+  std::chrono::milliseconds pause{10};
+  while (::flock(folder->descriptor(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) break;
-    if (++tries == kTries) return Error(Errc::busy, "another process holds a lock on the folder").in_file(target);
-    std::this_thread::sleep_for(kPause);
+    if (Clock::now() >= end) {
+      return Error(Errc::busy, "another process holds a lock on the folder").in_file(folder->path());
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, kLongestPause);
   }
-  return TargetLock(std::move(*folder));
+  return TargetLock(std::move(folder));
 }
 
 TargetLock::~TargetLock() {

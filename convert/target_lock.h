@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,13 +14,17 @@
 namespace dovetail::detail {
 
 /// Keeps conversions from beginning in a target while it lives: `flock` on the folder. Conversions hold it for the time of a look
-/// at the target, merging as long as it lasts. Where the file system has no locks it keeps nobody away.
+/// at the target, merging as long as it lasts. Where the file system has no locks, or as NFS none on folders, it keeps nobody away.
 ///
 /// Ownership: one process at a time, which loses it when it ends.
 class TargetLock {
  public:
-  /// Errors: `busy` where another has it for longer than a look takes; the system's.
-  static Result<TargetLock> take(const std::string& target);
+  /// For looks of thousands of processes that begin at once, each of which lists the target.
+  static constexpr std::chrono::milliseconds kPatience = std::chrono::minutes(1);
+
+  /// Errors: `busy` where others have it for longer than `patience`; the system's.
+  static Result<TargetLock> take(const std::string& target, std::chrono::milliseconds patience = kPatience);
+  static Result<TargetLock> take(std::shared_ptr<OutputFolder> folder, std::chrono::milliseconds patience = kPatience);
 
   TargetLock(TargetLock&&) noexcept = default;
   TargetLock& operator=(TargetLock&&) = delete;

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "convert/names.h"
+#include "convert/put_away.h"
 #include "convert/source_file.h"
-#include "convert/target_lock.h"
 #include "format/layout.h"
 #include "writer/dataset_files.h"
 #include "writer/output_file.h"
@@ -27,8 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kFactsName[] = "conversion";
-constexpr char kLockName[] = "lock";
-constexpr char kMergedName[] = ".merged";  // no split has such a name
 constexpr std::string_view kWorkPrefix = ".dovetail-";
 constexpr std::uint64_t kMaxFactsBytes = std::uint64_t{64} << 20;
 
@@ -70,17 +68,32 @@ Result<int> lock(const OutputFolder& folder) {
   }
 }
 
-// Whether a folder lies where its path says, and not at the other end of a link.
-bool is_no_link(const OutputFolder& folder) {
-  struct stat named {};
-  struct stat opened {};
-  return ::lstat(folder.path().c_str(), &named) == 0 && ::fstat(folder.descriptor(), &opened) == 0 &&
-         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
-}
-
 Error is_a_link(const OutputFolder& folder) {
   return Error(Errc::already_exists, "a link where a conversion keeps what it has finished; remove the link")
       .in_file(folder.path());
+}
+
+// Whether a folder lies where its path says. Where another process has removed it the error is that it is missing.
+Result<void> check_place(const OutputFolder& folder) {
+  if (is_no_link(folder)) return {};
+  struct stat named {};
+  if (::lstat(folder.path().c_str(), &named) == 0 && S_ISLNK(named.st_mode)) return is_a_link(folder);
+  return Error::from_errno(ENOENT, "another process has removed the folder").in_file(folder.path());
+}
+
+// Whether something was removed, or removed and made again, between two looks.
+bool came_and_went(const Error& error) {
+  return error.code() == boost::system::errc::no_such_file_or_directory ||
+         error.code() == boost::system::errc::file_exists;
+}
+
+// The target may be a link.
+bool is_in_place(const OutputFolder& target) {
+  struct stat named {};
+  struct stat opened {};
+  const char* path = target.path().empty() ? "." : target.path().c_str();
+  return ::stat(path, &named) == 0 && ::fstat(target.descriptor(), &opened) == 0 && named.st_dev == opened.st_dev &&
+         named.st_ino == opened.st_ino;
 }
 
 Error not_ours(const std::string& path) {
@@ -95,11 +108,6 @@ struct Contents {
   std::vector<std::vector<std::string>> output_files;
   std::optional<std::string> foreign;  // path of something that no conversion makes
 };
-
-bool is_folder(const OutputFolder& folder, const std::string& name) {
-  struct stat status {};
-  return ::fstatat(folder.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
-}
 
 Result<void> look_into_output(const OutputFolder& folder, const std::string& name, Contents& contents) {
   auto output = OutputFolder::open(folder.path_of(name));
@@ -140,10 +148,8 @@ Result<Contents> look_into(const OutputFolder& folder, const ConvertPart& part) 
 }
 
 // Parts of another count would hold other ranges of the same shards.
-Result<void> check_counts(const OutputFolder& target, const ConvertPart& part) {
-  auto names = target.names();
-  if (!names) return names.error();
-  for (const std::string& name : *names) {
+Result<void> check_counts(const OutputFolder& target, const std::vector<std::string>& names, const ConvertPart& part) {
+  for (const std::string& name : names) {
     const auto other = part_of_work_folder(name);
     if (!other || other->parts == part.parts) continue;
     return Error(Errc::state_mismatch, "here is a conversion of " + std::to_string(other->parts) +
@@ -208,12 +214,14 @@ WorkFolder::WorkFolder(std::shared_ptr<OutputFolder> folder, ConvertPart part, i
     : folder_(std::move(folder)), part_(part), lock_(lock) {}
 
 WorkFolder::WorkFolder(WorkFolder&& other) noexcept
-    : folder_(std::move(other.folder_)),
+    : target_(std::move(other.target_)),
+      folder_(std::move(other.folder_)),
       part_(other.part_),
       process_(other.process_),
       lock_(std::exchange(other.lock_, -1)) {}
 
 WorkFolder& WorkFolder::operator=(WorkFolder&& other) noexcept {
+  std::swap(target_, other.target_);
   std::swap(folder_, other.folder_);
   std::swap(part_, other.part_);
   std::swap(process_, other.process_);
@@ -222,34 +230,66 @@ WorkFolder& WorkFolder::operator=(WorkFolder&& other) noexcept {
 }
 
 WorkFolder::~WorkFolder() {
+  let_go();
+}
+
+void WorkFolder::let_go() noexcept {
   if (lock_ < 0) return;
   // A process that was forked meanwhile has the same lock: it would keep it for as long as it lives, and must not let it go.
   if (!process_.forked()) (void)::flock(lock_, LOCK_UN);
-  ::close(lock_);
+  ::close(std::exchange(lock_, -1));
 }
 
 // What is removed in it later must not be somebody else's.
 Result<std::shared_ptr<OutputFolder>> WorkFolder::find(const std::string& target, const ConvertPart& part) {
   auto folder = OutputFolder::open((fs::path(target) / work_folder_name(part)).native());
-  if (folder && !is_no_link(**folder)) return is_a_link(**folder);
+  if (!folder) return folder;
+  if (auto placed = check_place(**folder); !placed) return placed.error();
   return folder;
 }
 
 Result<WorkFolder> WorkFolder::take(std::shared_ptr<OutputFolder> folder, const ConvertPart& part) {
-  if (!is_no_link(*folder)) return is_a_link(*folder);
+  if (auto placed = check_place(*folder); !placed) return placed.error();
   auto locked = lock(*folder);
   if (!locked) return locked.error();
-  return WorkFolder(std::move(folder), part, *locked);
+  WorkFolder work(std::move(folder), part, *locked);
+  // Whoever had the lock may have removed the folder.
+  if (auto placed = check_place(*work.folder_); !placed) return placed.error();
+  return work;
 }
 
-Result<WorkFolder> WorkFolder::create(const std::string& target, const ConvertPart& part) {
-  auto folder = OutputFolder::create((fs::path(target) / work_folder_name(part)).native());
+Result<WorkFolder> WorkFolder::create(const std::string& target, const ConvertPart& part,
+                                      std::chrono::milliseconds patience) {
+  constexpr int kTries = 20;
+  for (int tries = 1;; ++tries) {
+    auto above = OutputFolder::create(target);
+    auto work = above ? create_in(*above, part, patience) : Result<WorkFolder>(above.error());
+    if (work) {
+      work->target_ = std::move(*above);
+      return work;
+    }
+    if (above) (*above)->remove_created();
+    // Another process may remove its part, and the target that it made, between any two calls here.
+    if (!came_and_went(work.error()) || tries == kTries) return work;
+  }
+}
+
+// Who holds the lock of the target finds the folders of all parts that have begun. Where the file system has no locks, of two that
+// begin at once neither may find the other's.
+Result<WorkFolder> WorkFolder::create_in(const std::shared_ptr<OutputFolder>& target, const ConvertPart& part,
+                                         std::chrono::milliseconds patience) {
+  auto alone = TargetLock::take(target, patience);
+  if (!alone) return alone.error();
+  const auto names = target->names();  // once: thousands of processes may wait for it
+  if (!names) return names.error();
+  if (auto counted = check_counts(*target, *names, part); !counted) return counted.error();
+  sweep_away(*target, *names);
+  auto folder = OutputFolder::create(target->path_of(work_folder_name(part)));
   if (!folder) return folder.error();
-  // Of two that begin at once the first to look gives up its folder before the other one looks, and who holds this lock finds those
-  // of all parts that have begun. Where the file system has no locks, both may.
-  auto alone = TargetLock::take(target);
-  auto counted = alone ? check_counts(alone->folder(), part) : alone.error();
-  auto work = counted ? take(*folder, part) : Result<WorkFolder>(counted.error());
+  auto work = take(*folder, part);
+  if (work && !is_in_place(*target)) {
+    work = Error::from_errno(ENOENT, "another process has removed the folder").in_file(target->path());
+  }
   if (!work) (*folder)->remove_created();
   return work;
 }
@@ -352,19 +392,27 @@ Result<void> WorkFolder::clear() const {
 }
 
 void WorkFolder::remove() noexcept {
-  bool emptied = false;
   try {
     const auto contents = look_into(*folder_, part_);
-    emptied = contents && remove_contents(*folder_, *contents) && !contents->foreign;
+    const bool emptied = contents && remove_contents(*folder_, *contents) && !contents->foreign;
+    std::string path = folder_->path();
+    // Without the mark that it was merged, or was begun, a folder would be a part that is not finished: so it is none before that
+    // goes.
+    if (emptied) {
+      if (auto away = put_away(path, part_name(part_))) {
+        path = std::move(*away);
+        let_go();  // NFS keeps a file that is open under another name, and with it the folder
+      }
+    }
+    // Held until it is closed, whether it has a name or not.
+    ::unlinkat(folder_->descriptor(), kLockName, 0);
+    if (emptied) ::unlinkat(folder_->descriptor(), kMergedName, 0);
+    ::rmdir(path.c_str());
+    folder_->remove_created();
+    if (target_) target_->remove_created();
   } catch (const std::bad_alloc&) {
     return;  // the next conversion or merging here removes it
   }
-  // Held until it is closed, whether it has a name or not.
-  ::unlinkat(folder_->descriptor(), kLockName, 0);
-  // Last, because a folder without it is a part that is not finished.
-  if (emptied) ::unlinkat(folder_->descriptor(), kMergedName, 0);
-  ::rmdir(folder_->path().c_str());
-  folder_->remove_created();
 }
 
 }  // namespace dovetail::detail

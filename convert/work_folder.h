@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <dovetail/error.h>
 
 #include "convert/facts.h"
+#include "convert/target_lock.h"
 #include "format/process_mark.h"
 #include "writer/output_folder.h"
 
@@ -27,9 +29,11 @@ inline constexpr std::uint32_t kMaxParts = 100'000;  // five digits
 /// Threads:   const calls may run concurrently.
 class WorkFolder {
  public:
-  /// Makes or opens it. Errors: `busy` where another process has it, or a lock on the target; `already_exists` where it is a link;
-  /// `state_mismatch` where the target holds one of another number of parts; the system's.
-  static Result<WorkFolder> create(const std::string& target, const ConvertPart& part);
+  /// Makes or opens it, and sweeps away what is left of others that were being removed. Errors: `busy` where another process has it,
+  /// or for longer than `patience` a lock on the target; `already_exists` where it is a link; `state_mismatch` where the target holds
+  /// one of another number of parts; the system's.
+  static Result<WorkFolder> create(const std::string& target, const ConvertPart& part,
+                                   std::chrono::milliseconds patience = TargetLock::kPatience);
   /// Opens one that is there. Errors: as `create`.
   static Result<WorkFolder> open(const std::string& target, const ConvertPart& part);
   /// Opens one without taking its lock: for who has that already, or the target's and has seen that nobody has this one.
@@ -61,7 +65,7 @@ class WorkFolder {
   /// Removes what conversions make in it, but the lock. Errors: `already_exists` where there is anything else, before
   /// anything is removed.
   Result<void> clear() const;
-  /// Removes what conversions make in it, then itself and what `create` made above it, as far as that is empty.
+  /// Removes what conversions make in it, then itself and what `create` made above it, as far as that is empty. Last call.
   void remove() noexcept;
 
  private:
@@ -69,7 +73,11 @@ class WorkFolder {
   Result<std::optional<Facts>> read_facts(const char* name) const;
   static Result<std::shared_ptr<OutputFolder>> find(const std::string& target, const ConvertPart& part);
   static Result<WorkFolder> take(std::shared_ptr<OutputFolder> folder, const ConvertPart& part);
+  static Result<WorkFolder> create_in(const std::shared_ptr<OutputFolder>& target, const ConvertPart& part,
+                                      std::chrono::milliseconds patience);
+  void let_go() noexcept;
 
+  std::shared_ptr<OutputFolder> target_;  // what was made for it, nothing where it was there
   std::shared_ptr<OutputFolder> folder_;
   ConvertPart part_;
   ProcessMark process_;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `merge` makes of the parts that are there, and of those that an earlier one has left.
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -10,6 +14,7 @@
 
 #include <dovetail/dataset.h>
 #include <dovetail/record_reader.h>
+#include <dovetail/recover.h>
 
 #include "convert/target_lock.h"
 #include "convert/work_folder.h"
@@ -80,8 +85,9 @@ TEST_F(MergeTest, AndConversionsKeepOutOfEachOthersWay) {
   }
   {
     const detail::TargetLock merging = detail::TargetLock::take(out_).value();
-    EXPECT_TRUE(run_part(wanted, 1, 2).error().is(Errc::busy));
-    EXPECT_TRUE(merge(out_).error().is(Errc::busy));
+    constexpr std::chrono::milliseconds kShort{50};
+    EXPECT_TRUE(detail::WorkFolder::create(out_, {1, 2}, kShort).error().is(Errc::busy));
+    EXPECT_TRUE(detail::TargetLock::take(out_, kShort).error().is(Errc::busy));
   }
   EXPECT_TRUE(merge(out_));
 }
@@ -157,6 +163,42 @@ TEST_F(MergeTest, MergeFinishesARemovalThatWasKilled) {
     fs::remove_all(out_);
     fs::remove_all(folder_ / "parts");
   }
+}
+
+// Killed when a folder was to be removed and said nothing any more: it is no part, and goes with the next call.
+TEST_F(MergeTest, AFolderThatIsBeingRemovedIsNoPartOfAnything) {
+  ConvertOptions wanted = ten_shards();
+  ASSERT_TRUE(convert(out_, wanted));
+  const Files dataset = files_below(out_);
+  const std::string removed = out_ + "/.dovetail-removed-part-00001-of-00003";
+  const auto leave = [&](bool with_mark) {
+    fs::create_directory(removed);
+    test::write_file(removed + "/lock", "");
+    if (with_mark) test::write_file(removed + "/.merged", "shards 10\n");
+  };
+  leave(true);
+  EXPECT_TRUE(Dataset::open(out_)->has_manifest());
+  EXPECT_TRUE(verify(out_).value().ok());
+  EXPECT_EQ(test::read_source(out_).value(), all_);
+  EXPECT_EQ(recover(out_, folder_ / "saved").value().records, all_.size());
+  EXPECT_TRUE(merge(out_).error().is(Errc::empty_input)) << "no part";
+  EXPECT_FALSE(fs::exists(removed)) << "merging has swept it away";
+  for (const bool with_mark : {false, true}) {
+    leave(with_mark);
+    EXPECT_TRUE(convert(out_, wanted).error().is(Errc::already_exists));
+    EXPECT_FALSE(fs::exists(removed)) << "and so does a conversion, of any part";
+    EXPECT_EQ(files_below(out_), dataset);
+  }
+  // What is not empty otherwise is somebody's, and what a living process holds is its own to remove.
+  leave(false);
+  const int held = ::open((removed + "/lock").c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(held, LOCK_EX), 0);
+  EXPECT_TRUE(convert(out_, wanted).error().is(Errc::already_exists));
+  EXPECT_TRUE(fs::exists(removed + "/lock"));
+  ::close(held);
+  test::write_file(removed + "/mine", "");
+  EXPECT_TRUE(convert(out_, wanted).error().is(Errc::already_exists));
+  EXPECT_TRUE(fs::exists(removed + "/mine"));
 }
 
 TEST_F(MergeTest, PartsOfWhichOneDoesNotSayThatItWasMergedAreMissingOne) {

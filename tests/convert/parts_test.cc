@@ -15,6 +15,7 @@
 #include <dovetail/record_writer.h>
 #include <dovetail/recover.h>
 
+#include "convert/work_folder.h"
 #include "tests/convert/part_conversions.h"
 
 namespace dovetail {
@@ -133,6 +134,29 @@ TEST_F(PartsTest, OfTwoCountsThatBeginAtOnceAreKeptApart) {
   }
 }
 
+// A folder that another process removes just then is made again, and never taken for a link.
+TEST_F(PartsTest, FoldersThatComeAndGoAreTakenOrBusy) {
+  std::vector<std::thread> threads;
+  std::atomic<int> taken{0};
+  for (int thread = 0; thread != 3; ++thread) {
+    threads.emplace_back([&] {
+      for (int round = 0; round != 300; ++round) {
+        auto work = detail::WorkFolder::create(out_, {0, 2});
+        if (!work) {
+          EXPECT_TRUE(work.error().is(Errc::busy)) << work.error().to_string();
+          continue;
+        }
+        ++taken;
+        EXPECT_TRUE(fs::exists(out_ + work_of(0, 2) + "/lock")) << "where the next one looks for it";
+        work->remove();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GE(taken, 300);
+  EXPECT_FALSE(fs::exists(out_ + work_of(0, 2)));
+}
+
 TEST_F(PartsTest, CountTheirOwnSkipsOnly) {
   std::string text;
   for (int i = 0; i < 3000; ++i)
@@ -160,15 +184,15 @@ TEST_F(PartsTest, ALockThatAnotherProcessHoldsOnTheTargetIsTold) {
   const int held = ::open(out_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   ASSERT_GE(held, 0);
   ASSERT_EQ(::flock(held, LOCK_EX), 0);
-  const auto refused = run_part(ten_shards(), 0, 2);
+  const auto refused = detail::WorkFolder::create(out_, {0, 2}, std::chrono::milliseconds(50));
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().is(Errc::busy)) << refused.error().to_string();
   EXPECT_THAT(refused.error().detail(), HasSubstr("another process holds a lock on the folder"));
   EXPECT_EQ(refused.error().path(), out_);
   EXPECT_THAT(test::names_in(out_), SizeIs(0));
-  // One that is let go soon is waited for.
+  // One that is let go is waited for: thousands may come before this one.
   std::thread other([held] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2500));
     ::close(held);
   });
   EXPECT_TRUE(run_part(ten_shards(), 0, 2));

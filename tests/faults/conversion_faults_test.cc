@@ -75,6 +75,7 @@ class ConversionFaultsTest : public test::ConversionTest {
     const auto settle = [&](bool good) {
       if (!good) expect_nothing_half(before, expected);
       if (good) {
+        expect_no_bare_part();
         EXPECT_TRUE(visible(left()) == visible(expected)) << ::testing::PrintToString(names_of(left()));
       }
       // What could not be removed goes with the next run, unless that one takes the dataset for somebody's who wants it kept.
@@ -114,6 +115,14 @@ class ConversionFaultsTest : public test::ConversionTest {
       ++halves_;
       EXPECT_TRUE(recover(path, folder_ / "saved")) << "what has its name already is not lost";
       fs::remove_all(folder_ / "saved");
+    }
+  }
+
+  /// A part beside the dataset that does not say that it was merged into that would be taken for one that is not finished.
+  void expect_no_bare_part() const {
+    for (const auto& entry : fs::directory_iterator(out_)) {
+      if (!entry.path().filename().string().starts_with(".dovetail-part-")) continue;
+      EXPECT_TRUE(fs::exists(entry.path() / ".merged") || fs::exists(entry.path() / "conversion")) << entry.path();
     }
   }
 
