@@ -112,6 +112,7 @@ Result<std::optional<WorkFolder>> look_at(const std::string& target, const Conve
   if (auto ranged = check_range(**whole, *work); !ranged) return ranged.error();
   if (!gathered.contents.empty()) {
     if (auto alike = check_alike(gathered.contents.front(), **whole, *work); !alike) return alike.error();
+    (**whole).facts = {};  // those of the first, a line for each source: of a hundred thousand parts they are too many
   }
   gathered.contents.push_back(std::move(**whole));
   return std::optional(std::move(*work));
