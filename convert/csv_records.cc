@@ -197,9 +197,10 @@ class CsvOpener final : public FileOpener {
 };
 
 // A single column with another usual delimiter in it is most likely several that were taken for one.
-std::optional<char> other_delimiter(const std::vector<std::string_view>& fields) {
+std::optional<char> other_delimiter(const std::vector<std::string_view>& fields, char taken) {
   if (fields.size() != 1) return std::nullopt;
   for (const char delimiter : {';', '\t', ',', '|'}) {
+    if (delimiter == taken) continue;  // in quotes: it separates nothing
     if (fields.front().find(delimiter) != std::string_view::npos) return delimiter;
   }
   return std::nullopt;
@@ -210,7 +211,7 @@ Error doubtful_delimiter(char other, char taken) {
   return Error(Errc::invalid_option,
                "there is only one column by the delimiter that its name suggests, and it holds a " + word(other) +
                    "; say --csv-delimiter " + word(other) + " if that separates the columns, or --csv-delimiter " +
-                   word(taken));
+                   word(taken) + " if there is only one");
 }
 
 // Rows that cannot be read say nothing about types: they are told where they are read as records.
@@ -231,7 +232,8 @@ Result<CsvLayout> find_layout(const SourceListing& listing, const SourceOptions&
   }
   if (options.csv.delimiter == 0) {
     const char taken = has_tsv_name(rows->path()) ? '\t' : ',';
-    if (const auto other = other_delimiter(rows->fields())) return rows->fault(doubtful_delimiter(*other, taken));
+    if (const auto other = other_delimiter(rows->fields(), taken))
+      return rows->fault(doubtful_delimiter(*other, taken));
   }
   for (std::size_t i = 0; i < rows->fields().size(); ++i) {
     layout.names.push_back(options.csv.header ? std::string(rows->fields()[i]) : "c" + std::to_string(i));

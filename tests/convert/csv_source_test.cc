@@ -94,6 +94,15 @@ TEST_F(CsvSourceTest, ReadsOtherDelimitersAndFilesWithoutAHeader) {
   EXPECT_TRUE(error_of("a\n", {.csv = {.delimiter = '"'}}).is(Errc::invalid_option));
 }
 
+TEST_F(CsvSourceTest, AQuotedDelimiterInTheOnlyNameIsNoOther) {
+  EXPECT_THAT(read("\"City, State\"\n\"Ulm, BW\"\n"), ElementsAre("City, State=<Ulm, BW>"));
+  const Error doubtful = error_of("\"City, State; Zip\"\nx\n");
+  EXPECT_TRUE(doubtful.is(Errc::invalid_option));
+  EXPECT_THAT(doubtful.detail(),
+              HasSubstr("say --csv-delimiter ';' if that separates the columns, or --csv-delimiter ','"));
+  EXPECT_THAT(read("\"City, State; Zip\"\nx\n", {.csv = {.delimiter = ','}}), ElementsAre("City, State; Zip=<x>"));
+}
+
 TEST_F(CsvSourceTest, NamesLineAndReasonOfRowsThatDoNotFit) {
   struct {
     const char* row;
