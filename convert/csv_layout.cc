@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include "format/utf8.h"
 
@@ -109,12 +108,12 @@ std::string CsvLayout::name_of(std::size_t column) const {
 }
 
 Result<void> check_names(const std::vector<std::string>& names) {
-  std::set<std::string_view> seen;
-  for (const std::string& name : names) {
-    if (name.empty()) return Error(Errc::malformed_input, "a column has no name");
-    if (!seen.insert(name).second) return Error(Errc::malformed_input, "two columns are named \"" + name + '"');
-  }
-  return {};
+  std::vector<std::string_view> sorted(names.begin(), names.end());
+  std::sort(sorted.begin(), sorted.end());
+  if (!sorted.empty() && sorted.front().empty()) return Error(Errc::malformed_input, "a column has no name");
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice == sorted.end()) return {};
+  return Error(Errc::malformed_input, "two columns are named \"" + std::string(*twice) + '"');
 }
 
 }  // namespace dovetail::detail

@@ -235,6 +235,7 @@ Result<CsvLayout> find_layout(const SourceListing& listing, const SourceOptions&
     if (const auto other = other_delimiter(rows->fields(), taken))
       return rows->fault(doubtful_delimiter(*other, taken));
   }
+  layout.names.reserve(rows->fields().size());
   for (std::size_t i = 0; i < rows->fields().size(); ++i) {
     layout.names.push_back(options.csv.header ? std::string(rows->fields()[i]) : "c" + std::to_string(i));
   }

@@ -104,12 +104,13 @@ class HostileSourceTest : public ::testing::Test {
 
   /// Reads all of it, skipping damage too; gives "records N", or the failure.
   std::string read(const std::string& path, SourceFormat format, std::uint64_t bound,
-                   std::uint32_t max_record_bytes = kMaxRecord) {
+                   std::uint32_t max_record_bytes = kMaxRecord, const CsvOptions& csv = {}) {
     std::string outcome;
     for (const OnError on_error : {OnError::skip, OnError::fail}) {
       const testing::Told told = testing::peak_of([&](testing::PeakMeter&) {
         SourceOptions options{.format = format, .max_record_bytes = max_record_bytes};
         options.on_error = on_error;
+        options.csv = csv;
         auto source = RecordSource::open(path, options);
         if (!source) return source.error().to_string();
         for (std::uint64_t records = 0;; ++records) {
@@ -165,6 +166,21 @@ TEST_F(HostileSourceTest, OneRowOfAQuarterGiB) {
   const std::string text(16 * kMiB, 'x');
   EXPECT_THAT(read(put("quoted.csv.gz", test::gzip("a,b\n\"") + gzip_times(16, text)), SourceFormat::csv, kBound),
               HasSubstr("longer than"));
+}
+
+TEST_F(HostileSourceTest, RowsOfManyColumns) {
+  constexpr std::size_t kMost = 1 << 16;
+  std::string names;
+  for (std::size_t i = 0; i != kMost; ++i) names += (i == 0 ? "" : ",") + std::to_string(10'000 + i);
+  EXPECT_EQ(read(put("names.csv", names + '\n' + std::string(kMost - 1, ',')), SourceFormat::csv, kBound), "records 1");
+  EXPECT_THAT(read(put("name.csv", names + ",x\n"), SourceFormat::csv, kBound), HasSubstr("the limit is 65536"));
+  const std::string commas((1 << 20) - 1, ',');
+  for (const bool header : {false, true}) {
+    const CsvOptions csv{.header = header};
+    EXPECT_THAT(read(put("commas.csv", commas), SourceFormat::csv, kBound, kMaxRecord, csv), HasSubstr("the limit is"));
+    const std::string most = commas.substr(0, kMost - 1);
+    read(put("most.csv", most + '\n' + most), SourceFormat::csv, kBound, kMaxRecord, csv);
+  }
 }
 
 TEST_F(HostileSourceTest, TfrecordsThatClaimMoreThanThereIs) {
