@@ -117,7 +117,8 @@ class LineInput final : public ExportInput {
 
 class DatasetInput final : public ExportInput {
  public:
-  DatasetInput(Dataset dataset, std::uint32_t files) : dataset_(std::move(dataset)) {
+  DatasetInput(Dataset dataset, std::uint32_t files, std::uint32_t max_record_bytes)
+      : dataset_(std::move(dataset)), max_record_bytes_(max_record_bytes) {
     if (files == 0) {
       std::uint64_t end = 0;
       for (const ShardInfo& shard : dataset_.shards()) ends_.push_back(end += shard.records);
@@ -143,6 +144,12 @@ class DatasetInput final : public ExportInput {
       auto record = reader->next();
       if (!record) return record.error();
       if (!*record) return Error(Errc::truncated, "the shard ends early").in_file(dataset_.shard_path(shard));
+      if ((*record)->size() > max_record_bytes_) {
+        return Error(Errc::record_too_large, "record " + std::to_string(reader->position() - 1) + " has " +
+                                                 std::to_string((*record)->size()) + " bytes; the limit is " +
+                                                 std::to_string(max_record_bytes_))
+            .in_file(dataset_.shard_path(shard));
+      }
       ++done.records;
       done.raw_bytes += (*record)->size();
       if (auto taken = take(**record); !taken) return taken;
@@ -166,6 +173,7 @@ class DatasetInput final : public ExportInput {
   }
 
   Dataset dataset_;
+  std::uint32_t max_record_bytes_;
   std::vector<std::uint64_t> ends_;
 };
 
@@ -179,7 +187,7 @@ Result<std::unique_ptr<ExportInput>> open_input(const TfrecordExportOptions& opt
                      source.csv.types.empty();
   if (options.sources.size() == 1 && options.from == SourceFormat::detect && whole && plain) {
     auto dataset = Dataset::open(options.sources.front());
-    if (dataset) return std::make_unique<DatasetInput>(std::move(*dataset), options.files);
+    if (dataset) return std::make_unique<DatasetInput>(std::move(*dataset), options.files, source.max_record_bytes);
     const Error& error = dataset.error();
     const bool other = error.is(Errc::not_dovetail) || error.is(Errc::not_indexed) || error.is(Errc::empty_input) ||
                        error.is(Errc::unknown_format);

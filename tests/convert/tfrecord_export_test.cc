@@ -258,6 +258,18 @@ TEST_F(TfrecordExportTest, WhatAKilledOneHasLeftIsNotTakenForAll) {
   EXPECT_EQ(convert(folder_ / "again", {.sources = {out_}}).value().records, whole.records);
 }
 
+TEST_F(TfrecordExportTest, LimitsRecordsOfADatasetToo) {
+  TfrecordExportOptions wanted = exports(packed(2), TfrecordCompression::none);
+  wanted.source.max_record_bytes = 1'499'999;
+  const auto refused = export_tfrecords(out_, wanted);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::record_too_large)) << refused.error().to_string();
+  EXPECT_THAT(refused.error().path(), HasSubstr("/dataset/shard-00000"));
+  EXPECT_FALSE(fs::exists(out_));
+  wanted.source.max_record_bytes = 1'500'000;
+  EXPECT_TRUE(export_tfrecords(out_, wanted));
+}
+
 TEST_F(TfrecordExportTest, DoesNotReplaceFilesUnasked) {
   TfrecordExportOptions wanted = exports(packed(2), TfrecordCompression::none);
   put("out/data-00001-of-00002.tfrecord", "mine");
