@@ -63,10 +63,25 @@ std::optional<FileKind> recognise(ByteView head, const SourceFile& file) {
   return FileKind{*format, Compression::none};
 }
 
+// For names of formats that such a file cannot be read as, whatever is said.
+std::optional<std::string> advice_on_name(SourceFormat promised, const std::string& path) {
+  if (promised == SourceFormat::mds) {
+    return "the columns of MDS shards are in index.json: give the folder that holds it";
+  }
+  if (promised != SourceFormat::dovetail) return std::nullopt;
+  return "this is no Dovetail shard, or one whose beginning is damaged: `dovetail recover " + path +
+         " TARGET` saves what is left of one";
+}
+
 // Where its name promises something else, one of the two is wrong, and whichever were taken nobody would notice.
 Error disagreement(SourceFormat promised, SourceFormat found, const std::string& path) {
   const std::string name(to_string(promised));
   const std::string bytes(to_string(found));
+  if (auto alone = advice_on_name(promised, path)) {
+    return Error(Errc::unknown_format, "its name promises " + name + ", and its bytes are those of " + bytes + "; " +
+                                           *alone + ", or say --from " + bytes)
+        .in_file(path);
+  }
   const std::string why =
       promised == SourceFormat::jsonl && found == SourceFormat::lines
           ? "its first line is no JSON object, of which JSON lines have one on each line (`jq -c .` "
@@ -94,7 +109,8 @@ Result<FileKind> detect_bytes(const SourceFile& file) {
         .in_file(file.path());
   }
   if (const std::optional<FileKind> kind = recognise(head, file)) return *kind;
-  return Error(Errc::unknown_format, std::string("its bytes are those of no known format; ") + format_advice())
+  const auto advice = advice_on_name(format_promised_by(file.path()), file.path());
+  return Error(Errc::unknown_format, "its bytes are those of no known format; " + advice.value_or(format_advice()))
       .in_file(file.path());
 }
 

@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class RecordSourceTest : public ::testing::Test {
  protected:
@@ -289,6 +290,25 @@ TEST_F(RecordSourceTest, RefusesAFileWhoseNameAndBytesDisagree) {
   EXPECT_EQ(RecordSource::open(root_ + "/text-00000-of-00002").value().format(), SourceFormat::lines);
   put("good.json", "{\"a\": 1}\n{\"a\": 2}\n");
   EXPECT_EQ(RecordSource::open(root_ + "/good.json").value().format(), SourceFormat::jsonl);
+}
+
+// Of formats that cannot be read from such a file alone, whatever is said.
+TEST_F(RecordSourceTest, AdvisesNoFormatThatCannotBeRead) {
+  for (const char* bytes : {"some text\n", "\x89PNG\x01\x02\x03"}) {
+    put("one.mds", bytes);
+    const Error mds = error_of("one.mds");
+    EXPECT_TRUE(mds.is(Errc::unknown_format)) << mds.to_string();
+    EXPECT_THAT(mds.detail(), HasSubstr("index.json: give the folder that holds it"));
+    EXPECT_THAT(mds.detail(), Not(HasSubstr("--from mds")));
+    put("one.dvt", bytes);
+    const Error shard = error_of("one.dvt");
+    EXPECT_TRUE(shard.is(Errc::unknown_format)) << shard.to_string();
+    EXPECT_THAT(shard.detail(), HasSubstr("`dovetail recover " + root_ + "/one.dvt TARGET`"));
+    EXPECT_THAT(shard.detail(), Not(HasSubstr("--from dovetail")));
+  }
+  put("one.mds", "some text\n");
+  EXPECT_THAT(error_of("one.mds").detail(), HasSubstr("--from lines"));
+  EXPECT_TRUE(RecordSource::open(root_ + "/one.mds", {.format = SourceFormat::lines})) << "as it says";
 }
 
 TEST_F(RecordSourceTest, SaysThatPatternsAreForTheShell) {
