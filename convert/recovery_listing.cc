@@ -29,8 +29,6 @@ namespace dovetail::detail {
 
 namespace {
 
-constexpr std::string_view kPartPrefix = ".dovetail-part-";  // of the folder of a part of a conversion
-
 /// A file that may be a shard, by its name.
 struct Candidate {
   std::string name;
@@ -99,14 +97,14 @@ Result<Candidates> candidates_in(const std::string& folder, const CheckedBytes& 
   if (!opened) return opened.error();
   auto names = (*opened)->names();
   if (!names) return names.error();
-  const bool stopped =
-      std::any_of(names->begin(), names->end(), [](const std::string& name) { return name.starts_with(kPartPrefix); });
+  const bool stopped = std::any_of(names->begin(), names->end(),
+                                   [](const std::string& name) { return name.starts_with(kPartFolderPrefix); });
   if (stopped) {
     return Error(Errc::unfinished,
                  "a conversion is going on here, or was stopped; run `dovetail convert` again to continue, or "
                  "`dovetail merge " +
-                     folder + "` where all of its parts are finished; or recover each " + std::string(kPartPrefix) +
-                     "* folder alone")
+                     folder + "` where all of its parts are finished; or recover each " +
+                     std::string(kPartFolderPrefix) + "* folder alone")
         .in_file(folder);
   }
   std::sort(names->begin(), names->end());

@@ -26,7 +26,8 @@ Result<TargetLock> TargetLock::take(std::shared_ptr<OutputFolder> folder, std::c
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) break;
     if (Clock::now() >= end) {
-      return Error(Errc::busy, "another process holds a lock on the folder").in_file(folder->path());
+      return Error(Errc::busy, "another process holds a lock on the folder; run this again when it has ended")
+          .in_file(folder->path());
     }
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, kLongestPause);

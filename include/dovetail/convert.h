@@ -83,8 +83,8 @@ struct ConvertOptions {
   // These change what is left behind.
 
   /// Continues what an earlier call with the same options has left, and leaves finished shards where this one is
-  /// cancelled, killed, or fails for want of space and the like. Without it what an earlier call left is removed, and
-  /// nothing is left behind but by a kill.
+  /// cancelled, killed, or fails for want of space and the like. Without it what an earlier call left is removed, but
+  /// where a dataset or shards of one are in the way and `overwrite` is not set; and nothing is left behind but by a kill.
   bool resume = true;
 
   /// Called now and then, from any thread of the conversion but never from two at once; false cancels. It holds up one
