@@ -75,6 +75,16 @@ Result<std::vector<std::string>> list_matches(const std::string& folder, std::st
   return names;
 }
 
+// Whether what a pattern stands for is a file, or may be one. A dangling link is, and what cannot be looked at: opening it
+// says why, while leaving it out would make a smaller dataset.
+bool may_be_file(const std::string& path) {
+  std::error_code failure;
+  const fs::file_type type = fs::symlink_status(path, failure).type();
+  if (type == fs::file_type::not_found || type == fs::file_type::directory) return false;
+  std::error_code dangling;
+  return type != fs::file_type::symlink || !fs::is_directory(path, dangling);
+}
+
 }  // namespace
 
 bool has_wildcard(std::string_view path) noexcept {
@@ -128,12 +138,7 @@ Result<GlobMatches> expand_glob(const std::string& pattern) {
     }
     found.files = std::move(next);
   }
-  std::erase_if(found.files, [&](const std::string& name) {
-    std::error_code ignored;
-    const std::string path = join_path(found.folder, name);
-    // A dangling link is kept: a shard that has vanished is an error, not a smaller dataset.
-    return fs::is_directory(path, ignored) || !fs::exists(fs::symlink_status(path, ignored));
-  });
+  std::erase_if(found.files, [&](const std::string& name) { return !may_be_file(join_path(found.folder, name)); });
   std::sort(found.files.begin(), found.files.end());
   return found;
 }

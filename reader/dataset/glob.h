@@ -20,7 +20,7 @@ bool matches(std::string_view name, std::string_view pattern) noexcept;
 /// What a pattern stands for.
 struct GlobMatches {
   std::string folder;              ///< The components before the first with a wildcard; may be empty.
-  std::vector<std::string> files;  ///< Relative to `folder`, in bytewise order; no folders.
+  std::vector<std::string> files;  ///< Relative to `folder`, in bytewise order; no folders that are known to be ones.
 };
 
 /// Finds the files that match a pattern. Its components are matched one by one, so no wildcard matches a `/`.

@@ -174,14 +174,19 @@ Result<FilesBelow> list_shards_below(const std::string& folder) {
       if (!below.empty() && marks_dataset(name) && (datasets.empty() || datasets.back() != below)) {
         datasets.push_back(below);
       }
-      if (name.starts_with('.')) continue;
+      if (name.starts_with('.') || name == format::kManifestName) continue;
+      std::error_code refused;
       std::error_code unknown;
-      if (fs::is_directory(it->symlink_status(unknown))) {
+      const fs::file_type type = it->symlink_status(refused).type();
+      if (type == fs::file_type::directory) {
         pending.push_back(join_path(below, name));
-      } else if (name.ends_with(format::kShardSuffix) && name != format::kManifestName && !it->is_directory(unknown)) {
+      } else if (name.ends_with(format::kShardSuffix) && !it->is_directory(unknown)) {
         names.push_back(join_path(below, name));
       } else if (is_index_name(name)) {
         indexes.push_back(join_path(below, name.substr(0, name.size() - kIndexSuffix.size())));
+      } else if (type == fs::file_type::none) {
+        // It may be a folder of shards, or a TFRecord. What looks like a shard is listed: opening it gives the reason.
+        return Error::from_errno(refused.value(), "cannot look at it").in_file(join_path(listed, name));
       } else if (it->is_regular_file(unknown)) {
         others.push_back(join_path(below, name));
       }

@@ -36,7 +36,7 @@ struct FilesBelow {
 
 /// Lists them. Hidden files, partial files, manifests and indexes are no shards, links to folders are not followed.
 /// Errors: `not_indexed` for a TFRecord without an index beside ones that have one, unless there are datasets; the
-///         system's, for a folder that cannot be listed.
+///         system's, for a folder that cannot be listed, and for what may be one or not.
 Result<FilesBelow> list_shards_below(const std::string& folder);
 
 }  // namespace dovetail::detail

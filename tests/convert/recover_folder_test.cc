@@ -22,6 +22,7 @@
 
 #include "format/structures.h"
 #include "tests/convert/recoveries.h"
+#include "tests/support/as_nobody.h"
 #include "tests/writer/test_files.h"
 
 namespace dovetail {
@@ -402,33 +403,14 @@ TEST(RecoverFolderTest, ATargetThatCannotBeLookedAtGivesTheSystemsReason) {
   EXPECT_TRUE(failure(shard, folder / "loop").is(Errc::already_exists)) << "a link is looked at, not followed";
 }
 
-/// While it lives, the process is nobody, where it was root: root may write everywhere.
-class AsNobody {
- public:
-  AsNobody() : before_(::geteuid()) {
-    if (before_ == 0) changed_ = ::seteuid(65534) == 0;
-  }
-  AsNobody(const AsNobody&) = delete;
-  AsNobody& operator=(const AsNobody&) = delete;
-  ~AsNobody() {
-    if (changed_ && ::seteuid(before_) != 0) ADD_FAILURE() << "still nobody";
-  }
-
- private:
-  uid_t before_;
-  bool changed_ = false;
-};
-
 TEST(RecoverFolderTest, ATargetThatMayNotBeWrittenIsAnErrorBeforeTheSourceIsSearched) {
   const TempFolder folder;
   write_dataset(folder / "data", "ours", 1, 1);
   fs::create_directory(folder / "closed");
   fs::permissions(folder / ".", fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
-  constexpr fs::perms kMayRead = fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read;
-  constexpr fs::perms kMaySearch = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
-  fs::permissions(folder / "closed", kMayRead | kMaySearch);
-  const AsNobody nobody;
-  if (::faccessat(AT_FDCWD, (folder / "closed").c_str(), W_OK, AT_EACCESS) == 0) GTEST_SKIP() << "all may be written";
+  fs::permissions(folder / "closed", test::kAllMayRead | test::kAllMaySearch);
+  const test::AsNobody nobody;
+  if (nobody.may(folder / "closed", W_OK)) GTEST_SKIP() << "all may be written";
   int calls = 0;
   const RecoverOptions options{.progress = [&](std::uint64_t, std::uint64_t) { return ++calls != 0; }};
   const Error error = failure(folder / "data" + name_of(0), folder / "closed/out.dvt", options);

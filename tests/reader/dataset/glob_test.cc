@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/dataset/glob.h"
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "tests/reader/dataset/dataset_files.h"
+#include "tests/support/as_nobody.h"
 
 namespace dovetail::detail {
 namespace {
@@ -71,6 +73,19 @@ TEST(GlobTest, FoldersAreNoMatchAndDanglingLinksAre) {
   write_file(folder.file("folder.dvt/file"), "");
   std::filesystem::create_symlink("nowhere", folder.file("link.dvt"));
   EXPECT_EQ(expand_glob(folder.file("*.dvt")).value().files, (Names{"link.dvt"}));
+}
+
+TEST(GlobTest, WhatCannotBeLookedAtIsAMatch) {
+  TempFolder folder;
+  for (const char* name : {"a/1.dvt", "b/1.dvt"}) write_file(folder.file(name), "");
+  const test::FolderPermissions open(folder.path(), test::kAllMayRead | test::kAllMaySearch);
+  std::filesystem::permissions(folder.file("a"), test::kAllMayRead | test::kAllMaySearch);
+  const test::FolderPermissions listed_only(folder.file("b"), test::kAllMayRead);
+  const test::AsNobody nobody;
+  if (nobody.may(folder.file("b"), X_OK)) GTEST_SKIP() << "all may be searched";
+  for (const char* pattern : {"*/*.dvt", "*/1.dvt"}) {
+    EXPECT_EQ(expand_glob(folder.file(pattern)).value().files, (Names{"a/1.dvt", "b/1.dvt"})) << pattern;
+  }
 }
 
 TEST(GlobTest, AFolderThatIsNotThereHoldsNothing) {

@@ -11,6 +11,7 @@
 
 #include "format/layout.h"
 #include "tests/reader/dataset/dataset_files.h"
+#include "tests/support/as_nobody.h"
 
 namespace dovetail {
 namespace {
@@ -171,6 +172,33 @@ TEST(VerifyTest, AManifestUnderAnotherNameIsNoShardWithRecords) {
 }
 
 TEST(VerifyTest, ShardsThatTheManifestDoesNotNameAreLeftAlone) {
+TEST(VerifyTest, FilesInAFolderThatMayNotBeSearchedAreNotLeftOut) {
+  TempFolder folder;
+  write_dataset(folder.file("d/a"), 1, 20);
+  write_dataset(folder.file("d/b/c"), 1, 20);
+  fs::rename(folder.file("d/b/c/shard-0.dvt"), folder.file("d/b/shard-0.dvt"));
+  fs::remove(folder.file("d/a/manifest.dvt"));
+  fs::remove(folder.file("d/b/c/manifest.dvt"));
+  for (const char* name : {".", "d", "d/a"}) {
+    fs::permissions(folder.file(name), fs::perms::owner_all | kAllMayRead | kAllMaySearch);
+  }
+  const FolderPermissions listed_only(folder.file("d/b"), kAllMayRead);
+  const AsNobody nobody;
+  if (nobody.may(folder.file("d/b"), X_OK)) GTEST_SKIP() << "all may be searched";
+
+  const VerifyReport report = verify(folder.file("d/*/*.dvt")).value();
+  ASSERT_EQ(report.unreadable.size(), 1u);
+  EXPECT_EQ(report.unreadable[0].path(), folder.file("d/b/shard-0.dvt"));
+  EXPECT_EQ(report.unreadable[0].code(), boost::system::errc::permission_denied);
+  EXPECT_EQ(report.records, 20u);
+  EXPECT_EQ(Dataset::open(folder.file("d/*/*.dvt")).error().path(), folder.file("d/b/shard-0.dvt"));
+
+  // What may be a folder with shards, or a dataset of its own, is an error.
+  const Error unknown = verify(folder.file("d")).error();
+  EXPECT_EQ(unknown.code(), boost::system::errc::permission_denied);
+  EXPECT_EQ(unknown.path(), folder.file("d/b/c"));
+}
+
   TempFolder folder;
   write_dataset(folder.path(), 2, 20);
   write_file(folder.file("old.dvt"), "not a shard");
