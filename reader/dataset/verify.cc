@@ -36,6 +36,12 @@ struct Target {
 struct Manner {
   unsigned threads = 0;
   const std::function<bool()>& cancelled;
+
+  unsigned thread_count() const noexcept { return threads == 0 ? std::thread::hardware_concurrency() : threads; }
+  Result<void> go_on() const {
+    if (!cancelled || !cancelled()) return {};
+    return Error(make_error_code(boost::system::errc::operation_canceled));
+  }
 };
 
 void append(VerifyReport& whole, VerifyReport part) {
@@ -52,11 +58,8 @@ bool ends_verifying(const Error& error) {
 
 Result<void> verify_targets(const std::vector<Target>& targets, const Manner& manner, VerifyReport& whole) {
   std::vector<VerifyReport> parts(targets.size());
-  const unsigned threads = manner.threads == 0 ? std::thread::hardware_concurrency() : manner.threads;
-  auto done = detail::for_each_index(targets.size(), threads, [&](std::size_t i) -> Result<void> {
-    if (manner.cancelled && manner.cancelled()) {
-      return Error(make_error_code(boost::system::errc::operation_canceled));
-    }
+  auto done = detail::for_each_index(targets.size(), manner.thread_count(), [&](std::size_t i) -> Result<void> {
+    if (auto go_on = manner.go_on(); !go_on) return go_on;
     auto part = detail::verify_shard(targets[i].path, targets[i].expected);
     if (!part) {
       if (ends_verifying(part.error())) return part.error();
@@ -81,30 +84,66 @@ Result<VerifyReport> verify_files(const std::string& folder, const std::vector<s
   return report;
 }
 
-// Without a manifest the shards of a folder are checked each by itself, and only their numbers say which others there were.
-Result<VerifyReport> verify_without_manifest(const std::string& folder, const std::vector<std::string>& names,
-                                             const Manner& manner) {
-  std::vector<ShardInfo> infos;
+/// The files of a folder or a pattern: shards, or what would be some if they could be read, and others.
+struct SortedFiles {
   std::vector<std::string> shards;
-  std::vector<Error> others;  // manifests and indexes: what is in them is no record of the dataset
-  for (const std::string& name : names) {
-    auto info = detail::read_shard_info(detail::join_path(folder, name));
-    if (!info && ends_verifying(info.error())) return info.error();
-    if (!info && info.error().is(Errc::unknown_format)) {
-      others.push_back(info.error());
+  std::vector<ShardInfo> known;  // of those whose ends are good, in the same order
+  std::vector<Error> others;     // manifests and indexes: what is in them is no record of the dataset
+};
+
+Result<SortedFiles> sort_files(const std::string& folder, const std::vector<std::string>& names, const Manner& manner) {
+  std::vector<Result<ShardInfo>> infos(names.size(), ShardInfo());
+  auto done = detail::for_each_index(names.size(), manner.thread_count(), [&](std::size_t i) -> Result<void> {
+    if (auto go_on = manner.go_on(); !go_on) return go_on;
+    infos[i] = detail::read_shard_info(detail::join_path(folder, names[i]));
+    if (!infos[i] && ends_verifying(infos[i].error())) return infos[i].error();
+    return {};
+  });
+  if (!done) return done.error();
+  SortedFiles files;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!infos[i] && infos[i].error().is(Errc::unknown_format)) {
+      files.others.push_back(infos[i].error());
       continue;
     }
-    shards.push_back(name);
-    if (!info) continue;
-    infos.push_back(std::move(*info));
-    infos.back().name = name;
+    files.shards.push_back(names[i]);
+    if (!infos[i]) continue;
+    files.known.push_back(std::move(*infos[i]));
+    files.known.back().name = names[i];
   }
-  auto report = verify_files(folder, shards, manner);
+  return files;
+}
+
+/// Whether the numbers of shards say which others there should be: not of files that were chosen by a pattern.
+enum class Gaps : bool { allowed, damage };
+
+// Without a manifest shards are checked each by itself.
+Result<VerifyReport> verify_without_manifest(const std::string& folder, const std::vector<std::string>& names,
+                                             Gaps gaps, const Manner& manner) {
+  auto files = sort_files(folder, names, manner);
+  if (!files) return files.error();
+  auto report = verify_files(folder, files->shards, manner);
   if (!report) return report.error();
-  std::move(others.begin(), others.end(), std::back_inserter(report->unreadable));
-  for (const Error& missing : detail::missing_shards(folder, infos, shards.size() - infos.size())) {
+  std::move(files->others.begin(), files->others.end(), std::back_inserter(report->unreadable));
+  if (gaps == Gaps::allowed) return report;
+  for (const Error& missing :
+       detail::missing_shards(folder, files->known, files->shards.size() - files->known.size())) {
     report->damaged.push_back(detail::as_damage(missing, folder, 0, 0));
   }
+  return report;
+}
+
+// The shards of a dataset whose manifest is damaged, which `report` tells.
+Result<VerifyReport> verify_below(const std::string& folder, const Manner& manner, VerifyReport report) {
+  auto below = detail::list_shards_below(folder);
+  if (!below && ends_verifying(below.error())) return below.error();
+  if (!below) {
+    report.unreadable.push_back(below.error());
+    return report;
+  }
+  auto shards = verify_without_manifest(folder, below->shards, Gaps::damage, manner);
+  if (!shards) return shards.error();
+  append(report, std::move(*shards));
   return report;
 }
 
@@ -117,13 +156,12 @@ Result<VerifyReport> verify_manifest(const std::string& folder, const std::strin
 
   auto dataset = Dataset::open(path);
   if (!dataset) {
-    if (dataset.error().kind() != ErrorKind::damaged) return dataset.error();
-    if (report.ok()) report.damaged.push_back(detail::as_damage(dataset.error(), path, 0, 0));
-    auto below = detail::list_shards_below(folder);
-    if (!below) return below.error();
-    auto shards = verify_without_manifest(folder, below->shards, manner);
-    if (!shards) return shards.error();
-    append(report, std::move(*shards));
+    if (dataset.error().kind() == ErrorKind::damaged) {
+      if (report.ok()) report.damaged.push_back(detail::as_damage(dataset.error(), path, 0, 0));
+      return verify_below(folder, manner, std::move(report));
+    }
+    if (report.ok() || ends_verifying(dataset.error())) return dataset.error();
+    report.unreadable.push_back(dataset.error());
     return report;
   }
 
@@ -161,11 +199,12 @@ Result<VerifyReport> verify(const std::string& path, unsigned threads, const std
     if (listing->kind == detail::Listing::Kind::manifest || (one_file && is_manifest_file(path))) {
       return verify_manifest(listing->folder, listing->names.front(), manner);
     }
-    if (listing->kind == detail::Listing::Kind::files) {
-      return verify_without_manifest(listing->folder, listing->names, manner);
+    if (!one_file) {
+      const Gaps gaps = listing->kind == detail::Listing::Kind::files ? Gaps::damage : Gaps::allowed;
+      return verify_without_manifest(listing->folder, listing->names, gaps, manner);
     }
     auto report = verify_files(listing->folder, listing->names, manner);
-    if (report && one_file && !report->unreadable.empty()) return report->unreadable.front();
+    if (report && !report->unreadable.empty()) return report->unreadable.front();
     return report;
   });
 }

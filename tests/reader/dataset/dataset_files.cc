@@ -8,6 +8,8 @@
 #include <dovetail/bytes.h>
 
 #include "format/block_encoder.h"
+#include "format/crc32c.h"
+#include "format/endian.h"
 #include "format/layout.h"
 #include "format/messages.h"
 #include "format/shard_encoder.h"
@@ -105,6 +107,15 @@ std::vector<ShardInfo> write_dataset(const std::string& folder, std::uint32_t sh
   }
   write_manifest(folder + "/manifest.dvt", infos);
   return infos;
+}
+
+std::string begun_tfrecord() {
+  std::string file(8, '\0');
+  file[0] = 3;
+  std::byte masked[4];
+  format::store_le(masked, format::mask_crc(format::crc32c(as_bytes(file))));
+  file += as_chars(masked);
+  return file + "abc????";
 }
 
 Records read_records(RecordReader& reader) {

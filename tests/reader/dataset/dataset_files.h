@@ -68,6 +68,9 @@ void write_manifest(const std::string& path, const std::vector<ShardInfo>& shard
 /// with "k/".
 std::vector<ShardInfo> write_dataset(const std::string& folder, std::uint32_t shards, std::size_t records);
 
+/// What begins as a TFRecord file does: the header of a record, its bytes, and a wrong checksum of them.
+std::string begun_tfrecord();
+
 /// All records up to the end or the first failure.
 Records read_records(RecordReader& reader);
 

@@ -344,13 +344,7 @@ TEST(DatasetTest, LinksToFoldersAreNotFollowed) {
 
 TEST(DatasetTest, TfrecordFilesAreToldHowToBecomeReadable) {
   TempFolder folder;
-  std::string file(8, '\0');
-  file[0] = 3;
-  std::byte masked[4];
-  format::store_le(masked, format::mask_crc(format::crc32c(as_bytes(file))));
-  file += as_chars(masked);
-  file += "abc????";
-  write_file(folder.file("train.tfrecord"), file);
+  write_file(folder.file("train.tfrecord"), begun_tfrecord());
   const Error error = open_error(folder.file("train.tfrecord"));
   EXPECT_TRUE(error.is(Errc::not_indexed));
   EXPECT_EQ(error.path(), folder.file("train.tfrecord"));

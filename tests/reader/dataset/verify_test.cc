@@ -53,6 +53,19 @@ TEST(VerifyTest, IsCancelledBetweenShards) {
   EXPECT_EQ(asked, 2);
 }
 
+TEST(VerifyTest, IsCancelledWhileFilesAreSorted) {
+  TempFolder folder;
+  write_dataset(folder.path(), 3, 20);
+  fs::remove(folder.file("manifest.dvt"));
+  for (const std::string& path : {folder.path(), folder.file("*.dvt")}) {
+    int asked = 0;
+    const Result<VerifyReport> report = verify(path, 1, [&] { return ++asked == 4; });
+    ASSERT_FALSE(report.has_value()) << "each file is opened to be sorted, and then to be read";
+    EXPECT_EQ(report.error().kind(), ErrorKind::cancelled);
+    EXPECT_EQ(asked, 4);
+  }
+}
+
 TEST(VerifyTest, ShardsWithoutRecordsAreGood) {
   TempFolder folder;
   write_dataset(folder.path(), 2, 0);
@@ -159,19 +172,6 @@ TEST(VerifyTest, AFileOfAGlobThatCannotBeReadHidesNoOther) {
   EXPECT_EQ(report.records, 40u);
 }
 
-TEST(VerifyTest, AManifestUnderAnotherNameIsNoShardWithRecords) {
-  TempFolder folder;
-  write_dataset(folder.path(), 2, 20);
-  fs::rename(folder.file("manifest.dvt"), folder.file("old.dvt"));
-  const VerifyReport report = verify(folder.path()).value();
-  EXPECT_EQ(report.records, 40u);
-  EXPECT_TRUE(report.damaged.empty());
-  ASSERT_EQ(report.unreadable.size(), 1u);
-  EXPECT_EQ(report.unreadable[0].path(), folder.file("old.dvt"));
-  EXPECT_EQ(report.unreadable[0].code(), Dataset::open(folder.path()).error().code());
-}
-
-TEST(VerifyTest, ShardsThatTheManifestDoesNotNameAreLeftAlone) {
 TEST(VerifyTest, FilesInAFolderThatMayNotBeSearchedAreNotLeftOut) {
   TempFolder folder;
   write_dataset(folder.file("d/a"), 1, 20);
@@ -199,6 +199,34 @@ TEST(VerifyTest, FilesInAFolderThatMayNotBeSearchedAreNotLeftOut) {
   EXPECT_EQ(unknown.path(), folder.file("d/b/c"));
 }
 
+TEST(VerifyTest, AManifestUnderAnotherNameIsNoShardWithRecords) {
+  TempFolder folder;
+  write_dataset(folder.path(), 2, 20);
+  fs::rename(folder.file("manifest.dvt"), folder.file("old.dvt"));
+  const VerifyReport report = verify(folder.path()).value();
+  EXPECT_EQ(report.records, 40u);
+  EXPECT_TRUE(report.damaged.empty());
+  ASSERT_EQ(report.unreadable.size(), 1u);
+  EXPECT_EQ(report.unreadable[0].path(), folder.file("old.dvt"));
+  EXPECT_EQ(report.unreadable[0].code(), Dataset::open(folder.path()).error().code());
+}
+
+TEST(VerifyTest, AManifestAmongTheFilesOfAGlobIsNoShardWithRecords) {
+  TempFolder folder;
+  write_dataset(folder.path(), 2, 20);
+  fs::rename(folder.file("manifest.dvt"), folder.file("old.dvt"));
+  fs::copy_file(folder.file("old.dvt"), folder.file("shard-9.dvt"));
+  fs::remove(folder.file("shard-0.dvt"));
+  for (const char* pattern : {"*.dvt", "shard-*.dvt"}) {
+    const VerifyReport report = verify(folder.file(pattern)).value();
+    EXPECT_EQ(report.records, 20u) << pattern;
+    EXPECT_TRUE(report.damaged.empty()) << pattern << ": who names files wants no others";
+    EXPECT_EQ(report.unreadable.size(), pattern[0] == '*' ? 2u : 1u) << pattern;
+    for (const Error& error : report.unreadable) EXPECT_TRUE(error.is(Errc::unknown_format)) << error.to_string();
+  }
+}
+
+TEST(VerifyTest, ShardsThatTheManifestDoesNotNameAreLeftAlone) {
   TempFolder folder;
   write_dataset(folder.path(), 2, 20);
   write_file(folder.file("old.dvt"), "not a shard");
@@ -219,6 +247,21 @@ TEST(VerifyTest, ADamagedManifestIsReportedAndTheShardsAreCheckedAlone) {
     EXPECT_EQ(report.damaged[1].first_record, 3u);
     EXPECT_EQ(report.records, 37u);
   }
+}
+
+TEST(VerifyTest, ADamagedManifestIsReportedThoughItsFolderCannotBeListedWhole) {
+  TempFolder folder;
+  write_dataset(folder.path(), 2, 20);
+  flip(folder.file("manifest.dvt"), blocks_of(folder.file("manifest.dvt"))[0].offset + 70);
+  write_file(folder.file("a.tfrecord"), begun_tfrecord());
+  write_file(folder.file("a.tfrecord.dvi"), "");
+  write_file(folder.file("b.tfrecord"), begun_tfrecord());
+  const VerifyReport report = verify(folder.path()).value();
+  ASSERT_EQ(report.damaged.size(), 1u);
+  EXPECT_EQ(report.damaged[0].file, folder.file("manifest.dvt"));
+  ASSERT_EQ(report.unreadable.size(), 1u);
+  EXPECT_TRUE(report.unreadable[0].is(Errc::not_indexed)) << report.unreadable[0].to_string();
+  EXPECT_EQ(report.unreadable[0].path(), folder.file("b.tfrecord"));
 }
 
 TEST(VerifyTest, AManifestThatContradictsItselfIsDamage) {
