@@ -52,6 +52,7 @@ boost::json::object to_json(const Verdict& verdict) {
           {"records", verdict.report.records},
           {"blocks", verdict.report.blocks},
           {"damaged", std::move(damaged)},
+          {"damaged_places", verdict.report.damaged_places},
           {"unreadable", std::move(unreadable)}};
 }
 
@@ -64,13 +65,15 @@ std::string to_text(const Verdict& verdict) {
     }
     text += damage.reason + '\n';
   }
+  const std::uint64_t unlisted = verdict.report.damaged_places - verdict.report.damaged.size();
+  if (unlisted > 0) text += "and " + std::to_string(unlisted) + " places more\n";
   const std::string counts = std::to_string(verdict.report.records) + " records in " +
                              std::to_string(verdict.report.blocks) + " blocks are good";
   if (verdict.report.ok()) return text + "good: all " + counts + '\n';
   const std::size_t unread = verdict.report.unreadable.size();
   const std::string missed = unread == 0 ? "" : "not judged: " + std::to_string(unread) + " could not be read; ";
   if (verdict.report.damaged.empty()) return text + missed + counts + '\n';
-  return text + "damaged: " + std::to_string(verdict.report.damaged.size()) + " places; " + missed + counts + '\n';
+  return text + "damaged: " + std::to_string(verdict.report.damaged_places) + " places; " + missed + counts + '\n';
 }
 
 Result<int> run(const Arguments& arguments) {
@@ -83,6 +86,7 @@ Result<int> run(const Arguments& arguments) {
     }
     verdict.report.records += report->records;
     verdict.report.blocks += report->blocks;
+    verdict.report.damaged_places += report->damaged_places;
     std::move(report->damaged.begin(), report->damaged.end(), std::back_inserter(verdict.report.damaged));
     std::move(report->unreadable.begin(), report->unreadable.end(), std::back_inserter(verdict.report.unreadable));
   }

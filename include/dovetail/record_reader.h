@@ -104,7 +104,9 @@ struct Damage {
 struct VerifyReport {
   std::uint64_t records = 0;  ///< Good ones.
   std::uint64_t blocks = 0;   ///< Good ones.
+  /// In the order of the shards; the first 65,536.
   std::vector<Damage> damaged;
+  std::uint64_t damaged_places = 0;  ///< All there are.
   /// What could not be judged: shards that have vanished, files that the system does not give, manifests among shards.
   std::vector<Error> unreadable;
   bool ok() const noexcept { return damaged.empty() && unreadable.empty(); }

@@ -23,7 +23,7 @@ class Damage:
 
 @dataclasses.dataclass(frozen=True)
 class VerifyReport:
-    """`records` and `blocks` count good ones; `damaged` lists all that is not.
+    """`records` and `blocks` count good ones; `damaged` lists the first 65,536 of `damaged_places` that are not.
 
     `unreadable` holds the error of each shard that could not be judged: because it has vanished, or the system does
     not give it.
@@ -32,6 +32,7 @@ class VerifyReport:
     records: int
     blocks: int
     damaged: tuple[Damage, ...]
+    damaged_places: int
     unreadable: tuple[DovetailError, ...]
 
     @property
@@ -70,11 +71,11 @@ class ConvertReport:
     datasets: tuple[ConvertedDataset, ...]
 
 
-def verify_report(records: int, blocks: int, damaged: list[dict[str, Any]],
+def verify_report(records: int, blocks: int, damaged: list[dict[str, Any]], damaged_places: int,
                   unreadable: list[DovetailError]) -> VerifyReport:
     places = tuple(Damage(place["file"], place["offset"], range(place["first_record"], place["end_record"]),
                           place["reason"]) for place in damaged)
-    return VerifyReport(records, blocks, places, tuple(unreadable))
+    return VerifyReport(records, blocks, places, damaged_places, tuple(unreadable))
 
 
 def convert_report(records: int, raw_bytes: int, input_bytes: int, files: int, formats: list[str], shards: int,

@@ -61,7 +61,7 @@ py::object verify_path(const std::filesystem::path& path, const py::object& thre
   py::list unreadable;
   for (const Error& error : report.unreadable) unreadable.append(to_exception(error));
   return call_object(import_module("dovetail._reports").attr("verify_report"), report.records, report.blocks, damaged,
-                     unreadable);
+                     report.damaged_places, unreadable);
 }
 
 template <auto kField>
@@ -194,7 +194,7 @@ Args:
     threads: 0 chooses.
 
 Returns:
-    A `VerifyReport`, which lists all damage and every shard that could not be read. Ctrl-C ends it soon.
+    A `VerifyReport`, which tells all damage and every shard that could not be read. Ctrl-C ends it soon.
 
 Raises:
     MissingFileError, StorageError: where nothing can be read at all.)");

@@ -31,9 +31,9 @@ Error padding_in_use() {
 
 class ShardVerifier {
  public:
-  explicit ShardVerifier(ShardFile shard) : shard_(std::move(shard)) {}
+  ShardVerifier(ShardFile shard, const DamageSink& damaged) : shard_(std::move(shard)), damaged_(damaged) {}
 
-  Result<VerifyReport> run(const ShardInfo* expected) {
+  Result<GoodBlocks> run(const ShardInfo* expected) {
     if (expected != nullptr) {
       if (auto same = check_shard_info(*expected, shard_.info()); !same) report(same.error(), 0, 0, 0);
     }
@@ -42,17 +42,17 @@ class ShardVerifier {
     if (auto read = has_ends ? check_front() : Result<void>(); !read) return read.error();
     if (auto read = check_data(); !read) return read.error();
     if (auto read = has_ends ? check_back() : Result<void>(); !read) return read.error();
-    return std::move(report_);
+    return good_;
   }
 
  private:
   const std::string& path() const noexcept { return shard_.file().path(); }
 
   void report(const Error& error, std::uint64_t offset, std::uint64_t first, std::uint64_t end) {
-    report_.damaged.push_back(as_damage(error.at(path(), offset), path(), first, end));
+    damaged_(as_damage(error.at(path(), offset), path(), first, end));
   }
 
-  // Puts damage into the report; every other failure is handed on.
+  // Tells damage; every other failure is handed on.
   Result<void> note(const Error& error, std::uint64_t offset, std::uint64_t first, std::uint64_t end) {
     if (!is_damage(error)) return error;
     report(error, offset, first, end);
@@ -69,7 +69,8 @@ class ShardVerifier {
   Result<std::uint32_t> crc_of(std::uint64_t offset, std::uint64_t bytes);
 
   ShardFile shard_;
-  VerifyReport report_;
+  const DamageSink& damaged_;
+  GoodBlocks good_;
   BlockLoader loader_;
   ReusableBuffer chunk_;
   format::RecordFingerprint fingerprint_;
@@ -105,7 +106,7 @@ Result<void> ShardVerifier::check_data() {
   for (std::size_t block = 0; block < shard_.blocks().size(); ++block) {
     if (auto read = check_block(block); !read) return read;
   }
-  if (report_.blocks == shard_.blocks().size()) check_totals();
+  if (good_.blocks == shard_.blocks().size()) check_totals();
   return {};
 }
 
@@ -122,8 +123,8 @@ Result<void> ShardVerifier::check_block(std::size_t block) {
     min_record_bytes_ = std::min(min_record_bytes_, static_cast<std::uint32_t>(record.size()));
     max_record_bytes_ = std::max(max_record_bytes_, static_cast<std::uint32_t>(record.size()));
   }
-  report_.records += records->size();
-  ++report_.blocks;
+  good_.records += records->size();
+  ++good_.blocks;
   if (!all_zero(loader_.padding())) {
     report(padding_in_use(), entry.offset + entry.span_bytes() - loader_.padding().size(), end, end);
   }
@@ -212,13 +213,12 @@ Damage as_damage(const Error& error, const std::string& file, std::uint64_t firs
   return Damage{file, error.offset().value_or(0), first, end, std::move(reason)};
 }
 
-Result<VerifyReport> verify_shard(const std::string& path, const ShardInfo* expected) {
+Result<GoodBlocks> verify_shard(const std::string& path, const ShardInfo* expected, const DamageSink& damaged) {
   auto shard = ShardFile::open(path);
-  if (shard) return ShardVerifier(std::move(*shard)).run(expected);
+  if (shard) return ShardVerifier(std::move(*shard), damaged).run(expected);
   if (!is_damage(shard.error())) return shard.error();
-  VerifyReport report;
-  report.damaged.push_back(as_damage(shard.error(), path, 0, known_records(path, expected)));
-  return report;
+  damaged(as_damage(shard.error(), path, 0, known_records(path, expected)));
+  return GoodBlocks{};
 }
 
 }  // namespace dovetail::detail

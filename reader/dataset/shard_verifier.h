@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include <dovetail/error.h>
@@ -13,9 +14,19 @@ namespace dovetail::detail {
 /// A failure as an entry of a report: it takes records [first, end) with it.
 Damage as_damage(const Error& error, const std::string& file, std::uint64_t first, std::uint64_t end);
 
+/// What of a shard is good.
+struct GoodBlocks {
+  std::uint64_t records = 0;
+  std::uint64_t blocks = 0;
+};
+
+/// Takes a damaged place.
+using DamageSink = std::function<void(Damage)>;
+
 /// Reads every byte of one shard and checks it, and the shard against its line of the manifest where there is one.
-/// A shard that cannot be opened for damage loses all records that it is known to have.
+/// `damaged` gets what is not good, in the order in which it is found. A shard that cannot be opened for damage loses all
+/// records that it is known to have.
 /// Errors: whatever is not damage, such as a shard that has vanished.
-Result<VerifyReport> verify_shard(const std::string& path, const ShardInfo* expected);
+Result<GoodBlocks> verify_shard(const std::string& path, const ShardInfo* expected, const DamageSink& damaged);
 
 }  // namespace dovetail::detail

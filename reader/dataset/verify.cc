@@ -15,6 +15,7 @@
 
 #include "format/guard_memory.h"
 #include "format/layout.h"
+#include "reader/dataset/damage_list.h"
 #include "reader/dataset/listing.h"
 #include "reader/dataset/manifest.h"
 #include "reader/dataset/missing_shards.h"
@@ -45,9 +46,11 @@ struct Manner {
 };
 
 void append(VerifyReport& whole, VerifyReport part) {
+  const std::uint64_t unlisted = part.damaged_places - part.damaged.size();
   whole.records += part.records;
   whole.blocks += part.blocks;
-  std::move(part.damaged.begin(), part.damaged.end(), std::back_inserter(whole.damaged));
+  for (Damage& damage : part.damaged) detail::tell_damage(std::move(damage), whole);
+  whole.damaged_places += unlisted;
   std::move(part.unreadable.begin(), part.unreadable.end(), std::back_inserter(whole.unreadable));
 }
 
@@ -57,20 +60,25 @@ bool ends_verifying(const Error& error) {
 }
 
 Result<void> verify_targets(const std::vector<Target>& targets, const Manner& manner, VerifyReport& whole) {
-  std::vector<VerifyReport> parts(targets.size());
+  std::vector<Result<detail::GoodBlocks>> parts(targets.size(), detail::GoodBlocks());
+  detail::DamageList damaged;
   auto done = detail::for_each_index(targets.size(), manner.thread_count(), [&](std::size_t i) -> Result<void> {
     if (auto go_on = manner.go_on(); !go_on) return go_on;
-    auto part = detail::verify_shard(targets[i].path, targets[i].expected);
-    if (!part) {
-      if (ends_verifying(part.error())) return part.error();
-      parts[i].unreadable.push_back(part.error());
-      return {};
-    }
-    parts[i] = std::move(*part);
+    parts[i] = detail::verify_shard(targets[i].path, targets[i].expected,
+                                    [&](Damage damage) { damaged.add(i, std::move(damage)); });
+    if (!parts[i] && ends_verifying(parts[i].error())) return parts[i].error();
     return {};
   });
   if (!done) return done.error();
-  for (VerifyReport& part : parts) append(whole, std::move(part));
+  for (const Result<detail::GoodBlocks>& part : parts) {
+    if (!part) {
+      whole.unreadable.push_back(part.error());
+      continue;
+    }
+    whole.records += part->records;
+    whole.blocks += part->blocks;
+  }
+  damaged.move_to(whole);
   return {};
 }
 
@@ -128,7 +136,7 @@ Result<VerifyReport> verify_without_manifest(const std::string& folder, const st
   if (gaps == Gaps::allowed) return report;
   for (const Error& missing :
        detail::missing_shards(folder, files->known, files->shards.size() - files->known.size())) {
-    report->damaged.push_back(detail::as_damage(missing, folder, 0, 0));
+    detail::tell_damage(detail::as_damage(missing, folder, 0, 0), *report);
   }
   return report;
 }
@@ -149,15 +157,15 @@ Result<VerifyReport> verify_below(const std::string& folder, const Manner& manne
 
 Result<VerifyReport> verify_manifest(const std::string& folder, const std::string& name, const Manner& manner) {
   const std::string path = detail::join_path(folder, name);
-  auto manifest = detail::verify_shard(path, nullptr);
-  if (!manifest) return manifest.error();
   VerifyReport report;
-  report.damaged = std::move(manifest->damaged);
+  auto manifest =
+      detail::verify_shard(path, nullptr, [&](Damage damage) { detail::tell_damage(std::move(damage), report); });
+  if (!manifest) return manifest.error();
 
   auto dataset = Dataset::open(path);
   if (!dataset) {
     if (dataset.error().kind() == ErrorKind::damaged) {
-      if (report.ok()) report.damaged.push_back(detail::as_damage(dataset.error(), path, 0, 0));
+      if (report.ok()) detail::tell_damage(detail::as_damage(dataset.error(), path, 0, 0), report);
       return verify_below(folder, manner, std::move(report));
     }
     if (report.ok() || ends_verifying(dataset.error())) return dataset.error();

@@ -34,7 +34,7 @@ class DamageTest(CommandTest):
         verdict = json.loads(done.stdout)
         self.assertEqual((done.returncode, verdict["ok"], verdict["records"]),
                          (DAMAGED, False, 500 - self.block["records"]))
-        self.assertEqual(len(verdict["damaged"]), 1)
+        self.assertEqual((len(verdict["damaged"]), verdict["damaged_places"]), (1, 1))
         damage = verdict["damaged"][0]
         self.assertEqual((damage["file"], damage["offset"], damage["records"]),
                          (self.shard, self.block["offset"], list(self.lost)))

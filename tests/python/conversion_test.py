@@ -144,6 +144,7 @@ class ConversionTest(ModuleTest):
         report = dovetail.verify(self.path("to"), threads=2)
         self.assertFalse(report.ok)
         self.assertEqual([place.file for place in report.damaged], [shards[0], shards[0], shards[1]])
+        self.assertEqual(report.damaged_places, 3)
         self.assertEqual(report.records, 5000 - sum(len(place.records) for place in report.damaged))
         self.assertEqual(report.blocks, before.blocks - 3)
         self.assertIn(10, report.damaged[0].records)

@@ -84,7 +84,8 @@ class HostileShardTest : public ::testing::Test {
   static std::string verified(const std::string& path, unsigned threads) {
     const auto report = verify(path, threads);
     if (!report) return report.error().to_string();
-    return "good " + std::to_string(report->records) + ", damaged " + std::to_string(report->damaged.size());
+    return "good " + std::to_string(report->records) + ", damaged " + std::to_string(report->damaged.size()) + " of " +
+           std::to_string(report->damaged_places);
   }
   static std::string read_batches(const std::string& path, const ReaderOptions& options) {
     const auto dataset = Dataset::open(path);
@@ -155,11 +156,28 @@ TEST_F(HostileShardTest, EndsThatClaimMoreThanThereIs) {
       const std::string path = put("claim.dvt", good.substr(0, at) + std::string(as_chars(bytes)));
       const std::string note = expect_within("claim", kLittle, [&] { return read_records(path); });
       EXPECT_THAT(note, HasSubstr("claim.dvt"));
-      EXPECT_THAT(expect_within("claim, verified", kLittle, [&] { return verified(path, 1); }), HasSubstr("damaged 1"));
+      EXPECT_THAT(expect_within("claim, verified", kLittle, [&] { return verified(path, 1); }),
+                  HasSubstr("damaged 1 of 1"));
       ++claims;
     }
   }
   EXPECT_EQ(claims, 24);
+}
+
+TEST_F(HostileShardTest, BlocksOfWhichEachOneIsDamaged) {
+  constexpr unsigned kBlocks = 150'000;
+  format::RawBlock raw;
+  raw.append({});
+  std::string bytes = shard_of({"raw", "test", {}}, raw, Codec::none, kBlocks);
+  const std::size_t first = bytes.find("DBLK", format::kFileHeaderBytes + format::kBlockHeaderBytes);
+  ASSERT_NE(first, std::string::npos);
+  for (unsigned i = 0; i < kBlocks; ++i) bytes[first + std::size_t{i} * format::kBlockHeaderBytes + 60] ^= 1;
+  for (const char* name : {"a.dvt", "b.dvt"}) put(name, bytes);
+  const std::uint64_t index = kBlocks * (2 * format::kIndexEntryBytes + sizeof(std::uint64_t));
+  const std::uint64_t listed = 65'536 * 400;
+  EXPECT_THAT(
+      expect_within("damaged blocks", 2 * index + listed + kLittle, [&] { return verified(folder_.file("*.dvt"), 2); }),
+      HasSubstr("good 0, damaged 65536 of 300000"));
 }
 
 TEST_F(HostileShardTest, MessagesThatAreDeepOrLong) {

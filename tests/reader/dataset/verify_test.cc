@@ -10,6 +10,7 @@
 #include <dovetail/record_reader.h>
 
 #include "format/layout.h"
+#include "reader/dataset/damage_list.h"
 #include "tests/reader/dataset/dataset_files.h"
 #include "tests/support/as_nobody.h"
 
@@ -86,6 +87,7 @@ TEST(VerifyTest, ReportsExactlyTheDamagedBlocksInOrder) {
   for (const unsigned threads : {1u, 4u}) {
     const VerifyReport report = verify(folder.path(), threads).value();
     ASSERT_EQ(report.damaged.size(), 3u);
+    EXPECT_EQ(report.damaged_places, 3u);
     EXPECT_EQ(report.damaged[0].file, first);
     EXPECT_EQ(report.damaged[0].offset, blocks[1].offset);
     EXPECT_EQ(report.damaged[0].first_record, 3u);
@@ -98,6 +100,29 @@ TEST(VerifyTest, ReportsExactlyTheDamagedBlocksInOrder) {
     EXPECT_EQ(report.damaged[2].first_record, 0u);
     EXPECT_EQ(report.records, 51u);
     EXPECT_EQ(report.blocks, 18u);
+  }
+}
+
+TEST(VerifyTest, TheFirstPlacesAreListedWhicheverIsFoundFirstAndAllAreCounted) {
+  constexpr std::uint64_t kPlaces = detail::kMostDamagedListed / 2 + 1;
+  for (const bool backwards : {false, true}) {
+    detail::DamageList list;
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      const std::uint64_t shard = backwards ? 2 - i : i;
+      for (std::uint64_t place = 0; place < kPlaces; ++place) {
+        list.add(shard, Damage{.file = std::to_string(shard), .offset = place, .reason = {}});
+      }
+    }
+    VerifyReport report;
+    detail::tell_damage({.file = "manifest", .reason = {}}, report);
+    list.move_to(report);
+    EXPECT_EQ(report.damaged_places, 3 * kPlaces + 1);
+    ASSERT_EQ(report.damaged.size(), detail::kMostDamagedListed);
+    EXPECT_EQ(report.damaged[0].file, "manifest");
+    EXPECT_EQ(report.damaged[kPlaces].file, "0");
+    EXPECT_EQ(report.damaged[kPlaces].offset, kPlaces - 1);
+    EXPECT_EQ(report.damaged[kPlaces + 1].file, "1");
+    EXPECT_EQ(report.damaged.back().offset, kPlaces - 4);
   }
 }
 
