@@ -53,9 +53,18 @@ CLI::Validator whole_number() {
           ""};
 }
 
+/// CLI11 takes digits behind a zero for octal ones.
+void drop_leading_zeros(std::string& text) {
+  const std::size_t first = text.find_first_not_of(" +");
+  const std::size_t digit = text.find_first_not_of('0', first);
+  const bool number = digit != std::string::npos && text[digit] >= '1' && text[digit] <= '9';
+  if (first != std::string::npos && number) text.erase(first, digit - first);
+}
+
 CLI::Validator size() {
   return {[](std::string& text) -> std::string {
             const std::string given = text;
+            drop_leading_zeros(text);
             try {
               if (CLI::AsSizeValue(false)(text).empty()) return {};
             } catch (const CLI::ValidationError&) {
