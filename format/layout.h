@@ -35,6 +35,7 @@ inline constexpr std::uint32_t kMaxMetadataBytes = 16u << 20;
 inline constexpr std::uint32_t kTailBytes = 64u << 10;  // footer block and trailer fit in it
 inline constexpr std::uint32_t kMaxFooterBytes = kTailBytes - kTrailerBytes - kBlockHeaderBytes;
 inline constexpr std::uint32_t kMaxManifestEntryBytes = 64u << 10;
+inline constexpr std::uint32_t kMaxShardNameBytes = 4096;  // as long as the system lets a path be
 inline constexpr std::uint32_t kMaxShardBlocks = 0xFFFFFFFFu / kIndexEntryBytes;  // data blocks that an index can list
 inline constexpr std::uint32_t kMaxIndexBytes = kMaxShardBlocks * std::uint32_t{kIndexEntryBytes};
 inline constexpr std::uint64_t kMaxShardRecords = std::uint64_t{kMaxShardBlocks} * kMaxBlockRecords;

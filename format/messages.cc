@@ -127,6 +127,7 @@ const char* contradiction_in(const ShardInfo& info) noexcept {
 /// What is wrong with what is said of a file, or nullptr.
 const char* wrong_with_file(const ShardInfo& info) noexcept {
   if (info.name.empty()) return "name is missing";
+  if (info.name.size() > kMaxShardNameBytes) return "the name is longer than 4096 bytes";
   if (info.name.find('\0') != std::string::npos) return "a zero byte in the name";
   if (info.file_bytes > kMaxFileBytes) return "file_bytes is out of range";
   return contradiction_in(info);

@@ -185,6 +185,7 @@ TEST(FormatDocTest, HasTheLimitsOfTheCode) {
       {"max_run_records", kMaxRunRecords},
       {"max_file_bytes", kMaxFileBytes},
       {"max_manifest_entry_bytes", kMaxManifestEntryBytes},
+      {"max_shard_name_bytes", kMaxShardNameBytes},
       {"min_block_target", kMinBlockTarget},
       {"max_block_target", kMaxBlockTarget},
       {"max_run_bytes", kMaxRunBytes},

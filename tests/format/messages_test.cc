@@ -154,6 +154,12 @@ void PrintTo(const Contradiction& value, std::ostream* os) {
   *os << value.name;
 }
 
+TEST(ShardInfoTest, ANameMayBeAsLongAsAPath) {
+  ShardInfo info = sample_info();
+  info.name = std::string(kMaxShardNameBytes, 'x');
+  EXPECT_EQ(decode_shard_info(as_bytes(encode(info))).value().name, info.name);
+}
+
 class ShardInfoContradictionTest : public ::testing::TestWithParam<Contradiction> {};
 
 TEST_P(ShardInfoContradictionTest, IsRefusedWithAReason) {
@@ -168,7 +174,8 @@ TEST_P(ShardInfoContradictionTest, IsRefusedWithAReason) {
 const Contradiction kContradictions[] = {
     {"NoName", [](ShardInfo& info) { info.name.clear(); }},
     {"ZeroByteInName", [](ShardInfo& info) { info.name = std::string("a\0b", 3); }},
-    {"NameTooLong", [](ShardInfo& info) { info.name = std::string(kMaxManifestEntryBytes, 'x'); }},
+    {"NameTooLong", [](ShardInfo& info) { info.name = std::string(kMaxShardNameBytes + 1, 'x'); }},
+    {"EntryTooLong", [](ShardInfo& info) { info.name = std::string(kMaxManifestEntryBytes, 'x'); }},
     {"NoFileSize", [](ShardInfo& info) { info.file_bytes = 0; }},
     {"FileTooLarge", [](ShardInfo& info) { info.file_bytes = kMaxFileBytes + 1; }},
     {"NoRunLength", [](ShardInfo& info) { info.run_records = 0; }},

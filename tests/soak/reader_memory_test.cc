@@ -15,6 +15,8 @@
 #include <dovetail/batch_reader.h>
 #include <dovetail/dataset_writer.h>
 
+#include "format/layout.h"
+#include "format/messages.h"
 #include "tests/reader/dataset/dataset_files.h"
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/soak/footprint.h"
@@ -170,6 +172,39 @@ TEST_F(ReaderMemoryTest, OfAManifestIsSomeHundredBytesAShard) {
   EXPECT_EQ(told.note, std::to_string(kShards));
   std::printf("a manifest of a million shards: peak %.1f MiB\n", static_cast<double>(told.peak) / kMiB);
   EXPECT_LE(told.peak, 500 * std::int64_t{kShards});
+}
+
+// As from an attacker: names that compress well, in a manifest that says the rest of them in few bytes.
+TEST_F(ReaderMemoryTest, OfAManifestIsThatAndItsNames) {
+  constexpr std::uint32_t kShards = 20'000;
+  const ShardInfo one = test::write_dataset(folder_.path(), 1, 3).front();
+  const auto open_with_names_of = [&](std::size_t bytes) {
+    test::ShardSpec manifest{.records = {}, .codec = Codec::snappy, .run_records = kShards};
+    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+      ShardInfo info = one;
+      info.name = std::to_string(shard);
+      info.name.resize(bytes, 'x');
+      info.file_id += shard;
+      manifest.records.push_back(format::encode(info));
+    }
+    manifest.shard_number = format::kManifestShardNumber;
+    manifest.record_type = format::kManifestRecordType;
+    test::write_file(folder_.path("manifest.dvt"), test::make_shard(manifest).bytes);
+    manifest = {};
+    const Told told = peak_of([&](PeakMeter&) {
+      const Result<Dataset> dataset = Dataset::open(folder_.path());
+      return dataset ? std::to_string(dataset->shards().size()) : dataset.error().to_string();
+    });
+    EXPECT_TRUE(told.ended) << told.note;
+    std::printf("names of %zu bytes: peak %.1f MiB\n", bytes, static_cast<double>(told.peak) / kMiB);
+    return told;
+  };
+  const Told longest = open_with_names_of(format::kMaxShardNameBytes);
+  EXPECT_EQ(longest.note, std::to_string(kShards));
+  EXPECT_LE(longest.peak, kShards * std::int64_t{500 + format::kMaxShardNameBytes});
+  const Told too_long = open_with_names_of(16 * 1024);
+  EXPECT_NE(too_long.note.find("longer than 4096 bytes"), std::string::npos) << too_long.note;
+  EXPECT_LE(too_long.peak, std::int64_t{4 * kMiB});
 }
 
 // As from an attacker: whole files to 2^24 lanes, of which a dataset of five shards can fill five.
