@@ -8,12 +8,15 @@
 #include <string_view>
 #include <utility>
 
+#include <boost/system/errc.hpp>
+
 #include <dovetail/record_reader.h>
 
 #include "format/layout.h"
 #include "format/shard_encoder.h"
 #include "format/structures.h"
 #include "reader/dataset/paths.h"
+#include "reader/dataset/tfrecord_sidecar.h"
 
 namespace dovetail::detail {
 namespace {
@@ -108,11 +111,15 @@ Result<std::vector<ShardInfo>> read_manifest(const std::string& path, bool allow
 Result<void> check_inside(const std::string& folder, const std::string& name) {
   auto inside = real_path(folder.empty() ? "." : folder);
   if (!inside) return inside.error();
-  auto target = real_path(join_path(folder, name));
-  if (!target) return target.error();
   const std::string prefix = *inside == "/" ? *inside : *inside + "/";
-  if (!target->starts_with(prefix)) {
-    return outside(name, "is a link to " + *target + " outside its folder").in_file(join_path(folder, name));
+  for (const std::string& file : {name, sidecar_path(name)}) {
+    const std::string path = join_path(folder, file);
+    auto target = real_path(path);
+    if (!target && file != name && target.error().code() == boost::system::errc::no_such_file_or_directory) continue;
+    if (!target) return target.error();
+    if (!target->starts_with(prefix)) {
+      return outside(file, "is a link to " + *target + " outside its folder").in_file(path);
+    }
   }
   return {};
 }

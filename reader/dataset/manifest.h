@@ -22,7 +22,8 @@ bool is_manifest(const format::Metadata& metadata);
 ///         else, those of reading a shard.
 Result<std::vector<ShardInfo>> read_manifest(const std::string& path, bool allow_outside);
 
-/// Whether a file that a manifest names lies inside the manifest's folder, links followed.
+/// Whether a file that a manifest names lies inside the manifest's folder, links followed, and so does the index of a TFRecord
+/// file beside it, if there is one: which of both is opened the file itself says.
 /// Errors: `outside_dataset`, or the system's.
 Result<void> check_inside(const std::string& folder, const std::string& name);
 

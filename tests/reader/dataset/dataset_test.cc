@@ -358,6 +358,16 @@ TEST(DatasetTest, ForeignFilesAreNotDovetail) {
     write_file(folder.file("a.dvt"), content);
     const Error error = open_error(folder.file("a.dvt"));
     EXPECT_TRUE(error.is(Errc::not_dovetail)) << error.to_string();
+TEST(DatasetTest, LinksToFilesOutsideAreFollowedWhereNoManifestNamesThem) {
+  TempFolder folder;
+  write_shard(folder.path(), "outside.dvt", shard_of(3));
+  fs::create_directory(folder.file("data"));
+  fs::create_symlink("../outside.dvt", folder.file("data/a.dvt"));
+  for (const char* path : {"data", "data/*.dvt", "data/a.dvt"}) {
+    EXPECT_EQ(Dataset::open(folder.file(path)).value().records(), 3u) << path;
+  }
+}
+
     EXPECT_EQ(error.path(), folder.file("a.dvt"));
   }
 }

@@ -179,6 +179,23 @@ TEST(ManifestTest, LinksThatLeaveTheFolderAreRefusedUnlessAllowed) {
   EXPECT_TRUE(detail::open_shard(lenient, 1));
 }
 
+TEST(ManifestTest, AnIndexBesideAShardThatLiesOutsideIsRefusedUnlessAllowed) {
+  TempFolder folder;
+  write_dataset(folder.file("data"), 2, 5);
+  write_file(folder.file("elsewhere"), "not an index");
+  fs::create_symlink("../elsewhere", folder.file("data/shard-1.dvt.dvi"));
+
+  const Dataset strict = Dataset::open(folder.file("data")).value();
+  EXPECT_TRUE(detail::open_shard(strict, 0));
+  const auto refused = detail::open_shard(strict, 1);
+  ASSERT_FALSE(refused) << "what begins as a TFRecord is read by its index";
+  EXPECT_TRUE(refused.error().is(Errc::outside_dataset)) << refused.error().to_string();
+  EXPECT_EQ(refused.error().path(), folder.file("data/shard-1.dvt.dvi"));
+
+  const Dataset lenient = Dataset::open(folder.file("data"), {.allow_outside = true}).value();
+  EXPECT_TRUE(detail::open_shard(lenient, 1));
+}
+
 TEST(ManifestTest, LinksInsideTheFolderAndALinkedFolderAreFine) {
   TempFolder folder;
   write_dataset(folder.file("data"), 2, 5);
