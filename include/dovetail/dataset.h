@@ -42,7 +42,8 @@ class Dataset {
   ///
   /// A manifest is believed here: its shards are checked against it when they are opened for reading. Without one, the
   /// shards of a glob or a folder are taken in bytewise order of their relative paths, and the tail of each is read. A gap in the shard
-  /// numbers of a dataset in a folder is an error; who names the files with a glob has chosen them.
+  /// numbers of a dataset in a folder is an error, if it has two files there or more or no other dataset has any; shards after
+  /// the last one are not missed. Who names the files with a glob has chosen them.
   /// Errors: `empty_input`, `several_datasets` for a folder without a manifest above ones that have theirs,
   ///         `missing_shard`, `not_indexed` for a TFRecord without an index, `outside_dataset`, anything damaged, or the system's.
   static Result<Dataset> open(const std::string& path, const DatasetOptions& options = {});

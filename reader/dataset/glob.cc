@@ -91,6 +91,15 @@ bool has_wildcard(std::string_view path) noexcept {
   return path.find_first_of("*?[") != kNone;
 }
 
+std::string shard_pattern(std::string_view folder) {
+  std::string literal;
+  for (const char c : folder) {
+    const bool wild = c == '*' || c == '?' || c == '[';
+    literal += wild ? std::string{'[', c, ']'} : std::string(1, c);
+  }
+  return "'" + join_path(literal, "*.dvt") + "'";
+}
+
 bool matches(std::string_view name, std::string_view pattern) noexcept {
   if (!name.empty() && name.front() == '.' && (pattern.empty() || pattern.front() != '.')) return false;
   std::size_t at = 0;

@@ -17,6 +17,9 @@ bool has_wildcard(std::string_view path) noexcept;
 /// Names that begin with a dot match only patterns that do.
 bool matches(std::string_view name, std::string_view pattern) noexcept;
 
+/// A pattern, in quotes, for the shards of one folder, whatever characters are in its name.
+std::string shard_pattern(std::string_view folder);
+
 /// What a pattern stands for.
 struct GlobMatches {
   std::string folder;              ///< The components before the first with a wildcard; may be empty.

@@ -90,17 +90,24 @@ Result<void> refuse_unfinished(const std::string& folder) {
     if (!name.starts_with(kUnfinishedManifest)) continue;
     return Error(Errc::unfinished,
                  "a dataset is being written here, or its writer was stopped: there is no manifest but " + name +
-                     "; write it again, or name the shards that you want with a pattern, '" +
-                     join_path(folder, "*.dvt") + "'")
+                     "; write it again, or name the shards that you want with a pattern, " + shard_pattern(folder))
         .in_file(folder);
   }
   if (failure) return Error::from_errno(failure.value(), "cannot list the folder").in_file(folder);
   return {};
 }
 
+/// Whether a file is below one of these folders.
+bool lies_in_any(std::string_view file, const std::vector<std::string>& folders) {
+  return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
+    return file.size() > folder.size() && file.starts_with(folder) && file[folder.size()] == '/';
+  });
+}
+
 /// Without its manifest a dataset is only some files: taken together they would hide what is missing, and mix what was
 /// kept apart.
-Error several_datasets(const std::string& folder, const std::vector<std::string>& datasets) {
+Error several_datasets(const std::string& folder, const FilesBelow& below) {
+  const std::vector<std::string>& datasets = below.datasets;
   constexpr std::size_t kNamed = 3;
   std::string names;
   for (std::size_t i = 0; i < std::min(datasets.size(), kNamed); ++i) {
@@ -109,8 +116,15 @@ Error several_datasets(const std::string& folder, const std::vector<std::string>
   if (datasets.size() > kNamed) names += " and " + std::to_string(datasets.size() - kNamed) + " more";
   const std::string lie =
       datasets.size() == 1 ? "a dataset lies below it: " : std::to_string(datasets.size()) + " datasets lie below it: ";
+  const auto own = std::find_if(below.shards.begin(), below.shards.end(),
+                                [&](const std::string& shard) { return !lies_in_any(shard, datasets); });
+  const std::string others = own == below.shards.end()
+                                 ? ""
+                                 : "; or name files that are in none of them, such as " + *own + ", with a pattern, " +
+                                       shard_pattern(join_path(folder, folder_of(*own)));
   return Error(Errc::several_datasets, "the folder has no manifest of its own, and " + lie + names +
-                                           "; give one of them, such as " + join_path(folder, datasets.front()))
+                                           "; give one of them, such as " + join_path(folder, datasets.front()) +
+                                           others)
       .in_file(folder);
 }
 
@@ -125,7 +139,7 @@ Result<Listing> list_folder(const std::string& folder) {
   if (auto finished = refuse_unfinished(folder); !finished) return finished.error();
   auto below = list_shards_below(folder);
   if (!below) return below.error();
-  if (!below->datasets.empty()) return several_datasets(folder, below->datasets);
+  if (!below->datasets.empty()) return several_datasets(folder, *below);
   if (below->shards.empty()) return no_shards(folder);
   return Listing{Listing::Kind::files, folder, std::move(below->shards)};
 }

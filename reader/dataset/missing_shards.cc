@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "reader/dataset/glob.h"
 #include "reader/dataset/paths.h"
 
 namespace dovetail::detail {
@@ -75,17 +76,17 @@ std::vector<Error> missing_shards(const std::string& folder, const std::vector<S
       if (place->number > next) gaps.add(next, place->number);
       next = place->number + 1;
     }
-    const bool alone = end - first == 1 && shards.size() + unread > 1;
+    const bool alone = end - first == 1 && places.size() > 1;
     if (gaps.any() && !alone) {
       const std::string among =
           unread == 0 ? "" : " (unless they are among the " + std::to_string(unread) + " files that cannot be opened)";
       const Place& last = *(end - 1);
       errors.push_back(Error(Errc::missing_shard,
-                             "there is no manifest, and " + gaps.words() + " of the dataset whose number " +
+                             "there is no good manifest, and " + gaps.words() + " of the dataset whose number " +
                                  std::to_string(last.number) + " is " + *last.name + among +
                                  "; bring back what is missing, best with the manifest, or name the files to be read "
-                                 "without it, as with the pattern '" +
-                                 join_path(folder, "*.dvt") + "'")
+                                 "without it, as with " +
+                                 shard_pattern(join_path(folder, folder_of(*last.name))))
                            .in_file(folder));
     }
     first = end;

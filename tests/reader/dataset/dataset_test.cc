@@ -242,6 +242,26 @@ TEST(DatasetTest, AGapInTheNumbersOfShardsIsAnErrorUnlessTheFilesAreNamed) {
   EXPECT_EQ(Dataset::open(folder.path()).value().records(), 16u);
 }
 
+TEST(DatasetTest, PatternsThatErrorsNameAreOfTheFolderWhateverItsName) {
+  TempFolder folder;
+  const std::string odd = folder.file("run[1] * what?");
+  for (const std::uint32_t number : {0u, 2u}) {
+    write_shard(odd, "part/shard-" + std::to_string(number) + ".dvt", shard_of(4, number));
+  }
+  const auto named = [](const Error& error) {
+    const std::size_t end = error.detail().rfind('\'');
+    const std::size_t begin = error.detail().rfind('\'', end - 1) + 1;
+    return error.detail().substr(begin, end - begin);
+  };
+  const Error gap = open_error(odd);
+  EXPECT_TRUE(gap.is(Errc::missing_shard));
+  EXPECT_EQ(Dataset::open(named(gap)).value().records(), 8u) << gap.detail();
+  write_file(odd + "/part/.manifest.dvt.partial-1-2", "cut off");
+  const Error unfinished = open_error(odd + "/part");
+  EXPECT_TRUE(unfinished.is(Errc::unfinished));
+  EXPECT_EQ(Dataset::open(named(unfinished)).value().records(), 8u) << unfinished.detail();
+}
+
 TEST(DatasetTest, AllGapsAreToldAndOnlyTheFirstShardsByNumber) {
   TempFolder folder;
   for (std::uint32_t number = 3; number < 40; number += 3) {
@@ -282,8 +302,12 @@ TEST(DatasetTest, AFolderAboveDatasetsIsRefusedWithTheirNames) {
   EXPECT_EQ(Dataset::open(folder.file("all/*/*.dvt")).value().records(), 11u) << "a pattern names files";
 
   // A shard beside them changes nothing, and a manifest without its shards, or one being written, is a dataset as well.
+  EXPECT_EQ(many.detail().find("*.dvt"), std::string::npos) << many.detail();
   write_shard(folder.file("all"), "more.dvt", shard_of(2));
-  EXPECT_TRUE(open_error(folder.file("all")).is(Errc::several_datasets));
+  const Error beside = open_error(folder.file("all"));
+  EXPECT_TRUE(beside.is(Errc::several_datasets));
+  EXPECT_NE(beside.detail().find("'" + folder.file("all/*.dvt") + "'"), std::string::npos) << beside.detail();
+  EXPECT_EQ(Dataset::open(folder.file("all/*.dvt")).value().records(), 2u);
   write_file(folder.file("lost/train/manifest.dvt"), "");
   EXPECT_TRUE(open_error(folder.file("lost")).is(Errc::several_datasets));
   write_file(folder.file("begun/train/.dovetail-part-00000-of-00001/facts"), "");
@@ -334,6 +358,16 @@ TEST(DatasetTest, ADanglingManifestIsAnErrorToo) {
   EXPECT_EQ(open_error(folder.path()).path(), folder.file("manifest.dvt"));
 }
 
+TEST(DatasetTest, LinksToFilesOutsideAreFollowedWhereNoManifestNamesThem) {
+  TempFolder folder;
+  write_shard(folder.path(), "outside.dvt", shard_of(3));
+  fs::create_directory(folder.file("data"));
+  fs::create_symlink("../outside.dvt", folder.file("data/a.dvt"));
+  for (const char* path : {"data", "data/*.dvt", "data/a.dvt"}) {
+    EXPECT_EQ(Dataset::open(folder.file(path)).value().records(), 3u) << path;
+  }
+}
+
 TEST(DatasetTest, LinksToFoldersAreNotFollowed) {
   TempFolder folder;
   write_shard(folder.path(), "a/1.dvt", shard_of(3));
@@ -358,16 +392,6 @@ TEST(DatasetTest, ForeignFilesAreNotDovetail) {
     write_file(folder.file("a.dvt"), content);
     const Error error = open_error(folder.file("a.dvt"));
     EXPECT_TRUE(error.is(Errc::not_dovetail)) << error.to_string();
-TEST(DatasetTest, LinksToFilesOutsideAreFollowedWhereNoManifestNamesThem) {
-  TempFolder folder;
-  write_shard(folder.path(), "outside.dvt", shard_of(3));
-  fs::create_directory(folder.file("data"));
-  fs::create_symlink("../outside.dvt", folder.file("data/a.dvt"));
-  for (const char* path : {"data", "data/*.dvt", "data/a.dvt"}) {
-    EXPECT_EQ(Dataset::open(folder.file(path)).value().records(), 3u) << path;
-  }
-}
-
     EXPECT_EQ(error.path(), folder.file("a.dvt"));
   }
 }
