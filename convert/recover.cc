@@ -43,6 +43,8 @@ class Tally {
     };
   }
 
+  std::uint64_t bytes() const noexcept { return bytes_; }
+
   /// A sink that appends to `writer`.
   template <class Writer>
   detail::BlockSink into(Writer& writer) {
@@ -137,6 +139,7 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
   if (!writer) return writer.error();
   if (auto decoded = shard->decode(tally.into(*writer), tally.checked()); !decoded) return decoded.error();
   shard->tell(options.most_regions, report);
+  report.checked_bytes = tally.bytes();
   report.dataset_id = *writer_options.dataset_id;
   report.shards.resize(1);
   // Last: nothing that could fail may follow once the file is there.
@@ -169,7 +172,6 @@ class DatasetRecovery {
  public:
   DatasetRecovery(detail::RecoveryListing listing, std::uint64_t most_regions, Tally& tally)
       : listing_(std::move(listing)), most_regions_(most_regions), tally_(tally) {
-    report_.checked_bytes = listing_.checked_bytes;
     for (LostRegion& region : listing_.lost) lose(std::move(region));
     report_.passed_over = std::move(listing_.passed_over);
     report_.not_shards = std::move(listing_.not_shards);
@@ -188,12 +190,15 @@ class DatasetRecovery {
     auto writer = DatasetWriter::create(target, options);
     if (!writer) return writer.error();
     for (std::size_t i = 0; i < listing_.shards.size(); ++i) {
-      if (auto written = write_shard(i, *writer); !written) return written.error();
+      if (i >= told_) {
+        if (auto written = write_shard(i, *writer); !written) return written.error();
+      }
       if (auto ended = writer->next_shard(); !ended) return ended.error();
     }
     if (!anything_ && first_error_) return *first_error_;
     auto written = writer->finish();
     if (!written) return written.error();
+    report_.checked_bytes = tally_.bytes();
     report_.dataset_id = written->id;
     report_.shards = std::move(written->shards);
     return std::move(report_);
@@ -201,7 +206,8 @@ class DatasetRecovery {
 
  private:
   // Shards with a good end say quickly what they are. Where no shard has one, they are searched up to the first with
-  // records, which is kept for its turn.
+  // records, which is kept for its turn. Those before it have nothing to write, and are told at once: searching a file is
+  // the most work that it can make.
   Result<void> find_facts() {
     for (const detail::ListedShard& listed : listing_.shards) {
       if (facts_.complete()) return {};
@@ -217,15 +223,17 @@ class DatasetRecovery {
     }
     for (std::size_t i = 0; i < listing_.shards.size() && !(facts_.metadata && facts_.codec); ++i) {
       auto shard = find_shard(i);
-      if (!shard && detail::ends_recovery(shard.error())) return shard.error();
-      if (!shard) continue;
-      if (shard->content()) facts_.take(*shard->content());
-      if (shard->metadata()) facts_.take(*shard->metadata());
-      if (!shard->has_records()) continue;
-      facts_.take(shard->codec());
-      kept_.emplace(i, std::move(*shard));
-      break;
+      if (shard && shard->content()) facts_.take(*shard->content());
+      if (shard && shard->metadata()) facts_.take(*shard->metadata());
+      if (shard && shard->has_records()) {
+        facts_.take(shard->codec());
+        kept_.emplace(i, std::move(*shard));
+        break;
+      }
+      if (auto taken = take_shard(i, std::move(shard), {}); !taken) return taken.error();
+      told_ = i + 1;
     }
+    for (const std::string& path : facts_.metadata ? uncompared_ : std::vector<std::string>()) lose(differing(path));
     return {};
   }
 
@@ -241,20 +249,26 @@ class DatasetRecovery {
   }
 
   Result<void> write_shard(std::size_t i, DatasetWriter& writer) {
+    return take_shard(i, find_shard(i), tally_.into(writer));
+  }
+
+  Result<void> take_shard(std::size_t i, Result<ShardRecovery> shard, const detail::BlockSink& sink) {
     const detail::ListedShard& listed = listing_.shards[i];
-    auto shard = find_shard(i);
     if (!shard && detail::ends_recovery(shard.error())) return shard.error();
     if (!shard) {
       lose_shard(listed, shard.error());
       return {};
     }
     anything_ = true;
-    if (auto decoded = shard->decode(tally_.into(writer), tally_.checked()); !decoded) return decoded.error();
+    if (auto decoded = shard->decode(sink, tally_.checked()); !decoded) return decoded.error();
     shard->tell(most_regions_, report_);
-    if (shard->metadata() && facts_.metadata && differs(*shard->metadata())) {
-      lose({.file = listed.path, .reason = "the metadata differ from those of the shard whose metadata are kept"});
-    }
+    if (shard->metadata() && !facts_.metadata) uncompared_.push_back(listed.path);
+    if (shard->metadata() && facts_.metadata && differs(*shard->metadata())) lose(differing(listed.path));
     return {};
+  }
+
+  static LostRegion differing(const std::string& path) {
+    return {.file = path, .reason = "the metadata differ from those of the shard whose metadata are kept"};
   }
 
   bool differs(const format::Metadata& metadata) const {
@@ -282,6 +296,8 @@ class DatasetRecovery {
   RecoverReport report_;
   CommonFacts facts_;
   std::optional<std::pair<std::size_t, ShardRecovery>> kept_;  // found before its turn
+  std::size_t told_ = 0;                                       // shards that are done before anything is written
+  std::vector<std::string> uncompared_;                        // shards whose metadata came before those that are kept
   bool anything_ = false;
   std::optional<Error> first_error_;
 };

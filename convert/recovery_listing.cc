@@ -69,21 +69,19 @@ bool has_reserved_number(const Candidate& candidate) noexcept {
 Result<bool> is_old_part_manifest(const std::string& path, const Candidate& candidate, const CheckedBytes& checked) {
   if (const auto described = describe_shard(path)) return described->record_type == format::kPartRecordType;
   if (!candidate.file_id || candidate.name.find(format::kPartManifestPrefix) > 1) return false;
-  auto found = ShardRecovery::find(path, nullptr, candidate.file_id, [&](std::uint64_t) { return checked(0); });
+  auto found = ShardRecovery::find(path, nullptr, candidate.file_id, checked);
   if (!found && ends_recovery(found.error())) return found.error();
   return found && found->metadata() && found->metadata()->record_type == format::kPartRecordType;
 }
 
 // Whether a file is a shard. The number in the file counts, that in its name only where the file has none.
-Result<bool> look_into(const std::string& folder, const CheckedBytes& checked, Candidate& candidate,
-                       std::uint64_t& checked_bytes) {
+Result<bool> look_into(const std::string& folder, const CheckedBytes& checked, Candidate& candidate) {
   auto file = SalvageFile::open(path_in(folder, candidate));
   if (!file && (ends_recovery(file.error()) || file.error().is(Errc::unfinished))) return file.error();
   if (!file) return true;  // told when it is its turn
   candidate.bytes = file->size();
   auto identity = search_identity(*file, checked);
   if (!identity) return identity.error();
-  checked_bytes += identity->checked_bytes;
   candidate.file_id = identity->file_id;
   if (candidate.file_id) candidate.number = static_cast<std::uint32_t>(*candidate.file_id);
   if (has_reserved_number(candidate)) return false;
@@ -112,7 +110,7 @@ Result<Candidates> candidates_in(const std::string& folder, const CheckedBytes& 
   for (const std::string& name : *names) {
     std::optional<Candidate> candidate = candidate_of(name);
     if (!candidate) continue;
-    auto wanted = look_into(folder, checked, *candidate, listing.checked_bytes);
+    auto wanted = look_into(folder, checked, *candidate);
     if (!wanted) return wanted.error();
     if (*wanted)
       candidates.push_back(std::move(*candidate));

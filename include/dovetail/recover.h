@@ -58,7 +58,8 @@ struct RecoverReport {
   /// Told only where there is no good manifest.
   std::vector<std::string> not_shards;
   std::uint64_t source_bytes = 0;  ///< Of the files that were read for their records.
-  /// Headers and bodies, each time: of a shard at most nine times its bytes, of a file that is not taken at most once.
+  /// Headers and bodies, each time: of a shard at most nine times its bytes, of a file that is not taken at most once. Without a
+  /// good manifest seven times more of a file that has the name of a part's manifest and a damaged end.
   std::uint64_t checked_bytes = 0;
   /// Of these files, that could not be read, also when tried again: whole pages of 4 KiB.
   std::uint64_t unreadable_bytes = 0;

@@ -294,6 +294,31 @@ TEST(RecoverHostileTest, WorkIsLinearInTheSizeWhateverTheHeadersClaim) {
   }
 }
 
+// Such files tell nothing of the records that all shards have in common, so one after the other is searched for that.
+TEST(RecoverHostileTest, WorkIsLinearInFoldersToo) {
+  const std::size_t shard_bytes = format::test::make_shard({.records = {"first", "second"}}).bytes.size();
+  for (const auto& [name, times] : {std::pair("a.dvt", 9u), std::pair("part-00000-of-00001.dvt", 16u)}) {
+    const TempFolder folder;
+    fs::create_directory(folder / "data");
+    Bytes file = hostile_file(2 << 20, 1 << 16);
+    file.erase(file.begin() + format::kFileHeaderBytes, file.begin() + static_cast<std::ptrdiff_t>(shard_bytes));
+    test::write_file(folder / "data/" + name, as_chars(file));
+    Bytes last = format::test::make_shard({.records = {"first", "second"}, .shard_number = 4}).bytes;
+    last.resize(last.size() - format::kTrailerBytes);
+    test::write_file(folder / "data/z.dvt", as_chars(last));
+    std::uint64_t told = 0;
+    const RecoverOptions options{.progress = [&](std::uint64_t, std::uint64_t bytes) {
+      told = bytes;
+      return true;
+    }};
+    const RecoverReport report = recovered(folder / "data", folder / "out", options);
+    EXPECT_EQ(report.records, 2u) << name;
+    EXPECT_EQ(report.source_bytes, file.size() + last.size()) << name;
+    EXPECT_LE(told, times * report.source_bytes) << name;
+    EXPECT_EQ(report.checked_bytes, told) << name;
+  }
+}
+
 TEST(RecoverHostileTest, ARepeatedBlockOverlappedByOthersIsWrittenOnce) {
   const TempFolder folder;
   format::test::ShardSpec spec;
