@@ -162,7 +162,8 @@ Result<std::unique_ptr<FileOpener>> make_folder_opener(const SourceListing& list
                    "the folder is none of the " + std::to_string(options.classes.size()) + " classes that were given")
           .in_file(listing.folder + name);
     }
-    shape.classes = options.classes.empty() ? std::move(*found) : options.classes;
+    shape.classes = std::move(*found);
+    if (!options.classes.empty()) shape.classes = options.classes;
     shape.numbers = std::move(*numbers);
   }
   return std::unique_ptr<FileOpener>(std::make_unique<FolderOpener>(listing, std::move(shape)));
