@@ -113,7 +113,7 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
   void match(std::unique_lock<std::mutex>& lock) noexcept;
   /// Hands it to the request's executor, which may do as it likes: no lock may be held. Where that has no memory it counts as not
   /// handed over and later requests fail; then the handler is destroyed.
-  void complete(std::shared_ptr<AsyncRequest> request, Item item) noexcept;
+  void complete(const std::shared_ptr<AsyncRequest>& request, Item item) noexcept;
   void cancel(std::uint64_t ticket);
 
   const DeviceOptions options_;
@@ -292,7 +292,7 @@ void DeviceReader::Impl::async_next(Handler handler) {
   std::unique_lock lock(mutex_);
   if (std::optional<Item> item = take_locked(); item.has_value()) {
     lock.unlock();
-    return complete(std::move(request), std::move(*item));
+    return complete(request, std::move(*item));
   }
   request->ticket = ++tickets_;
   if (auto slot = boost::asio::get_associated_cancellation_slot(request->handler); slot.is_connected()) {
@@ -303,7 +303,7 @@ void DeviceReader::Impl::async_next(Handler handler) {
   request_ = std::move(request);
 }
 
-void DeviceReader::Impl::complete(std::shared_ptr<AsyncRequest> request, Item item) noexcept {
+void DeviceReader::Impl::complete(const std::shared_ptr<AsyncRequest>& request, Item item) noexcept {
   try {
     AsyncRequest::complete(request, std::move(item.outcome));
   } catch (const std::exception& failure) {
@@ -329,17 +329,17 @@ void DeviceReader::Impl::match(std::unique_lock<std::mutex>& lock) noexcept {
     return;
   }
   lock.unlock();
-  complete(std::move(std::get<std::shared_ptr<AsyncRequest>>(request)), std::move(*item));
+  complete(std::get<std::shared_ptr<AsyncRequest>>(request), std::move(*item));
 }
 
 void DeviceReader::Impl::cancel(std::uint64_t ticket) {
   std::unique_lock lock(mutex_);
   auto* const request = std::get_if<std::shared_ptr<AsyncRequest>>(&request_);
   if (request == nullptr || (*request)->ticket != ticket) return;
-  std::shared_ptr<AsyncRequest> ended = std::move(*request);
+  const std::shared_ptr<AsyncRequest> ended = std::move(*request);
   request_ = std::monostate();
   lock.unlock();
-  complete(std::move(ended), {.outcome = cancelled_, .after = {}});
+  complete(ended, {.outcome = cancelled_, .after = {}});
 }
 
 void DeviceReader::Impl::stop() {
