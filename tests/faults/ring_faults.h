@@ -65,7 +65,7 @@ std::uint64_t with_every_ring_fault(Work work) {
       for (std::uint64_t n = 1; struck && !::testing::Test::HasFailure(); ++n) {
         ::testing::ScopedTrace trace(__FILE__, __LINE__,
                                      ::testing::Message() << fault << " at " << n << (lasts ? " and later" : ""));
-        const RingFaultAt armed(fault, n, lasts);
+        const RingFaultAt fault_at(fault, n, lasts);
         EXPECT_TRUE(work());
         struck = RingFaultAt::struck();
         faults += struck ? 1 : 0;
