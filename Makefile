@@ -23,18 +23,28 @@ SECONDS ?= 60
 CPU_MINUTES ?=
 TARGETS ?=
 
+# For `make test`: ON makes warnings errors.
+WERROR ?= OFF
+
 # For `make soak`: how long it reads.
 MINUTES ?= 60
+
+# Of whose cases `make test` runs some, and `make soak` all.
+LONG_TESTS = random_plans_test recover_matrix_test
 
 # What draws the options of the readers of `make soak`; for `make fuzz`, if it is given, what draws its mutations.
 SEED ?= 1
 
-.PHONY: help bootstrap build demo python test test-browser check coverage bench fuzz soak format clean
+# For `make check-systems`: which of them, all if empty.
+SYSTEMS ?=
+
+.PHONY: help build demo python test sanitize test-browser check coverage bench fuzz soak check-systems format clean
 
 help:
 	@echo "make demo     pack DATA=$(DATA) into SHARDS=$(SHARDS) shards and read it on WORLD=$(WORLD) ranks; knobs: BATCH,"
 	@echo "              TAIL=drop|pad|wrap, KEEP=folder"
-	@echo "make test     everything: unit, integration, install and example tests, sanitizer builds included"
+	@echo "make test     the optimised build and its tests: unit, integration, install, examples, Python, MPI"
+	@echo "make sanitize the builds with AddressSanitizer and UBSan and with ThreadSanitizer, and their tests"
 	@echo "make test-browser  the page of \`inspect --html\` in headless Chromium, which is installed for it"
 	@echo "make check    static checks: clang's warnings on every source, clang-tidy and cppcheck on libraries and tools"
 	@echo "make coverage how much of the libraries the unit tests run, by folder; fails below 95 % of the lines of format/ or"
@@ -45,46 +55,53 @@ help:
 	@echo "              the JSON, DATA=folder for 12 GB of data, DELIVERY=options of delivery_bench"
 	@echo "make fuzz     every fuzz target for SECONDS=$(SECONDS), or in turns up to CPU_MINUTES=30 of each; TARGETS=\"NAME...\""
 	@echo "              runs only some, SEED=N draws the same mutations again"
-	@echo "make soak     MINUTES=$(MINUTES) of epochs by readers that come and go; every row is checked, and that nothing grows;"
-	@echo "              SEED=$(SEED)"
+	@echo "make soak     all cases of the longest tests, then MINUTES=$(MINUTES) of epochs by readers that come and go: every row is"
+	@echo "              checked, and that nothing grows; SEED=$(SEED)"
+	@echo "make check-systems  builds and tests on other systems, in clean roots; needs root and debootstrap; SYSTEMS=\"NAME...\""
 	@echo "make format   clang-format over all sources"
 	@echo "make clean    remove build/"
 
-bootstrap:
-	@scripts/bootstrap.sh
+# What is missing of the packages of each target is installed, on Debian and what descends from it.
+install = @scripts/bootstrap.sh
 
-build/release/build.ninja: CMakePresets.json
+build:
+	$(install) build
 	cmake --preset release
-
-build: bootstrap build/release/build.ninja
 	cmake --build --preset release
 
-demo: bootstrap build/release/build.ninja
+demo:
+	$(install) build
+	@cmake --preset release >/dev/null
 	@cmake --build --preset release --target dovetail_command
 	@python3 scripts/demo.py --command build/release/tools/dovetail --data $(DATA) --shards $(SHARDS) \
 	  --world $(WORLD) --batch $(BATCH) --tail $(TAIL) --keep "$(KEEP)"
 
 # Beside the packages of the system, which are those that it was built for.
-python: bootstrap
-	@scripts/bootstrap.sh packages-python.txt
+python:
+	$(install) build python
 	/usr/bin/python3 -m venv --system-site-packages build/python
 	build/python/bin/pip install --no-build-isolation --no-index --no-deps --force-reinstall ./python
 
-test: bootstrap
-	@scripts/bootstrap.sh packages-python.txt
-	@scripts/test.sh
+test:
+	$(install) build python test
+	@WERROR=$(WERROR) scripts/test.sh
 
-test-browser: bootstrap build/release/build.ninja
-	@scripts/bootstrap.sh packages-browser.txt
+sanitize:
+	$(install) build sanitize
+	@scripts/sanitize.sh
+
+test-browser:
+	$(install) build browser
+	@cmake --preset release >/dev/null
 	cmake --build --preset release --target dovetail_command
 	DOVETAIL_COMMAND=build/release/tools/dovetail python3 -B tests/browser/inspection_page_test.py
 
-check: bootstrap
-	@scripts/bootstrap.sh packages-check.txt
+check:
+	$(install) build python test check
 	@scripts/check.sh
 
-coverage: bootstrap
-	@scripts/bootstrap.sh packages-check.txt
+coverage:
+	$(install) build coverage
 	@scripts/coverage.sh $(if $(filter required,$(OF)),--required)
 
 # A program, repetitions, seconds of each; `out` is the folder for its JSON.
@@ -97,7 +114,8 @@ endef
 
 bench: out = $(or $(OUT),build/release/bench)
 bench: data = $(if $(filter command,$(origin DATA)),$(DATA),build/release/bench/data)
-bench: bootstrap
+bench:
+	$(install) build bench
 	cmake --preset release -DDOVETAIL_BUILD_BENCH=ON >/dev/null
 	cmake --build --preset release --target delivery_bench stage_bench snappy_bench example_bench plan_bench \
 	  plan_scale
@@ -117,15 +135,24 @@ bench: bootstrap
 	@echo "plan_scale: how it grows"
 	@build/release/bench/plan_scale --out "$(out)/plan_scale.json"
 
-fuzz: bootstrap
+fuzz:
+	$(install) build sanitize
 	@scripts/fuzz.py $(if $(CPU_MINUTES),--cpu-minutes $(CPU_MINUTES),--seconds $(SECONDS)) \
 	  $(if $(filter command,$(origin SEED)),--seed $(SEED)) $(TARGETS)
 
-soak: bootstrap build/release/build.ninja
-	@cmake --build --preset release --target soak
+soak:
+	$(install) build python test
+	@cmake --preset test >/dev/null
+	@cmake --build --preset test --target soak $(LONG_TESTS)
+	@DOVETAIL_TEST_ALL=1 ctest --preset test -R '^($(subst $() ,|,$(LONG_TESTS)))$$'
 	@build/release/tests/soak/soak --minutes $(MINUTES) --seed $(SEED)
 
+check-systems:
+	$(install) systems
+	@scripts/check_systems.py $(SYSTEMS)
+
 format:
+	$(install) format
 	git ls-files -z '*.h' '*.cc' | xargs -0 clang-format-14 -i
 
 clean:

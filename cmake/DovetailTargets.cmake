@@ -17,6 +17,9 @@ function(dovetail_compile_options target)
     # GCC documents false positives of this warning in sanitized builds; moving a Result or a future sets it off.
     list(APPEND warnings -Wno-maybe-uninitialized)
   endif()
+  if(DOVETAIL_BUILD_FUZZ)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
+  endif()
   if(DOVETAIL_WERROR)
     list(APPEND warnings -Werror)
   endif()
@@ -73,12 +76,18 @@ endfunction()
 # dovetail_gpu_program(NAME): the target is needed to check a machine with a GPU; `gpu_programs` builds all of them.
 function(dovetail_gpu_program name)
   set_property(GLOBAL APPEND PROPERTY DOVETAIL_GPU_PROGRAMS ${name})
+  if(NOT DOVETAIL_BUILD_GPU_PROGRAMS)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
 endfunction()
 
 # Tests spend their time in the libraries, and their own code is much of what there is to compile: it is optimised less,
 # and not at all with sanitizers, of whose build optimising it takes half.
 function(dovetail_test_options target)
   dovetail_compile_options(${target})
+  if(DOVETAIL_BUILD_FUZZ)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=fuzzer-no-link>)
+  endif()
   if(DOVETAIL_SANITIZE)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
   else()
@@ -97,8 +106,8 @@ endfunction()
 
 # dovetail_add_test(NAME SOURCES... [LIBRARIES ...] [LABELS ...] [COST SECONDS]): a GoogleTest program, one ctest entry
 # per program. COST is about how long it takes with AddressSanitizer, where that is long: the longest are started first.
-# With the label `gpu` it needs a GPU, and is skipped where it ends with 77 because there is none; with a sanitizer, which
-# runs the same tests on the emulated device, only its name builds it. With `one_thread` neither it nor what it tests starts
+# With the label `gpu` it needs a GPU: it is a test with DOVETAIL_BUILD_GPU_PROGRAMS, skipped where it ends with 77 because
+# there is none; with a sanitizer, which runs the same tests on the emulated device, only its name builds it. With `one_thread` neither it nor what it tests starts
 # a thread: so it is with ThreadSanitizer, which would find nothing.
 function(dovetail_add_test name)
   cmake_parse_arguments(arg "" "COST" "SOURCES;LIBRARIES;LABELS" ${ARGN})
@@ -111,7 +120,7 @@ function(dovetail_add_test name)
     target_precompile_headers(${name} REUSE_FROM dovetail_test_headers)
   endif()
   if(("one_thread" IN_LIST arg_LABELS AND DOVETAIL_SANITIZE STREQUAL "thread")
-      OR ("gpu" IN_LIST arg_LABELS AND DOVETAIL_SANITIZE))
+      OR ("gpu" IN_LIST arg_LABELS AND (DOVETAIL_SANITIZE OR NOT DOVETAIL_BUILD_GPU_PROGRAMS)))
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
     return()
   endif()

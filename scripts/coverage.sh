@@ -31,8 +31,6 @@ cmake --build --preset coverage -j "$jobs" --target "${programs[@]}"
 
 find "$build" -name '*.gcda' -delete
 failed=0
-# A twentieth of the random plans reaches the same lines.
-export DOVETAIL_TEST_PLANS="${DOVETAIL_TEST_PLANS:-5000}"
 ctest --preset coverage -j "$jobs" --no-tests=error -L '^unit$' -LE slow -R "$tests" || failed=1
 
 # The folders that hold what counts; tests count nothing.

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the fuzz targets and runs them from the seeds of fuzz/corpus, each for some seconds or some CPU time in all.
 
-What reaches new code stays in build/fuzz/corpus, where the next run goes on; an input that breaks a claim stays in
-build/fuzz/artifacts. build/fuzz/tally.json adds up what was ever run in this build folder, by commit, so that a
-campaign may be interrupted and go on, also with a later version of the code.
+They are built as the tests of `make sanitize` are, in build/asan. What reaches new code stays in build/fuzz/corpus,
+where the next run goes on; an input that breaks a claim stays in build/fuzz/artifacts. build/fuzz/tally.json adds up
+what was ever run here, by commit, so that a campaign may be interrupted and go on, also with a later version of the
+code.
 """
 
 import argparse
@@ -21,8 +22,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BUILD = ROOT / "build" / "fuzz"
-TALLY = BUILD / "tally.json"
+PROGRAMS = ROOT / "build" / "asan" / "fuzz"
+KEPT = ROOT / "build" / "fuzz"
+TALLY = KEPT / "tally.json"
 # Wall-clock seconds for one input; many, because a campaign may run where other work comes first.
 HANG_SECONDS = 60
 TURN_SECONDS = 60
@@ -110,8 +112,8 @@ def known_targets():
 
 
 def build(targets, jobs):
-    subprocess.run(["cmake", "--preset", "fuzz"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    command = ["cmake", "--build", "--preset", "fuzz", "-j", str(jobs), "--target", *targets]
+    subprocess.run(["cmake", "--preset", "asan"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    command = ["cmake", "--build", "--preset", "asan", "-j", str(jobs), "--target", *targets]
     subprocess.run(command, cwd=ROOT, check=True)
 
 
@@ -122,12 +124,12 @@ def commit():
 
 
 def log_of(target):
-    return BUILD / f"{target}.log"
+    return KEPT / f"{target}.log"
 
 
 def start(target, seconds, scratch, seed):
-    corpus = BUILD / "corpus" / target
-    artifacts = BUILD / "artifacts" / target
+    corpus = KEPT / "corpus" / target
+    artifacts = KEPT / "artifacts" / target
     corpus.mkdir(parents=True, exist_ok=True)
     artifacts.mkdir(parents=True, exist_ok=True)
     environment = dict(os.environ, TMPDIR=scratch)
@@ -135,7 +137,7 @@ def start(target, seconds, scratch, seed):
     environment.setdefault("ASAN_OPTIONS", "allocator_may_return_null=1:detect_stack_use_after_return=0")
     environment.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
     # The entropic schedule takes up to nine tenths of the time where an input reaches thousands of edges.
-    command = [BUILD / "fuzz" / target, f"-max_total_time={seconds}", f"-seed={seed}", f"-timeout={HANG_SECONDS}",
+    command = [PROGRAMS / target, f"-max_total_time={seconds}", f"-seed={seed}", f"-timeout={HANG_SECONDS}",
                "-rss_limit_mb=4096", "-entropic=0", "-max_len=8192", "-verbosity=1", "-print_final_stats=1",
                f"-artifact_prefix={artifacts}/", corpus, ROOT / "fuzz" / "corpus" / target]
     with open(log_of(target), "wb") as log:
@@ -247,7 +249,7 @@ def main():
             print("interrupted; the tally has what was run", flush=True)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-        print(f"{len(runner.failed)} of {len(targets)} targets failed; in this build folder so far:")
+        print(f"{len(runner.failed)} of {len(targets)} targets failed; here so far:")
     for target in targets:
         print(tally.line(target))
     return 0 if options.tally or not runner.failed else 1

@@ -6,7 +6,7 @@
 #   scripts/gpu-check.sh [--build FOLDER] [--out FOLDER] [--jobs N] [--build-only]
 #   scripts/gpu-check.sh --bundle FILE.tar.xz
 #
-# The second form makes, on a Debian machine with the packages of packages.txt, one file that has the sources and all
+# The second form makes, on a Debian machine with the packages of `make test`, one file that has the sources and all
 # that these packages give: unpacked on a machine with g++, CMake, Python, CUDA and nothing else, the first form works
 # there.
 # FOLDER of --out, by default `report` in that of --build, gets log.txt, summary.txt and transfer_bench.json.
@@ -92,6 +92,7 @@ options=(
   -DCMAKE_CUDA_ARCHITECTURES="$architectures"
   -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON
   -DDOVETAIL_WITH_CUDA=ON
+  -DDOVETAIL_BUILD_GPU_PROGRAMS=ON
   -DDOVETAIL_BUILD_TESTS=ON
   -DDOVETAIL_BUILD_BENCH=ON
   -DDOVETAIL_BUILD_EXAMPLES=ON)

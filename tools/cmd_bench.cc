@@ -26,7 +26,7 @@ constexpr std::uint64_t kSampleBytes = 64 << 20;
 constexpr double kFirstPass = 0.4;
 constexpr double kLimits = 0.2;
 
-struct Arguments {
+struct BenchArguments {
   std::vector<std::string> paths;
   std::uint32_t rank = 0;
   PlanFlags plan;
@@ -36,7 +36,7 @@ struct Arguments {
 };
 
 /// What is to be read; flags that a saved plan or a state answers are left to it.
-Result<PlanRequest> request_plan(Arguments& arguments) {
+Result<PlanRequest> request_plan(BenchArguments& arguments) {
   PlanFlags& plan = arguments.plan;
   if (plan.plan_path.empty()) {
     if (!plan.world) plan.world = 1;
@@ -57,7 +57,7 @@ void describe(const Dataset& dataset, const BlockSample& sample, BenchReport& re
   }
 }
 
-Result<BenchReport> measure(Arguments& arguments) {
+Result<BenchReport> measure(BenchArguments& arguments) {
   if (arguments.seconds < 1 || arguments.seconds > kMostSeconds) {
     return Error(Errc::invalid_option, "--seconds = " + std::to_string(arguments.seconds) + ": it must be 1 to " +
                                            std::to_string(kMostSeconds));
@@ -106,7 +106,7 @@ Result<BenchReport> measure(Arguments& arguments) {
   return report;
 }
 
-Result<int> run(Arguments& arguments) {
+Result<int> run(BenchArguments& arguments) {
   arguments.reader.log = [](std::string_view line) {
     std::fprintf(stderr, "dovetail: warning: %.*s\n", static_cast<int>(line.size()), line.data());
   };
@@ -121,7 +121,7 @@ Result<int> run(Arguments& arguments) {
 }  // namespace
 
 void add_bench(CommandLine& line) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<BenchArguments>();
   Flags flags = line.subcommand("bench", "Measure how fast one rank reads a dataset here, and what limits it",
                                 [arguments] { return run(*arguments); });
   add_paths(flags, arguments->paths);

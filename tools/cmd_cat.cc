@@ -4,8 +4,8 @@
 
 #include "tools/commands.h"
 #include "tools/exit_code.h"
+#include "tools/output_form.h"
 #include "tools/pager.h"
-#include "tools/record_form.h"
 #include "tools/record_input.h"
 #include "tools/sink.h"
 
@@ -13,15 +13,15 @@ namespace dovetail::tools {
 
 namespace {
 
-struct Arguments {
+struct CatArguments {
   std::string path;
   std::string range = ":";
-  RecordForm form = RecordForm::text;
+  OutputForm form = OutputForm::text;
   bool json = false;
   bool no_pager = false;
 };
 
-Result<void> write_all(Sink& out, RecordStream& records, RecordForm form) {
+Result<void> write_all(Sink& out, RecordStream& records, OutputForm form) {
   while (out.good()) {
     const Result<std::optional<PlacedRecord>> record = records.next();
     if (!record) return record.error();
@@ -31,7 +31,7 @@ Result<void> write_all(Sink& out, RecordStream& records, RecordForm form) {
   return {};
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run(const CatArguments& arguments) {
   const Result<IdRange> range = parse_range(arguments.range);
   if (!range) return range.error();
   Result<Input> input = open_input(arguments.path);
@@ -40,10 +40,10 @@ Result<int> run(const Arguments& arguments) {
   if (!records) return records.error().in_file(arguments.path);
 
   // Bytes are not for reading.
-  const bool readable = arguments.json || (arguments.form != RecordForm::raw && arguments.form != RecordForm::tfrecord);
+  const bool readable = arguments.json || (arguments.form != OutputForm::raw && arguments.form != OutputForm::tfrecord);
   const Pager pager(readable && !arguments.no_pager);
   Sink out = Sink::standard_output();
-  const Result<void> read = write_all(out, *records, arguments.json ? RecordForm::placed : arguments.form);
+  const Result<void> read = write_all(out, *records, arguments.json ? OutputForm::placed : arguments.form);
   // What was read before a failure is good and goes out first.
   const Result<void> written = out.finish();
   if (!read) return read.error();
@@ -54,13 +54,13 @@ Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_cat(CommandLine& line) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<CatArguments>();
   Flags flags = line.subcommand("cat", "Write records to standard output, also those of TFRecord files",
                                 [arguments] { return run(*arguments); });
   add_path(flags, arguments->path);
   flags.add("--range", arguments->range, "Records A:B of the dataset, B not included; A: and :B work too")
       .shown_as("A:B");
-  add_record_form(flags, arguments->form);
+  add_output_form(flags, arguments->form);
   flags.add("--json", arguments->json, "Write one JSON object per record, with its place");
   add_no_pager(flags, arguments->no_pager);
 }

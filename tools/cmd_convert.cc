@@ -27,7 +27,7 @@ namespace dovetail::tools {
 
 namespace {
 
-struct Arguments {
+struct ConvertArguments {
   std::string folder;
   std::string dataset_id;
   std::vector<std::string> metadata;
@@ -62,7 +62,7 @@ Result<std::vector<std::string>> read_classes(const std::string& file) {
   return classes;
 }
 
-Result<void> complete_source(const Arguments& arguments, SourceOptions& source) {
+Result<void> complete_source(const ConvertArguments& arguments, SourceOptions& source) {
   const Result<IdRange> range = parse_range(arguments.range);
   if (!range) return range.error();
   source.first = range->first;
@@ -95,7 +95,7 @@ Result<void> complete_source(const Arguments& arguments, SourceOptions& source) 
   return {};
 }
 
-Result<void> complete(Arguments& arguments) {
+Result<void> complete(ConvertArguments& arguments) {
   ConvertOptions& options = arguments.convert;
   if (Result<void> completed = complete_source(arguments, options.source); !completed) return completed;
   options.resume = !arguments.no_resume;
@@ -130,7 +130,7 @@ Result<void> complete(Arguments& arguments) {
   return {};
 }
 
-Result<ConvertSummary> convert_with_progress(Arguments& arguments) {
+Result<ConvertSummary> convert_with_progress(ConvertArguments& arguments) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   Progress progress("packing");
@@ -149,7 +149,7 @@ Result<ConvertSummary> convert_with_progress(Arguments& arguments) {
 }
 
 // Flags that make no sense with the other kind of output are refused rather than passed over.
-Result<void> check_target(const Arguments& arguments) {
+Result<void> check_target(const ConvertArguments& arguments) {
   const ConvertOptions& options = arguments.convert;
   if (arguments.folder.empty() != arguments.tfrecord_target.has_value()) {
     return Error(Errc::invalid_option, "one of --to DIR and --to-tfrecord PATH must be given, and not both");
@@ -186,7 +186,7 @@ void warn_of_skips(const Report& report) {
   }
 }
 
-Result<int> export_with_progress(const Arguments& arguments) {
+Result<int> export_with_progress(const ConvertArguments& arguments) {
   TfrecordExportOptions options;
   options.sources = arguments.convert.sources;
   options.from = arguments.convert.from;
@@ -211,7 +211,7 @@ Result<int> export_with_progress(const Arguments& arguments) {
   return kExitGood;
 }
 
-Result<int> run(Arguments& arguments) {
+Result<int> run(ConvertArguments& arguments) {
   if (const Result<void> checked = check_target(arguments); !checked) return checked.error();
   if (const Result<void> completed = complete(arguments); !completed) return completed.error();
   if (arguments.tfrecord_target) return export_with_progress(arguments);
@@ -225,7 +225,7 @@ Result<int> run(Arguments& arguments) {
   return kExitGood;
 }
 
-void add_layout_arguments(Flags& flags, Arguments& arguments) {
+void add_layout_arguments(Flags& flags, ConvertArguments& arguments) {
   using Word = std::pair<std::string_view, Codec>;
   ConvertOptions& options = arguments.convert;
   std::vector<Flag>& of_datasets = arguments.of_datasets;
@@ -246,7 +246,7 @@ void add_layout_arguments(Flags& flags, Arguments& arguments) {
   of_datasets.push_back(flags.add("--run-records", shard.run_records, "Records per run; 0 chooses by --run-bytes"));
 }
 
-void add_source_arguments(Flags& flags, Arguments& arguments) {
+void add_source_arguments(Flags& flags, ConvertArguments& arguments) {
   using Form = std::pair<std::string_view, RecordForm>;
   using Answer = std::pair<std::string_view, OnError>;
   SourceOptions& source = arguments.convert.source;
@@ -273,7 +273,7 @@ void add_source_arguments(Flags& flags, Arguments& arguments) {
   flags.add("--sample-seed", source.sample_seed, "Another one chooses others");
 }
 
-void add_order_arguments(Flags& flags, Arguments& arguments) {
+void add_order_arguments(Flags& flags, ConvertArguments& arguments) {
   ConvertOptions& options = arguments.convert;
   flags.add("--shuffle", options.shuffle_seed, "Shuffle all records, in an order of this seed").shown_as("SEED");
   arguments.of_datasets.push_back(
@@ -293,7 +293,7 @@ void add_order_arguments(Flags& flags, Arguments& arguments) {
 void add_convert(CommandLine& line) {
   using Word = std::pair<std::string_view, SourceFormat>;
   using CompressionWord = std::pair<std::string_view, TfrecordCompression>;
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ConvertArguments>();
   ConvertOptions& options = arguments->convert;
   WriterOptions& shard = options.writer.shard;
   Flags flags = line.subcommand(

@@ -28,7 +28,7 @@ namespace {
 
 constexpr char kDaliSuffix[] = ".idx";
 
-struct Arguments {
+struct IndexArguments {
   std::vector<std::string> files;
   TfrecordIndexOptions index;
   bool write_dali = false;
@@ -41,7 +41,7 @@ struct Arguments {
 /// Indexes the files, some at a time; the reports are in the order of the files.
 class IndexJobs {
  public:
-  explicit IndexJobs(const Arguments& arguments) : arguments_(arguments), reports_(arguments.files.size()) {}
+  explicit IndexJobs(const IndexArguments& arguments) : arguments_(arguments), reports_(arguments.files.size()) {}
 
   Result<std::vector<TfrecordIndexReport>> run() {
     const std::size_t most = arguments_.jobs > 0 ? arguments_.jobs : std::max(1u, std::thread::hardware_concurrency());
@@ -93,7 +93,7 @@ class IndexJobs {
     failure_ = failure;
   }
 
-  const Arguments& arguments_;
+  const IndexArguments& arguments_;
   std::vector<Result<TfrecordIndexReport>> reports_;
   std::atomic<std::size_t> next_ = 0;
   std::mutex mutex_;
@@ -145,7 +145,7 @@ Result<void> refuse_folders_and_patterns(const std::vector<std::string>& files) 
   return {};
 }
 
-Result<int> run(Arguments& arguments) {
+Result<int> run(IndexArguments& arguments) {
   if (const Result<void> checked = refuse_folders_and_patterns(arguments.files); !checked) return checked.error();
   // Two patterns may name the same file.
   std::set<std::string> seen;
@@ -168,7 +168,7 @@ Result<int> run(Arguments& arguments) {
 }  // namespace
 
 void add_index(CommandLine& line) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<IndexArguments>();
   Flags flags = line.subcommand("index", "Make shards of TFRecord files where they are: write an index beside each",
                                 [arguments] { return run(*arguments); });
   flags.add("FILE", arguments->files, "Uncompressed TFRecord files; an index that fits its file is kept").required();

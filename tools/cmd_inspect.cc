@@ -26,7 +26,7 @@ constexpr std::size_t kPageImageBytes = std::size_t{8} << 20;
 /// As much of a record as a person looks at.
 constexpr std::size_t kPreviewBytes = 512;
 
-struct Arguments {
+struct InspectArguments {
   std::string path;
   std::optional<std::uint64_t> record;
   bool blocks = false;
@@ -57,7 +57,7 @@ Result<int> print(std::string_view text, int code) {
   return code;
 }
 
-Result<int> run_record(const Arguments& arguments) {
+Result<int> run_record(const InspectArguments& arguments) {
   Result<Input> input = open_input(arguments.path);
   if (!input) return input.error();
   const std::uint64_t id = *arguments.record;
@@ -90,7 +90,7 @@ Result<std::string> add_cards(const std::string& path, RecordCards& cards) {
   }
 }
 
-Result<int> write_page(const Arguments& arguments, const Inspection& inspection) {
+Result<int> write_page(const InspectArguments& arguments, const Inspection& inspection) {
   RecordCards cards(kPageImageBytes);
   const Result<std::string> trouble = add_cards(arguments.path, cards);
   if (!trouble) return trouble.error();
@@ -111,7 +111,7 @@ Result<int> write_page(const Arguments& arguments, const Inspection& inspection)
   return print(listing.to_text(), kExitGood);
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run(const InspectArguments& arguments) {
   if (arguments.record) return run_record(arguments);
   std::optional<Error> unfinished;
   const Result<Inspection> inspection = inspect(arguments.path, {.full = arguments.full}, unfinished);
@@ -126,7 +126,7 @@ Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_inspect(CommandLine& line) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<InspectArguments>();
   Flags flags = line.subcommand("inspect", "Show what a shard, a dataset or a TFRecord file consists of",
                                 [arguments] { return run(*arguments); });
   add_path(flags, arguments->path);

@@ -14,7 +14,7 @@ namespace dovetail::tools {
 
 namespace {
 
-struct Arguments {
+struct ManArguments {
   std::string command;
   std::optional<std::string> folder;
 };
@@ -33,7 +33,7 @@ Result<int> write_all(const ProgramSpec& program, const std::string& folder) {
   return kExitGood;
 }
 
-Result<int> run(const CommandLine& line, const Arguments& arguments) {
+Result<int> run(const CommandLine& line, const ManArguments& arguments) {
   const ProgramSpec program = line.describe();
   if (arguments.folder) return write_all(program, *arguments.folder);
   Sink out = Sink::standard_output();
@@ -47,7 +47,7 @@ Result<int> run(const CommandLine& line, const Arguments& arguments) {
 }  // namespace
 
 void add_man(CommandLine& line) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ManArguments>();
   std::vector<std::string> names;
   for (const CommandSpec& command : line.describe().commands) names.push_back(command.name);
   names.emplace_back("man");

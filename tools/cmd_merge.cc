@@ -15,13 +15,13 @@ namespace dovetail::tools {
 
 namespace {
 
-struct Arguments {
+struct MergeArguments {
   std::string folder;
   bool overwrite = false;
   bool json = false;
 };
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run(const MergeArguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
   Result<ConvertReport> report = merge(arguments.folder, arguments.overwrite);
   if (!report) return report.error();
@@ -37,7 +37,7 @@ Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_merge(CommandLine& line) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<MergeArguments>();
   Flags flags = line.subcommand("merge", "Make one dataset of the parts that `convert --part` has written",
                                 [arguments] { return run(*arguments); });
   flags.add("DIR", arguments->folder, "The folder that all parts were converted to").required();

@@ -25,7 +25,7 @@ namespace dovetail::tools {
 
 namespace {
 
-struct Arguments {
+struct PlanArguments {
   std::vector<std::string> paths;
   PlanFlags plan;
   std::optional<std::uint32_t> epoch;
@@ -60,8 +60,8 @@ int exit_code(DigestVerdict::Kind kind) noexcept {
   return kExitUsage;
 }
 
-Result<int> check(const Arguments& arguments, const Plan& plan, const std::optional<State>& state, std::uint32_t epoch,
-                  const std::shared_ptr<const DatasetShape>& dataset) {
+Result<int> check(const PlanArguments& arguments, const Plan& plan, const std::optional<State>& state,
+                  std::uint32_t epoch, const std::shared_ptr<const DatasetShape>& dataset) {
   const Result<std::vector<RankDigest>> reports = read_digests(arguments.digest_paths);
   if (!reports) return reports.error();
   const Result<DigestVerdict> verdict = check_digests(plan, state, epoch, dataset, *reports);
@@ -72,7 +72,7 @@ Result<int> check(const Arguments& arguments, const Plan& plan, const std::optio
   return exit_code(verdict->kind);
 }
 
-Result<int> show(const Arguments& arguments, const Plan& plan, std::uint32_t number) {
+Result<int> show(const PlanArguments& arguments, const Plan& plan, std::uint32_t number) {
   const Result<EpochPlan> epoch = plan.epoch(number);
   if (!epoch) return epoch.error();
   const PlanReport report = report_plan(plan, *epoch, arguments.shuffle_report);
@@ -90,7 +90,7 @@ Result<int> show(const Arguments& arguments, const Plan& plan, std::uint32_t num
   return kExitGood;
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run(const PlanArguments& arguments) {
   const Result<Dataset> dataset = open_datasets(arguments.paths);
   if (!dataset) return dataset.error();
   const Result<PlanRequest> request = plan_request(arguments.plan);
@@ -111,7 +111,7 @@ Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_plan(CommandLine& line) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<PlanArguments>();
   Flags flags = line.subcommand("plan", "Show what every rank gets in an epoch, without reading records",
                                 [arguments] { return run(*arguments); });
   add_paths(flags, arguments->paths);

@@ -33,7 +33,7 @@ namespace {
 /// Enough for what a person looks at; a minute of reading large batches, a second of the smallest.
 constexpr std::size_t kTimelineEvents = 1 << 19;
 
-struct Arguments {
+struct ReadArguments {
   std::vector<std::string> paths;
   std::optional<std::uint32_t> rank;
   PlanFlags plan;
@@ -171,7 +171,7 @@ void write_ids(Sink& sink, const Dataset& dataset, const Batch& batch) {
   }
 }
 
-Result<RankContext> rank_context(const Arguments& arguments) {
+Result<RankContext> rank_context(const ReadArguments& arguments) {
   if (!arguments.rank && !arguments.plan.world) return RankContext::from_environment();
   if (!arguments.rank || !arguments.plan.world) {
     const std::string given = arguments.rank ? "--rank is given without --world" : "--world is given without --rank";
@@ -192,7 +192,7 @@ Result<std::optional<Schema>> columns_of(const Dataset& dataset, const std::opti
 }
 
 /// Reads to the end of the epoch, and takes note of it, or for as many steps as were asked for.
-Result<void> read_all(BatchReader& reader, const Dataset& dataset, const Arguments& arguments, Sink* ids,
+Result<void> read_all(BatchReader& reader, const Dataset& dataset, const ReadArguments& arguments, Sink* ids,
                       Summary& summary) {
   Progress progress("reading");
   const Result<std::uint64_t> planned = reader.steps(summary.epoch);
@@ -214,7 +214,7 @@ Result<void> read_all(BatchReader& reader, const Dataset& dataset, const Argumen
   return end ? Result<void>() : end.error();
 }
 
-Result<Summary> read_epoch(Arguments& arguments, Sink* ids) {
+Result<Summary> read_epoch(ReadArguments& arguments, Sink* ids) {
   using Clock = std::chrono::steady_clock;
   const Result<RankContext> ranks = rank_context(arguments);
   if (!ranks) return ranks.error();
@@ -263,7 +263,7 @@ Result<Summary> read_epoch(Arguments& arguments, Sink* ids) {
   return summary;
 }
 
-Result<int> run(Arguments& arguments) {
+Result<int> run(ReadArguments& arguments) {
   arguments.reader.hung_after = std::chrono::seconds(arguments.hung_after);
   arguments.reader.log = [](std::string_view line) {
     std::fprintf(stderr, "dovetail: warning: %.*s\n", static_cast<int>(line.size()), line.data());
@@ -316,7 +316,7 @@ void add_delivery_arguments(Flags& flags, ReaderOptions& options) {
 }  // namespace
 
 void add_read(CommandLine& line) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ReadArguments>();
   Flags flags = line.subcommand("read", "Read one rank's batches of an epoch and sum them up",
                                 [arguments] { return run(*arguments); });
   add_paths(flags, arguments->paths);

@@ -20,7 +20,7 @@ namespace dovetail::tools {
 
 namespace {
 
-struct Arguments {
+struct RecoverArguments {
   std::string source;
   std::string target;
   std::string dataset_id;
@@ -91,7 +91,7 @@ std::string to_text(const RecoverReport& report) {
          (report.expected_records ? "\n" : "; how many there were is not known\n");
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run(const RecoverArguments& arguments) {
   RecoverOptions options;
   options.overwrite = arguments.overwrite;
   options.allow_outside = arguments.allow_outside;
@@ -124,7 +124,7 @@ Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_recover(CommandLine& line) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<RecoverArguments>();
   Flags flags = line.subcommand("recover", "Save what is whole of a damaged or unfinished shard or dataset",
                                 [arguments] { return run(*arguments); });
   flags

@@ -11,8 +11,8 @@
 #include "tools/datasets.h"
 #include "tools/exit_code.h"
 #include "tools/json.h"
+#include "tools/output_form.h"
 #include "tools/plan_arguments.h"
-#include "tools/record_form.h"
 #include "tools/record_json.h"
 #include "tools/record_picker.h"
 #include "tools/render.h"
@@ -23,11 +23,11 @@ namespace dovetail::tools {
 
 namespace {
 
-struct Arguments {
+struct ShowArguments {
   std::vector<std::string> paths;
   StepQuery query;
   PlanFlags plan;
-  RecordForm form = RecordForm::text;
+  OutputForm form = OutputForm::text;
   bool cat = false;
   bool json = false;
 };
@@ -89,7 +89,7 @@ std::string to_text(const Dataset& dataset, const StepRows& rows) {
   return listing.to_text() + '\n' + table.to_text();
 }
 
-Result<void> write_records(Sink& out, const Dataset& dataset, const StepRows& rows, const Arguments& arguments) {
+Result<void> write_records(Sink& out, const Dataset& dataset, const StepRows& rows, const ShowArguments& arguments) {
   RecordPicker picker(dataset);
   for (const StepRow& row : rows.rows) {
     if (!out.good()) break;
@@ -112,7 +112,7 @@ Result<void> write_records(Sink& out, const Dataset& dataset, const StepRows& ro
   return {};
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run(const ShowArguments& arguments) {
   const Result<Dataset> dataset = open_datasets(arguments.paths);
   if (!dataset) return dataset.error();
   const Result<StepRows> rows = rows_of_step(arguments.plan, dataset->shape(), arguments.query);
@@ -135,14 +135,14 @@ Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_show(CommandLine& line) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ShowArguments>();
   Flags flags = line.subcommand("show", "List the records of any step of a run, or print them, without running it",
                                 [arguments] { return run(*arguments); });
   add_paths(flags, arguments->paths);
   flags.add("--step", arguments->query.step, "The step, from 0").required().preset("");
   flags.add("--rank", arguments->query.rank, "This rank only; of replicas, which read the same, the first is listed");
   flags.add("--cat", arguments->cat, "Print the records themselves");
-  add_record_form(flags, arguments->form);
+  add_output_form(flags, arguments->form);
   flags.add("--json", arguments->json, "Print JSON; with --cat an object for each row");
   flags.group("What was read");
   flags.add("--world", arguments->plan.world, "Ranks; with --from-state and without it, the ranks are left out");

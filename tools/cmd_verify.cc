@@ -16,7 +16,7 @@ namespace dovetail::tools {
 
 namespace {
 
-struct Arguments {
+struct VerifyArguments {
   std::vector<std::string> paths;
   unsigned threads = 0;
   bool json = false;
@@ -76,7 +76,7 @@ std::string to_text(const Verdict& verdict) {
   return text + "damaged: " + std::to_string(verdict.report.damaged_places) + " places; " + missed + counts + '\n';
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run(const VerifyArguments& arguments) {
   Verdict verdict;
   for (const std::string& path : arguments.paths) {
     Result<VerifyReport> report = verify(path, arguments.threads);
@@ -103,7 +103,7 @@ Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_verify(CommandLine& line) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<VerifyArguments>();
   Flags flags = line.subcommand("verify", "Read and check everything", [arguments] { return run(*arguments); });
   flags.add("PATH", arguments->paths, "Shards, folders with a manifest, manifests, or quoted globs").required();
   flags.add("--jobs", arguments->threads, "Threads; 0 takes all cores");

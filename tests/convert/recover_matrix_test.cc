@@ -18,7 +18,7 @@
 #include <dovetail/recover.h>
 
 #include "tests/damage/damaged_files.h"
-#include "tests/support/sanitizers.h"
+#include "tests/support/cases.h"
 #include "tests/writer/test_files.h"
 
 namespace dovetail {
@@ -345,8 +345,9 @@ TEST(RecoverMatrixTest, SeveralDamagesAtOnceCostNoMoreThanTheyTouch) {
   for (Sample& sample : layouts()) {
     if (sample.bytes.size() > kPage && sample.bytes.size() < foreign.size()) samples.push_back(std::move(sample));
   }
+  const std::uint64_t cases = testing::Cases{.sanitized = 150, .some = 1000, .all = 4000}.count();
   for_each(samples, [&](const Sample& sample, const test::Take& take) {
-    for (int i = 0; i < (testing::kSanitized ? 500 : 4000); ++i) {
+    for (std::uint64_t i = 0; i < cases; ++i) {
       Bytes bytes = sample.bytes;
       const std::uint64_t damages = 1 + draws.below(6);
       for (std::uint64_t k = 0; k < damages; ++k) damage_at_random(bytes, foreign, draws);

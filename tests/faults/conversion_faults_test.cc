@@ -90,7 +90,7 @@ class ConversionFaultsTest : public test::ConversionTest {
       restart();
     };
     const std::uint64_t faults = testing::with_every_fault(work, settle);
-    EXPECT_GT(faults, 30u);
+    EXPECT_GT(faults, 30 / testing::kFaultStep);
     testing::count_faults(faults);
   }
 
@@ -194,7 +194,7 @@ TEST_F(ConversionFaultsTest, ASplitReplacesAnotherOrIsNoneUntilItIsWhole) {
   wanted.split = older.split;
   wanted.writer.shard.overwrite = true;
   with_every_fault([&] { return convert_all(wanted); }, [&] { convert(out_, older).value(); });
-  EXPECT_GT(halves_, 10u);
+  EXPECT_GT(halves_, 10 / testing::kFaultStep);
 }
 
 TEST_F(ConversionFaultsTest, PartsAndTheirMergingAreWholeOrAnError) {

@@ -62,7 +62,7 @@ std::uint64_t with_every_ring_fault(Work work) {
   for (const RingFault fault : kRingFaults) {
     for (const bool lasts : {false, true}) {
       bool struck = true;
-      for (std::uint64_t n = 1; struck && !::testing::Test::HasFailure(); ++n) {
+      for (std::uint64_t n = 1; struck && !::testing::Test::HasFailure(); n += kFaultStep) {
         ::testing::ScopedTrace trace(__FILE__, __LINE__,
                                      ::testing::Message() << fault << " at " << n << (lasts ? " and later" : ""));
         const RingFaultAt fault_at(fault, n, lasts);

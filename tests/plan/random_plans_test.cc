@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,7 +12,7 @@
 #include "tests/plan/naive_order.h"
 #include "tests/plan/random_case.h"
 #include "tests/plan/random_source.h"
-#include "tests/support/sanitizers.h"
+#include "tests/support/cases.h"
 
 namespace dovetail::testing {
 namespace {
@@ -250,8 +249,7 @@ void expect_case(const RandomCase& made, RandomSource& random) {
 }
 
 TEST(RandomPlansTest, EveryPlanGivesWhatTheDefinitionSays) {
-  const char* const given = std::getenv("DOVETAIL_TEST_PLANS");  // fewer, where what they reach counts
-  const std::uint64_t cases = given != nullptr ? std::stoull(given) : kSanitized ? 5000 : 100000;
+  const std::uint64_t cases = Cases{.sanitized = 3000, .some = 20'000, .all = 100'000}.count();
   for (std::uint64_t seed = 0; seed < cases; ++seed) {
     RandomSource random(seed);
     const RandomCase made = random_case(random);

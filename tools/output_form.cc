@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/record_form.h"
+#include "tools/output_form.h"
 
 #include <array>
 
@@ -24,34 +24,34 @@ void write_tfrecord(Sink& out, ByteView record) {
 
 }  // namespace
 
-Flag add_record_form(Flags& flags, RecordForm& form) {
-  using Word = std::pair<std::string_view, RecordForm>;
+Flag add_output_form(Flags& flags, OutputForm& form) {
+  using Word = std::pair<std::string_view, OutputForm>;
   return flags.add_choice(
       "--format", form,
-      std::array{Word{"text", RecordForm::text}, Word{"hex", RecordForm::hex}, Word{"json", RecordForm::json},
-                 Word{"raw", RecordForm::raw}, Word{"tfrecord", RecordForm::tfrecord}},
+      std::array{Word{"text", OutputForm::text}, Word{"hex", OutputForm::hex}, Word{"json", OutputForm::json},
+                 Word{"raw", OutputForm::raw}, Word{"tfrecord", OutputForm::tfrecord}},
       "How a record is written");
 }
 
-void write_record(Sink& out, const PlacedRecord& record, RecordForm form) {
+void write_record(Sink& out, const PlacedRecord& record, OutputForm form) {
   switch (form) {
-    case RecordForm::text:
+    case OutputForm::text:
       out.write(record.bytes);
       out.write("\n");
       break;
-    case RecordForm::hex:
+    case OutputForm::hex:
       out.write(hex(record.bytes) + '\n');
       break;
-    case RecordForm::raw:
+    case OutputForm::raw:
       out.write(record.bytes);
       break;
-    case RecordForm::tfrecord:
+    case OutputForm::tfrecord:
       write_tfrecord(out, record.bytes);
       break;
-    case RecordForm::json:
+    case OutputForm::json:
       out.write(content_json(record.bytes) + '\n');
       break;
-    case RecordForm::placed:
+    case OutputForm::placed:
       out.write(to_line(to_json(record)));
       break;
   }

@@ -8,7 +8,7 @@
 namespace dovetail::tools {
 
 /// How a record is written.
-enum class RecordForm {
+enum class OutputForm {
   text,      ///< The bytes and a newline.
   hex,       ///< Two digits a byte and a newline.
   raw,       ///< The bytes.
@@ -18,8 +18,8 @@ enum class RecordForm {
 };
 
 /// `--format`, for all forms but `placed`.
-Flag add_record_form(Flags& flags, RecordForm& form);
+Flag add_output_form(Flags& flags, OutputForm& form);
 
-void write_record(Sink& out, const PlacedRecord& record, RecordForm form);
+void write_record(Sink& out, const PlacedRecord& record, OutputForm form);
 
 }  // namespace dovetail::tools

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds and tests a fresh clone of the last commit on other systems, each a clean root made by debootstrap.
+
+A table comes out, and in build/systems a log of each step, the table, and the versions of what the project depends on
+that were found to work. Needs root, for chroot, and a mirror of Debian; where one is missing it says so and ends with
+77. The roots stay in build/systems/base for the next run; the systems themselves are removed unless they are kept.
+"""
+
+import argparse
+import dataclasses
+import datetime
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "build" / "systems"
+MIRROR = os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian")
+CLONE = "/dovetail"
+STEP_SECONDS = 3 * 3600
+
+
+@dataclasses.dataclass
+class System:
+    """A root, what is there before anything of the project runs, and the commands that have to pass."""
+    suite: str
+    what: str
+    commands: list
+    components: str = "main"
+    prepare: str = ""
+    versions: str = ""  # more packages whose versions are of interest
+
+
+SYSTEMS = {
+    "debian12": System("bookworm", "Debian 12", ["make demo", "make test"], versions="g++"),
+    "debian12-cuda11.8": System(
+        "bookworm", "Debian 12 with its CUDA Toolkit",
+        ["make test", "cmake --build --preset test --target gpu_programs"],
+        components="main contrib non-free non-free-firmware",
+        prepare="apt-get install -y -q --no-install-recommends nvidia-cuda-toolkit g++-11",
+        versions="g++ g++-11 nvidia-cuda-toolkit"),
+    "debian13": System("trixie", "Debian 13", ["make demo", "make test"], versions="g++"),
+    "debian13-clang19": System(
+        "trixie", "Debian 13, clang 19", ["make test"],
+        prepare="apt-get install -y -q --no-install-recommends clang-19 libclang-rt-19-dev",
+        versions="clang-19"),
+}
+ENVIRONMENT = {"debian13-clang19": {"CC": "clang-19", "CXX": "clang++-19"}}
+
+
+class Missing(Exception):
+    """What this machine lacks."""
+
+
+class Failed(Exception):
+    """A step that did not pass."""
+
+
+def logged(name, step, command, **options):
+    log = FOLDER / "logs" / f"{name}-{re.sub(r'[^a-z0-9]+', '-', step)}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, "wb") as output:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                              timeout=STEP_SECONDS, check=False, **options)
+    return done.returncode, log
+
+
+def base_of(suite):
+    """The clean root of a release, made where it is not there yet."""
+    base = FOLDER / "base" / suite
+    if base.exists():
+        return base
+    partial = base.with_name(suite + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    status, log = logged(suite, "debootstrap", ["debootstrap", "--variant=minbase", suite, str(partial), MIRROR])
+    if status != 0:
+        raise Missing(f"no root of {suite} from {MIRROR}: see {log.relative_to(ROOT)}")
+    partial.rename(base)
+    return base
+
+
+def inside(root, command, environment):
+    """The words that run a shell command in the root, with a process table, devices and memory of its own."""
+    # Mounts are of this command's own namespace and go with it, whatever ends it.
+    script = (f'mount --make-rprivate / && mount --rbind /dev "{root}/dev" && mount -t proc proc "{root}/proc" && '
+              f'mount -t sysfs sys "{root}/sys" && exec chroot "{root}" /usr/bin/env -i "$@"')
+    variables = {"HOME": "/root", "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "TERM": "dumb",
+                 "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive", **environment}
+    return ["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-c", script, "inside",
+            *(f"{name}={value}" for name, value in variables.items()), "bash", "-c", command]
+
+
+def packages_in(root):
+    told = subprocess.run(["chroot", str(root), "dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n"],
+                          stdout=subprocess.PIPE, text=True, check=True).stdout
+    return {line.split()[1]: line.split()[2] for line in told.splitlines() if line.startswith("installed ")}
+
+
+def wanted_packages():
+    """The first words of what the lists of `make test` name."""
+    names = []
+    for name in ("build", "python", "test"):
+        for line in (ROOT / "scripts" / "packages" / f"{name}.txt").read_text(encoding="utf-8").splitlines():
+            names += [word.split()[0] for word in line.split("#")[0].split("|") if word.strip()]
+    return sorted(set(names))
+
+
+def summary(log):
+    """What the tests counted, from the end of a log."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-3:]
+    return ", ".join(line for line in lines if re.fullmatch(r"\d+ (skipped|passed, \d+ failed)", line))
+
+
+def run(name, system):
+    """The lines of the table, and the versions."""
+    root = FOLDER / name
+    shutil.rmtree(root, ignore_errors=True)
+    subprocess.run(["cp", "-a", str(base_of(system.suite)), str(root)], check=True)
+    shutil.copy("/etc/resolv.conf", root / "etc" / "resolv.conf")
+    (root / "etc" / "apt" / "sources.list").write_text(f"deb {MIRROR} {system.suite} {system.components}\n")
+    environment = ENVIRONMENT.get(name, {})
+
+    def step(title, command):
+        began = time.monotonic()
+        status, log = logged(name, title, inside(root, command, environment))
+        if status != 0:
+            raise Failed(f"{title} ends with {status}: see {log.relative_to(ROOT)}")
+        return time.monotonic() - began, log
+
+    # What a person has who reads the README: git, make and apt.
+    step("prepare", "apt-get update -q && apt-get install -y -q --no-install-recommends ca-certificates git make && "
+         + (system.prepare or "true"))
+    subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(root) + CLONE], check=True)
+    rows = []
+    for command in system.commands:
+        before = len(packages_in(root))
+        seconds, log = step(command, f"cd {CLONE} && {command}")
+        rows.append((system.what, command, len(packages_in(root)) - before, seconds, summary(log) or "passed"))
+        print(f"{name}: {command}: {rows[-1][-1]}, {seconds:.0f} s", flush=True)
+    there = packages_in(root)
+    versions = {package: there[package] for package in wanted_packages() + system.versions.split() if package in there}
+    return rows, versions
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--keep", action="store_true", help="keep the systems, to look into them")
+    parser.add_argument("systems", nargs="*", metavar="SYSTEM", help=f"all, where none is given: {' '.join(SYSTEMS)}")
+    options = parser.parse_args()
+    unknown = set(options.systems) - set(SYSTEMS)
+    if unknown:
+        parser.error(f"no such system: {' '.join(sorted(unknown))}; there are {' '.join(SYSTEMS)}")
+    if os.geteuid() != 0:
+        print("skipped: only root may make and enter other systems")
+        return 77
+    if not shutil.which("debootstrap"):
+        print("skipped: there is no debootstrap")
+        return 77
+
+    table = ["| system | command | packages that it installs | minutes | tests |", "|---|---|---|---|---|"]
+    versions = []
+    bad = skipped = 0
+    for name in options.systems or SYSTEMS:
+        system = SYSTEMS[name]
+        try:
+            rows, found = run(name, system)
+        except Missing as missing:
+            skipped += 1
+            table.append(f"| {system.what} | | | | skipped: {missing} |")
+        except Failed as failed:
+            bad += 1
+            table.append(f"| {system.what} | | | | **failed**: {failed} |")
+        else:
+            table += [f"| {what} | `{command}` | {packages} | {seconds / 60:.1f} | {tests} |"
+                      for what, command, packages, seconds, tests in rows]
+            versions.append(f"{system.what}: " + ", ".join(f"{package} {version}" for package, version in found.items()))
+        finally:
+            if not options.keep:
+                shutil.rmtree(FOLDER / name, ignore_errors=True)
+        print(table[-1], flush=True)
+    commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE, text=True,
+                            check=True).stdout.strip()
+    text = "\n".join([f"{datetime.date.today()}, commit {commit}", "", *table, "", *versions, ""])
+    (FOLDER / "table.md").write_text(text, encoding="utf-8")
+    print(f"\n{text}")
+    if skipped and not bad and skipped == len(options.systems or SYSTEMS):
+        return 77
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
