@@ -30,7 +30,7 @@ WERROR ?= OFF
 MINUTES ?= 60
 
 # Of whose cases `make test` runs some, and `make soak` all.
-LONG_TESTS = random_plans_test recover_matrix_test
+LONG_TESTS = delivery_test random_plans_test recover_matrix_test
 
 # What draws the options of the readers of `make soak`; for `make fuzz`, if it is given, what draws its mutations.
 SEED ?= 1

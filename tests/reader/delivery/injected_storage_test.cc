@@ -13,7 +13,7 @@
 #include "tests/reader/delivery/injected_engine.h"
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/gated_storage.h"
-#include "tests/support/sanitizers.h"
+#include "tests/support/cases.h"
 #include "tests/support/shuffled_storage.h"
 
 namespace dovetail {
@@ -273,17 +273,17 @@ class RandomCase {
 };
 
 TEST_F(InjectedStorageTest, AnyOptionsDeliverThePlanThroughStorageAtItsWorst) {
-  constexpr std::uint64_t kCases = testing::kSanitized ? 24 : 60;
+  const std::uint64_t cases = testing::Cases{.sanitized = 24, .some = 24, .all = 60}.count();
   std::uint64_t ran = 0;
   std::uint64_t scattered = 0;
-  for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
+  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomCase random(seed, samples());
     ran += random.run() ? 1 : 0;
     scattered += random.scattered() ? 1 : 0;
     if (HasFailure()) return;
   }
-  EXPECT_GT(ran, kCases / 2) << "too few of the drawn options make a plan";
+  EXPECT_GT(ran, cases / 2) << "too few of the drawn options make a plan";
   EXPECT_GT(scattered, 0u) << "none of the readers laid its steps out";
 }
 

@@ -25,7 +25,7 @@
 #include "tests/reader/delivery/injected_engine.h"
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/gated_storage.h"
-#include "tests/support/sanitizers.h"
+#include "tests/support/cases.h"
 #include "tests/support/shuffled_storage.h"
 
 namespace dovetail {
@@ -292,8 +292,8 @@ testing::WrapStorage draw_storage(std::mt19937_64& random) {
 }
 
 TEST(ScatterTest, AnyPlanIsDeliveredAsByAReaderThatGathersAndWithinTheBudget) {
-  constexpr std::uint64_t kCases = testing::kSanitized ? 32 : 96;
-  for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
+  const std::uint64_t cases = testing::Cases{.sanitized = 24, .some = 32, .all = 96}.count();
+  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
     std::mt19937_64 random(seed);
     const std::size_t number = random() % samples().size();
     SCOPED_TRACE("seed " + std::to_string(seed) + ", sample " + std::to_string(number));
@@ -330,9 +330,9 @@ void compare_damaged(const ScatteredSample& sample, ReaderOptions options, std::
 }
 
 TEST(ScatterTest, DamageDoesWhatItDoesToAReaderThatGathersAndIsForgottenByTheSlot) {
-  constexpr std::uint64_t kCases = testing::kSanitized ? 8 : 24;
+  const std::uint64_t cases = testing::Cases{.sanitized = 8, .some = 8, .all = 24}.count();
   const testing::TempFolder folder;
-  for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
+  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     const bool small = random() % 2 == 0;
