@@ -45,10 +45,10 @@ std::uint32_t LaneLengths::lane_of(std::uint64_t position) const noexcept {
 LaneLengths LaneLengths::after(std::uint64_t taken) const {
   if (taken >= most_) return even(0, lanes_);
   if (begins_.empty()) {  // the lengths differ by one at most, so `taken` is no more than the shortest
-    LaneLengths rest = *this;
-    rest.taken_ += taken;
-    rest.fewest_ -= taken;
-    rest.most_ -= taken;
+    LaneLengths rest = even(cut_total_, lanes_);
+    rest.taken_ = taken_ + taken;
+    rest.fewest_ -= rest.taken_;
+    rest.most_ -= rest.taken_;
     return rest;
   }
   std::vector<std::uint64_t> lengths;

@@ -45,7 +45,7 @@ TEST_P(ManifestDisagreementTest, OpeningTheShardNamesTheFieldAndBothValues) {
   ASSERT_FALSE(shard);
   EXPECT_TRUE(shard.error().is(Errc::manifest_mismatch)) << shard.error().to_string();
   EXPECT_EQ(shard.error().path(), folder.file("shard-1.dvt"));
-  const std::string& detail = shard.error().detail();
+  const std::string detail = shard.error().detail();  // error() returns a copy
   EXPECT_EQ(detail.find(std::string(GetParam().field) + ": the manifest says "), 0u) << detail;
   EXPECT_NE(detail.find(", the shard "), std::string::npos) << detail;
 
