@@ -60,10 +60,12 @@ std::string page_name(const ProgramSpec& program, std::string_view command) {
   return command.empty() ? program.name : program.name + '-' + std::string(command);
 }
 
+/// Lines end where they end: flags and their values cannot be spread over a line. By the string for groff 1.23, where each
+/// entry of a list adjusts anew, and by the request for those before.
 std::string title(const ProgramSpec& program, std::string_view command, std::string_view summary) {
   return ".TH \"" + roff(upper(page_name(program, command))) + "\" 1 \"\" \"" + roff(program.name) + ' ' +
-         roff(program.version) + "\" \"Dovetail\"\n.ad l\n.SH NAME\n" + roff(page_name(program, command)) + " \\- " +
-         roff(summary) + '\n';
+         roff(program.version) + "\" \"Dovetail\"\n.ds AD l\n.ad l\n.SH NAME\n" + roff(page_name(program, command)) +
+         " \\- " + roff(summary) + '\n';
 }
 
 /// Alternatives may be broken between two of them.

@@ -158,8 +158,10 @@ class ConversionTest(CommandTest):
             blocks = re.findall(r"^```sh\n(.*?)^```$", document.read(), re.MULTILINE | re.DOTALL)
         self.assertGreater(len(blocks), 3)
         os.rename(self.put_sources(files=4, records=300), self.path("raw"))
+        # More processes than cores: what the option --oversubscribe is to Open MPI 4, and from 5 on to PRRTE in it.
         environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                            OMPI_MCA_rmaps_base_oversubscribe="1",
+                           PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe",
                            PATH=f"{os.path.dirname(os.path.abspath(COMMAND))}:{os.environ['PATH']}")
         for block in blocks:
             done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", block], cwd=self.folder, env=environment,
