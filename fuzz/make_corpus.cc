@@ -59,7 +59,7 @@ void put_shards(const Corpus& corpus) {
     corpus.put("recover_fuzz", shard.name, chars(shard.bytes));
     if (shard.name.starts_with("manifest")) corpus.put("manifest_fuzz", shard.name, chars(shard.bytes));
   }
-  format::test::ShardSpec spec = {.codec = Codec::snappy, .run_records = 8, .block_records = 3};
+  format::test::ShardSpec spec = {.records = {}, .codec = Codec::snappy, .run_records = 8, .block_records = 3};
   for (std::size_t i = 0; i < 20; ++i) spec.records.push_back(format::test::prose(i * 13 % 90, i));
   corpus.put("shard_fuzz", "runs", chars(format::test::make_shard(spec).bytes));
   corpus.put("shard_file_fuzz", "runs", chars(format::test::make_shard(spec).bytes));

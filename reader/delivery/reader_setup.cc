@@ -191,8 +191,9 @@ std::optional<MemoryShares> scattered(MemoryShares shares, const Dataset& datase
   // stays in the pool; of n records that leave a pool of k at random, the last does after about k ln n outputs.
   const std::uint64_t records = plan.records() / plan.lanes() + 1;
   const std::uint64_t in_turn = std::min(records, (how.order == OrderKind::shuffle ? how.open_runs : 1) * per_extent);
-  const std::uint64_t pooled =
-      how.order == OrderKind::shuffle && how.pool > 1 ? how.pool * (std::bit_width(in_turn) * 7 / 10 + 1) : 0;
+  // A width is an int, but for libstdc++ 12, which gives it 64 bits: the product with a large pool needs them.
+  const std::uint64_t log_in_turn = static_cast<std::uint64_t>(std::bit_width(in_turn)) * 7 / 10;
+  const std::uint64_t pooled = how.order == OrderKind::shuffle && how.pool > 1 ? how.pool * (log_in_turn + 1) : 0;
   const std::uint64_t slot_rows = std::uint64_t{how.batch} * shares.batches_per_slot;
   const std::uint64_t rows = std::max<std::uint64_t>(1, plan.readers() * slot_rows / plan.lanes());
   // What planning needs of the open runs leaves the caches while blocks are read, so it is worth much at a time.

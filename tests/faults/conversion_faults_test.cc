@@ -98,12 +98,12 @@ class ConversionFaultsTest : public test::ConversionTest {
   /// of these two.
   void expect_nothing_half(const Files& before, const Files& expected) const {
     const Files now = visible(left());
-    for (const auto& [name, bytes] : now) {
-      const auto is_in = [&, name = name, bytes = bytes](const Files& files) {
-        const auto found = files.find(name);
-        return found != files.end() && found->second == bytes;
+    for (const auto& file : now) {
+      const auto is_in = [&file](const Files& files) {
+        const auto found = files.find(file.first);
+        return found != files.end() && found->second == file.second;
       };
-      EXPECT_TRUE(is_in(before) || is_in(expected)) << name;
+      EXPECT_TRUE(is_in(before) || is_in(expected)) << file.first;
     }
     for (const char* folder : {"", "train/", "val/"}) {
       const std::string path = (fs::path(out_) / folder).native();
