@@ -6,6 +6,9 @@ compile   every source by itself, with the warnings of the project, by clang, up
 tidy      clang-tidy with .clang-tidy: libraries, tools and the Python module
 cppcheck  cppcheck: the same
 
+clang is the compiler of BUILD where that is a clang of 14 or later, otherwise one of PATH; clang-tidy is that of the
+same version where it is installed, otherwise another.
+
 Most of what clang-tidy costs are the headers of others, which it walks through once for each source. So sources of a
 folder are laid end to end, some at a time, and checked as one; where their names collide, the later ones are taken
 apart. What is found is told with the source's own name and line.
@@ -18,13 +21,14 @@ import os
 import re
 import resource
 import shlex
+import shutil
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-CLANG = "clang++-14"
+OLDEST_LLVM = 14
 OF_LIBRARY = ("format", "reader", "writer", "convert", "tools", "python")
 GROUP = 16  # sources laid end to end; more cost less, but leave cores without work
 # What nearly every source includes, parsed once.
@@ -65,6 +69,27 @@ def sources_of(build):
     return [own[path] for path in sorted(own)]
 
 
+def version_of(program):
+    """The major version of clang or of a tool of LLVM; 0 of anything else."""
+    match = re.search(r"\b(?:clang|LLVM) version (\d+)", run([program, "--version"])[1])
+    return int(match[1]) if match else 0
+
+
+def llvm_tool(name, preferred):
+    """What is used for `name`: `preferred`, or the first in PATH, if it is of LLVM and not too old."""
+    versions = range(OLDEST_LLVM, OLDEST_LLVM + 30)
+    for candidate in (preferred, name, *(f"{name}-{version}" for version in versions)):
+        found = shutil.which(candidate)
+        if found and version_of(found) >= OLDEST_LLVM:
+            return found
+    return sys.exit(f"static_checks: no {name} of LLVM {OLDEST_LLVM} or later is found")
+
+
+def compiler_of(build):
+    with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as file:
+        return re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", file.read(), re.MULTILINE)[1]
+
+
 def run(command):
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     return done.returncode, done.stdout
@@ -82,13 +107,13 @@ def merged(lists):
 
 # --- compile
 
-def compile_all(pool, sources, build):
+def compile_all(pool, sources, build, clang):
     header = os.path.join(build, "precompiled.h")
     precompiled = os.path.join(build, "precompiled.pch")
     with open(header, "w", encoding="utf-8") as file:
         file.writelines(f"#include <{name}>\n" for name in PRECOMPILED)
     # As GoogleTest's own package asks for; sources that are not tests are not held to it.
-    status, text = run([CLANG, "-std=c++20", "-DNDEBUG", "-DGTEST_HAS_PTHREAD=1", "-x", "c++-header",
+    status, text = run([clang, "-std=c++20", "-DNDEBUG", "-DGTEST_HAS_PTHREAD=1", "-x", "c++-header",
                         "-fpch-instantiate-templates", header, "-o", precompiled])
     if status != 0:
         return [text]
@@ -96,7 +121,7 @@ def compile_all(pool, sources, build):
     def compile_one(source):
         # What is compiled for other processors cannot have it.
         start = [] if any(word.startswith("-m") for word in source.language) else ["-include-pch", precompiled]
-        status, text = run([CLANG, *source.language, *source.warnings, "-fsyntax-only", *start, source.path])
+        status, text = run([clang, *source.language, *source.warnings, "-fsyntax-only", *start, source.path])
         return text if status != 0 else ""
 
     return [text for text in pool.map(compile_one, sources) if text]
@@ -128,9 +153,9 @@ class Group:
         index = bisect.bisect_right(self.first_lines, line) - 1
         return self.sources[index], line - self.first_lines[index] + 1
 
-    def colliding(self):
+    def colliding(self, clang):
         """The sources that do not compile behind the others."""
-        status, text = run([CLANG, *self.language, "-w", "-fsyntax-only", "-ferror-limit=0", self.path])
+        status, text = run([clang, *self.language, "-w", "-fsyntax-only", "-ferror-limit=0", self.path])
         if status == 0:
             return []
         found = set()
@@ -141,9 +166,8 @@ class Group:
         together = [source for source in self.sources if source.path in found]
         return together if 0 < len(together) < len(self.sources) else self.sources[1:]
 
-    def tidy(self, options):
-        status, text = run(["clang-tidy-14", "--quiet", *options, self.path, "--", *self.language, *self.warnings,
-                            *ANALYSIS])
+    def tidy(self, clang_tidy, options):
+        status, text = run([clang_tidy, "--quiet", *options, self.path, "--", *self.language, *self.warnings, *ANALYSIS])
         return status, [self.named(line) for line in text.splitlines() if not re.match(r"^\d+ warnings? ", line)]
 
     def named(self, line):
@@ -167,14 +191,16 @@ def tidy_groups(sources, build):
             yield inside[i::count], build, f"{folder.replace('/', '_')}_{i}"
 
 
-def tidy_all(pool, sources, build, options):
+def tidy_all(pool, sources, build, clang, options):
+    clang_tidy = llvm_tool("clang-tidy", f"clang-tidy-{version_of(clang)}")
+
     def tidy(arguments):
         inside, folder, name = arguments
         group = Group(inside, folder, name)
-        apart = group.colliding() if len(inside) > 1 else []
+        apart = group.colliding(clang) if len(inside) > 1 else []
         if apart:
             group = Group([source for source in inside if source not in apart], folder, name)
-        results = [(name, *group.tidy(options))]
+        results = [(name, *group.tidy(clang_tidy, options))]
         if apart:
             results += tidy((apart, folder, name + "a"))
         return results
@@ -222,14 +248,16 @@ def main():
     own = [source for source in sources if source.path.split("/")[0] in OF_LIBRARY]
     if not sources:
         sys.exit("static_checks: no sources found; is the build folder configured?")
+    clang = llvm_tool("clang++", compiler_of(build))
     failed = 0
     with ThreadPoolExecutor(arguments.jobs) as pool:
         for check in arguments.checks:
             began, used = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
             if check == "compile":
-                failures, count = compile_all(pool, sources, build), len(sources)
+                failures, count = compile_all(pool, sources, build, clang), len(sources)
             elif check == "tidy":
-                failures, count = tidy_all(pool, own, build, shlex.split(arguments.tidy_options)), len(own)
+                failures = tidy_all(pool, own, build, clang, shlex.split(arguments.tidy_options))
+                count = len(own)
             else:
                 failures, count = cppcheck_all(arguments.jobs), len(own)
             now = resource.getrusage(resource.RUSAGE_CHILDREN)
