@@ -120,7 +120,8 @@ class StorageError(DovetailError, OSError):
     def __init__(self, message: str, *, code: ErrorCode | None = None, detail: str = "", path: str | None = None,
                  offset: int | None = None, errno: int | None = None) -> None:
         DovetailError.__init__(self, message, code=code, detail=detail, path=path, offset=offset)
-        self.errno: int | None = errno  # type: ignore[assignment]  # typeshed has it as a number always
+        known: Any = errno  # typeshed had it as a number always, as OSError itself does not
+        self.errno = known
         self.strerror = os.strerror(errno) if errno is not None else message
         self.filename = path
 

@@ -50,7 +50,8 @@ class Job:
         self.ids = os.path.join(self.folder, "ids")
         os.mkdir(self.ids)
         arguments = [SCRIPT, *map(str, arguments), "--ids", self.ids]
-        variables = {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
+        # A PyTorch without libuv, as Debian 13's, takes it for granted unless it is told.
+        variables = {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1", "USE_LIBUV": "0"}
         self.processes = []
         if torchrun:
             # Its own way to print (--tee 0) fails for PyTorch 1.13 under Python 3.11.

@@ -28,7 +28,7 @@ def free_port():
 class DocsTest(unittest.TestCase):
     def setUp(self):
         launcher = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1",
-                    "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+                    "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "USE_LIBUV": "0"}
         for name, value in launcher.items():
             self.addCleanup(os.environ.pop, name, None)
             os.environ[name] = value
