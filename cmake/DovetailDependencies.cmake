@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debian 12's packages are the baseline; scripts/packages.txt lists them.
+# scripts/packages/build.txt lists the packages; the oldest that are tried are those of Debian 12.
 
 find_package(Threads REQUIRED)
 find_package(Boost 1.81 REQUIRED)

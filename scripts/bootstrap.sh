@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/packages"
 lines() { sed -e 's/[[:space:]]*#.*//' -e '/^[[:space:]]*$/d' "${wanted[@]/%/.txt}" | sort -u; }
 wanted=("$@")
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-  echo "bootstrap: there is no apt here to install packages. Debian's names of what is needed, where CMake does not find it:" >&2
+  echo "bootstrap: there is no apt here to install packages; Debian's names of what is needed are:" >&2
   lines | sed 's/^/  /' >&2
   exit 0
 fi

@@ -90,15 +90,15 @@ def inside(root, command, environment):
     # Mounts are of this command's own namespace and go with it, whatever ends it.
     script = (f'mount --make-rprivate / && mount --rbind /dev "{root}/dev" && mount -t proc proc "{root}/proc" && '
               f'mount -t sysfs sys "{root}/sys" && exec chroot "{root}" /usr/bin/env -i "$@"')
-    variables = {"HOME": "/root", "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "TERM": "dumb",
-                 "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive", **environment}
+    variables = {"HOME": "/root", "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                 "TERM": "dumb", "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive", **environment}
     return ["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-c", script, "inside",
             *(f"{name}={value}" for name, value in variables.items()), "bash", "-c", command]
 
 
 def packages_in(root):
-    told = subprocess.run(["chroot", str(root), "dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n"],
-                          stdout=subprocess.PIPE, text=True, check=True).stdout
+    query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n"]
+    told = subprocess.run(["chroot", str(root), *query], stdout=subprocess.PIPE, text=True, check=True).stdout
     return {line.split()[1]: line.split()[2] for line in told.splitlines() if line.startswith("installed ")}
 
 
@@ -179,7 +179,7 @@ def main():
         else:
             table += [f"| {what} | `{command}` | {packages} | {seconds / 60:.1f} | {tests} |"
                       for what, command, packages, seconds, tests in rows]
-            versions.append(f"{system.what}: " + ", ".join(f"{package} {version}" for package, version in found.items()))
+            versions.append(f"{system.what}: " + ", ".join(map(" ".join, found.items())))
         finally:
             if not options.keep:
                 shutil.rmtree(FOLDER / name, ignore_errors=True)

@@ -34,7 +34,7 @@ git ls-files -z --cached --others --exclude-standard |
   done | tar --null -cf - -T - | tar -xf - -C "$top"
 
 echo "gpu-bundle: what the packages give"
-dpkg-query -W "${packages[@]}" >"$prefix/packages.txt" || fail "packages are missing; run scripts/bootstrap.sh build test"
+dpkg-query -W "${packages[@]}" >"$prefix/packages.txt" || fail "packages are missing: scripts/bootstrap.sh build test"
 # Debian's packages name some files by what was a folder before /lib became a link to /usr/lib.
 dpkg -L "${packages[@]}" | sed 's#^/lib/#/usr/lib/#' | sort -u |
   grep -E '^/usr/(bin/(protoc|pkgconf)$|include/|lib/x86_64-linux-gnu/|share/(cmake|pkgconfig)/)' |

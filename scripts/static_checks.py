@@ -167,7 +167,8 @@ class Group:
         return together if 0 < len(together) < len(self.sources) else self.sources[1:]
 
     def tidy(self, clang_tidy, options):
-        status, text = run([clang_tidy, "--quiet", *options, self.path, "--", *self.language, *self.warnings, *ANALYSIS])
+        status, text = run([clang_tidy, "--quiet", *options, self.path,
+                            "--", *self.language, *self.warnings, *ANALYSIS])
         return status, [self.named(line) for line in text.splitlines() if not re.match(r"^\d+ warnings? ", line)]
 
     def named(self, line):

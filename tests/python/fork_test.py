@@ -8,8 +8,8 @@ from fixtures import main
 from programs import ProgramTest
 
 
-# From 3.12 on Python warns of every fork of a process that has threads, as every process with a reader has. What becomes
-# of such a child is what is tested here; everything else that is said on standard error is a failure, as elsewhere.
+# From 3.12 on Python warns of every fork of a process that has threads, as every process with a reader has. What
+# becomes of such a child is what is tested here; all else that is said on standard error is a failure, as elsewhere.
 FORKS_WITH_THREADS = """
 import warnings
 warnings.filterwarnings("ignore", "This process .* is multi-threaded, use of fork", DeprecationWarning)
