@@ -39,7 +39,7 @@ run_tests() {
   "${wrapper[@]}" ctest --preset "$preset" -j "$((jobs + 1))" --no-tests=error "$@" 2>&1 | tee -a "$log" || true
 }
 
-# count MORE FAILED: the last lines, of all tests that ran and of so many more, of which so many failed. Fails if any did.
+# count MORE FAILED: prints the last lines, about all tests that ran and MORE, of which FAILED did; fails if any failed.
 count() {
   announce "done"
   awk -v total="$1" -v failed="$2" '
