@@ -17,7 +17,9 @@ NAME = os.path.basename(COMMAND)
 
 
 def help_of(*command):
-    return run_good(*command, "--help").decode()
+    """With defaults as CLI11 writes them before 2.4, `--jobs N=0`; later it writes `--jobs N [0]`."""
+    return re.sub(r"^(  --[a-z-]+ [^ \n]+) \[([^]\n]*)\]", r"\1=\2", run_good(*command, "--help").decode(),
+                  flags=re.MULTILINE)
 
 
 def subcommands():

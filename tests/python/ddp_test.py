@@ -50,13 +50,16 @@ class Job:
         self.ids = os.path.join(self.folder, "ids")
         os.mkdir(self.ids)
         arguments = [SCRIPT, *map(str, arguments), "--ids", self.ids]
-        # A PyTorch without libuv, as Debian 13's, takes it for granted unless it is told.
-        variables = {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1", "USE_LIBUV": "0"}
+        # A PyTorch without libuv, as Debian 13's, takes it for granted unless it is told. What torchrun itself listens
+        # with cannot be told: its processes meet by a file, and make a store of their own.
+        variables = {"GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1", "USE_LIBUV": "0",
+                     "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
         self.processes = []
         if torchrun:
             # Its own way to print (--tee 0) fails for PyTorch 1.13 under Python 3.11.
             launcher = ["-m", "torch.distributed.run", "--nproc_per_node", str(world), "--redirects", "1", "--tee", "1",
-                        "--rdzv_backend", "c10d", "--rdzv_endpoint", f"127.0.0.1:{free_port()}"]
+                        "--rdzv_backend", "c10d", "--rdzv_conf", "store_type=file",
+                        "--rdzv_endpoint", os.path.join(self.folder, "rendezvous")]
             self.start([*launcher, *arguments], variables)
             return
         variables.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=str(world),
