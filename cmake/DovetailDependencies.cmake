@@ -2,7 +2,10 @@
 # scripts/packages/build.txt lists the packages; the oldest that are tried are those of Debian 12.
 
 find_package(Threads REQUIRED)
-find_package(Boost 1.81 REQUIRED)
+find_package(Boost 1.81 CONFIG QUIET)
+if(NOT Boost_FOUND)
+  find_package(Boost 1.81 REQUIRED)  # the module: headers that came without Boost's own package
+endif()
 find_package(Protobuf REQUIRED)  # the module: Debian 12 ships no config package
 find_package(Snappy REQUIRED)
 find_package(ZLIB REQUIRED)
