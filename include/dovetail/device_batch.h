@@ -86,8 +86,7 @@ class DeviceBatch {
 
   /// Makes `stream`, of this device, wait for the copy; the slab then waits for that stream. Returns at once. Null is the
   /// default stream of this device. `cudaStreamPerThread`, another stream on each thread, is refused.
-  /// Errors: `invalid_option` for a stream of another device (with CUDA 12.8 and later), `stream_captured`,
-  ///         `device_failed`, `closed`.
+  /// Errors: `invalid_option` for a stream of another device, `stream_captured`, `device_failed`, `closed`.
   Result<void> wait_on(DeviceStream stream);
   /// Whether the copy has ended; false for ever where the device has failed.
   bool ready() const noexcept;

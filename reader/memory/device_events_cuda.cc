@@ -6,6 +6,7 @@
 #include <string>
 
 #include "reader/memory/cuda_calls.h"
+#include "reader/memory/cuda_versions.h"
 #include "reader/memory/device_events.h"
 
 namespace dovetail::detail {
@@ -38,13 +39,9 @@ bool ends_all_work(cudaError_t status) {
     case cudaErrorContextIsDestroyed:
     case cudaErrorMpsClientTerminated:
     case cudaErrorExternalDevice:
-#if CUDART_VERSION >= 13000
-    case cudaErrorContained:
-    case cudaErrorTensorMemoryLeak:
-#endif
       return true;
     default:
-      return false;
+      return status == kErrorContained || status == kErrorTensorMemoryLeak;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "reader/memory/cuda_calls.h"
+#include "reader/memory/cuda_versions.h"
 #include "reader/memory/device_ring.h"
 
 namespace dovetail::detail {
@@ -227,17 +228,12 @@ Result<void> DeviceLease::wait_on_device(void* stream, int current) noexcept try
     return made;
   const auto handle = static_cast<cudaStream_t>(stream);
   if (Result<void> free = outside_capture(handle); !free.has_value()) return free;
-#if CUDART_VERSION >= 12080
-  int device = ring_->device_;
-  if (Result<void> asked = cuda_result("cudaStreamGetDevice", cudaStreamGetDevice(handle, &device));
-      !asked.has_value()) {
-    return asked;
-  }
-  if (device != ring_->device_) {
-    return Error(Errc::invalid_option, "the stream is one of device " + std::to_string(device) +
+  const Result<int> device = device_of(handle);
+  if (!device.has_value()) return device.error();
+  if (*device != ring_->device_) {
+    return Error(Errc::invalid_option, "the stream is one of device " + std::to_string(*device) +
                                            ", the batch lies on device " + std::to_string(ring_->device_));
   }
-#endif
   const std::lock_guard lock(mutex_);
   const bool known =
       std::any_of(users_.begin(), users_.end(), [&](DeviceStream user) { return user.handle == stream; });

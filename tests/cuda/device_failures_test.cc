@@ -27,6 +27,8 @@ using detail::HostMemory;
 using emulated_cuda::calls;
 using emulated_cuda::fail_next;
 
+constexpr int kBeforeStreamsTellTheirDevice = 12020;
+
 class DeviceFailuresTest : public DeviceTest {};
 
 TEST_F(DeviceFailuresTest, RefusedRegistrationFallsBackOrFails) {
@@ -181,20 +183,45 @@ TEST_F(DeviceFailuresTest, OpeningThatFailsLeavesTheReader) {
 }
 
 TEST_F(DeviceFailuresTest, StreamsThatABatchCannotWaitOnAreRefused) {
-  emulated_cuda::set_device_count(2);
+  for (const int driver : {CUDART_VERSION, kBeforeStreamsTellTheirDevice}) {
+    SCOPED_TRACE(driver);
+    emulated_cuda::set_driver_version(driver);
+    emulated_cuda::set_device_count(2);
+    DeviceReader reader = DeviceReader::open(BatchReader::open(dataset(), options()).value(), {}).value();
+    DeviceBatch batch = std::move(*reader.next().value());
+    EXPECT_TRUE(batch.wait_on(DeviceStream{cudaStreamPerThread}).error().is(Errc::invalid_option));
+    ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
+    cudaStream_t other = nullptr;
+    ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
+    const Result<void> waits = batch.wait_on(DeviceStream{other});
+    ASSERT_FALSE(waits.has_value());
+    EXPECT_TRUE(waits.error().is(Errc::invalid_option));
+    EXPECT_NE(waits.error().detail().find("device 1"), std::string::npos) << waits.error().detail();
+    ASSERT_EQ(cudaStreamDestroy(other), cudaSuccess);
+    EXPECT_TRUE(batch.wait_on(DeviceStream{}).has_value()) << "the default stream is that of the batch's device";
+    ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+    EXPECT_TRUE(batch.wait_on(stream()).has_value());
+  }
+}
+
+TEST_F(DeviceFailuresTest, AStreamWhoseDeviceNobodyTellsIsNotWaitedOn) {
   DeviceReader reader = DeviceReader::open(BatchReader::open(dataset(), options()).value(), {}).value();
   DeviceBatch batch = std::move(*reader.next().value());
-  EXPECT_TRUE(batch.wait_on(DeviceStream{cudaStreamPerThread}).error().is(Errc::invalid_option));
-  ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
-  cudaStream_t other = nullptr;
-  ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
-  const Result<void> waits = batch.wait_on(DeviceStream{other});
-  ASSERT_FALSE(waits.has_value());
-  EXPECT_TRUE(waits.error().is(Errc::invalid_option));
-  EXPECT_NE(waits.error().detail().find("device 1"), std::string::npos) << waits.error().detail();
-  ASSERT_EQ(cudaStreamDestroy(other), cudaSuccess);
-  EXPECT_TRUE(batch.wait_on(DeviceStream{}).has_value()) << "the default stream is that of the batch's device";
-  ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+  emulated_cuda::set_driver_version(kBeforeStreamsTellTheirDevice);
+  for (const char* const function :
+       {"cudaGetDriverEntryPoint", "cuStreamGetCtx", "cuCtxPushCurrent", "cuCtxGetDevice"}) {
+    const std::uint64_t waits = calls("cudaStreamWaitEvent");
+    fail_next(function, cudaErrorNotSupported);
+    const Result<void> refused = batch.wait_on(stream());
+    ASSERT_FALSE(refused.has_value()) << function;
+    EXPECT_TRUE(refused.error().is(Errc::device_failed));
+    EXPECT_NE(refused.error().detail().find(function), std::string::npos) << refused.error().detail();
+    EXPECT_NE(refused.error().detail().find("cudaErrorNotSupported"), std::string::npos) << refused.error().detail();
+    EXPECT_EQ(calls("cudaStreamWaitEvent"), waits);
+    EXPECT_EQ(calls("cuCtxPopCurrent"), calls("cuCtxGetDevice")) << "what is pushed is popped";
+    EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
+  }
+  EXPECT_TRUE(batch.wait_on(stream()).has_value());
 }
 
 TEST_F(DeviceFailuresTest, TheDefaultStreamIsThatOfTheSlotsDevice) {
@@ -250,17 +277,26 @@ TEST_F(DeviceFailuresTest, ATensorKeepsTheBytesOfAReleasedBatch) {
 }
 
 TEST_F(DeviceFailuresTest, AReaderGoesOnAfterTheDeviceHasFailed) {
-  BatchReader reader = BatchReader::open(dataset(), options()).value();
-  emulated_cuda::Gate gate;
-  gate.block(stream_);
-  for (std::uint32_t slot = 0; slot < reader.stats().slots; ++slot) {
-    ASSERT_TRUE(reader.next().value()->release(stream()).has_value());
+  // The last two have names since CUDA 13 only.
+  for (const cudaError_t failure :
+       {cudaErrorIllegalAddress, static_cast<cudaError_t>(226), static_cast<cudaError_t>(721)}) {
+    SCOPED_TRACE(failure);
+    if (stream_ == nullptr) {
+      emulated_cuda::reset();
+      ASSERT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
+    }
+    BatchReader reader = BatchReader::open(dataset(), options()).value();
+    emulated_cuda::Gate gate;
+    gate.block(stream_);
+    for (std::uint32_t slot = 0; slot < reader.stats().slots; ++slot) {
+      ASSERT_TRUE(reader.next().value()->release(stream()).has_value());
+    }
+    emulated_cuda::break_context(failure);
+    stream_ = nullptr;  // gone with its device
+    std::uint64_t left = reader.steps(0).value() - reader.stats().slots;
+    while (reader.next().value().has_value()) --left;
+    EXPECT_EQ(left, 0u);
   }
-  emulated_cuda::break_context(cudaErrorIllegalAddress);
-  std::uint64_t left = reader.steps(0).value() - reader.stats().slots;
-  while (reader.next().value().has_value()) --left;
-  EXPECT_EQ(left, 0u);
-  stream_ = nullptr;  // gone with its device
 }
 
 TEST_F(DeviceFailuresTest, AFailureOfTheDeviceEndsADeviceReader) {

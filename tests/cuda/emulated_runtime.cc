@@ -27,6 +27,10 @@ void set_device_count(int count) {
   State::get().device_count = count;
 }
 
+void set_driver_version(int version) {
+  State::get().driver_version = version;
+}
+
 void fail_next(const char* function, cudaError_t error) {
   State::get().failures[detail::index_of(function)] = error;
 }
@@ -108,12 +112,16 @@ constexpr auto kDescriptions = std::to_array<Description>({
     {cudaErrorInvalidMemcpyDirection, "cudaErrorInvalidMemcpyDirection", "invalid copy direction for memcpy"},
     {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
      "CUDA driver version is insufficient for CUDA runtime version"},
+    {cudaErrorCallRequiresNewerDriver, "cudaErrorCallRequiresNewerDriver",
+     "API call is not supported in the installed CUDA driver"},
     {cudaErrorDevicesUnavailable, "cudaErrorDevicesUnavailable", "CUDA-capable device(s) is/are busy or unavailable"},
     {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
     {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {cudaErrorDeviceUninitialized, "cudaErrorDeviceUninitialized", "invalid device context"},
     {cudaErrorECCUncorrectable, "cudaErrorECCUncorrectable", "uncorrectable ECC error encountered"},
     {cudaErrorOperatingSystem, "cudaErrorOperatingSystem", "OS call failed or operation not supported on this OS"},
     {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {cudaErrorSymbolNotFound, "cudaErrorSymbolNotFound", "named symbol not found"},
     {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
     {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
     {cudaErrorHostMemoryAlreadyRegistered, "cudaErrorHostMemoryAlreadyRegistered",
@@ -187,7 +195,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 
 cudaError_t cudaDriverGetVersion(int* version) {
   return call_without_device("cudaDriverGetVersion", [&] {
-    *version = CUDART_VERSION;
+    *version = State::get().driver_version;
     return cudaSuccess;
   });
 }

@@ -11,9 +11,14 @@
 #include <string>
 #include <vector>
 
-/// A CUDA runtime without a device: the functions of <cuda_runtime_api.h> that the library and its tests use, with plain
-/// memory for the device's and a thread for each stream. A program that links `dovetail_emulated_cuda` runs the library's
-/// own CUDA code, also under sanitizers, where there is no GPU.
+#if CUDART_VERSION < 12080
+// Which the emulation has with every toolkit, though the library must not use it with this one.
+extern "C" cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device);
+#endif
+
+/// A CUDA runtime without a device: the functions of <cuda_runtime_api.h> that the library and its tests use, and those
+/// of the driver that it asks for, with plain memory for the device's and a thread for each stream. A program that links
+/// `dovetail_emulated_cuda` runs the library's own CUDA code, also under sanitizers, where there is no GPU.
 ///
 /// What is asynchronous with CUDA is so here: a copy reads its source when its turn in the stream has come, and destroying
 /// a stream does not wait for its work. Calls on different streams order nothing between their threads, so that the
@@ -42,6 +47,9 @@ std::string leftovers();
 
 /// 0 to 16; 1 at first.
 void set_device_count(int count);
+
+/// `cudaStreamGetDevice` needs 12080; at first it is that of the toolkit, but no less.
+void set_driver_version(int version);
 
 /// Lets the next call of a function fail, once, before it does anything. Throws for a function that is not emulated.
 void fail_next(const char* function, cudaError_t error);

@@ -262,6 +262,7 @@ void State::clear() {
   captures.clear();
   contexts_ = 0;
   device_count = 1;
+  driver_version = kDriverAtFirst;
   broken = cudaSuccess;
   copy_delay = std::chrono::microseconds(0);
   for (auto& count : calls) count = 0;

@@ -28,8 +28,15 @@ namespace dovetail::test::emulated_cuda::detail {
 inline constexpr int kMostDevices = 16;
 inline constexpr std::size_t kDeviceBytes = std::size_t{4} << 30;
 
+/// One that has all that is emulated.
+inline constexpr int kDriverAtFirst = std::max(CUDART_VERSION, 12080);
+
 /// The functions that count calls and can be made to fail.
 inline constexpr auto kFunctions = std::to_array<std::string_view>({
+    "cuCtxGetDevice",
+    "cuCtxPopCurrent",
+    "cuCtxPushCurrent",
+    "cuStreamGetCtx",
     "cudaDeviceGetAttribute",
     "cudaDeviceGetPCIBusId",
     "cudaDeviceSynchronize",
@@ -43,6 +50,7 @@ inline constexpr auto kFunctions = std::to_array<std::string_view>({
     "cudaFreeHost",
     "cudaGetDevice",
     "cudaGetDeviceCount",
+    "cudaGetDriverEntryPoint",
     "cudaGetLastError",
     "cudaHostAlloc",
     "cudaHostRegister",
@@ -116,7 +124,8 @@ class Event {
 /// What a thread has of its own; starts afresh with each `reset`.
 struct ThreadState {
   std::uint64_t resets = 0;
-  int device = 0;
+  int device = 0;               ///< Whose context is current.
+  std::vector<int> below = {};  ///< Those of the contexts below it on the driver's stack.
   cudaError_t last_error = cudaSuccess;
   bool in_host_function = false;
   cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
@@ -164,6 +173,7 @@ class State {
 
   Captures captures;
   std::atomic<int> device_count{1};
+  std::atomic<int> driver_version{kDriverAtFirst};
   std::atomic<cudaError_t> broken{cudaSuccess};
   std::atomic<std::chrono::microseconds> copy_delay{};
   std::atomic<std::uint64_t> resets{0};

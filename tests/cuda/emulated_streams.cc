@@ -47,15 +47,6 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
               [&] { return State::get().remove_stream(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle; });
 }
 
-cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
-  return call("cudaStreamGetDevice", [&] {
-    const auto found = State::get().stream(stream);
-    if (found == nullptr) return cudaErrorInvalidResourceHandle;
-    *device = found->device();
-    return cudaSuccess;
-  });
-}
-
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   return call("cudaStreamIsCapturing", [&] {
     const auto found = State::get().stream(stream);

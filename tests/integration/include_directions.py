@@ -26,8 +26,8 @@ FOLDERS = sorted(ALLOWED, key=len, reverse=True)
 
 # Headers of others that only some files may include.
 RESERVED = (
-    (re.compile(r"^(cuda|cuda_runtime|cuda_runtime_api|driver_types)(\.h|/)"),
-     re.compile(r"^(reader/memory/(.*\.cc|cuda_calls\.h)|tests/cuda/|bench/transfer|examples/cuda_trainer/)")),
+    (re.compile(r"^(cuda|cudaTypedefs|cuda_runtime|cuda_runtime_api|driver_types)(\.h|/)"),
+     re.compile(r"^(reader/memory/(.*\.cc|cuda_\w+\.h)|tests/cuda/|bench/transfer|examples/cuda_trainer/)")),
     (re.compile(r"^google/protobuf/|\.pb\.h$"),
      re.compile(r"^((format|examples/mpi_trainer)/[^/]*|tests/format/(column|example)_\w+|bench/example_\w+)\.cc$")),
     (re.compile(r"^boost/asio"),

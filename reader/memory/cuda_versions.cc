@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/memory/cuda_versions.h"
+
+#include <cudaTypedefs.h>
+
+#include <string>
+
+#include "reader/memory/cuda_calls.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+/// A function of the driver in the form that it has had since `version`.
+template <class Function>
+Result<Function> driver_function(const char* name, [[maybe_unused]] unsigned version) {
+  void* found = nullptr;
+#if CUDART_VERSION >= 12050
+  cudaError_t status = cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableLegacyStream);
+#else
+  // Gives the newest form that the runtime knows: the functions below have got other ones only later.
+  cudaError_t status = cudaGetDriverEntryPoint(name, &found, cudaEnableLegacyStream);
+#endif
+  if (status == cudaSuccess && found == nullptr) status = cudaErrorSymbolNotFound;  // which 11.8 returns itself
+  if (status != cudaSuccess) {
+    return cuda_failure(Errc::device_failed, (std::string("cudaGetDriverEntryPoint of ") + name).c_str(), status);
+  }
+  return reinterpret_cast<Function>(found);
+}
+
+/// The driver numbers failures as the runtime does, and none of its own stays pending there.
+Result<void> driver_result(const char* call, CUresult result) {
+  if (result == CUDA_SUCCESS) return {};
+  return Error(Errc::device_failed, std::string(call) + ": " + cudaGetErrorName(static_cast<cudaError_t>(result)));
+}
+
+}  // namespace
+
+Result<int> device_of(cudaStream_t stream) {
+#if CUDART_VERSION >= 12080
+  int device = 0;
+  const cudaError_t status = cudaStreamGetDevice(stream, &device);
+  if (status == cudaSuccess) return device;
+  // This runtime also works with drivers that are older than this call.
+  if (status != cudaErrorCallRequiresNewerDriver)
+    return cuda_failure(Errc::device_failed, "cudaStreamGetDevice", status);
+  forget(status);
+#endif
+  return device_of_by_driver(stream);
+}
+
+Result<int> device_of_by_driver(cudaStream_t stream) {
+  int device = 0;
+  if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) {
+    if (Result<void> asked = cuda_result("cudaGetDevice", cudaGetDevice(&device)); !asked.has_value()) {
+      return asked.error();
+    }
+    return device;
+  }
+  const auto context_of = driver_function<PFN_cuStreamGetCtx_v9020>("cuStreamGetCtx", 9020);
+  if (!context_of.has_value()) return context_of.error();
+  const auto push = driver_function<PFN_cuCtxPushCurrent_v4000>("cuCtxPushCurrent", 4000);
+  if (!push.has_value()) return push.error();
+  const auto device_of_current = driver_function<PFN_cuCtxGetDevice_v2000>("cuCtxGetDevice", 2000);
+  if (!device_of_current.has_value()) return device_of_current.error();
+  const auto pop = driver_function<PFN_cuCtxPopCurrent_v4000>("cuCtxPopCurrent", 4000);
+  if (!pop.has_value()) return pop.error();
+
+  CUcontext context = nullptr;
+  if (Result<void> asked = driver_result("cuStreamGetCtx", (*context_of)(stream, &context)); !asked.has_value()) {
+    return asked.error();
+  }
+  if (Result<void> pushed = driver_result("cuCtxPushCurrent", (*push)(context)); !pushed.has_value()) {
+    return pushed.error();
+  }
+  const Result<void> asked = driver_result("cuCtxGetDevice", (*device_of_current)(&device));
+  const Result<void> popped = driver_result("cuCtxPopCurrent", (*pop)(&context));
+  if (!asked.has_value()) return asked.error();
+  if (!popped.has_value()) return popped.error();
+  return device;
+}
+
+}  // namespace dovetail::detail
