@@ -2,21 +2,27 @@
 #include "reader/delivery/buffer_pool.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 
 namespace dovetail::detail {
 
+std::span<std::byte> whole_pages(std::span<std::byte> bytes, std::size_t page) noexcept {
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(bytes.data()) % page;
+  if (bytes.size() < before) return {};
+  return bytes.subspan(before, (bytes.size() - before) / page * page);
+}
+
 // Allocators keep what is freed between what is not, in a heap for every few threads: buffers of many sizes that come
 // and go within the budget would together stay resident as twice as much, and more.
 void AlignedBuffer::give_up() noexcept {
-  constexpr std::uintptr_t kPage = 4096;
-  constexpr std::uintptr_t kWorthACall = 4 * kPage;
-  const auto at = reinterpret_cast<std::uintptr_t>(data_);
-  const std::uintptr_t begin = (at + kPage - 1) / kPage * kPage;
-  const std::uintptr_t end = (at + size_) / kPage * kPage;
-  if (end >= begin + kWorthACall) (void)::madvise(data_ + (begin - at), end - begin, MADV_DONTNEED);
+  constexpr std::size_t kWorthACall = 16384;
+  // The system's own size: the kernel rounds up to it, so that a smaller one would lose what comes behind the buffer.
+  static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::span<std::byte> pages = whole_pages({data_, size_}, page);
+  if (pages.size() >= kWorthACall) (void)::madvise(pages.data(), pages.size(), MADV_DONTNEED);
   ::operator delete (data_, std::align_val_t{kAlignment});
 }
 

@@ -11,6 +11,9 @@
 
 namespace dovetail::detail {
 
+/// The pages that lie in `bytes` as a whole.
+std::span<std::byte> whole_pages(std::span<std::byte> bytes, std::size_t page) noexcept;
+
 /// Owned bytes, aligned for blocks, with some slack behind them that decoders may overwrite.
 class AlignedBuffer {
  public:

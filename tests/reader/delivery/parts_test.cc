@@ -45,6 +45,20 @@ TEST(BufferPoolTest, KeepsUsedAndIdleTogetherWithinTheBudget) {
   EXPECT_EQ(pool.peak(), std::uint64_t{64} << 10);
 }
 
+TEST(AlignedBufferTest, GivesTheSystemNoPageOfWhichAnotherHasAPart) {
+  alignas(64) static std::byte memory[256];
+  const auto offset = [](std::span<std::byte> pages) { return pages.data() - memory; };
+  // Pages of 64 bytes stand for those of 4 KiB and of 64 KiB, which systems for Arm have.
+  EXPECT_EQ(offset(whole_pages({memory + 1, 200}, 64)), 64);
+  EXPECT_EQ(whole_pages({memory + 1, 200}, 64).size(), 128u);
+  EXPECT_EQ(offset(whole_pages({memory, 256}, 64)), 0);
+  EXPECT_EQ(whole_pages({memory, 256}, 64).size(), 256u);
+  EXPECT_EQ(whole_pages({memory, 127}, 64).size(), 64u);
+  EXPECT_TRUE(whole_pages({memory + 1, 62}, 64).empty());
+  EXPECT_TRUE(whole_pages({memory + 1, 63}, 64).empty());
+  EXPECT_TRUE(whole_pages({memory + 1, 126}, 64).empty());
+}
+
 TEST(StallClockTest, TimesAddUpAndGoToTheRightState) {
   using namespace std::chrono_literals;
   const StallClock::Clock::time_point start{};
