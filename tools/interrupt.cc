@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/interrupt.h"
 
+#include <atomic>
 #include <csignal>
 
 namespace dovetail::tools {
 
 namespace {
 
-volatile std::sig_atomic_t caught = 0;
+// Noted on whichever thread the signal comes to, and asked for by those that work; nothing else is told by it.
+std::atomic<bool> caught = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
 
 extern "C" void note_signal(int /*number*/) {
-  caught = 1;
+  caught.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -26,7 +29,7 @@ void catch_interrupts() {
 }
 
 bool interrupted() noexcept {
-  return caught != 0;
+  return caught.load(std::memory_order_relaxed);
 }
 
 }  // namespace dovetail::tools
