@@ -62,7 +62,7 @@ class Groups {
 
   const ShardWork& work_;
   std::uint32_t count_;
-  std::atomic<std::uint32_t> next_{0};
+  std::atomic<std::uint32_t> next_{0};  // relaxed: what was done is seen by who joins the threads
 };
 
 /// One thread's part: a cursor that only goes forwards, and a stream for each dataset.

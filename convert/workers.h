@@ -28,6 +28,7 @@ class FailureGate {
   Result<void> outcome() const;
 
  private:
+  // It only falls. Who sees that late, by a relaxed load, works for nothing; the failure itself is seen after the join.
   std::atomic<std::int64_t> limit_{std::int64_t{1} << 32};
   std::mutex mutex_;
   std::uint32_t place_ = 0;

@@ -35,11 +35,12 @@ std::uint64_t new_number() noexcept {
 std::uint64_t ProcessMark::current() noexcept {
   static std::atomic<std::uint64_t>* const number = number_of_process();
   if (number == nullptr) return static_cast<std::uint64_t>(::getpid());
+  // Relaxed: the number is all there is to see, and the first one stays.
   std::uint64_t seen = number->load(std::memory_order_relaxed);
   if (seen != 0) [[likely]]
     return seen;
   const std::uint64_t made = new_number();
-  return number->compare_exchange_strong(seen, made) ? made : seen;
+  return number->compare_exchange_strong(seen, made, std::memory_order_relaxed) ? made : seen;
 }
 
 Error ProcessMark::error() const {

@@ -44,6 +44,7 @@ class Pass {
 
   const std::size_t count_;
   const std::function<Result<void>(std::size_t)>& work_;
+  // Both relaxed: each index is given out once whatever the order, and what was done is seen by who joins the threads.
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> failed_ = false;
   std::mutex mutex_;

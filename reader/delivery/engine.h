@@ -211,6 +211,7 @@ class Engine final : private TrainerHelp {
   unsigned untimed_gathers_ = 0;             // to come before the next one that is
   ReaderStats stats_;
 
+  // Stored without `mutex_`, which is taken next: who helps and takes it later sees this, who took it before has left.
   std::atomic<bool> stopping_ = false;
   std::mutex stop_mutex_;
   bool stopped_ = false;

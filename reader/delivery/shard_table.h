@@ -72,7 +72,7 @@ class ShardTable {
   std::vector<std::uint32_t> failed_;
   std::atomic<std::uint32_t> opening_ = 0;
   std::atomic<std::uint64_t> opened_ = 0;
-  std::atomic<std::uint64_t> changes_ = 0;
+  std::atomic<std::uint64_t> changes_ = 0;  // grows under the lock, behind what may be found then
   std::shared_ptr<std::atomic<std::uint32_t>> live_ = std::make_shared<std::atomic<std::uint32_t>>(0);
 };
 

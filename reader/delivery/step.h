@@ -132,6 +132,7 @@ struct Step {
   std::vector<UnfitRecord> unfit;  ///< Of the unit, the first ones.
   std::uint32_t unfit_records = 0;
   std::vector<DirectRead> direct;  ///< Those of the unit that had to wait for storage, or are damaged.
+  /// Each check counts down behind what it has written, and the last one, which finishes the unit, sees all of it.
   std::atomic<std::uint32_t> direct_left = 0;
   std::atomic<std::uint32_t> retried_reads = 0;
   std::uint32_t direct_reads = 0;

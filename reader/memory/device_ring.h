@@ -82,7 +82,7 @@ class DeviceRing : public std::enable_shared_from_this<DeviceRing> {
   DeviceEvents events_;
   std::mutex mutex_;
   std::vector<Free> free_;
-  std::atomic<bool> waits_for_capture_ = false;
+  std::atomic<bool> waits_for_capture_ = false;  // both relaxed, as for slots
   std::atomic<std::uint32_t> held_ = 0;
   std::mutex callback_mutex_;
   std::function<void()> callback_;

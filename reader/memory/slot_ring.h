@@ -99,7 +99,9 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   DeviceEvents events_;
   mutable std::mutex mutex_;
   std::vector<std::uint32_t> free_;
-  std::vector<Leaving> leaving_;               // in the order of their release
+  std::vector<Leaving> leaving_;  // in the order of their release
+  // Relaxed: what is in a slot passes from one user to the next by `mutex_`. `callback_` comes behind `free_slots_`, and a
+  // trainer sees what it released before it asks, on any of its threads.
   std::atomic<std::uint32_t> free_slots_ = 0;  // as many as `free_` has
   std::atomic<std::uint32_t> held_ = 0;
   std::mutex callback_mutex_;

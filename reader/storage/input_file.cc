@@ -74,6 +74,7 @@ ReadInto ReadInto::before(std::size_t bytes) const noexcept {
 
 struct InputFile::Access {
   int fd = -1;
+  // Relaxed: facts of the file that nothing else goes with, and that every thread may find out itself.
   std::atomic<bool> cannot_try{false};
   std::atomic<bool> cannot_be_direct{false};
   std::once_flag direct_opened;

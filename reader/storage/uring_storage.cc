@@ -96,7 +96,7 @@ class UringStorage final : public Storage {
 
   const DirectSizes sizes_;
   StorageFacts facts_;
-  std::atomic<std::uint64_t> cached_reads_{0};
+  std::atomic<std::uint64_t> cached_reads_{0};  // relaxed: only counted
 
   std::mutex mutex_;
   std::list<std::shared_ptr<Request>> asked_;
