@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::size_t kMaxFileBytes = 4096;
 // Bytes begin with their version, which is no character of a text.
-constexpr char kLastVersionByte = 8;
+constexpr unsigned char kLastVersionByte = 8;
 
 }  // namespace
 
 Result<State> read_state(const std::string& path) {
   const Result<std::string> content = read_text(path, kMaxFileBytes);
   if (!content) return content.error();
-  const bool bytes = !content->empty() && content->front() >= 0 && content->front() <= kLastVersionByte;
+  const bool bytes = !content->empty() && static_cast<unsigned char>(content->front()) <= kLastVersionByte;
   Result<State> state = bytes ? State::from_bytes(as_bytes(*content)) : State::from_text(*content);
   if (!state) return state.error().in_file(path);
   return state;
