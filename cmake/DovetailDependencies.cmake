@@ -21,7 +21,7 @@ pkg_check_modules(ISAL IMPORTED_TARGET libisal)
 if(ISAL_FOUND)
   message(STATUS "CRC32C: ISA-L ${ISAL_VERSION}")
 else()
-  message(STATUS "CRC32C: ISA-L not found, SSE4.2 and portable code only")
+  message(STATUS "CRC32C: ISA-L not found, the instructions of the processor and portable code only")
 endif()
 
 if(DOVETAIL_WITH_CUDA STREQUAL "OFF")

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/crc32c.h"
 
+#if defined(DOVETAIL_CRC32C_ARMV8)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 #include "format/crc32c_backends.h"
 
 namespace dovetail::format {
@@ -8,10 +13,18 @@ namespace {
 
 constexpr Crc32cBackend kPortable{"portable", crc32c_portable};
 
+// The one that uses the processor's instruction.
 #if defined(DOVETAIL_CRC32C_SSE42)
-constexpr Crc32cBackend kSse42{"sse4.2", crc32c_sse42};
-bool sse42_usable() noexcept {
+#define DOVETAIL_CRC32C_NATIVE
+constexpr Crc32cBackend kNative{"sse4.2", crc32c_sse42};
+bool native_usable() noexcept {
   return __builtin_cpu_supports("sse4.2") != 0;
+}
+#elif defined(DOVETAIL_CRC32C_ARMV8)
+#define DOVETAIL_CRC32C_NATIVE
+constexpr Crc32cBackend kNative{"armv8", crc32c_armv8};
+bool native_usable() noexcept {
+  return (::getauxval(AT_HWCAP) & HWCAP_CRC32) != 0;
 }
 #endif
 
@@ -21,10 +34,10 @@ constexpr Crc32cBackend kIsal{"isa-l", crc32c_isal};
 
 Crc32cChoice choose() noexcept {
   Crc32cChoice choice{kPortable, kPortable};
-#if defined(DOVETAIL_CRC32C_SSE42)
-  // Without SSE4.2 ISA-L falls back to a byte at a time, slower than ours.
-  if (!sse42_usable()) return choice;
-  choice = {kSse42, kSse42};
+#if defined(DOVETAIL_CRC32C_NATIVE)
+  // Without the instruction ISA-L falls back to a byte at a time, slower than ours.
+  if (!native_usable()) return choice;
+  choice = {kNative, kNative};
 #endif
 #if defined(DOVETAIL_CRC32C_ISAL)
   choice.large = kIsal;
@@ -42,8 +55,8 @@ const Crc32cChoice& crc32c_choice() noexcept {
 Crc32cBackends crc32c_usable_backends() noexcept {
   Crc32cBackends all;
   all.items[all.count++] = kPortable;
-#if defined(DOVETAIL_CRC32C_SSE42)
-  if (sse42_usable()) all.items[all.count++] = kSse42;
+#if defined(DOVETAIL_CRC32C_NATIVE)
+  if (native_usable()) all.items[all.count++] = kNative;
 #endif
 #if defined(DOVETAIL_CRC32C_ISAL)
   all.items[all.count++] = kIsal;

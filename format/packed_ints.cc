@@ -10,6 +10,10 @@
 #include <cstring>
 #include <limits>
 
+#if defined(__AARCH64EL__)
+#include <arm_neon.h>
+#endif
+
 #include "format/endian.h"
 #include "format/wire.h"
 
@@ -44,6 +48,20 @@ inline std::uint64_t ends_in(const std::byte* block) noexcept {
   }
   return ~more;
 }
+#elif defined(__AARCH64EL__)
+inline std::uint64_t ends_in(const std::byte* block) noexcept {
+  constexpr uint8x16_t kBits = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(block);
+  // A bit for each byte, added up by neighbours until 64 are left.
+  const auto bits_of = [&](std::size_t part) {
+    const auto less = vcgezq_s8(vreinterpretq_s8_u8(vld1q_u8(bytes + part * sizeof(uint8x16_t))));
+    return vandq_u8(less, kBits);
+  };
+  const uint8x16_t low = vpaddq_u8(bits_of(0), bits_of(1));
+  const uint8x16_t high = vpaddq_u8(bits_of(2), bits_of(3));
+  const uint8x16_t both = vpaddq_u8(low, high);
+  return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(both, both)), 0);
+}
 #else
 inline std::uint64_t ends_in(const std::byte* block) noexcept {
   std::uint64_t ends = 0;
@@ -55,24 +73,34 @@ inline std::uint64_t ends_in(const std::byte* block) noexcept {
 }
 #endif
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define DOVETAIL_SHUFFLED gnu::target("ssse3,popcnt")
+#if (defined(__x86_64__) && defined(__GNUC__)) || defined(__AARCH64EL__)
+#if defined(__x86_64__)
+#define DOVETAIL_SHUFFLED [[gnu::target("ssse3,popcnt")]]
+#else
+#define DOVETAIL_SHUFFLED
+#endif
 
 constexpr std::size_t kWindow = 4;  // bytes, and so many numbers at most
 constexpr std::size_t kBefore = 3;  // bytes of a number that ends in the window
 
+#if defined(__x86_64__)
 /// Every processor since 2008, but compilers must not assume it.
 bool can_shuffle() noexcept {
   __builtin_cpu_init();
   return __builtin_cpu_supports("ssse3") != 0 && __builtin_cpu_supports("popcnt") != 0;
 }
+#else
+bool can_shuffle() noexcept {
+  return true;
+}
+#endif
 
-/// Which of 8 bytes make up the numbers that end in the last four of them, -1 for none; by where numbers end in the last
+/// Which of 8 bytes make up the numbers that end in the last four of them, 255 for none; by where numbers end in the last
 /// seven.
 constexpr auto kPlaces = [] {
   std::array<std::array<char, 16>, 1 << (kBefore + kWindow)> all{};
   for (unsigned ends = 0; ends < all.size(); ++ends) {
-    all[ends].fill(-1);
+    all[ends].fill('\xFF');
     std::size_t first = 0;
     std::size_t to = 0;
     for (std::size_t i = 0; i < kBefore + kWindow; ++i) {
@@ -89,13 +117,16 @@ constexpr auto kPlaces = [] {
   return all;
 }();
 
+using Words [[gnu::vector_size(16)]] = std::uint32_t;
+#if defined(__x86_64__)
 using Bytes [[gnu::vector_size(16)]] = char;
 using Shorts [[gnu::vector_size(16)]] = short;
-using Words [[gnu::vector_size(16)]] = std::uint32_t;
 using Halves [[gnu::vector_size(16)]] = std::uint64_t;
+#endif
 
 /// The numbers that end in the last four of `eight` bytes, where numbers end at `ends`.
-[[DOVETAIL_SHUFFLED]] inline Words take_window(std::uint64_t eight, std::uint64_t ends) noexcept {
+DOVETAIL_SHUFFLED inline Words take_window(std::uint64_t eight, std::uint64_t ends) noexcept {
+#if defined(__x86_64__)
   constexpr Halves kSevenBits = {~kHighBits, ~kHighBits};
   constexpr Halves kPairs = {0x8001800180018001, 0x8001800180018001};  // 1, 128, ...
   constexpr Halves kWhole = {0x4000000140000001, 0x4000000140000001};  // 1, 128 * 128, ...
@@ -105,6 +136,13 @@ using Halves [[gnu::vector_size(16)]] = std::uint64_t;
   const auto seven_bits = reinterpret_cast<Bytes>(reinterpret_cast<Halves>(moved) & kSevenBits);
   const auto pairs = __builtin_ia32_pmaddubsw128(reinterpret_cast<Bytes>(kPairs), seven_bits);
   return reinterpret_cast<Words>(__builtin_ia32_pmaddwd128(pairs, reinterpret_cast<Shorts>(kWhole)));
+#else
+  const uint8x16_t places = vld1q_u8(reinterpret_cast<const std::uint8_t*>(kPlaces[ends].data()));
+  const uint8x16_t moved = vqtbl1q_u8(vreinterpretq_u8_u64(vsetq_lane_u64(eight, vdupq_n_u64(0), 0)), places);
+  const auto words = reinterpret_cast<Words>(moved);
+  const Words pairs = (words & 0x007F007F) | (words & 0x7F007F00) >> 1;
+  return (pairs & 0x00003FFF) | (pairs & 0x3FFF0000) >> 2;
+#endif
 }
 #else
 bool can_shuffle() noexcept {
@@ -188,7 +226,7 @@ struct Unpacking {
   /// The numbers of the block at `at` that end at `ends`, which have up to four bytes each. False where one does not fit.
   /// Where there is no `kWide` room, nothing is written behind the last of them.
   template <bool kWide>
-  [[DOVETAIL_SHUFFLED]] bool write_short(std::uint64_t ends) noexcept {
+  DOVETAIL_SHUFFLED bool write_short(std::uint64_t ends) noexcept {
     const auto bytes = static_cast<std::size_t>(std::bit_width(ends));
     // Copies: the stores below could change anything else, as far as the compiler knows.
     const std::byte* const block = at;
@@ -224,7 +262,7 @@ struct Unpacking {
     return sizeof(T) >= 4 || fits<T>(largest[0] | largest[1] | largest[2] | largest[3]);
   }
 
-  [[DOVETAIL_SHUFFLED]] bool take_short(std::uint64_t ends) noexcept {
+  DOVETAIL_SHUFFLED bool take_short(std::uint64_t ends) noexcept {
     const auto count = static_cast<std::uint64_t>(__builtin_popcountll(ends));
     if (count > left) return false;
     return left - count >= kWindow ? write_short<true>(ends) : write_short<false>(ends);

@@ -18,7 +18,8 @@ std::optional<std::uint64_t> count_packed_ints(ByteView packed) noexcept;
 /// How they are unpacked; all ways give the same.
 enum class UnpackWay : std::uint8_t {
   portable,  ///< One after the other.
-  shuffled,  ///< Those of up to four bytes as many at once as end in four bytes; x86 with SSSE3 and POPCNT.
+  shuffled,  ///< Those of up to four bytes as many at once as end in four bytes; x86 with SSSE3 and
+             ///< POPCNT, Arm.
 };
 
 /// The ways that this processor has, the fastest one last: it is used where none is named.

@@ -8,6 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 #include <gtest/gtest.h>
 
 #include "format/crc32c_backends.h"
@@ -92,14 +97,20 @@ TEST(Crc32cTest, IsTheSameWhicheverBackEndsItUses) {
 TEST(Crc32cTest, TakesTheFastPathWhereTheProcessorHasIt) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("sse4.2") == 0) GTEST_SKIP() << "this processor has no SSE4.2";
-  EXPECT_EQ(crc32c_choice().small.update, &crc32c_sse42);
+  Crc32cUpdate* const native = &crc32c_sse42;
+#elif defined(__aarch64__)
+  if ((::getauxval(AT_HWCAP) & HWCAP_CRC32) == 0) GTEST_SKIP() << "this processor has no CRC32 instructions";
+  Crc32cUpdate* const native = &crc32c_armv8;
+#endif
+#if defined(__x86_64__) || defined(__aarch64__)
+  EXPECT_EQ(crc32c_choice().small.update, native);
 #if defined(DOVETAIL_TEST_HAS_ISAL)
   EXPECT_EQ(crc32c_choice().large.update, &crc32c_isal);
 #else
-  EXPECT_EQ(crc32c_choice().large.update, &crc32c_sse42);
+  EXPECT_EQ(crc32c_choice().large.update, native);
 #endif
 #else
-  GTEST_SKIP() << "only x86-64 has a fast path of ours";
+  GTEST_SKIP() << "only x86-64 and Arm have a fast path of ours";
 #endif
 }
 
