@@ -2,7 +2,6 @@
 #include <dovetail/recover.h>
 
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -24,6 +23,7 @@
 #include "format/structures.h"
 #include "tests/convert/recoveries.h"
 #include "tests/support/forked_child.h"
+#include "tests/support/spawned.h"
 #include "tests/writer/test_files.h"
 
 namespace dovetail {
@@ -462,14 +462,12 @@ TEST(RecoverLivingWriterTest, AFinishedFileIsNobodysAlthoughAForkOfItsWriterLive
 
 TEST(RecoverKilledWriterTest, WhatAKilledWriterLeavesIsSavedUpToItsLastBlock) {
   const TempFolder folder;
-  std::string program = DOVETAIL_ENDLESS_WRITER;
   for (const std::string kind : {"shard", "dataset"}) {
     SCOPED_TRACE(kind);
     fs::create_directory(folder / kind);
-    std::string arguments[] = {kind, kind == "shard" ? folder / "shard/s.dvt" : folder / "dataset"};
-    char* const argv[] = {program.data(), arguments[0].data(), arguments[1].data(), nullptr};
-    pid_t child = 0;
-    ASSERT_EQ(::posix_spawn(&child, program.c_str(), nullptr, nullptr, argv, environ), 0);
+    const std::string target = kind == "shard" ? folder / "shard/s.dvt" : folder / "dataset";
+    const pid_t child = testing::spawn(DOVETAIL_ENDLESS_WRITER, {kind, target});
+    ASSERT_GT(child, 0);
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     std::uintmax_t bytes = 0;
     while (bytes < (3 << 20) && std::chrono::steady_clock::now() < deadline) {

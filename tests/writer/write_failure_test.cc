@@ -2,7 +2,6 @@
 // What is left behind when writing fails or the process dies: nothing that looks finished.
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -22,6 +21,7 @@
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_writer.h>
 
+#include "tests/support/spawned.h"
 #include "tests/writer/test_files.h"
 
 extern char** environ;
@@ -161,11 +161,8 @@ TEST(WriteFailureTest, AVanishedFolderIsAnErrorAtTheEnd) {
 
 /// Runs the endless writer until its files hold some bytes, and kills it.
 void kill_while_writing(const std::string& kind, const std::string& target, const std::string& folder) {
-  std::string program = DOVETAIL_ENDLESS_WRITER;
-  std::string arguments[] = {kind, target};
-  char* const argv[] = {program.data(), arguments[0].data(), arguments[1].data(), nullptr};
-  pid_t child = 0;
-  ASSERT_EQ(::posix_spawn(&child, program.c_str(), nullptr, nullptr, argv, environ), 0);
+  const pid_t child = testing::spawn(DOVETAIL_ENDLESS_WRITER, {kind, target});
+  ASSERT_GT(child, 0);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   std::uintmax_t bytes = 0;
   while (bytes < (1 << 20) && std::chrono::steady_clock::now() < deadline) {

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -124,7 +125,10 @@ void without_system_call(long number, const std::function<void()>& body) {
     }};
     const sock_fprog program{.len = filter.size(), .filter = filter.data()};
     ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-    ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+    if (::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+      ASSERT_EQ(errno, EINVAL) << "the filter is refused";
+      GTEST_SKIP() << "no system call can be forbidden here, as in an emulator";
+    }
     body();
   }).join();
 }
