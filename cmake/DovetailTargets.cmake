@@ -29,8 +29,8 @@ function(dovetail_compile_options target)
   endif()
   # nvcc knows none of these, and what it makes of a kernel's source has warnings of its own making.
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:${warnings}>")
-  # CMake 3.25 does not know that nvcc has this standard.
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
+  # Kernels: the newest that nvcc 11 knows.
+  set_target_properties(${target} PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
 endfunction()
 
 if(DOVETAIL_SANITIZE)
