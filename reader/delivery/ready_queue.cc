@@ -305,10 +305,11 @@ void ReadyQueue::stop() {
   ready_ = 1;  // for who spins: the error
   match_locked();
   while (!items_.empty()) {
-    std::optional<ReadyItem> dropped = std::move(items_.front());
-    items_.pop_front();
-    lock.unlock();
-    dropped.reset();  // slots are released with no lock held
+    {
+      const ReadyItem dropped = std::move(items_.front());
+      items_.pop_front();
+      lock.unlock();
+    }  // slots are released with no lock held
     lock.lock();
   }
 }

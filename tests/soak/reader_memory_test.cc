@@ -227,7 +227,7 @@ TEST_F(ReaderMemoryTest, OfAStateIsThatOfTheDatasetWhateverLanesItNames) {
 
 TEST_F(ReaderMemoryTest, DescriptorsStayAtHalfOfTheLimit) {
   const Dataset dataset = make_sample(folder_.path("data"), {.shard_records = std::vector<std::uint64_t>(1000, 3)});
-  for (const rlim_t limit : {128, 256, 512}) {
+  for (const rlim_t limit : {128U, 256U, 512U}) {
     const Told told = peak_of([&](PeakMeter&) {
       const rlimit few{.rlim_cur = limit, .rlim_max = limit};
       if (::setrlimit(RLIMIT_NOFILE, &few) != 0) throw std::runtime_error("the limit cannot be set");
