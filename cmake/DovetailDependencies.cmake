@@ -47,6 +47,7 @@ endif()
 # Kernels are in examples, benchmarks and tests only; the library needs no compiler of CUDA. A sanitizer would need one that
 # takes its options.
 set(DOVETAIL_CUDA_COMPILER_FOUND FALSE)
+set(no_kernels "without a CUDA compiler")
 if(DOVETAIL_CUDA_FOUND AND NOT DOVETAIL_SANITIZE
     AND (DOVETAIL_BUILD_EXAMPLES OR DOVETAIL_BUILD_BENCH OR DOVETAIL_BUILD_TESTS))
   if(NOT DEFINED ENV{CUDACXX} AND CUDAToolkit_NVCC_EXECUTABLE)
@@ -54,18 +55,32 @@ if(DOVETAIL_CUDA_FOUND AND NOT DOVETAIL_SANITIZE
   endif()
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES all-major)
+    if(CUDAToolkit_VERSION VERSION_LESS 12)  # which warns of the oldest of these
+      set(CMAKE_CUDA_ARCHITECTURES 50 60 70 80 90)
+    endif()
   endif()
-  include(CheckLanguage)
-  check_language(CUDA)
-  if(CMAKE_CUDA_COMPILER)
-    enable_language(CUDA)
-    set(DOVETAIL_CUDA_COMPILER_FOUND TRUE)
+  include(DovetailCudaHost)
+  dovetail_cuda_host_compiler(host_compiler no_host_compiler)
+  if(host_compiler)
+    set(ENV{CUDAHOSTCXX} ${host_compiler})  # the check knows no variables of ours
+    include(CheckLanguage)
+    check_language(CUDA)
+    if(CMAKE_CUDA_COMPILER)
+      enable_language(CUDA)
+      set(DOVETAIL_CUDA_COMPILER_FOUND TRUE)
+    else()
+      unset(CMAKE_CUDA_COMPILER CACHE)  # to be looked for again, when what is missing has been installed
+      set(no_kernels "as the CUDA compiler does not work with ${host_compiler} (see CMakeFiles/CMakeError.log)")
+    endif()
+  else()
+    set(no_kernels "as ${no_host_compiler}")
   endif()
 endif()
 if(DOVETAIL_CUDA_COMPILER_FOUND)
-  message(STATUS "Kernels: CUDA compiler ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
+  message(STATUS "Kernels: CUDA compiler ${CMAKE_CUDA_COMPILER_VERSION} with ${CMAKE_CUDA_HOST_COMPILER}, "
+    "architectures ${CMAKE_CUDA_ARCHITECTURES}")
 else()
-  message(STATUS "Kernels: built without a CUDA compiler, programs with kernels are left out")
+  message(STATUS "Kernels: programs with kernels are left out, ${no_kernels}")
 endif()
 
 set(DOVETAIL_WITH_URING AUTO CACHE STRING "Reading with io_uring: AUTO uses liburing where it is found, ON requires it, OFF leaves it out")

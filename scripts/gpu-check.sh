@@ -199,6 +199,10 @@ finish() {
 echo "gpu-check: $device, architecture $architectures, $jobs jobs"
 echo "gpu-check: $nvcc, cmake $cmake_version, $(g++ --version | head -n 1)"
 step configure 120 --quiet cmake -S "$source" -B "$build" -Wno-dev "${options[@]}" || finish
+# Without them there is little to check.
+if why="$(grep -m 1 '^-- Kernels: programs with kernels are left out' "$logs/configure.log")"; then
+  fail "${why#-- }"
+fi
 step build "$build_seconds" --quiet cmake --build "$build" --target gpu_programs --parallel "$jobs" || finish
 if ((build_only)); then
   ctest --test-dir "$build" -L '^gpu$' -N
