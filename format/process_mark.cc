@@ -16,7 +16,9 @@ std::atomic<std::uint64_t>* number_of_process() noexcept {
   constexpr std::size_t kBytes = 4096;
   void* const page = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return nullptr;
-  if (::madvise(page, kBytes, MADV_WIPEONFORK) == 0) return new (page) std::atomic<std::uint64_t>(0);
+  // An emulator may take any advice, and follow none.
+  const bool any_taken = ::madvise(page, kBytes, -1) == 0;
+  if (!any_taken && ::madvise(page, kBytes, MADV_WIPEONFORK) == 0) return new (page) std::atomic<std::uint64_t>(0);
   ::munmap(page, kBytes);
   return nullptr;
 }
