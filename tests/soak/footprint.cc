@@ -12,6 +12,7 @@
 #include <iterator>
 #include <thread>
 
+#include "tests/support/advice.h"
 #include "tests/support/sanitizers.h"
 
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes() __attribute__((weak));
@@ -52,7 +53,8 @@ std::int64_t heap_bytes() {
 Footprint Footprint::now() {
   Footprint now;
   now.heap = heap_bytes();  // before the rest allocates
-  now.resident = kSanitized ? 0 : status_bytes("VmRSS");
+  static const bool is_given_back = !kSanitized && !takes_any_advice();
+  now.resident = is_given_back ? status_bytes("VmRSS") : 0;
   now.pinned = pinned_bytes();
   std::ifstream maps("/proc/self/maps");
   now.mappings = kSanitized ? 0 : std::count(std::istreambuf_iterator<char>(maps), {}, '\n');

@@ -12,7 +12,7 @@ namespace dovetail::testing {
 
 /// What a process takes at one moment. 0 where the system or a sanitizer does not tell.
 struct Footprint {
-  std::int64_t resident = 0;     ///< Bytes in memory; not under sanitizers, which keep what is freed.
+  std::int64_t resident = 0;     ///< Bytes in memory; not where what is freed stays there: sanitizers, emulators.
   std::int64_t heap = 0;         ///< Bytes that were allocated and not freed.
   std::int64_t pinned = 0;       ///< Bytes that are locked or registered (VmLck and VmPin).
   std::int64_t mappings = 0;     ///< Lines of /proc/self/maps.
