@@ -82,7 +82,8 @@ TEST_F(SteadyReadingTest, AllocatesForBatchesAndRunsAndNeverForRecords) {
 }
 
 TEST_F(SteadyReadingTest, AsksStorageOnceForEachExtentAndNeverForARecord) {
-  if (!testing::can_read_without_waiting(dataset_.shard_path(0))) GTEST_SKIP() << "no reads of the page cache alone here";
+  if (!testing::can_read_without_waiting(dataset_.shard_path(0)))
+    GTEST_SKIP() << "no reads of the page cache alone here";
   const Cost cost = second_epoch(256);
   EXPECT_EQ(cost.tries, cost.reads);
   // A block has some 16 KiB, so an epoch of 1 MiB takes some 64 extents; planning ahead moves a few between epochs.

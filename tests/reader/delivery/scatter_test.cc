@@ -24,8 +24,8 @@
 
 #include "tests/reader/delivery/injected_engine.h"
 #include "tests/reader/delivery/reader_fixture.h"
-#include "tests/support/gated_storage.h"
 #include "tests/support/cases.h"
+#include "tests/support/gated_storage.h"
 #include "tests/support/shuffled_storage.h"
 
 namespace dovetail {
