@@ -86,8 +86,9 @@ def llvm_tool(name, preferred):
 
 
 def compiler_of(build):
-    with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as file:
-        return re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", file.read(), re.MULTILINE)[1]
+    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
+        words = shlex.split(json.load(file)[0]["command"])
+    return words[1] if os.path.basename(words[0]) == "ccache" else words[0]
 
 
 def run(command):
