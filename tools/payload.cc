@@ -17,25 +17,25 @@ using namespace std::string_view_literals;
 /// Control characters that are found in texts; the last one colours logs.
 constexpr std::string_view kControls = "\t\n\v\f\r\x1B";
 
-struct Words {
+struct PayloadWords {
   std::string_view name;
   std::string_view description;
   std::string_view image_type;
 };
 
-constexpr std::array<Words, kPayloads> kWords{{{"empty", "no bytes", ""},
-                                               {"example", "tf.train.Example", ""},
-                                               {"json", "JSON", ""},
-                                               {"text", "text", ""},
-                                               {"jpeg", "JPEG image", "image/jpeg"},
-                                               {"png", "PNG image", "image/png"},
-                                               {"gif", "GIF image", "image/gif"},
-                                               {"webp", "WebP image", "image/webp"},
-                                               {"numpy", "NumPy array", ""},
-                                               {"gzip", "gzip", ""},
-                                               {"raw", "other bytes", ""}}};
+constexpr std::array<PayloadWords, kPayloads> kWords{{{"empty", "no bytes", ""},
+                                                      {"example", "tf.train.Example", ""},
+                                                      {"json", "JSON", ""},
+                                                      {"text", "text", ""},
+                                                      {"jpeg", "JPEG image", "image/jpeg"},
+                                                      {"png", "PNG image", "image/png"},
+                                                      {"gif", "GIF image", "image/gif"},
+                                                      {"webp", "WebP image", "image/webp"},
+                                                      {"numpy", "NumPy array", ""},
+                                                      {"gzip", "gzip", ""},
+                                                      {"raw", "other bytes", ""}}};
 
-const Words& words(Payload payload) noexcept {
+const PayloadWords& words(Payload payload) noexcept {
   return kWords[static_cast<std::size_t>(payload)];
 }
 
