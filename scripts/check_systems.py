@@ -134,8 +134,8 @@ def summary(log):
     return ", ".join(of_make or of_ctest)
 
 
-def run(name, system):
-    """The lines of the table, and the versions."""
+def run(name, system, rows):
+    """Appends a row of the table for each command that passes; gives the versions."""
     root = FOLDER / name
     shutil.rmtree(root, ignore_errors=True)
     subprocess.run(["cp", "-a", str(base_of(system.suite)), str(root)], check=True)
@@ -155,7 +155,6 @@ def run(name, system):
     step("prepare", "apt-get update -q && apt-get install -y -q --no-install-recommends ca-certificates git make && "
          + (system.prepare or "true"))
     subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(root) + CLONE], check=True)
-    rows = []
     for command in system.commands:
         before = len(packages_in(root))
         seconds, log = step(command, f"cd {CLONE} && {command}")
@@ -163,7 +162,7 @@ def run(name, system):
         print(f"{name}: {command}: {rows[-1][-1]}, {seconds:.0f} s", flush=True)
     there = packages_in(root)
     versions = {package: there[package] for package in wanted_packages() + system.versions.split() if package in there}
-    return rows, versions
+    return versions
 
 
 def main():
@@ -186,22 +185,26 @@ def main():
     bad = skipped = 0
     for name in options.systems or SYSTEMS:
         system = SYSTEMS[name]
+        rows = []
         try:
-            rows, found = run(name, system)
+            found = run(name, system, rows)
         except Missing as missing:
             skipped += 1
-            table.append(f"| {system.what} | | | | skipped: {missing} |")
+            last = f"| {system.what} | | | | skipped: {missing} |"
         except Failed as failed:
             bad += 1
-            table.append(f"| {system.what} | | | | **failed**: {failed} |")
+            last = f"| {system.what} | | | | **failed**: {failed} |"
         else:
-            table += [f"| {what} | `{command}` | {packages} | {seconds / 60:.1f} | {tests} |"
-                      for what, command, packages, seconds, tests in rows]
+            last = None
             versions.append(f"{system.what}: " + ", ".join(map(" ".join, found.items())))
         finally:
             if not options.keep:
                 shutil.rmtree(FOLDER / name, ignore_errors=True)
-        print(table[-1], flush=True)
+        table += [f"| {what} | `{command}` | {packages} | {seconds / 60:.1f} | {tests} |"
+                  for what, command, packages, seconds, tests in rows]
+        if last:
+            table.append(last)
+            print(last, flush=True)
     commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE, text=True,
                             check=True).stdout.strip()
     text = "\n".join([f"{datetime.date.today()}, commit {commit}", "", *table, "", *versions, ""])
