@@ -77,7 +77,7 @@ if(DOVETAIL_CUDA_FOUND AND NOT DOVETAIL_SANITIZE
   endif()
 endif()
 if(DOVETAIL_CUDA_COMPILER_FOUND)
-  message(STATUS "Kernels: CUDA compiler ${CMAKE_CUDA_COMPILER_VERSION} with ${CMAKE_CUDA_HOST_COMPILER}, "
+  message(STATUS "Kernels: CUDA compiler ${CMAKE_CUDA_COMPILER_VERSION} with ${host_compiler}, "
     "architectures ${CMAKE_CUDA_ARCHITECTURES}")
 else()
   message(STATUS "Kernels: programs with kernels are left out, ${no_kernels}")
