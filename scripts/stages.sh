@@ -13,7 +13,7 @@ trap 'rm -f "$log"' EXIT
 
 announce() { printf '\n=== %s (%d s)\n' "$1" "$SECONDS"; }
 
-# build PRESET [TARGET...]: warnings are errors with WERROR=ON.
+# build PRESET [TARGET...]: with WERROR=ON warnings are errors; without it, as the folder was configured.
 build() {
   announce "build: $*"
   local preset="$1" targets=()
@@ -21,7 +21,7 @@ build() {
   if (($# > 0)); then
     targets=(--target "$@")
   fi
-  cmake --preset "$preset" -DDOVETAIL_WERROR="${WERROR:-OFF}" >/dev/null
+  cmake --preset "$preset" ${WERROR:+-DDOVETAIL_WERROR="$WERROR"} >/dev/null
   cmake --build --preset "$preset" -j "$jobs" "${targets[@]}"
 }
 
