@@ -74,21 +74,24 @@ void ReadyQueue::complete() noexcept {
   std::optional<Completion> completion = std::exchange(completion_, std::nullopt);
   has_completion_ = false;
   lock.unlock();
-  if (!completion.has_value()) return;
+  if (completion.has_value()) hand_over(std::move(*completion));
+}
+
+void ReadyQueue::hand_over(Completion completion) noexcept {
   try {
-    AsyncRequest::complete(completion->request, std::move(completion->outcome));
+    AsyncRequest::complete(completion.request, std::move(completion.outcome));
+    return;
   } catch (const std::exception& failure) {
     const Error error = error_from(failure);
-    lock.lock();
-    delivered_ = std::move(completion->before);
+    const std::lock_guard lock(mutex_);
+    delivered_ = std::move(completion.before);
     if (!error_.has_value()) error_ = error;
     ready_ = 1;  // for who spins
     match_locked();
-    lock.unlock();
-    // The trainer may learn by it that its handler is gone, and ask again.
-    completion.reset();
-    complete();
   }
+  // The trainer may learn by it that its handler is gone, and ask again.
+  completion.request.reset();
+  complete();
 }
 
 void ReadyQueue::keep_locked(Completion completion) noexcept {
@@ -176,9 +179,9 @@ void ReadyQueue::async_next(Handler handler) {
       lock.unlock();
       return AsyncRequest::complete(request, std::move(*outcome));
     }
-    keep_locked({std::move(request), std::move(*outcome), std::move(before)});
     lock.unlock();
-    return complete();
+    // Not by `keep_locked`: a thread of the reader might take it, and run into whatever the executor does.
+    return hand_over({std::move(request), std::move(*outcome), std::move(before)});
   }
   request->ticket = ++tickets_;
   if (auto slot = boost::asio::get_associated_cancellation_slot(request->handler); slot.is_connected()) {

@@ -154,6 +154,8 @@ class ReadyQueue final : public AfterRelease, public std::enable_shared_from_thi
   bool outstanding_locked() const;
   bool requested_locked() const { return !std::holds_alternative<std::monostate>(request_); }
   void keep_locked(Completion completion) noexcept;
+  /// Gives it to its executor, with no lock held.
+  void hand_over(Completion completion) noexcept;
   /// Waits for a moment whether an item comes.
   void spin() const noexcept;
   /// A request has begun; `helps` says whether on a thread that may help.
