@@ -110,9 +110,10 @@ class Checker {
   }
 
   std::size_t count() const { return count_; }
-  /// Checks each file that it gets, up to the first that fails.
+  /// Checks each file that it gets, every fifth under a sanitizer, up to the first that fails.
   test::Take take() {
     return [this](const Bytes& damaged, const std::string& what) {
+      if (testing::kSanitized && ++given_ % 5 != 0) return true;
       SCOPED_TRACE(what);
       check(damaged);
       return !::testing::Test::HasFailure();
@@ -143,6 +144,7 @@ class Checker {
 
   const Sample& sample_;
   const test::TempFolder folder_;
+  std::size_t given_ = 0;
   std::size_t count_ = 0;
 };
 

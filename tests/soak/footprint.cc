@@ -25,6 +25,15 @@ std::int64_t entries(const char* folder) {
   return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
 }
 
+std::int64_t own_threads() {
+  std::int64_t count = 0;
+  for (const std::filesystem::directory_entry& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    if (std::getline(std::ifstream(task.path() / "comm"), name) && !name.starts_with("iou-")) ++count;
+  }
+  return count;
+}
+
 /// A line of /proc/self/status that counts KiB.
 std::int64_t status_bytes(const std::string& name) {
   std::ifstream status("/proc/self/status");
@@ -59,7 +68,7 @@ Footprint Footprint::now() {
   std::ifstream maps("/proc/self/maps");
   now.mappings = kSanitized ? 0 : std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
   now.descriptors = entries("/proc/self/fd");
-  now.threads = entries("/proc/self/task");
+  now.threads = own_threads();
   return now;
 }
 

@@ -17,7 +17,7 @@ struct Footprint {
   std::int64_t pinned = 0;       ///< Bytes that are locked or registered (VmLck and VmPin).
   std::int64_t mappings = 0;     ///< Lines of /proc/self/maps.
   std::int64_t descriptors = 0;  ///< Open ones.
-  std::int64_t threads = 0;
+  std::int64_t threads = 0;  ///< Without those that the kernel starts for io_uring (`iou-wrk-N`) and ends when idle.
 
   static Footprint now();
   /// The same, once what the kernel still has pinned of rings that were closed is gone: no more than `pinned` bytes, or some

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -77,6 +78,23 @@ TEST(GrowthTest, OneDescriptorThatStaysIsFound) {
   std::vector<Footprint> found(64);
   for (std::size_t i = 0; i < found.size(); ++i) found[i].descriptors = i < 40 ? 10 : 11;
   EXPECT_TRUE(report_growth(found).grown);
+}
+
+TEST(FootprintTest, WorkersOfTheKernelAreNoThreadsOfOurs) {
+  const std::int64_t before = Footprint::now().threads;
+  std::promise<void> named;
+  std::promise<void> end;
+  std::thread worker([&named, ended = end.get_future()]() {
+    ::prctl(PR_SET_NAME, "iou-wrk-1");
+    named.set_value();
+    ended.wait();
+  });
+  named.get_future().wait();
+  if (!kThreadSanitized) {  // it starts one of its own
+    EXPECT_EQ(Footprint::now().threads, before);
+  }
+  end.set_value();
+  worker.join();
 }
 
 TEST(FootprintTest, SeesWhatIsTaken) {
