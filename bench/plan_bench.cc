@@ -70,17 +70,20 @@ void walk(benchmark::State& state, const std::shared_ptr<const DatasetShape>& da
 void order_shuffle(benchmark::State& state) {
   const auto run_records = static_cast<std::uint64_t>(state.range(0));
   walk(state, synthetic_dataset(shards, kShardRecords, run_records),
-       {.pool = static_cast<std::uint32_t>(state.range(1))});
+       {.assign = static_cast<Assign>(state.range(2)), .pool = static_cast<std::uint32_t>(state.range(1))});
 }
+constexpr auto kEven = static_cast<std::int64_t>(Assign::even);
+constexpr auto kRuns = static_cast<std::int64_t>(Assign::runs);
 BENCHMARK(order_shuffle)
-    ->ArgNames({"run_records", "pool"})
-    ->Args({256, 256})
-    ->Args({1, 256})
-    ->Args({16, 256})
-    ->Args({64, 256})
-    ->Args({1024, 256})
-    ->Args({256, 1})
-    ->Args({256, 4096});
+    ->ArgNames({"run_records", "pool", "assign"})
+    ->Args({256, 256, kEven})
+    ->Args({1, 256, kEven})
+    ->Args({16, 256, kEven})
+    ->Args({64, 256, kEven})
+    ->Args({1024, 256, kEven})
+    ->Args({256, 1, kEven})
+    ->Args({256, 4096, kEven})
+    ->Args({256, 256, kRuns});
 
 void order_sequential(benchmark::State& state) {
   walk(state, synthetic_dataset(shards, kShardRecords), {.order = OrderKind::sequential});
@@ -186,11 +189,17 @@ BENCHMARK(digest_of_record);
 
 /// What all ranks' digests must add up to.
 void digest_of_epoch(benchmark::State& state) {
-  const PlanOptions options{.world = static_cast<std::uint32_t>(state.range(0)), .batch = 32};
+  const PlanOptions options{
+      .world = static_cast<std::uint32_t>(state.range(0)), .batch = 32, .assign = static_cast<Assign>(state.range(1))};
   const EpochPlan epoch = Plan::make(synthetic_dataset(shards, kShardRecords), options).value().epoch(0).value();
   for (auto _ : state) benchmark::DoNotOptimize(epoch.digest());
 }
-BENCHMARK(digest_of_epoch)->Unit(benchmark::kMillisecond)->ArgName("world")->Arg(1)->Arg(1024);
+BENCHMARK(digest_of_epoch)
+    ->Unit(benchmark::kMillisecond)
+    ->ArgNames({"world", "assign"})
+    ->Args({1, kEven})
+    ->Args({1024, kEven})
+    ->Args({1024, kRuns});
 
 }  // namespace
 }  // namespace dovetail::bench

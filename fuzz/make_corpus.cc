@@ -59,7 +59,8 @@ void put_shards(const Corpus& corpus) {
     corpus.put("recover_fuzz", shard.name, chars(shard.bytes));
     if (shard.name.starts_with("manifest")) corpus.put("manifest_fuzz", shard.name, chars(shard.bytes));
   }
-  format::test::ShardSpec spec = {.records = {}, .codec = Codec::snappy, .run_records = 8, .block_records = 3};
+  format::test::ShardSpec spec = {
+      .records = {}, .codec = Codec::snappy, .run_records = 8, .chunk_records = 5, .block_records = 3};
   for (std::size_t i = 0; i < 20; ++i) spec.records.push_back(format::test::prose(i * 13 % 90, i));
   corpus.put("shard_fuzz", "runs", chars(format::test::make_shard(spec).bytes));
   corpus.put("shard_file_fuzz", "runs", chars(format::test::make_shard(spec).bytes));
@@ -99,7 +100,7 @@ void put_sidecars(const Corpus& corpus) {
 
 void put_states(const Corpus& corpus) {
   auto shape = std::make_shared<DatasetShape>();
-  for (const std::uint64_t records : {37u, 74u, 111u}) shape->shards.push_back({records, 8, 10 * records});
+  for (const std::uint64_t records : {37u, 74u, 111u}) shape->shards.push_back({records, 8, 3, 10 * records});
   shape->fingerprint = {3, 4};
   for (const Tail tail : {Tail::drop, Tail::pad, Tail::wrap}) {
     const Plan plan = Plan::make(shape, {.world = 2, .batch = 4, .tail = tail}).value();
@@ -245,9 +246,10 @@ void put_others(const Corpus& corpus) {
   corpus.put("payload_fuzz", "numpy", numpy);
   corpus.put("payload_fuzz", "json", "{\"a\": [1, \"<b>\"],\n \"c\": null}");
   corpus.put("payload_fuzz", "text", "<script>alert(\"x\")</script> & \xC3\xA9\n");
-  corpus.put("round_trip_fuzz", "small", byte(1) + byte(4) + byte(20) + "hello" + byte(0) + byte(40) + "worldworld");
+  corpus.put("round_trip_fuzz", "small",
+             byte(1) + byte(4) + byte(3) + byte(20) + "hello" + byte(0) + byte(40) + "worldworld");
   corpus.put("round_trip_fuzz", "large",
-             byte(0) + byte(0) + byte(255) + le(4000, 2) + "sixteen letters." + byte(9) + "ab");
+             byte(0) + byte(0) + byte(0) + byte(255) + le(4000, 2) + "sixteen letters." + byte(9) + "ab");
   corpus.put("snappy_decoder_fuzz", "literal", byte(16) + byte(5) + byte(16) + "hello");
   corpus.put("snappy_decoder_fuzz", "copies", byte(0x80) + byte(8) + "abc" + byte(0x0E) + byte(3) + byte(0));
   format::test::Draws draws(1);

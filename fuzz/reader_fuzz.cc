@@ -38,7 +38,7 @@ Case case_of(Input& input, Layout layout) {
   ReaderOptions& options = out.options;
   options.on_damage = static_cast<OnDamage>(bits / 2 % 4 % 3);
   options.oversize = (bits & 8) != 0 ? Oversize::spill : Oversize::fail;
-  options.plan.assign = (bits & 16) != 0 ? Assign::files : Assign::even;
+  options.plan.assign = (bits & 16) == 0 ? Assign::even : (bits & 8) != 0 ? Assign::files : Assign::runs;
   options.plan.sticky = (bits & 32) != 0;
   if (layout == Layout::examples && (bits & 64) == 0) options.columns = parse_schema(kExampleColumns).value();
   const unsigned shape = input.byte();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <dovetail/dataset.h>
+#include <dovetail/mixing.h>
 #include <dovetail/plan.h>
 
 #include "tools/commands.h"
@@ -14,6 +15,7 @@
 #include "tools/digest_check.h"
 #include "tools/exit_code.h"
 #include "tools/json.h"
+#include "tools/label_mixing.h"
 #include "tools/plan_arguments.h"
 #include "tools/plan_file.h"
 #include "tools/plan_report.h"
@@ -30,6 +32,7 @@ struct PlanArguments {
   PlanFlags plan;
   std::optional<std::uint32_t> epoch;
   bool shuffle_report = false;
+  std::string labels;
   std::string svg_path;
   std::string save_path;
   std::vector<std::string> digest_paths;
@@ -72,15 +75,29 @@ Result<int> check(const PlanArguments& arguments, const Plan& plan, const std::o
   return exit_code(verdict->kind);
 }
 
-Result<int> show(const PlanArguments& arguments, const Plan& plan, std::uint32_t number) {
+Result<void> measure(const PlanArguments& arguments, const Dataset& dataset, PlanReport& report) {
+  report.mixing = measure_mixing(report.plan, report.epoch);
+  if (arguments.labels.empty()) return {};
+  const Result<LabelMixing> labels = read_labels(dataset, report.plan, report.epoch, arguments.labels);
+  if (!labels) return labels.error();
+  add_labels(*report.mixing, *labels);
+  return {};
+}
+
+Result<int> show(const PlanArguments& arguments, const Dataset& dataset, const Plan& plan, std::uint32_t number) {
   const Result<EpochPlan> epoch = plan.epoch(number);
   if (!epoch) return epoch.error();
-  const PlanReport report = report_plan(plan, *epoch, arguments.shuffle_report);
+  PlanReport report = report_plan(plan, *epoch);
+  if (arguments.shuffle_report || !arguments.svg_path.empty()) {
+    if (auto measured = measure(arguments, dataset, report); !measured) return measured.error();
+  }
   if (!arguments.svg_path.empty()) {
     const Result<std::string> drawing = draw_plan(report, all_names(arguments.paths));
     if (!drawing) return drawing.error();
     if (auto written = replace_text(arguments.svg_path, *drawing); !written) return written.error();
   }
+  // A drawing shows the mixing anyway.
+  if (!arguments.shuffle_report) report.mixing.reset();
   if (auto printed = print(arguments.json ? to_line(to_json(report)) : to_text(report)); !printed) {
     return printed.error();
   }
@@ -91,6 +108,9 @@ Result<int> show(const PlanArguments& arguments, const Plan& plan, std::uint32_t
 }
 
 Result<int> run(const PlanArguments& arguments) {
+  if (!arguments.labels.empty() && !arguments.shuffle_report) {
+    return Error(Errc::invalid_option, "--labels is for --shuffle-report");
+  }
   const Result<Dataset> dataset = open_datasets(arguments.paths);
   if (!dataset) return dataset.error();
   const Result<PlanRequest> request = plan_request(arguments.plan);
@@ -103,7 +123,7 @@ Result<int> run(const PlanArguments& arguments) {
   }
   const std::uint32_t epoch = arguments.epoch.value_or(plan->start().epoch);
   if (!arguments.digest_paths.empty()) return check(arguments, *plan, request->state, epoch, dataset->shape());
-  Result<int> shown = show(arguments, *plan, epoch);
+  Result<int> shown = show(arguments, *dataset, *plan, epoch);
   if (!shown) return shown.error().in_file(arguments.paths.front());
   return shown;
 }
@@ -116,7 +136,11 @@ void add_plan(CommandLine& line) {
                                 [arguments] { return run(*arguments); });
   add_paths(flags, arguments->paths);
   add_json(flags, arguments->json);
-  flags.add("--shuffle-report", arguments->shuffle_report, "Measure the mixing of the batches beside a full shuffle");
+  flags.add("--shuffle-report", arguments->shuffle_report, "Measure the mixing of the batches beside a true shuffle");
+  flags
+      .add("--labels", arguments->labels,
+           "For --shuffle-report: read this feature of some records, and count its values in batches")
+      .shown_as("COLUMN");
   flags.add("--svg", arguments->svg_path, "Draw the epoch: shards on the line, what each rank gets, the mixing")
       .shown_as("FILE");
   flags.add("--save", arguments->save_path, "Save the plan, for --plan").shown_as("FILE");

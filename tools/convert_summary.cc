@@ -96,6 +96,36 @@ boost::json::object to_json(const ConvertedSource& source) {
   return json;
 }
 
+/// Folders are packed one after the other, so that a shard has records of few classes.
+std::optional<std::string> class_order(const ConvertSummary& summary) {
+  const std::vector<ConvertedSource>& sources = summary.report.sources;
+  const bool several = std::any_of(sources.begin(), sources.end(),
+                                   [](const ConvertedSource& source) { return source.classes.size() > 1; });
+  if (summary.shuffled || !several) return std::nullopt;
+  return "the classes lie one after the other in the shards; --shuffle packs in random order, and "
+         "`dovetail plan --shuffle-report --labels label` shows how batches mix them";
+}
+
+/// Chunks are chosen by the first records, so later ones that are larger make them several blocks.
+std::optional<std::string> large_chunks(const ConvertSummary& summary) {
+  const ConvertReport& report = summary.report;
+  if (summary.block_bytes == 0 || report.records == 0 || report.datasets.empty()) return std::nullopt;
+  const std::uint64_t records = report.datasets.front().shards.front().chunk_records;
+  const std::uint64_t bytes = report.raw_bytes / report.records * records;
+  if (records == 1 || bytes <= 2 * std::uint64_t{summary.block_bytes}) return std::nullopt;
+  return "a chunk has " + std::to_string(records) + " records, on average " + human_bytes(bytes) +
+         ", because the first records are smaller than the others; give fewer --chunk-records, so that readers need "
+         "less memory";
+}
+
+std::vector<std::string> notes_of(const ConvertSummary& summary) {
+  std::vector<std::string> notes;
+  for (const auto& note : {class_order(summary), large_chunks(summary)}) {
+    if (note) notes.push_back(*note);
+  }
+  return notes;
+}
+
 std::string text_of(const ConvertPart& part) {
   return std::to_string(part.number) + "/" + std::to_string(part.parts);
 }
@@ -139,6 +169,9 @@ boost::json::object to_json(const ConvertSummary& summary) {
   json["kept_shards"] = report.kept_shards;
   json["stored_bytes"] = report.stored_bytes;
   json["seconds"] = summary.seconds;
+  boost::json::array notes;
+  for (const std::string& note : notes_of(summary)) notes.emplace_back(note);
+  json["notes"] = std::move(notes);
   return json;
 }
 
@@ -161,7 +194,9 @@ std::string to_text(const ConvertSummary& summary) {
   std::string shards = std::to_string(report.shards) + ", " + human_bytes(report.stored_bytes) + " stored";
   if (report.kept_shards != 0) shards += ", " + std::to_string(report.kept_shards) + " of an earlier run";
   listing.add("shards", shards);
-  return listing.to_text();
+  std::string text = listing.to_text();
+  for (const std::string& note : notes_of(summary)) text += "note: " + note + '\n';
+  return text;
 }
 
 boost::json::object to_json(const TfrecordExportReport& report) {

@@ -2,6 +2,7 @@
 // What a conversion has made; text and JSON are views of it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@ struct ConvertSummary {
   ConvertReport report;
   std::vector<std::string> names;   ///< Of the datasets of a split.
   std::optional<ConvertPart> part;  ///< Where it is one.
+  bool shuffled = false;            ///< All records, while they were packed.
+  std::uint32_t block_bytes = 0;    ///< The target that the length of chunks was chosen by; 0 where it was given.
   double seconds = 0;
 };
 

@@ -55,11 +55,16 @@ void add_plan_arguments(Flags& flags, PlanFlags& plan, const std::string& batch_
   flags.add("--lanes", plan.lanes, "Ordered streams; 0 is one per reader").preset(std::to_string(preset.lanes));
   flags.add_choice("--order", plan.order, kOrderWords, "Order of the records")
       .preset(std::string(word_of(kOrderWords, preset.order)));
-  flags.add_choice("--assign", plan.assign, kAssignWords, "Cut the line of shards evenly, or keep files whole")
+  flags
+      .add_choice("--assign", plan.assign, kAssignWords,
+                  "Cut the line of shards evenly, keep files whole, or deal the runs of all shards")
       .preset(std::string(word_of(kAssignWords, preset.assign)));
   flags.add_choice("--tail", plan.tail, kTailWords, "What becomes of records that do not fill a last step")
       .preset(std::string(word_of(kTailWords, preset.tail)));
-  flags.add("--open-runs", plan.open_runs, "Runs interleaved at a time").preset(std::to_string(preset.open_runs));
+  flags
+      .add("--open-runs", plan.open_runs,
+           "At least so many runs of a lane are interleaved, where it has them, and fewer than twice as many")
+      .preset(std::to_string(preset.open_runs));
   flags.add("--pool", plan.pool, "Records in the shuffle pool of a lane").preset(std::to_string(preset.pool));
   flags.add("--seed", plan.seed, "The same on all ranks").preset(std::to_string(preset.seed));
   flags.add("--sticky", plan.sticky, "A rank keeps its share of the shards in every epoch");

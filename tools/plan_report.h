@@ -20,11 +20,11 @@ struct PlanReport {
   std::optional<MixingReport> mixing;
 };
 
-/// Measures the mixing only if it is asked for.
-PlanReport report_plan(const Plan& plan, const EpochPlan& epoch, bool with_mixing);
+/// Without the mixing.
+PlanReport report_plan(const Plan& plan, const EpochPlan& epoch);
 
-/// What is weak, and what to change, one sentence each; nothing where the mixing is good.
-std::vector<std::string> advice(const PlanReport& report);
+/// What is narrow about the lanes, and what helps; nothing where they are wide. The rule is in docs/mixing.md.
+std::optional<std::string> narrow_lanes(const PlanReport& report);
 
 /// `mixing` is there where it was measured, `first_step` where the world changed in the epoch.
 boost::json::object to_json(const PlanReport& report);

@@ -12,6 +12,7 @@
 #include <dovetail/mixing.h>
 #include <dovetail/shard_line.h>
 
+#include "tools/mixing_report.h"
 #include "tools/plan_words.h"
 #include "tools/render.h"
 #include "tools/svg.h"
@@ -28,7 +29,6 @@ constexpr std::size_t kMaxParts = 1120;
 constexpr std::uint32_t kMaxCuts = 280;
 constexpr std::size_t kMaxBars = 120;
 constexpr std::uint32_t kMaxSources = 6;
-constexpr std::uint32_t kMapRows = 96;
 constexpr std::uint32_t kMapColumns = 160;
 constexpr double kLeastColumns = 16;
 // A cell with fewer rows on average says more of chance than of the plan.
@@ -71,6 +71,9 @@ class Drawing {
   void draw_map(double x, double width, double height, const std::string& title, std::optional<std::uint32_t> rank);
   void draw_cells(const MixingMap& map, double x, double y, double width, double height);
   void draw_legend();
+  void draw_numbers();
+  /// Whether every lane draws from the whole dataset.
+  bool has_no_cuts() const noexcept { return options_.order == OrderKind::global || options_.assign == Assign::runs; }
   std::string colour_of(std::uint32_t shard) const {
     return scale_colour(shards_ < 2 ? 0.5 : static_cast<double>(shard) / (shards_ - 1));
   }
@@ -94,7 +97,8 @@ void Drawing::draw_title(const std::string& name) {
             kNote);
   std::string order = "order " + std::string(word_of(kOrderWords, options_.order));
   if (options_.order == OrderKind::shuffle) {
-    order += ", " + std::to_string(options_.open_runs) + " runs open, a pool of " + std::to_string(options_.pool) +
+    order += ", assign " + std::string(word_of(kAssignWords, options_.assign)) + ", at least " +
+             std::to_string(options_.open_runs) + " runs open, a pool of " + std::to_string(options_.pool) +
              (options_.sticky ? ", sticky" : "");
   }
   svg_.text(kMargin, 74, order + ", seed " + std::to_string(options_.seed) + "; plan " + plan_.plan_id().to_hex(),
@@ -106,6 +110,7 @@ std::string Drawing::line_note(const std::vector<LinePart>& line) const {
   if (options_.order == OrderKind::global) {
     return "Every rank draws single records from all shards; there is nothing to cut.";
   }
+  if (options_.assign == Assign::runs) return "Every rank gets runs of all shards; there is nothing to cut.";
   const std::string drawn = line.size() > kMaxParts ? " There are " + std::to_string(line.size()) +
                                                           " parts; each stripe shows the one in its middle."
                                                     : "";
@@ -124,7 +129,7 @@ Result<void> Drawing::draw_line() {
   svg_.text(kMargin, y_, "The line", kHeading);
   svg_.text(kMargin, y_ + 18, line_note(*line), kNote);
   y_ += 30;
-  if (options_.order == OrderKind::global) {
+  if (has_no_cuts()) {
     for (std::uint32_t shard = 0; shard < shards_; ++shard) {
       const std::uint64_t records = plan_.dataset().shards[shard].records;
       if (records > 0) line->push_back({0, 0, shard, 0, records});
@@ -188,7 +193,7 @@ void Drawing::draw_source(const std::vector<LinePart>& line, double scale) {
       svg_.rect(middle - width / 2, y_, width, kHeight, colour_of(line[static_cast<std::size_t>(found)].shard), "part");
     }
   }
-  if (options_.order == OrderKind::global) {
+  if (has_no_cuts()) {
     y_ += kHeight + 10;
     return;
   }
@@ -298,13 +303,15 @@ void Drawing::draw_maps() {
     svg_.end_group();
     return;
   }
-  svg_.text(kMargin, y_ + 18,
-            "How often shards come at a step, compared with their average: even colour is good mixing, patches and "
-            "stripes are weak mixing.",
-            kNote);
+  if (report_.mixing) draw_numbers();
+  svg_.text(
+      kMargin, y_ + 18,
+      "How often each sixteenth of the dataset comes at a step, beside its share of the dataset: even colour is good "
+      "mixing, patches and stripes are weak mixing.",
+      kNote);
   y_ += 30;
   draw_legend();
-  constexpr double kHeight = 300;
+  constexpr double kHeight = 16 * kMixingSlices;
   if (plan_.readers() == 1) {
     draw_map(kMargin, kInner, kHeight, options_.world == 1 ? "all rows" : "all ranks, which are replicas", 0);
   } else {
@@ -316,6 +323,36 @@ void Drawing::draw_maps() {
   y_ += kHeight + 60;
 }
 
+void Drawing::draw_numbers() {
+  constexpr double kLine = 17;
+  constexpr double kPlanColumn = kMargin + 520;
+  constexpr double kShuffleColumn = kPlanColumn + 140;
+  svg_.begin_group("numbers");
+  const Svg::TextStyle verdict{
+      .size = 13, .anchor = Svg::Anchor::start, .colour = report_.mixing->weak() ? "#b01010" : "#186018", .bold = true};
+  if (const std::optional<std::string> good = good_text(report_)) svg_.text(kMargin, y_ + 20, *good, verdict);
+  for (const std::string& sentence : advice(report_)) {
+    // What is weak, and in another line what helps: both together are too wide.
+    const std::size_t end = std::min(sentence.find("; "), sentence.size());
+    svg_.text(kMargin, y_ + 20, "weak: " + sentence.substr(0, end), verdict);
+    y_ += kLine;
+    if (end == sentence.size()) continue;
+    svg_.text(kMargin, y_ + 20, sentence.substr(end + 2), kNote);
+    y_ += kLine;
+  }
+  y_ += report_.mixing->weak() ? 24 : 24 + kLine;
+  const auto row = [&](const std::string& name, const std::string& ours, const std::string& shuffled) {
+    svg_.text(kMargin, y_, name, kNote);
+    svg_.text(kPlanColumn, y_, ours, kRight);
+    svg_.text(kShuffleColumn, y_, shuffled, kRight);
+    y_ += kLine;
+  };
+  const std::vector<MixingRow> rows = mixing_rows(report_);
+  row(mixing_extent(report_), rows.empty() ? "" : "this plan", rows.empty() ? "" : "true shuffle");
+  for (const auto& [name, ours, shuffled] : rows) row(name, ours, shuffled);
+  svg_.end_group();
+}
+
 /// The shades of the cells, by their ratio to the average: each holds up to, and with, its limit.
 struct Shade {
   double limit;
@@ -325,7 +362,7 @@ struct Shade {
 constexpr std::array<Shade, 7> kShades{{{0, "#ffffff", "never"},
                                         {0.25, "#e8f0f8", "to 1/4"},
                                         {0.67, "#c3dbee", "to 2/3"},
-                                        {1.5, "#7fb4d8", "as on average"},
+                                        {1.5, "#7fb4d8", "its share"},
                                         {3, "#3c85bd", "to 3 times"},
                                         {8, "#12529a", "to 8 times"},
                                         {1e300, "#08214f", "more"}}};
@@ -345,38 +382,26 @@ void Drawing::draw_map(double x, double width, double height, const std::string&
                        std::optional<std::uint32_t> rank) {
   const std::uint64_t steps = report_.epoch.steps() - report_.epoch.first_step();
   const double readers = rank ? 1 : plan_.readers();
-  const std::uint32_t touched = rank ? std::max(1u, report_.shares[*rank].shards) : shards_;
-  double rows = std::min(kMapRows, touched);
   double columns = static_cast<double>(std::min<std::uint64_t>(kMapColumns, steps));
   const double cells = static_cast<double>(steps) * options_.batch * readers / kRowsPerCell;
-  // Steps are joined before shards are.
-  columns = std::max(std::min(columns, kLeastColumns), std::min(columns, std::floor(cells / rows)));
-  rows = std::max(1.0, std::min(rows, std::floor(cells / columns)));
-  const MixingMap map = map_mixing(plan_, report_.epoch,
-                                   {.rank = rank,
-                                    .max_shard_bins = static_cast<std::uint32_t>(rows),
-                                    .max_step_bins = static_cast<std::uint32_t>(columns)});
-  const std::size_t bins = map.first_shard.size();
-  std::string axis = count_of(map.shards.size(), "shard");
-  if (bins < map.shards.size())
-    axis += ", " + decimal(static_cast<double>(map.shards.size()) / static_cast<double>(bins), 1) + " to a row";
-  if (!map.complete) axis += ", in a sample of the rows";
-  svg_.text(x, y_ + 12, title + ": " + axis, {});
+  columns = std::max(std::min(columns, kLeastColumns), std::min(columns, std::floor(cells / kMixingSlices)));
+  const MixingMap map =
+      map_mixing(plan_, report_.epoch, {.rank = rank, .max_step_bins = static_cast<std::uint32_t>(columns)});
+  const std::string extent = map.first_step.empty() ? ", not measured" : ", in a sample of the rows";
+  svg_.text(x, y_ + 12, title + (map.complete ? "" : extent), {});
   svg_.rect(x, y_ + 20, width, height, "#bbb");
-  draw_cells(map, x + 0.5, y_ + 20.5, width - 1, height - 1);
+  if (!map.first_step.empty()) draw_cells(map, x + 0.5, y_ + 20.5, width - 1, height - 1);
   svg_.text(x, y_ + height + 34, "step " + std::to_string(report_.epoch.first_step()), kNote);
   svg_.text(x + width, y_ + height + 34, "step " + std::to_string(report_.epoch.steps() - 1), kRight);
-  if (map.shards.empty()) return;
-  svg_.text(x - 6, y_ + 20, "shard " + std::to_string(map.shards.front()),
+  svg_.text(x - 6, y_ + 20, "first records",
             {.size = 11, .anchor = Svg::Anchor::end, .colour = "#555", .bold = false, .turned = true});
-  svg_.text(x - 6, y_ + 20 + height, "shard " + std::to_string(map.shards.back()),
+  svg_.text(x - 6, y_ + 20 + height, "last records",
             {.size = 11, .anchor = Svg::Anchor::start, .colour = "#555", .bold = false, .turned = true});
 }
 
 void Drawing::draw_cells(const MixingMap& map, double x, double y, double width, double height) {
   const std::size_t columns = map.first_step.size();
-  const std::size_t rows = map.first_shard.size();
-  if (rows == 0) return;
+  const std::size_t rows = kMixingSlices;
   std::vector<double> by_column(columns);
   std::vector<double> by_row(rows);
   double all = 0;
@@ -394,7 +419,9 @@ void Drawing::draw_cells(const MixingMap& map, double x, double y, double width,
   for (std::size_t i = 0; i < map.rows.size(); ++i) {
     const std::size_t row = i / columns;
     const std::size_t column = i % columns;
-    const double average = by_row[row] * by_column[column] / all;
+    // The weights of a mix give its slices shares of their own.
+    const double share = options_.mix.enabled() ? by_row[row] / all : 1.0 / kMixingSlices;
+    const double average = share * by_column[column];
     const double ratio = average == 0 ? 0 : static_cast<double>(map.rows[i]) / average;
     std::size_t shade = 0;
     while (ratio > kShades[shade].limit) ++shade;

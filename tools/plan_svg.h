@@ -9,8 +9,8 @@
 
 namespace dovetail::tools {
 
-/// Draws an epoch: the shards on the line with the cuts of the lanes, what each rank gets, and which shards come at which
-/// steps. `name` says which dataset it is. What is too much to be seen is binned, and the drawing says so.
+/// Draws an epoch: the shards on the line with the cuts of the lanes, what each rank gets, which slices of the dataset come
+/// at which steps, and the numbers and the verdict of the mixing where it was measured. `name` says which dataset it is. What is too much to be seen is binned, and the drawing says so.
 ///
 /// Cost: that of `shard_line` and two of `map_mixing`; the text has some hundred kilobytes at most.
 /// Errors: those of `shard_line`.

@@ -16,7 +16,8 @@ using Words = std::array<std::pair<std::string_view, Value>, kCount>;
 
 inline constexpr Words<OrderKind, 3> kOrderWords{
     {{"shuffle", OrderKind::shuffle}, {"sequential", OrderKind::sequential}, {"global", OrderKind::global}}};
-inline constexpr Words<Assign, 2> kAssignWords{{{"even", Assign::even}, {"files", Assign::files}}};
+inline constexpr Words<Assign, 3> kAssignWords{
+    {{"even", Assign::even}, {"files", Assign::files}, {"runs", Assign::runs}}};
 inline constexpr Words<Tail, 3> kTailWords{{{"drop", Tail::drop}, {"pad", Tail::pad}, {"wrap", Tail::wrap}}};
 inline constexpr Words<MixStop, 3> kStopWords{
     {{"first", MixStop::first}, {"all", MixStop::all}, {"steps", MixStop::steps}}};

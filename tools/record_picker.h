@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 
@@ -19,17 +20,23 @@ class RecordPicker {
 
   /// Valid until the next call. Errors: those of `RecordReader`.
   Result<ByteView> read(const Dataset::Place& place);
+  /// Of the blocks that were read, as stored.
+  std::uint64_t bytes_read() const noexcept { return bytes_read_; }
 
  private:
+  static constexpr std::size_t kNoBlock = ~std::size_t{0};
   struct Opened {
     RecordReader reader;
     std::uint64_t last_use = 0;
+    std::size_t block = kNoBlock;  // in memory
   };
   void make_room();
+  void count_block(Opened& opened, std::uint64_t record);
 
   Dataset dataset_;
   std::map<std::uint32_t, Opened> opened_;
   std::uint64_t uses_ = 0;
+  std::uint64_t bytes_read_ = 0;
 };
 
 }  // namespace dovetail::tools

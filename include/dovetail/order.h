@@ -52,12 +52,14 @@ struct Position {
   friend auto operator<=>(const Position&, const Position&) = default;
 };
 
-/// Consecutive records of one shard that are read together.
+/// Consecutive records of one shard that are read together, chunk by chunk.
 struct Run {
-  std::uint32_t shard = 0;         ///< Position of the shard in the dataset.
-  std::uint64_t first_record = 0;  ///< In the shard, from 0.
-  std::uint64_t count = 0;         ///< Records, at least 1.
-  std::uint64_t first_id = 0;      ///< Dataset id of the first record.
+  std::uint32_t shard = 0;          ///< Position of the shard in the dataset.
+  std::uint64_t first_record = 0;   ///< In the shard, from 0.
+  std::uint64_t count = 0;          ///< Records, at least 1.
+  std::uint64_t first_id = 0;       ///< Dataset id of the first record.
+  std::uint64_t chunk_records = 1;  ///< Of each chunk but the first and the last one, which may have fewer.
+  std::uint64_t first_chunk = 1;    ///< Records of the first chunk, if the run has as many.
 };
 
 /// A planned row: which record, and why it is there.
@@ -80,15 +82,24 @@ struct Pick {
   friend bool operator==(const Pick&, const Pick&) = default;
 };
 
-/// The records of one run that a stretch needs, where it does not need all of them.
+namespace detail {
+class RunDeal;
+}
+
+/// The records of one run that a stretch needs, where it does not need all of them: `singles`, and those that the run
+/// gives as numbers [from, to), but for `except`.
+///
+/// Ownership: a value; copies share the order of the run's records.
 struct PartialRun {
   std::uint64_t run = 0;
-  std::vector<std::uint64_t> singles;  ///< Ascending, all below `begin`.
-  std::uint64_t begin = 0;             ///< Records [begin, end) are needed as well,
-  std::uint64_t end = 0;
-  std::vector<std::uint64_t> except;  ///< but for these; ascending.
+  std::vector<std::uint64_t> singles;  ///< Ascending; none of them is given as one of [from, to).
+  std::uint64_t from = 0;
+  std::uint64_t to = 0;
+  std::vector<std::uint64_t> except;            ///< Ascending.
+  std::shared_ptr<const detail::RunDeal> deal;  ///< In which order the run gives its records.
 
-  /// How many of the records [first, last) are needed.
+  /// How many of the records [first, last) are needed. Cost: an inversion for each chunk that they touch, and a step for
+  /// each record of the two chunks that are given in part.
   std::uint64_t needed(std::uint64_t first, std::uint64_t last) const noexcept;
 };
 
@@ -134,8 +145,9 @@ class LaneOrder {
  public:
   /// Records of the lane. Outputs from here on are empty, or repeat the lane from its beginning if the plan wraps.
   std::uint64_t records() const noexcept;
-  /// One output, computed without the ones before it. Cost: about K draws for a pool of K; after a change of world, or in
-  /// a later pass of a mix, also what laying out a lane costs.
+  /// One output, computed without the ones before it. Cost: about K draws for a pool of K, and opening a group of runs:
+  /// about as many permutations as it has runs, and a sort of its pauses. After a change of world, or in a later pass of a
+  /// mix, also what laying out a lane costs.
   PlannedRecord at(std::uint64_t output) const;
   /// Begins at any output. Cost: about K ln K draws for a pool of K, whatever the output.
   LaneCursor cursor(std::uint64_t output = 0) const;

@@ -19,10 +19,14 @@ enum class OrderKind : std::uint8_t {
   global = 2,      ///< One keyed permutation of all records: the best mixing, at the price of a random read per record.
 };
 
-/// How shards are dealt to lanes.
+/// How records are dealt to lanes.
 enum class Assign : std::uint8_t {
   even = 0,   ///< The shards end to end, cut into lanes that differ by at most one record.
   files = 1,  ///< Whole shards, taken in turn; lanes then differ by what the shards differ.
+  /// The runs of all shards, permuted, end to end, and cut as with `even`: every lane sees every shard. Opens more files,
+  /// and reads a run at a time. With `OrderKind::shuffle`, and one `run_records` in all shards, in a mix in all shards of
+  /// each source.
+  runs = 2,
 };
 
 /// What happens to the records that do not fill a last step.
@@ -69,9 +73,11 @@ struct PlanOptions {
   OrderKind order = OrderKind::shuffle;
   Assign assign = Assign::even;
   Tail tail = Tail::drop;
-  std::uint32_t open_runs = 96;  ///< Runs interleaved at a time, 1 to 65536. More mix better; see docs/mixing.md.
-  std::uint32_t pool = 256;      ///< Records in the shuffle pool of a lane, 1 to 2^24.
-  std::uint64_t seed = 0;        ///< The same on all ranks.
+  /// Runs of a lane that are interleaved: at least so many, where it has them, and fewer than twice as many. 1 to 65536.
+  /// More mix better; see docs/mixing.md.
+  std::uint32_t open_runs = 96;
+  std::uint32_t pool = 256;  ///< Records in the shuffle pool of a lane, 1 to 2^24.
+  std::uint64_t seed = 0;    ///< The same on all ranks.
   /// Every lane holds the same parts of the shards in every epoch, so that local caches stay warm; only their order
   /// inside it changes. With `OrderKind::shuffle`.
   bool sticky = false;
@@ -83,8 +89,9 @@ struct PlanOptions {
 /// What a plan needs to know of a shard.
 struct ShardShape {
   std::uint64_t records = 0;
-  std::uint64_t run_records = 1;  ///< At least 1.
-  std::uint64_t raw_bytes = 0;    ///< For estimates only.
+  std::uint64_t run_records = 1;    ///< At least 1.
+  std::uint64_t chunk_records = 1;  ///< Of a chunk, 1 to `run_records` and 2^31.
+  std::uint64_t raw_bytes = 0;      ///< For estimates only.
 };
 
 /// What a plan needs to know of a dataset. Integers only; a `Dataset` makes it.
@@ -192,10 +199,11 @@ class Plan {
   /// Whether resuming cut the rest of the first epoch anew.
   bool changes_world() const noexcept;
 
-  /// Lays out an epoch. Cost: proportional to the shards.
-  /// Errors: `no_steps`, possible with `Assign::files` only, whose steps differ between epochs.
+  /// Lays out an epoch. Cost: proportional to the shards; with `Assign::runs` also a permutation for each, and a sort.
+  /// Errors: those of a dataset or mix that `make` could not foresee, such as epochs of more rows than there may be.
   Result<EpochPlan> epoch(std::uint32_t epoch) const;
-  /// Steps of an epoch. Cost: constant with `Assign::even`, else, and for an epoch that changed its world, as `epoch()`.
+  /// Steps of an epoch. Cost: constant, but as `epoch()` for `Assign::files` with `OrderKind::shuffle` that is not sticky,
+  /// and for an epoch that changed its world.
   Result<std::uint64_t> steps(std::uint32_t epoch) const;
   /// Steps of epochs [0, epochs), as if all were planned afresh.
   Result<std::uint64_t> total_steps(std::uint32_t epochs) const;

@@ -27,6 +27,9 @@ struct WriterOptions {
   std::uint64_t run_bytes = 256 * 1024;
   /// Records per run; 0 chooses from the first records so that a run is about `run_bytes`.
   std::uint64_t run_records = 0;
+  /// Records per chunk, the part of a run that is permuted in itself, at most `run_records`; 0 chooses from the first
+  /// records so that most chunks are one block.
+  std::uint64_t chunk_records = 0;
   /// Random where not given; give it to make the output reproducible.
   std::optional<DatasetId> dataset_id = {};
   /// Position of the shard in its dataset; part of the file id.
@@ -57,7 +60,8 @@ struct WriterOptions {
 /// Errors:    the first failure is final: it removes the partial file, and every later call returns it again. A record
 ///            that is refused for its size is not a failure of the writer; the next one may be appended. In a child that was
 ///            forked while it was open every call is `closed`, and destroying it does nothing: the file is the parent's.
-/// Cost:      memory for one block, or for the first run while the run length is being chosen.
+/// Cost:      memory for one block, or for the first records, about `run_bytes` of them, while the lengths of runs and
+///            chunks are being chosen.
 class RecordWriter {
  public:
   /// Creates the partial file. Errors: `already_exists`, `invalid_option`, or the system's.

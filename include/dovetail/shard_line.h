@@ -21,8 +21,8 @@ struct LinePart {
 
 /// The line of an epoch: its shards laid end to end in the order of this epoch, and cut into lanes. In a mix there is one
 /// line for each source, for its first pass, source after source. The lanes are those with which the epoch begins: after
-/// a change of world they are no longer those of the plan. Empty with `OrderKind::global`, where every lane draws from
-/// all shards.
+/// a change of world they are no longer those of the plan. Empty with `OrderKind::global` and `Assign::runs`, where
+/// every lane draws from all shards.
 ///
 /// Cost: proportional to shards and lanes.
 /// Errors: those of `Plan::epoch`.

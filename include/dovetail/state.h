@@ -54,7 +54,7 @@ struct State {
   /// Both forms end with a checksum.
   std::vector<std::byte> to_bytes() const;
   std::string to_text() const;
-  /// Errors: `bad_state` for what is cut, altered or impossible; `unsupported_version` for a newer version.
+  /// Errors: `bad_state` for what is cut, altered or impossible; `unsupported_version` for a newer or older one.
   static Result<State> from_bytes(ByteView bytes);
   /// White space around the text is ignored.
   static Result<State> from_text(std::string_view text);

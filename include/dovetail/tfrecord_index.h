@@ -19,6 +19,9 @@ struct TfrecordIndexOptions {
   std::uint64_t run_bytes = 256 * 1024;
   /// Records per run; 0 chooses from the first records so that a run is about `run_bytes`.
   std::uint64_t run_records = 0;
+  /// Records per chunk, the part of a run that is permuted in itself, at most `run_records`; 0 chooses from the first
+  /// records so that most chunks are one block.
+  std::uint64_t chunk_records = 0;
   /// An index in the text form that DALI reads (`tfrecord2idx`), to be compared with the file: offset and size of each
   /// record with its frame, one per line, in order.
   std::optional<std::string> check_dali_index = {};

@@ -50,10 +50,13 @@ class Plan:
         order: "shuffle", "sequential" (dataset order, for evaluation) or "global" (a permutation of all records).
         tail: what becomes of records that fill no step: "drop", "pad" (missing rows are empty and marked) or "wrap".
         seed: the same on all ranks.
-        assign: "even", or "files" to keep files whole.
+        assign: "even" cuts the line of shards evenly, "files" keeps files whole, "runs" deals the runs of all shards to
+            every rank.
         replicate: so many consecutive ranks read the same rows.
         lanes: ordered streams; None for one per reader.
-        open_runs, pool: how well records mix; docs/mixing.md.
+        open_runs: runs of a lane that are interleaved: at least so many, where it has them, and fewer than twice as
+            many.
+        pool: records in the shuffle pool of a lane. More of both mix better; docs/mixing.md.
         sticky: ranks keep their shards from epoch to epoch.
         mix: weights of joined datasets, [3, 1], or a schedule of them, [(0, [3, 1]), (1000, [1, 1])].
         mix_stop: "first", "all", or a number of steps.

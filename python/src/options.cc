@@ -20,7 +20,7 @@ namespace {
 
 constexpr Words<OrderKind, 3> kOrders{
     {{"shuffle", OrderKind::shuffle}, {"sequential", OrderKind::sequential}, {"global", OrderKind::global}}};
-constexpr Words<Assign, 2> kAssigns{{{"even", Assign::even}, {"files", Assign::files}}};
+constexpr Words<Assign, 3> kAssigns{{{"even", Assign::even}, {"files", Assign::files}, {"runs", Assign::runs}}};
 constexpr Words<Tail, 3> kTails{{{"drop", Tail::drop}, {"pad", Tail::pad}, {"wrap", Tail::wrap}}};
 constexpr Words<MixStop, 2> kStops{{{"first", MixStop::first}, {"all", MixStop::all}}};
 constexpr Words<OnDamage, 3> kOnDamage{

@@ -58,7 +58,7 @@ void check_rank(const Plan& plan, std::uint32_t rank) {
 
 /// Epochs of different lengths are planned one by one, which takes a while for many: signals are handled meanwhile.
 std::uint64_t total_steps(const Plan& plan, std::uint32_t epochs) {
-  if (plan.options().assign == Assign::even) return plan.total_steps(epochs).value();
+  if (plan.options().assign != Assign::files) return plan.total_steps(epochs).value();
   PlanOptions options = plan.options();
   options.lanes = plan.lanes();
   std::optional<Plan> fresh;  // as if no world had changed

@@ -129,7 +129,7 @@ Result<void> Planner::begin_epoch() {
   std::vector<LaneFeed> lanes;
   const std::uint32_t first_lane = plan->first_lane(options_.ranks.rank);
   for (std::uint32_t lane = 0; lane < plan->lanes_per_rank(); ++lane) {
-    lanes.emplace_back(plan->lane(first_lane + lane), plan->first_output(first_step), plan_.options().open_runs,
+    lanes.emplace_back(plan->lane(first_lane + lane), plan->first_output(first_step), 2 * plan_.options().open_runs,
                        rules_);
   }
   epoch_ = std::make_unique<Epoch>(Epoch{.plan = std::move(*plan),

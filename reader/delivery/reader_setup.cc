@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -98,15 +99,35 @@ unsigned usable_cores() {
   return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
 }
 
-/// Shards that are open at a time where every source has as many runs open as the plan says.
+/// Runs of a lane that are open at a time, at most, where the lanes share out these shards: M runs are
+/// max(1, floor(M / open_runs)) groups of equal size.
+std::uint64_t most_open_runs(const Plan& plan, std::span<const ShardShape> shards) {
+  const std::uint64_t least = plan.options().open_runs;
+  std::uint64_t records = 0;
+  std::uint64_t longest = 1;
+  for (const ShardShape& shard : shards) {
+    records += shard.records;
+    longest = std::max(longest, std::min(shard.run_records, shard.records));
+  }
+  // With `files` the lanes differ too much to tell.
+  const std::uint64_t runs = plan.options().assign == Assign::files ? 0 : records / plan.lanes() / longest;
+  const std::uint64_t groups = std::max<std::uint64_t>(1, runs / least);
+  return least + (least - 1 + groups - 1) / groups;
+}
+
+/// Shards of the sources of a mix that are open at a time where each has as many runs open as it may.
 std::uint64_t shards_at_once(const Plan& plan) {
   const PlanOptions& options = plan.options();
-  const std::uint64_t runs = std::uint64_t{plan.lanes() / plan.readers()} * options.open_runs;
+  const std::span<const ShardShape> all(plan.dataset().shards);
+  const std::uint64_t lanes = plan.lanes() / plan.readers();
   std::uint64_t shards = 0;
+  std::size_t first = 0;
   for (std::size_t source = 0; source < plan.dataset().source_shards.size(); ++source) {
     const bool used = std::any_of(options.mix.schedule.begin(), options.mix.schedule.end(),
                                   [&](const MixWeights& entry) { return entry.weights[source] != 0; });
-    if (used) shards += std::min<std::uint64_t>(plan.dataset().source_shards[source], runs);
+    const std::span<const ShardShape> own = all.subspan(first, plan.dataset().source_shards[source]);
+    if (used) shards += std::min<std::uint64_t>(own.size(), lanes * most_open_runs(plan, own));
+    first += own.size();
   }
   return shards;
 }
@@ -173,7 +194,9 @@ std::optional<MemoryShares> scattered(MemoryShares shares, const Dataset& datase
   const PlanOptions& how = plan.options();
   // The turns of a mix are too uneven, and a global order takes one record from each block.
   if (options.replay > 0 || how.order == OrderKind::global || !how.mix.schedule.empty()) return std::nullopt;
-  std::uint64_t per_extent = 1;
+  const bool shuffles = how.order == OrderKind::shuffle;
+  std::uint64_t in_use = 1;  // records of a run that lie in what is in memory of it: a chunk, or an extent
+  std::uint64_t in_use_bytes = 0;
   std::uint64_t largest_record = 0;
   for (const ShardInfo& shard : dataset.shards()) {
     if (shard.records == 0) continue;
@@ -181,7 +204,10 @@ std::optional<MemoryShares> scattered(MemoryShares shares, const Dataset& datase
     if (bytes == 0 || shard.min_record_bytes != bytes) return std::nullopt;
     largest_record = std::max(largest_record, bytes);
     const std::uint64_t most = std::max<std::uint64_t>(shard.max_block_records, kCachedExtentBytes / bytes);
-    per_extent = std::max(per_extent, std::min(most, shard.run_records));
+    const std::uint64_t records =
+        std::min(shuffles ? shard.chunk_records : std::min(most, shard.run_records), shard.records);
+    in_use = std::max(in_use, records);
+    in_use_bytes = std::max(in_use_bytes, records * bytes);
   }
   if (largest_record < kLeastScattered || largest_record >= kDirectRecordBytes) return std::nullopt;
   const std::uint64_t values = largest_record * how.batch;
@@ -190,10 +216,11 @@ std::optional<MemoryShares> scattered(MemoryShares shares, const Dataset& datase
   // From the first use of a block to the last: one record of each open run in turn, then as long as the slowest of them
   // stays in the pool; of n records that leave a pool of k at random, the last does after about k ln n outputs.
   const std::uint64_t records = plan.records() / plan.lanes() + 1;
-  const std::uint64_t in_turn = std::min(records, (how.order == OrderKind::shuffle ? how.open_runs : 1) * per_extent);
+  const std::uint64_t open_runs = shuffles ? most_open_runs(plan, plan.dataset().shards) : 1;
+  const std::uint64_t in_turn = std::min(records, open_runs * in_use);
   // A width is an int, but for libstdc++ 12, which gives it 64 bits: the product with a large pool needs them.
   const std::uint64_t log_in_turn = static_cast<std::uint64_t>(std::bit_width(in_turn)) * 7 / 10;
-  const std::uint64_t pooled = how.order == OrderKind::shuffle && how.pool > 1 ? how.pool * (log_in_turn + 1) : 0;
+  const std::uint64_t pooled = shuffles && how.pool > 1 ? how.pool * (log_in_turn + 1) : 0;
   const std::uint64_t slot_rows = std::uint64_t{how.batch} * shares.batches_per_slot;
   const std::uint64_t rows = std::max<std::uint64_t>(1, plan.readers() * slot_rows / plan.lanes());
   // What planning needs of the open runs leaves the caches while blocks are read, so it is worth much at a time.
@@ -204,8 +231,10 @@ std::optional<MemoryShares> scattered(MemoryShares shares, const Dataset& datase
   const std::uint64_t half = (room - std::min(room, largest_block(dataset))) / 2;
   // By plan, a block counts as in memory from its first use to its last: what is open, and what the pool still holds of
   // the blocks before. Where slots would take the room for that, blocks were read again and again.
-  const std::uint64_t extent = std::max(largest_block(dataset), 2 * BufferPool::rounded(kCachedExtentBytes));
-  const std::uint64_t open = plan.lanes() / plan.readers() * std::min<std::uint64_t>(in_turn, how.open_runs) * extent;
+  const std::uint64_t extent =
+      std::max(largest_block(dataset), 2 * BufferPool::rounded(std::max(in_use_bytes, kCachedExtentBytes)));
+  const std::uint64_t extents = plan.lanes() / plan.readers() * std::min(in_turn, open_runs);
+  const std::uint64_t open = extents > room / extent ? room : extents * extent;
   const std::uint64_t left = room - std::min(room, 2 * open);
   const std::uint64_t most =
       std::min(kMostScattered, std::min({half, left, std::uint64_t{UINT32_MAX}}) / shares.slot_bytes);

@@ -13,7 +13,9 @@ namespace {
 constexpr std::uint64_t kSampledReaders = 16;
 // Pool draws that all seeks of a sample may take together: about a second.
 constexpr std::uint64_t kMaxSeekDraws = std::uint64_t{1} << 27;
-// However dear a batch is, that many are looked at.
+// However dear a seek is, so many are made.
+constexpr std::uint64_t kLeastSeeks = 4;
+// Of each reader, rather than fewer of more readers.
 constexpr std::uint64_t kLeastBatches = 4;
 
 /// About how many draws it takes to find into all lanes of a reader.
@@ -39,13 +41,19 @@ BatchSample::BatchSample(const Plan& plan, const EpochPlan& epoch, const SampleL
     : first_step_(epoch.first_step()), steps_(epoch.steps() - epoch.first_step()) {
   const std::uint32_t readers = limits.reader ? 1 : plan.readers();
   const std::uint64_t batch = plan.options().batch;
-  const std::uint64_t budget = std::max(kLeastBatches, limits.rows / batch);
+  const std::uint64_t budget = limits.rows / batch;
+  if (budget == 0) {
+    complete_ = steps_ == 0;
+    return;
+  }
   complete_ = !product_overflows(steps_, readers) && steps_ * readers <= budget;
   bins_ = std::min(limits.bins, steps_);
   std::uint64_t chosen = readers;
   if (!complete_) {
-    chosen = std::min<std::uint64_t>({chosen, kSampledReaders, budget / kLeastBatches});
-    const std::uint64_t seeks = std::max(kLeastBatches, kMaxSeekDraws / draws_of_seek(plan.options(), epoch));
+    const std::uint64_t seeks = std::max(kLeastSeeks, kMaxSeekDraws / draws_of_seek(plan.options(), epoch));
+    chosen = limits.all_readers
+                 ? std::min({chosen, budget, std::max(seeks, kSampledReaders)})
+                 : std::min({chosen, kSampledReaders, std::max<std::uint64_t>(1, budget / kLeastBatches)});
     bins_ = std::max<std::uint64_t>(1, std::min({bins_, budget / chosen, seeks / chosen}));
     steps_per_bin_ = std::max<std::uint64_t>(1, budget / (chosen * bins_));
   }

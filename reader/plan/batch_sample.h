@@ -12,13 +12,14 @@ namespace dovetail::detail {
 
 /// How much of an epoch is looked at.
 struct SampleLimits {
-  std::uint64_t rows = 0;
-  std::uint64_t bins = 1;               ///< Of steps.
-  std::optional<std::uint32_t> reader;  ///< One only.
+  std::uint64_t rows = 0;                    ///< At most; nothing where one batch has more.
+  std::uint64_t bins = 1;                    ///< Of steps.
+  std::optional<std::uint32_t> reader = {};  ///< One only.
+  bool all_readers = false;                  ///< As many readers as fit, rather than more steps of fewer.
 };
 
 /// An even sample of the batches of an epoch's present phase: the steps are cut into bins of equal length, and a stretch
-/// in the middle of each is looked at, on readers at even distances. All of it, where that is not too much.
+/// in the middle of each is looked at, the same steps on readers at even distances. All of it, where that is not too much.
 class BatchSample {
  public:
   /// One bin, or the part of it that is looked at.
@@ -41,7 +42,7 @@ class BatchSample {
  private:
   std::uint64_t first_step_;
   std::uint64_t steps_;
-  std::uint64_t bins_;
+  std::uint64_t bins_ = 0;
   std::uint64_t steps_per_bin_ = 0;  // at most; 0 for all
   bool complete_ = false;
   std::vector<std::uint32_t> readers_;

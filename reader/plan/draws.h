@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "reader/plan/philox.h"
 
@@ -11,11 +12,15 @@ namespace dovetail::detail {
 
 /// What a draw decides. Part of the order: the numbers never change.
 enum class Purpose : std::uint32_t {
-  shards = 1,  ///< The permutation of the shards.
-  runs = 2,    ///< The permutation of a lane's runs.
-  pool = 3,    ///< The slot that an output leaves.
-  drain = 4,   ///< The permutation in which the last records leave the pool.
-  global = 5,  ///< The permutation of all records.
+  shards = 1,      ///< The permutation of the shards.
+  runs = 2,        ///< The permutation of a lane's runs.
+  pool = 3,        ///< The slot that an output leaves.
+  drain = 4,       ///< The permutation in which the last records leave the pool.
+  global = 5,      ///< The permutation of all records.
+  run_line = 6,    ///< The permutation of the runs of the whole dataset.
+  run_chunks = 7,  ///< In which order the runs of a group give their chunks.
+  chunk = 8,       ///< In which order a chunk gives its records.
+  pause = 9,       ///< When a run pauses that is shorter than the longest of its group.
 };
 
 /// A stream of 64-bit words, each a pure function of (seed, purpose, epoch, lane, index). docs/order.md, "Draws".
@@ -36,6 +41,12 @@ class Draws {
   std::uint64_t word(std::uint64_t index) const noexcept {
     const std::uint64_t block = index >> 1;
     return block_word(philox({low_word(block), counter_high(block), lane_, epoch_}, key_), index & 1);
+  }
+
+  /// Words 2 * number and 2 * number + 1, drawn together.
+  std::pair<std::uint64_t, std::uint64_t> pair(std::uint64_t number) const noexcept {
+    const PhiloxBlock block = philox({low_word(number), counter_high(number), lane_, epoch_}, key_);
+    return {block_word(block, 0), block_word(block, 1)};
   }
 
   /// Words [number * kBatch, (number + 1) * kBatch).

@@ -77,22 +77,32 @@ class EpochSums {
     Hash128 sum;
     if (output == pass.records()) return sum;
     if (output == 0) {
-      for (const Piece& piece : orders_.pieces(lane, part.source, part.pass)) {
-        sum += sums_.over(piece.shard_id + piece.begin, piece.end - piece.begin);
-      }
+      orders_.runs(lane, part.source, part.pass).for_each_part([&](const ShardPart& records) {
+        sum += sums_.over(records.first_id, records.count);
+      });
       return sum;
     }
     const PassCursor cursor(pass, output, 0);
     for (const Pick& pick : cursor.pooled()) sum += record_digest(pass.run(pick.run).first_id + pick.record);
     for (const OpenRun& open : cursor.open_runs()) {
       const Run run = pass.run(open.run);
-      sum += sums_.over(run.first_id + open.next_record, run.count - open.next_record);
+      pass.deal(open.run).for_each_part(open.given, run.count,
+                                        [&](const ChunkPart& chunk) { sum += over(run, chunk); });
     }
     for (std::uint64_t run = cursor.next_run(); run < pass.runs(); ++run) sum += over(pass.run(run));
     return sum;
   }
 
   Hash128 over(const Run& run) const { return sums_.over(run.first_id, run.count); }
+
+  Hash128 over(const Run& run, const ChunkPart& part) const {
+    if (part.whole()) return sums_.over(run.first_id + part.chunk.begin, part.chunk.records.size);
+    Hash128 sum;
+    for (std::uint64_t dealt = part.from; dealt < part.to; ++dealt) {
+      sum += record_digest(run.first_id + part.record(dealt));
+    }
+    return sum;
+  }
 
   const EpochLayout& epoch_;
   PassOrders orders_;

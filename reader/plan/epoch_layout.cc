@@ -11,7 +11,13 @@ EpochLayout::EpochLayout(std::shared_ptr<const PlanFacts> plan_facts, std::uint3
   if (facts->mix != nullptr) mixed.emplace(facts->mix, base.rows_per_lane);
   if (facts->options.order == OrderKind::global) return;
   for (std::uint32_t source = 0; source < facts->sources.size(); ++source) {
-    first_lines.emplace_back(*facts, base.lanes, Pass{epoch, source, 0});
+    const Pass first{epoch, source, 0};
+    if (facts->options.assign == Assign::runs) {
+      first_run_lines.push_back(
+          std::make_shared<const RunLine>(facts, source, line_draws(*facts, first, Purpose::run_line)));
+    } else {
+      first_lines.emplace_back(*facts, base.lanes, first);
+    }
   }
 }
 
@@ -34,26 +40,38 @@ PassOrder PassOrders::order(std::uint32_t lane, std::uint32_t source, std::uint6
                       .end = cuts.begin(std::uint64_t{lane} + 1)});
   }
   const PassKey key{.seed = seed,
+                    .first_id = epoch_.facts->sources[source].first_id,
                     .epoch = epoch_.epoch,
                     .lane = lane,
                     .shuffled = options.order == OrderKind::shuffle,
                     .open_runs = options.open_runs,
                     .pool = options.pool};
-  return {pieces(lane, source, pass), key};
+  return {runs(lane, source, pass), key};
 }
 
-std::vector<Piece> PassOrders::pieces(std::uint32_t lane, std::uint32_t source, std::uint64_t pass) {
-  return line(source, pass).pieces(*epoch_.facts, lane);
-}
-
-const ShardLine& PassOrders::line(std::uint32_t source, std::uint64_t pass) {
-  if (pass == 0) return epoch_.first_lines[source];
-  LaterLine& kept = later_lines_[source];
-  if (kept.pass != pass) {
-    kept.line.emplace(*epoch_.facts, epoch_.base.lanes, Pass{epoch_.epoch, source, pass});
-    kept.pass = pass;
+LaneRuns PassOrders::runs(std::uint32_t lane, std::uint32_t source, std::uint64_t pass) {
+  const LaterLine* const later = pass == 0 ? nullptr : &later_line(source, pass);
+  if (epoch_.facts->options.assign != Assign::runs) {
+    const ShardLine& line = later == nullptr ? epoch_.first_lines[source] : *later->shards;
+    return LaneRuns(line.pieces(*epoch_.facts, lane));
   }
-  return *kept.line;
+  const auto cuts = LaneLengths::even(epoch_.facts->sources[source].records, epoch_.base.lanes);
+  return {later == nullptr ? epoch_.first_run_lines[source] : later->runs, cuts.begin(lane),
+          cuts.begin(std::uint64_t{lane} + 1)};
+}
+
+const PassOrders::LaterLine& PassOrders::later_line(std::uint32_t source, std::uint64_t pass) {
+  LaterLine& kept = later_lines_[source];
+  if (kept.pass == pass) return kept;
+  const Pass wanted{epoch_.epoch, source, pass};
+  if (epoch_.facts->options.assign == Assign::runs) {
+    kept.runs =
+        std::make_shared<const RunLine>(epoch_.facts, source, line_draws(*epoch_.facts, wanted, Purpose::run_line));
+  } else {
+    kept.shards.emplace(*epoch_.facts, epoch_.base.lanes, wanted);
+  }
+  kept.pass = pass;
+  return kept;
 }
 
 }  // namespace dovetail::detail

@@ -14,6 +14,7 @@
 #include "reader/plan/mix_schedule.h"
 #include "reader/plan/pass_order.h"
 #include "reader/plan/plan_facts.h"
+#include "reader/plan/run_line.h"
 #include "reader/plan/shard_line.h"
 
 namespace dovetail::detail {
@@ -67,8 +68,9 @@ struct EpochLayout {
     return mixed ? mixed->count(source, outputs) : outputs;
   }
 
-  /// The line of pass 0 over each source, which every lane needs.
+  /// The line of pass 0 over each source, which every lane needs; of shards, or with `Assign::runs` of runs.
   std::vector<ShardLine> first_lines;
+  std::vector<std::shared_ptr<const RunLine>> first_run_lines;
 };
 
 /// Makes the orders of passes. The lines of further passes over a source are made when they are asked for, and the last
@@ -82,16 +84,18 @@ class PassOrders {
 
   /// One pass over a base lane.
   PassOrder order(std::uint32_t lane, std::uint32_t source, std::uint64_t pass);
-  /// The parts of shards that it holds, in line order. Not for `OrderKind::global`.
-  std::vector<Piece> pieces(std::uint32_t lane, std::uint32_t source, std::uint64_t pass);
+  /// The runs that it holds, in line order. Not for `OrderKind::global`.
+  LaneRuns runs(std::uint32_t lane, std::uint32_t source, std::uint64_t pass);
 
  private:
-  const ShardLine& line(std::uint32_t source, std::uint64_t pass);
-
   struct LaterLine {
     std::uint64_t pass = 0;
-    std::optional<ShardLine> line;
+    std::optional<ShardLine> shards;
+    std::shared_ptr<const RunLine> runs;
   };
+  /// The line of a pass that is not the first.
+  const LaterLine& later_line(std::uint32_t source, std::uint64_t pass);
+
   const EpochLayout& epoch_;
   std::vector<LaterLine> later_lines_;  // by source
 };

@@ -51,9 +51,9 @@ struct Touched {
   void add_pass(std::uint32_t lane, std::uint32_t source, std::uint64_t pass, std::uint64_t outputs) {
     std::uint64_t bytes = 0;
     std::uint64_t records = 0;
-    for (const detail::Piece& piece : orders.pieces(lane, source, pass)) {
-      add_part(piece.shard, piece.end - piece.begin, bytes, records);
-    }
+    orders.runs(lane, source, pass).for_each_part([&](const detail::ShardPart& part) {
+      add_part(part.shard, part.count, bytes, records);
+    });
     add_bytes(bytes, outputs, records);
   }
 

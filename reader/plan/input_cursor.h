@@ -8,72 +8,84 @@
 
 #include <dovetail/order.h>
 
-#include "reader/plan/pass_layout.h"
+#include "reader/plan/run_group.h"
 
 namespace dovetail::detail {
 
-/// A run that was opened before a cursor's place and is not used up.
+/// A run of the group that is under way.
 struct OpenRun {
   std::uint64_t run = 0;
-  std::uint64_t next_record = 0;  ///< Records of the run from here on have not entered the pool.
+  std::uint64_t given = 0;  ///< So many of its records have entered the pool, in the order in which it gives them.
 };
 
-/// Walks the inputs of a lane's pool: the records of each group of runs, one from every open run in turn.
-///
-/// A group is a table, rounds by runs, with holes below the ends of its runs. Between two such ends the rounds are all
-/// alike: a *section*, which is counted and not walked, so that seeking needs only the lengths of the group's runs.
+/// Walks the inputs of a lane's pool: group after group, turn after turn, one record from every run that does not pause.
 ///
 /// Ownership: borrows the layout.
 /// Threads:   none.
-/// Cost:      memory for the largest group, allocated at construction.
+/// Cost:      memory for the largest group, allocated at construction. Turns up to the next event, the end of a chunk or
+///            of a section, are dealt by additions.
 class InputCursor {
  public:
   /// At input 0; picks number runs from `first_run`.
   InputCursor(const PassLayout& lane, std::uint64_t first_run);
 
-  /// Moves to `input`: not before the cursor's place, at most the lane's records. Cost: opens the group that holds it.
+  /// Moves to `input`, at most the lane's records. Cost: opens the group that holds it.
   void seek(std::uint64_t input);
   /// Fills `out` with the next inputs. Needs as many left in the lane.
   void take(std::span<Pick> out);
+  /// One input, below the lane's records. The cursor is of no use after it until the next `seek`.
+  Pick at(std::uint64_t input);
 
-  /// Runs opened and not used up.
+  /// The runs of the open group that have records left, ascending.
   std::vector<OpenRun> open_runs() const;
-  /// The first run that is not opened.
+  /// The first run of the first group that is not opened.
   std::uint64_t next_run() const noexcept;
 
  private:
-  void open_group();
-  void close_group() noexcept;
-  bool group_is_open() const noexcept { return !lengths_.empty(); }
+  /// A run that gives a record in each turn of the section.
+  struct Dealer {
+    std::uint32_t index = 0;      // in the group
+    std::uint64_t chunk_end = 0;  // the turn before which its chunk is used up
+    std::uint64_t chunk = 0;      // its number
+  };
+  /// What the next record of each dealer follows from: beside each other, so that the compiler uses vectors, without a
+  /// branch that cannot be foreseen.
+  struct Hands {
+    std::vector<std::uint64_t> run;    // of the picks
+    std::vector<std::uint64_t> begin;  // of the chunk, in the run
+    std::vector<std::uint32_t> at;     // the next record, in the chunk
+    std::vector<std::uint32_t> step;
+    std::vector<std::uint32_t> size;  // of the chunk
 
-  /// Both fill the front of `out`, with one input at least, and return how many.
-  std::size_t take_turns(std::span<Pick> out) noexcept;
-  std::size_t take_of_one_run(std::span<Pick> out) noexcept;
-  void end_rounds(std::uint64_t count) noexcept;
+    void reserve(std::size_t runs);
+    void clear() noexcept;
+    void insert(std::size_t slot, std::uint64_t number);
+    void erase(std::size_t slot);
+    /// The next record of `count` dealers from `slot` on.
+    void give(std::size_t slot, std::size_t count, Pick* out) noexcept;
+  };
 
-  /// The round before which the section ends.
-  std::uint64_t section_end() const noexcept { return sorted_lengths_[ended_runs_]; }
-  std::uint64_t section_inputs() const noexcept;
-  void skip_section() noexcept;
-  void drop_ended_runs() noexcept;
+  void open(std::uint64_t group);
+  /// Makes the dealers of a section in which `turn` lies.
+  void enter_section(std::size_t section, std::uint64_t turn);
+  /// Goes on with the section that begins with the present turn.
+  void change_section(std::size_t section);
+  void add_dealer(std::size_t slot, std::uint32_t index, std::uint64_t turn);
+  void begin_chunk(std::size_t slot, const Chunk& chunk, std::uint64_t dealt) noexcept;
+  /// Everything that is due before the present turn.
+  void begin_turn();
 
   const PassLayout& lane_;
   std::uint64_t first_run_;
-
-  std::uint64_t group_ = 0;                    // the open one, or the one to open next
-  std::uint64_t group_begin_ = 0;              // its first run
-  std::uint64_t group_end_ = 0;                // and past its last one, while it is open
-  std::uint64_t group_inputs_end_ = 0;         // past its last input while it is open, else before its first one
-  std::vector<std::uint64_t> lengths_;         // of the runs of the open group
-  std::vector<std::uint64_t> sorted_lengths_;  // the same, ascending
-
-  std::size_t ended_runs_ = 0;  // before the section
-  std::uint64_t section_round_ = 0;
-  std::uint64_t section_input_ = 0;
-  std::vector<std::uint32_t> active_;  // the runs of the section, counted from the group's first
-
-  std::uint64_t round_ = 0;
-  std::size_t turn_ = 0;  // in `active_`
+  RunGroup group_;
+  std::uint64_t next_group_ = 0;  // to be opened when the open one ends
+  bool open_ = false;
+  std::size_t section_ = 0;
+  std::uint64_t turn_ = 0;
+  std::uint64_t event_ = 0;  // the turn before which something is due
+  std::size_t slot_ = 0;     // in `dealers_`
+  std::vector<Dealer> dealers_;
+  Hands hands_;
 };
 
 }  // namespace dovetail::detail

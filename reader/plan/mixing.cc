@@ -3,6 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
 
 #include "reader/plan/batch_sample.h"
 #include "reader/plan/hash_words.h"
@@ -17,10 +22,10 @@ constexpr std::uint64_t kMeasuredBins = 16;
 // So that a plan with the order `global` is not compared with itself.
 constexpr std::uint64_t kReferenceTag = 0x6D6978696E67;  // "mixing"
 
-/// Draws records as a full shuffle would.
-class FullShuffle {
+/// Draws records as a true shuffle would.
+class TrueShuffle {
  public:
-  FullShuffle(const Plan& plan, std::uint32_t epoch) {
+  TrueShuffle(const Plan& plan, std::uint32_t epoch) {
     const DatasetShape& dataset = plan.dataset();
     const bool mixed = plan.options().mix.enabled() && !dataset.source_shards.empty();
     std::uint64_t first_id = 0;
@@ -55,79 +60,91 @@ class FullShuffle {
   std::vector<Source> sources_;
 };
 
-/// Both sides of the comparison see the same batches, row by row.
-class Comparison {
- public:
-  Comparison(const Plan& plan, const EpochPlan& epoch, const detail::ShardFinder& shards)
-      : planned_(shards, epoch.rows_per_lane()), full_(shards, epoch.rows_per_lane()), shuffle_(plan, epoch.epoch()) {}
-
-  void add(std::span<const PlannedRecord> rows, bool follows) {
-    ids_.clear();
-    drawn_.clear();
-    for (const PlannedRecord& row : rows) {
-      ids_.push_back(row.id);
-      drawn_.push_back(row.id == kNoId ? kNoId : shuffle_.in_place_of(row.id));
+/// Walks the batches of a sample.
+detail::SampledRows read_rows(const Plan& plan, const EpochPlan& epoch, const detail::BatchSample& sample) {
+  detail::SampledRows rows{.batch = plan.options().batch, .readers = sample.readers().size(), .ids = {}};
+  std::uint64_t steps = 0;
+  for (std::uint64_t bin = 0; bin < sample.bins(); ++bin) steps += sample.window(bin).steps;
+  rows.ids.resize(steps * rows.step_rows());
+  for (std::uint64_t place = 0; place < rows.readers; ++place) {
+    detail::BatchWalk walk(epoch, sample.readers()[place]);
+    std::uint64_t* out = rows.ids.data() + place * rows.batch;
+    for (std::uint64_t bin = 0; bin < sample.bins(); ++bin) {
+      const detail::BatchSample::Window window = sample.window(bin);
+      for (std::uint64_t step = 0; step < window.steps; ++step, out += rows.step_rows()) {
+        const std::span<const PlannedRecord> batch = walk.batch(window.first_step + step);
+        std::transform(batch.begin(), batch.end(), out, [](const PlannedRecord& row) { return row.id; });
+      }
     }
-    planned_.add(ids_, follows);
-    full_.add(drawn_, follows);
   }
-  void end_reader() {
-    planned_.end_reader();
-    full_.end_reader();
+  return rows;
+}
+
+detail::BatchSample whole_steps(const Plan& plan, const EpochPlan& epoch, std::uint64_t max_rows) {
+  return detail::BatchSample(plan, epoch, {.rows = max_rows, .bins = kMeasuredBins, .all_readers = true});
+}
+
+/// The epoch before, or after the first one, if all of it may be read.
+std::optional<detail::SampledRows> read_other(const Plan& plan, std::uint32_t other, std::uint64_t max_rows) {
+  const Result<EpochPlan> epoch = plan.epoch(other);
+  if (!epoch) return {};
+  const detail::BatchSample sample = whole_steps(plan, *epoch, max_rows);
+  if (!sample.complete()) return {};
+  return read_rows(plan, *epoch, sample);
+}
+
+void shuffle(detail::SampledRows& rows, const Plan& plan, std::uint32_t epoch) {
+  TrueShuffle drawn(plan, epoch);
+  for (std::uint64_t& id : rows.ids) {
+    if (id != kNoId) id = drawn.in_place_of(id);
   }
-  const detail::MixingMeter& planned() const noexcept { return planned_; }
-  const detail::MixingMeter& full() const noexcept { return full_; }
+}
 
- private:
-  detail::MixingMeter planned_;
-  detail::MixingMeter full_;
-  FullShuffle shuffle_;
-  std::vector<std::uint64_t> ids_;
-  std::vector<std::uint64_t> drawn_;
-};
-
-std::vector<MixingFlaw> flaws_of(const Mixing& plan, const Mixing& full) {
-  const auto least = static_cast<double>(plan.least_shards);
-  const auto full_least = static_cast<double>(full.least_shards);
-  std::vector<MixingFlaw> flaws;
-  const auto note = [&](bool found, MixingFlaw flaw) {
-    if (found) flaws.push_back(flaw);
-  };
+/// Calls `note` for what is wrong with the batches of one side.
+void judge(const BatchMixing& plan, const BatchMixing& shuffle, const std::function<void(bool, MixingFlaw)>& note) {
+  const auto poor = [](std::uint64_t least, std::uint64_t shuffled) { return shuffled >= 8 && 2 * least < shuffled; };
+  note(plan.mean_slices < 0.85 * shuffle.mean_slices, MixingFlaw::few_slices);
   // A batch of 32 shards holds three rows in a hundred of each: what more shards would change is small.
-  note(plan.mean_shards < 32 && plan.mean_shards < 0.7 * full.mean_shards, MixingFlaw::few_shards);
+  note(plan.mean_shards < 32 && plan.mean_shards < 0.7 * shuffle.mean_shards, MixingFlaw::few_shards);
   // A batch of a few rows has a bad one by chance alone.
-  note(least < 16 && least < 0.5 * full_least && full_least >= 8, MixingFlaw::poor_batch);
-  note(plan.mean_top_two > 0.2 && plan.mean_top_two > 2 * full.mean_top_two, MixingFlaw::top_heavy);
-  note(plan.displacement < 0.5 * full.displacement, MixingFlaw::in_place);
-  note(plan.neighbours > 0.05 && plan.neighbours > 3 * full.neighbours, MixingFlaw::neighbours);
-  return flaws;
+  note(poor(plan.least_slices, shuffle.least_slices) ||
+           (plan.least_shards < 16 && poor(plan.least_shards, shuffle.least_shards)),
+       MixingFlaw::poor_batch);
+  // In a large dataset chance brings nobody together again, and being ten times above that does no harm.
+  note(plan.shared && *plan.shared > 0.05 && *plan.shared > 2 * shuffle.shared.value_or(0), MixingFlaw::same_mates);
+  note(plan.neighbours > 0.4 && plan.neighbours > 3 * shuffle.neighbours, MixingFlaw::neighbours);
+}
+
+std::vector<MixingFlaw> flaws_of(const Mixing& plan, const Mixing& shuffle) {
+  std::set<MixingFlaw> flaws;
+  const auto note = [&](bool found, MixingFlaw flaw) {
+    if (found) flaws.insert(flaw);
+  };
+  judge(plan.rank, shuffle.rank, note);
+  judge(plan.global, shuffle.global, note);
+  note(plan.correlation && (*plan.correlation > 0.4 || *plan.correlation < -0.4), MixingFlaw::same_places);
+  return {flaws.begin(), flaws.end()};
 }
 
 }  // namespace
 
 MixingReport measure_mixing(const Plan& plan, const EpochPlan& epoch, std::uint64_t max_rows) {
-  const detail::BatchSample sample(plan, epoch, {.rows = max_rows, .bins = kMeasuredBins, .reader = {}});
-  const detail::ShardFinder shards(plan.dataset());
-  Comparison comparison(plan, epoch, shards);
-  for (const std::uint32_t reader : sample.readers()) {
-    detail::BatchWalk walk(epoch, reader);
-    std::uint64_t next_step = epoch.steps();
-    for (std::uint64_t bin = 0; bin < sample.bins(); ++bin) {
-      const detail::BatchSample::Window window = sample.window(bin);
-      for (std::uint64_t step = window.first_step; step < window.first_step + window.steps; ++step) {
-        comparison.add(walk.batch(step), step == next_step);
-        next_step = step + 1;
-      }
-    }
-    comparison.end_reader();
-  }
-  MixingReport report{.plan = comparison.planned().result(),
-                      .full_shuffle = comparison.full().result(),
-                      .batches = comparison.planned().batches(),
-                      .all_batches = (epoch.steps() - epoch.first_step()) * plan.readers(),
-                      .rows = comparison.planned().batches() * plan.options().batch,
-                      .flaws = {}};
-  report.flaws = flaws_of(report.plan, report.full_shuffle);
+  const detail::BatchSample sample = whole_steps(plan, epoch, max_rows);
+  const detail::MixingMeter meter(plan.dataset());
+  const std::uint32_t other_number = epoch.epoch() == 0 ? 1 : epoch.epoch() - 1;
+  detail::SampledRows rows = read_rows(plan, epoch, sample);
+  std::optional<detail::SampledRows> other;
+  if (sample.complete() && plan.records() <= max_rows) other = read_other(plan, other_number, max_rows);
+
+  MixingReport report;
+  report.batches = rows.ids.size() / rows.batch;
+  report.all_batches = (epoch.steps() - epoch.first_step()) * plan.readers();
+  report.readers = static_cast<std::uint32_t>(rows.readers);
+  report.plan = meter.measure(rows, other);
+  shuffle(rows, plan, epoch.epoch());
+  if (other) shuffle(*other, plan, other_number);
+  report.true_shuffle = meter.measure(rows, other);
+  report.flaws = flaws_of(report.plan, report.true_shuffle);
   return report;
 }
 

@@ -2,103 +2,168 @@
 #include "reader/plan/mixing_meter.h"
 
 #include <algorithm>
-#include <utility>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "reader/plan/wide_math.h"
 
 namespace dovetail::detail {
+namespace {
 
-ShardFinder::ShardFinder(const DatasetShape& dataset) {
-  std::uint64_t records = 0;
+// Of fewer pairs, a share says more of chance than of the order.
+constexpr double kLeastPairs = 1000;
+constexpr std::uint64_t kLeastPlaces = 256;
+
+double pairs_of(std::uint64_t count) noexcept {
+  return count < 2 ? 0 : static_cast<double>(count) * static_cast<double>(count - 1) / 2;
+}
+
+/// Different parts that ascending ids lie in.
+std::uint64_t parts_of(std::span<const std::uint64_t> ids, const std::vector<std::uint64_t>& begins) {
+  std::uint64_t parts = 0;
+  std::uint64_t end = 0;
+  for (const std::uint64_t id : ids) {
+    if (id < end) continue;
+    end = *std::upper_bound(begins.begin(), begins.end(), id);
+    ++parts;
+  }
+  return parts;
+}
+
+/// Some of all.
+struct Share {
+  double found = 0;
+  double all = 0;
+
+  double value() const noexcept { return all > 0 ? found / all : 0; }
+};
+
+/// Counts different, ascending ids whose next one in the shard is among them, of those that have one.
+void add_neighbours(Share& share, std::span<const std::uint64_t> ids, const std::vector<std::uint64_t>& shard_begins) {
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] >= end) end = *std::upper_bound(shard_begins.begin(), shard_begins.end(), ids[i]);
+    if (ids[i] + 1 == end) continue;
+    ++share.all;
+    if (i + 1 < ids.size() && ids[i + 1] == ids[i] + 1) ++share.found;
+  }
+}
+
+/// Pairs of rows that have the same number. Sorts them.
+double equal_pairs(std::vector<std::uint64_t>& numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  double pairs = 0;
+  for (auto first = numbers.begin(); first != numbers.end();) {
+    const auto last = std::upper_bound(first, numbers.end(), *first);
+    pairs += pairs_of(static_cast<std::uint64_t>(last - first));
+    first = last;
+  }
+  return pairs;
+}
+
+/// Counts of different things in batches.
+struct Tally {
+  std::uint64_t batches = 0;
+  std::uint64_t sum = 0;
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+
+  void add(std::uint64_t count) noexcept {
+    ++batches;
+    sum += count;
+    least = std::min(least, count);
+  }
+  double mean() const noexcept { return batches == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(batches); }
+};
+
+}  // namespace
+
+MixingMeter::MixingMeter(const DatasetShape& dataset) {
   for (const ShardShape& shard : dataset.shards) {
-    first_id_.push_back(records);
-    records += shard.records;
+    shard_begins_.push_back(records_);
+    records_ += shard.records;
+  }
+  shard_begins_.push_back(records_);
+  for (std::uint32_t slice = 0; slice <= kMixingSlices; ++slice) {
+    // The first id whose slice it is, rounded up.
+    const std::uint64_t begin = multiply_divide(slice, records_, kMixingSlices);
+    slice_begins_.push_back(begin + (multiply_modulo(slice, records_, kMixingSlices) != 0 ? 1 : 0));
   }
 }
 
-std::uint32_t ShardFinder::shard_of(std::uint64_t id) const noexcept {
-  const auto after = std::upper_bound(first_id_.begin(), first_id_.end(), id);
-  return static_cast<std::uint32_t>(after - first_id_.begin()) - 1;
+std::vector<std::uint64_t> MixingMeter::places(const SampledRows& rows) const {
+  std::vector<std::uint64_t> places(records_, kNoId);
+  for (std::uint64_t row = 0; row < rows.ids.size(); ++row) {
+    const std::uint64_t id = rows.ids[row];
+    if (id != kNoId && places[id] == kNoId) places[id] = row;
+  }
+  return places;
 }
 
-MixingMeter::MixingMeter(const ShardFinder& shards, std::uint64_t rows_per_lane)
-    : shards_(shards), rows_per_lane_(rows_per_lane), rows_of_shard_(shards.shards()) {}
-
-void MixingMeter::add(std::span<const std::uint64_t> ids, bool follows) {
-  count_shards(ids);
-  lanes_.resize(ids.size() / rows_per_lane_);
-  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-    add_to_lane(lanes_[lane], ids.subspan(lane * rows_per_lane_, rows_per_lane_), follows);
-  }
-}
-
-void MixingMeter::count_shards(std::span<const std::uint64_t> ids) {
-  std::uint64_t rows = 0;
-  for (const std::uint64_t id : ids) {
-    if (id == kNoId) continue;
-    const std::uint32_t shard = shards_.shard_of(id);
-    if (rows_of_shard_[shard]++ == 0) touched_.push_back(shard);
-    ++rows;
-  }
-  if (rows == 0) return;
-  std::uint64_t first = 0;
-  std::uint64_t second = 0;
-  for (const std::uint32_t shard : touched_) {
-    const std::uint64_t count = std::exchange(rows_of_shard_[shard], 0);
-    second = std::max(second, std::min(first, count));
-    first = std::max(first, count);
-  }
-  const double top_two = static_cast<double>(first + second) / static_cast<double>(rows);
-  Tally& tally = rows == ids.size() ? full_ : partial_;
-  ++tally.batches;
-  tally.shards += static_cast<double>(touched_.size());
-  tally.least_shards = std::min<std::uint64_t>(tally.least_shards, touched_.size());
-  tally.top_two += top_two;
-  tally.most_top_two = std::max(tally.most_top_two, top_two);
-  touched_.clear();
-}
-
-void MixingMeter::add_to_lane(Lane& lane, std::span<const std::uint64_t> ids, bool follows) {
-  if (!follows) lane.last = kNoId;
-  for (const std::uint64_t id : ids) {
-    if (id != kNoId) lane.ids.push_back(id);
-    if (id != kNoId && lane.last != kNoId) {
-      ++pairs_;
-      if (id - lane.last == 1 || lane.last - id == 1) ++neighbours_;
+BatchMixing MixingMeter::measure_batches(const SampledRows& rows, std::uint64_t width,
+                                         const std::vector<std::uint64_t>& other) const {
+  Tally slices[2];  // of batches with empty rows, and of full ones
+  Tally shards[2];
+  Share neighbours;
+  Share shared;
+  std::vector<std::uint64_t> ids;
+  std::vector<std::uint64_t> mates;
+  for (std::uint64_t begin = 0; begin < rows.ids.size(); begin += width) {
+    ids.assign(rows.ids.begin() + static_cast<std::ptrdiff_t>(begin),
+               rows.ids.begin() + static_cast<std::ptrdiff_t>(begin + width));
+    ids.erase(std::remove(ids.begin(), ids.end(), kNoId), ids.end());
+    if (ids.empty()) continue;
+    const std::size_t full = ids.size() == width ? 1 : 0;
+    std::sort(ids.begin(), ids.end());
+    // A record can come twice, where a lane wraps or a source begins again.
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    slices[full].add(parts_of(ids, slice_begins_));
+    shards[full].add(parts_of(ids, shard_begins_));
+    add_neighbours(neighbours, ids, shard_begins_);
+    if (other.empty()) continue;
+    mates.clear();
+    for (const std::uint64_t id : ids) {
+      if (other[id] != kNoId) mates.push_back(other[id] / width);
     }
-    lane.last = id;
+    shared.all += pairs_of(mates.size());
+    shared.found += equal_pairs(mates);
   }
+  const std::size_t counted = slices[1].batches > 0 ? 1 : 0;
+  BatchMixing mixing{.mean_slices = slices[counted].mean(),
+                     .least_slices = slices[counted].batches > 0 ? slices[counted].least : 0,
+                     .mean_shards = shards[counted].mean(),
+                     .least_shards = shards[counted].batches > 0 ? shards[counted].least : 0,
+                     .neighbours = neighbours.value(),
+                     .shared = {}};
+  if (shared.all >= kLeastPairs) mixing.shared = shared.value();
+  return mixing;
 }
 
-void MixingMeter::end_reader() {
-  for (const Lane& lane : lanes_) measure_displacement(lane);
-  lanes_.clear();
-}
-
-void MixingMeter::measure_displacement(const Lane& lane) {
-  const std::size_t count = lane.ids.size();
-  if (count == 0) return;
-  // A record that comes twice has two places, which keep their order.
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> places;
-  places.reserve(count);
-  for (const std::uint64_t id : lane.ids) places.emplace_back(id, places.size());
-  std::sort(places.begin(), places.end());
-  std::uint64_t distance = 0;
-  for (std::uint64_t rank = 0; rank < count; ++rank) {
-    const std::uint64_t place = places[rank].second;
-    distance += rank > place ? rank - place : place - rank;
+Mixing MixingMeter::measure(const SampledRows& rows, const std::optional<SampledRows>& other) const {
+  const std::vector<std::uint64_t> there = other ? places(*other) : std::vector<std::uint64_t>();
+  Mixing mixing;
+  mixing.rank = measure_batches(rows, rows.batch, there);
+  mixing.global = rows.readers == 1 ? mixing.rank : measure_batches(rows, rows.step_rows(), there);
+  if (!other) return mixing;
+  const std::vector<std::uint64_t> here = places(rows);
+  double count = 0;
+  double x_sum = 0, y_sum = 0, xx_sum = 0, yy_sum = 0, xy_sum = 0;
+  for (std::uint64_t id = 0; id < records_; ++id) {
+    if (here[id] == kNoId || there[id] == kNoId) continue;
+    const std::uint64_t step = here[id] / rows.step_rows();
+    const std::uint64_t other_step = there[id] / rows.step_rows();
+    const auto x = static_cast<double>(step);
+    const auto y = static_cast<double>(other_step);
+    ++count;
+    x_sum += x;
+    y_sum += y;
+    xx_sum += x * x;
+    yy_sum += y * y;
+    xy_sum += x * y;
   }
-  displacement_ += static_cast<double>(distance) / static_cast<double>(count);
-  placed_ += count;
-}
-
-Mixing MixingMeter::result() const {
-  const auto share = [](double sum, std::uint64_t count) { return count == 0 ? 0 : sum / static_cast<double>(count); };
-  const Tally& batches = tally();
-  return {.mean_shards = share(batches.shards, batches.batches),
-          .least_shards = batches.batches == 0 ? 0 : batches.least_shards,
-          .mean_top_two = share(batches.top_two, batches.batches),
-          .most_top_two = batches.most_top_two,
-          .displacement = share(displacement_, placed_),
-          .neighbours = share(static_cast<double>(neighbours_), pairs_)};
+  const double spread = (count * xx_sum - x_sum * x_sum) * (count * yy_sum - y_sum * y_sum);
+  if (count >= kLeastPlaces && spread > 0) mixing.correlation = (count * xy_sum - x_sum * y_sum) / std::sqrt(spread);
+  return mixing;
 }
 
 }  // namespace dovetail::detail

@@ -9,21 +9,6 @@
 namespace dovetail::detail {
 namespace {
 
-std::uint64_t number_runs(std::vector<Piece>& pieces) noexcept {
-  std::uint64_t runs = 0;
-  for (Piece& piece : pieces) {
-    piece.first_run = runs;
-    runs += piece.runs();
-  }
-  return runs;
-}
-
-std::uint64_t count_records(const std::vector<Piece>& pieces) noexcept {
-  std::uint64_t records = 0;
-  for (const Piece& piece : pieces) records += piece.end - piece.begin;
-  return records;
-}
-
 Permutation make_permutation(std::uint64_t size, const PassKey& key, Purpose purpose) noexcept {
   if (!key.shuffled) return Permutation::identity(size);
   return Permutation::keyed(size, Draws(key.seed, purpose, key.epoch, key.lane));
@@ -34,58 +19,57 @@ std::uint32_t slots_of_pool(const PassKey& key, std::uint64_t records) noexcept 
   return key.shuffled && slots > 1 ? slots : 0;
 }
 
+// As many as leave each of them at least `open_runs` runs; one where there are fewer.
+std::uint64_t count_groups(const PassKey& key, std::uint64_t runs) noexcept {
+  if (!key.shuffled) return runs;
+  return std::max<std::uint64_t>(runs / key.open_runs, runs > 0 ? 1 : 0);
+}
+
 }  // namespace
-
-Run Piece::run(std::uint64_t index) const noexcept {
-  const std::uint64_t multiple = begin - begin % run_records + index * run_records;
-  const std::uint64_t first = std::max(begin, multiple);
-  const std::uint64_t last = std::min(end, multiple + run_records);
-  return {.shard = shard, .first_record = first, .count = last - first, .first_id = shard_id + first};
-}
-
-void add_runs(std::vector<RunCount>& counts, const RunCount& more) {
-  if (counts.empty() || counts.back().records != more.records) counts.push_back({more.records, 0});
-  counts.back().runs += more.runs;
-}
-
-RunCount most_common_run(std::vector<RunCount>& counts) {
-  std::sort(counts.begin(), counts.end(), [](const RunCount& a, const RunCount& b) { return a.records < b.records; });
-  RunCount best;
-  RunCount same;
-  for (const RunCount& count : counts) {
-    if (count.records != same.records) same = {count.records, 0};
-    same.runs += count.runs;
-    if (same.runs > best.runs) best = same;
-  }
-  return best;
-}
 
 // A sequential lane is the shuffled one with nothing permuted, one run open and no pool: each output then is the input
 // of the same number.
-PassLayout::PassLayout(std::vector<Piece> pieces, const PassKey& key)
-    : pieces_(std::move(pieces)),
-      records_(count_records(pieces_)),
-      pool_(slots_of_pool(key, records_)),
-      order_(make_permutation(number_runs(pieces_), key, Purpose::runs)),
+PassLayout::PassLayout(LaneRuns runs, const PassKey& key)
+    : runs_(std::move(runs)),
+      first_id_(key.first_id),
+      shuffled_(key.shuffled),
+      groups_(count_groups(key, runs_.runs())),
+      pool_(slots_of_pool(key, runs_.records())),
+      order_(make_permutation(runs_.runs(), key, Purpose::runs)),
       drain_(make_permutation(pool_, key, Purpose::drain)),
-      pool_draws_(key.seed, Purpose::pool, key.epoch, key.lane) {
-  groups_ = divide_up(runs(), key.shuffled ? key.open_runs : 1);
-  find_odd_runs();
-}
-
-Run PassLayout::run(std::uint64_t position) const noexcept {
-  const std::uint64_t number = order_(position);
-  const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), number,
-                                      [](std::uint64_t run, const Piece& piece) { return run < piece.first_run; });
-  const Piece& piece = *(after - 1);
-  return piece.run(number - piece.first_run);
-}
-
-void PassLayout::run_lengths(std::uint64_t begin, std::uint64_t end, std::vector<std::uint64_t>& lengths) const {
-  lengths.assign(static_cast<std::size_t>(end - begin), common_run_);
-  for (auto odd = first_odd_run(begin); odd != odd_runs_.end() && odd->position < end; ++odd) {
-    lengths[static_cast<std::size_t>(odd->position - begin)] += odd->excess - excess_before(odd);
+      pool_draws_(key.seed, Purpose::pool, key.epoch, key.lane),
+      group_draws_(key.seed, Purpose::run_chunks, key.epoch, key.lane),
+      chunk_draws_(key.seed, Purpose::chunk, key.epoch, 0),
+      pause_draws_(key.seed, Purpose::pause, key.epoch, key.lane) {
+  for (const LaneRuns::OddRun& odd : runs_.odd_runs()) {
+    odd_runs_.push_back({order_.inverse(odd.number), odd.records - runs_.common_run()});
   }
+  std::sort(odd_runs_.begin(), odd_runs_.end(),
+            [](const OddRun& a, const OddRun& b) { return a.position < b.position; });
+  std::uint64_t excess = 0;
+  for (OddRun& odd : odd_runs_) odd.excess = excess += odd.excess;
+}
+
+RunDeal PassLayout::deal(std::uint64_t position) const noexcept {
+  // Groups differ by one run at most.
+  std::uint64_t group = multiply_divide(position, groups_, runs());
+  while (group_begin(group + 1) <= position) ++group;
+  return deal(run(position), words_of(group), position - group_begin(group));
+}
+
+RunDeal PassLayout::deal(const Run& run, const GroupWords& words, std::uint64_t in_group) const noexcept {
+  if (!shuffled_) return RunDeal(run);
+  Stride chunks{.size = count_chunks(run)};
+  if (chunks.size > 1) {
+    // Runs that begin at different chunks see all parts of a sorted shard at once.
+    chunks.start = (scale_below(words.first, chunks.size) + in_group) % chunks.size;
+    chunks.step = stride_over(chunks.size, words.second);
+  }
+  return RunDeal(run, chunk_draws_, run.first_id - first_id_, chunks);
+}
+
+std::uint64_t PassLayout::pause(std::uint64_t position, std::uint64_t turns) const noexcept {
+  return scale_below(pause_draws_.word(position), turns);
 }
 
 std::uint64_t PassLayout::group_begin(std::uint64_t group) const noexcept {
@@ -106,48 +90,11 @@ std::uint64_t PassLayout::largest_group() const noexcept {
   return groups_ == 0 ? 0 : divide_up(runs(), groups_);
 }
 
-void PassLayout::find_odd_runs() {
-  std::vector<RunCount> full_runs;
-  for (const Piece& piece : pieces_) {
-    const std::uint64_t first = divide_up(piece.begin, piece.run_records);
-    const std::uint64_t last = piece.end / piece.run_records;
-    if (first < last) add_runs(full_runs, {piece.run_records, last - first});
-  }
-  common_run_ = most_common_run(full_runs).records;
-
-  for (const Piece& piece : pieces_) {
-    const std::uint64_t count = piece.runs();
-    if (piece.run_records == common_run_) {
-      add_odd_run(piece, 0);
-      if (count > 1) add_odd_run(piece, count - 1);
-    } else {
-      for (std::uint64_t index = 0; index < count; ++index) add_odd_run(piece, index);
-    }
-  }
-  std::sort(odd_runs_.begin(), odd_runs_.end(),
-            [](const OddRun& a, const OddRun& b) { return a.position < b.position; });
-  std::uint64_t excess = 0;
-  for (OddRun& odd : odd_runs_) odd.excess = excess += odd.excess;
-}
-
-void PassLayout::add_odd_run(const Piece& piece, std::uint64_t index) {
-  const std::uint64_t count = piece.run(index).count;
-  if (count == common_run_) return;
-  odd_runs_.push_back({order_.inverse(piece.first_run + index), count - common_run_});
-}
-
-std::vector<PassLayout::OddRun>::const_iterator PassLayout::first_odd_run(std::uint64_t position) const noexcept {
-  return std::lower_bound(odd_runs_.begin(), odd_runs_.end(), position,
-                          [](const OddRun& odd, std::uint64_t at) { return odd.position < at; });
-}
-
-std::uint64_t PassLayout::excess_before(std::vector<OddRun>::const_iterator odd) const noexcept {
-  return odd == odd_runs_.begin() ? 0 : (odd - 1)->excess;
-}
-
 std::uint64_t PassLayout::records_before(std::uint64_t position) const noexcept {
+  const auto odd = std::lower_bound(odd_runs_.begin(), odd_runs_.end(), position,
+                                    [](const OddRun& run, std::uint64_t at) { return run.position < at; });
   // Modulo 2^64 all along: intermediate values may wrap, the result is below 2^55.
-  return position * common_run_ + excess_before(first_odd_run(position));
+  return position * runs_.common_run() + (odd == odd_runs_.begin() ? 0 : (odd - 1)->excess);
 }
 
 }  // namespace dovetail::detail

@@ -16,11 +16,7 @@ Run ScatteredLane::run(std::uint64_t position) const noexcept {
 
 Pick PassOrder::at(std::uint64_t output) const {
   if (scattered_ != nullptr) return {output, 0};
-  InputCursor inputs(*layout_, 0);
-  inputs.seek(input_of_output(*layout_, output));
-  Pick pick;
-  inputs.take({&pick, 1});
-  return pick;
+  return InputCursor(*layout_, 0).at(input_of_output(*layout_, output));
 }
 
 PassCursor::PassCursor(PassOrder order, std::uint64_t output, std::uint64_t first_run)
@@ -44,8 +40,7 @@ void PassCursor::Walk::pass_through_pool(std::uint64_t output, std::span<Pick> p
 void PassCursor::restore() {
   Walk& walk = *walk_;
   for (const Held& held : pool_before(walk.lane, std::min(position_, walk.refilled()))) {
-    walk.inputs.seek(held.input);
-    walk.inputs.take({&walk.pool[held.slot], 1});
+    walk.pool[held.slot] = walk.inputs.at(held.input);
   }
   walk.inputs.seek(std::min(position_ + walk.lane.pool(), walk.lane.records()));
 }

@@ -36,8 +36,7 @@ struct ScatteredLane {
 /// Threads:   const calls may run concurrently.
 class PassOrder {
  public:
-  PassOrder(std::vector<Piece> pieces, const PassKey& key)
-      : layout_(std::make_shared<const PassLayout>(std::move(pieces), key)) {}
+  PassOrder(LaneRuns runs, const PassKey& key) : layout_(std::make_shared<const PassLayout>(std::move(runs), key)) {}
   explicit PassOrder(ScatteredLane lane) : scattered_(std::make_shared<const ScatteredLane>(std::move(lane))) {}
 
   std::uint64_t records() const noexcept {
@@ -47,6 +46,10 @@ class PassOrder {
   /// The run opened as number `position`, below `runs()`.
   Run run(std::uint64_t position) const noexcept {
     return layout_ != nullptr ? layout_->run(position) : scattered_->run(position);
+  }
+  /// The order in which the run opened as number `position` gives its records. Borrows from this order.
+  RunDeal deal(std::uint64_t position) const noexcept {
+    return layout_ != nullptr ? layout_->deal(position) : RunDeal(run(position));
   }
   /// One output, below `records()`, without the ones before it.
   Pick at(std::uint64_t output) const;

@@ -36,8 +36,8 @@ class Permutation {
   std::uint64_t unmix_once(std::uint64_t number) const noexcept;
 
   std::uint64_t size_;
-  std::uint64_t rows_ = 1;     // "a" in the specification
-  std::uint64_t columns_ = 1;  // "b"
+  std::uint64_t rows_ = 1;     // `height` in the specification
+  std::uint64_t columns_ = 1;  // `width`
   std::uint32_t rounds_ = 0;   // 0 for the identity
   std::array<std::uint64_t, kSmallRounds> keys_{};
 };

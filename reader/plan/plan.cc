@@ -78,17 +78,17 @@ Result<std::uint64_t> Plan::steps(std::uint32_t epoch) const {
     if (!layout) return layout.error();
     return (*layout)->steps;
   }
-  if (facts_->lengths) return detail::count_steps(*facts_, facts_->grid, *facts_->lengths, epoch);
+  if (facts_->lengths) return detail::count_steps(*facts_, facts_->grid, *facts_->lengths);
   const auto lengths = detail::lane_lengths(*facts_, facts_->grid, epoch);
   if (!lengths) return lengths.error();
-  return detail::count_steps(*facts_, facts_->grid, *lengths, epoch);
+  return detail::count_steps(*facts_, facts_->grid, *lengths);
 }
 
 Result<std::uint64_t> Plan::total_steps(std::uint32_t epochs) const {
   std::uint64_t total = 0;
   std::uint32_t planned = 0;
   if (facts_->lengths) {
-    const auto each = detail::count_steps(*facts_, facts_->grid, *facts_->lengths, 0);
+    const auto each = detail::count_steps(*facts_, facts_->grid, *facts_->lengths);
     if (!each) return each.error();
     if (detail::product_overflows(*each, epochs)) {
       return Error(Errc::invalid_option, "epochs = " + std::to_string(epochs) + " of " + std::to_string(*each) +
@@ -100,7 +100,7 @@ Result<std::uint64_t> Plan::total_steps(std::uint32_t epochs) const {
   for (; planned < epochs; ++planned) {
     const auto lengths = detail::lane_lengths(*facts_, facts_->grid, planned);
     if (!lengths) return lengths.error();
-    const auto each = detail::count_steps(*facts_, facts_->grid, *lengths, planned);
+    const auto each = detail::count_steps(*facts_, facts_->grid, *lengths);
     if (!each) return each.error();
     total += *each;
   }

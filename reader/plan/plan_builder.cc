@@ -51,17 +51,11 @@ Result<void> replay(const EpochPast& past, EpochLayout& layout, std::uint64_t fi
 }  // namespace
 
 Result<void> check_epochs(PlanFacts& facts) {
-  LaneLengths lengths = LaneLengths::even(facts.records, facts.grid.lanes);
-  if (facts.lanes_vary()) {
-    // Whole files fill no lane better than equal parts would, and no more lanes than there are files with records.
-    const bool possible = facts.dataset->shards.size() - facts.empty_shards >= facts.grid.lanes &&
-                          count_steps(facts, facts.grid, lengths, 0).has_value();
-    if (possible) return {};
-  }
+  if (facts.lanes_vary()) return check_files(facts);
   Result<LaneLengths> planned = lane_lengths(facts, facts.grid, 0);
   if (!planned) return planned.error();
-  if (auto steps = count_steps(facts, facts.grid, *planned, 0); !steps) return steps.error();
-  if (!facts.lanes_vary()) facts.lengths = std::move(*planned);
+  if (auto steps = count_steps(facts, facts.grid, *planned); !steps) return steps.error();
+  facts.lengths = std::move(*planned);
   return {};
 }
 
@@ -73,7 +67,7 @@ Result<std::shared_ptr<const EpochLayout>> make_layout(const std::shared_ptr<con
   Result<LaneLengths> lengths =
       facts->lengths && base == facts->grid ? Result<LaneLengths>(*facts->lengths) : lane_lengths(*facts, base, epoch);
   if (!lengths) return past == nullptr ? lengths.error() : impossible_base(epoch, base);
-  const Result<std::uint64_t> steps = count_steps(*facts, base, *lengths, epoch);
+  const Result<std::uint64_t> steps = count_steps(*facts, base, *lengths);
   if (!steps) return past == nullptr ? steps.error() : impossible_base(epoch, base);
   auto layout = std::make_shared<EpochLayout>(facts, epoch, base, std::move(*lengths));
   if (past != nullptr) {

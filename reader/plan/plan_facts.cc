@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "reader/plan/hash_words.h"
-#include "reader/plan/pass_layout.h"
+#include "reader/plan/lane_runs.h"
 #include "reader/plan/wide_math.h"
 
 namespace dovetail::detail {
 namespace {
 
-constexpr std::uint64_t kOrderVersion = 1;
+constexpr std::uint64_t kOrderVersion = 2;
 constexpr std::uint64_t kOrderIdTag = 0x6F72646572;  // "order"
 // A lane remembers each of its runs that has not the common length, so a manifest must not be able to claim any number.
 constexpr std::uint64_t kMaxOddRuns = std::uint64_t{1} << 28;
@@ -48,7 +48,7 @@ Result<void> check_ranges(const PlanOptions& options) {
   }
   if (options.pool == 0 || options.pool > kMaxPool) return out_of_range("pool", options.pool, one_to(kMaxPool));
   if (auto known = check_enum("order", options.order, OrderKind::global); !known) return known;
-  if (auto known = check_enum("assign", options.assign, Assign::files); !known) return known;
+  if (auto known = check_enum("assign", options.assign, Assign::runs); !known) return known;
   return check_enum("tail", options.tail, Tail::wrap);
 }
 
@@ -57,6 +57,11 @@ Result<void> check_together(const PlanOptions& options) {
     return Error(Errc::invalid_option, "sticky works with order = shuffle only: no other order permutes the shards");
   }
   if (options.assign == Assign::even) return {};
+  if (options.assign == Assign::runs) {
+    if (options.order == OrderKind::shuffle) return {};
+    return Error(Errc::invalid_option,
+                 "assign = runs works with order = shuffle only: no other order permutes the runs");
+  }
   if (options.order == OrderKind::global) {
     return Error(Errc::invalid_option, "assign = files does not work with order = global, which deals single records");
   }
@@ -91,8 +96,11 @@ Result<void> count_records(PlanFacts& facts) {
   }
   facts.first_id.reserve(shards.size());
   for (const ShardShape& shard : shards) {
-    if (shard.run_records == 0) {
-      return out_of_range("run_records of shard " + std::to_string(facts.first_id.size()), 0, "at least 1 is needed");
+    const std::string of_shard = " of shard " + std::to_string(facts.first_id.size());
+    if (shard.run_records == 0) return out_of_range("run_records" + of_shard, 0, "at least 1 is needed");
+    const std::uint64_t longest_chunk = std::min(shard.run_records, kMaxChunkRecords);
+    if (shard.chunk_records == 0 || shard.chunk_records > longest_chunk) {
+      return out_of_range("chunk_records" + of_shard, shard.chunk_records, one_to(longest_chunk));
     }
     if (shard.records > kMaxRecords - facts.records) {
       return Error(Errc::invalid_option, "the dataset has more than " + std::to_string(kMaxRecords) + " records");
@@ -146,6 +154,23 @@ Result<void> check_odd_runs(std::span<const ShardShape> shards) {
   if (runs - common.runs <= kMaxOddRuns) return {};
   return out_of_range("runs of another length than " + std::to_string(common.records) + " records", runs - common.runs,
                       "at most " + std::to_string(kMaxOddRuns) + " are allowed; pack the shards with one run_records");
+}
+
+/// With `Assign::runs` all runs of a source have one length, so that the lanes' ends follow from the shards.
+Result<void> check_one_run(const PlanFacts& facts, const Source& source) {
+  const ShardShape* first = nullptr;
+  for (std::uint32_t shard = source.first_shard; shard < source.first_shard + source.shards; ++shard) {
+    const ShardShape& shape = facts.dataset->shards[shard];
+    if (shape.records == 0) continue;
+    if (first == nullptr) first = &shape;
+    if (shape.run_records == first->run_records) continue;
+    const std::string where = facts.mix == nullptr ? "all shards" : "all shards of a source";
+    return Error(Errc::invalid_option, "assign = runs needs one run_records in " + where + ", but there are " +
+                                           std::to_string(first->run_records) + " and, in shard " +
+                                           std::to_string(shard) + ", " + std::to_string(shape.run_records) +
+                                           ": use assign = even, or pack the shards with one run_records");
+  }
+  return {};
 }
 
 Hash128 hash_mix(const PlanFacts& facts) {
@@ -220,6 +245,8 @@ Result<PlanFacts> make_facts(std::shared_ptr<const DatasetShape> dataset, const 
     if (auto checked = check_odd_runs(shards.subspan(source.first_shard, source.shards)); !checked) {
       return checked.error();
     }
+    if (options.assign != Assign::runs) continue;
+    if (auto checked = check_one_run(facts, source); !checked) return checked.error();
   }
   derive_ids(facts);
   return facts;

@@ -19,6 +19,8 @@ inline constexpr std::uint64_t kMaxRecords = (std::uint64_t{1} << 55) - 1;
 inline constexpr std::uint32_t kMaxLanes = 1u << 24;
 inline constexpr std::uint32_t kMaxOpenRuns = 1u << 16;
 inline constexpr std::uint32_t kMaxPool = 1u << 24;
+/// So that two numbers of records of a chunk add up in 32 bits.
+inline constexpr std::uint64_t kMaxChunkRecords = std::uint64_t{1} << 31;
 
 /// Shards that are ordered on their own: all of a dataset, or in a mix those of one source.
 struct Source {
@@ -83,8 +85,11 @@ Hash128 state_content(const PlanFacts& facts) noexcept;
 /// Errors: those of `MixSchedule::rows`; `no_steps` where a source of a mix has no record for every lane.
 Result<LaneLengths> lane_lengths(const PlanFacts& facts, const LaneGrid& grid, std::uint32_t epoch);
 
-/// Steps of an epoch that begins afresh. Errors: `no_steps`, naming what would work; `epoch` is for the message.
-Result<std::uint64_t> count_steps(const PlanFacts& facts, const LaneGrid& grid, const LaneLengths& lengths,
-                                  std::uint32_t epoch);
+/// Steps of an epoch that begins afresh. Errors: `no_steps`, naming what would work.
+Result<std::uint64_t> count_steps(const PlanFacts& facts, const LaneGrid& grid, const LaneLengths& lengths);
+
+/// Whether every epoch has steps, where lanes of whole shards vary with the epoch: judged by the poorest lane that any
+/// order of the shards makes. Errors: those of `count_steps`.
+Result<void> check_files(const PlanFacts& facts);
 
 }  // namespace dovetail::detail

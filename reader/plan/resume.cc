@@ -12,7 +12,8 @@ const char* name_of(OrderKind order) {
   return kNames[static_cast<std::size_t>(order)];
 }
 const char* name_of(Assign assign) {
-  return assign == Assign::even ? "even" : "files";
+  constexpr const char* kNames[] = {"even", "files", "runs"};
+  return kNames[static_cast<std::size_t>(assign)];
 }
 const char* name_of(Tail tail) {
   constexpr const char* kNames[] = {"drop", "pad", "wrap"};

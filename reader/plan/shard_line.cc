@@ -14,8 +14,7 @@ namespace {
 Permutation order_of_shards(const PlanFacts& facts, const Pass& pass) noexcept {
   const std::uint32_t shards = facts.sources[pass.source].shards;
   if (facts.options.order != OrderKind::shuffle) return Permutation::identity(shards);
-  const Pass drawn = facts.options.sticky ? Pass{0, pass.source, 0} : pass;
-  return Permutation::keyed(shards, Draws(pass_seed(facts, drawn), Purpose::shards, drawn.epoch, 0));
+  return Permutation::keyed(shards, line_draws(facts, pass, Purpose::shards));
 }
 
 }  // namespace
@@ -23,6 +22,11 @@ Permutation order_of_shards(const PlanFacts& facts, const Pass& pass) noexcept {
 std::uint64_t pass_seed(const PlanFacts& facts, const Pass& pass) noexcept {
   if (facts.mix == nullptr) return facts.options.seed;
   return hash_words(std::array<std::uint64_t, 4>{kMixTag, facts.options.seed, pass.source, pass.number}).low;
+}
+
+Draws line_draws(const PlanFacts& facts, const Pass& pass, Purpose purpose) noexcept {
+  const Pass drawn = facts.options.sticky ? Pass{0, pass.source, 0} : pass;
+  return Draws(pass_seed(facts, drawn), purpose, drawn.epoch, 0);
 }
 
 ShardLine::ShardLine(const PlanFacts& facts, std::uint32_t lanes, const Pass& pass)
@@ -80,6 +84,7 @@ void ShardLine::append_piece(const PlanFacts& facts, std::uint32_t shard, std::u
   pieces.push_back({.begin = begin,
                     .end = end,
                     .run_records = std::min(shape.run_records, shape.records),
+                    .chunk_records = std::min({shape.chunk_records, shape.run_records, shape.records}),
                     .shard_id = facts.first_id[shard],
                     .shard = shard});
 }

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "reader/plan/pass_layout.h"
+#include "reader/plan/lane_lengths.h"
+#include "reader/plan/lane_runs.h"
 #include "reader/plan/plan_facts.h"
 
 namespace dovetail::detail {
@@ -18,8 +19,10 @@ struct Pass {
 
 /// The seed of a pass.
 std::uint64_t pass_seed(const PlanFacts& facts, const Pass& pass) noexcept;
+/// The draws that decide the line of a pass, for `Purpose::shards` or `Purpose::run_line`.
+Draws line_draws(const PlanFacts& facts, const Pass& pass, Purpose purpose) noexcept;
 
-/// The shards of a pass in their order, and what each lane holds of them.
+/// The shards of a pass in their order, and what each lane holds of them. Not with `Assign::runs`.
 ///
 /// Ownership: none of `facts`, which every call that needs them is given.
 /// Threads:   const calls may run concurrently.

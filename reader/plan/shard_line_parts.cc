@@ -12,7 +12,7 @@ Result<std::vector<LinePart>> shard_line(const Plan& plan, std::uint32_t epoch) 
   const Result<EpochPlan> layout = plan.epoch(epoch);
   if (!layout) return layout.error();
   std::vector<LinePart> line;
-  if (plan.options().order == OrderKind::global) return line;
+  if (plan.options().order == OrderKind::global || plan.options().assign == Assign::runs) return line;
   const Result<State> state = plan.state({epoch, layout->first_step()});
   if (!state) return state.error();
   const std::uint32_t lanes = state->phases.front().lanes;

@@ -13,7 +13,7 @@
 namespace dovetail {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
 constexpr std::string_view kTextPrefix = "dvt:";
 constexpr std::size_t kFixedBytes = 40;
 constexpr std::size_t kPhaseBytes = 16;
@@ -63,7 +63,7 @@ Error bad_state(const std::string& why) {
 }  // namespace
 
 Result<void> detail::check_state(const State& state) {
-  const bool known = state.order <= OrderKind::global && state.assign <= Assign::files && state.tail <= Tail::wrap;
+  const bool known = state.order <= OrderKind::global && state.assign <= Assign::runs && state.tail <= Tail::wrap;
   const bool in_range = state.replicate != 0 && state.open_runs >= 1 && state.open_runs <= detail::kMaxOpenRuns &&
                         state.pool >= 1 && state.pool <= detail::kMaxPool;
   if (!known || !in_range) return bad_state("it names an option that does not exist");
@@ -105,7 +105,7 @@ std::vector<std::byte> State::to_bytes() const {
   Writer writer;
   writer.put(kVersion, 1);
   writer.put(static_cast<std::uint64_t>(order) | static_cast<std::uint64_t>(assign) << 2 |
-                 static_cast<std::uint64_t>(tail) << 3 | std::uint64_t{sticky} << 5 | std::uint64_t{mixed} << 6,
+                 static_cast<std::uint64_t>(tail) << 4 | std::uint64_t{sticky} << 6 | std::uint64_t{mixed} << 7,
              1);
   writer.put(open_runs - 1, 2);
   writer.put(pool - 1, 3);
@@ -127,6 +127,11 @@ std::vector<std::byte> State::to_bytes() const {
 Result<State> State::from_bytes(ByteView bytes) {
   if (bytes.empty()) return bad_state("it is empty");
   if (std::to_integer<unsigned>(bytes[0]) == 0) return bad_state("its version is 0");
+  if (std::to_integer<unsigned>(bytes[0]) < kVersion) {
+    return Error(Errc::unsupported_version,
+                 "the state is of an older version of the order, which this library does not know any more: begin the "
+                 "epoch anew, or go on with the version of Dovetail that wrote it");
+  }
   if (std::to_integer<unsigned>(bytes[0]) != kVersion) {
     return Error(Errc::unsupported_version, "the state has version " +
                                                 std::to_string(std::to_integer<unsigned>(bytes[0])) +
@@ -145,11 +150,10 @@ Result<State> State::from_bytes(ByteView bytes) {
   const std::uint64_t kinds = reader.take(1);
   State state;
   state.order = static_cast<OrderKind>(kinds & 3);
-  state.assign = static_cast<Assign>(kinds >> 2 & 1);
-  state.tail = static_cast<Tail>(kinds >> 3 & 3);
-  state.sticky = (kinds >> 5 & 1) != 0;
-  state.mixed = (kinds >> 6 & 1) != 0;
-  if (kinds >> 7 != 0) return bad_state("it names an option that does not exist");
+  state.assign = static_cast<Assign>(kinds >> 2 & 3);
+  state.tail = static_cast<Tail>(kinds >> 4 & 3);
+  state.sticky = (kinds >> 6 & 1) != 0;
+  state.mixed = (kinds >> 7 & 1) != 0;
   state.open_runs = reader.take32(2) + 1;
   state.pool = reader.take32(3) + 1;
   reader.take(1);

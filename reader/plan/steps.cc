@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,11 @@
 namespace dovetail::detail {
 namespace {
 
-std::string in_epoch(const PlanFacts& facts, std::uint32_t epoch) {
-  return facts.options.assign == Assign::files ? " in epoch " + std::to_string(epoch) : "";
+std::string in_epoch(const PlanFacts& facts) {
+  return facts.lanes_vary() ? " in some epoch" : "";
 }
 
-Error batch_too_big(const PlanFacts& facts, const LaneGrid& grid, std::uint64_t fewest, std::uint32_t epoch) {
+Error batch_too_big(const PlanFacts& facts, const LaneGrid& grid, std::uint64_t fewest) {
   // A batch must be a multiple of the lanes of a reader. In a mix the lanes themselves depend on the batch.
   const std::uint64_t largest = fewest * (grid.lanes / facts.readers);
   const std::string advice =
@@ -22,22 +23,22 @@ Error batch_too_big(const PlanFacts& facts, const LaneGrid& grid, std::uint64_t 
   return Error(Errc::no_steps, "batch = " + std::to_string(facts.options.batch) + " takes " +
                                    std::to_string(grid.rows_per_lane) +
                                    " records of every lane for a step, but one has " + std::to_string(fewest) +
-                                   in_epoch(facts, epoch) + ": " + advice);
+                                   in_epoch(facts) + ": " + advice);
 }
 
 /// The most readers, each with one lane, that all get a record: with `files` in every epoch, however the empty shards
 /// fall.
 std::uint64_t most_readers(const PlanFacts& facts) {
-  if (facts.options.assign == Assign::even) return facts.records;
+  if (facts.options.assign != Assign::files) return facts.records;
   return facts.dataset->shards.size() / (std::uint64_t{facts.empty_shards} + 1);
 }
 
-Error too_many_lanes(const PlanFacts& facts, const LaneGrid& grid, std::uint32_t epoch) {
+Error too_many_lanes(const PlanFacts& facts, const LaneGrid& grid) {
   std::uint64_t readers = most_readers(facts);
   std::string condition;
   if (facts.options.tail == Tail::drop) {
     // Whole files give no bound on the records of the smallest lane but 1.
-    const bool even = facts.options.assign == Assign::even;
+    const bool even = facts.options.assign != Assign::files;
     const std::uint64_t with_batch = even ? facts.records / facts.options.batch : 0;
     if (with_batch != 0) {
       readers = with_batch;
@@ -47,8 +48,8 @@ Error too_many_lanes(const PlanFacts& facts, const LaneGrid& grid, std::uint32_t
   }
   if (facts.options.lanes != 0) condition += condition.empty() ? "lanes = 0" : " and lanes = 0";
   if (!condition.empty()) condition = " (with " + condition + ")";
-  return Error(Errc::no_steps, "one of " + std::to_string(grid.lanes) + " lanes has no record" +
-                                   in_epoch(facts, epoch) + ": the largest world that works is " +
+  return Error(Errc::no_steps, "one of " + std::to_string(grid.lanes) + " lanes has no record" + in_epoch(facts) +
+                                   ": the largest world that works is " +
                                    std::to_string(readers * facts.options.replicate) + condition);
 }
 
@@ -84,21 +85,34 @@ Result<LaneLengths> mixed_lengths(const PlanFacts& facts, const LaneGrid& grid) 
   return LaneLengths::listed(lengths, grid.lanes);
 }
 
+Result<void> check_fewest(const PlanFacts& facts, const LaneGrid& grid, std::uint64_t fewest) {
+  if (facts.options.tail != Tail::pad && fewest == 0) return too_many_lanes(facts, grid);
+  if (facts.options.tail != Tail::drop || fewest >= grid.rows_per_lane) return {};
+  return batch_too_big(facts, grid, fewest);
+}
+
 }  // namespace
 
 Result<LaneLengths> lane_lengths(const PlanFacts& facts, const LaneGrid& grid, std::uint32_t epoch) {
   if (facts.mix != nullptr) return mixed_lengths(facts, grid);
-  if (facts.options.assign == Assign::even) return LaneLengths::even(facts.records, grid.lanes);
+  if (facts.options.assign != Assign::files) return LaneLengths::even(facts.records, grid.lanes);
   return LaneLengths::listed(ShardLine(facts, grid.lanes, {epoch, 0, 0}).file_lanes(), grid.lanes);
 }
 
-Result<std::uint64_t> count_steps(const PlanFacts& facts, const LaneGrid& grid, const LaneLengths& lengths,
-                                  std::uint32_t epoch) {
-  const bool every_lane_needs_a_record = facts.options.tail != Tail::pad;
-  if (every_lane_needs_a_record && lengths.fewest() == 0) return too_many_lanes(facts, grid, epoch);
-  if (facts.options.tail != Tail::drop) return divide_up(lengths.most(), grid.rows_per_lane);
-  if (lengths.fewest() < grid.rows_per_lane) return batch_too_big(facts, grid, lengths.fewest(), epoch);
-  return lengths.fewest() / grid.rows_per_lane;
+Result<void> check_files(const PlanFacts& facts) {
+  std::vector<std::uint64_t> records;
+  records.reserve(facts.dataset->shards.size());
+  for (const ShardShape& shard : facts.dataset->shards) records.push_back(shard.records);
+  // A lane has that many shards at least, and in some order they are the smallest.
+  const auto shards = static_cast<std::ptrdiff_t>(records.size() / facts.grid.lanes);
+  std::nth_element(records.begin(), records.begin() + shards, records.end());
+  return check_fewest(facts, facts.grid, std::accumulate(records.begin(), records.begin() + shards, std::uint64_t{0}));
+}
+
+Result<std::uint64_t> count_steps(const PlanFacts& facts, const LaneGrid& grid, const LaneLengths& lengths) {
+  if (auto checked = check_fewest(facts, grid, lengths.fewest()); !checked) return checked.error();
+  if (facts.options.tail == Tail::drop) return lengths.fewest() / grid.rows_per_lane;
+  return divide_up(lengths.most(), grid.rows_per_lane);
 }
 
 }  // namespace dovetail::detail

@@ -2,6 +2,7 @@
 #include "reader/plan/stretch.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -12,9 +13,8 @@ namespace {
 /// records are still to come.
 struct InFlight {
   struct Part {
-    std::vector<std::uint64_t> pooled;
-    std::uint64_t next_record = 0;  // from here on none has entered the pool; `count` where all have
-    std::uint64_t count = 0;
+    std::vector<std::uint64_t> pooled;  // ascending
+    std::uint64_t given = 0;            // have entered the pool
   };
   std::map<std::uint64_t, Part> parts;
   std::uint64_t next_run = 0;
@@ -26,14 +26,27 @@ InFlight in_flight(const detail::PassOrder& order, std::uint64_t output, std::ui
   found.next_run = cursor.next_run();
   const auto part_of = [&](std::uint64_t run) -> InFlight::Part& {
     const auto [part, is_new] = found.parts.try_emplace(run);
-    if (is_new) part->second.count = part->second.next_record = order.run(run - first_run).count;
+    if (is_new) part->second.given = order.run(run - first_run).count;
     return part->second;
   };
   for (const Pick& pick : cursor.pooled()) part_of(pick.run).pooled.push_back(pick.record);
-  for (const detail::OpenRun& open : cursor.open_runs()) part_of(open.run).next_record = open.next_record;
+  for (const detail::OpenRun& open : cursor.open_runs()) part_of(open.run).given = open.given;
   for (auto& [run, part] : found.parts) std::sort(part.pooled.begin(), part.pooled.end());
   return found;
 }
+
+std::vector<std::uint64_t> without(const std::vector<std::uint64_t>& records,
+                                   const std::vector<std::uint64_t>& others) {
+  std::vector<std::uint64_t> left;
+  std::set_difference(records.begin(), records.end(), others.begin(), others.end(), std::back_inserter(left));
+  return left;
+}
+
+/// The order of a run's records, and what it borrows from.
+struct HeldDeal {
+  std::shared_ptr<const void> owner;
+  detail::RunDeal deal;
+};
 
 }  // namespace
 
@@ -42,9 +55,7 @@ std::uint64_t PartialRun::needed(std::uint64_t first, std::uint64_t last) const 
     return static_cast<std::uint64_t>(std::lower_bound(records.begin(), records.end(), last) -
                                       std::lower_bound(records.begin(), records.end(), first));
   };
-  const std::uint64_t from = std::max(first, begin);
-  const std::uint64_t to = std::min(last, end);
-  return within(singles) + (from < to ? to - from : 0) - within(except);
+  return within(singles) + deal->count_within(first, last, from, to) - within(except);
 }
 
 Stretch::Stretch(std::shared_ptr<const Content> content) : content_(std::move(content)) {}
@@ -64,37 +75,36 @@ Run Stretch::run(std::uint64_t number) const {
 
 Stretch::Needs Stretch::needs() const {
   const Content& content = *content_;
-  Needs needs;
-  needs.whole_begin = content.first_run;
-  needs.whole_end = content.first_run + content.order.runs();
+  const std::uint64_t runs_end = content.first_run + content.order.runs();
+  const bool whole_front = content.begin == 0;
+  const bool whole_back = content.end == content.order.records();
+  const InFlight before =
+      whole_front ? InFlight{{}, content.first_run} : in_flight(content.order, content.begin, content.first_run);
+  const InFlight after = whole_back ? InFlight{{}, runs_end} : in_flight(content.order, content.end, content.first_run);
+
+  Needs needs{.whole_begin = before.next_run, .whole_end = after.next_run, .partial = {}};
   std::map<std::uint64_t, PartialRun> partial;
-  if (content.begin != 0) {
-    InFlight before = in_flight(content.order, content.begin, content.first_run);
-    needs.whole_begin = before.next_run;
-    for (auto& [run, part] : before.parts) {
-      partial[run] = {run, std::move(part.pooled), part.next_record, part.count, {}};
-    }
-  }
-  if (content.end == content.order.records()) {
-    for (auto& [run, part] : partial) needs.partial.push_back(std::move(part));
-    return needs;
-  }
-  InFlight after = in_flight(content.order, content.end, content.first_run);
-  // What has not left the pass at the end is not needed.
-  for (auto& [run, part] : after.parts) {
-    const auto [found, is_new] = partial.try_emplace(run, PartialRun{run, {}, 0, part.count, {}});
-    PartialRun& needed = found->second;
-    std::vector<std::uint64_t> singles;
-    std::set_difference(needed.singles.begin(), needed.singles.end(), part.pooled.begin(), part.pooled.end(),
-                        std::back_inserter(singles));
-    needed.singles = std::move(singles);
-    needed.end = std::max(needed.begin, std::min(needed.end, part.next_record));
-    for (const std::uint64_t record : part.pooled) {
-      if (record >= needed.begin && record < needed.end) needed.except.push_back(record);
-    }
-  }
+  // Of a run that is partly in flight at one end, all records are still to come at the beginning, or gone at the end.
+  const InFlight::Part none;
+  const auto add = [&](std::uint64_t run) {
+    const auto [found, is_new] = partial.try_emplace(run);
+    if (!is_new) return;
+    const auto at_begin = before.parts.find(run);
+    const auto at_end = after.parts.find(run);
+    const InFlight::Part& first = at_begin == before.parts.end() ? none : at_begin->second;
+    const InFlight::Part& last = at_end == after.parts.end() ? none : at_end->second;
+    const std::uint64_t position = run - content.first_run;
+    const auto held = std::make_shared<const HeldDeal>(HeldDeal{content_, content.order.deal(position)});
+    found->second = {.run = run,
+                     .singles = without(first.pooled, last.pooled),
+                     .from = first.given,
+                     .to = at_end == after.parts.end() ? content.order.run(position).count : last.given,
+                     .except = without(last.pooled, first.pooled),
+                     .deal = {held, &held->deal}};
+  };
+  for (const auto& [run, part] : before.parts) add(run);
+  for (const auto& [run, part] : after.parts) add(run);
   for (auto& [run, part] : partial) needs.partial.push_back(std::move(part));
-  needs.whole_end = after.next_run;
   return needs;
 }
 

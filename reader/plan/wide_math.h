@@ -28,6 +28,12 @@ constexpr std::uint64_t multiply_divide(std::uint64_t a, std::uint64_t b, std::u
   return low_half(Uint128{a} * b / divisor);
 }
 
+/// a * b modulo `modulus`.
+constexpr std::uint64_t multiply_modulo(std::uint64_t a, std::uint64_t b, std::uint64_t modulus) noexcept {
+  const Uint128 product = Uint128{a} * b;
+  return high_half(product) == 0 ? low_half(product) % modulus : low_half(product % modulus);
+}
+
 /// Whether a * b is at least 2^64.
 constexpr bool product_overflows(std::uint64_t a, std::uint64_t b) noexcept {
   return high_half(Uint128{a} * b) != 0;

@@ -191,7 +191,7 @@ ReaderOptions options_for(Layout layout, OrderKind order, OnDamage on_damage, st
   options.prefetch = 1;
   options.max_held = 1;
   // As little as the ways of delivery take: what is read ahead of the damage does not meet it.
-  options.memory_bytes = layout == Layout::direct || layout == Layout::scattered ? 2 << 20 : 1 << 20;
+  options.memory_bytes = layout == Layout::scattered ? 3 << 20 : layout == Layout::direct ? 2 << 20 : 1 << 20;
   if (layout == Layout::columns) options.columns = parse_schema(kColumns).value();
   return options;
 }

@@ -13,7 +13,7 @@ namespace {
 
 using namespace test;
 
-constexpr std::uint64_t kSeed = 20261122;
+constexpr std::uint64_t kMutationSeed = 20261122;
 constexpr int kRounds = dovetail::testing::kSanitized ? 20'000 : 200'000;
 
 void expect_agreement(std::string_view record) {
@@ -38,22 +38,22 @@ std::vector<std::int64_t> ints_of(const FeatureView& feature) {
 }
 
 TEST(ExampleWireTest, TakesWhatProtobufTakesAndGivesTheSameValues) {
-  Draws draws(kSeed);
+  Draws draws(kMutationSeed);
   int accepted = 0;
   for (int i = 0; i < kRounds; ++i) {
     const std::string record = random_example(draws);
-    ASSERT_NO_FATAL_FAILURE(expect_agreement(record)) << "seed " << kSeed << ", round " << i;
+    ASSERT_NO_FATAL_FAILURE(expect_agreement(record)) << "seed " << kMutationSeed << ", round " << i;
     accepted += protobuf_accepts(as_bytes(record)) ? 1 : 0;
   }
   EXPECT_GT(accepted, kRounds * 9 / 10);
 }
 
 TEST(ExampleWireTest, RefusesWhatProtobufRefusesOfDamagedRecords) {
-  Draws draws(kSeed + 1);
+  Draws draws(kMutationSeed + 1);
   int accepted = 0;
   for (int i = 0; i < kRounds; ++i) {
     const std::string record = mutated(random_example(draws), draws);
-    ASSERT_NO_FATAL_FAILURE(expect_agreement(record)) << "seed " << kSeed + 1 << ", round " << i;
+    ASSERT_NO_FATAL_FAILURE(expect_agreement(record)) << "seed " << kMutationSeed + 1 << ", round " << i;
     accepted += protobuf_accepts(as_bytes(record)) ? 1 : 0;
   }
   EXPECT_GT(accepted, kRounds / 20);
@@ -61,7 +61,7 @@ TEST(ExampleWireTest, RefusesWhatProtobufRefusesOfDamagedRecords) {
 }
 
 TEST(ExampleWireTest, AgreesOnEveryCutAndEveryFlippedBit) {
-  Draws draws(kSeed + 2);
+  Draws draws(kMutationSeed + 2);
   for (int i = 0; i < kRounds / 1000; ++i) {
     const std::string record = random_example(draws);
     for (std::size_t size = 0; size < record.size(); ++size) {
@@ -180,12 +180,12 @@ TEST(ExampleWireTest, NamesAreUtf8) {
     // Also where another name follows in the same entry.
     expect_refused(wire_record(wire_field(1, wire_field(1, name) + wire_field(1, "a"))));
   }
-  Draws draws(kSeed + 3);
+  Draws draws(kMutationSeed + 3);
   for (int i = 0; i < kRounds; ++i) {
     std::string name = noise(1 + draws.below(4), draws.next());
     name[0] = static_cast<char>(name[0] | 0xC0);
     for (std::size_t k = 1; k < name.size(); ++k) name[k] = static_cast<char>((name[k] & 0x3F) | 0x80);
-    ASSERT_NO_FATAL_FAILURE(expect_agreement(wire_record(wire_entry(name, "")))) << "seed " << kSeed + 3;
+    ASSERT_NO_FATAL_FAILURE(expect_agreement(wire_record(wire_entry(name, "")))) << "seed " << kMutationSeed + 3;
   }
 }
 

@@ -9,7 +9,7 @@ from payloads import example
 from support import CommandTest, main, make_records, run_good, run_json, tfrecord, write_file
 
 PLAN_KEYS = ["plan_id", "order_id", "dataset", "check", "records", "shards", "world", "batch", "lanes", "steps", "rows",
-             "dropped", "padded", "digest", "ranks"]
+             "dropped", "padded", "digest", "ranks", "notes"]
 READ_KEYS = {"plan_id", "rank", "world", "batch", "steps", "rows", "valid", "bytes", "seconds", "digest", "registered",
              "epoch", "replicate", "stats"}
 INSPECT_KEYS = {"format", "finished", "records", "blocks", "raw_bytes", "stored_bytes", "max_record_bytes", "codecs",

@@ -6,6 +6,7 @@ Prints `step row shard record status` for each row of the last phase, or with --
 --state 1 the state and with --ids 1 the identities, --at steps after the last change. A refused plan exits with 2.
 """
 import base64
+import itertools
 import math
 import struct
 import sys
@@ -15,11 +16,11 @@ from order_arguments import ASSIGNS, ORDERS, STOPS, TAILS, parse
 MASK32 = 2**32 - 1
 MASK64 = 2**64 - 1
 MASK128 = 2**128 - 1
-SHARDS, RUNS, POOL, DRAIN, GLOBAL = 1, 2, 3, 4, 5
+SHARDS, LANE_RUNS, POOL, DRAIN, GLOBAL, DATASET_RUNS, CHUNKS, RECORDS, PAUSE = range(1, 10)
 EMPTY, FIRST, REPEATED = 0, 1, 2
 ORDER_TAG, MIX_TAG = 0x6F72646572, 0x6D6978
-PERIOD = 65536
-MAX_CHANGES = 8
+VERSION, PERIOD, MAX_CHANGES = 2, 65536, 8
+ONE_RUN_LENGTH = "--assign runs needs runs of one length, in a mix within each source"
 
 
 class Refused(Exception):
@@ -36,11 +37,9 @@ def philox(counter, key):
     c0, c1, c2, c3 = counter
     k0, k1 = key
     for _ in range(10):
-        p0 = 0xD2511F53 * c0
-        p1 = 0xCD9E8D57 * c2
+        p0, p1 = 0xD2511F53 * c0, 0xCD9E8D57 * c2
         c0, c1, c2, c3 = (p1 >> 32) ^ c1 ^ k0, p1 & MASK32, (p0 >> 32) ^ c3 ^ k1, p0 & MASK32
-        k0 = (k0 + 0x9E3779B9) & MASK32
-        k1 = (k1 + 0xBB67AE85) & MASK32
+        k0, k1 = (k0 + 0x9E3779B9) & MASK32, (k1 + 0xBB67AE85) & MASK32
     return c0, c1, c2, c3
 
 
@@ -55,6 +54,23 @@ def word(seed, purpose, epoch, lane, index):
 def below(value, n):
     """A number below n from a 64-bit word."""
     return (value * n) >> 64
+
+
+def stride(n, value):
+    """A stride over n from a 64-bit word."""
+    if n < 3:
+        return n - 1
+    low = 8 if n >= 32 else 1
+    step = low + below(value, n - 2 * low + 1)
+    while math.gcd(step, n) > 1:
+        step = low if step == n - low else step + 1
+    return step
+
+
+def cycle(items, start, value):
+    """The items from number `start` on, each time further by the stride from a word."""
+    step = stride(len(items), value)
+    return [items[(start + i * step) % len(items)] for i in range(len(items))]
 
 
 def mix(z):
@@ -72,21 +88,21 @@ class Permutation:
         self.n = n
         if n < 2:
             return
-        self.a = math.isqrt(n - 1) + 1
-        self.b = -(-n // self.a)
+        self.height = math.isqrt(n - 1) + 1
+        self.width = -(-n // self.height)
         self.keys = [word(seed, purpose, epoch, lane, i) for i in range(24 if n < 256 else 8)]
 
     def __call__(self, x):
         if self.n < 2:
             return x
         while True:
-            left, right = divmod(x, self.b)
+            row, column = divmod(x, self.width)
             for i, key in enumerate(self.keys):
                 if i % 2 == 0:
-                    left = (left + below(mix(right ^ key), self.a)) % self.a
+                    row = (row + below(mix(column ^ key), self.height)) % self.height
                 else:
-                    right = (right + below(mix(left ^ key), self.b)) % self.b
-            x = left * self.b + right
+                    column = (column + below(mix(row ^ key), self.width)) % self.width
+            x = row * self.width + column
             if x < self.n:
                 return x
 
@@ -121,96 +137,115 @@ def cut(line, parts):
     return [line[i * len(line) // parts : (i + 1) * len(line) // parts] for i in range(parts)]
 
 
+def split(records, key):
+    """The records in parts: a part ends where the next record has another key."""
+    return [list(part) for _, part in itertools.groupby(records, key)]
+
+
+def flat(parts):
+    return list(itertools.chain.from_iterable(parts))
+
+
 class PlainOrder:
     """The order of some shards in an epoch; `lanes` holds the outputs of every lane as (shard, record) pairs."""
 
     def __init__(self, options, shards, lane_count, seed, line_seed):
         self.o = options
-        self.shards = shards
+        self.run_records = [run for _, run, _ in shards]
+        self.chunk_records = [chunk for _, _, chunk in shards]
+        self.shards = [[(shard, record) for record in range(shape[0])] for shard, shape in enumerate(shards)]
+        self.records = flat(self.shards)
+        self.ids = {record: number for number, record in enumerate(self.records)}
         self.lane_count = lane_count
         self.seed = seed
         self.explained = []
-        if options.order == "global":
-            self.lanes = self.permute_records()
-        else:
-            self.shard_order = self.order_shards(line_seed)
-            self.explain(f"shard order: {' '.join(map(str, self.shard_order))}")
-            self.lanes = [self.lane(v, pieces) for v, pieces in enumerate(self.deal())]
+        self.lanes = [self.outputs(v, lane) for v, lane in enumerate(self.cut_lanes(line_seed))]
 
     def explain(self, line):
         self.explained.append(line)
 
-    def permute_records(self):
-        records = [(shard, record) for shard, (count, _) in enumerate(self.shards) for record in range(count)]
-        order = Permutation(len(records), self.seed, GLOBAL, self.o.epoch, 0)
-        lanes = cut([records[number] for number in order.all()], self.lane_count)
-        for v, lane in enumerate(lanes):
-            self.explain(f"lane {v} outputs: {names(lane)}")
-        return lanes
+    def word(self, purpose, lane, index):
+        return word(self.seed, purpose, self.o.epoch, lane, index)
 
-    def order_shards(self, seed):
-        if self.o.order == "sequential":
-            return list(range(len(self.shards)))
-        return Permutation(len(self.shards), seed, SHARDS, 0 if self.o.sticky else self.o.epoch, 0).all()
+    def permuted(self, items, purpose, lane):
+        return [items[number] for number in Permutation(len(items), self.seed, purpose, self.o.epoch, lane).all()]
 
-    def deal(self):
-        """The pieces (shard, first, last) of each lane; record `last` is not in the piece."""
-        lanes = [[] for _ in range(self.lane_count)]
-        if self.o.assign == "files":
-            for position, shard in enumerate(self.shard_order):
-                if self.shards[shard][0] > 0:
-                    lanes[position % self.lane_count].append((shard, 0, self.shards[shard][0]))
-            return lanes
-        total = sum(records for records, _ in self.shards)
-        for v, pieces in enumerate(lanes):
-            first = v * total // self.lane_count
-            last = (v + 1) * total // self.lane_count
-            start = 0
-            for shard in self.shard_order:
-                end = start + self.shards[shard][0]
-                if max(first, start) < min(last, end):
-                    pieces.append((shard, max(first, start) - start, min(last, end) - start))
-                start = end
-        return lanes
+    def run_of(self, pair):
+        """Tells runs apart."""
+        shard, record = pair
+        return shard, record // self.run_records[shard]
 
-    def lane(self, v, pieces):
-        self.explain(f"lane {v} pieces: " + " ".join(f"{shard}[{x},{y})" for shard, x, y in pieces))
-        runs = []
-        for shard, first, last in pieces:
-            run_records = self.shards[shard][1]
-            for record in range(first, last):
-                if record == first or record % run_records == 0:
-                    runs.append([])
-                runs[-1].append((shard, record))
+    def chunk_of(self, pair):
+        """Tells the chunks of a run apart."""
+        shard, record = pair
+        return record % self.run_records[shard] // self.chunk_records[shard]
+
+    def cut_lanes(self, line_seed):
+        """The records of each lane: in line order, or with `global` as they come out."""
+        if self.o.order == "global":
+            return cut(self.permuted(self.records, GLOBAL, 0), self.lane_count)
+        kind, purpose, parts = "shards", SHARDS, self.shards
+        if self.o.assign == "runs":
+            kind, purpose, parts = "runs", DATASET_RUNS, split(self.records, self.run_of)
+        order = list(range(len(parts)))
         if self.o.order == "shuffle":
-            runs = [runs[number] for number in Permutation(len(runs), self.seed, RUNS, self.o.epoch, v).all()]
-        self.explain(f"lane {v} runs as opened: " + " | ".join(map(names, runs)))
-        outputs = self.interleave(v, runs) if self.o.order == "shuffle" else [record for run in runs for record in run]
-        self.explain(f"lane {v} outputs: {names(outputs)}")
-        return outputs
+            order = Permutation(len(parts), line_seed, purpose, 0 if self.o.sticky else self.o.epoch, 0).all()
+        self.explain(f"line of {kind}: {' '.join(map(str, order))}")
+        line = [parts[number] for number in order]
+        if self.o.assign == "files":
+            return [flat(line[v :: self.lane_count]) for v in range(self.lane_count)]
+        return cut(flat(line), self.lane_count)
 
-    def interleave(self, v, runs):
-        groups = cut(runs, -(-len(runs) // self.o.open_runs))
-        inputs = [record for group in groups for record in self.take_turns(group)]
-        self.explain(f"lane {v} runs per group: {' '.join(str(len(group)) for group in groups)}")
+    def outputs(self, v, lane):
+        if self.o.order == "shuffle":
+            lane = self.pool(v, self.inputs(v, lane))
+        self.explain(f"lane {v} outputs: {names(lane)}")
+        return lane
+
+    def inputs(self, v, lane):
+        runs = split(lane, self.run_of)
+        self.explain(f"lane {v} runs: {' | '.join(map(names, runs))}")
+        groups = max(1, len(runs) // self.o.open_runs) if runs else 0
+        inputs, first = [], 0
+        for g, group in enumerate(cut(self.permuted(runs, LANE_RUNS, v), groups)):
+            dealt = [self.dealt(v, g, r, run) for r, run in enumerate(group)]
+            self.explain(f"lane {v} group {g} runs: " + " | ".join(" / ".join(map(names, run)) for run in dealt))
+            turns = self.turns(v, first, [flat(chunks) for chunks in dealt])
+            self.explain(f"lane {v} group {g} turns: {' | '.join(map(names, turns))}")
+            inputs += [record for record in flat(turns) if record]
+            first += len(group)
         self.explain(f"lane {v} inputs: {names(inputs)}")
-        return self.pool(v, inputs)
+        return inputs
 
-    @staticmethod
-    def take_turns(group):
-        for turn in range(max(len(run) for run in group)):
-            for run in group:
-                if turn < len(run):
-                    yield run[turn]
+    def dealt(self, v, g, r, run):
+        """The chunks of a run, which is number r of group g: they and their records in the order given."""
+        chunks = split(run, self.chunk_of)
+        start = (below(self.word(CHUNKS, v, 2 * g), len(chunks)) + r) % len(chunks)
+        return [self.dealt_chunk(chunk) for chunk in cycle(chunks, start, self.word(CHUNKS, v, 2 * g + 1))]
+
+    def dealt_chunk(self, chunk):
+        first = self.ids[chunk[0]]
+        start = below(self.word(RECORDS, 0, 2 * first), len(chunk))
+        return cycle(chunk, start, self.word(RECORDS, 0, 2 * first + 1))
+
+    def turns(self, v, first, runs):
+        """A group's turns: what each run gives, None where it pauses. The runs are opened as numbers from `first`."""
+        longest = max(map(len, runs))
+        columns = []
+        for r, run in enumerate(runs):
+            d = below(self.word(PAUSE, v, first + r), longest)
+            pause = [(d + i) % longest for i in range(longest - len(run))]
+            records = iter(run)
+            columns.append([None if turn in pause else next(records) for turn in range(longest)])
+        return list(zip(*columns))
 
     def pool(self, v, inputs):
         size = min(self.o.pool, len(inputs))
-        pool, outputs, slots = inputs[:size], [], []
-        for t in range(len(inputs) - size):
-            slot = below(word(self.seed, POOL, self.o.epoch, v, t), size)
-            slots.append(slot)
+        pool, outputs = inputs[:size], []
+        slots = [below(self.word(POOL, v, t), size) for t in range(len(inputs) - size)]
+        for slot, record in zip(slots, inputs[size:]):
             outputs.append(pool[slot])
-            pool[slot] = inputs[size + t]
+            pool[slot] = record
         drain = Permutation(size, self.seed, DRAIN, self.o.epoch, v).all()
         self.explain(f"lane {v} slots drawn: {' '.join(map(str, slots))}")
         self.explain(f"lane {v} slots at the end: {' '.join(map(str, drain))}")
@@ -218,7 +253,12 @@ class PlainOrder:
 
 
 def names(records):
-    return " ".join(f"{shard}.{record}" for shard, record in records)
+    return " ".join(f"{pair[0]}.{pair[1]}" if pair else "-" for pair in records)
+
+
+def one_run_length(shards):
+    """Whether all shards that have records have runs of one length."""
+    return len({run for records, run, _ in shards if records > 0}) <= 1
 
 
 def source_seed(seed, source, number):
@@ -247,15 +287,12 @@ class Table:
         self.entries = []
 
     def __getitem__(self, t):
-        while len(self.entries) <= t:
-            self.entries.append(self.choose(len(self.entries)))
+        for e in range(len(self.entries), t + 1):
+            ready = [i for i, w in enumerate(self.weights) if w > 0 and self.counts[i] * PERIOD < (e + 1) * w]
+            chosen = min(ready, key=lambda i: (-(-(self.counts[i] + 1) * PERIOD // self.weights[i]), i))
+            self.counts[chosen] += 1
+            self.entries.append(chosen)
         return self.entries[t]
-
-    def choose(self, t):
-        ready = [i for i, w in enumerate(self.weights) if w > 0 and self.counts[i] * PERIOD < (t + 1) * w]
-        chosen = min(ready, key=lambda i: (-(-(self.counts[i] + 1) * PERIOD // self.weights[i]), i))
-        self.counts[chosen] += 1
-        return chosen
 
 
 class MixedOrder:
@@ -268,22 +305,19 @@ class MixedOrder:
         self.first_shard = [sum(options.sources[:i]) for i in range(len(options.sources))]
         self.schedule = [(step * rows_per_lane, Table(weights)) for step, weights in options.weights]
         self.used = [i for i in range(len(options.sources)) if any(weights[i] > 0 for _, weights in options.weights)]
-        self.sizes = [sum(records for records, _ in self.shards(i)) for i in range(len(options.sources))]
+        self.shards = [options.shards[i : i + count] for i, count in zip(self.first_shard, options.sources)]
+        self.sizes = [sum(records for records, *_ in shards) for shards in self.shards]
         require(all(self.sizes[i] >= lane_count for i in self.used), "a source has fewer records than there are lanes")
+        require(options.assign != "runs" or all(one_run_length(self.shards[i]) for i in self.used), ONE_RUN_LENGTH)
         self.passes = {}
         self.explained = []
         self.lanes = [self.lane(v) for v in range(lane_count)]
-
-    def shards(self, source):
-        first = self.first_shard[source]
-        return self.o.shards[first : first + self.o.sources[source]]
 
     def source_pass(self, source, number):
         if (source, number) not in self.passes:
             seed = source_seed(self.o.seed, source, number)
             line_seed = source_seed(self.o.seed, source, 0) if self.o.sticky else seed
-            order = PlainOrder(self.o, self.shards(source), self.lane_count, seed, line_seed)
-            self.passes[source, number] = order
+            self.passes[source, number] = PlainOrder(self.o, self.shards[source], self.lane_count, seed, line_seed)
         return self.passes[source, number]
 
     def source_of(self, row):
@@ -291,7 +325,7 @@ class MixedOrder:
         return table[(row - first_row) % PERIOD]
 
     def lane(self, v):
-        sizes = [(v + 1) * size // self.lane_count - v * size // self.lane_count for size in self.sizes]
+        sizes = [len(cut(range(size), self.lane_count)[v]) for size in self.sizes]
         counts = [0] * len(sizes)
         outputs, sources = [], []
         while not self.ends(len(outputs), counts, sizes):
@@ -329,10 +363,7 @@ class Phase:
         self.tail = tail
         self.line = line
         sizes = [len(lane) for lane in lanes]
-        if tail == "drop":
-            self.steps = min(sizes) // rows_per_lane
-        else:
-            self.steps = -(-max(sizes) // rows_per_lane)
+        self.steps = min(sizes) // rows_per_lane if tail == "drop" else -(-max(sizes) // rows_per_lane)
 
     def output(self, v, t):
         """Output t of lane v: (shard, record, status)."""
@@ -341,9 +372,8 @@ class Phase:
             return *lane[t], FIRST
         if self.tail != "wrap":
             return -1, -1, EMPTY
-        if not lane:
-            return *self.line[v * len(self.line) // len(self.lanes)], REPEATED
-        return *lane[t % len(lane)], REPEATED
+        record = lane[t % len(lane)] if lane else self.line[v * len(self.line) // len(self.lanes)]
+        return *record, REPEATED
 
     def rest(self, steps):
         """What is left after so many steps, lane after lane."""
@@ -380,16 +410,13 @@ class Epoch:
         return order, Phase(order.lanes, rows_per_lane, o.tail)
 
     def works(self, phase):
+        """Whether epochs with these lanes have steps, and with `wrap` records in every lane."""
+        varies = self.o.assign == "files" and self.o.order == "shuffle" and not self.o.sticky
+        if varies and self.o.tail != "pad":
+            records = sorted(records for records, *_ in self.o.shards)
+            fewest = sum(records[: len(records) // len(phase.lanes)])
+            return fewest >= (phase.rows_per_lane if self.o.tail == "drop" else 1)
         return phase.steps > 0 and (self.o.tail != "wrap" or all(phase.lanes))
-
-    def works_later(self):
-        """Whether epochs can begin with the present world; where lanes of files differ by epoch, whether any can."""
-        o = self.o
-        if o.assign == "even" or o.order != "shuffle" or o.sticky:
-            return self.works(self.begin()[1])
-        lanes, rows_per_lane = self.shape()
-        records = [records for records, _ in o.shards if records > 0]
-        return o.tail == "pad" or len(records) >= lanes and (o.tail == "wrap" or sum(records) // lanes >= rows_per_lane)
 
     def shape(self):
         """The lanes, and the rows of each in a step, of the world as it is given."""
@@ -417,7 +444,7 @@ class Epoch:
             self.first_lanes()
             return
         shape = self.shape()
-        require(self.works_later(), "no later epoch has steps with this world")
+        require(self.works(self.begin()[1]), "no later epoch has steps with this world")
         if self.taken > 0:
             require(len(self.past) < MAX_CHANGES, f"an epoch has at most {MAX_CHANGES} changes")
             self.past.append((self.phase, self.taken))
@@ -450,42 +477,35 @@ class Epoch:
         phases = [*self.past, (self.phase, self.phase.steps)]
         if len(phases) == 1 or self.o.weights:
             yield from self.order.explained
-        if len(phases) > 1:
-            yield from self.explain_phases(phases)
-        first_id = [sum(records for records, _ in self.o.shards[:shard]) for shard in range(len(self.o.shards))]
+        for k, (phase, steps) in enumerate(phases if self.past else []):
+            records = sum(map(len, phase.lanes))
+            of = "" if phase is self.phase else f" of {phase.steps}"
+            yield (f"phase {k}: {len(phase.lanes)} lanes of {phase.rows_per_lane} rows, "
+                   f"{records} records left, {steps}{of} steps")
+            yield from (f"phase {k} lane {v} outputs: {names(lane)}" for v, lane in enumerate(phase.lanes))
+        first_id = [sum(records for records, *_ in self.o.shards[:shard]) for shard in range(len(self.o.shards))]
         delivered = [first_id[shard] + record for phase, steps in phases for shard, record in phase.delivered(steps)]
         digest = sum(map(record_digest, delivered)) & MASK128
         rows = sum(steps * phase.rows_per_lane * len(phase.lanes) for phase, steps in phases)
         yield f"steps {self.steps_before() + self.phase.steps}, rows {rows}, delivered {len(delivered)}"
         yield f"digest {digest:032x}"
 
-    @staticmethod
-    def explain_phases(phases):
-        for k, (phase, steps) in enumerate(phases):
-            records = sum(map(len, phase.lanes))
-            of = "" if k == len(phases) - 1 else f" of {phase.steps}"
-            yield (f"phase {k}: {len(phase.lanes)} lanes of {phase.rows_per_lane} rows, "
-                   f"{records} records left, {steps}{of} steps")
-            for v, lane in enumerate(phase.lanes):
-                yield f"phase {k} lane {v} outputs: {names(lane)}"
-
     def mix_hash(self):
         o = self.o
         if not o.weights:
             return 0
         entries = [number for step, weights in o.weights for number in (step, *weights)]
-        words = [MIX_TAG, STOPS.index(o.stop), o.mix_steps, len(o.sources), *o.sources, len(o.weights), *entries]
-        return hash_words(words)
+        return hash_words([MIX_TAG, STOPS.index(o.stop), o.mix_steps, len(o.sources), *o.sources, len(o.weights),
+                           *entries])
 
     def order_id(self):
         o = self.o
-        return hash_words([1, ORDER_TAG, *high_low(o.fingerprint), len(self.phase.lanes), ORDERS.index(o.order),
-                           ASSIGNS.index(o.assign), o.sticky, o.open_runs, o.pool, o.seed,
-                           *high_low(self.mix_hash())])
+        return hash_words([VERSION, ORDER_TAG, *high_low(o.fingerprint), len(self.phase.lanes), ORDERS.index(o.order),
+                           ASSIGNS.index(o.assign), o.sticky, o.open_runs, o.pool, o.seed, *high_low(self.mix_hash())])
 
     def plan_id(self):
         o = self.o
-        words = [1, *high_low(o.fingerprint), o.world, o.batch, o.replicate, len(self.phase.lanes),
+        words = [VERSION, *high_low(o.fingerprint), o.world, o.batch, o.replicate, len(self.phase.lanes),
                  ORDERS.index(o.order), ASSIGNS.index(o.assign), TAILS.index(o.tail), o.sticky, o.open_runs, o.pool,
                  o.seed, *high_low(self.mix_hash())]
         past = [number for phase, steps in self.past for number in (steps, len(phase.lanes), phase.rows_per_lane)]
@@ -499,30 +519,31 @@ class Epoch:
 
     def state(self):
         o = self.o
-        flags = (ORDERS.index(o.order) | ASSIGNS.index(o.assign) << 2 | TAILS.index(o.tail) << 3 | o.sticky << 5
-                 | bool(o.weights) << 6)
+        flags = (ORDERS.index(o.order) | ASSIGNS.index(o.assign) << 2 | TAILS.index(o.tail) << 4 | o.sticky << 6
+                 | bool(o.weights) << 7)
         dataset = high_low(o.fingerprint)
         if o.weights:
             high, low = high_low(self.mix_hash())
             dataset = dataset[0] ^ dataset[1], high ^ low
-        binary = struct.pack("<BBH", 1, flags, o.open_runs - 1) + (o.pool - 1).to_bytes(3, "little")
+        binary = struct.pack("<BBH", VERSION, flags, o.open_runs - 1) + (o.pool - 1).to_bytes(3, "little")
         binary += struct.pack("<BQQQII", len(self.past) + 1, o.seed, *dataset, o.epoch, o.replicate)
         for phase, steps in [*self.past, (self.phase, self.taken)]:
             binary += struct.pack("<QII", steps, len(phase.lanes), phase.rows_per_lane)
-        words = [word for word, in struct.iter_unpack("<Q", binary)]
-        binary += struct.pack("<I", hash_words(words) & MASK32)
+        binary += struct.pack("<I", hash_words([number for number, in struct.iter_unpack("<Q", binary)]) & MASK32)
         return "dvt:" + base64.urlsafe_b64encode(binary).decode().rstrip("=")
 
 
 def check_options(o):
     """Refuses what no dataset and no world make good."""
-    require(all(records >= 0 and run_records >= 1 for records, run_records in o.shards), "--shards is out of range")
+    require(all(records >= 0 and 1 <= chunk <= run for records, run, chunk in o.shards), "--shards is out of range")
     require(o.replicate >= 1 and o.lanes >= 0, "--replicate or --lanes is out of range")
     require(1 <= o.open_runs <= 2**16 and 1 <= o.pool <= 2**24, "--open-runs or --pool is out of range")
     require(0 <= o.seed <= MASK64 and 0 <= o.epoch <= MASK32, "--seed or --epoch is out of range")
-    require(o.order == "shuffle" or not o.sticky, "--sticky is for --order shuffle")
-    require(o.order != "global" or o.assign == "even", "--order global needs --assign even")
-    require(o.at >= 0 and all(steps >= 0 for steps, *_ in o.changes), "steps are at least 0")
+    require(o.order == "shuffle" or not o.sticky and o.assign != "runs",
+            "--sticky and --assign runs are for --order shuffle")
+    require(o.assign != "runs" or o.weights or one_run_length(o.shards), ONE_RUN_LENGTH)
+    require(o.order != "global" or o.assign != "files", "--order global does not go with --assign files")
+    require(min(o.at, o.mix_steps, *(steps for steps, *_ in o.changes)) >= 0, "steps are at least 0")
 
 
 def check_mix(o):
@@ -530,11 +551,10 @@ def check_mix(o):
     o.sources = o.sources or [len(o.shards)]
     steps = [step for step, _ in o.weights]
     require(sum(o.sources) == len(o.shards) and min(o.sources) >= 0, "--sources must add up to the shards")
-    require(o.assign == "even", "a mix needs --assign even")
+    require(o.assign != "files", "a mix does not go with --assign files")
     require(steps[0] == 0 and all(a < b for a, b in zip(steps, steps[1:])), "the steps of --weights ascend from 0")
     for _, shares in o.weights:
         require(len(shares) == len(o.sources) and min(shares) >= 0, "--weights needs a weight for every source")
-    require(o.mix_steps >= 0, "--mix-steps is at least 0")
     o.weights = [(step, normalise(shares)) for step, shares in o.weights]
 
 
@@ -548,16 +568,15 @@ def plan(arguments):
 
 def output(epoch):
     """The lines that the program prints."""
-    options, lines = epoch.o, []
-    if options.explain:
+    o = epoch.o
+    if o.explain:
         return list(epoch.explain())
-    if options.state:
-        lines.append(epoch.state())
-    if options.ids:
+    lines = [epoch.state()] if o.state else []
+    if o.ids:
         lines += [f"plan_id {epoch.plan_id():032x}", f"order_id {epoch.order_id():032x}", f"check {epoch.check():016x}"]
     if not lines:
-        require(0 <= options.rank < options.world, "--rank must be below --world")
-        lines = [" ".join(map(str, row)) for row in epoch.rows(options.rank)]
+        require(0 <= o.rank < o.world, "--rank must be below --world")
+        lines = [" ".join(map(str, row)) for row in epoch.rows(o.rank)]
     return lines
 
 

@@ -2,7 +2,7 @@
 """The command line of order.py."""
 import argparse
 
-ORDERS, ASSIGNS = ["shuffle", "sequential", "global"], ["even", "files"]
+ORDERS, ASSIGNS = ["shuffle", "sequential", "global"], ["even", "files", "runs"]
 TAILS, STOPS = ["drop", "pad", "wrap"], ["first", "all", "steps"]
 NUMBERS = {"replicate": 1, "lanes": 0, "open-runs": 96, "pool": 256, "seed": 0, "epoch": 0, "mix-steps": 0, "at": 0,
            "rank": 0}
@@ -14,7 +14,8 @@ def parse(arguments, description):
         return [int(number) for number in text.split(separator)]
 
     def shards(text):
-        return [(records, run_records) for records, run_records in map(numbers, text.split(","))]
+        """(records, run, chunk) of each shard; a chunk that is left out is the whole run."""
+        return [(records, run, *(chunk or [run])) for records, run, *chunk in map(numbers, text.split(","))]
 
     def weights(text):
         return [(int(step), numbers(shares)) for step, shares in (entry.split("=") for entry in text.split(","))]
@@ -23,7 +24,7 @@ def parse(arguments, description):
         return [(steps, world, batch, lanes) for steps, world, batch, lanes in map(numbers, text.split(","))]
 
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shards", type=shards, required=True, metavar="RECORDS:RUN_RECORDS,...")
+    parser.add_argument("--shards", type=shards, required=True, metavar="RECORDS:RUN[:CHUNK],...")
     parser.add_argument("--world", type=int, required=True)
     parser.add_argument("--batch", type=int, required=True)
     for name, default in NUMBERS.items():

@@ -21,6 +21,7 @@ OPTIONS = (
     ["--world", "2", "--batch", "9", "--pool", "1", "--open-runs", "1", "--seed", "3"],
     ["--world", "3", "--batch", "8", "--order", "global", "--rank", "2", "--tail", "wrap", "--epoch", "7"],
     ["--world", "2", "--batch", "8", "--rank", "1", "--sticky", "--epoch", "4"],
+    ["--world", "3", "--batch", "8", "--rank", "2", "--assign", "runs", "--open-runs", "4", "--epoch", "6"],
 )
 # What was read before, and how it goes on: steps, world, batch, lanes.
 CHANGES = (
@@ -35,8 +36,12 @@ class OrderTest(CommandTest):
         ids = self.path("ids")
         rank = [] if "--rank" in options else ["--rank", "0"]
         run_good("read", dataset, *options, *rank, "--ids", ids)
-        shards = ",".join(f"{records}:{run_records}" for records, run_records in shard_shapes(dataset))
+        shards = self.shards(dataset)
         self.assertEqual(read_file(ids), self.expected(shards, options))
+
+    @staticmethod
+    def shards(dataset):
+        return ",".join(":".join(map(str, shape)) for shape in shard_shapes(dataset))
 
     @staticmethod
     def expected(shards, options):
@@ -46,7 +51,7 @@ class OrderTest(CommandTest):
 
     def test_changes_of_world(self):
         dataset = self.make_dataset(make_records(700, seed=11, longest=40), "dataset", 5)
-        shards = ",".join(f"{records}:{run_records}" for records, run_records in shard_shapes(dataset))
+        shards = self.shards(dataset)
         state, ids = self.path("state"), self.path("ids")
         for options, changes in CHANGES:
             with self.subTest(options=" ".join(options), changes=changes):

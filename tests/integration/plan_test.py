@@ -3,15 +3,19 @@
 """What `dovetail plan` can do beside counting: measure the mixing, draw, save plans, and check what the ranks read."""
 
 import collections
+import itertools
 import json
 import os
+import random
 import xml.etree.ElementTree
 
+import payloads
 from support import (DAMAGED, FIRST, GOOD, USAGE, CommandTest, main, make_records, read_file, read_ids, run,
-                     run_good, run_json, write_file)
+                     run_good, run_json, shard_shapes, tfrecord, write_file)
 
-MIXING_KEYS = ["mean_shards", "least_shards", "mean_top_two", "most_top_two", "displacement", "neighbours"]
-REPORT_KEYS = ["plan", "full_shuffle", "batches", "all_batches", "rows", "weak", "flaws", "advice"]
+MIXING_KEYS = ["rank", "global", "correlation"]
+BATCH_KEYS = ["mean_slices", "least_slices", "mean_shards", "least_shards", "neighbours", "shared"]
+REPORT_KEYS = ["plan", "true_shuffle", "batches", "all_batches", "readers", "labels", "weak", "flaws", "advice"]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -35,28 +39,35 @@ class ShuffleReportTest(PlanTest):
         plan = run_json("plan", self.dataset, "--world", 2, "--batch", 20, "--shuffle-report")
         mixing = plan["mixing"]
         self.assertEqual(list(mixing), REPORT_KEYS)
-        self.assertEqual(list(mixing["plan"]), MIXING_KEYS)
-        self.assertEqual(list(mixing["full_shuffle"]), MIXING_KEYS)
+        for side in (mixing["plan"], mixing["true_shuffle"]):
+            self.assertEqual(list(side), MIXING_KEYS)
+            self.assertEqual(list(side["rank"]), BATCH_KEYS)
+            self.assertEqual(list(side["global"]), BATCH_KEYS)
         self.assertNotIn("mixing", run_json("plan", self.dataset, "--world", 2, "--batch", 20))
 
     def test_numbers_are_those_of_the_batches_that_are_read(self):
+        begins = list(itertools.accumulate((shape[0] for shape in shard_shapes(self.dataset)), initial=0))
         for flags in ((), ("--open-runs", 2, "--pool", 5), ("--order", "global"), ("--tail", "pad", "--lanes", 4)):
             with self.subTest(flags=flags):
                 where = ("--world", 2, "--batch", 16, *flags)
                 mixing = run_json("plan", self.dataset, *where, "--shuffle-report")["mixing"]
                 batches = collections.defaultdict(list)
+                steps = collections.defaultdict(list)
                 for rank in range(2):
-                    for step, _, shard, _, status in self.read_rank(rank, 2, 16, *flags)[1]:
+                    for step, _, shard, record, status in self.read_rank(rank, 2, 16, *flags)[1]:
                         if status == FIRST:
-                            batches[rank, step].append(shard)
-                full = [batch for batch in batches.values() if len(batch) == 16]
-                shards = [len(set(batch)) for batch in full]
-                top_two = [sum(count for _, count in collections.Counter(batch).most_common(2)) / 16 for batch in full]
-                self.assertEqual(mixing["batches"], len(full))
-                self.assertAlmostEqual(mixing["plan"]["mean_shards"], sum(shards) / len(shards))
-                self.assertEqual(mixing["plan"]["least_shards"], min(shards))
-                self.assertAlmostEqual(mixing["plan"]["mean_top_two"], sum(top_two) / len(top_two))
-                self.assertAlmostEqual(mixing["plan"]["most_top_two"], max(top_two))
+                            batches[rank, step].append((shard, record))
+                            steps[step].append((shard, record))
+                for found, size, name in ((batches, 16, "rank"), (steps, 32, "global")):
+                    full = [batch for batch in found.values() if len(batch) == size]
+                    shards = [len({shard for shard, _ in batch}) for batch in full]
+                    slices = [len({(begins[shard] + record) * 16 // 1000 for shard, record in batch}) for batch in full]
+                    plan = mixing["plan"][name]
+                    self.assertAlmostEqual(plan["mean_shards"], sum(shards) / len(shards))
+                    self.assertEqual(plan["least_shards"], min(shards))
+                    self.assertAlmostEqual(plan["mean_slices"], sum(slices) / len(slices))
+                    self.assertEqual(plan["least_slices"], min(slices))
+                self.assertEqual(mixing["batches"], mixing["all_batches"])
 
     def test_weak_mixing_is_warned_of_and_good_mixing_is_not(self):
         where = ("plan", self.dataset, "--world", 1, "--batch", 32, "--shuffle-report")
@@ -77,8 +88,62 @@ class ShuffleReportTest(PlanTest):
         self.assertTrue(any("--open-runs" in sentence for sentence in advice), advice)
 
     def test_ranks_with_few_shards_are_told_apart(self):
-        advice = run_json("plan", self.dataset, "--world", 10, "--batch", 20, "--shuffle-report")["mixing"]["advice"]
-        self.assertTrue(any("more and smaller shards" in sentence for sentence in advice), advice)
+        plan = run_json("plan", self.dataset, "--world", 10, "--batch", 20, "--shuffle-report")
+        self.assertIn("few_slices", plan["mixing"]["flaws"])
+        self.assertTrue(any("--assign runs" in sentence for sentence in plan["mixing"]["advice"]))
+        self.assertTrue(any("--assign runs" in note for note in plan["notes"]))
+        self.assertEqual(run_json("plan", self.dataset, "--world", 1, "--batch", 20)["notes"], [])
+
+    def sorted_shard(self, name, *flags):
+        """One shard of Examples with 20 classes, one after the other."""
+        records = [payloads.example({"label": [i // 256], "name": [b"x"], "weight": [0.5]}) for i in range(5120)]
+        return self.make_dataset(records, name, 1, *flags)
+
+    def test_a_sorted_shard_on_four_ranks_is_weak_and_its_runs_are_good(self):
+        dataset = self.sorted_shard("sorted")
+        where = ("plan", dataset, "--world", 4, "--batch", 64, "--shuffle-report", "--labels", "label")
+        weak = run_json(*where)["mixing"]
+        self.assertIn("few_slices", weak["flaws"])
+        self.assertIn("few_labels", weak["flaws"])
+        self.assertLess(weak["labels"]["mean"], 7)
+        self.assertGreater(weak["labels"]["true_shuffle_mean"], 18)
+        self.assertEqual(weak["labels"]["records"], 4096)
+        good = run_json(*where, "--assign", "runs")["mixing"]
+        self.assertEqual((good["flaws"], good["advice"]), ([], []))
+        self.assertGreater(good["labels"]["mean"], 17)
+        shuffled = self.sorted_shard("shuffled", "--shuffle", 1)
+        self.assertEqual(run_json("plan", shuffled, *where[2:])["mixing"]["flaws"], [])
+        self.assertIn(b"labels in a batch", run_good(*where))
+
+    def test_labels_in_large_blocks_are_judged(self):
+        # A batch of all its rows would read nearly all of 20 blocks of a megabyte, and a fourth one pass 64 MiB.
+        generator = random.Random(64)
+        images = [generator.getrandbits(480_000).to_bytes(60_000, "little") for _ in range(320)]
+        records = [payloads.example({"label": [i // 16], "image": [images[i]]}) for i in range(320)]
+        source = write_file(self.path("large.tfrecord"), tfrecord(records))
+        run_good("convert", source, "--to", self.path("large"), "--shards", 1, "--codec", "none", "--block-bytes", "1M",
+                 "--run-records", 16)
+        labels = run_json("plan", self.path("large"), "--world", 1, "--batch", 32, "--shuffle-report", "--labels",
+                          "label")["mixing"]["labels"]
+        self.assertTrue(labels["judged"])
+        self.assertGreaterEqual(labels["batches"], 4)
+        self.assertEqual(labels["records"], 8 * labels["batches"])
+
+    def test_labels_of_few_batches_are_not_judged(self):
+        where = ("plan", self.sorted_shard("sorted"), "--world", 1, "--batch", 2000, "--shuffle-report", "--labels",
+                 "label")
+        self.assertFalse(run_json(*where)["mixing"]["labels"]["judged"])
+        self.assertIn(b"not judged", run_good(*where))
+
+    def test_labels_that_are_none_are_refused(self):
+        dataset = self.sorted_shard("sorted")
+        where = ("--world", 1, "--batch", 64, "--shuffle-report", "--labels")
+        self.assertEqual(run_json("plan", dataset, *where, "name")["mixing"]["labels"]["mean"], 1)
+        self.assert_fails(USAGE, "plan", dataset, *where, "lable", says="none of the records")
+        self.assert_fails(USAGE, "plan", dataset, *where, "weight", says="float_list")
+        self.assert_fails(USAGE, "plan", self.dataset, *where, "label", says="tf.train.Example")
+        self.assert_fails(USAGE, "plan", dataset, "--world", 1, "--batch", 64, "--labels", "label",
+                          says="--shuffle-report")
 
 
 class SvgTest(PlanTest):
@@ -91,7 +156,7 @@ class SvgTest(PlanTest):
     def test_shards_cuts_and_ranks_are_drawn(self):
         root, find = self.draw("--world", 4, "--batch", 10)
         self.assertEqual(root.tag, SVG + "svg")
-        self.assertEqual([group.get("id") for group in root.iter(SVG + "g")], ["line", "ranks", "mixing"])
+        self.assertEqual([group.get("id") for group in root.iter(SVG + "g")], ["line", "ranks", "mixing", "numbers"])
         self.assertEqual((len(find("cut")), len(find("bar"))), (3, 12))
         self.assertGreaterEqual(len(find("part")), 10)
         self.assertLessEqual(len(find("part")), 13)
@@ -99,13 +164,13 @@ class SvgTest(PlanTest):
         for rank in range(4):
             self.assertIn(f"rank {rank}", names)
 
-    def test_the_map_has_a_cell_for_every_shard_and_step(self):
+    def test_the_map_has_a_cell_for_every_slice_and_step(self):
         _, find = self.draw("--world", 1, "--batch", 100)
-        self.assertEqual(sum(path.get("d").count("M") for path in find("cells")), 10 * 10)
+        self.assertEqual(sum(path.get("d").count("M") for path in find("cells")), 16 * 10)
 
     def test_every_order_is_drawn(self):
-        for flags in (("--order", "sequential"), ("--order", "global"), ("--assign", "files"), ("--sticky",),
-                      ("--tail", "pad"), ("--replicate", 2)):
+        for flags in (("--order", "sequential"), ("--order", "global"), ("--assign", "files"), ("--assign", "runs"),
+                      ("--sticky",), ("--tail", "pad"), ("--replicate", 2)):
             self.draw("--world", 2, "--batch", 10, *flags)
 
     def test_names_are_escaped(self):

@@ -171,6 +171,35 @@ class SourcesTest(CommandTest):
         self.assertRegex(text, r"classes +c00 0, c01 1, .*, c09 9, \.\.\.; 12 in all\n")
         self.assertRegex(text, r"left out +2 hidden")
 
+    def test_classes_that_are_packed_one_after_the_other_are_told(self):
+        for folder, of_class in (("photos", "cat"), ("photos", "dog"), ("one", "cow")):
+            os.makedirs(self.path(folder, of_class))
+            write_file(self.path(folder, of_class, "1"), b"x")
+        convert = ("convert", self.path("photos"), "--labels", "--shards", 2, "--to")
+        summary = run_json(*convert, self.path("json"))
+        self.assertEqual(len(summary["notes"]), 1)
+        note = summary["notes"][0]
+        self.assertRegex(note, "the classes lie one after the other .*--shuffle .*--shuffle-report --labels label")
+        text = run_good(*convert, self.path("text")).decode()
+        self.assertTrue(text.endswith(f"\nnote: {note}\n"), text)
+        for source, flags in (("photos", ("--labels", "--shuffle", 1)), ("photos", ()), ("one", ("--labels",))):
+            with self.subTest(source=source, flags=flags):
+                quiet = ("convert", self.path(source), *flags, "--overwrite", "--to", self.path("quiet"))
+                self.assertEqual(run_json(*quiet)["notes"], [])
+                self.assertNotIn("note:", run_good(*quiet).decode())
+
+    def test_chunks_that_are_several_blocks_are_told(self):
+        small, large = [b"x" * 100] * 3000, [b"y" * 10000] * 60
+        source = write_file(self.path("a.tfrecord"), tfrecord(small + large))
+        convert = ("convert", source, "--overwrite", "--to", self.path("packed"))
+        summary = run_json(*convert)
+        self.assertEqual(len(summary["notes"]), 1)
+        self.assertRegex(summary["notes"][0], r"^a chunk has 655 records, on average 188\.\d KiB, .*--chunk-records")
+        self.assertTrue(run_good(*convert).decode().endswith(f"\nnote: {summary['notes'][0]}\n"))
+        self.assertEqual(run_json(*convert, "--chunk-records", 655)["notes"], [])
+        write_file(source, tfrecord(large))
+        self.assertEqual(run_json(*convert)["notes"], [])
+
     def test_classes_have_the_numbers_that_are_given(self):
         for name in ("cat", "dog"):
             os.makedirs(self.path("photos", name))

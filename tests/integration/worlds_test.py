@@ -41,7 +41,7 @@ class WorldsTest(CommandTest):
         self.assertEqual(sum(summary["valid"] for summary, _ in ranks), plan["records"] - plan["dropped"])
 
     def check_rows(self, rows, shapes, plan, tail):
-        everything = {(shard, record) for shard, (records, _) in enumerate(shapes) for record in range(records)}
+        everything = {(shard, record) for shard, (records, *_) in enumerate(shapes) for record in range(records)}
         first = [(shard, record) for _, _, shard, record, status in rows if status == FIRST]
         self.assertEqual(len(first), len(set(first)), "no record is delivered first twice")
         self.assertLessEqual(set(first), everything)
@@ -71,18 +71,19 @@ class WorldsTest(CommandTest):
     def make_taxi(self):
         run_json("convert", real_data("tfx-taxi"), "--to", self.path("taxi"), "--shards", 8)
 
-    def test_whole_files_per_lane(self):
+    def test_whole_files_and_runs_per_lane(self):
         dataset = self.make_dataset(make_records(1003, seed=4), "dataset", 9)
         shapes = shard_shapes(dataset)
         for world, tail in itertools.product((1, 3, 4), TAILS):
             with self.subTest(world=world, tail=tail):
                 self.check_world(dataset, shapes, world, 5, tail, "--assign", "files", "--epoch", "3")
+                self.check_world(dataset, shapes, world, 5, tail, "--assign", "runs", "--epoch", "3")
 
     def test_sequential_order_is_the_order_of_the_dataset(self):
         dataset = self.make_dataset(make_records(200, seed=5))
         ranks = self.read_world(dataset, 4, 5, "--order", "sequential", "--tail", "pad")
         shapes = shard_shapes(dataset)
-        everything = [(shard, record) for shard, (records, _) in enumerate(shapes) for record in range(records)]
+        everything = [(shard, record) for shard, (records, *_) in enumerate(shapes) for record in range(records)]
         self.assertEqual([row[2:4] for _, ids in ranks for row in ids], everything)
 
     def test_replicas_read_the_same_rows(self):

@@ -14,24 +14,29 @@ import subprocess
 import sys
 
 OPTION_SETS = [
-    "--shards 5:2,4:2,3:2 --world 2 --batch 2 --open-runs 2 --pool 3 --seed 7 --epoch 1",
-    "--shards 100:10 --world 1 --batch 7",
-    "--shards 40:7,0:7,60:7,13:7,1:7 --world 4 --batch 3 --tail pad --open-runs 3 --pool 8",
-    "--shards 40:7,0:7,60:7,13:7,1:7 --world 3 --batch 5 --tail wrap --open-runs 3 --pool 8 --seed 99",
-    "--shards 33:5,21:4,50:9,8:100 --world 2 --batch 4 --lanes 4 --open-runs 4 --pool 16 --epoch 12",
-    "--shards 33:5,21:4,50:9,8:100 --world 4 --batch 2 --replicate 2 --tail pad --pool 5",
+    "--shards 5:2:1,4:2:2,3:2:1 --world 2 --batch 2 --open-runs 2 --pool 3 --seed 7 --epoch 1",
+    "--shards 100:10:3 --world 1 --batch 7",
+    "--shards 40:7:3,0:7:3,60:7:3,13:7:7,1:7:1 --world 4 --batch 3 --tail pad --open-runs 3 --pool 8",
+    "--shards 40:7:2,0:7:2,60:7:4,13:7:2,1:7:2 --world 3 --batch 5 --tail wrap --open-runs 3 --pool 8 --seed 99",
+    "--shards 33:5:2,21:4:4,50:9:3,8:100:50 --world 2 --batch 4 --lanes 4 --open-runs 4 --pool 16 --epoch 12",
+    "--shards 33:5:1,21:4:3,50:9:9,8:100:7 --world 4 --batch 2 --replicate 2 --tail pad --pool 5",
     "--shards 9:3,9:3,9:3,9:3,9:3,9:3,9:3 --world 3 --batch 2 --assign files --tail drop --open-runs 2 --pool 4",
     "--shards 9:3,2:3,30:3,9:3,4:3 --world 2 --batch 4 --assign files --tail wrap --pool 6 --epoch 3",
     "--shards 9:3,2:3,30:3,9:3,4:3 --world 3 --batch 4 --assign files --tail pad --open-runs 1 --pool 1",
+    "--shards 20:4,1:4,1:4 --world 2 --batch 1 --assign files --tail drop",
+    "--shards 20:4,1:4,1:4 --world 2 --batch 2 --assign files --sticky 1 --tail drop",
     "--shards 17:4,23:4,5:4 --world 3 --batch 4 --order sequential --tail pad",
     "--shards 17:4,23:4,5:4 --world 2 --batch 3 --order sequential --assign files --tail wrap",
-    "--shards 300:16,280:16,310:16 --world 2 --batch 32 --seed 18446744073709551615 --epoch 4294967295",
+    "--shards 300:64:33,280:64:40,310:64:64 --world 2 --batch 32 --seed 18446744073709551615 --epoch 4294967295",
     "--shards 3:1 --world 2 --batch 4 --tail wrap",
     "--shards 1:1 --world 3 --batch 2 --tail pad",
     "--shards 700:1,650:1 --world 1 --batch 450 --open-runs 400 --pool 300 --seed 5",
-    "--shards 170:1,150:9 --world 2 --batch 40 --order global --seed 3 --epoch 2",
+    "--shards 170:1,150:9:4 --world 2 --batch 40 --order global --seed 3 --epoch 2",
     "--shards 9:3,2:3,30:3,9:3,4:3 --world 2 --batch 4 --sticky 1 --pool 6 --epoch 3",
+    "--shards 90:9:4,50:9:2,0:5,7:9:9 --world 3 --batch 4 --assign runs --open-runs 4 --pool 6 --epoch 3",
+    "--shards 90:9:4,50:9:2,70:9:9 --world 2 --batch 4 --assign runs --sticky 1 --tail wrap --pool 6 --epoch 3",
     "--shards 90:9,50:9 --world 2 --batch 5 --sources 1,1 --weights 0=999:1,2=1:60000 --stop steps --mix-steps 20",
+    "--shards 90:9:4,50:7:2 --world 2 --batch 5 --assign runs --sources 1,1 --weights 0=3:1 --stop all",
     "--shards 80:9,90:7 --world 2 --batch 1 --changes 3:2:2:0,3:2:1:0,3:2:3:0,1:2:1:0,2:2:2:4,3:2:1:0,3:2:4:0,1:2:3:6",
 ]
 RANDOM_PLANS = 300
@@ -100,6 +105,8 @@ def vector_value(order, name, arguments):
         return f"{order.hash_words(numbers):032x}"
     if name == "seed":
         return str(order.source_seed(*numbers))
+    if name == "stride":
+        return str(order.stride(*numbers))
     if name == "table":
         table = order.Table(order.normalise(numbers))
         return " ".join(str(table[t]) for t in range(24))
@@ -124,6 +131,8 @@ class RandomPlan:
         self.draws = random.Random(seed)
         self.kind = KINDS[seed % len(KINDS)]
         self.replicate = self.draws.choice([1, 1, 1, 2])
+        # With `assign=runs` all runs have one length.
+        self.run = self.draws.choice([0, 0, 1, 4, 11, 36])
         shards = self.draws.randint(1, 8)
         self.arguments = ["--shards", ",".join(self.shard() for _ in range(shards)), *self.world(), *self.options()]
         if self.has("mix"):
@@ -135,8 +144,9 @@ class RandomPlan:
         return part in self.kind or (self.kind == "any" and self.draws.random() < 0.5)
 
     def shard(self):
-        sizes = [12, 17, 25, 31, 40] if "mix" in self.kind else [0, 1, 5, 9, 20, 31, 40]
-        return f"{self.draws.choice(sizes)}:{self.draws.choice([1, 2, 3, 5, 100])}"
+        sizes = [12, 17, 25, 31, 40] if "mix" in self.kind else [0, 1, 5, 9, 20, 31, 40, 90]
+        run = self.run or self.draws.choice([1, 2, 3, 5, 12, 40, 100])
+        return f"{self.draws.choice(sizes)}:{run}:{self.draws.randint(1, run)}"
 
     def grid(self):
         """Readers, batch and lanes that go together."""
@@ -155,7 +165,8 @@ class RandomPlan:
         order = draws.choice(orders.get(self.kind, ["shuffle", "shuffle", "sequential", "global"]))
         sticky = "1" if self.kind == "sticky" else draws.choice("01") if order == "shuffle" else "0"
         whole_files = order != "global" and self.kind in ("sticky", "changes")
-        assign = draws.choice(["even", "files"]) if whole_files else "even"
+        assigns = ["even"] + ["files"] * whole_files + ["runs"] * 2 * (order == "shuffle" and self.run > 0)
+        assign = draws.choice(assigns)
         return ["--order", order, "--sticky", sticky, "--assign", assign,
                 "--tail", draws.choice(["drop", "pad", "wrap"]), "--epoch", str(draws.randint(0, 5)),
                 "--open-runs", str(draws.choice([1, 2, 3, 32])), "--pool", str(draws.choice([1, 2, 5, 256])),

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "reader/plan/draws.h"
 #include "reader/plan/hash_words.h"
@@ -17,8 +19,10 @@ using detail::Permutation;
 using detail::Purpose;
 
 struct Place {
-  std::uint64_t id = 0;
-  std::uint64_t run = 0;  // any number that differs between the runs of the dataset
+  std::uint64_t id = 0;  // in the dataset
+  std::uint64_t in_source = 0;
+  std::uint64_t run = 0;    // any number that differs between the runs of the dataset,
+  std::uint64_t chunk = 0;  // and between its chunks
 };
 
 using Ids = std::vector<std::uint64_t>;
@@ -32,65 +36,127 @@ struct Pass {
   std::uint32_t epoch = 0;
 };
 
-/// Deals every record of a pass to its lane.
-std::vector<std::vector<Place>> deal(const DatasetShape& dataset, const PlanOptions& options, const Pass& pass,
-                                     std::uint64_t lanes) {
+/// Every record of a pass, shard by shard.
+std::vector<std::vector<Place>> places_of(const DatasetShape& dataset, const Pass& pass) {
   std::vector<std::vector<Place>> shards;
-  std::uint64_t records = 0;
   std::uint64_t id = 0;
+  std::uint64_t in_source = 0;
   std::uint64_t run = 0;
+  std::uint64_t chunk = 0;
   for (std::size_t shard = 0; shard < pass.first_shard + pass.shards; ++shard) {
     const ShardShape& shape = dataset.shards[shard];
     std::vector<Place> places;
-    for (std::uint64_t record = 0; record < shape.records; ++record) {
+    for (std::uint64_t record = 0; record < shape.records; ++record, ++id) {
       if (record % shape.run_records == 0) ++run;
-      places.push_back({id++, run});
+      if (record % shape.run_records % shape.chunk_records == 0) ++chunk;
+      if (shard >= pass.first_shard) places.push_back({id, in_source++, run, chunk});
     }
-    if (shard < pass.first_shard) continue;
-    records += shape.records;
-    shards.push_back(std::move(places));
+    if (shard >= pass.first_shard) shards.push_back(std::move(places));
   }
-  const std::uint32_t line_epoch = options.sticky ? 0 : pass.epoch;
-  const Permutation order = Permutation::keyed(shards.size(), Draws(pass.line_seed, Purpose::shards, line_epoch, 0));
+  return shards;
+}
+
+/// Cuts places where `key` changes.
+template <class Key>
+std::vector<std::vector<Place>> cut(const std::vector<Place>& places, const Key& key) {
+  std::vector<std::vector<Place>> parts;
+  for (const Place& place : places) {
+    if (parts.empty() || key(parts.back().back()) != key(place)) parts.emplace_back();
+    parts.back().push_back(place);
+  }
+  return parts;
+}
+
+/// Deals every record of a pass to its lane.
+std::vector<std::vector<Place>> deal(const DatasetShape& dataset, const PlanOptions& options, const Pass& pass,
+                                     std::uint64_t lanes) {
+  std::vector<std::vector<Place>> parts = places_of(dataset, pass);
+  Purpose purpose = Purpose::shards;
+  if (options.assign == Assign::runs) {
+    purpose = Purpose::run_line;
+    std::vector<Place> all;
+    for (const auto& shard : parts) all.insert(all.end(), shard.begin(), shard.end());
+    parts = cut(all, [](const Place& place) { return place.run; });
+  }
+  std::uint64_t records = 0;
+  for (const auto& part : parts) records += part.size();
+  const Permutation order =
+      Permutation::keyed(parts.size(), Draws(pass.line_seed, purpose, options.sticky ? 0 : pass.epoch, 0));
   std::vector<std::vector<Place>> dealt(lanes);
   std::uint64_t lane = 0;
   std::uint64_t line = 0;
-  for (std::uint64_t position = 0; position < shards.size(); ++position) {
-    for (const Place& place : shards[options.order == OrderKind::shuffle ? order(position) : position]) {
+  for (std::uint64_t position = 0; position < parts.size(); ++position) {
+    for (const Place& place : parts[options.order == OrderKind::shuffle ? order(position) : position]) {
       while ((lane + 1) * records / lanes <= line) ++lane;
-      dealt[options.assign == Assign::even ? lane : position % lanes].push_back(place);
+      dealt[options.assign == Assign::files ? position % lanes : lane].push_back(place);
       ++line;
     }
   }
   return dealt;
 }
 
-std::vector<Ids> cut_runs(const std::vector<Place>& places) {
-  std::vector<Ids> runs;
-  std::uint64_t last = 0;
-  for (const Place& place : places) {
-    if (place.run != last) runs.emplace_back();
-    last = place.run;
-    runs.back().push_back(place.id);
-  }
-  return runs;
+std::uint64_t naive_stride(std::uint64_t size, std::uint64_t word) {
+  if (size < 3) return size - 1;
+  const std::uint64_t low = size >= 32 ? 8 : 1;
+  std::uint64_t stride = low + detail::scale_below(word, size - 2 * low + 1);
+  while (std::gcd(stride, size) > 1) stride = stride == size - low ? low : stride + 1;
+  return stride;
 }
 
-Ids interleave(const std::vector<Ids>& runs, std::uint64_t open_runs) {
+/// What is dealt by a stride, in that order.
+template <class Value>
+std::vector<Value> strided(const std::vector<Value>& values, std::uint64_t start, std::uint64_t stride_word) {
+  std::vector<Value> order;
+  for (std::uint64_t i = 0; i < values.size(); ++i) {
+    order.push_back(values[(start + i * naive_stride(values.size(), stride_word)) % values.size()]);
+  }
+  return order;
+}
+
+struct LaneDraws {
+  const Pass& pass;
+  std::uint32_t lane;
+
+  std::uint64_t word(Purpose purpose, std::uint64_t index) const {
+    return Draws(pass.seed, purpose, pass.epoch, purpose == Purpose::chunk ? 0 : lane).word(index);
+  }
+};
+
+/// The records of a run in the order in which it gives them.
+Ids dealt_run(const std::vector<Place>& run, const LaneDraws& draws, std::uint64_t group, std::uint64_t in_group) {
+  const auto chunks = cut(run, [](const Place& place) { return place.chunk; });
+  const std::uint64_t start =
+      (detail::scale_below(draws.word(Purpose::run_chunks, 2 * group), chunks.size()) + in_group) % chunks.size();
+  Ids ids;
+  for (const auto& chunk : strided(chunks, start, draws.word(Purpose::run_chunks, 2 * group + 1))) {
+    const std::uint64_t first = chunk.front().in_source;
+    const std::uint64_t record = detail::scale_below(draws.word(Purpose::chunk, 2 * first), chunk.size());
+    for (const Place& place : strided(chunk, record, draws.word(Purpose::chunk, 2 * first + 1))) {
+      ids.push_back(place.id);
+    }
+  }
+  return ids;
+}
+
+Ids interleave(const std::vector<std::vector<Place>>& runs, std::uint64_t open_runs, const LaneDraws& draws) {
   Ids inputs;
-  const std::uint64_t groups = (runs.size() + open_runs - 1) / open_runs;
+  const std::uint64_t groups = runs.empty() ? 0 : std::max<std::uint64_t>(1, runs.size() / open_runs);
   for (std::uint64_t group = 0; group < groups; ++group) {
     const std::uint64_t begin = group * runs.size() / groups;
     const std::uint64_t end = (group + 1) * runs.size() / groups;
-    bool more = true;
-    for (std::uint64_t round = 0; more; ++round) {
-      more = false;
-      for (std::uint64_t run = begin; run < end; ++run) {
-        if (round >= runs[run].size()) continue;
-        inputs.push_back(runs[run][round]);
-        more = true;
+    std::uint64_t turns = 0;
+    for (std::uint64_t run = begin; run < end; ++run) turns = std::max<std::uint64_t>(turns, runs[run].size());
+    std::vector<Ids> given(turns);
+    for (std::uint64_t run = begin; run < end; ++run) {
+      const std::uint64_t pause = detail::scale_below(draws.word(Purpose::pause, run), turns);
+      std::vector<bool> pauses(turns);
+      for (std::uint64_t i = 0; i < turns - runs[run].size(); ++i) pauses[(pause + i) % turns] = true;
+      const Ids ids = dealt_run(runs[run], draws, group, run - begin);
+      for (std::uint64_t turn = 0, next = 0; turn < turns; ++turn) {
+        if (!pauses[turn]) given[turn].push_back(ids[next++]);
       }
     }
+    for (const Ids& turn : given) inputs.insert(inputs.end(), turn.begin(), turn.end());
   }
   return inputs;
 }
@@ -136,11 +202,11 @@ NaiveLanes lanes_of_pass(const DatasetShape& dataset, const PlanOptions& options
       for (const Place& place : places) ids.push_back(place.id);
       continue;
     }
-    const std::vector<Ids> line = cut_runs(places);
+    const auto line = cut(places, [](const Place& place) { return place.run; });
     const Permutation order = Permutation::keyed(line.size(), Draws(pass.seed, Purpose::runs, pass.epoch, lane));
-    std::vector<Ids> runs;
+    std::vector<std::vector<Place>> runs;
     for (std::uint64_t position = 0; position < line.size(); ++position) runs.push_back(line[order(position)]);
-    lanes.push_back(through_pool(interleave(runs, options.open_runs), options.pool,
+    lanes.push_back(through_pool(interleave(runs, options.open_runs, {pass, lane}), options.pool,
                                  Draws(pass.seed, Purpose::pool, pass.epoch, lane),
                                  Draws(pass.seed, Purpose::drain, pass.epoch, lane)));
   }
@@ -287,11 +353,20 @@ std::optional<NaiveLanes> naive_lanes(const DatasetShape& dataset, const PlanOpt
                        lanes_of(options));
 }
 
-std::optional<std::uint64_t> naive_steps(const NaiveLanes& lanes, const PlanOptions& options) {
+std::optional<std::uint64_t> naive_steps(const DatasetShape& dataset, const NaiveLanes& lanes,
+                                         const PlanOptions& options) {
   std::uint64_t fewest = std::numeric_limits<std::uint64_t>::max();
   for (const Ids& lane : lanes) fewest = std::min<std::uint64_t>(fewest, lane.size());
-  if (options.tail == Tail::wrap && fewest == 0) return std::nullopt;
-  if (options.tail == Tail::drop && fewest / rows_per_lane_of(options) == 0) return std::nullopt;
+  std::uint64_t judged = fewest;
+  if (options.assign == Assign::files && options.order == OrderKind::shuffle && !options.sticky) {
+    std::vector<std::uint64_t> records;
+    for (const ShardShape& shard : dataset.shards) records.push_back(shard.records);
+    std::sort(records.begin(), records.end());
+    records.resize(records.size() / lanes.size());
+    judged = std::accumulate(records.begin(), records.end(), std::uint64_t{0});
+  }
+  if (options.tail == Tail::wrap && judged == 0) return std::nullopt;
+  if (options.tail == Tail::drop && judged / rows_per_lane_of(options) == 0) return std::nullopt;
   if (options.tail == Tail::drop) return fewest / rows_per_lane_of(options);
   std::uint64_t most = 0;
   for (const Ids& lane : lanes) most = std::max<std::uint64_t>(most, lane.size());

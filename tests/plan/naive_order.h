@@ -21,7 +21,8 @@ inline constexpr std::uint64_t kNaiveRows = 5000;
 std::optional<NaiveLanes> naive_lanes(const DatasetShape& dataset, const PlanOptions& options, std::uint32_t epoch);
 
 /// Steps that the definition gives for these lanes of an epoch that begins afresh; empty where the plan must be refused.
-std::optional<std::uint64_t> naive_steps(const NaiveLanes& lanes, const PlanOptions& options);
+std::optional<std::uint64_t> naive_steps(const DatasetShape& dataset, const NaiveLanes& lanes,
+                                         const PlanOptions& options);
 
 /// Lanes of `options` in use.
 std::uint64_t lanes_of(const PlanOptions& options);

@@ -14,6 +14,7 @@
 #include "reader/plan/hash_words.h"
 #include "reader/plan/mix_schedule.h"
 #include "reader/plan/permutation.h"
+#include "reader/plan/stride.h"
 
 namespace dovetail::testing {
 namespace {
@@ -75,6 +76,7 @@ std::string value_of(const std::string& name, const Numbers& n) {
   if (name == "seed")
     return std::to_string(detail::hash_words(Numbers{detail::kMixTag, n.at(0), n.at(1), n.at(2)}).low);
   if (name == "table") return table_value(n);
+  if (name == "stride") return std::to_string(detail::stride_over(n.at(0), n.at(1)));
   return "an unknown kind of vector";
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/plan.h>
+#include <dovetail/state.h>
 
 #include <functional>
 #include <limits>
@@ -71,10 +72,51 @@ TEST(PlanTest, RefusesShapesThatNoDatasetHas) {
   auto no_runs = shape_of({5, 5, 5});
   no_runs->shards[1].run_records = 0;
   EXPECT_THAT(refusal(no_runs, {}, Errc::invalid_option), HasSubstr("run_records of shard 1 = 0"));
+  auto chunks = shape_of({5, 5, 5});
+  for (const std::uint64_t impossible : {std::uint64_t{0}, std::uint64_t{5}, kHuge}) {
+    chunks->shards[1].chunk_records = impossible;
+    EXPECT_THAT(refusal(chunks, {}, Errc::invalid_option),
+                HasSubstr("chunk_records of shard 1 = " + std::to_string(impossible) + " is out of range: 1 to 4"));
+  }
   const std::uint64_t limit = (std::uint64_t{1} << 55) - 1;
   EXPECT_TRUE(Plan::make(shape_of({limit}), {}));
   EXPECT_THAT(refusal(shape_of({limit, 1}), {}, Errc::invalid_option), HasSubstr("36028797018963967 records"));
   EXPECT_THAT(refusal(shape_of({5, kHuge}), {}, Errc::invalid_option), HasSubstr("more than"));
+}
+
+TEST(PlanTest, DealsRunsOfOneLengthOnly) {
+  auto shape = shape_of({100, 0, 7, 30}, 10);
+  shape->shards[1].run_records = 4;  // which has no run
+  ASSERT_TRUE(Plan::make(shape, {.assign = Assign::runs}));
+  EXPECT_THAT(refusal(shape, {.order = OrderKind::sequential, .assign = Assign::runs}, Errc::invalid_option),
+              HasSubstr("assign = runs works with order = shuffle only"));
+  shape->shards[2].run_records = 9;
+  EXPECT_THAT(refusal(shape, {.assign = Assign::runs}, Errc::invalid_option),
+              HasSubstr("needs one run_records in all shards, but there are 10 and, in shard 2, 9"));
+  // Each source of a mix may have its own.
+  shape->source_shards = {2, 2};
+  shape->shards[3].run_records = 9;
+  const PlanOptions mixed{.assign = Assign::runs, .mix = {.schedule = {{0, {1, 1}}}}};
+  EXPECT_TRUE(Plan::make(shape, mixed));
+  shape->shards[3].run_records = 8;
+  EXPECT_THAT(refusal(shape, mixed, Errc::invalid_option),
+              HasSubstr("in all shards of a source, but there are 9 and, in shard 3, 8"));
+}
+
+// Whole files of 20, 1 and 1 records on two ranks: an epoch in which both small ones meet would have no step.
+TEST(PlanTest, JudgesWholeFilesByTheWorstEpoch) {
+  const auto shape = shape_of({20, 1, 1});
+  const PlanOptions options{.world = 2, .batch = 2, .assign = Assign::files};
+  EXPECT_EQ(refusal(shape, options, Errc::no_steps),
+            "batch = 2 takes 2 records of every lane for a step, but one has 1 in some epoch: the largest batch that "
+            "works is 1");
+  const Plan plan = Plan::make(shape, {.world = 2, .batch = 1, .assign = Assign::files}).value();
+  for (std::uint32_t epoch = 0; epoch < 50; ++epoch) EXPECT_GE(plan.steps(epoch).value(), 1u);
+  // The epochs after a change of world are judged as well.
+  const State state = Plan::make(shape, {.batch = 2, .assign = Assign::files})->state({0, 3}).value();
+  const auto resumed = Plan::resume(shape, options, state);
+  ASSERT_TRUE(resumed.has_error());
+  EXPECT_TRUE(resumed.error().is(Errc::no_steps)) << resumed.error().to_string();
 }
 
 // Each run of an uncommon length takes memory in a lane, and a manifest can claim any number of them.
@@ -108,7 +150,7 @@ TEST(PlanTest, RefusalsOfZeroStepsNameWhatWorks) {
   EXPECT_EQ(refusal(shape_of({3}), {.world = 8, .batch = 2, .tail = Tail::wrap}, Errc::no_steps),
             "one of 8 lanes has no record: the largest world that works is 3");
   EXPECT_EQ(refusal(shape_of({10, 10, 0}), {.world = 3, .assign = Assign::files}, Errc::no_steps),
-            "one of 3 lanes has no record in epoch 0: the largest world that works is 1");
+            "one of 3 lanes has no record in some epoch: the largest world that works is 1");
 }
 
 /// Applies what the message of a refusal advises.
@@ -221,9 +263,9 @@ TEST(PlanTest, IdsHashTheWordsThatTheSpecificationLists) {
   const Plan plan = Plan::make(shape, options).value();
   const std::uint64_t high = shape->fingerprint.high;
   const std::uint64_t low = shape->fingerprint.low;
-  EXPECT_EQ(plan.plan_id(), detail::hash_words(std::vector<std::uint64_t>{1, high, low, 6, 8, 2, 12, 0, 1, 2, 1, 5, 7,
+  EXPECT_EQ(plan.plan_id(), detail::hash_words(std::vector<std::uint64_t>{2, high, low, 6, 8, 2, 12, 0, 1, 2, 1, 5, 7,
                                                                           0x1122334455667788, 0, 0}));
-  EXPECT_EQ(plan.order_id(), detail::hash_words(std::vector<std::uint64_t>{1, 0x6F72646572, high, low, 12, 0, 1, 1, 5,
+  EXPECT_EQ(plan.order_id(), detail::hash_words(std::vector<std::uint64_t>{2, 0x6F72646572, high, low, 12, 0, 1, 1, 5,
                                                                            7, 0x1122334455667788, 0, 0}));
   const Hash128 begun = detail::hash_words(std::vector<std::uint64_t>{plan.plan_id().high, plan.plan_id().low, 3, 14});
   EXPECT_EQ(plan.check({3, 14}), begun.high ^ begun.low);

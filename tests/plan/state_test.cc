@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 State random_state(RandomSource& random) {
   State state;
   state.order = random.one_of({OrderKind::shuffle, OrderKind::sequential, OrderKind::global});
-  state.assign = random.one_of({Assign::even, Assign::files});
+  state.assign = random.one_of({Assign::even, Assign::files, Assign::runs});
   state.tail = random.one_of({Tail::drop, Tail::pad, Tail::wrap});
   state.sticky = random.chance(50);
   state.mixed = random.chance(50);
@@ -60,6 +60,15 @@ TEST(StateTest, TypicalStateHasSixtyBytes) {
   EXPECT_EQ(plan.state({3, 14})->to_text().size(), 84u);
 }
 
+TEST(StateTest, OfAnOlderOrderIsRefusedWithOneSentence) {
+  std::vector<std::byte> bytes = Plan::make(shape_of({10}), {})->state({0, 1})->to_bytes();
+  bytes[0] = std::byte{1};
+  const auto read = State::from_bytes(bytes);
+  ASSERT_TRUE(read.has_error());
+  EXPECT_TRUE(read.error().is(Errc::unsupported_version));
+  EXPECT_THAT(read.error().detail(), ::testing::HasSubstr("of an older version of the order"));
+}
+
 TEST(StateTest, EveryFlippedBitAndEveryCutIsFound) {
   RandomSource random(1);
   for (int i = 0; i < 20; ++i) {
@@ -70,9 +79,9 @@ TEST(StateTest, EveryFlippedBitAndEveryCutIsFound) {
       flipped[bit / 8] ^= std::byte{1} << bit % 8;
       const auto read = State::from_bytes(flipped);
       ASSERT_TRUE(read.has_error()) << "bit " << bit;
-      // Version 1 without its bit is 0, which never was.
-      const bool newer = bit > 0 && bit < 8;
-      ASSERT_TRUE(read.error().is(newer ? Errc::unsupported_version : Errc::bad_state)) << read.error().to_string();
+      // Version 2 without its bit is 0, which never was.
+      const bool other = bit < 8 && bit != 1;
+      ASSERT_TRUE(read.error().is(other ? Errc::unsupported_version : Errc::bad_state)) << read.error().to_string();
     }
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       ASSERT_TRUE(State::from_bytes(ByteView(bytes).first(size)).has_error()) << size;

@@ -192,6 +192,13 @@ class ReaderTest(ModuleTest):
         self.assertEqual(plan.total_steps(50), sum(plan.steps(epoch) for epoch in range(50)))
         self.assertEqual(plan.total_steps(0), 0)
 
+    def test_runs_of_all_shards_are_dealt(self):
+        plan = dovetail.Plan(self.make_dataset(403, shards=9), batch=4, world=2, assign="runs", tail="pad")
+        self.assertEqual(plan.options["assign"], "runs")
+        self.assertEqual(plan.total_steps(5), 5 * plan.steps())
+        ids = [i for step in range(plan.steps()) for rank in range(2) for i in plan.rows(0, step, rank)[0].tolist()]
+        self.assertEqual(sorted(i for i in ids if i != dovetail.NO_ID), list(range(403)))
+
     def test_another_world_takes_the_rest_of_the_epoch(self):
         dataset = self.make_dataset(600)
         readers = [self.open_reader(dataset, batch=12, rank=rank, world=4) for rank in range(4)]

@@ -24,7 +24,7 @@ std::size_t count(const std::string& text, const std::string& what) {
 std::string draw(const std::shared_ptr<const DatasetShape>& dataset, const PlanOptions& options,
                  std::uint32_t epoch = 0) {
   const Plan plan = Plan::make(dataset, options).value();
-  return draw_plan(report_plan(plan, plan.epoch(epoch).value(), false), "data").value();
+  return draw_plan(report_plan(plan, plan.epoch(epoch).value()), "data").value();
 }
 
 std::size_t parts(const std::string& svg) {
@@ -55,11 +55,12 @@ TEST(PlanSvgTest, EveryShardAndEveryCutIsDrawn) {
   for (const char* name : {"rank 0<", "rank 1<", "rank 2<", "rank 3<"}) EXPECT_THAT(svg, HasSubstr(name));
 }
 
-TEST(PlanSvgTest, TheMapHasACellForEachShardAndStepWhereThereAreRowsEnough) {
+TEST(PlanSvgTest, TheMapHasSixteenCellsForEachColumn) {
   const std::string svg = draw(equal_shards(4, 1000), {.batch = 100});
-  EXPECT_EQ(cells(svg), 4u * 40);
+  // 8 rows a cell, on average.
+  EXPECT_EQ(cells(svg), 16u * 31);
   const std::string two = draw(equal_shards(4, 1000), {.world = 2, .batch = 100, .order = OrderKind::sequential});
-  EXPECT_EQ(cells(two), 2u * 20 + 4 * 20);
+  EXPECT_EQ(cells(two), 16u * 16 + 16 * 20);
 }
 
 TEST(PlanSvgTest, AHundredThousandShardsAndAThousandRanksStaySmall) {
@@ -68,7 +69,7 @@ TEST(PlanSvgTest, AHundredThousandShardsAndAThousandRanksStaySmall) {
   EXPECT_LE(parts(svg), 1120u);
   EXPECT_EQ(cuts(svg), 0u);
   EXPECT_EQ(bars(svg), 3u * 120);
-  EXPECT_LE(cells(svg), 2u * 96 * 160);
+  EXPECT_LE(cells(svg), 2u * 16 * 160);
   EXPECT_EQ(count(svg, " parts; each stripe"), 1u);
   EXPECT_EQ(count(svg, "in a sample"), 1u) << "of all ranks; rank 0 is seen whole";
 }
@@ -76,7 +77,7 @@ TEST(PlanSvgTest, AHundredThousandShardsAndAThousandRanksStaySmall) {
 TEST(PlanSvgTest, OneShardWithOneRecordIsDrawn) {
   const std::string svg = draw(equal_shards(1, 1), {.tail = Tail::pad});
   EXPECT_EQ(parts(svg), 1u);
-  EXPECT_EQ(cells(svg), 1u);
+  EXPECT_EQ(cells(svg), 16u);
 }
 
 TEST(PlanSvgTest, AllOrdersAndDealsAreDrawn) {
@@ -87,6 +88,77 @@ TEST(PlanSvgTest, AllOrdersAndDealsAreDrawn) {
   }
   EXPECT_THAT(draw(equal_shards(8, 100), {.world = 2, .batch = 10, .assign = Assign::files}),
               HasSubstr("Whole shards"));
+}
+
+TEST(PlanSvgTest, RunsAreNotCut) {
+  const std::string svg = draw(equal_shards(8, 100), {.world = 2, .batch = 10, .assign = Assign::runs});
+  EXPECT_EQ(parts(svg), 8u);
+  EXPECT_EQ(cuts(svg), 0u);
+  EXPECT_THAT(svg, HasSubstr("Every rank gets runs of all shards"));
+}
+
+TEST(PlanSvgTest, WhatWasMeasuredIsDrawn) {
+  const Plan plan = Plan::make(equal_shards(1, 4000), {.world = 4, .batch = 50}).value();
+  PlanReport report = report_plan(plan, plan.epoch(0).value());
+  EXPECT_THAT(draw_plan(report, "data").value(), Not(HasSubstr("weak: ")));
+  report.mixing = measure_mixing(report.plan, report.epoch);
+  const std::string weak = draw_plan(report, "data").value();
+  EXPECT_THAT(weak, HasSubstr("weak: a batch holds records of 4.0 slices"));
+  EXPECT_THAT(weak, HasSubstr("--assign runs"));
+  EXPECT_THAT(weak, HasSubstr("slices in the global batch"));
+  const Plan good = Plan::make(equal_shards(40, 500), {.batch = 50}).value();
+  PlanReport other = report_plan(good, good.epoch(0).value());
+  other.mixing = measure_mixing(other.plan, other.epoch);
+  EXPECT_THAT(draw_plan(other, "data").value(), HasSubstr("good: the mixing is not weak"));
+}
+
+TEST(PlanReportTest, LabelsOfFewBatchesAreNotJudged) {
+  const Plan plan = Plan::make(equal_shards(40, 500), {.batch = 50}).value();
+  PlanReport report = report_plan(plan, plan.epoch(0).value());
+  report.mixing = measure_mixing(report.plan, report.epoch);
+  add_labels(*report.mixing, measure_labels({}));
+  for (const std::string& text : {to_text(report), draw_plan(report, "data").value()}) {
+    EXPECT_THAT(text, HasSubstr("good: the mixing is not weak; the labels were not judged"));
+    EXPECT_THAT(text, HasSubstr("the labels of 0 records in 0 batches, too few to judge them"));
+    EXPECT_THAT(text, Not(HasSubstr("0.0, 0")));
+  }
+  EXPECT_FALSE(to_json(report).at("mixing").at("labels").at("judged").as_bool());
+}
+
+TEST(PlanReportTest, BatchesThatAreTooLargeAreNotMeasured) {
+  const Plan plan = Plan::make(equal_shards(4, 100), {.batch = 1'000'000'000, .tail = Tail::pad}).value();
+  PlanReport report = report_plan(plan, plan.epoch(0).value());
+  report.mixing = measure_mixing(report.plan, report.epoch);
+  for (const std::string& text : {to_text(report), draw_plan(report, "data").value()}) {
+    EXPECT_THAT(text, HasSubstr("not measured: batches of 1000000000 rows are too large"));
+    EXPECT_THAT(text, Not(HasSubstr("good: ")));
+  }
+  EXPECT_EQ(to_json(report).at("mixing").at("batches").to_number<int>(), 0);
+}
+
+TEST(PlanReportTest, NarrowLanesAreNoted) {
+  const auto narrow = [](const std::shared_ptr<const DatasetShape>& dataset, const PlanOptions& options) {
+    const Plan plan = Plan::make(dataset, options).value();
+    return narrow_lanes(report_plan(plan, plan.epoch(0).value())).value_or("");
+  };
+  EXPECT_EQ(narrow(equal_shards(20, 1000), {.batch = 10}), "");
+  EXPECT_EQ(narrow(equal_shards(100, 1000), {.world = 2, .batch = 10}), "");
+  EXPECT_EQ(narrow(equal_shards(20, 1000), {.world = 4, .batch = 10, .order = OrderKind::global}), "");
+  EXPECT_EQ(narrow(equal_shards(20, 1000), {.world = 4, .batch = 10, .assign = Assign::runs}), "");
+  EXPECT_EQ(narrow(equal_shards(20, 1000), {.world = 4, .batch = 10}),
+            "a rank's share touches only 5 of 20 shards: use --assign runs, with which every rank opens every shard");
+  EXPECT_EQ(narrow(equal_shards(20, 100, 50), {.world = 4, .batch = 10, .assign = Assign::runs}),
+            "a lane has only 10 runs: pack with fewer --run-records, or use --order global");
+  EXPECT_THAT(narrow(equal_shards(20, 100, 50), {.world = 4, .batch = 10}), HasSubstr("with fewer --run-records and"));
+  auto uneven = std::make_shared<DatasetShape>(*equal_shards(20, 1000));
+  uneven->shards[3].run_records = 9;
+  EXPECT_THAT(narrow(uneven, {.world = 4, .batch = 10}), HasSubstr("all shards with the same --run-records"));
+  // Each source of a mix may have its own.
+  const PlanOptions mixed{.world = 4, .batch = 10, .mix = {.schedule = {{0, {1, 1}}}}};
+  uneven->source_shards = {10, 10};
+  EXPECT_THAT(narrow(uneven, mixed), HasSubstr("all shards of a source with the same --run-records"));
+  for (std::uint32_t shard = 0; shard < 10; ++shard) uneven->shards[shard].run_records = 9;
+  EXPECT_THAT(narrow(uneven, mixed), HasSubstr(": use --assign runs, with which"));
 }
 
 TEST(PlanSvgTest, AMixHasALineForEachSource) {
@@ -105,16 +177,16 @@ TEST(PlanSvgTest, AfterAChangeOfWorldTheLanesOfTheBeginningAreNamed) {
   const State state = before.state({0, 20}).value();
   const Plan after = Plan::resume(dataset, state.options(4, 5), state).value();
   const EpochPlan epoch = after.epoch(0).value();
-  EXPECT_THAT(draw_plan(report_plan(after, epoch, false), "data").value(), HasSubstr(">lane 2<"));
+  EXPECT_THAT(draw_plan(report_plan(after, epoch), "data").value(), HasSubstr(">lane 2<"));
 
   const State end = before.state({0, 20}).value();
   const Plan nothing = Plan::resume(dataset, end.options(1, 4), end).value();
-  EXPECT_TRUE(draw_plan(report_plan(nothing, nothing.epoch(0).value(), false), "data"));
+  EXPECT_TRUE(draw_plan(report_plan(nothing, nothing.epoch(0).value()), "data"));
 }
 
 TEST(PlanSvgTest, NamesAreEscaped) {
   const Plan plan = Plan::make(equal_shards(2, 10), {}).value();
-  const std::string svg = draw_plan(report_plan(plan, plan.epoch(0).value(), false), "a<b>&\"\x01\xFF").value();
+  const std::string svg = draw_plan(report_plan(plan, plan.epoch(0).value()), "a<b>&\"\x01\xFF").value();
   EXPECT_THAT(svg, HasSubstr("a&lt;b&gt;&amp;&quot;\xEF\xBF\xBD\xEF\xBF\xBD"));
   EXPECT_THAT(svg, Not(HasSubstr("a<b")));
 }

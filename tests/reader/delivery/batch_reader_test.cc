@@ -26,7 +26,8 @@ class BatchReaderTest : public testing::SampleReaderTest {};
 
 TEST_F(BatchReaderTest, DeliversExactlyWhatThePlanSaysForEveryOrderAssignmentAndTail) {
   for (const OrderKind order : {OrderKind::shuffle, OrderKind::sequential}) {
-    for (const Assign assign : {Assign::even, Assign::files}) {
+    for (const Assign assign : {Assign::even, Assign::files, Assign::runs}) {
+      if (assign == Assign::runs && order != OrderKind::shuffle) continue;
       for (const Tail tail : {Tail::drop, Tail::pad, Tail::wrap}) {
         for (const std::uint32_t world : {1u, 2u, 3u}) {
           if (assign == Assign::files && (tail != Tail::pad && world > 1)) continue;  // one lane may have no record

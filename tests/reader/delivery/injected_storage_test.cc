@@ -160,6 +160,7 @@ class RandomCase {
     plan.tail = pick({Tail::drop, Tail::pad, Tail::wrap});
     plan.order = pick({OrderKind::shuffle, OrderKind::shuffle, OrderKind::sequential, OrderKind::global});
     if (plan.order != OrderKind::global && below(4) == 0) plan.assign = Assign::files;
+    if (plan.order == OrderKind::shuffle && below(4) == 0) plan.assign = Assign::runs;
     plan.sticky = plan.order == OrderKind::shuffle && below(4) == 0;
     plan.open_runs = pick({1u, 4u, 32u, 200u});
     plan.pool = pick({1u, 32u, 256u});

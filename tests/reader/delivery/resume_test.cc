@@ -150,8 +150,8 @@ State run_world(const Dataset& dataset, ReaderOptions options, std::optional<Sta
 
 TEST_F(ResumeTest, EightSixSixteenFiveRanksDeliverTheEpochOnce) {
   for (const OrderKind order : {OrderKind::shuffle, OrderKind::global}) {
-    for (const Assign assign : {Assign::even, Assign::files}) {
-      if (order == OrderKind::global && assign == Assign::files) continue;
+    for (const Assign assign : {Assign::even, Assign::files, Assign::runs}) {
+      if (order == OrderKind::global && assign != Assign::even) continue;
       ReaderOptions options = this->options(0, 1, 1, Tail::pad);
       options.plan.order = order;
       options.plan.assign = assign;
@@ -217,24 +217,6 @@ TEST_F(ResumeTest, AMixOfDatasetsIsDeliveredAsPlannedAndResumes) {
     }
     ASSERT_FALSE(resumed.next().value().has_value());
   }
-}
-
-TEST_F(ResumeTest, AStateIsThereEvenWhereTheNextEpochCannotBegin) {
-  const Dataset few = testing::make_sample(folder().path("few"), {.shard_records = {10, 10, 1, 1}});
-  ReaderOptions options = this->options(0, 2, 3);
-  options.plan.assign = Assign::files;
-  bool met = false;
-  for (std::uint64_t seed = 0; seed < 40 && !met; ++seed) {
-    options.plan.seed = seed;
-    options.plan.world = 2;
-    const Plan plan = Plan::make(few.shape(), options.plan).value();
-    if (plan.steps(0).has_error() || plan.steps(1).has_value()) continue;
-    met = true;
-    BatchReader reader = BatchReader::open(few, options).value();
-    read_epoch(reader, kSampleShape);
-    EXPECT_EQ(reader.state().position(), (Position{1, 0}));
-  }
-  EXPECT_TRUE(met) << "some seed must give such epochs";
 }
 
 TEST_F(ResumeTest, TheLastEpochThatCanBeNumberedIsTheLast) {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <dovetail/order.h>
+
+#include "reader/plan/run_line.h"
+
+namespace dovetail::detail {
+
+/// Consecutive records of one shard that a lane holds, and the runs that they are cut into.
+struct Piece {
+  std::uint64_t first_run = 0;    ///< Number of its first run in the lane's line; set by `LaneRuns`.
+  std::uint64_t begin = 0;        ///< First record, in the shard.
+  std::uint64_t end = 0;          ///< Past the last record; above `begin`.
+  std::uint64_t run_records = 1;  ///< Runs end at its multiples; at most the shard's records, so that sums stay small.
+  std::uint64_t chunk_records = 1;  ///< At most `run_records`.
+  std::uint64_t shard_id = 0;       ///< Dataset id of the shard's record 0.
+  std::uint32_t shard = 0;
+
+  std::uint64_t runs() const noexcept { return (end - 1) / run_records - begin / run_records + 1; }
+  /// Run `index` of the piece, below `runs()`.
+  Run run(std::uint64_t index) const noexcept;
+};
+
+/// Consecutive records of one shard.
+struct ShardPart {
+  std::uint32_t shard = 0;
+  std::uint64_t first_id = 0;
+  std::uint64_t count = 0;
+};
+
+/// Runs of one length.
+struct RunCount {
+  std::uint64_t records = 1;  ///< In each.
+  std::uint64_t runs = 0;
+};
+
+/// Counts more runs. Neighbours of one length, as they mostly are, share an entry.
+void add_runs(std::vector<RunCount>& counts, const RunCount& more);
+/// The length that most runs have, and how many they are. Cost: one sort, which reorders `counts`.
+RunCount most_common_run(std::vector<RunCount>& counts);
+
+/// The runs of a lane in the order of its line: those of parts of shards, or a range of the permuted runs of all shards.
+///
+/// Threads: const calls may run concurrently.
+/// Cost:    memory for the pieces, or for what is short of a run.
+class LaneRuns {
+ public:
+  explicit LaneRuns(std::vector<Piece> pieces);
+  /// The records [begin, end) of a line.
+  LaneRuns(std::shared_ptr<const RunLine> line, std::uint64_t begin, std::uint64_t end);
+
+  std::uint64_t runs() const noexcept { return runs_; }
+  std::uint64_t records() const noexcept { return records_; }
+  /// Run `number` of the line, below `runs()`.
+  Run run(std::uint64_t number) const noexcept;
+  /// Calls `visit` with the parts of shards that they are, in line order, as `ShardPart`s.
+  /// Cost: where runs are permuted, as looking at each of them.
+  template <typename Visit>
+  void for_each_part(Visit visit) const {
+    for (const Piece& piece : pieces_) {
+      visit(ShardPart{piece.shard, piece.shard_id + piece.begin, piece.end - piece.begin});
+    }
+    for (std::uint64_t number = 0; line_ != nullptr && number < runs_; ++number) {
+      const Run run = this->run(number);
+      visit(ShardPart{run.shard, run.first_id, run.count});
+    }
+  }
+
+  /// A run that has not `common_run()` records.
+  struct OddRun {
+    std::uint64_t number = 0;
+    std::uint64_t records = 0;
+  };
+  std::uint64_t common_run() const noexcept { return common_run_; }
+  /// Ascending.
+  std::vector<OddRun> odd_runs() const;
+
+ private:
+  std::vector<Piece> pieces_;
+  std::shared_ptr<const RunLine> line_;
+  std::uint64_t first_position_ = 0;  // in the line
+  std::uint64_t cut_front_ = 0;       // records of the first run that the lane has not
+  std::uint64_t last_records_ = 0;    // records that it has of the last run
+  std::uint64_t runs_ = 0;
+  std::uint64_t records_ = 0;
+  std::uint64_t common_run_ = 1;
+};
+
+}  // namespace dovetail::detail

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "reader/plan/pass_layout.h"
+
+namespace dovetail::detail {
+
+/// One group of a pass: which of its runs give a record in which turn. docs/order.md, "Groups and turns".
+///
+/// A group is a table of turns by runs, with holes where a run pauses. Between the turns in which a pause begins or ends
+/// all turns are alike: a *section*, which is counted and not walked.
+///
+/// Ownership: borrows the layout.
+/// Threads:   none.
+/// Cost:      memory for the largest group, allocated at construction; opening a group costs a permutation and a search
+///            for each of its runs.
+class RunGroup {
+ public:
+  explicit RunGroup(const PassLayout& lane);
+
+  void open(std::uint64_t group);
+  std::uint64_t number() const noexcept { return number_; }
+  /// The first run, as opened, and how many there are.
+  std::uint64_t first_run() const noexcept { return first_run_; }
+  std::uint32_t runs() const noexcept { return static_cast<std::uint32_t>(members_.size()); }
+  /// Inputs of the lane: [begin_input, end_input).
+  std::uint64_t begin_input() const noexcept { return begin_input_; }
+  std::uint64_t end_input() const noexcept { return end_input_; }
+
+  /// Turns that are alike.
+  struct Section {
+    std::uint64_t first_turn = 0;
+    std::uint64_t first_input = 0;  ///< Of the lane.
+    std::uint64_t runs = 0;         ///< That give a record in each turn; at least 1.
+  };
+  /// A pause begins or ends before a turn.
+  struct Event {
+    std::uint64_t turn = 0;
+    std::uint32_t run = 0;  ///< Counted from the group's first.
+    bool ends_pause = false;
+  };
+  std::size_t sections() const noexcept { return sections_.size(); }
+  const Section& section(std::size_t index) const noexcept { return sections_[index]; }
+  /// The turn past a section.
+  std::uint64_t section_end(std::size_t index) const noexcept {
+    return index + 1 < sections_.size() ? sections_[index + 1].first_turn : turns_;
+  }
+  /// With what a section begins that is not the first.
+  std::span<const Event> events(std::size_t section) const noexcept;
+  /// The one that holds an input of the group.
+  std::size_t section_of(std::uint64_t input) const noexcept;
+
+  /// A run, counted from the group's first.
+  const Run& run(std::uint32_t index) const noexcept { return members_[index].run; }
+  RunDeal deal(std::uint32_t index) const noexcept { return lane_.deal(run(index), words_, index); }
+  /// Whether it gives a record in a turn,
+  bool gives(std::uint32_t index, std::uint64_t turn) const noexcept;
+  /// and how many before that turn.
+  std::uint64_t given_before(std::uint32_t index, std::uint64_t turn) const noexcept;
+
+ private:
+  struct Member {
+    Run run;
+    std::uint64_t pause = 0;  // the first turn of the pause, below the turns
+  };
+  const PassLayout& lane_;
+  std::uint64_t number_ = 0;
+  PassLayout::GroupWords words_;
+  std::uint64_t first_run_ = 0;
+  std::uint64_t begin_input_ = 0;
+  std::uint64_t end_input_ = 0;
+  std::uint64_t turns_ = 0;
+  std::vector<Member> members_;
+  std::vector<Section> sections_;
+  std::vector<Event> events_;  // by their turns
+};
+
+}  // namespace dovetail::detail

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/plan/stride.h"
+
+#include <numeric>
+#include <utility>
+
+#include "reader/plan/wide_math.h"
+
+namespace dovetail::detail {
+namespace {
+
+// A smaller step, or one as near to the size, would leave neighbours close together.
+constexpr std::uint64_t kLeastStep = 8;
+constexpr std::uint64_t kLeastSize = 4 * kLeastStep;
+
+/// The inverse of `value` modulo `size`. Needs: both coprime, the size above 1. (Knuth, TAOCP 2, 4.5.2.)
+std::uint64_t invert(std::uint64_t value, std::uint64_t size) noexcept {
+  std::uint64_t larger = size;
+  std::uint64_t smaller = value % size;
+  std::uint64_t of_larger = 0;  // modulo the size
+  std::uint64_t of_smaller = 1;
+  while (smaller > 1) {
+    const std::uint64_t quotient = larger / smaller;
+    larger = std::exchange(smaller, larger % smaller);
+    const std::uint64_t taken = multiply_modulo(quotient, of_smaller, size);
+    of_larger = std::exchange(of_smaller, of_larger >= taken ? of_larger - taken : of_larger + (size - taken));
+  }
+  return of_smaller;
+}
+
+}  // namespace
+
+std::uint64_t stride_over(std::uint64_t size, std::uint64_t word) noexcept {
+  if (size < 3) return size - 1;
+  const std::uint64_t least = size >= kLeastSize ? kLeastStep : 1;
+  std::uint64_t step = least + scale_below(word, size - 2 * least + 1);
+  while (std::gcd(step, size) != 1) step = step == size - least ? least : step + 1;
+  return step;
+}
+
+std::uint64_t Stride::at(std::uint64_t place) const noexcept {
+  const std::uint64_t moved = multiply_modulo(place, step, size);
+  return moved >= size - start ? moved - (size - start) : moved + start;
+}
+
+std::uint64_t Stride::place_of(std::uint64_t number) const noexcept {
+  if (size == 1) return 0;
+  const std::uint64_t moved = number >= start ? number - start : number + (size - start);
+  return multiply_modulo(moved, invert(step, size), size);
+}
+
+}  // namespace dovetail::detail

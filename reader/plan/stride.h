@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace dovetail::detail {
+
+/// A number coprime to `size`, chosen by a word of the generator; 0 for a size of 1. docs/order.md, "Draws".
+/// Needs: a size above 0.
+std::uint64_t stride_over(std::uint64_t size, std::uint64_t word) noexcept;
+
+/// The numbers [0, size) in the order start, start + step, start + 2 * step, ..., modulo `size`.
+///
+/// Needs: `start` below `size`; `step` coprime to it, and below it unless both are 1.
+struct Stride {
+  std::uint64_t size = 1;
+  std::uint64_t start = 0;
+  std::uint64_t step = 1;
+
+  /// The number at a place, below `size`.
+  std::uint64_t at(std::uint64_t place) const noexcept;
+  /// The place of a number. Cost: one inversion modulo `size`.
+  std::uint64_t place_of(std::uint64_t number) const noexcept;
+};
+
+}  // namespace dovetail::detail
