@@ -66,6 +66,7 @@ detail::SampledRows read_rows(const Plan& plan, const EpochPlan& epoch, const de
   std::uint64_t steps = 0;
   for (std::uint64_t bin = 0; bin < sample.bins(); ++bin) steps += sample.window(bin).steps;
   rows.ids.resize(steps * rows.step_rows());
+  if (steps == 0) return rows;
   for (std::uint64_t place = 0; place < rows.readers; ++place) {
     detail::BatchWalk walk(epoch, sample.readers()[place]);
     std::uint64_t* out = rows.ids.data() + place * rows.batch;
