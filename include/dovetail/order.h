@@ -87,7 +87,7 @@ class RunDeal;
 }
 
 /// The records of one run that a stretch needs, where it does not need all of them: `singles`, and those that the run
-/// gives as numbers [from, to), but for `except`.
+/// gives as numbers [from, to). Those in `except` are not needed.
 ///
 /// Ownership: a value; copies share the order of the run's records.
 struct PartialRun {

@@ -5,7 +5,7 @@
 
 #include <dovetail/mixing.h>
 
-#include "reader/plan/batch_sample.h"
+#include "reader/mixing/batch_sample.h"
 #include "reader/plan/permutation.h"
 #include "reader/plan/wide_math.h"
 

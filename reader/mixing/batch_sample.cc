@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader/plan/batch_sample.h"
+#include "reader/mixing/batch_sample.h"
 
 #include <algorithm>
 #include <bit>

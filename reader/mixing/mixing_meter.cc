@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader/plan/mixing_meter.h"
+#include "reader/mixing/mixing_meter.h"
 
 #include <algorithm>
 #include <cmath>

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "reader/plan/batch_sample.h"
+#include "reader/mixing/batch_sample.h"
 #include "reader/plan/hash_words.h"
-#include "reader/plan/mixing_meter.h"
+#include "reader/mixing/mixing_meter.h"
 #include "reader/plan/permutation.h"
 
 namespace dovetail {

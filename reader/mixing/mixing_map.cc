@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/mixing.h>
 
-#include "reader/plan/batch_sample.h"
+#include "reader/mixing/batch_sample.h"
 #include "reader/plan/wide_math.h"
 
 namespace dovetail {
