@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "reader/mixing/batch_sample.h"
-#include "reader/plan/hash_words.h"
 #include "reader/mixing/mixing_meter.h"
+#include "reader/plan/hash_words.h"
 #include "reader/plan/permutation.h"
 
 namespace dovetail {

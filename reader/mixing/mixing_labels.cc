@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include <dovetail/mixing.h>
 
@@ -51,11 +52,12 @@ std::vector<std::vector<std::uint64_t>> sample_batches(const Plan& plan, const E
       const detail::BatchSample::Window window = sample.window(bin);
       for (std::uint64_t step = 0; step < window.steps; ++step) {
         const std::span<const PlannedRecord> planned = walk.batch(window.first_step + step);
-        std::vector<std::uint64_t>& ids = batches.emplace_back();
+        std::vector<std::uint64_t> ids;
         for (std::uint64_t i = 0; i < taken; ++i) {
           const std::uint64_t id = planned[detail::multiply_divide(i, batch, taken)].id;
           if (id != kNoId) ids.push_back(id);
         }
+        batches.push_back(std::move(ids));
       }
     }
   }
