@@ -16,10 +16,15 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 fi
 
 declare -A installed candidate
+# Those of another architecture do not count: they are there for a cross compiler.
 read_installed() {
-  while read -r status package version; do
-    if [[ "$status" == installed ]]; then installed[${package%%:*}]="$version"; fi
-  done < <(dpkg-query -W -f '${db:Status-Status} ${Package} ${Version}\n')
+  local native
+  native="$(dpkg --print-architecture)"
+  while read -r status architecture package version; do
+    case "$status $architecture" in
+      "installed $native" | "installed all") installed[$package]="$version" ;;
+    esac
+  done < <(dpkg-query -W -f '${db:Status-Status} ${Architecture} ${Package} ${Version}\n')
 }
 read_candidates() {
   candidate=()

@@ -51,19 +51,22 @@ SYSTEMS = {
         "trixie", "Debian 13, clang 19", ["make test"],
         prepare="apt-get install -y -q --no-install-recommends clang-19 libclang-rt-19-dev",
         environment={"CC": "clang-19", "CXX": "clang++-19"}, versions="clang-19"),
-    # The command is also built for the machine itself: what both write is compared.
+    # The command is also built for the machine itself: what both write is compared. ISA-L can be there for one
+    # architecture only, so what is built for the machine has the project's own CRC32C.
     "debian12-arm64": System(
         "bookworm", "Debian 12, aarch64 by its cross compiler and QEMU",
-        ["make build",
+        ["cmake --preset release && cmake --build --preset release",
          "cmake -S . -B build/aarch64 -G Ninja --toolchain cmake/aarch64-linux-gnu.cmake -DDOVETAIL_UNITY=ON"
          " && cmake --build build/aarch64",
          "tests/integration/compare_ids.py build/release/tools/dovetail"
          " 'qemu-aarch64-static build/aarch64/tools/dovetail'",
          "ctest --test-dir build/aarch64 -L unit --timeout 3600 -j $(($(nproc) + 1))"],
         prepare="dpkg --add-architecture arm64 && apt-get update -q && apt-get install -y -q --no-install-recommends"
-                " g++-aarch64-linux-gnu qemu-user-static python3-protobuf libgtest-dev:arm64 libgmock-dev:arm64"
-                " libarchive-dev:arm64 libboost1.81-dev:arm64 libisal-dev:arm64 libprotobuf-dev:arm64"
-                " libsnappy-dev:arm64 liburing-dev:arm64 libxxhash-dev:arm64 zlib1g-dev:arm64",
+                " cmake g++ g++-aarch64-linux-gnu libcli11-dev libdlpack-dev ninja-build pkg-config protobuf-compiler"
+                " python3-protobuf qemu-user-static libgtest-dev:arm64 libgmock-dev:arm64 libisal-dev:arm64 "
+                + " ".join(f"{library} {library}:arm64" for library in (
+                    "libarchive-dev", "libboost1.81-dev", "libprotobuf-dev", "libsnappy-dev", "liburing-dev",
+                    "libxxhash-dev", "zlib1g-dev")),
         versions="g++-aarch64-linux-gnu qemu-user-static"),
 }
 
