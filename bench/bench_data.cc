@@ -55,11 +55,12 @@ class Records {
   Delivered all_;
 };
 
-void write_shards(const Workload& workload, Codec codec, std::uint64_t run_bytes, const std::string& folder,
+void write_shards(const Workload& workload, Codec codec, const DataSettings& settings, const std::string& folder,
                   Records& records) {
   DatasetWriterOptions options;
   options.shard.codec = codec;
-  options.shard.run_bytes = run_bytes;
+  options.shard.run_bytes = settings.run_bytes;
+  options.shard.block_bytes = settings.block_bytes;
   options.shard.dataset_id = DatasetId{};
   options.shard.dataset_id->bytes.fill(static_cast<std::uint8_t>(workload.kind()));
   options.shard_bytes = 0;
@@ -73,7 +74,8 @@ void write_shards(const Workload& workload, Codec codec, std::uint64_t run_bytes
   writer.finish().value();
 }
 
-void write_tfrecords(const Workload& workload, std::uint64_t run_bytes, const std::string& folder, Records& records) {
+void write_tfrecords(const Workload& workload, const DataSettings& settings, const std::string& folder,
+                     Records& records) {
   std::uint32_t number = 0;
   for (const std::uint64_t count : workload.shard_records()) {
     char name[32];
@@ -98,14 +100,14 @@ void write_tfrecords(const Workload& workload, std::uint64_t run_bytes, const st
     }
     if (!file.flush()) throw std::runtime_error(folder + name + " cannot be written");
     file.close();
-    index_tfrecord(folder + name, {.run_bytes = run_bytes}).value();
+    index_tfrecord(folder + name, {.block_bytes = settings.block_bytes, .run_bytes = settings.run_bytes}).value();
   }
 }
 
 std::string recipe_of(const Workload& workload, Form form, const DataSettings& settings) {
   std::ostringstream text;
   text << Workload::recipe() << '\n' << workload.name() << ' ' << to_string(form) << ' ' << workload.records();
-  if (form != Form::lmdb) text << " run_bytes " << settings.run_bytes;
+  if (form != Form::lmdb) text << " run_bytes " << settings.run_bytes << " block_bytes " << settings.block_bytes;
   text << '\n';
   return text.str();
 }
@@ -118,10 +120,10 @@ Delivered make(const Workload& workload, Form form, const DataSettings& settings
   switch (form) {
     case Form::stored:
     case Form::snappy:
-      write_shards(workload, form == Form::stored ? Codec::none : Codec::snappy, settings.run_bytes, folder, records);
+      write_shards(workload, form == Form::stored ? Codec::none : Codec::snappy, settings, folder, records);
       break;
     case Form::tfrecord:
-      write_tfrecords(workload, settings.run_bytes, folder, records);
+      write_tfrecords(workload, settings, folder, records);
       break;
     case Form::lmdb: {
       std::uint64_t bytes = 0;

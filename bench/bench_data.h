@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <dovetail/record_writer.h>
+
 #include "bench/job.h"
 #include "bench/workloads.h"
 
@@ -24,7 +26,8 @@ std::string_view to_string(Form form) noexcept;
 struct DataSettings {
   std::string folder;
   double scale = 1;
-  std::uint64_t run_bytes = 256 * 1024;
+  std::uint64_t run_bytes = WriterOptions{}.run_bytes;
+  std::uint32_t block_bytes = WriterOptions{}.block_bytes;
 };
 
 /// A workload in one form.

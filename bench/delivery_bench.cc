@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--run-bytes", settings.data.run_bytes, "Bytes of a run of the shards")->capture_default_str();
+  app.add_option("--block-bytes", settings.data.block_bytes, "Bytes of their blocks")->capture_default_str();
   one_of("--workloads", settings.workloads, settings.workloads, "Which workloads");
   one_of("--codecs", settings.codecs, settings.codecs, "Which codecs");
   one_of("--modes", settings.modes, {"two_processes", "one_process", "one_core"}, "How processors are shared out");

@@ -203,6 +203,7 @@ std::string to_json(const Settings& settings, const std::vector<WorkloadResult>&
                          {"settings",
                           {{"scale", settings.data.scale},
                            {"run_bytes", settings.data.run_bytes},
+                           {"block_bytes", settings.data.block_bytes},
                            {"rounds", settings.rounds},
                            {"cold_rounds", settings.cold_rounds},
                            {"warmups", settings.warmups},

@@ -23,7 +23,7 @@ namespace dovetail::bench {
 namespace {
 
 constexpr unsigned kDepth = 32;
-constexpr std::uint64_t kRunBytes = 256 << 10;
+constexpr std::uint64_t kRunBytes = 64 << 10;
 constexpr std::uint64_t kSector = 4096;  // what reads past the page cache are aligned to
 
 struct Piece {

@@ -143,14 +143,18 @@ BENCHMARK(seek)
 /// Plan, epoch, and the first lane of a rank.
 void plan(benchmark::State& state) {
   const std::shared_ptr<const DatasetShape> dataset = synthetic_dataset(shards, kShardRecords);
-  const PlanOptions options{.world = static_cast<std::uint32_t>(state.range(0)), .batch = 32};
+  const PlanOptions options{
+      .world = static_cast<std::uint32_t>(state.range(0)), .batch = 32, .assign = static_cast<Assign>(state.range(1))};
   for (auto _ : state) {
     const EpochPlan epoch = Plan::make(dataset, options).value().epoch(0).value();
     const LaneOrder lane = epoch.lane(epoch.first_lane(options.world / 2));
     benchmark::DoNotOptimize(lane.records());
   }
 }
-BENCHMARK(plan)->Unit(benchmark::kMillisecond)->ArgName("world")->Arg(1)->Arg(8)->Arg(1024);
+BENCHMARK(plan)
+    ->Unit(benchmark::kMillisecond)
+    ->ArgNames({"world", "assign"})
+    ->ArgsProduct({{1, 8, 1024}, {kEven, kRuns}});
 
 /// What a rank of another world does when a job of 16,384 ranks goes on in mid-epoch: from the state's text to its first
 /// batch.

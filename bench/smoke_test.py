@@ -131,9 +131,9 @@ class SmokeTest(unittest.TestCase):
         first = os.stat(shard).st_ino, os.stat(shard).st_mtime_ns
         self.deliver("second.json", *narrow)
         self.assertEqual((os.stat(shard).st_ino, os.stat(shard).st_mtime_ns), first)
-        measured = self.deliver("third.json", *narrow, "--run-bytes=65536")
+        measured = self.deliver("third.json", *narrow, "--run-bytes=65536", "--block-bytes=32768")
         self.assertNotEqual((os.stat(shard).st_ino, os.stat(shard).st_mtime_ns), first)
-        self.assertEqual(measured["settings"]["run_bytes"], 65536)
+        self.assertEqual((measured["settings"]["run_bytes"], measured["settings"]["block_bytes"]), (65536, 32768))
 
     def test_delivery_of_other_records_is_an_error(self):
         narrow = ["--workloads=w3", "--codecs=stored", "--caches=warm", "--modes=one_core", "--no-limits", "--no-peers"]

@@ -19,7 +19,7 @@ inline std::shared_ptr<DatasetShape> synthetic_dataset(std::uint32_t shards, std
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
     const std::uint64_t difference = shard / 2 * 7919 % (records / 10 + 1);
     const std::uint64_t count = shard % 2 == 0 ? records + difference : records - difference;
-    dataset->shards.push_back({count, run_records, (run_records + 3) / 4, count * kRecordBytes});
+    dataset->shards.push_back({count, run_records, count * kRecordBytes});
   }
   dataset->fingerprint = {shards, records};
   return dataset;

@@ -65,9 +65,10 @@ Result<void> Conversion::plan() {
   if (!input) return input.error();
   input_ = std::move(*input);
   shard_ = carry_on(options_.writer.shard, *line_);
-  auto surveyed = survey(*line_, run_targets(options_.writer.shard));
+  auto surveyed = survey(*line_, options_.writer.shard.run_bytes);
   if (!surveyed) return surveyed.error();
   survey_ = *surveyed;
+  if (options_.writer.shard.run_records != 0) survey_.run_records = options_.writer.shard.run_records;
   if (auto chosen = choose_shards(); !chosen) return chosen;
   facts_ = describe();
   return {};
@@ -104,8 +105,7 @@ Facts Conversion::describe() const {
   }
   facts.add("codec", shard.codec == Codec::none ? "none" : "snappy");
   facts.add("block_bytes", std::to_string(shard.block_bytes));
-  facts.add("run_records", std::to_string(survey_.shape.run_records));
-  facts.add("chunk_records", std::to_string(survey_.shape.chunk_records));
+  facts.add("run_records", std::to_string(survey_.run_records));
   facts.add("shards", std::to_string(shards_));
   facts.add("source_options", describe_options(options_.source));
   // Otherwise a record above it is an error, and leaves nothing to continue.
@@ -278,8 +278,7 @@ Result<WholePart> Conversion::write_part_of(const WorkFolder& work) {
   shards.shards = shards_;
   shards.shard = shard_;
   shards.shard.dataset_id = dataset_id_;
-  shards.shard.run_records = survey_.shape.run_records;
-  shards.shard.chunk_records = survey_.shape.chunk_records;
+  shards.shard.run_records = survey_.run_records;
   shards.jobs = options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
   shards.memory_bytes = options_.memory_bytes;
   shards.progress = options_.progress;

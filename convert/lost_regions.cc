@@ -165,7 +165,7 @@ class RegionWalk {
 
   void tell(Stretch* stretch, std::uint64_t place) {
     LostRegion region{.file = {}, .offset = place, .first_record = 0, .end_record = 0, .reason = {}};
-    std::string found = place >= scan_.file_bytes ? "the file ends here" : "its bytes are not in the file";
+    std::string_view found = place >= scan_.file_bytes ? "the file ends here" : "its bytes are not in the file";
     if (stretch != nullptr) {
       stretch->told = true;
       region.offset = stretch->begin;
@@ -176,18 +176,15 @@ class RegionWalk {
       region.first_record = first_record_;
       region.end_record = end_record_;
     }
-    region.reason = names_.empty() ? found : names_ + ": " + found;
+    region.reason = names_.empty() ? std::string(found) : names_ + ": " + std::string(found);
     regions_.push_back(std::move(region));
   }
 
-  std::string finding_in(const Stretch& stretch) const {
+  std::string_view finding_in(const Stretch& stretch) const {
     const auto note = std::lower_bound(scan_.notes.begin(), scan_.notes.end(), stretch.begin,
                                        [](const ScanNote& n, std::uint64_t at) { return n.position < at; });
     const bool inside = note != scan_.notes.end() && note->position < stretch.end;
-    std::string words(words_of(inside ? note->finding : Finding::no_header));
-    if (!inside || note->finding != Finding::undecodable) return words;
-    const auto fault = scan_.faults.find(note->position);
-    return fault == scan_.faults.end() ? words : words + ": " + fault->second;
+    return words_of(inside ? note->finding : Finding::no_header);
   }
 
   const ShardScan& scan_;

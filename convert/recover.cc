@@ -128,10 +128,7 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
   RecoverReport report;
   report.expected_records = 0;
   writer_options.codec = shard->codec();
-  if (shard->content()) {
-    writer_options.run_records = shard->content()->run_records;
-    writer_options.chunk_records = shard->content()->chunk_records;
-  }
+  writer_options.run_records = shard->run_records();
   writer_options.shard_number = shard->shard_number();
   if (shard->metadata()) {
     if (auto kept = detail::keep_metadata(*shard->metadata(), writer_options); !kept) {
@@ -157,7 +154,6 @@ struct CommonFacts {
   std::optional<format::Metadata> metadata;
   std::optional<Codec> codec;
   std::uint64_t run_records = 0;
-  std::uint64_t chunk_records = 0;
 
   bool complete() const noexcept { return metadata && codec == Codec::snappy && run_records != 0; }
   void take(format::Metadata found) {
@@ -165,11 +161,9 @@ struct CommonFacts {
     if (!metadata && !detail::holds_no_records(found.record_type)) metadata = std::move(found);
   }
   void take(Codec found) { codec = std::max(codec.value_or(found), found); }
-  // Without records a shard has lengths that nobody chose.
+  // Without records a shard has an R that nobody chose.
   void take(const ShardInfo& found) {
-    if (run_records != 0 || found.records == 0) return;
-    run_records = found.run_records;
-    chunk_records = found.chunk_records;
+    if (run_records == 0 && found.records != 0) run_records = found.run_records;
   }
 };
 
@@ -188,7 +182,6 @@ class DatasetRecovery {
     if (auto known = find_facts(); !known) return known.error();
     options.shard.codec = facts_.codec.value_or(Codec::none);
     options.shard.run_records = facts_.run_records;
-    options.shard.chunk_records = facts_.chunk_records;
     if (facts_.metadata) {
       if (auto kept = detail::keep_metadata(*facts_.metadata, options.shard); !kept) {
         lose(unknown_schema(listing_.shards.front().path, kept.error()));

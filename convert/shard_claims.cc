@@ -26,7 +26,6 @@ struct Field {
 
 constexpr std::array kFields = {
     Field{"records per run", [](const ShardInfo& info) { return info.run_records; }},
-    Field{"records per chunk", [](const ShardInfo& info) { return info.chunk_records; }},
     Field{"raw bytes", [](const ShardInfo& info) { return info.raw_bytes; }},
     Field{"stored bytes", [](const ShardInfo& info) { return info.stored_bytes; }},
     Field{"bytes in the smallest record", [](const ShardInfo& info) { return std::uint64_t{info.min_record_bytes}; }},

@@ -51,9 +51,7 @@ auto ShardRecovery::read_message(std::optional<FoundMessage>& message, Decode&& 
   auto body = read_body(*message);
   if (!body) return body.error();
   if (*body) {
-    auto decoded = decode(**body);
-    if (decoded) return std::move(*decoded);
-    scan_.faults.emplace(message->position, decoded.error().detail());
+    if (auto decoded = decode(**body)) return std::move(*decoded);
   }
   scan_.notes.push_back({message->position, *body ? Finding::undecodable : Finding::unreadable});
   message.reset();

@@ -34,6 +34,8 @@ class ShardRecovery {
   bool has_records() const noexcept;
   /// What the manifest or the footer says of it.
   const std::optional<ShardInfo>& content() const noexcept { return content_; }
+  /// 0 where it is not known.
+  std::uint64_t run_records() const noexcept { return content_ ? content_->run_records : 0; }
   std::uint32_t shard_number() const noexcept { return scan_.shard_number(); }
 
   /// Gives the records to `sink`. Errors: those of `decode_blocks`. Call it once.

@@ -3,9 +3,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include <dovetail/error.h>
@@ -79,7 +77,6 @@ struct ShardScan {
   std::optional<FoundMessage> footer;
   std::vector<FoundBlock> blocks;
   std::vector<ScanNote> notes;  ///< The first one in each stretch without structures, and one for each rejected block.
-  std::map<std::uint64_t, std::string> faults;  ///< What is wrong with a message that does not decode, by its position.
   std::vector<DirtyPadding> padding;
   /// Where the last data block that has a header but no good body would have ended; 0 if a good one came behind it.
   std::uint64_t cut_end_record = 0;

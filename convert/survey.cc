@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "format/block_bounds.h"
+
 namespace dovetail::detail {
 
 namespace {
@@ -12,15 +14,15 @@ constexpr std::uint64_t kRawBytes = std::uint64_t{16} << 20;  // of what compres
 
 }  // namespace
 
-Result<Survey> survey(const InputLine& line, const format::RunTargets& targets) {
+Result<Survey> survey(const InputLine& line, std::uint64_t run_bytes) {
   Survey survey;
   format::FirstRecords sizes;
-  bool shape_known = false;
+  bool run_known = false;
   LineCursor cursor(line);
   auto moved = cursor.seek(0);
   for (; moved && cursor.has_record(); moved = cursor.advance()) {
     const bool sized = cursor.place() >= kInputBytes || sizes.bytes >= kRawBytes;
-    if (sized && shape_known) {
+    if (sized && run_known) {
       const double scale =
           static_cast<double>(line.bytes()) / static_cast<double>(std::max<std::uint64_t>(cursor.place(), 1));
       survey.records = static_cast<std::uint64_t>(static_cast<double>(sizes.records) * scale);
@@ -28,15 +30,16 @@ Result<Survey> survey(const InputLine& line, const format::RunTargets& targets) 
       return survey;
     }
     sizes.add(cursor.record().size());
-    if (!shape_known && format::can_choose_run(targets.run_bytes, sizes)) {
-      survey.shape = format::choose_run_shape(targets, sizes);
-      shape_known = true;
+    if (!run_known && format::can_choose_run(run_bytes, sizes)) {
+      survey.run_records = format::choose_run_records(run_bytes, sizes);
+      run_known = true;
     }
   }
   if (!moved) return moved.error();
-  if (sizes.records == 0)
+  if (sizes.records == 0) {
     return Error(Errc::empty_input, "no record in any source").in_file(line.sources().front().path);
-  if (!shape_known) survey.shape = format::choose_run_shape(targets, sizes);
+  }
+  if (!run_known) survey.run_records = format::choose_run_records(run_bytes, sizes);
   survey.records = sizes.records;
   survey.raw_bytes = sizes.bytes;
   return survey;

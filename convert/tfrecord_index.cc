@@ -45,47 +45,44 @@ struct Frame {
   std::array<std::byte, format::kTfrecordFooterBytes> footer = {};
 };
 
-/// Turns frames into blocks. The first are held back until the lengths of runs and chunks are chosen.
+/// Turns frames into blocks. The first are held back until the run length is chosen.
 class BlockList {
  public:
   explicit BlockList(const TfrecordIndexOptions& options)
-      : targets_{options.block_bytes, options.run_bytes, options.run_records, options.chunk_records},
-        bounds_(options.block_bytes, choose_run_shape(targets_, {})) {}
+      : options_(options),
+        run_records_(options.run_records),
+        bounds_(options.block_bytes, std::max<std::uint64_t>(options.run_records, 1)) {}
 
   void add(const Frame& frame) {
     info_.records += 1;
     info_.raw_bytes += frame.record_bytes;
-    if (!targets_.open()) return place(frame);
+    if (run_records_ != 0) return place(frame);
     held_.push_back(frame);
     first_.add(frame.record_bytes);
-    if (format::can_choose_run(targets_.run_bytes, first_)) choose_shape();
+    if (format::can_choose_run(options_.run_bytes, first_)) choose_run();
   }
 
   /// All but name, fingerprint and what follows from the size of the file.
   ShardInfo finish() {
-    if (!held_.empty()) choose_shape();
+    if (!held_.empty()) choose_run();
     close_block();
-    const format::RunShape shape = choose_run_shape(targets_, {});
-    info_.run_records = shape.run_records;
-    info_.chunk_records = shape.chunk_records;
+    info_.run_records = std::max<std::uint64_t>(run_records_, 1);
     info_.blocks = blocks_.size();
     return info_;
   }
   const std::vector<format::TfrecordBlock>& blocks() const noexcept { return blocks_; }
 
  private:
-  void choose_shape() {
-    const format::RunShape shape = choose_run_shape(targets_, first_);
-    targets_.run_records = shape.run_records;
-    targets_.chunk_records = shape.chunk_records;
-    bounds_ = format::BlockBounds(targets_.block_bytes, shape);
+  void choose_run() {
+    run_records_ = format::choose_run_records(options_.run_bytes, first_);
+    bounds_ = format::BlockBounds(options_.block_bytes, run_records_);
     for (const Frame& frame : std::exchange(held_, {})) place(frame);
   }
 
   void place(const Frame& frame) {
     // A block of tiny records is mostly frames, which the bounds do not count.
     const std::uint64_t stored = std::uint64_t{frame.record_bytes} + format::kTfrecordFrameBytes;
-    const bool full = open_.records > 0 && open_.stored_bytes + stored > 2 * std::uint64_t{targets_.block_bytes};
+    const bool full = open_.records > 0 && open_.stored_bytes + stored > 2 * std::uint64_t{options_.block_bytes};
     if (full || bounds_.ends_before(frame.record_bytes)) {
       close_block();
       bounds_.end_block();
@@ -110,9 +107,10 @@ class BlockList {
     footers_ = {};
   }
 
-  format::RunTargets targets_;  // complete once they are chosen
+  const TfrecordIndexOptions& options_;
+  std::uint64_t run_records_;  // 0 while it is open
   format::BlockBounds bounds_;
-  format::FirstRecords first_;  // of the held records
+  format::FirstRecords first_;
   std::vector<Frame> held_;
   ShardInfo info_;
   std::uint64_t placed_ = 0;
@@ -131,10 +129,7 @@ Result<void> check_options(const TfrecordIndexOptions& options) {
   using namespace format;
   if (auto ok = check("block_bytes", options.block_bytes, kMinBlockTarget, kMaxBlockTarget); !ok) return ok;
   if (auto ok = check("run_bytes", options.run_bytes, 1, kMaxRunBytes); !ok) return ok;
-  if (auto ok = check("run_records", options.run_records, 0, kMaxRunRecords); !ok) return ok;
-  const std::uint64_t most_chunk =
-      options.run_records == 0 ? kMaxChunkRecords : std::min(options.run_records, kMaxChunkRecords);
-  return check("chunk_records", options.chunk_records, 0, most_chunk);
+  return check("run_records", options.run_records, 0, kMaxRunRecords);
 }
 
 Result<detail::SourceFile> open_plain(const std::string& path) {
@@ -268,7 +263,7 @@ class Indexing {
     options.codec = Codec::none;
     options.record_type = format::kTfrecordIndexRecordType;
     options.dataset_id = index_id();
-    options.run_records = options.chunk_records = format::kMaxBlockRecords;
+    options.run_records = format::kMaxBlockRecords;
     options.shard_number = format::kTfrecordIndexShardNumber;
     options.overwrite = true;
     auto writer = RecordWriter::create(index, options);

@@ -9,7 +9,7 @@
 namespace dovetail::format {
 
 inline constexpr std::uint16_t kVersionMajor = 1;
-inline constexpr std::uint16_t kVersionMinor = 1;
+inline constexpr std::uint16_t kVersionMinor = 0;
 
 // The high bit and the line ends catch transfers that are not 8-bit clean.
 inline constexpr std::array<std::uint8_t, 8> kFileMagic = {0x89, 'D', 'V', 'T', 0x0D, 0x0A, 0x1A, 0x0A};
@@ -51,7 +51,6 @@ inline constexpr std::uint32_t kMinBlockTarget = 1u << 10;
 inline constexpr std::uint32_t kMaxBlockTarget = kMaxSharedBlockBytes;
 inline constexpr std::uint64_t kMaxRunBytes = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kMaxRunRecords = std::uint64_t{1} << 40;
-inline constexpr std::uint64_t kMaxChunkRecords = std::uint64_t{1} << 31;
 
 inline constexpr char kManifestName[] = "manifest.dvt";
 inline constexpr char kShardSuffix[] = ".dvt";

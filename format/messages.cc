@@ -66,7 +66,6 @@ void fill(const ShardInfo& info, proto::ShardInfo& out) {
   out.set_max_block_records(info.max_block_records);
   out.set_fingerprint(info.fingerprint);
   out.set_file_id(info.file_id);
-  out.set_chunk_records(info.chunk_records);
 }
 
 ShardInfo value_of(const proto::ShardInfo& in) {
@@ -85,7 +84,6 @@ ShardInfo value_of(const proto::ShardInfo& in) {
   info.max_block_records = in.max_block_records();
   info.fingerprint = in.fingerprint();
   info.file_id = in.file_id();
-  info.chunk_records = in.chunk_records();
   return info;
 }
 
@@ -98,11 +96,6 @@ bool can_add_up(std::uint64_t total, std::uint64_t count, std::uint64_t min, std
 /// What contradicts itself, or nullptr.
 const char* contradiction_in(const ShardInfo& info) noexcept {
   if (info.run_records == 0 || info.run_records > kMaxRunRecords) return "run_records is out of range";
-  if (info.chunk_records == 0) {
-    return "it has no chunk size, so an older version of Dovetail wrote it: pack it again, or save its records with "
-           "`dovetail recover`; an index is made anew by `dovetail index`";
-  }
-  if (info.chunk_records > std::min(info.run_records, kMaxChunkRecords)) return "chunk_records is out of range";
   if (info.blocks > kMaxShardBlocks) return "too many blocks";
   if (info.records == 0) {
     const bool empty = (info.blocks | info.raw_bytes | info.stored_bytes | info.fingerprint) == 0 &&
@@ -111,7 +104,7 @@ const char* contradiction_in(const ShardInfo& info) noexcept {
     return empty ? nullptr : "no records, but blocks or sizes";
   }
   if (info.blocks == 0) return "records without blocks";
-  if (info.max_block_records > info.chunk_records) return "a block is longer than a chunk";
+  if (info.max_block_records > info.run_records) return "a block is longer than a run";
   if (info.max_block_records > kMaxBlockRecords || info.max_block_records > info.records ||
       !can_add_up(info.records, info.blocks, 1, info.max_block_records)) {
     return "records, blocks and max_block_records disagree";

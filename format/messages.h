@@ -50,7 +50,7 @@ std::string encode(const ShardInfo& info);
 std::string encode(const TfrecordFacts& facts);
 
 // Errors: `bad_message` where the bytes do not parse, a required value is missing, or values contradict each other (records
-// without blocks, a minimum above its maximum, run_records of 0, chunk_records of 0 or above run_records).
+// without blocks, a minimum above its maximum, run_records of 0).
 Result<Metadata> decode_metadata(ByteView bytes);
 Result<Footer> decode_footer(ByteView bytes);
 Result<ShardInfo> decode_shard_info(ByteView bytes);

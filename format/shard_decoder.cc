@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string>
 
-#include "format/block_bounds.h"
 #include "format/crc32c.h"
 
 namespace dovetail::format {
@@ -17,14 +16,6 @@ Error contradiction(const std::string& left, std::uint64_t left_value, const std
                     std::uint64_t right_value) {
   return Error(Errc::index_mismatch,
                left + " " + std::to_string(left_value) + ", " + right + " " + std::to_string(right_value));
-}
-
-Error crosses_chunk(std::size_t block, std::uint64_t first_record, std::uint64_t records, const ShardInfo& info) {
-  return Error(Errc::index_mismatch,
-               "block " + std::to_string(block) + " holds records " + std::to_string(first_record) + " to " +
-                   std::to_string(first_record + records - 1) + " and crosses the end of a chunk (runs of " +
-                   std::to_string(info.run_records) + " records, chunks of " + std::to_string(info.chunk_records) +
-                   ")");
 }
 
 Error at_offset(const Error& error, std::uint64_t offset) {
@@ -196,8 +187,9 @@ Result<std::vector<IndexEntry>> decode_index(ByteView block, const ShardTail& ta
       return fail(contradiction("block " + std::to_string(entries.size()) + " begins at", entry->offset,
                                 first ? "not before" : "the one before ends at", first ? kLeastDataOffset : expected));
     }
-    if (crosses_chunk_end({info.run_records, info.chunk_records}, sums.records, entry->records)) {
-      return fail(crosses_chunk(entries.size(), sums.records, entry->records, info));
+    if (sums.records / info.run_records != (sums.records + entry->records - 1) / info.run_records) {
+      return fail(contradiction("block " + std::to_string(entries.size()) + " begins at record", sums.records,
+                                "and crosses a multiple of", info.run_records));
     }
     expected = entry->offset + entry->span_bytes();
     sums.add(*entry);

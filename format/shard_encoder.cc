@@ -88,9 +88,8 @@ Result<void> ShardEncoder::add(const EncodedBlock& block, std::vector<std::byte>
   return {};
 }
 
-ShardInfo ShardEncoder::finish(const RunShape& shape, std::uint64_t fingerprint, std::vector<std::byte>& out) {
-  info_.run_records = shape.run_records;
-  info_.chunk_records = shape.chunk_records;
+ShardInfo ShardEncoder::finish(std::uint64_t run_records, std::uint64_t fingerprint, std::vector<std::byte>& out) {
+  info_.run_records = run_records;
   info_.fingerprint = fingerprint;
 
   const BlockHeader index = message_header(BlockType::index, index_);

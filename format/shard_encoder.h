@@ -10,7 +10,6 @@
 #include <dovetail/identity.h>
 #include <dovetail/shard_info.h>
 
-#include "format/block_bounds.h"
 #include "format/block_encoder.h"
 #include "format/messages.h"
 #include "format/structures.h"
@@ -31,7 +30,7 @@ class ShardEncoder {
   /// One data block: header, body and padding. Errors: `bad_length` past 2^32 blocks.
   Result<void> add(const EncodedBlock& block, std::vector<std::byte>& out);
   /// Index, footer and trailer; last. `fingerprint` covers the records, see `RecordFingerprint`.
-  ShardInfo finish(const RunShape& shape, std::uint64_t fingerprint, std::vector<std::byte>& out);
+  ShardInfo finish(std::uint64_t run_records, std::uint64_t fingerprint, std::vector<std::byte>& out);
 
   std::uint64_t records() const noexcept { return info_.records; }
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "format/block_bounds.h"
 #include "format/crc32c.h"
 #include "format/endian.h"
 #include "format/layout.h"
@@ -56,8 +55,8 @@ Result<void> TfrecordIndexReader::add_block(const TfrecordBlock& block) {
     return mismatch(number, "too many bytes for more than one record");
   }
   if (block.stored_bytes > info_.file_bytes - offset_) return mismatch(number, "it reaches past the end of the file");
-  if (crosses_chunk_end({info_.run_records, info_.chunk_records}, records_, block.records)) {
-    return mismatch(number, "it reaches into the next chunk");
+  if (records_ / info_.run_records != (records_ + block.records - 1) / info_.run_records) {
+    return mismatch(number, "it reaches into the next run");
   }
   IndexEntry entry;
   entry.offset = offset_;

@@ -31,7 +31,6 @@ ConvertOptions options_of(Input& input) {
   options.writer.shard.codec = (bits & 16) != 0 ? Codec::snappy : Codec::none;
   options.writer.shard.block_bytes = 1024;
   options.writer.shard.run_records = (bits & 32) != 0 ? 3 : 0;
-  options.writer.shard.chunk_records = (bits & 128) != 0 ? 2 : 0;
   options.writer.shard.max_record_bytes = kMostRecordBytes;
   options.writer.shard_bytes = 2048;
   options.jobs = 1 + bits / 64 % 2;

@@ -28,7 +28,6 @@ void judge(Input input) {
   const std::string_view dali_text = input.take(input.u16());
   test::write_file(path, input.rest());
   TfrecordIndexOptions options = {.block_bytes = 1024u << bits % 4, .run_records = bits / 4 % 16u};
-  options.chunk_records = std::min<std::uint64_t>(bits / 64, options.run_records);
   if (!dali_text.empty()) {
     test::write_file(dali, dali_text);
     options.check_dali_index = dali;

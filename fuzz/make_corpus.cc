@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the seeds of all targets: make_corpus FOLDER makes FOLDER/TARGET/NAME. Run it anew where the format changes.
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include <dovetail/plan.h>
 #include <dovetail/state.h>
 #include <dovetail/tfrecord_index.h>
 
+#include "format/crc32c.h"
+#include "format/endian.h"
 #include "format/messages.h"
+#include "format/shard_decoder.h"
 #include "format/tfrecord_index.h"
 #include "fuzz/corpus.h"
 #include "fuzz/hostile_dataset.h"
+#include "fuzz/repair.h"
 #include "fuzz/support.h"
 #include "tests/convert/sources.h"
 #include "tests/format/example_messages.h"
@@ -51,6 +59,51 @@ std::string chars(const format::test::Bytes& bytes) {
   return std::string(as_chars(bytes));
 }
 
+format::test::Bytes golden(const std::string& name) {
+  for (const auto& shard : format::test::golden_shards()) {
+    if (shard.name == name) return shard.bytes;
+  }
+  return {};
+}
+
+/// A footer whose largest record is smaller than one of its records.
+format::test::Bytes below_its_largest_record(format::test::Bytes file) {
+  const format::ShardTail tail = format::decode_tail(file, file.size()).value();
+  format::Footer footer = tail.footer;
+  footer.info.max_record_bytes -= 1;
+  const std::string text = format::encode(footer);
+  std::copy_n(as_bytes(text).begin(), text.size(),
+              file.begin() + static_cast<std::ptrdiff_t>(tail.trailer.footer_offset + format::kBlockHeaderBytes));
+  repair_shard(file, 0);
+  return file;
+}
+
+/// The first block of records behind all others, where the trailer was.
+format::test::Bytes with_its_first_block_last(format::test::Bytes file) {
+  const auto index = format::test::read_shard(file).value().index;
+  const std::size_t from = index.front().offset;
+  format::test::Bytes moved(file.begin() + static_cast<std::ptrdiff_t>(from),
+                            file.begin() + static_cast<std::ptrdiff_t>(index[1].offset));
+  file.resize(file.size() - format::kTrailerBytes);
+  format::store_le(moved.data() + 8, std::uint64_t{file.size()});
+  const std::size_t sealed = format::kBlockHeaderBytes - 4;
+  format::store_le(moved.data() + sealed, format::crc32c(std::span(moved).first(sealed)));
+  file[from] ^= std::byte{1};
+  file.insert(file.end(), moved.begin(), moved.end());
+  return file;
+}
+
+/// What targets found once.
+void put_found_shards(const Corpus& corpus, const format::test::Bytes& runs) {
+  const std::string small = chars(below_its_largest_record(runs));
+  corpus.put("shard_fuzz", "record_above_the_limit.dvt", small);
+  corpus.put("shard_file_fuzz", "record_above_the_limit.dvt", small);
+  format::test::Bytes manifest = golden("manifest.dvt");
+  manifest[7] ^= std::byte{0x40};
+  corpus.put("recover_fuzz", "manifest_without_header", chars(manifest));
+  corpus.put("recover_fuzz", "block_behind_the_index", chars(with_its_first_block_last(golden("snappy.dvt"))));
+}
+
 void put_shards(const Corpus& corpus) {
   for (const auto& shard : format::test::golden_shards()) {
     if (shard.bytes.size() > 8192) continue;
@@ -59,11 +112,12 @@ void put_shards(const Corpus& corpus) {
     corpus.put("recover_fuzz", shard.name, chars(shard.bytes));
     if (shard.name.starts_with("manifest")) corpus.put("manifest_fuzz", shard.name, chars(shard.bytes));
   }
-  format::test::ShardSpec spec = {
-      .records = {}, .codec = Codec::snappy, .run_records = 8, .chunk_records = 5, .block_records = 3};
+  format::test::ShardSpec spec = {.records = {}, .codec = Codec::snappy, .run_records = 8, .block_records = 3};
   for (std::size_t i = 0; i < 20; ++i) spec.records.push_back(format::test::prose(i * 13 % 90, i));
-  corpus.put("shard_fuzz", "runs", chars(format::test::make_shard(spec).bytes));
-  corpus.put("shard_file_fuzz", "runs", chars(format::test::make_shard(spec).bytes));
+  const format::test::Bytes runs = format::test::make_shard(spec).bytes;
+  corpus.put("shard_fuzz", "runs", chars(runs));
+  corpus.put("shard_file_fuzz", "runs", chars(runs));
+  put_found_shards(corpus, runs);
 }
 
 void put_messages(const Corpus& corpus) {
@@ -100,7 +154,7 @@ void put_sidecars(const Corpus& corpus) {
 
 void put_states(const Corpus& corpus) {
   auto shape = std::make_shared<DatasetShape>();
-  for (const std::uint64_t records : {37u, 74u, 111u}) shape->shards.push_back({records, 8, 3, 10 * records});
+  for (const std::uint64_t records : {37u, 74u, 111u}) shape->shards.push_back({records, 8, 10 * records});
   shape->fingerprint = {3, 4};
   for (const Tail tail : {Tail::drop, Tail::pad, Tail::wrap}) {
     const Plan plan = Plan::make(shape, {.world = 2, .batch = 4, .tail = tail}).value();
@@ -246,10 +300,9 @@ void put_others(const Corpus& corpus) {
   corpus.put("payload_fuzz", "numpy", numpy);
   corpus.put("payload_fuzz", "json", "{\"a\": [1, \"<b>\"],\n \"c\": null}");
   corpus.put("payload_fuzz", "text", "<script>alert(\"x\")</script> & \xC3\xA9\n");
-  corpus.put("round_trip_fuzz", "small",
-             byte(1) + byte(4) + byte(3) + byte(20) + "hello" + byte(0) + byte(40) + "worldworld");
+  corpus.put("round_trip_fuzz", "small", byte(1) + byte(4) + byte(20) + "hello" + byte(0) + byte(40) + "worldworld");
   corpus.put("round_trip_fuzz", "large",
-             byte(0) + byte(0) + byte(0) + byte(255) + le(4000, 2) + "sixteen letters." + byte(9) + "ab");
+             byte(0) + byte(0) + byte(255) + le(4000, 2) + "sixteen letters." + byte(9) + "ab");
   corpus.put("snappy_decoder_fuzz", "literal", byte(16) + byte(5) + byte(16) + "hello");
   corpus.put("snappy_decoder_fuzz", "copies", byte(0x80) + byte(8) + "abc" + byte(0x0E) + byte(3) + byte(0));
   format::test::Draws draws(1);

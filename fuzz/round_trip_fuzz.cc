@@ -44,8 +44,6 @@ void judge(Input input) {
                            .dataset_id = format::test::sample_dataset_id(),
                            .record_type = "fuzz",
                            .overwrite = true};
-  const std::uint64_t most_chunk = options.run_records == 0 ? 64 : options.run_records;
-  options.chunk_records = input.byte() % (most_chunk + 1);
   const test::Records records = records_of(input);
   RecordWriter writer = RecordWriter::create(path, options).value();
   for (const std::string& record : records) require(writer.append(as_bytes(record)).has_value(), "a record is taken");

@@ -42,7 +42,7 @@ void resume(const State& state, unsigned shape_bits) {
   }
   auto shape = std::make_shared<DatasetShape>();
   for (unsigned shard = 0; shard < 1 + shape_bits % 5; ++shard) {
-    shape->shards.push_back({37 * (shard + 1), 8, 3, 370 * (shard + 1)});
+    shape->shards.push_back({37 * (shard + 1), 8, 370 * (shard + 1)});
   }
   shape->fingerprint = state.content;
   const PlanOptions options = state.options(1 + shape_bits / 5 % 4, 1 + shape_bits / 20);

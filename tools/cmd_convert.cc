@@ -145,7 +145,7 @@ Result<ConvertSummary> convert_with_progress(ConvertArguments& arguments) {
   summary.part = arguments.convert.part;
   summary.shuffled = arguments.convert.shuffle_seed.has_value();
   const WriterOptions& shard = arguments.convert.writer.shard;
-  if (shard.chunk_records == 0) summary.block_bytes = shard.block_bytes;
+  if (shard.run_records == 0) summary.run_bytes = shard.run_bytes;
   for (const SplitShare& share : arguments.convert.split) summary.names.push_back(share.name);
   summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return summary;
@@ -245,10 +245,8 @@ void add_layout_arguments(Flags& flags, ConvertArguments& arguments) {
   of_datasets.push_back(
       flags.add_size("--block-bytes", shard.block_bytes, "Target for the records of a block").preset("64K"));
   of_datasets.push_back(
-      flags.add_size("--run-bytes", shard.run_bytes, "Target for a run, the unit of reading").preset("256K"));
+      flags.add_size("--run-bytes", shard.run_bytes, "Target for a run, the unit of reading").preset("64K"));
   of_datasets.push_back(flags.add("--run-records", shard.run_records, "Records per run; 0 chooses by --run-bytes"));
-  of_datasets.push_back(
-      flags.add("--chunk-records", shard.chunk_records, "Records per chunk of a run; 0 chooses by --block-bytes"));
 }
 
 void add_source_arguments(Flags& flags, ConvertArguments& arguments) {

@@ -105,10 +105,10 @@ class IndexJobs {
 };
 
 boost::json::object to_json(const TfrecordIndexReport& report) {
-  return {{"index", format::to_utf8(report.index)},  {"kept", report.kept},
-          {"records", report.shard.records},         {"raw_bytes", report.shard.raw_bytes},
-          {"file_bytes", report.shard.file_bytes},   {"blocks", report.shard.blocks},
-          {"run_records", report.shard.run_records}, {"chunk_records", report.shard.chunk_records}};
+  return {{"index", format::to_utf8(report.index)}, {"kept", report.kept},
+          {"records", report.shard.records},        {"raw_bytes", report.shard.raw_bytes},
+          {"file_bytes", report.shard.file_bytes},  {"blocks", report.shard.blocks},
+          {"run_records", report.shard.run_records}};
 }
 
 std::string to_text(const std::vector<TfrecordIndexReport>& reports) {
@@ -177,10 +177,8 @@ void add_index(CommandLine& line) {
   flags.add("--check-dali", arguments->check_dali, "Compare FILE.idx, made by DALI's tfrecord2idx, with the file");
   flags.add_size("--block-bytes", arguments->index.block_bytes, "Read and check about this much together")
       .preset("64K");
-  flags.add_size("--run-bytes", arguments->index.run_bytes, "Target for a run, the unit of reading").preset("256K");
+  flags.add_size("--run-bytes", arguments->index.run_bytes, "Target for a run, the unit of reading").preset("64K");
   flags.add("--run-records", arguments->index.run_records, "Records per run; 0 chooses by --run-bytes");
-  flags.add("--chunk-records", arguments->index.chunk_records,
-            "Records per chunk of a run; 0 chooses by --block-bytes");
   flags.add("--jobs", arguments->jobs, "Files at a time; 0 takes all cores");
   add_json(flags, arguments->json);
 }

@@ -106,21 +106,21 @@ std::optional<std::string> class_order(const ConvertSummary& summary) {
          "`dovetail plan --shuffle-report --labels label` shows how batches mix them";
 }
 
-/// Chunks are chosen by the first records, so later ones that are larger make them several blocks.
-std::optional<std::string> large_chunks(const ConvertSummary& summary) {
+/// Runs are chosen by the first records, so later ones that are larger make them larger.
+std::optional<std::string> large_runs(const ConvertSummary& summary) {
   const ConvertReport& report = summary.report;
-  if (summary.block_bytes == 0 || report.records == 0 || report.datasets.empty()) return std::nullopt;
-  const std::uint64_t records = report.datasets.front().shards.front().chunk_records;
+  if (summary.run_bytes == 0 || report.records == 0 || report.datasets.empty()) return std::nullopt;
+  const std::uint64_t records = report.datasets.front().shards.front().run_records;
   const std::uint64_t bytes = report.raw_bytes / report.records * records;
-  if (records == 1 || bytes <= 2 * std::uint64_t{summary.block_bytes}) return std::nullopt;
-  return "a chunk has " + std::to_string(records) + " records, on average " + human_bytes(bytes) +
-         ", because the first records are smaller than the others; give fewer --chunk-records, so that readers need "
+  if (records == 1 || bytes <= 2 * summary.run_bytes) return std::nullopt;
+  return "a run has " + std::to_string(records) + " records, on average " + human_bytes(bytes) +
+         ", because the first records are smaller than the others; give fewer --run-records, so that readers need "
          "less memory";
 }
 
 std::vector<std::string> notes_of(const ConvertSummary& summary) {
   std::vector<std::string> notes;
-  for (const auto& note : {class_order(summary), large_chunks(summary)}) {
+  for (const auto& note : {class_order(summary), large_runs(summary)}) {
     if (note) notes.push_back(*note);
   }
   return notes;

@@ -20,7 +20,7 @@ struct ConvertSummary {
   std::vector<std::string> names;   ///< Of the datasets of a split.
   std::optional<ConvertPart> part;  ///< Where it is one.
   bool shuffled = false;            ///< All records, while they were packed.
-  std::uint32_t block_bytes = 0;    ///< The target that the length of chunks was chosen by; 0 where it was given.
+  std::uint64_t run_bytes = 0;      ///< The target that the length of runs was chosen by; 0 where it was given.
   double seconds = 0;
 };
 

@@ -52,8 +52,7 @@ std::string facts(const Inspection& inspection) {
   facts.add("manifest", inspection.has_manifest ? "yes" : "no");
   if (inspection.shards.empty()) return facts.finish();
   const ShardDescription& first = inspection.shards.front();
-  facts.add("records per run", lengths_text(inspection, &ShardInfo::run_records));
-  facts.add("records per chunk", lengths_text(inspection, &ShardInfo::chunk_records));
+  facts.add("records per run", run_text(inspection));
   facts.add("version", version_text(first));
   facts.add("dataset id", first.dataset_id.to_hex());
   facts.add("record type", first.record_type);
@@ -141,13 +140,13 @@ std::string block_map(const Inspection& inspection) {
 }
 
 std::string shards(const Inspection& inspection) {
-  HtmlTable table("shards", {"shard", "records", "run", "chunk", "blocks", "raw", "file", "name"});
+  HtmlTable table("shards", {"shard", "records", "run", "blocks", "raw", "file", "name"});
   const std::size_t shown = std::min(kMostShards, inspection.shards.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const ShardInfo& info = inspection.shards[i].info;
-    table.add(std::to_string(i), {std::to_string(i), std::to_string(info.records), std::to_string(info.run_records),
-                                  std::to_string(info.chunk_records), std::to_string(info.blocks),
-                                  human_bytes(info.raw_bytes), human_bytes(info.file_bytes), info.name});
+    table.add(std::to_string(i),
+              {std::to_string(i), std::to_string(info.records), std::to_string(info.run_records),
+               std::to_string(info.blocks), human_bytes(info.raw_bytes), human_bytes(info.file_bytes), info.name});
   }
   const std::string note = shown == inspection.shards.size() ? std::string()
                                                              : "the first " + std::to_string(shown) + " of " +

@@ -15,7 +15,6 @@ boost::json::object to_json(const ShardDescription& shard) {
           {"records", shard.info.records},
           {"blocks", shard.info.blocks},
           {"run_records", shard.info.run_records},
-          {"chunk_records", shard.info.chunk_records},
           {"raw_bytes", shard.info.raw_bytes},
           {"stored_bytes", shard.info.stored_bytes},
           {"file_bytes", shard.info.file_bytes},
@@ -53,12 +52,11 @@ std::string blocks_text(const Inspection& inspection, const Colours& colours) {
 }
 
 std::string shards_text(const Inspection& inspection, const Colours& colours) {
-  Table table({"shard", "records", "run", "chunk", "blocks", "raw", "file", "name"}, /*text_last=*/true);
+  Table table({"shard", "records", "run", "blocks", "raw", "file", "name"}, /*text_last=*/true);
   for (std::size_t i = 0; i < inspection.shards.size(); ++i) {
     const ShardInfo& info = inspection.shards[i].info;
     table.add({std::to_string(i), std::to_string(info.records), std::to_string(info.run_records),
-               std::to_string(info.chunk_records), std::to_string(info.blocks), human_bytes(info.raw_bytes),
-               human_bytes(info.file_bytes), info.name});
+               std::to_string(info.blocks), human_bytes(info.raw_bytes), human_bytes(info.file_bytes), info.name});
   }
   return '\n' + table.to_text(colours);
 }
@@ -114,7 +112,6 @@ void add_common(const ShardDescription& shard, boost::json::object& object) {
   if (!shard.schema.empty()) object["schema"] = format::to_utf8(shard.schema);
   object["writer"] = format::to_utf8(shard.writer);
   object["run_records"] = shard.info.run_records;
-  object["chunk_records"] = shard.info.chunk_records;
 }
 
 void add_common(const ShardDescription& shard, Listing& listing) {
@@ -175,10 +172,7 @@ std::string to_text(const Inspection& inspection, bool with_blocks, const Colour
   listing.add("blocks", std::to_string(inspection.blocks));
   listing.add("not compressed", share_text(inspection.plain, inspection));
   listing.add("snappy", share_text(inspection.snappy, inspection));
-  if (!inspection.shards.empty()) {
-    listing.add("records per run", lengths_text(inspection, &ShardInfo::run_records));
-    listing.add("records per chunk", lengths_text(inspection, &ShardInfo::chunk_records));
-  }
+  if (!inspection.shards.empty()) listing.add("records per run", run_text(inspection));
   listing.add("fingerprint", inspection.fingerprint);
   listing.add("manifest", inspection.has_manifest ? "yes" : "no");
   if (!inspection.shards.empty()) add_common(inspection.shards.front(), listing);

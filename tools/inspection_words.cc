@@ -62,14 +62,14 @@ std::string share_text(const Inspection::CodecShare& share, const Inspection& in
          human_bytes(share.stored_bytes);
 }
 
-std::string lengths_text(const Inspection& inspection, std::uint64_t ShardInfo::*number) {
-  const auto less = [number](const ShardDescription& a, const ShardDescription& b) {
-    return a.info.*number < b.info.*number;
+std::string run_text(const Inspection& inspection) {
+  const auto shorter = [](const ShardDescription& a, const ShardDescription& b) {
+    return a.info.run_records < b.info.run_records;
   };
-  const auto [least, most] = std::minmax_element(inspection.shards.begin(), inspection.shards.end(), less);
-  std::string text = std::to_string(least->info.*number);
-  if (least->info.*number == most->info.*number) return text;
-  return text + " to " + std::to_string(most->info.*number);
+  const auto [least, most] = std::minmax_element(inspection.shards.begin(), inspection.shards.end(), shorter);
+  std::string text = std::to_string(least->info.run_records);
+  if (least->info.run_records == most->info.run_records) return text;
+  return text + " to " + std::to_string(most->info.run_records);
 }
 
 }  // namespace dovetail::tools

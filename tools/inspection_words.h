@@ -31,7 +31,7 @@ std::vector<std::pair<Payload, std::uint64_t>> by_count(const PayloadCounts& pay
 /// Blocks and bytes of one codec, and its share of the raw bytes.
 std::string share_text(const Inspection::CodecShare& share, const Inspection& inspection);
 
-/// A number of the shards; the smallest and the largest where they differ. Needs at least one shard.
-std::string lengths_text(const Inspection& inspection, std::uint64_t ShardInfo::*number);
+/// Records per run; the smallest and the largest where shards differ. Needs at least one shard.
+std::string run_text(const Inspection& inspection);
 
 }  // namespace dovetail::tools

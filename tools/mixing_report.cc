@@ -64,6 +64,13 @@ void add_rows(std::vector<MixingRow>& rows, const std::string& batch, const Batc
       {"pairs that share " + batch + " in the other epoch too", percent(plan.shared), percent(shuffle.shared)});
 }
 
+/// The advice to open more runs, where a lane has enough of them for a group less; see docs/mixing.md.
+std::string more_open_runs(const PlanReport& report) {
+  const std::uint32_t now = report.plan.options().open_runs;
+  if (runs_ordered_together(report) < 2 * std::uint64_t{now}) return {};
+  return "raise --open-runs, " + std::to_string(now) + " now, or ";
+}
+
 /// What spreads batches over more of the dataset.
 std::string spread_advice(const PlanReport& report) {
   const PlanOptions& options = report.plan.options();
@@ -72,8 +79,11 @@ std::string spread_advice(const PlanReport& report) {
   }
   if (options.order == OrderKind::global) return "--order global is a true shuffle, so this is chance";
   if (const std::optional<std::string> narrow = narrow_lanes(report)) return *narrow;
-  return "raise --open-runs, " + std::to_string(options.open_runs) +
-         " now, pack with fewer --run-records, or use --order global";
+  if (options.assign == Assign::files && report.epoch.lanes() > 1) {
+    return "use --assign runs, which deals the runs of all shards and needs one --run-records in them, or --order "
+           "global";
+  }
+  return more_open_runs(report) + "use --order global";
 }
 
 /// By how much a side falls behind.
@@ -159,19 +169,17 @@ std::vector<std::string> advice(const PlanReport& report) {
   if (report.plan.options().order == OrderKind::sequential && !sentences.empty()) return sentences;
   if (has(MixingFlaw::same_places)) {
     sentences.push_back("records come where they came in the other epoch, with a correlation of " +
-                        decimal(mixing.plan.correlation.value_or(0), 2) +
-                        "; pack with fewer --run-records, or use --order global");
+                        decimal(mixing.plan.correlation.value_or(0), 2) + "; use --order global");
   }
   if (has(MixingFlaw::same_mates)) {
     const double most = std::max(mixing.plan.rank.shared.value_or(0), mixing.plan.global.shared.value_or(0));
-    sentences.push_back(percent(most) +
-                        " of the pairs in a batch share one in the other epoch too; raise --open-runs " +
-                        "or --pool, pack with fewer --run-records, or use --order global");
+    sentences.push_back(percent(most) + " of the pairs in a batch share one in the other epoch too; " +
+                        more_open_runs(report) + "raise --pool, or use --order global");
   }
   if (has(MixingFlaw::neighbours)) {
     const double most = std::max(mixing.plan.rank.neighbours, mixing.plan.global.neighbours);
-    sentences.push_back(percent(most) + " of the records have their neighbour in the shard in their batch; raise " +
-                        "--open-runs, or use --order global");
+    sentences.push_back(percent(most) + " of the records have their neighbour in the shard in their batch; " +
+                        more_open_runs(report) + "use --order global");
   }
   return sentences;
 }

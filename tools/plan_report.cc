@@ -17,13 +17,12 @@ namespace {
 // A batch of few shards or runs misses some of what the dataset holds: of 32, each sixteenth of it is in 7 of 8.
 constexpr std::uint64_t kWide = 32;
 
-/// Runs of all shards, on average of a lane.
-std::uint64_t runs_of_lane(const PlanReport& report) {
+std::uint64_t count_runs(std::span<const ShardShape> shards) {
   std::uint64_t runs = 0;
-  for (const ShardShape& shard : report.plan.dataset().shards) {
+  for (const ShardShape& shard : shards) {
     runs += shard.records / shard.run_records + (shard.records % shard.run_records != 0 ? 1 : 0);
   }
-  return runs / report.epoch.lanes();
+  return runs;
 }
 
 bool has_one_run_length(std::span<const ShardShape> shards) {
@@ -59,17 +58,29 @@ PlanReport report_plan(const Plan& plan, const EpochPlan& epoch) {
   return report;
 }
 
+std::uint64_t runs_ordered_together(const PlanReport& report) {
+  const DatasetShape& dataset = report.plan.dataset();
+  std::span<const ShardShape> shards = dataset.shards;
+  if (!report.plan.options().mix.enabled()) return count_runs(shards) / report.epoch.lanes();
+  std::uint64_t most = 0;
+  for (const std::uint32_t count : dataset.source_shards) {
+    most = std::max(most, count_runs(shards.first(count)));
+    shards = shards.subspan(count);
+  }
+  return most / report.epoch.lanes();
+}
+
 std::optional<std::string> narrow_lanes(const PlanReport& report) {
   const PlanOptions& options = report.plan.options();
   if (options.order != OrderKind::shuffle || report.plan.readers() == 1) return {};
-  const std::uint64_t runs = runs_of_lane(report);
+  const std::uint64_t runs = count_runs(report.plan.dataset().shards) / report.epoch.lanes();
   if (options.assign == Assign::runs) {
     if (runs >= kWide) return {};
     return "a lane has only " + std::to_string(runs) + " runs: pack with fewer --run-records, or use --order global";
   }
   if (options.assign != Assign::even) return {};
   std::uint64_t least = kWide;
-  for (const RankShare& share : report.shares) least = std::min<std::uint64_t>(least, share.shards);
+  for (const RankShare& share : report.shares) least = std::min<std::uint64_t>(least, share.shards.value_or(kWide));
   if (least >= kWide) return {};
   const std::string narrow = "a rank's share touches only " + std::to_string(least) + " of " +
                              std::to_string(report.plan.dataset().shards.size()) + " shards: ";
@@ -89,7 +100,7 @@ boost::json::object to_json(const PlanReport& report) {
     const RankShare& share = report.shares[rank];
     ranks.push_back(boost::json::object{{"rank", rank},
                                         {"records", share.records},
-                                        {"shards", share.shards},
+                                        {"shards", share.shards ? boost::json::value(*share.shards) : nullptr},
                                         {"bytes_estimate", share.bytes_estimate}});
   }
   boost::json::array notes;
@@ -142,7 +153,7 @@ std::string to_text(const PlanReport& report) {
   for (std::uint32_t rank = 0; rank < plan.options().world; ++rank) {
     const RankShare& share = report.shares[rank];
     table.add({std::to_string(rank), std::to_string(epoch.steps() - epoch.first_step()), std::to_string(share.records),
-               std::to_string(share.shards), human_bytes(share.bytes_estimate)});
+               share.shards ? std::to_string(*share.shards) : "-", human_bytes(share.bytes_estimate)});
   }
   std::string text = listing.to_text() + '\n' + table.to_text();
   if (const std::optional<std::string> narrow = narrow_lanes(report)) text += "note: " + *narrow + '\n';

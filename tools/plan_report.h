@@ -23,6 +23,9 @@ struct PlanReport {
 /// Without the mixing.
 PlanReport report_plan(const Plan& plan, const EpochPlan& epoch);
 
+/// Runs that are ordered together, on average of a lane: those of all shards, in a mix of its largest source.
+std::uint64_t runs_ordered_together(const PlanReport& report);
+
 /// What is narrow about the lanes, and what helps; nothing where they are wide. The rule is in docs/mixing.md.
 std::optional<std::string> narrow_lanes(const PlanReport& report);
 

@@ -256,14 +256,14 @@ void Drawing::draw_ranks() {
   for (const RankShare& share : report_.shares) {
     records.push_back(static_cast<double>(share.records));
     bytes.push_back(static_cast<double>(share.bytes_estimate));
-    shards.push_back(static_cast<double>(share.shards));
+    if (share.shards) shards.push_back(static_cast<double>(*share.shards));
   }
   const auto plain = [](double value) { return decimal(value, 0); };
   const double width = (kInner - 60) / 3;
   draw_bars(kMargin, width, "records", records, plain);
   draw_bars(kMargin + width + 30, width, "bytes (estimate)", bytes,
             [](double value) { return human_bytes(static_cast<std::uint64_t>(value)); });
-  draw_bars(kMargin + 2 * (width + 30), width, "shards", shards, plain);
+  if (!shards.empty()) draw_bars(kMargin + 2 * (width + 30), width, "shards", shards, plain);
   svg_.end_group();
   y_ += 175;
 }

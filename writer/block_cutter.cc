@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "writer/block_cutter.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace dovetail::detail {
 
-BlockCutter::BlockCutter(const format::RunTargets& targets, Emit emit)
-    : targets_(targets), emit_(std::move(emit)), bounds_(targets.block_bytes, choose_run_shape(targets, {})) {}
+BlockCutter::BlockCutter(const Limits& limits, Emit emit)
+    : limits_(limits),
+      emit_(std::move(emit)),
+      run_records_(limits.run_records),
+      bounds_(limits.block_bytes, std::max<std::uint64_t>(limits.run_records, 1)) {}
 
 Result<void> BlockCutter::append(ByteView record) {
   fingerprint_.add(record);
   ++records_;
-  if (!targets_.open()) return place(record);
+  if (run_records_ != 0) return place(record);
   first_.add(record.size());
-  if (!format::can_choose_run(targets_.run_bytes, first_)) {
+  if (!format::can_choose_run(limits_.run_bytes, first_)) {
     held_.append(record);
     return {};
   }
   // The record that decides is counted but not held: it may be as large as the format allows.
-  if (auto chosen = choose_shape(); !chosen) return chosen;
+  if (auto chosen = choose_run(); !chosen) return chosen;
   return place(record);
 }
 
-Result<void> BlockCutter::choose_shape() {
-  const format::RunShape shape = choose_run_shape(targets_, first_);
-  targets_.run_records = shape.run_records;
-  targets_.chunk_records = shape.chunk_records;
-  bounds_ = format::BlockBounds(targets_.block_bytes, shape);
+Result<void> BlockCutter::choose_run() {
+  run_records_ = format::choose_run_records(limits_.run_bytes, first_);
+  bounds_ = format::BlockBounds(limits_.block_bytes, run_records_);
   const format::RawBlock held = std::exchange(held_, {});
   std::uint32_t begin = 0;
   for (const std::uint32_t end : held.ends) {
@@ -54,13 +56,13 @@ Result<void> BlockCutter::close_block() {
 
 Result<ShardCut> BlockCutter::end_shard() {
   if (!held_.empty()) {
-    if (auto chosen = choose_shape(); !chosen) return chosen.error();
+    if (auto chosen = choose_run(); !chosen) return chosen.error();
   }
   if (!block_.empty()) {
     if (auto closed = close_block(); !closed) return closed.error();
   }
-  // A shard without records that comes before the choice has no runs either: any shape is true of it.
-  const ShardCut cut{choose_run_shape(targets_, {}), fingerprint_.value(), std::exchange(records_, 0)};
+  // A shard without records that comes before the choice has no runs either: any length is true of it.
+  const ShardCut cut{std::max<std::uint64_t>(run_records_, 1), fingerprint_.value(), std::exchange(records_, 0)};
   bounds_.end_shard();
   fingerprint_ = {};
   return cut;

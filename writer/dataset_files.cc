@@ -64,10 +64,7 @@ Result<OutputFile> write_manifest(std::shared_ptr<const OutputFolder> folder, co
                                   make_metadata(format::kManifestRecordType));
   if (!file) return file.error();
   format::EncodedBlock encoded;
-  BlockCutter cutter({.block_bytes = kManifestBlockBytes,
-                      .run_bytes = 0,
-                      .run_records = kManifestRunRecords,
-                      .chunk_records = kManifestRunRecords},
+  BlockCutter cutter({.block_bytes = kManifestBlockBytes, .run_bytes = 0, .run_records = kManifestRunRecords},
                      [&](const format::RawBlock& block) {
                        format::encode_block(block, codec, encoded);
                        return file->add(encoded);

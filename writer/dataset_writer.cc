@@ -42,7 +42,7 @@ class DatasetWriter::Impl {
       : options_(std::move(options)),
         folder_(std::move(folder)),
         pipeline_(std::move(pipeline)),
-        cutter_(detail::run_targets(options_.shard),
+        cutter_(detail::cutter_limits(options_.shard),
                 [this](format::RawBlock& block) { return pipeline_->add(block); }) {}
 
   ~Impl() { abandon(); }

@@ -47,7 +47,7 @@ Result<FinishedShard> ShardOutput::finish(const ShardCut& cut) {
                  std::to_string(encoder_.records()) + " of " + std::to_string(cut.records) + " records were written")
         .in_file(file_.path());
   }
-  ShardInfo info = encoder_.finish(cut.shape, cut.fingerprint, buffer_);
+  ShardInfo info = encoder_.finish(cut.run_records, cut.fingerprint, buffer_);
   if (auto flushed = flush(); !flushed) return flushed.error();
   info.name = file_.name();
   return FinishedShard{std::move(file_), std::move(info)};

@@ -19,12 +19,12 @@ Result<std::unique_ptr<ShardStream>> ShardStream::start(std::shared_ptr<const Ou
                                                 .queued_bytes = settings.queued_bytes,
                                                 .on_shard = std::move(on_shard)});
   if (!pipeline) return pipeline.error();
-  return std::unique_ptr<ShardStream>(new ShardStream(std::move(*pipeline), run_targets(shard)));
+  return std::unique_ptr<ShardStream>(new ShardStream(std::move(*pipeline), cutter_limits(shard)));
 }
 
-ShardStream::ShardStream(std::unique_ptr<EncodePipeline> pipeline, const format::RunTargets& targets)
+ShardStream::ShardStream(std::unique_ptr<EncodePipeline> pipeline, const BlockCutter::Limits& limits)
     : pipeline_(std::move(pipeline)),
-      cutter_(targets, [this](format::RawBlock& block) { return pipeline_->add(block); }) {}
+      cutter_(limits, [this](format::RawBlock& block) { return pipeline_->add(block); }) {}
 
 Result<void> ShardStream::end() {
   auto cut = cutter_.end_shard();

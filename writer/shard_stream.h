@@ -26,7 +26,7 @@ class ShardStream {
   using OnShard = std::function<Result<void>(FinishedShard shard)>;
 
   struct Settings {
-    WriterOptions shard = {};  ///< Needs `dataset_id`, `run_records` and `chunk_records`.
+    WriterOptions shard = {};  ///< Needs `dataset_id` and `run_records`.
     unsigned threads = 1;      ///< That encode.
     std::uint64_t queued_bytes = std::uint64_t{256} << 20;
   };
@@ -41,7 +41,7 @@ class ShardStream {
   Result<void> finish();
 
  private:
-  ShardStream(std::unique_ptr<EncodePipeline> pipeline, const format::RunTargets& targets);
+  ShardStream(std::unique_ptr<EncodePipeline> pipeline, const BlockCutter::Limits& limits);
 
   std::unique_ptr<EncodePipeline> pipeline_;
   BlockCutter cutter_;

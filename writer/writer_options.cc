@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "writer/writer_options.h"
 
-#include <algorithm>
 #include <cstdint>
 
 #include "format/layout.h"
@@ -27,9 +26,6 @@ Result<void> validate(const WriterOptions& options) {
   if (auto ok = check_range("block_bytes", options.block_bytes, kMinBlockTarget, kMaxBlockTarget); !ok) return ok;
   if (auto ok = check_range("run_bytes", options.run_bytes, 1, kMaxRunBytes); !ok) return ok;
   if (auto ok = check_range("run_records", options.run_records, 0, kMaxRunRecords); !ok) return ok;
-  const std::uint64_t most_chunk =
-      options.run_records == 0 ? kMaxChunkRecords : std::min(options.run_records, kMaxChunkRecords);
-  if (auto ok = check_range("chunk_records", options.chunk_records, 0, most_chunk); !ok) return ok;
   if (options.schema) {
     if (auto ok = dovetail::validate(*options.schema); !ok) return ok;
     if (const std::size_t bytes = to_text(*options.schema).size(); bytes > kMaxSchemaTextBytes) {
@@ -66,8 +62,8 @@ format::Metadata make_metadata(const std::string& record_type) {
   return {.record_type = record_type, .writer = "dovetail " DOVETAIL_VERSION, .user = {}};
 }
 
-format::RunTargets run_targets(const WriterOptions& options) {
-  return {options.block_bytes, options.run_bytes, options.run_records, options.chunk_records};
+BlockCutter::Limits cutter_limits(const WriterOptions& options) {
+  return {.block_bytes = options.block_bytes, .run_bytes = options.run_bytes, .run_records = options.run_records};
 }
 
 }  // namespace dovetail::detail

@@ -7,8 +7,8 @@
 #include <dovetail/error.h>
 #include <dovetail/record_writer.h>
 
-#include "format/block_bounds.h"
 #include "format/messages.h"
+#include "writer/block_cutter.h"
 
 namespace dovetail::detail {
 
@@ -28,6 +28,6 @@ format::Metadata make_metadata(const WriterOptions& options);
 /// That of a shard of which nothing is known but the type of its records.
 format::Metadata make_metadata(const std::string& record_type);
 
-format::RunTargets run_targets(const WriterOptions& options);
+BlockCutter::Limits cutter_limits(const WriterOptions& options);
 
 }  // namespace dovetail::detail

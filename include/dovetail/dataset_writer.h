@@ -17,8 +17,8 @@ inline constexpr std::uint32_t kMaxShards = 1'000'000;
 struct DatasetWriterOptions {
   // These change the bytes.
 
-  /// Options of every shard. `shard_number` is set by the dataset writer; `run_records` and `chunk_records` 0 are
-  /// chosen once, from the first records of the dataset, and used for all shards.
+  /// Options of every shard. `shard_number` is set by the dataset writer; `run_records` 0 is chosen once, from the
+  /// first records of the dataset, and used for all shards.
   WriterOptions shard = {};
   /// A shard is closed by the first record that brings its raw bytes to this; 0 closes shards only where
   /// `expected_records` or `next_shard()` says so.

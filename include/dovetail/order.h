@@ -52,14 +52,12 @@ struct Position {
   friend auto operator<=>(const Position&, const Position&) = default;
 };
 
-/// Consecutive records of one shard that are read together, chunk by chunk.
+/// Consecutive records of one shard that are read together.
 struct Run {
-  std::uint32_t shard = 0;          ///< Position of the shard in the dataset.
-  std::uint64_t first_record = 0;   ///< In the shard, from 0.
-  std::uint64_t count = 0;          ///< Records, at least 1.
-  std::uint64_t first_id = 0;       ///< Dataset id of the first record.
-  std::uint64_t chunk_records = 1;  ///< Of each chunk but the first and the last one, which may have fewer.
-  std::uint64_t first_chunk = 1;    ///< Records of the first chunk, if the run has as many.
+  std::uint32_t shard = 0;         ///< Position of the shard in the dataset.
+  std::uint64_t first_record = 0;  ///< In the shard, from 0.
+  std::uint64_t count = 0;         ///< Records, at least 1.
+  std::uint64_t first_id = 0;      ///< Dataset id of the first record.
 };
 
 /// A planned row: which record, and why it is there.
@@ -82,24 +80,19 @@ struct Pick {
   friend bool operator==(const Pick&, const Pick&) = default;
 };
 
-namespace detail {
-class RunDeal;
-}
-
 /// The records of one run that a stretch needs, where it does not need all of them: `singles`, and those that the run
-/// gives as numbers [from, to). Those in `except` are not needed.
-///
-/// Ownership: a value; copies share the order of the run's records.
+/// gives as numbers [from, to), but for those in `except`. As number i it gives the record (start + i * step) mod count.
 struct PartialRun {
   std::uint64_t run = 0;
   std::vector<std::uint64_t> singles;  ///< Ascending; none of them is given as one of [from, to).
   std::uint64_t from = 0;
   std::uint64_t to = 0;
-  std::vector<std::uint64_t> except;            ///< Ascending.
-  std::shared_ptr<const detail::RunDeal> deal;  ///< In which order the run gives its records.
+  std::vector<std::uint64_t> except;  ///< Ascending.
+  std::uint64_t count = 1;
+  std::uint64_t start = 0;
+  std::uint64_t step = 1;
 
-  /// How many of the records [first, last) are needed. Cost: an inversion for each chunk that they touch, and a step for
-  /// each record of the two chunks that are given in part.
+  /// How many of the records [first, last) are needed. Cost: a step for each of them.
   std::uint64_t needed(std::uint64_t first, std::uint64_t last) const noexcept;
 };
 

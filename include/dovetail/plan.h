@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,9 +90,8 @@ struct PlanOptions {
 /// What a plan needs to know of a shard.
 struct ShardShape {
   std::uint64_t records = 0;
-  std::uint64_t run_records = 1;    ///< At least 1.
-  std::uint64_t chunk_records = 1;  ///< Of a chunk, 1 to `run_records` and 2^31.
-  std::uint64_t raw_bytes = 0;      ///< For estimates only.
+  std::uint64_t run_records = 1;  ///< At least 1.
+  std::uint64_t raw_bytes = 0;    ///< For estimates only.
 };
 
 /// What a plan needs to know of a dataset. Integers only; a `Dataset` makes it.
@@ -111,8 +111,10 @@ struct PlanFacts;
 
 /// What one rank gets in an epoch.
 struct RankShare {
-  std::uint64_t records = 0;         ///< Rows that are the first delivery of a record.
-  std::uint32_t shards = 0;          ///< Shards that its lanes touch.
+  std::uint64_t records = 0;  ///< Rows that are the first delivery of a record.
+  /// How many shards have records in the lanes that its rows come from. Not counted with `OrderKind::global`, where it
+  /// takes a look at every record.
+  std::optional<std::uint32_t> shards;
   std::uint64_t bytes_estimate = 0;  ///< From the mean record size of each shard.
 };
 

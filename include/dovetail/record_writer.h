@@ -23,13 +23,10 @@ struct WriterOptions {
   Codec codec = Codec::snappy;
   /// Target for the records of a block, in bytes, 1 KiB to 64 MiB. Snappy gains nothing above 64 KiB.
   std::uint32_t block_bytes = 64 * 1024;
-  /// Target for a run, in bytes, up to 1 GiB. Small runs mix better, large ones read faster from cold storage.
-  std::uint64_t run_bytes = 256 * 1024;
-  /// Records per run; 0 chooses from the first records so that a run is about `run_bytes`.
+  /// Target for a run, in bytes, up to 1 GiB: most runs are within. A reader holds the open runs whole; docs/mixing.md.
+  std::uint64_t run_bytes = 64 * 1024;
+  /// Records per run; 0 chooses from the first records by `run_bytes`. A plan takes runs of up to 2^31 records.
   std::uint64_t run_records = 0;
-  /// Records per chunk, the part of a run that is permuted in itself, at most `run_records`; 0 chooses from the first
-  /// records so that most chunks are one block.
-  std::uint64_t chunk_records = 0;
   /// Random where not given; give it to make the output reproducible.
   std::optional<DatasetId> dataset_id = {};
   /// Position of the shard in its dataset; part of the file id.
@@ -60,8 +57,7 @@ struct WriterOptions {
 /// Errors:    the first failure is final: it removes the partial file, and every later call returns it again. A record
 ///            that is refused for its size is not a failure of the writer; the next one may be appended. In a child that was
 ///            forked while it was open every call is `closed`, and destroying it does nothing: the file is the parent's.
-/// Cost:      memory for one block, or for the first records, about `run_bytes` of them, while the lengths of runs and
-///            chunks are being chosen.
+/// Cost:      memory for one block, or for the first run while the run length is being chosen.
 class RecordWriter {
  public:
   /// Creates the partial file. Errors: `already_exists`, `invalid_option`, or the system's.

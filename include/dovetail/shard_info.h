@@ -16,12 +16,11 @@ enum class Codec : std::uint8_t {
 struct ShardInfo {
   std::string name;  ///< File name, relative to the folder of the manifest.
   std::uint64_t records = 0;
-  std::uint64_t blocks = 0;         ///< Data blocks.
-  std::uint64_t run_records = 1;    ///< Records per run; a block ends at every multiple of it.
-  std::uint64_t chunk_records = 1;  ///< Records per chunk: 1 to `run_records`; blocks end there too.
-  std::uint64_t raw_bytes = 0;      ///< Bytes of all records, before compression.
-  std::uint64_t stored_bytes = 0;   ///< Bytes of all data blocks as stored, tables included, headers not.
-  std::uint64_t file_bytes = 0;     ///< Size of the file.
+  std::uint64_t blocks = 0;        ///< Data blocks.
+  std::uint64_t run_records = 1;   ///< Records per run; a block ends at every multiple of it.
+  std::uint64_t raw_bytes = 0;     ///< Bytes of all records, before compression.
+  std::uint64_t stored_bytes = 0;  ///< Bytes of all data blocks as stored, tables included, headers not.
+  std::uint64_t file_bytes = 0;    ///< Size of the file.
   std::uint32_t min_record_bytes = 0;
   std::uint32_t max_record_bytes = 0;
   std::uint32_t max_block_raw = 0;     ///< Bytes of the records of the largest block.

@@ -16,12 +16,9 @@ struct TfrecordIndexOptions {
   /// Records that are read and checked together, in bytes, 1 KiB to 64 MiB.
   std::uint32_t block_bytes = 64 * 1024;
   /// Target for a run, the unit of reading and of permutation, in bytes, up to 1 GiB.
-  std::uint64_t run_bytes = 256 * 1024;
-  /// Records per run; 0 chooses from the first records so that a run is about `run_bytes`.
+  std::uint64_t run_bytes = 64 * 1024;
+  /// Records per run; 0 chooses from the first records by `run_bytes`. A plan takes runs of up to 2^31 records.
   std::uint64_t run_records = 0;
-  /// Records per chunk, the part of a run that is permuted in itself, at most `run_records`; 0 chooses from the first
-  /// records so that most chunks are one block.
-  std::uint64_t chunk_records = 0;
   /// An index in the text form that DALI reads (`tfrecord2idx`), to be compared with the file: offset and size of each
   /// record with its frame, one per line, in order.
   std::optional<std::string> check_dali_index = {};

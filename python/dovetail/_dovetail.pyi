@@ -27,8 +27,6 @@ class ShardInfo:
     @property
     def run_records(self) -> int: ...
     @property
-    def chunk_records(self) -> int: ...
-    @property
     def raw_bytes(self) -> int: ...
     @property
     def stored_bytes(self) -> int: ...
@@ -194,8 +192,7 @@ class Writer:
     """Writes one shard. Unfinished, it leaves no file."""
 
     def __init__(self, path: _Path, *, codec: Optional[str] = ..., block_bytes: Optional[int] = ...,
-                 run_bytes: Optional[int] = ..., run_records: Optional[int] = ...,
-                 chunk_records: Optional[int] = ..., dataset_id: Optional[str] = ...,
+                 run_bytes: Optional[int] = ..., run_records: Optional[int] = ..., dataset_id: Optional[str] = ...,
                  shard_number: Optional[int] = ..., record_type: Optional[str] = ..., schema: Optional[str] = ...,
                  metadata: Optional[dict[str, str]] = ..., max_record_bytes: Optional[int] = ...,
                  overwrite: Optional[bool] = ...) -> None: ...
@@ -214,8 +211,7 @@ class DatasetWriter:
     def __init__(self, folder: _Path, *, shard_bytes: Optional[int] = ..., shards: Optional[int] = ...,
                  expected_records: Optional[int] = ..., encode_threads: Optional[int] = ...,
                  codec: Optional[str] = ..., block_bytes: Optional[int] = ..., run_bytes: Optional[int] = ...,
-                 run_records: Optional[int] = ..., chunk_records: Optional[int] = ...,
-                 dataset_id: Optional[str] = ..., record_type: Optional[str] = ...,
+                 run_records: Optional[int] = ..., dataset_id: Optional[str] = ..., record_type: Optional[str] = ...,
                  schema: Optional[str] = ..., metadata: Optional[dict[str, str]] = ...,
                  max_record_bytes: Optional[int] = ..., overwrite: Optional[bool] = ...) -> None: ...
     def append(self, record: _Bytes) -> None: ...
@@ -236,8 +232,7 @@ def convert(sources: Sequence[_Path], folder: _Path, *,
             split_seed: Optional[int] = ..., part: Optional[Tuple[int, int]] = ..., jobs: Optional[int] = ...,
             memory_bytes: Optional[int] = ..., resume: Optional[bool] = ..., shard_bytes: Optional[int] = ...,
             codec: Optional[str] = ..., block_bytes: Optional[int] = ..., run_bytes: Optional[int] = ...,
-            run_records: Optional[int] = ..., chunk_records: Optional[int] = ..., dataset_id: Optional[str] = ...,
-            record_type: Optional[str] = ...,
+            run_records: Optional[int] = ..., dataset_id: Optional[str] = ..., record_type: Optional[str] = ...,
             schema: Optional[str] = ..., metadata: Optional[dict[str, str]] = ...,
             max_record_bytes: Optional[int] = ..., overwrite: Optional[bool] = ...) -> ConvertReport: ...
 def merge(folder: _Path, *, overwrite: bool = ...) -> ConvertReport: ...

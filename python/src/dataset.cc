@@ -77,7 +77,6 @@ void bind_dataset(py::module_& module) {
       .def_readonly("records", &ShardInfo::records, R"(Records in it.)")
       .def_readonly("blocks", &ShardInfo::blocks, R"(Blocks in it.)")
       .def_readonly("run_records", &ShardInfo::run_records, R"(Records of a run.)")
-      .def_readonly("chunk_records", &ShardInfo::chunk_records, R"(Records of a chunk of a run.)")
       .def_readonly("raw_bytes", &ShardInfo::raw_bytes, R"(Bytes of all records.)")
       .def_readonly("stored_bytes", &ShardInfo::stored_bytes, R"(Bytes of all blocks, as stored.)")
       .def_readonly("file_bytes", &ShardInfo::file_bytes, R"(Bytes of the file.)")

@@ -44,7 +44,6 @@ constexpr OptionSetter<WriterOptions> kShardSetters[] = {
     {"block_bytes", set_field<&WriterOptions::block_bytes>},
     {"run_bytes", set_field<&WriterOptions::run_bytes>},
     {"run_records", set_field<&WriterOptions::run_records>},
-    {"chunk_records", set_field<&WriterOptions::chunk_records>},
     {"dataset_id", set_dataset_id},
     {"shard_number", set_field<&WriterOptions::shard_number>},
     {"record_type", set_field<&WriterOptions::record_type>},

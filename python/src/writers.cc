@@ -155,7 +155,7 @@ constexpr const char* kWriterDoc =
 Args:
     path: of the file.
     codec: "none" or "snappy".
-    block_bytes, run_bytes, run_records, chunk_records: how records are packed; None chooses.
+    block_bytes, run_bytes, run_records: how records are packed; None chooses.
     dataset_id: 32 hex digits, for output that is reproducible; shard_number: of the dataset.
     record_type, schema, metadata: kept in the file; metadata are texts by name.
     max_record_bytes: larger records are refused.

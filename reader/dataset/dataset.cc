@@ -53,7 +53,7 @@ Result<void> Dataset::State::add(const ShardInfo& shard, DatasetShape& into) {
   }
   first_ids.push_back(records + shard.records);
   raw_bytes += shard.raw_bytes;
-  into.shards.push_back({shard.records, shard.run_records, shard.chunk_records, shard.raw_bytes});
+  into.shards.push_back({shard.records, shard.run_records, shard.raw_bytes});
   return {};
 }
 
@@ -70,10 +70,10 @@ constexpr unsigned kTailThreads = 16;
 
 Hash128 fingerprint_of(const std::vector<ShardInfo>& shards) {
   std::vector<std::uint64_t> words;
-  words.reserve(1 + 4 * shards.size());
+  words.reserve(1 + 3 * shards.size());
   words.push_back(shards.size());
   for (const ShardInfo& shard : shards) {
-    words.insert(words.end(), {shard.records, shard.run_records, shard.chunk_records, shard.fingerprint});
+    words.insert(words.end(), {shard.records, shard.run_records, shard.fingerprint});
   }
   return detail::hash_words(words);
 }

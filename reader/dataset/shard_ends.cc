@@ -87,7 +87,6 @@ constexpr std::array kFields = {
     Field{"records", [](const ShardInfo& info) { return info.records; }},
     Field{"blocks", [](const ShardInfo& info) { return info.blocks; }},
     Field{"run_records", [](const ShardInfo& info) { return info.run_records; }},
-    Field{"chunk_records", [](const ShardInfo& info) { return info.chunk_records; }},
     Field{"raw_bytes", [](const ShardInfo& info) { return info.raw_bytes; }},
     Field{"stored_bytes", [](const ShardInfo& info) { return info.stored_bytes; }},
     Field{"min_record_bytes", [](const ShardInfo& info) { return std::uint64_t{info.min_record_bytes}; }},

@@ -2,7 +2,6 @@
 #include "reader/delivery/reader_setup.h"
 
 #include <sched.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <bit>
@@ -11,11 +10,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "reader/delivery/open_runs.h"
 #include "reader/storage/watched_storage.h"
 
 namespace dovetail::detail {
@@ -26,8 +25,6 @@ constexpr std::uint32_t kMaxSlots = 64;
 constexpr unsigned kMaxThreads = 1024;
 constexpr unsigned kDefaultIoThreads = 8;
 constexpr std::chrono::milliseconds kMostHungAfter = std::chrono::hours(24);
-constexpr std::uint32_t kMinOpenShards = 8;
-constexpr std::uint32_t kMaxOpenShards = 4096;
 /// Slots, where rows are scattered: each has a step of some hundred bytes beside it.
 constexpr std::uint64_t kMostScattered = 8192;
 constexpr std::uint64_t kMostRowsAtOnce = 8192;
@@ -99,58 +96,6 @@ unsigned usable_cores() {
   return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
 }
 
-/// Runs of a lane that are open at a time, at most, where the lanes share out these shards: M runs are
-/// max(1, floor(M / open_runs)) groups of equal size.
-std::uint64_t most_open_runs(const Plan& plan, std::span<const ShardShape> shards) {
-  const std::uint64_t least = plan.options().open_runs;
-  std::uint64_t records = 0;
-  std::uint64_t longest = 1;
-  for (const ShardShape& shard : shards) {
-    records += shard.records;
-    longest = std::max(longest, std::min(shard.run_records, shard.records));
-  }
-  // With `files` the lanes differ too much to tell.
-  const std::uint64_t runs = plan.options().assign == Assign::files ? 0 : records / plan.lanes() / longest;
-  const std::uint64_t groups = std::max<std::uint64_t>(1, runs / least);
-  return least + (least - 1 + groups - 1) / groups;
-}
-
-/// Shards of the sources of a mix that are open at a time where each has as many runs open as it may.
-std::uint64_t shards_at_once(const Plan& plan) {
-  const PlanOptions& options = plan.options();
-  const std::span<const ShardShape> all(plan.dataset().shards);
-  const std::uint64_t lanes = plan.lanes() / plan.readers();
-  std::uint64_t shards = 0;
-  std::size_t first = 0;
-  for (std::size_t source = 0; source < plan.dataset().source_shards.size(); ++source) {
-    const bool used = std::any_of(options.mix.schedule.begin(), options.mix.schedule.end(),
-                                  [&](const MixWeights& entry) { return entry.weights[source] != 0; });
-    const std::span<const ShardShape> own = all.subspan(first, plan.dataset().source_shards[source]);
-    if (used) shards += std::min<std::uint64_t>(own.size(), lanes * most_open_runs(plan, own));
-    first += own.size();
-  }
-  return shards;
-}
-
-/// How many shards may be open. A plain plan waits for some to close; the sources of a mix cannot wait for each other.
-Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_per_shard) {
-  constexpr std::uint64_t kOfTheTrainer = 64;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMinOpenShards;
-  const std::uint64_t share = limit.rlim_cur / 2 / descriptors_per_shard;  // the trainer has files of its own
-  const std::uint64_t wanted = std::max<std::uint64_t>(
-      std::min<std::size_t>(plan.dataset().shards.size(), kMinOpenShards), shards_at_once(plan));
-  const std::uint64_t possible = std::max(
-      share, (limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, kOfTheTrainer)) / descriptors_per_shard);
-  if (wanted > possible) {
-    return Error(Errc::resource_limit,
-                 "the process may have " + std::to_string(limit.rlim_cur) + " files open, and " +
-                     std::to_string(wanted) + " shards are read at a time: raise the limit (ulimit -n) to at least " +
-                     std::to_string(wanted * descriptors_per_shard + kOfTheTrainer) + ", or lower open_runs");
-  }
-  return static_cast<std::uint32_t>(std::max(std::min<std::uint64_t>(share, kMaxOpenShards), wanted));
-}
-
 constexpr std::uint64_t kSlotAlignment = SlabLayout::kAlignment;
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
@@ -195,7 +140,7 @@ std::optional<MemoryShares> scattered(MemoryShares shares, const Dataset& datase
   // The turns of a mix are too uneven, and a global order takes one record from each block.
   if (options.replay > 0 || how.order == OrderKind::global || !how.mix.schedule.empty()) return std::nullopt;
   const bool shuffles = how.order == OrderKind::shuffle;
-  std::uint64_t in_use = 1;  // records of a run that lie in what is in memory of it: a chunk, or an extent
+  std::uint64_t in_use = 1;  // records of a run that lie in what is in memory of it: all, or those of an extent
   std::uint64_t in_use_bytes = 0;
   std::uint64_t largest_record = 0;
   for (const ShardInfo& shard : dataset.shards()) {
@@ -205,7 +150,7 @@ std::optional<MemoryShares> scattered(MemoryShares shares, const Dataset& datase
     largest_record = std::max(largest_record, bytes);
     const std::uint64_t most = std::max<std::uint64_t>(shard.max_block_records, kCachedExtentBytes / bytes);
     const std::uint64_t records =
-        std::min(shuffles ? shard.chunk_records : std::min(most, shard.run_records), shard.records);
+        std::min(shuffles ? shard.run_records : std::min(most, shard.run_records), shard.records);
     in_use = std::max(in_use, records);
     in_use_bytes = std::max(in_use_bytes, records * bytes);
   }
@@ -368,6 +313,9 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   } else {
     *memory = share_for_scattering(*memory, dataset, *plan, options, !(*storage)->facts().direct);
   }
+  Result<std::string> open_runs = check_open_runs(dataset, *plan, memory->read_ahead_bytes);
+  if (!open_runs.has_value()) return open_runs.error();
+  if (options.log && !open_runs->empty()) options.log(*open_runs);
   Result<std::uint32_t> max_open = open_shard_limit(*plan, (*storage)->facts().descriptors_per_file);
   if (!max_open.has_value()) return max_open.error();
   Result<std::shared_ptr<SlotRing>> ring =

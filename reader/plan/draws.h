@@ -12,15 +12,14 @@ namespace dovetail::detail {
 
 /// What a draw decides. Part of the order: the numbers never change.
 enum class Purpose : std::uint32_t {
-  shards = 1,      ///< The permutation of the shards.
-  runs = 2,        ///< The permutation of a lane's runs.
-  pool = 3,        ///< The slot that an output leaves.
-  drain = 4,       ///< The permutation in which the last records leave the pool.
-  global = 5,      ///< The permutation of all records.
-  run_line = 6,    ///< The permutation of the runs of the whole dataset.
-  run_chunks = 7,  ///< In which order the runs of a group give their chunks.
-  chunk = 8,       ///< In which order a chunk gives its records.
-  pause = 9,       ///< When a run pauses that is shorter than the longest of its group.
+  shards = 1,    ///< The permutation of the shards.
+  runs = 2,      ///< The permutation of a lane's runs.
+  pool = 3,      ///< The slot that an output leaves.
+  drain = 4,     ///< The permutation in which the last records leave the pool.
+  global = 5,    ///< The permutation of all records.
+  run_line = 6,  ///< The permutation of the runs of the whole dataset.
+  stride = 7,    ///< In which order a run gives its records.
+  pause = 8,     ///< When a run pauses that is shorter than the longest of its group.
 };
 
 /// A stream of 64-bit words, each a pure function of (seed, purpose, epoch, lane, index). docs/order.md, "Draws".

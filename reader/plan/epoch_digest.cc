@@ -86,8 +86,12 @@ class EpochSums {
     for (const Pick& pick : cursor.pooled()) sum += record_digest(pass.run(pick.run).first_id + pick.record);
     for (const OpenRun& open : cursor.open_runs()) {
       const Run run = pass.run(open.run);
-      pass.deal(open.run).for_each_part(open.given, run.count,
-                                        [&](const ChunkPart& chunk) { sum += over(run, chunk); });
+      const Stride records = pass.deal(open.run, run.count);
+      if (open.given < run.count / 2) {
+        sum += over(run) - given(run, records, 0, open.given);
+      } else {
+        sum += given(run, records, open.given, run.count);
+      }
     }
     for (std::uint64_t run = cursor.next_run(); run < pass.runs(); ++run) sum += over(pass.run(run));
     return sum;
@@ -95,12 +99,10 @@ class EpochSums {
 
   Hash128 over(const Run& run) const { return sums_.over(run.first_id, run.count); }
 
-  Hash128 over(const Run& run, const ChunkPart& part) const {
-    if (part.whole()) return sums_.over(run.first_id + part.chunk.begin, part.chunk.records.size);
+  /// Of the records that a run gives as numbers [from, to).
+  static Hash128 given(const Run& run, const Stride& records, std::uint64_t from, std::uint64_t to) {
     Hash128 sum;
-    for (std::uint64_t dealt = part.from; dealt < part.to; ++dealt) {
-      sum += record_digest(run.first_id + part.record(dealt));
-    }
+    for (std::uint64_t i = from; i < to; ++i) sum += record_digest(run.first_id + records.at(i));
     return sum;
   }
 

@@ -40,7 +40,6 @@ PassOrder PassOrders::order(std::uint32_t lane, std::uint32_t source, std::uint6
                       .end = cuts.begin(std::uint64_t{lane} + 1)});
   }
   const PassKey key{.seed = seed,
-                    .first_id = epoch_.facts->sources[source].first_id,
                     .epoch = epoch_.epoch,
                     .lane = lane,
                     .shuffled = options.order == OrderKind::shuffle,

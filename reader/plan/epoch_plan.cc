@@ -139,6 +139,7 @@ LaneOrder EpochPlan::lane(std::uint32_t lane) const {
 
 RankShare EpochPlan::share(std::uint32_t rank) const {
   RankShare share;
+  if (layout_->facts->options.order != OrderKind::global) share.shards = 0;
   if (layout_->over) return share;
   Touched touched{*layout_, share};
   const detail::LaneLengths& lengths = layout_->lanes.lengths();
@@ -146,14 +147,17 @@ RankShare EpochPlan::share(std::uint32_t rank) const {
   for (std::uint32_t lane = first; lane < first + lanes_per_rank(); ++lane) {
     const std::uint64_t delivered = std::min(layout_->lane_outputs, lengths.length(lane));
     share.records += delivered;
-    for (std::uint64_t at = lengths.begin(lane); at < lengths.begin(lane) + delivered;) {
+    // With `wrap`, a lane without records repeats one of another.
+    const bool repeats = layout_->facts->options.tail == Tail::wrap && delivered == 0 && layout_->lane_outputs != 0;
+    const std::uint64_t end = lengths.begin(lane) + (repeats ? 1 : delivered);
+    for (std::uint64_t at = lengths.begin(lane); at < end;) {
       detail::BaseRange range = layout_->lanes.locate(at);
-      range.count = std::min(range.count, lengths.begin(lane) + delivered - at);
+      range.count = std::min(range.count, end - at);
       touched.add(range);
       at += range.count;
     }
   }
-  share.shards = static_cast<std::uint32_t>(touched.shards.size());
+  if (share.shards) share.shards = static_cast<std::uint32_t>(touched.shards.size());
   return share;
 }
 

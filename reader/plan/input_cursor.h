@@ -22,8 +22,7 @@ struct OpenRun {
 ///
 /// Ownership: borrows the layout.
 /// Threads:   none.
-/// Cost:      memory for the largest group, allocated at construction. Turns up to the next event, the end of a chunk or
-///            of a section, are dealt by additions.
+/// Cost:      memory for the largest group, allocated at construction. The turns of a section are dealt by additions.
 class InputCursor {
  public:
   /// At input 0; picks number runs from `first_run`.
@@ -42,38 +41,35 @@ class InputCursor {
   std::uint64_t next_run() const noexcept;
 
  private:
-  /// A run that gives a record in each turn of the section.
-  struct Dealer {
-    std::uint32_t index = 0;      // in the group
-    std::uint64_t chunk_end = 0;  // the turn before which its chunk is used up
-    std::uint64_t chunk = 0;      // its number
-  };
-  /// What the next record of each dealer follows from: beside each other, so that the compiler uses vectors, without a
-  /// branch that cannot be foreseen.
-  struct Hands {
+  /// The runs that give a record in each turn of the section, ascending, and what their next records follow from: beside
+  /// each other, so that the compiler uses vectors, without a branch that cannot be foreseen.
+  struct Dealers {
+    std::size_t count = 0;
+    std::vector<std::uint32_t> index;  // in the group
     std::vector<std::uint64_t> run;    // of the picks
-    std::vector<std::uint64_t> begin;  // of the chunk, in the run
-    std::vector<std::uint32_t> at;     // the next record, in the chunk
+    std::vector<std::uint32_t> at;     // the next record, in the run
     std::vector<std::uint32_t> step;
-    std::vector<std::uint32_t> size;  // of the chunk
+    std::vector<std::uint32_t> size;
 
-    void reserve(std::size_t runs);
-    void clear() noexcept;
-    void insert(std::size_t slot, std::uint64_t number);
-    void erase(std::size_t slot);
-    /// The next record of `count` dealers from `slot` on.
-    void give(std::size_t slot, std::size_t count, Pick* out) noexcept;
+    explicit Dealers(std::size_t most) : index(most), run(most), at(most), step(most), size(most) {}
+    void append(std::uint32_t of_group, std::uint64_t number, const Stride& records, std::uint64_t given) noexcept;
+    /// All runs of a group, of one record each.
+    void append_single(std::uint64_t number, std::uint32_t runs) noexcept;
+    /// Moves the last one to a slot, and those from there on one further.
+    void move_last(std::size_t slot) noexcept;
+    void erase(std::size_t slot) noexcept;
+    /// The next record of some dealers from `slot` on.
+    void give(std::size_t slot, std::size_t some, Pick* out) noexcept;
+    /// The next records of the only dealer.
+    void give_turns(std::size_t turns, Pick* out) noexcept;
   };
 
   void open(std::uint64_t group);
   /// Makes the dealers of a section in which `turn` lies.
   void enter_section(std::size_t section, std::uint64_t turn);
-  /// Goes on with the section that begins with the present turn.
-  void change_section(std::size_t section);
-  void add_dealer(std::size_t slot, std::uint32_t index, std::uint64_t turn);
-  void begin_chunk(std::size_t slot, const Chunk& chunk, std::uint64_t dealt) noexcept;
-  /// Everything that is due before the present turn.
-  void begin_turn();
+  void append_dealer(std::uint32_t index, std::uint64_t turn);
+  /// The present turn is past the section: goes on with the next one, or closes the group.
+  void end_section();
 
   const PassLayout& lane_;
   std::uint64_t first_run_;
@@ -82,10 +78,8 @@ class InputCursor {
   bool open_ = false;
   std::size_t section_ = 0;
   std::uint64_t turn_ = 0;
-  std::uint64_t event_ = 0;  // the turn before which something is due
-  std::size_t slot_ = 0;     // in `dealers_`
-  std::vector<Dealer> dealers_;
-  Hands hands_;
+  std::size_t slot_ = 0;  // in `dealers_`
+  Dealers dealers_;
 };
 
 }  // namespace dovetail::detail

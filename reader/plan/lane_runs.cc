@@ -11,12 +11,9 @@ namespace {
 
 /// Leaves out the first records of a run, and all but `count` of the others.
 Run clip(Run run, std::uint64_t first, std::uint64_t count) noexcept {
-  const std::uint64_t in_chunk = first < run.first_chunk ? first : (first - run.first_chunk) % run.chunk_records;
-  const std::uint64_t chunk = first < run.first_chunk ? run.first_chunk : run.chunk_records;
   run.first_record += first;
   run.first_id += first;
   run.count = count;
-  run.first_chunk = std::min(chunk - in_chunk, count);
   return run;
 }
 
@@ -35,13 +32,10 @@ std::uint64_t most_common_length(const std::vector<Piece>& pieces) {
 Run Piece::run(std::uint64_t index) const noexcept {
   const std::uint64_t whole = begin - begin % run_records + index * run_records;
   const std::uint64_t first = std::max(begin, whole);
-  const Run all{.shard = shard,
-                .first_record = whole,
-                .count = run_records,
-                .first_id = shard_id + whole,
-                .chunk_records = chunk_records,
-                .first_chunk = chunk_records};
-  return clip(all, first - whole, std::min(end, whole + run_records) - first);
+  return {.shard = shard,
+          .first_record = first,
+          .count = std::min(end, whole + run_records) - first,
+          .first_id = shard_id + first};
 }
 
 void add_runs(std::vector<RunCount>& counts, const RunCount& more) {

@@ -17,8 +17,7 @@ struct Piece {
   std::uint64_t begin = 0;        ///< First record, in the shard.
   std::uint64_t end = 0;          ///< Past the last record; above `begin`.
   std::uint64_t run_records = 1;  ///< Runs end at its multiples; at most the shard's records, so that sums stay small.
-  std::uint64_t chunk_records = 1;  ///< At most `run_records`.
-  std::uint64_t shard_id = 0;       ///< Dataset id of the shard's record 0.
+  std::uint64_t shard_id = 0;     ///< Dataset id of the shard's record 0.
   std::uint32_t shard = 0;
 
   std::uint64_t runs() const noexcept { return (end - 1) / run_records - begin / run_records + 1; }

@@ -31,15 +31,13 @@ std::uint64_t count_groups(const PassKey& key, std::uint64_t runs) noexcept {
 // of the same number.
 PassLayout::PassLayout(LaneRuns runs, const PassKey& key)
     : runs_(std::move(runs)),
-      first_id_(key.first_id),
       shuffled_(key.shuffled),
       groups_(count_groups(key, runs_.runs())),
       pool_(slots_of_pool(key, runs_.records())),
       order_(make_permutation(runs_.runs(), key, Purpose::runs)),
       drain_(make_permutation(pool_, key, Purpose::drain)),
       pool_draws_(key.seed, Purpose::pool, key.epoch, key.lane),
-      group_draws_(key.seed, Purpose::run_chunks, key.epoch, key.lane),
-      chunk_draws_(key.seed, Purpose::chunk, key.epoch, 0),
+      stride_draws_(key.seed, Purpose::stride, key.epoch, key.lane),
       pause_draws_(key.seed, Purpose::pause, key.epoch, key.lane) {
   for (const LaneRuns::OddRun& odd : runs_.odd_runs()) {
     odd_runs_.push_back({order_.inverse(odd.number), odd.records - runs_.common_run()});
@@ -50,22 +48,13 @@ PassLayout::PassLayout(LaneRuns runs, const PassKey& key)
   for (OddRun& odd : odd_runs_) odd.excess = excess += odd.excess;
 }
 
-RunDeal PassLayout::deal(std::uint64_t position) const noexcept {
-  // Groups differ by one run at most.
-  std::uint64_t group = multiply_divide(position, groups_, runs());
-  while (group_begin(group + 1) <= position) ++group;
-  return deal(run(position), words_of(group), position - group_begin(group));
-}
-
-RunDeal PassLayout::deal(const Run& run, const GroupWords& words, std::uint64_t in_group) const noexcept {
-  if (!shuffled_) return RunDeal(run);
-  Stride chunks{.size = count_chunks(run)};
-  if (chunks.size > 1) {
-    // Runs that begin at different chunks see all parts of a sorted shard at once.
-    chunks.start = (scale_below(words.first, chunks.size) + in_group) % chunks.size;
-    chunks.step = stride_over(chunks.size, words.second);
-  }
-  return RunDeal(run, chunk_draws_, run.first_id - first_id_, chunks);
+Stride PassLayout::deal(std::uint64_t position, std::uint64_t length) const noexcept {
+  Stride records{.size = length};
+  if (!shuffled_ || length == 1) return records;
+  const auto [start, step] = stride_draws_.pair(position);
+  records.start = scale_below(start, length);
+  records.step = stride_over(length, step);
+  return records;
 }
 
 std::uint64_t PassLayout::pause(std::uint64_t position, std::uint64_t turns) const noexcept {
@@ -90,11 +79,14 @@ std::uint64_t PassLayout::largest_group() const noexcept {
   return groups_ == 0 ? 0 : divide_up(runs(), groups_);
 }
 
+PassLayout::OddIterator PassLayout::first_odd(std::uint64_t position) const noexcept {
+  return std::lower_bound(odd_runs_.begin(), odd_runs_.end(), position,
+                          [](const OddRun& run, std::uint64_t at) { return run.position < at; });
+}
+
 std::uint64_t PassLayout::records_before(std::uint64_t position) const noexcept {
-  const auto odd = std::lower_bound(odd_runs_.begin(), odd_runs_.end(), position,
-                                    [](const OddRun& run, std::uint64_t at) { return run.position < at; });
   // Modulo 2^64 all along: intermediate values may wrap, the result is below 2^55.
-  return position * runs_.common_run() + (odd == odd_runs_.begin() ? 0 : (odd - 1)->excess);
+  return position * runs_.common_run() + excess_before(first_odd(position));
 }
 
 }  // namespace dovetail::detail

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include <dovetail/order.h>
@@ -10,14 +9,13 @@
 #include "reader/plan/draws.h"
 #include "reader/plan/lane_runs.h"
 #include "reader/plan/permutation.h"
-#include "reader/plan/run_deal.h"
+#include "reader/plan/stride.h"
 
 namespace dovetail::detail {
 
 /// What the order of a pass over a lane depends on beside its runs.
 struct PassKey {
   std::uint64_t seed = 0;
-  std::uint64_t first_id = 0;  ///< Of the source.
   std::uint32_t epoch = 0;
   std::uint32_t lane = 0;
   bool shuffled = true;         ///< False: runs in line order, one record after the other.
@@ -41,13 +39,18 @@ class PassLayout {
 
   /// The run opened as number `position`, below `runs()`.
   Run run(std::uint64_t position) const noexcept { return runs_.run(order_(position)); }
-  /// The order in which it gives its records.
-  RunDeal deal(std::uint64_t position) const noexcept;
-  /// The words that decide in which order the runs of a group give their chunks.
-  using GroupWords = std::pair<std::uint64_t, std::uint64_t>;
-  GroupWords words_of(std::uint64_t group) const noexcept { return group_draws_.pair(group); }
-  /// The order of a run, which is number `in_group` of its group.
-  RunDeal deal(const Run& run, const GroupWords& words, std::uint64_t in_group) const noexcept;
+  /// Calls `visit` with how many records they have, run after run.
+  template <typename Visit>
+  void for_each_length(std::uint64_t position, std::uint64_t end, Visit visit) const {
+    auto odd = first_odd(position);
+    for (; position < end; ++position) {
+      const bool is_odd = odd != odd_runs_.end() && odd->position == position;
+      visit(is_odd ? runs_.common_run() + odd->excess - excess_before(odd) : runs_.common_run());
+      if (is_odd) ++odd;
+    }
+  }
+  /// The order in which a run of so many records gives them. Cost: a draw.
+  Stride deal(std::uint64_t position, std::uint64_t length) const noexcept;
   /// The turn with which the pause of a run begins that is opened as number `position`, of a group of so many turns.
   std::uint64_t pause(std::uint64_t position, std::uint64_t turns) const noexcept;
 
@@ -76,10 +79,15 @@ class PassLayout {
     std::uint64_t excess = 0;
   };
 
+  using OddIterator = std::vector<OddRun>::const_iterator;
+  /// The first odd run at or behind a position.
+  OddIterator first_odd(std::uint64_t position) const noexcept;
+  std::uint64_t excess_before(OddIterator odd) const noexcept {
+    return odd == odd_runs_.begin() ? 0 : (odd - 1)->excess;
+  }
   std::uint64_t records_before(std::uint64_t position) const noexcept;
 
   LaneRuns runs_;
-  std::uint64_t first_id_;
   bool shuffled_;
   std::vector<OddRun> odd_runs_;  // by position
   std::uint64_t groups_ = 0;
@@ -87,8 +95,7 @@ class PassLayout {
   Permutation order_;
   Permutation drain_;
   Draws pool_draws_;
-  Draws group_draws_;
-  Draws chunk_draws_;
+  Draws stride_draws_;
   Draws pause_draws_;
 };
 

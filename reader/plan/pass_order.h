@@ -47,9 +47,9 @@ class PassOrder {
   Run run(std::uint64_t position) const noexcept {
     return layout_ != nullptr ? layout_->run(position) : scattered_->run(position);
   }
-  /// The order in which the run opened as number `position` gives its records. Borrows from this order.
-  RunDeal deal(std::uint64_t position) const noexcept {
-    return layout_ != nullptr ? layout_->deal(position) : RunDeal(run(position));
+  /// The order in which the run opened as number `position`, of so many records, gives them.
+  Stride deal(std::uint64_t position, std::uint64_t length) const noexcept {
+    return layout_ != nullptr ? layout_->deal(position, length) : Stride{};
   }
   /// One output, below `records()`, without the ones before it.
   Pick at(std::uint64_t output) const;

@@ -98,9 +98,9 @@ Result<void> count_records(PlanFacts& facts) {
   for (const ShardShape& shard : shards) {
     const std::string of_shard = " of shard " + std::to_string(facts.first_id.size());
     if (shard.run_records == 0) return out_of_range("run_records" + of_shard, 0, "at least 1 is needed");
-    const std::uint64_t longest_chunk = std::min(shard.run_records, kMaxChunkRecords);
-    if (shard.chunk_records == 0 || shard.chunk_records > longest_chunk) {
-      return out_of_range("chunk_records" + of_shard, shard.chunk_records, one_to(longest_chunk));
+    if (std::min(shard.run_records, shard.records) > kMaxRunLength) {
+      return out_of_range("records in a run" + of_shard, std::min(shard.run_records, shard.records),
+                          one_to(kMaxRunLength));
     }
     if (shard.records > kMaxRecords - facts.records) {
       return Error(Errc::invalid_option, "the dataset has more than " + std::to_string(kMaxRecords) + " records");

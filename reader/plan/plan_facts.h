@@ -19,8 +19,8 @@ inline constexpr std::uint64_t kMaxRecords = (std::uint64_t{1} << 55) - 1;
 inline constexpr std::uint32_t kMaxLanes = 1u << 24;
 inline constexpr std::uint32_t kMaxOpenRuns = 1u << 16;
 inline constexpr std::uint32_t kMaxPool = 1u << 24;
-/// So that two numbers of records of a chunk add up in 32 bits.
-inline constexpr std::uint64_t kMaxChunkRecords = std::uint64_t{1} << 31;
+/// Of a run, so that two numbers of its records add up in 32 bits.
+inline constexpr std::uint64_t kMaxRunLength = std::uint64_t{1} << 31;
 
 /// Shards that are ordered on their own: all of a dataset, or in a mix those of one source.
 struct Source {

@@ -14,30 +14,31 @@ RunGroup::RunGroup(const PassLayout& lane) : lane_(lane) {
 
 void RunGroup::open(std::uint64_t group) {
   number_ = group;
-  words_ = lane_.words_of(group);
   first_run_ = lane_.group_begin(group);
   begin_input_ = lane_.inputs_before(group);
   end_input_ = begin_input_;
   turns_ = 0;
-  members_.clear();
   const std::uint64_t end = lane_.group_begin(group + 1);
-  for (std::uint64_t position = first_run_; position < end; ++position) {
-    members_.push_back({lane_.run(position), 0});
-    turns_ = std::max(turns_, members_.back().run.count);
-    end_input_ += members_.back().run.count;
-  }
+  members_.resize(static_cast<std::size_t>(end - first_run_));
+  Member* member = members_.data();
+  lane_.for_each_length(first_run_, end, [&](std::uint64_t length) {
+    *member++ = {length, 0};
+    turns_ = std::max(turns_, length);
+    end_input_ += length;
+  });
 
   Section section{.first_turn = 0, .first_input = begin_input_, .runs = members_.size()};
   events_.clear();
-  for (std::uint32_t index = 0; index < members_.size(); ++index) {
-    Member& member = members_[index];
-    if (member.run.count == turns_) continue;
-    member.pause = lane_.pause(first_run_ + index, turns_);
+  const bool pauses = end_input_ - begin_input_ < turns_ * members_.size();
+  for (std::uint32_t index = 0; pauses && index < members_.size(); ++index) {
+    Member& pausing = members_[index];
+    if (pausing.length == turns_) continue;
+    pausing.pause = lane_.pause(first_run_ + index, turns_);
     // Not an end but a beginning where it is past the last turn.
-    const std::uint64_t until = member.pause + (turns_ - member.run.count);
+    const std::uint64_t until = pausing.pause + (turns_ - pausing.length);
     const std::uint64_t resumes = until < turns_ ? until : until - turns_;
     if (!gives(index, 0)) --section.runs;
-    if (member.pause > 0) events_.push_back({member.pause, index, false});
+    if (pausing.pause > 0) events_.push_back({pausing.pause, index, false});
     if (resumes > 0) events_.push_back({resumes, index, true});
   }
   std::sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) { return a.turn < b.turn; });
@@ -69,12 +70,12 @@ std::size_t RunGroup::section_of(std::uint64_t input) const noexcept {
 bool RunGroup::gives(std::uint32_t index, std::uint64_t turn) const noexcept {
   const Member& member = members_[index];
   const std::uint64_t since = turn >= member.pause ? turn - member.pause : turn + (turns_ - member.pause);
-  return since >= turns_ - member.run.count;
+  return since >= turns_ - member.length;
 }
 
 std::uint64_t RunGroup::given_before(std::uint32_t index, std::uint64_t turn) const noexcept {
   const Member& member = members_[index];
-  const std::uint64_t length = turns_ - member.run.count;
+  const std::uint64_t length = turns_ - member.length;
   // The pause is [pause, pause + length), of which what is past the last turn comes at the beginning.
   const std::uint64_t early = member.pause + length > turns_ ? member.pause + length - turns_ : 0;
   std::uint64_t paused = std::min(turn, early);

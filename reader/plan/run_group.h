@@ -17,8 +17,8 @@ namespace dovetail::detail {
 ///
 /// Ownership: borrows the layout.
 /// Threads:   none.
-/// Cost:      memory for the largest group, allocated at construction; opening a group costs a permutation and a search
-///            for each of its runs.
+/// Cost:      memory for the largest group, allocated at construction. Opening a group costs a step for each of its runs,
+///            and a draw and a share of a sort for each that pauses.
 class RunGroup {
  public:
   explicit RunGroup(const PassLayout& lane);
@@ -28,6 +28,8 @@ class RunGroup {
   /// The first run, as opened, and how many there are.
   std::uint64_t first_run() const noexcept { return first_run_; }
   std::uint32_t runs() const noexcept { return static_cast<std::uint32_t>(members_.size()); }
+  /// Records of its longest run.
+  std::uint64_t turns() const noexcept { return turns_; }
   /// Inputs of the lane: [begin_input, end_input).
   std::uint64_t begin_input() const noexcept { return begin_input_; }
   std::uint64_t end_input() const noexcept { return end_input_; }
@@ -55,9 +57,10 @@ class RunGroup {
   /// The one that holds an input of the group.
   std::size_t section_of(std::uint64_t input) const noexcept;
 
-  /// A run, counted from the group's first.
-  const Run& run(std::uint32_t index) const noexcept { return members_[index].run; }
-  RunDeal deal(std::uint32_t index) const noexcept { return lane_.deal(run(index), words_, index); }
+  /// Records of a run, which is counted from the group's first,
+  std::uint64_t length(std::uint32_t index) const noexcept { return members_[index].length; }
+  /// and the order in which it gives them.
+  Stride deal(std::uint32_t index) const noexcept { return lane_.deal(first_run_ + index, length(index)); }
   /// Whether it gives a record in a turn,
   bool gives(std::uint32_t index, std::uint64_t turn) const noexcept;
   /// and how many before that turn.
@@ -65,12 +68,11 @@ class RunGroup {
 
  private:
   struct Member {
-    Run run;
+    std::uint64_t length = 0;
     std::uint64_t pause = 0;  // the first turn of the pause, below the turns
   };
   const PassLayout& lane_;
   std::uint64_t number_ = 0;
-  PassLayout::GroupWords words_;
   std::uint64_t first_run_ = 0;
   std::uint64_t begin_input_ = 0;
   std::uint64_t end_input_ = 0;

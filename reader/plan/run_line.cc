@@ -45,9 +45,7 @@ Run RunLine::run(std::uint64_t position) const noexcept {
   return {.shard = first_shard_ + static_cast<std::uint32_t>(index),
           .first_record = first,
           .count = count,
-          .first_id = facts_->first_id[first_shard_ + index] + first,
-          .chunk_records = std::min(shape.chunk_records, run_records_),
-          .first_chunk = std::min(shape.chunk_records, count)};
+          .first_id = facts_->first_id[first_shard_ + index] + first};
 }
 
 std::vector<RunLine::ShortRun>::const_iterator RunLine::first_short_run(std::uint64_t position) const noexcept {

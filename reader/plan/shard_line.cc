@@ -84,7 +84,6 @@ void ShardLine::append_piece(const PlanFacts& facts, std::uint32_t shard, std::u
   pieces.push_back({.begin = begin,
                     .end = end,
                     .run_records = std::min(shape.run_records, shape.records),
-                    .chunk_records = std::min({shape.chunk_records, shape.run_records, shape.records}),
                     .shard_id = facts.first_id[shard],
                     .shard = shard});
 }

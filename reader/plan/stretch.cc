@@ -42,12 +42,6 @@ std::vector<std::uint64_t> without(const std::vector<std::uint64_t>& records,
   return left;
 }
 
-/// The order of a run's records, and what it borrows from.
-struct HeldDeal {
-  std::shared_ptr<const void> owner;
-  detail::RunDeal deal;
-};
-
 }  // namespace
 
 std::uint64_t PartialRun::needed(std::uint64_t first, std::uint64_t last) const noexcept {
@@ -55,7 +49,8 @@ std::uint64_t PartialRun::needed(std::uint64_t first, std::uint64_t last) const 
     return static_cast<std::uint64_t>(std::lower_bound(records.begin(), records.end(), last) -
                                       std::lower_bound(records.begin(), records.end(), first));
   };
-  return within(singles) + deal->count_within(first, last, from, to) - within(except);
+  const detail::Stride deal{count, start, step};
+  return within(singles) + deal.count_within(first, last, from, to) - within(except);
 }
 
 Stretch::Stretch(std::shared_ptr<const Content> content) : content_(std::move(content)) {}
@@ -94,13 +89,16 @@ Stretch::Needs Stretch::needs() const {
     const InFlight::Part& first = at_begin == before.parts.end() ? none : at_begin->second;
     const InFlight::Part& last = at_end == after.parts.end() ? none : at_end->second;
     const std::uint64_t position = run - content.first_run;
-    const auto held = std::make_shared<const HeldDeal>(HeldDeal{content_, content.order.deal(position)});
+    const Run whole = content.order.run(position);
+    const detail::Stride deal = content.order.deal(position, whole.count);
     found->second = {.run = run,
                      .singles = without(first.pooled, last.pooled),
                      .from = first.given,
-                     .to = at_end == after.parts.end() ? content.order.run(position).count : last.given,
+                     .to = at_end == after.parts.end() ? whole.count : last.given,
                      .except = without(last.pooled, first.pooled),
-                     .deal = {held, &held->deal}};
+                     .count = whole.count,
+                     .start = deal.start,
+                     .step = deal.step};
   };
   for (const auto& [run, part] : before.parts) add(run);
   for (const auto& [run, part] : after.parts) add(run);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/plan/stride.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -47,6 +48,24 @@ std::uint64_t Stride::place_of(std::uint64_t number) const noexcept {
   if (size == 1) return 0;
   const std::uint64_t moved = number >= start ? number - start : number + (size - start);
   return multiply_modulo(moved, invert(step, size), size);
+}
+
+std::uint64_t Stride::count_within(std::uint64_t first, std::uint64_t last, std::uint64_t from,
+                                   std::uint64_t to) const noexcept {
+  if (first >= last || from >= to) return 0;
+  if (last - first == size) return to - from;
+  if (to - from == size) return last - first;
+  const auto count = [this](std::uint64_t number, std::uint64_t by, std::uint64_t steps, std::uint64_t begin,
+                            std::uint64_t end) {
+    std::uint64_t found = 0;
+    for (; steps > 0; --steps) {
+      if (number >= begin && number < end) ++found;
+      number = number >= size - by ? number - (size - by) : number + by;
+    }
+    return found;
+  };
+  if (to - from <= last - first) return count(at(from), step, to - from, first, last);
+  return count(place_of(first), invert(step, size), last - first, from, to);
 }
 
 }  // namespace dovetail::detail

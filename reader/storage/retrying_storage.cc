@@ -18,9 +18,9 @@ namespace dovetail::detail {
 namespace {
 
 /// A call, such as opening a file.
-class Opening final : public TwoTries {
+class RetriedOpening final : public TwoTries {
  public:
-  Opening(RetryStatePtr shared, std::string path, Storage::Call work, Storage::CallHandler done)
+  RetriedOpening(RetryStatePtr shared, std::string path, Storage::Call work, Storage::CallHandler done)
       : TwoTries(shared->watch),
         shared_(std::move(shared)),
         path_(std::move(path)),
@@ -29,16 +29,16 @@ class Opening final : public TwoTries {
 
   HungRead what() const override { return {.file = path_, .offset = 0, .bytes = 0, .age = {}}; }
 
-  void start() { try_apart(shared_->openings, Turn::first, &Opening::open); }
+  void start() { try_apart(shared_->openings, Turn::first, &RetriedOpening::open); }
   bool retry() override {
     shared_->note_hung();
-    return try_apart(shared_->apart, Turn::second, &Opening::open);
+    return try_apart(shared_->apart, Turn::second, &RetriedOpening::open);
   }
 
  private:
   // A thread that it had may be what others wait for.
   void after_try_apart() noexcept override { start_pieces(shared_); }
-  static Answer open(const TwoTries& tries) { return static_cast<const Opening&>(tries).work_(); }
+  static Answer open(const TwoTries& tries) { return static_cast<const RetriedOpening&>(tries).work_(); }
   void answer(Answer answer) override {
     const AnswerCount count(*shared_);
     std::move(done_)(std::move(answer));
@@ -99,7 +99,7 @@ class RetryingStorage final : public Storage {
   }
 
   void call(const std::string& path, Call work, CallHandler done) override {
-    auto opening = std::make_shared<Opening>(shared_, path, std::move(work), std::move(done));
+    auto opening = std::make_shared<RetriedOpening>(shared_, path, std::move(work), std::move(done));
     {
       const std::lock_guard lock(shared_->mutex);
       if (stopping_) return;

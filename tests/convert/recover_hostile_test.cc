@@ -128,7 +128,6 @@ TEST(RecoverClaimsTest, AManifestAndAFooterThatDisagreeAreNeverGood) {
   } lies[] = {{"the manifest says 2 records, there are 3", &ShardInfo::records, 2},
               {"the manifest says 3 blocks, there are 2", &ShardInfo::blocks, 3},
               {"the manifest says 8 records per run, the footer 4", &ShardInfo::run_records, 8},
-              {"the manifest says 3 records per chunk, the footer 4", &ShardInfo::chunk_records, 3},
               {"the manifest says 8 raw bytes, the footer 7", &ShardInfo::raw_bytes, 8},
               {"fingerprint the manifest has", &ShardInfo::fingerprint, 7},
               {"the manifest says 10240 bytes of the file, there are", &ShardInfo::file_bytes, 10240}};
@@ -161,27 +160,6 @@ TEST(RecoverHostileTest, ABlockThatDoesNotDecodeIsToldAndLeftOut) {
   ASSERT_FALSE(report.ok());
   EXPECT_THAT(report.lost[0].reason, HasSubstr("does not decode"));
   EXPECT_EQ(report.lost[0].end_record, 6u);
-}
-
-TEST(RecoverHostileTest, AFooterOfAnOlderVersionIsToldWithWhatIsWrongWithIt) {
-  const TempFolder folder;
-  const format::test::ShardSpec spec{.records = {"a", "bb", "cccc"}};
-  Bytes file = format::test::make_shard(spec).bytes;
-  const format::ShardTail tail = format::test::read_shard(file).value().tail;
-  forge(file, tail.trailer.footer_offset, [&](const auto&, std::span<std::byte> body) {
-    format::Footer longer = tail.footer;
-    longer.info.file_bytes = 0;
-    ++longer.info.chunk_records;
-    const std::string other = format::encode(longer);
-    ASSERT_EQ(other.size(), body.size());
-    *std::mismatch(body.begin(), body.end(), as_bytes(other).begin()).first = std::byte{0};
-  });
-  test::write_file(folder / "s.dvt", as_chars(file));
-  const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt");
-  EXPECT_EQ(report.records, 3u);
-  EXPECT_THAT(report.lost, ::testing::Contains(::testing::Field(
-                               &LostRegion::reason,
-                               HasSubstr("the footer block: a block does not decode: footer: it has no chunk size"))));
 }
 
 TEST(RecoverHostileTest, OfBlocksThatContradictEachOtherTheLongerChainStays) {

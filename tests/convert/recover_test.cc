@@ -62,7 +62,6 @@ DatasetInfo write_dataset(const std::string& folder, const std::vector<Records>&
   options.shard.schema = parse_schema("label: i64\n").value();
   options.shard.block_bytes = 1024;
   options.shard.run_records = 16;
-  options.shard.chunk_records = 3;
   DatasetWriter writer = DatasetWriter::create(folder, options).value();
   for (const Records& records : shards) {
     for (const std::string& record : records) writer.append(as_bytes(record)).value();
@@ -102,7 +101,6 @@ TEST(RecoverDatasetTest, AWholeDatasetLosesNothing) {
   for (std::uint32_t i = 0; i < kShards; ++i) {
     EXPECT_EQ(out.infos[i].fingerprint, before.shards[i].fingerprint);
     EXPECT_EQ(out.infos[i].run_records, 16u);
-    EXPECT_EQ(out.infos[i].chunk_records, 3u);
     EXPECT_EQ(out.shards[i].metadata.record_type, "sample");
     EXPECT_EQ(out.shards[i].metadata.user.at("wood"), "oak");
     EXPECT_FALSE(out.shards[i].metadata.schema.empty());
@@ -224,7 +222,6 @@ TEST(RecoverDatasetTest, WhenEveryEndIsDamagedTheBlocksSayWhatTheDatasetIs) {
   EXPECT_EQ(out.records, joined(shards));
   EXPECT_EQ(out.shards[0].metadata.record_type, "sample");
   EXPECT_EQ(out.infos[0].run_records, 16u);
-  EXPECT_EQ(out.infos[0].chunk_records, 3u);
   EXPECT_EQ(out.shards[0].blocks[0].codec, Codec::snappy);
 }
 

@@ -108,8 +108,7 @@ TEST_F(ResumeTest, KeepsTheDatasetIdOfTheFirstCall) {
 }
 
 TEST_F(ResumeTest, RefusesToContinueWithOtherOptionsAndNamesThem) {
-  ConvertOptions wanted = twelve_shards();
-  wanted.writer.shard.run_records = 8;
+  const ConvertOptions wanted = twelve_shards();
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
   const Files before = files_below(out_);
   const auto refuses = [&](auto change, const char* says) {
@@ -123,7 +122,6 @@ TEST_F(ResumeTest, RefusesToContinueWithOtherOptionsAndNamesThem) {
   };
   refuses([](ConvertOptions& o) { o.shards = 13; }, "shards is '13' here and '12' there");
   refuses([](ConvertOptions& o) { o.writer.shard.codec = Codec::none; }, "codec is 'none' here and 'snappy' there");
-  refuses([](ConvertOptions& o) { o.writer.shard.chunk_records = 2; }, "chunk_records is '2' here and '8' there");
   refuses([](ConvertOptions& o) { o.shuffle_seed = 3; }, "shuffle_seed is '3' here and not given there");
   refuses([](ConvertOptions& o) { o.split = {{"a", 0.5}, {"b", 0.5}}; }, "split.0");
   refuses([](ConvertOptions& o) { o.writer.shard.dataset_id = DatasetId{}; }, "dataset_id");

@@ -31,7 +31,6 @@ class TfrecordIndexTest : public test::IndexedFileTest {
     writer_options.block_bytes = options.block_bytes;
     writer_options.run_bytes = options.run_bytes;
     writer_options.run_records = options.run_records;
-    writer_options.chunk_records = options.chunk_records;
     writer_options.overwrite = true;
     auto writer = RecordWriter::create(folder_ / "same.dvt", writer_options).value();
     for (const std::string& record : records) writer.append(as_bytes(record)).value();
@@ -48,7 +47,6 @@ class TfrecordIndexTest : public test::IndexedFileTest {
     EXPECT_EQ(found.max_block_raw, shard.max_block_raw);
     EXPECT_EQ(found.max_block_records, shard.max_block_records);
     EXPECT_EQ(found.run_records, shard.run_records);
-    EXPECT_EQ(found.chunk_records, shard.chunk_records);
     EXPECT_EQ(found.raw_bytes, shard.raw_bytes);
     EXPECT_EQ(found.min_record_bytes, shard.min_record_bytes);
     EXPECT_EQ(found.max_record_bytes, shard.max_record_bytes);
@@ -64,8 +62,6 @@ TEST_F(TfrecordIndexTest, CutsBlocksAndRunsAsAShardWithTheSameRecordsDoes) {
     expect_as_shard(test::sample_records(500, 300, seed), small);
     expect_as_shard(test::sample_records(500, 3000, seed), small);
     expect_as_shard(test::sample_records(500, 300, seed), {.block_bytes = 1024, .run_records = 7});
-    expect_as_shard(test::sample_records(500, 300, seed), {.block_bytes = 1024, .run_records = 7, .chunk_records = 2});
-    expect_as_shard(test::sample_records(500, 300, seed), {.block_bytes = 1024, .run_bytes = 4096, .chunk_records = 1});
     expect_as_shard(test::sample_records(500, 300, seed), {});
   }
 }
@@ -194,9 +190,6 @@ TEST_F(TfrecordIndexTest, RefusesOptionsOutOfRange) {
   const std::string path = put("a.tfrecord", {"first"});
   EXPECT_THAT(error_of(path, {.block_bytes = 1}).to_string(), HasSubstr("block_bytes = 1"));
   EXPECT_THAT(error_of(path, {.run_bytes = 0}).to_string(), HasSubstr("run_bytes = 0"));
-  EXPECT_THAT(error_of(path, {.run_records = 3, .chunk_records = 4}).to_string(), HasSubstr("chunk_records = 4"));
-  EXPECT_THAT(error_of(path, {.chunk_records = (1ull << 31) + 1}).to_string(), HasSubstr("chunk_records = 2147483649"));
-  EXPECT_EQ(index_tfrecord(path, {.chunk_records = 1ull << 31}).value().shard.chunk_records, 1ull << 31);
 }
 
 TEST_F(TfrecordIndexTest, StopsWhenItIsAskedTo) {

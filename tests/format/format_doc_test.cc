@@ -183,7 +183,6 @@ TEST(FormatDocTest, HasTheLimitsOfTheCode) {
       {"tail_bytes", kTailBytes},
       {"max_shard_records", kMaxShardRecords},
       {"max_run_records", kMaxRunRecords},
-      {"max_chunk_records", kMaxChunkRecords},
       {"max_file_bytes", kMaxFileBytes},
       {"max_manifest_entry_bytes", kMaxManifestEntryBytes},
       {"max_shard_name_bytes", kMaxShardNameBytes},

@@ -18,7 +18,6 @@ ShardSpec mixed_sizes(Codec codec) {
   ShardSpec spec;
   spec.codec = codec;
   spec.run_records = 10;
-  spec.chunk_records = 5;
   spec.block_records = 4;
   for (std::uint64_t i = 0; i < 35; ++i) {
     const std::size_t size = i * i % 97 * 5;

@@ -17,8 +17,7 @@ ShardInfo sample_info() {
   info.name = "shard-000003.dvt";
   info.records = 10;
   info.blocks = 4;
-  info.run_records = 8;
-  info.chunk_records = 5;
+  info.run_records = 5;
   info.raw_bytes = 100;
   info.stored_bytes = 90;
   info.file_bytes = 1024;
@@ -109,7 +108,7 @@ TEST(FooterTest, DecodesToWhatWasEncoded) {
   EXPECT_EQ(decode_footer(as_bytes(encode(sample_footer()))).value(), sample_footer());
   Footer empty;
   empty.index_offset = 128;
-  empty.info.run_records = empty.info.chunk_records = 1;
+  empty.info.run_records = 1;
   EXPECT_EQ(decode_footer(as_bytes(encode(empty))).value(), empty);
 }
 
@@ -136,7 +135,6 @@ TEST(ShardInfoTest, HoldsTheLargestShard) {
   info.records = kMaxShardRecords;
   info.blocks = kMaxShardBlocks;
   info.run_records = kMaxRunRecords;
-  info.chunk_records = kMaxChunkRecords;
   info.raw_bytes = std::uint64_t{kMaxShardBlocks} * kMaxSharedBlockBytes;
   info.stored_bytes = info.raw_bytes;
   info.file_bytes = kMaxFileBytes;
@@ -182,15 +180,7 @@ const Contradiction kContradictions[] = {
     {"FileTooLarge", [](ShardInfo& info) { info.file_bytes = kMaxFileBytes + 1; }},
     {"NoRunLength", [](ShardInfo& info) { info.run_records = 0; }},
     {"RunTooLong", [](ShardInfo& info) { info.run_records = kMaxRunRecords + 1; }},
-    {"RunShorterThanABlock", [](ShardInfo& info) { info.run_records = info.chunk_records = 4; }},
-    {"NoChunkLength", [](ShardInfo& info) { info.chunk_records = 0; }},
-    {"ChunkLongerThanARun", [](ShardInfo& info) { info.chunk_records = 9; }},
-    {"ChunkTooLong",
-     [](ShardInfo& info) {
-       info.run_records = kMaxRunRecords;
-       info.chunk_records = kMaxChunkRecords + 1;
-     }},
-    {"ChunkShorterThanABlock", [](ShardInfo& info) { info.chunk_records = 4; }},
+    {"RunShorterThanABlock", [](ShardInfo& info) { info.run_records = 4; }},
     {"RecordsWithoutBlocks", [](ShardInfo& info) { info.blocks = 0; }},
     {"BlocksWithoutRecords", [](ShardInfo& info) { info.records = 0; }},
     {"MoreBlocksThanRecords", [](ShardInfo& info) { info.blocks = 11; }},
@@ -237,24 +227,6 @@ TEST(TfrecordFactsTest, AreRefusedWhereFramesAndRecordsAreNotTheFile) {
   EXPECT_TRUE(refuses([](ShardInfo& info) { info.file_bytes = info.stored_bytes = info.file_bytes + 1; }));
   EXPECT_TRUE(refuses([](ShardInfo& info) { info.file_bytes = info.stored_bytes = info.raw_bytes - 1; }));
   EXPECT_TRUE(refuses([](ShardInfo& info) { ++info.records; }));
-  EXPECT_TRUE(refuses([](ShardInfo& info) { info.chunk_records = info.run_records + 1; }));
-}
-
-TEST(MessageTest, WithoutAChunkSizeSaysThatItIsOlderAndWhatToDo) {
-  ShardInfo info = sample_info();
-  Footer footer = sample_footer();
-  TfrecordFacts facts = sample_facts();
-  info.chunk_records = footer.info.chunk_records = facts.info.chunk_records = 0;
-  for (const Error& error :
-       {decode_shard_info(as_bytes(encode(info))).error(), decode_footer(as_bytes(encode(footer))).error(),
-        decode_tfrecord_facts(as_bytes(encode(facts))).error()}) {
-    EXPECT_TRUE(error.is(Errc::bad_message));
-    EXPECT_NE(
-        error.detail().find("it has no chunk size, so an older version of Dovetail wrote it: pack it again, or "
-                            "save its records with `dovetail recover`; an index is made anew by `dovetail index`"),
-        std::string::npos)
-        << error.detail();
-  }
 }
 
 TEST(MessageTest, EveryTruncationAndEveryFlippedBitParsesOrFailsCleanly) {

@@ -44,20 +44,18 @@ SampleShard make_shard(const ShardSpec& spec) {
   RecordFingerprint fingerprint;
   RawBlock raw;
   EncodedBlock encoded;
-  const RunShape shape = {spec.run_records, spec.chunk_records == 0 ? spec.run_records : spec.chunk_records};
   for (std::size_t i = 0; i < spec.records.size(); ++i) {
     const ByteView record = as_bytes(spec.records[i]);
     fingerprint.add(record);
     raw.append(record);
     const bool last = i + 1 == spec.records.size();
-    const bool chunk_ends = (i + 1) % spec.run_records % shape.chunk_records == 0;
-    if (last || raw.records() == spec.block_records || chunk_ends) {
+    if (last || raw.records() == spec.block_records || (i + 1) % spec.run_records == 0) {
       encode_block(raw, spec.codec, encoded);
       encoder.add(encoded, shard.bytes).value();
       raw.clear();
     }
   }
-  shard.info = encoder.finish(shape, fingerprint.value(), shard.bytes);
+  shard.info = encoder.finish(spec.run_records, fingerprint.value(), shard.bytes);
   return shard;
 }
 

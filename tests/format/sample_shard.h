@@ -42,8 +42,7 @@ struct ShardSpec {
   Records records;
   Codec codec = Codec::none;
   std::uint64_t run_records = 4;
-  std::uint64_t chunk_records = 0;  ///< 0 for chunks of a whole run.
-  std::uint32_t block_records = 2;  ///< A block is closed after so many, and at every end of a chunk.
+  std::uint32_t block_records = 2;  ///< A block is closed after so many, and at every multiple of `run_records`.
   std::uint32_t shard_number = 3;
   Metadata metadata = {"text", "sample", {{"colour", "blue"}}};
 };

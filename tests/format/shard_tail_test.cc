@@ -167,14 +167,6 @@ TEST_P(LyingTailTest, IsReported) {
   EXPECT_TRUE(decoded.error().offset().has_value());
 }
 
-TEST(ShardTailTest, ABlockThatCrossesTheEndOfAChunkIsToldWithItsRecords) {
-  const Bytes bytes = Forger{.footer = [](Footer& f) { f.info.chunk_records = 3; }}.forge(sample_spec());
-  const auto decoded = read_shard(bytes);
-  ASSERT_FALSE(decoded);
-  EXPECT_EQ(decoded.error().detail(),
-            "block 1 holds records 2 to 3 and crosses the end of a chunk (runs of 4 records, chunks of 3)");
-}
-
 Lie footer_lie(std::string name, Errc code, std::function<void(Footer&)> change) {
   return {std::move(name), code, {.footer = std::move(change)}};
 }
@@ -206,11 +198,7 @@ std::vector<Lie> lies() {
       footer_lie("FooterMaxBlockRaw", Errc::index_mismatch, [](Footer& f) { f.info.max_block_raw += 1; }),
       footer_lie("FooterMaxBlockStored", Errc::index_mismatch, [](Footer& f) { f.info.max_block_stored += 1; }),
       footer_lie("FooterMaxBlockRecords", Errc::index_mismatch, [](Footer& f) { f.info.max_block_records += 1; }),
-      footer_lie("FooterRunLength", Errc::index_mismatch,
-                 [](Footer& f) { f.info.run_records = f.info.chunk_records = 3; }),
-      footer_lie("FooterChunkLength", Errc::index_mismatch, [](Footer& f) { f.info.chunk_records = 3; }),
-      footer_lie("FooterNoChunkLength", Errc::bad_message, [](Footer& f) { f.info.chunk_records = 0; }),
-      footer_lie("FooterChunkAboveRun", Errc::bad_message, [](Footer& f) { f.info.chunk_records = 5; }),
+      footer_lie("FooterRunLength", Errc::index_mismatch, [](Footer& f) { f.info.run_records = 3; }),
       footer_lie("FooterContradiction", Errc::bad_message, [](Footer& f) { f.info.run_records = 0; }),
       footer_header_lie("FooterType", Errc::misplaced_block, [](BlockHeader& h) { h.type = BlockType::metadata; }),
       footer_header_lie("FooterOffset", Errc::misplaced_block, [](BlockHeader& h) { h.offset += 64; }),

@@ -55,7 +55,6 @@ TEST(ShardTest, GivesBackRandomRecordsInRandomBlocks) {
     ShardSpec spec;
     spec.codec = draws.below(2) == 0 ? Codec::none : Codec::snappy;
     spec.run_records = 1 + draws.below(20);
-    spec.chunk_records = 1 + draws.below(spec.run_records);
     spec.block_records = static_cast<std::uint32_t>(1 + draws.below(10));
     const bool fixed_size = draws.below(4) == 0;
     const std::size_t largest = draws.below(300);
@@ -78,7 +77,6 @@ TEST(ShardTest, CountsWhatItHolds) {
   EXPECT_EQ(info.records, 5u);
   EXPECT_EQ(info.blocks, 3u);
   EXPECT_EQ(info.run_records, 4u);
-  EXPECT_EQ(info.chunk_records, 4u);
   EXPECT_EQ(info.raw_bytes, 11u);
   EXPECT_EQ(info.stored_bytes, 11u + 16u);  // two blocks have tables
   EXPECT_EQ(info.min_record_bytes, 0u);
@@ -121,7 +119,6 @@ TEST(ShardTest, FingerprintDoesNotDependOnCodecBlocksRunsOrPlace) {
   spec.codec = Codec::snappy;
   spec.block_records = 7;
   spec.run_records = 13;
-  spec.chunk_records = 5;
   spec.shard_number = 8;
   EXPECT_EQ(make_shard(spec).info.fingerprint, fingerprint);
   std::swap(spec.records[1], spec.records[2]);
@@ -169,7 +166,7 @@ TEST(ShardEncoderTest, GivesTheSameFileWhereverTheCallerClearsTheOutput) {
     encoder.add(test::encode_records({spec.records[i], spec.records[i + 1]}, Codec::none), out).value();
     take();
   }
-  encoder.finish({spec.run_records, spec.run_records}, whole.info.fingerprint, out);
+  encoder.finish(spec.run_records, whole.info.fingerprint, out);
   take();
   EXPECT_EQ(pieces, whole.bytes);
 }

@@ -131,7 +131,6 @@ class TfrecordIndexReaderTest : public ::testing::Test {
     info_.records = 7;
     info_.blocks = 3;
     info_.run_records = 4;
-    info_.chunk_records = 3;
     info_.raw_bytes = 70;
     info_.stored_bytes = info_.file_bytes = 70 + 7 * 16;
     info_.min_record_bytes = info_.max_record_bytes = 10;
@@ -189,8 +188,6 @@ TEST_F(TfrecordIndexReaderTest, RefusesBlocksThatCannotBe) {
   EXPECT_FALSE(read({block(3), {1, 27, 0}, block(3)}));          // past the end of the file
   EXPECT_FALSE(read({block(3), {1, 25, 0}, block(3)}));          // short of it
   EXPECT_FALSE(read({block(3), {1, 0xFFFFFFFF, 0}, block(3)}));  // above the limit
-  info_.chunk_records = 2;
-  EXPECT_FALSE(read({block(3), block(1), block(3)}));  // over the end of a chunk
   TfrecordIndexReader reader(info_);
   EXPECT_FALSE(reader.add({}));
   const std::vector<std::byte> part(13);

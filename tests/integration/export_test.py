@@ -95,8 +95,7 @@ class ExportTest(CommandTest):
             self.assert_fails(USAGE, "convert", dataset, *flags)
         for flag in (["--codec", "snappy"], ["--meta", "a=b"], ["--schema", "a:i64"], ["--dataset-id", "0" * 32],
                      ["--record-type", "x"], ["--shard-bytes", "1M"], ["--block-bytes", "64K"], ["--run-bytes", "64K"],
-                     ["--run-records", "5"], ["--chunk-records", "5"], ["--memory", "1G"], ["--split-seed", "1"],
-                     ["--no-resume"]):
+                     ["--run-records", "5"], ["--memory", "1G"], ["--split-seed", "1"], ["--no-resume"]):
             self.assert_fails(USAGE, "convert", dataset, "--to-tfrecord", target, *flag,
                               says=f"{flag[0]} is for datasets and has no effect")
         self.assert_fails(USAGE, "convert", dataset, "--to-tfrecord", target, "--labels", says="labels")

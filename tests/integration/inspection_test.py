@@ -5,7 +5,7 @@
 import random
 
 from payloads import one_of_each
-from support import CommandTest, flip_byte, main, make_records, run_good, run_json, shard_shapes, write_file
+from support import CommandTest, flip_byte, main, make_records, run_good, run_json, write_file
 
 
 def bucket_of(size):
@@ -50,13 +50,6 @@ class InspectionTest(CommandTest):
         found = run_json("inspect", dataset)
         self.assertEqual(found_sizes(found), {(64, 127): 500})
         self.assertEqual(found["payload"], {"guess": None, "samples": 0, "kinds": {}})
-
-    def test_chunks_are_as_long_as_was_asked_for(self):
-        dataset = self.make_dataset(make_records(100, seed=311), "dataset", 2, "--chunk-records", 6)
-        self.assertEqual({shape[1:] for shape in shard_shapes(dataset)}, {(16, 6)})
-        source = dataset + ".tfrecord"
-        index = run_json("index", source, "--run-records", 16, "--chunk-records", 6)["files"][0]
-        self.assertEqual((index["run_records"], index["chunk_records"]), (16, 6))
 
     def test_every_payload_is_told(self):
         for kind, record in one_of_each().items():

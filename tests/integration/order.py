@@ -16,7 +16,7 @@ from order_arguments import ASSIGNS, ORDERS, STOPS, TAILS, parse
 MASK32 = 2**32 - 1
 MASK64 = 2**64 - 1
 MASK128 = 2**128 - 1
-SHARDS, LANE_RUNS, POOL, DRAIN, GLOBAL, DATASET_RUNS, CHUNKS, RECORDS, PAUSE = range(1, 10)
+SHARDS, LANE_RUNS, POOL, DRAIN, GLOBAL, DATASET_RUNS, STRIDE, PAUSE = range(1, 9)
 EMPTY, FIRST, REPEATED = 0, 1, 2
 ORDER_TAG, MIX_TAG = 0x6F72646572, 0x6D6978
 VERSION, PERIOD, MAX_CHANGES = 2, 65536, 8
@@ -151,11 +151,9 @@ class PlainOrder:
 
     def __init__(self, options, shards, lane_count, seed, line_seed):
         self.o = options
-        self.run_records = [run for _, run, _ in shards]
-        self.chunk_records = [chunk for _, _, chunk in shards]
+        self.run_records = [run for _, run in shards]
         self.shards = [[(shard, record) for record in range(shape[0])] for shard, shape in enumerate(shards)]
         self.records = flat(self.shards)
-        self.ids = {record: number for number, record in enumerate(self.records)}
         self.lane_count = lane_count
         self.seed = seed
         self.explained = []
@@ -174,11 +172,6 @@ class PlainOrder:
         """Tells runs apart."""
         shard, record = pair
         return shard, record // self.run_records[shard]
-
-    def chunk_of(self, pair):
-        """Tells the chunks of a run apart."""
-        shard, record = pair
-        return record % self.run_records[shard] // self.chunk_records[shard]
 
     def cut_lanes(self, line_seed):
         """The records of each lane: in line order, or with `global` as they come out."""
@@ -208,25 +201,19 @@ class PlainOrder:
         groups = max(1, len(runs) // self.o.open_runs) if runs else 0
         inputs, first = [], 0
         for g, group in enumerate(cut(self.permuted(runs, LANE_RUNS, v), groups)):
-            dealt = [self.dealt(v, g, r, run) for r, run in enumerate(group)]
-            self.explain(f"lane {v} group {g} runs: " + " | ".join(" / ".join(map(names, run)) for run in dealt))
-            turns = self.turns(v, first, [flat(chunks) for chunks in dealt])
+            dealt = [self.dealt(v, first + r, run) for r, run in enumerate(group)]
+            self.explain(f"lane {v} group {g} runs: {' | '.join(map(names, dealt))}")
+            turns = self.turns(v, first, dealt)
             self.explain(f"lane {v} group {g} turns: {' | '.join(map(names, turns))}")
             inputs += [record for record in flat(turns) if record]
             first += len(group)
         self.explain(f"lane {v} inputs: {names(inputs)}")
         return inputs
 
-    def dealt(self, v, g, r, run):
-        """The chunks of a run, which is number r of group g: they and their records in the order given."""
-        chunks = split(run, self.chunk_of)
-        start = (below(self.word(CHUNKS, v, 2 * g), len(chunks)) + r) % len(chunks)
-        return [self.dealt_chunk(chunk) for chunk in cycle(chunks, start, self.word(CHUNKS, v, 2 * g + 1))]
-
-    def dealt_chunk(self, chunk):
-        first = self.ids[chunk[0]]
-        start = below(self.word(RECORDS, 0, 2 * first), len(chunk))
-        return cycle(chunk, start, self.word(RECORDS, 0, 2 * first + 1))
+    def dealt(self, v, opened, run):
+        """The records of a run, which is opened as this number, in the order in which it gives them."""
+        start = below(self.word(STRIDE, v, 2 * opened), len(run))
+        return cycle(run, start, self.word(STRIDE, v, 2 * opened + 1))
 
     def turns(self, v, first, runs):
         """A group's turns: what each run gives, None where it pauses. The runs are opened as numbers from `first`."""
@@ -258,7 +245,7 @@ def names(records):
 
 def one_run_length(shards):
     """Whether all shards that have records have runs of one length."""
-    return len({run for records, run, _ in shards if records > 0}) <= 1
+    return len({run for records, run in shards if records > 0}) <= 1
 
 
 def source_seed(seed, source, number):
@@ -535,7 +522,8 @@ class Epoch:
 
 def check_options(o):
     """Refuses what no dataset and no world make good."""
-    require(all(records >= 0 and 1 <= chunk <= run for records, run, chunk in o.shards), "--shards is out of range")
+    possible = all(records >= 0 and run >= 1 and min(records, run) <= 2**31 for records, run in o.shards)
+    require(possible, "--shards is out of range")
     require(o.replicate >= 1 and o.lanes >= 0, "--replicate or --lanes is out of range")
     require(1 <= o.open_runs <= 2**16 and 1 <= o.pool <= 2**24, "--open-runs or --pool is out of range")
     require(0 <= o.seed <= MASK64 and 0 <= o.epoch <= MASK32, "--seed or --epoch is out of range")

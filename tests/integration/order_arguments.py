@@ -14,8 +14,7 @@ def parse(arguments, description):
         return [int(number) for number in text.split(separator)]
 
     def shards(text):
-        """(records, run, chunk) of each shard; a chunk that is left out is the whole run."""
-        return [(records, run, *(chunk or [run])) for records, run, *chunk in map(numbers, text.split(","))]
+        return [(records, run_records) for records, run_records in map(numbers, text.split(","))]
 
     def weights(text):
         return [(int(step), numbers(shares)) for step, shares in (entry.split("=") for entry in text.split(","))]
@@ -24,7 +23,7 @@ def parse(arguments, description):
         return [(steps, world, batch, lanes) for steps, world, batch, lanes in map(numbers, text.split(","))]
 
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shards", type=shards, required=True, metavar="RECORDS:RUN[:CHUNK],...")
+    parser.add_argument("--shards", type=shards, required=True, metavar="RECORDS:RUN_RECORDS,...")
     parser.add_argument("--world", type=int, required=True)
     parser.add_argument("--batch", type=int, required=True)
     for name, default in NUMBERS.items():

@@ -87,6 +87,12 @@ class ShuffleReportTest(PlanTest):
                           "--pool", 1)["mixing"]["advice"]
         self.assertTrue(any("--open-runs" in sentence for sentence in advice), advice)
 
+    def test_more_open_runs_are_not_advised_where_all_are_open(self):
+        plan = run_json("plan", self.dataset, "--world", 4, "--batch", 8, "--assign", "files", "--shuffle-report")
+        advice = plan["mixing"]["advice"]
+        self.assertTrue(any("--assign runs" in sentence for sentence in advice), advice)
+        self.assertFalse(any("--open-runs" in sentence for sentence in advice), advice)
+
     def test_ranks_with_few_shards_are_told_apart(self):
         plan = run_json("plan", self.dataset, "--world", 10, "--batch", 20, "--shuffle-report")
         self.assertIn("few_slices", plan["mixing"]["flaws"])

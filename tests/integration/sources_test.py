@@ -188,15 +188,15 @@ class SourcesTest(CommandTest):
                 self.assertEqual(run_json(*quiet)["notes"], [])
                 self.assertNotIn("note:", run_good(*quiet).decode())
 
-    def test_chunks_that_are_several_blocks_are_told(self):
+    def test_runs_that_are_larger_than_was_aimed_at_are_told(self):
         small, large = [b"x" * 100] * 3000, [b"y" * 10000] * 60
         source = write_file(self.path("a.tfrecord"), tfrecord(small + large))
         convert = ("convert", source, "--overwrite", "--to", self.path("packed"))
         summary = run_json(*convert)
         self.assertEqual(len(summary["notes"]), 1)
-        self.assertRegex(summary["notes"][0], r"^a chunk has 655 records, on average 188\.\d KiB, .*--chunk-records")
+        self.assertRegex(summary["notes"][0], r"^a run has 655 records, on average 188\.\d KiB, .*--run-records")
         self.assertTrue(run_good(*convert).decode().endswith(f"\nnote: {summary['notes'][0]}\n"))
-        self.assertEqual(run_json(*convert, "--chunk-records", 655)["notes"], [])
+        self.assertEqual(run_json(*convert, "--run-records", 655)["notes"], [])
         write_file(source, tfrecord(large))
         self.assertEqual(run_json(*convert)["notes"], [])
 

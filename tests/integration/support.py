@@ -117,9 +117,8 @@ def flip_byte(path, offset):
 
 
 def shard_shapes(dataset):
-    """(records, run_records, chunk_records) of every shard."""
-    return [tuple(shard[name] for name in ("records", "run_records", "chunk_records"))
-            for shard in run_json("inspect", dataset)["shards"]]
+    """(records, run_records) of every shard."""
+    return [(shard["records"], shard["run_records"]) for shard in run_json("inspect", dataset)["shards"]]
 
 
 def read_ids(path):

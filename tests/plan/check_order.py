@@ -4,6 +4,7 @@
 and the page that specifies it (order.md).
 
 Usage: check_order.py PRINT_IDS ORDER_PY ORDER_MD
+       check_order.py --renew ORDER_PY ORDER_MD    writes what the program gives into the page, for a new version
 """
 import importlib
 import pathlib
@@ -14,12 +15,12 @@ import subprocess
 import sys
 
 OPTION_SETS = [
-    "--shards 5:2:1,4:2:2,3:2:1 --world 2 --batch 2 --open-runs 2 --pool 3 --seed 7 --epoch 1",
-    "--shards 100:10:3 --world 1 --batch 7",
-    "--shards 40:7:3,0:7:3,60:7:3,13:7:7,1:7:1 --world 4 --batch 3 --tail pad --open-runs 3 --pool 8",
-    "--shards 40:7:2,0:7:2,60:7:4,13:7:2,1:7:2 --world 3 --batch 5 --tail wrap --open-runs 3 --pool 8 --seed 99",
-    "--shards 33:5:2,21:4:4,50:9:3,8:100:50 --world 2 --batch 4 --lanes 4 --open-runs 4 --pool 16 --epoch 12",
-    "--shards 33:5:1,21:4:3,50:9:9,8:100:7 --world 4 --batch 2 --replicate 2 --tail pad --pool 5",
+    "--shards 5:2,4:2,3:2 --world 2 --batch 2 --open-runs 2 --pool 3 --seed 7 --epoch 1",
+    "--shards 100:10 --world 1 --batch 7",
+    "--shards 40:7,0:7,60:7,13:7,1:7 --world 4 --batch 3 --tail pad --open-runs 3 --pool 8",
+    "--shards 40:7,0:7,60:7,13:7,1:7 --world 3 --batch 5 --tail wrap --open-runs 3 --pool 8 --seed 99",
+    "--shards 33:5,21:4,50:9,8:100 --world 2 --batch 4 --lanes 4 --open-runs 4 --pool 16 --epoch 12",
+    "--shards 33:5,21:4,50:9,8:100 --world 4 --batch 2 --replicate 2 --tail pad --pool 5",
     "--shards 9:3,9:3,9:3,9:3,9:3,9:3,9:3 --world 3 --batch 2 --assign files --tail drop --open-runs 2 --pool 4",
     "--shards 9:3,2:3,30:3,9:3,4:3 --world 2 --batch 4 --assign files --tail wrap --pool 6 --epoch 3",
     "--shards 9:3,2:3,30:3,9:3,4:3 --world 3 --batch 4 --assign files --tail pad --open-runs 1 --pool 1",
@@ -27,19 +28,21 @@ OPTION_SETS = [
     "--shards 20:4,1:4,1:4 --world 2 --batch 2 --assign files --sticky 1 --tail drop",
     "--shards 17:4,23:4,5:4 --world 3 --batch 4 --order sequential --tail pad",
     "--shards 17:4,23:4,5:4 --world 2 --batch 3 --order sequential --assign files --tail wrap",
-    "--shards 300:64:33,280:64:40,310:64:64 --world 2 --batch 32 --seed 18446744073709551615 --epoch 4294967295",
+    "--shards 300:64,280:64,310:64 --world 2 --batch 32 --seed 18446744073709551615 --epoch 4294967295",
     "--shards 3:1 --world 2 --batch 4 --tail wrap",
     "--shards 1:1 --world 3 --batch 2 --tail pad",
     "--shards 700:1,650:1 --world 1 --batch 450 --open-runs 400 --pool 300 --seed 5",
-    "--shards 170:1,150:9:4 --world 2 --batch 40 --order global --seed 3 --epoch 2",
+    "--shards 170:1,150:9 --world 2 --batch 40 --order global --seed 3 --epoch 2",
     "--shards 9:3,2:3,30:3,9:3,4:3 --world 2 --batch 4 --sticky 1 --pool 6 --epoch 3",
-    "--shards 90:9:4,50:9:2,0:5,7:9:9 --world 3 --batch 4 --assign runs --open-runs 4 --pool 6 --epoch 3",
-    "--shards 90:9:4,50:9:2,70:9:9 --world 2 --batch 4 --assign runs --sticky 1 --tail wrap --pool 6 --epoch 3",
+    "--shards 90:9,50:9,0:5,7:9 --world 3 --batch 4 --assign runs --open-runs 4 --pool 6 --epoch 3",
+    "--shards 90:9,50:9,70:9 --world 2 --batch 4 --assign runs --sticky 1 --tail wrap --pool 6 --epoch 3",
     "--shards 90:9,50:9 --world 2 --batch 5 --sources 1,1 --weights 0=999:1,2=1:60000 --stop steps --mix-steps 20",
-    "--shards 90:9:4,50:7:2 --world 2 --batch 5 --assign runs --sources 1,1 --weights 0=3:1 --stop all",
+    "--shards 90:9,50:7 --world 2 --batch 5 --assign runs --sources 1,1 --weights 0=3:1 --stop all",
     "--shards 80:9,90:7 --world 2 --batch 1 --changes 3:2:2:0,3:2:1:0,3:2:3:0,1:2:1:0,2:2:2:4,3:2:1:0,3:2:4:0,1:2:3:6",
 ]
 RANDOM_PLANS = 300
+EXAMPLE = re.compile(r"```console\n\$ order\.py ((?:\\\n|.)*)\n((?:.*\n)*?)```")
+VECTORS = re.compile(r"```vectors\n(.*?)```", re.S)
 KINDS = ("global", "sticky", "changes", "mix", "mix and changes", "any")
 
 
@@ -72,14 +75,18 @@ def check_option_sets(print_ids, order_py):
     return failures
 
 
+def example_arguments(options):
+    return shlex.split(options.replace("\\\n", " "))
+
+
 def check_examples(print_ids, order_py, page):
     """Runs every `$ order.py ...` of the page."""
     failures = 0
-    examples = re.findall(r"```console\n\$ order\.py ((?:\\\n|.)*)\n((?:.*\n)*?)```", page)
+    examples = EXAMPLE.findall(page)
     if not examples:
         return expect("examples in the page", "none", "some")
     for options, output in examples:
-        arguments = shlex.split(options.replace("\\\n", " "))
+        arguments = example_arguments(options)
         failures += expect(f"order.py {options}", run([sys.executable, order_py, *arguments]), output)
         if "--explain" not in arguments:
             failures += expect(f"print_ids {options}", run([print_ids, *arguments]), output)
@@ -115,12 +122,28 @@ def vector_value(order, name, arguments):
 
 def check_vectors(order, page):
     failures = 0
-    vectors = re.search(r"```vectors\n(.*?)```", page, re.S)
-    for line in vectors[1].splitlines():
+    for line in VECTORS.search(page)[1].splitlines():
         call, value = line.split(" = ")
         name, *arguments = call.split()
         failures += expect(f"vector {call}", vector_value(order, name, arguments), value)
     return failures
+
+
+def renewed(order, order_py, page):
+    """The page with the outputs and values that the program gives."""
+    def example(found):
+        output = run([sys.executable, order_py, *example_arguments(found[1])])
+        return found[0].removesuffix(found[2] + "```") + output + "```"
+
+    def vectors(found):
+        lines = []
+        for line in found[1].splitlines():
+            call = line.split(" = ")[0]
+            name, *arguments = call.split()
+            lines.append(f"{call} = {vector_value(order, name, arguments)}\n")
+        return "```vectors\n" + "".join(lines) + "```"
+
+    return VECTORS.sub(vectors, EXAMPLE.sub(example, page))
 
 
 class RandomPlan:
@@ -146,7 +169,7 @@ class RandomPlan:
     def shard(self):
         sizes = [12, 17, 25, 31, 40] if "mix" in self.kind else [0, 1, 5, 9, 20, 31, 40, 90]
         run = self.run or self.draws.choice([1, 2, 3, 5, 12, 40, 100])
-        return f"{self.draws.choice(sizes)}:{run}:{self.draws.randint(1, run)}"
+        return f"{self.draws.choice(sizes)}:{run}"
 
     def grid(self):
         """Readers, batch and lanes that go together."""
@@ -257,6 +280,9 @@ def main(print_ids, order_py, order_md):
     sys.dont_write_bytecode = True
     page = pathlib.Path(order_md).read_text(encoding="utf-8")
     order = load_order(order_py)
+    if print_ids == "--renew":
+        pathlib.Path(order_md).write_text(renewed(order, order_py, page), encoding="utf-8")
+        return 0
     failures = check_option_sets(print_ids, order_py)
     failures += check_examples(print_ids, order_py, page)
     failures += check_vectors(order, page)

@@ -211,6 +211,8 @@ TEST(EpochPlanTest, ShareCountsShardsOnceAndScalesBytes) {
   EXPECT_EQ(share_of(half, 1).bytes_estimate, 5000u);
   EXPECT_EQ(share_of(half, 1).shards, 1u);
 
+  EXPECT_FALSE(share_of({.world = 2, .batch = 10, .order = OrderKind::global}, 0).shards);
+
   const PlanOptions dropping{.world = 1, .batch = 150};
   EXPECT_EQ(share_of(dropping, 0).records, 150u);
   EXPECT_EQ(share_of(dropping, 0).bytes_estimate, 4500u);

@@ -259,10 +259,12 @@ TEST(MixingTest, RunAfterRunIsWeakAndNamesWhatIsMissing) {
   EXPECT_THAT(report.flaws, Contains(MixingFlaw::same_mates));
 }
 
-TEST(MixingTest, OneRunAsLongAsTheLaneHasFewSlices) {
-  const MixingReport report = measure(make({50000}, 50000, {.batch = 64}));
-  EXPECT_THAT(report.flaws, Contains(MixingFlaw::few_slices));
-  EXPECT_LT(report.plan.rank.mean_slices, 8);
+// By a stride, which in some epochs comes back to the same parts too soon.
+TEST(MixingTest, OneRunAsLongAsTheLaneIsGivenFromAllItsParts) {
+  const Plan plan = make({50000}, 50000, {.batch = 64});
+  double slices = 0;
+  for (std::uint32_t epoch = 0; epoch < 50; ++epoch) slices += measure(plan, epoch).plan.rank.mean_slices / 50;
+  EXPECT_GT(slices, 15);
 }
 
 TEST(MixingTest, PartsOfOneShardAreWeakAndRunsOfItAreNot) {

@@ -19,10 +19,8 @@ using detail::Permutation;
 using detail::Purpose;
 
 struct Place {
-  std::uint64_t id = 0;  // in the dataset
-  std::uint64_t in_source = 0;
-  std::uint64_t run = 0;    // any number that differs between the runs of the dataset,
-  std::uint64_t chunk = 0;  // and between its chunks
+  std::uint64_t id = 0;   // in the dataset
+  std::uint64_t run = 0;  // any number that differs between the runs of the dataset
 };
 
 using Ids = std::vector<std::uint64_t>;
@@ -40,16 +38,13 @@ struct Pass {
 std::vector<std::vector<Place>> places_of(const DatasetShape& dataset, const Pass& pass) {
   std::vector<std::vector<Place>> shards;
   std::uint64_t id = 0;
-  std::uint64_t in_source = 0;
   std::uint64_t run = 0;
-  std::uint64_t chunk = 0;
   for (std::size_t shard = 0; shard < pass.first_shard + pass.shards; ++shard) {
     const ShardShape& shape = dataset.shards[shard];
     std::vector<Place> places;
     for (std::uint64_t record = 0; record < shape.records; ++record, ++id) {
       if (record % shape.run_records == 0) ++run;
-      if (record % shape.run_records % shape.chunk_records == 0) ++chunk;
-      if (shard >= pass.first_shard) places.push_back({id, in_source++, run, chunk});
+      if (shard >= pass.first_shard) places.push_back({id, run});
     }
     if (shard >= pass.first_shard) shards.push_back(std::move(places));
   }
@@ -103,38 +98,21 @@ std::uint64_t naive_stride(std::uint64_t size, std::uint64_t word) {
   return stride;
 }
 
-/// What is dealt by a stride, in that order.
-template <class Value>
-std::vector<Value> strided(const std::vector<Value>& values, std::uint64_t start, std::uint64_t stride_word) {
-  std::vector<Value> order;
-  for (std::uint64_t i = 0; i < values.size(); ++i) {
-    order.push_back(values[(start + i * naive_stride(values.size(), stride_word)) % values.size()]);
-  }
-  return order;
-}
-
 struct LaneDraws {
   const Pass& pass;
   std::uint32_t lane;
 
   std::uint64_t word(Purpose purpose, std::uint64_t index) const {
-    return Draws(pass.seed, purpose, pass.epoch, purpose == Purpose::chunk ? 0 : lane).word(index);
+    return Draws(pass.seed, purpose, pass.epoch, lane).word(index);
   }
 };
 
-/// The records of a run in the order in which it gives them.
-Ids dealt_run(const std::vector<Place>& run, const LaneDraws& draws, std::uint64_t group, std::uint64_t in_group) {
-  const auto chunks = cut(run, [](const Place& place) { return place.chunk; });
-  const std::uint64_t start =
-      (detail::scale_below(draws.word(Purpose::run_chunks, 2 * group), chunks.size()) + in_group) % chunks.size();
+/// The records of a run, which was opened as this number, in the order in which it gives them.
+Ids dealt_run(const std::vector<Place>& run, std::uint64_t opened, const LaneDraws& draws) {
+  const std::uint64_t start = detail::scale_below(draws.word(Purpose::stride, 2 * opened), run.size());
+  const std::uint64_t stride = naive_stride(run.size(), draws.word(Purpose::stride, 2 * opened + 1));
   Ids ids;
-  for (const auto& chunk : strided(chunks, start, draws.word(Purpose::run_chunks, 2 * group + 1))) {
-    const std::uint64_t first = chunk.front().in_source;
-    const std::uint64_t record = detail::scale_below(draws.word(Purpose::chunk, 2 * first), chunk.size());
-    for (const Place& place : strided(chunk, record, draws.word(Purpose::chunk, 2 * first + 1))) {
-      ids.push_back(place.id);
-    }
-  }
+  for (std::uint64_t i = 0; i < run.size(); ++i) ids.push_back(run[(start + i * stride) % run.size()].id);
   return ids;
 }
 
@@ -151,7 +129,7 @@ Ids interleave(const std::vector<std::vector<Place>>& runs, std::uint64_t open_r
       const std::uint64_t pause = detail::scale_below(draws.word(Purpose::pause, run), turns);
       std::vector<bool> pauses(turns);
       for (std::uint64_t i = 0; i < turns - runs[run].size(); ++i) pauses[(pause + i) % turns] = true;
-      const Ids ids = dealt_run(runs[run], draws, group, run - begin);
+      const Ids ids = dealt_run(runs[run], run, draws);
       for (std::uint64_t turn = 0, next = 0; turn < turns; ++turn) {
         if (!pauses[turn]) given[turn].push_back(ids[next++]);
       }

@@ -61,18 +61,16 @@ void for_each_part(std::string_view text, char separator, const Take& take) {
   }
 }
 
-/// "records:run_records:chunk_records,..."; a chunk is a run where it is left out.
+/// "records:run_records,..."
 std::shared_ptr<dovetail::DatasetShape> parse_shards(std::string_view text) {
   auto shape = std::make_shared<dovetail::DatasetShape>();
   while (!text.empty()) {
     const std::string_view shard = text.substr(0, text.find(','));
-    std::vector<std::optional<std::uint64_t>> numbers;
-    for_each_part(shard, ':', [&](std::string_view part) { numbers.push_back(to_number(part)); });
-    if (numbers.size() == 2) numbers.push_back(numbers.back());
-    if (numbers.size() != 3 || !numbers[0] || !numbers[1] || !numbers[2]) {
-      throw std::string("--shards takes RECORDS:RUN_RECORDS:CHUNK_RECORDS,...");
-    }
-    shape->shards.push_back({.records = *numbers[0], .run_records = *numbers[1], .chunk_records = *numbers[2]});
+    const std::size_t colon = shard.find(':');
+    const auto records = to_number(shard.substr(0, colon));
+    const auto run_records = colon == shard.npos ? std::nullopt : to_number(shard.substr(colon + 1));
+    if (!records || !run_records) throw std::string("--shards takes RECORDS:RUN_RECORDS,...");
+    shape->shards.push_back({.records = *records, .run_records = *run_records});
     text.remove_prefix(std::min(text.size(), shard.size() + 1));
   }
   return shape;

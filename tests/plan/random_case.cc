@@ -14,7 +14,6 @@ void add_shards(DatasetShape& dataset, RandomSource& random) {
     ShardShape shard;
     shard.records = random.chance(15) ? random.below(2) : random.below(largest + 1);
     shard.run_records = random.chance(80) ? usual_run : random.between(1, 20);
-    shard.chunk_records = random.chance(50) ? (shard.run_records + 1) / 2 : 1 + random.below(shard.run_records);
     shard.raw_bytes = shard.records * random.below(100);
     dataset.shards.push_back(shard);
   }
@@ -49,7 +48,7 @@ std::string RandomCase::describe() const {
   std::ostringstream text;
   text << "shards ";
   for (const ShardShape& shard : dataset->shards) {
-    text << shard.records << ':' << shard.run_records << ':' << shard.chunk_records << ' ';
+    text << shard.records << ':' << shard.run_records << ' ';
   }
   text << "world " << options.world << " batch " << options.batch << " replicate " << options.replicate << " lanes "
        << options.lanes << " order " << static_cast<int>(options.order) << " assign "
@@ -88,10 +87,7 @@ RandomCase random_case(RandomSource& random) {
   if (options.order == OrderKind::shuffle && random.chance(25)) {
     options.assign = Assign::runs;
     const std::uint64_t run_records = made.dataset->shards.front().run_records;
-    for (ShardShape& shard : made.dataset->shards) {
-      shard.run_records = run_records;
-      shard.chunk_records = std::min(shard.chunk_records, run_records);
-    }
+    for (ShardShape& shard : made.dataset->shards) shard.run_records = run_records;
   }
   made.epoch = static_cast<std::uint32_t>(random.word());
   return made;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -11,17 +10,12 @@
 
 namespace dovetail::testing {
 
-inline constexpr std::uint64_t kLongestChunk = std::uint64_t{1} << 31;
-
-/// A dataset of shards with these records, all with one run length, and chunks of a third of a run.
+/// A dataset of shards with these records, all with one run length.
 inline std::shared_ptr<DatasetShape> shape_of(const std::vector<std::uint64_t>& records,
                                               std::uint64_t run_records = 4) {
   auto shape = std::make_shared<DatasetShape>();
   for (const std::uint64_t count : records) {
-    shape->shards.push_back({.records = count,
-                             .run_records = run_records,
-                             .chunk_records = std::min(run_records / 3 + (run_records % 3 != 0 ? 1 : 0), kLongestChunk),
-                             .raw_bytes = 100 * count});
+    shape->shards.push_back({.records = count, .run_records = run_records, .raw_bytes = 100 * count});
   }
   shape->fingerprint = {0x0123456789ABCDEF, 0xFEDCBA9876543210};
   return shape;

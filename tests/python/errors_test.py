@@ -38,9 +38,8 @@ READER_OPTIONS = {
 }
 WRITER_OPTIONS = {
     "codec": (TEXT, ["zip"]), "block_bytes": (NUMBER, [-1, 0, 2**40, BIG]), "run_bytes": (NUMBER, [-1, BIG]),
-    "run_records": (NUMBER, [-1, BIG]), "chunk_records": (NUMBER, [-1, BIG]),
-    "dataset_id": (TEXT, ["", "xyz", "0" * 31]), "record_type": (TEXT, []), "schema": (TEXT, ["x:q"]),
-    "metadata": (None, []), "max_record_bytes": (NUMBER, [-1, BIG]),
+    "run_records": (NUMBER, [-1, BIG]), "dataset_id": (TEXT, ["", "xyz", "0" * 31]), "record_type": (TEXT, []),
+    "schema": (TEXT, ["x:q"]), "metadata": (None, []), "max_record_bytes": (NUMBER, [-1, BIG]),
     "overwrite": (SWITCH, []),
 }
 WRONG = {TEXT: [1, [], 2.5], NUMBER: ["1", 1.5, [], b"1"], SWITCH: [1, "yes", []]}

@@ -142,9 +142,8 @@ class WriterTest(ModuleTest):
     def test_options_are_obeyed(self):
         identity = "0123456789abcdef" * 2
         records = make_records(500, 2)
-        with dovetail.Writer(self.path("a.dvt"), codec="none", run_records=32, chunk_records=12, block_bytes=2048,
-                             dataset_id=identity, shard_number=7, record_type="thing",
-                             metadata={"who": "me", "\u00e9": "\u00fc"},
+        with dovetail.Writer(self.path("a.dvt"), codec="none", run_records=32, block_bytes=2048, dataset_id=identity,
+                             shard_number=7, record_type="thing", metadata={"who": "me", "\u00e9": "\u00fc"},
                              max_record_bytes=300, schema="x:i64") as writer:
             writer.extend(records)
             with self.assertRaises(dovetail.UsageError) as caught:
@@ -155,7 +154,7 @@ class WriterTest(ModuleTest):
                          {"dataset_id": identity, "shard_number": 7, "record_type": "thing", "schema": "x:i64"})
         self.assertEqual({name: about["metadata"].get(name) for name in ("who", "\u00e9")},
                          {"who": "me", "\u00e9": "\u00fc"})
-        self.assertEqual((about["info"].records, about["info"].run_records, about["info"].chunk_records), (500, 32, 12))
+        self.assertEqual((about["info"].records, about["info"].run_records), (500, 32))
         self.assertEqual(self.written(), records)
 
     def test_shards_of_a_dataset(self):

@@ -48,8 +48,7 @@ std::string shard_of(const format::Metadata& metadata, const format::RawBlock& r
     format::encode_block(raw, codec, block);
     for (unsigned i = 0; i < blocks; ++i) encoder.add(block, bytes).value();
   }
-  const std::uint64_t run = raw.records() == 0 ? 1 : raw.records();
-  encoder.finish({run, run}, 0, bytes);
+  encoder.finish(raw.records() == 0 ? 1 : raw.records(), 0, bytes);
   return as_string(bytes);
 }
 

@@ -15,7 +15,7 @@ namespace dovetail::tools {
 inline std::shared_ptr<const DatasetShape> equal_shards(std::uint32_t shards, std::uint64_t records,
                                                         std::uint64_t run_records = 8) {
   auto shape = std::make_shared<DatasetShape>();
-  for (std::uint32_t i = 0; i < shards; ++i) shape->shards.push_back({records, run_records, run_records, 10 * records});
+  for (std::uint32_t i = 0; i < shards; ++i) shape->shards.push_back({records, run_records, 10 * records});
   shape->fingerprint = {shards, records};
   return shape;
 }

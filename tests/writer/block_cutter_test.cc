@@ -23,8 +23,8 @@ constexpr std::uint32_t kBlockBytes = 1024;
 struct Cut {
   using Block = std::vector<std::size_t>;
 
-  explicit Cut(const format::RunTargets& targets)
-      : cutter(targets, [this](const format::RawBlock& raw) {
+  explicit Cut(const BlockCutter::Limits& limits)
+      : cutter(limits, [this](const format::RawBlock& raw) {
           Block block;
           std::uint32_t begin = 0;
           for (const std::uint32_t end : raw.ends) {
@@ -52,9 +52,8 @@ struct Cut {
   BlockCutter cutter;
 };
 
-/// Runs of one chunk.
-format::RunTargets with_run(std::uint64_t run_records) {
-  return {kBlockBytes, 1 << 20, run_records, run_records};
+BlockCutter::Limits with_run(std::uint64_t run_records) {
+  return {kBlockBytes, 1 << 20, run_records};
 }
 
 TEST(BlockCutterTest, ClosesABlockBeforeTheRecordThatIsTooMuch) {
@@ -70,35 +69,8 @@ TEST(BlockCutterTest, ClosesABlockBeforeTheRecordThatIsTooMuch) {
 TEST(BlockCutterTest, ClosesABlockAtEveryMultipleOfTheRun) {
   Cut cut(with_run(3));
   cut.add(10, 7);
-  EXPECT_EQ(cut.end().shape.run_records, 3u);
+  EXPECT_EQ(cut.end().run_records, 3u);
   EXPECT_THAT(cut.block_records(), ElementsAre(3, 3, 1));
-}
-
-TEST(BlockCutterTest, ClosesABlockAtEveryEndOfAChunkCountedFromTheRun) {
-  Cut cut({kBlockBytes, 1 << 20, 7, 3});
-  cut.add(10, 16);
-  EXPECT_EQ(cut.end().shape, (format::RunShape{7, 3}));
-  EXPECT_THAT(cut.block_records(), ElementsAre(3, 3, 1, 3, 3, 1, 2));
-}
-
-TEST(BlockCutterTest, CutsChunksOfOneRecord) {
-  Cut cut({kBlockBytes, 1 << 20, 3, 1});
-  cut.add(0, 2);
-  cut.add(1, 3);
-  cut.add(5000);
-  cut.end();
-  EXPECT_THAT(cut.block_records(), ElementsAre(1, 1, 1, 1, 1, 1));
-}
-
-TEST(BlockCutterTest, CutsChunksThatAreLargerThanABlock) {
-  Cut cut({kBlockBytes, 1 << 20, 40, 20});
-  cut.add(100, 45);
-  cut.end();
-  EXPECT_THAT(cut.block_records(), ElementsAre(10, 10, 10, 10, 5));
-  Cut odd({kBlockBytes, 1 << 20, 40, 13});
-  odd.add(100, 40);
-  odd.end();
-  EXPECT_THAT(odd.block_records(), ElementsAre(10, 3, 10, 3, 10, 3, 1));
 }
 
 TEST(BlockCutterTest, CountsRunsFromTheBeginningOfEachShard) {
@@ -132,7 +104,7 @@ TEST(BlockCutterTest, ClosesABlockAtTheFormatsLimitOfRecords) {
 
 TEST(BlockCutterTest, MakesNoBlocksWithoutRecords) {
   Cut cut(with_run(0));
-  EXPECT_EQ(cut.end().shape, (format::RunShape{1, 1}));
+  EXPECT_EQ(cut.end().run_records, 1u);
   EXPECT_THAT(cut.blocks, IsEmpty());
 }
 
@@ -143,32 +115,33 @@ TEST(BlockCutterTest, ChoosesTheRunFromTheMeanOfTheFirstRecords) {
   cut.add(100, 1);
   EXPECT_THAT(cut.block_records(), ElementsAre(10, 10, 10, 10));
   cut.add(100, 41);
-  EXPECT_EQ(cut.end().shape.run_records, 40u);
+  EXPECT_EQ(cut.end().run_records, 40u);
   EXPECT_THAT(cut.block_records(), ElementsAre(10, 10, 10, 10, 10, 10, 10, 10, 1));
 }
 
-TEST(BlockCutterTest, HoldsRecordsBackWhereOnlyTheChunkIsOpen) {
-  Cut cut({kBlockBytes, 4000, 25, 0});
-  cut.add(100, 39);
-  EXPECT_THAT(cut.blocks, IsEmpty());
-  cut.add(100, 12);
-  EXPECT_EQ(cut.end().shape, (format::RunShape{25, 9}));
-  EXPECT_THAT(cut.block_records(), ElementsAre(9, 9, 7, 9, 9, 7, 1));
+TEST(BlockCutterTest, ChoosesARunThatIsWithinTheTarget) {
+  Cut equal({kBlockBytes, 1000, 0});
+  equal.add(280, 9);  // 4 records reach 1000, and 3 are within
+  EXPECT_EQ(equal.end().run_records, 3u);
+  Cut varied({kBlockBytes, 1000, 0});
+  varied.add(200, 4);
+  varied.add(280, 9);  // a mean of 216: 3 are within three quarters
+  EXPECT_EQ(varied.end().run_records, 3u);
 }
 
 TEST(BlockCutterTest, ChoosesWithWhatThereIsAtTheEndOfAShardThatIsSmall) {
   Cut cut({kBlockBytes, 4000, 0});
   cut.add(100, 2);
-  EXPECT_EQ(cut.end().shape.run_records, 40u);
+  EXPECT_EQ(cut.end().run_records, 40u);
   cut.add(1, 100);
-  EXPECT_EQ(cut.end().shape.run_records, 40u) << "once for all shards";
+  EXPECT_EQ(cut.end().run_records, 40u) << "once for all shards";
 }
 
 TEST(BlockCutterTest, ChoosesARunOfOneForRecordsAboveIt) {
   Cut cut({kBlockBytes, 4000, 0});
   cut.add(50'000);
   cut.add(1, 3);
-  EXPECT_EQ(cut.end().shape.run_records, 1u);
+  EXPECT_EQ(cut.end().run_records, 1u);
   EXPECT_THAT(cut.block_records(), ElementsAre(1, 1, 1, 1));
 }
 
@@ -178,7 +151,7 @@ TEST(BlockCutterTest, HoldsBackABoundedNumberOfEmptyRecords) {
   EXPECT_THAT(cut.blocks, IsEmpty());
   cut.add(0, 2);
   EXPECT_EQ(cut.block_records().front(), format::kMaxBlockRecords);
-  EXPECT_EQ(cut.end().shape.run_records, format::kMaxBlockRecords);
+  EXPECT_EQ(cut.end().run_records, format::kMaxBlockRecords);
 }
 
 TEST(BlockCutterTest, KeepsEveryByteInOrderAndFingerprintsEachShard) {

@@ -37,7 +37,7 @@ TEST_F(EncodePipelineTest, HoldsNoMoreBlocksThanItsWindowHoweverManyCome) {
     ASSERT_TRUE(pipeline->add(block));
     EXPECT_TRUE(block.empty());
     if (i % 100 == 99) {
-      ASSERT_TRUE(pipeline->end_shard({.shape = {1, 1}, .records = 100}));
+      ASSERT_TRUE(pipeline->end_shard({.run_records = 1, .records = 100}));
     }
   }
   EXPECT_LE(pipeline->blocks_held(), pipeline->window());

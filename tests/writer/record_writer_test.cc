@@ -12,7 +12,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "format/block_bounds.h"
 #include "format/layout.h"
 #include "tests/writer/test_files.h"
 
@@ -89,7 +88,6 @@ TEST_F(RecordWriterTest, WritesAnEmptyShard) {
   EXPECT_EQ(info.records, 0u);
   EXPECT_EQ(info.blocks, 0u);
   EXPECT_EQ(info.run_records, 1u);
-  EXPECT_EQ(info.chunk_records, 1u);
   EXPECT_THAT(read().records, IsEmpty());
 }
 
@@ -120,32 +118,6 @@ TEST_F(RecordWriterTest, EndsABlockWithEveryRun) {
     EXPECT_EQ(records / 13, (records + block.records - 1) / 13) << "a block crosses a run's end";
     records += block.records;
   }
-}
-
-TEST_F(RecordWriterTest, EndsABlockWithEveryChunk) {
-  write(test::sample_records(1000, 3000, 9), {.block_bytes = 4096, .run_records = 13, .chunk_records = 5});
-  const test::DecodedShard shard = read();
-  EXPECT_EQ(shard.tail.footer.info.run_records, 13u);
-  EXPECT_EQ(shard.tail.footer.info.chunk_records, 5u);
-  std::uint64_t records = 0;
-  for (const format::BlockHeader& block : shard.blocks) {
-    EXPECT_FALSE(format::crosses_chunk_end({13, 5}, records, block.records));
-    EXPECT_TRUE(block.raw_bytes <= 4096 || block.records == 1) << block.raw_bytes << " bytes";
-    records += block.records;
-  }
-}
-
-TEST_F(RecordWriterTest, WritesAShapeForAnEmptyShardOfWhichOnlyOneLengthIsGiven) {
-  const ShardInfo of_run = write({}, {.run_records = 7}, "run.dvt");
-  EXPECT_EQ(of_run.run_records, 7u);
-  EXPECT_EQ(of_run.chunk_records, 1u);
-  const ShardInfo of_chunk = write({}, {.chunk_records = 7}, "chunk.dvt");
-  EXPECT_EQ(of_chunk.run_records, 7u);
-  EXPECT_EQ(of_chunk.chunk_records, 7u);
-}
-
-TEST_F(RecordWriterTest, TakesTheLongestChunk) {
-  EXPECT_EQ(write({"a"}, {.chunk_records = format::kMaxChunkRecords}).chunk_records, format::kMaxChunkRecords);
 }
 
 TEST_F(RecordWriterTest, ChoosesARunOfAboutTheAskedBytes) {
@@ -273,10 +245,6 @@ INSTANTIATE_TEST_SUITE_P(Each, WriterOptionsTest,
                                            BadOption{"run_bytes = 0", {.run_bytes = 0}},
                                            BadOption{"run_bytes = 1073741825", {.run_bytes = (1ull << 30) + 1}},
                                            BadOption{"run_records = 1099511627777", {.run_records = (1ull << 40) + 1}},
-                                           BadOption{"chunk_records = 2147483649", {.chunk_records = (1ull << 31) + 1}},
-                                           BadOption{"chunk_records = 2147483649",
-                                                     {.run_records = 1ull << 40, .chunk_records = (1ull << 31) + 1}},
-                                           BadOption{"chunk_records = 9", {.run_records = 8, .chunk_records = 9}},
                                            BadOption{"shard_number = 4294967295", {.shard_number = 0xFFFFFFFF}},
                                            BadOption{"codec = 9", {.codec = static_cast<Codec>(9)}}),
                          [](const auto& tested) { return "Option" + std::to_string(tested.index); });

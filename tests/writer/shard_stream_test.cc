@@ -20,7 +20,6 @@ class ShardStreamTest : public ::testing::Test {
     ShardStream::Settings settings;
     settings.shard.dataset_id = format::test::sample_dataset_id();
     settings.shard.run_records = 10;
-    settings.shard.chunk_records = 5;
     settings.shard.block_bytes = 1024;
     settings.threads = threads;
     return settings;

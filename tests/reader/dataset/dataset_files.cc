@@ -76,7 +76,7 @@ SampleShard make_shard(const ShardSpec& spec) {
   }
   flush();
   SampleShard shard;
-  shard.info = encoder.finish({spec.run_records, spec.run_records}, fingerprint.value(), bytes);
+  shard.info = encoder.finish(spec.run_records, fingerprint.value(), bytes);
   shard.bytes = as_chars(bytes);
   return shard;
 }

@@ -194,7 +194,6 @@ TEST(DatasetTest, TheShapeTellsPlansWhatTheyNeed) {
   ASSERT_EQ(shape->shards.size(), 2u);
   EXPECT_EQ(shape->shards[1].records, 9u);
   EXPECT_EQ(shape->shards[1].run_records, infos[1].run_records);
-  EXPECT_EQ(shape->shards[1].chunk_records, infos[1].chunk_records);
   EXPECT_EQ(shape->shards[1].raw_bytes, infos[1].raw_bytes);
   EXPECT_EQ(shape->fingerprint, dataset.fingerprint());
   EXPECT_EQ(dataset.shape(), shape);
@@ -206,11 +205,9 @@ TEST(DatasetTest, TheFingerprintCoversContentCountsAndOrder) {
   const std::uint64_t words[] = {2,
                                  infos[0].records,
                                  infos[0].run_records,
-                                 infos[0].chunk_records,
                                  infos[0].fingerprint,
                                  infos[1].records,
                                  infos[1].run_records,
-                                 infos[1].chunk_records,
                                  infos[1].fingerprint};
   EXPECT_EQ(Dataset::open(folder.path()).value().fingerprint(), detail::hash_words(words));
   const Hash128 by_glob = Dataset::open(folder.file("shard-?.dvt")).value().fingerprint();
@@ -406,7 +403,7 @@ TEST(DatasetTest, RecordsBeyondWhatPlansCanCountAreRefused) {
   huge.records = std::uint64_t{1} << 46;
   huge.blocks = std::uint64_t{1} << 26;
   huge.max_block_records = 1u << 20;
-  huge.run_records = huge.chunk_records = 1u << 20;
+  huge.run_records = 1u << 20;
   huge.file_bytes = 1;
   std::vector<ShardInfo> infos;
   for (std::uint32_t shard = 0; shard < 512; ++shard) {

@@ -187,7 +187,6 @@ TEST(SubstituteTest, RowsThatTheSlotHasNoRoomForStayEmptyInsteadOfFailingTheStep
   made.shard.codec = Codec::none;
   made.shard.block_bytes = 2048;
   made.shard.run_records = 25;
-  made.shard.chunk_records = 25;
   DatasetWriter writer = DatasetWriter::create(folder.path("data"), made).value();
   writer.append(as_bytes(std::string(12'000, 'a'))).value();
   for (int i = 0; i < 24; ++i) writer.append(as_bytes(std::string(100, 'b'))).value();

@@ -94,12 +94,8 @@ class DirectDamageTest : public ::testing::Test {
     EXPECT_EQ(stats.retried_reads, damaged_.size());
   }
 
-  static inline const SampleShape kShape{.shard_records = {120},
-                                         .max_bytes = 60000,
-                                         .codec = Codec::none,
-                                         .block_bytes = 32768,
-                                         .run_records = 40,
-                                         .chunk_records = 40};
+  static inline const SampleShape kShape{
+      .shard_records = {120}, .max_bytes = 60000, .codec = Codec::none, .block_bytes = 32768, .run_records = 40};
   testing::TempFolder folder_;
   Dataset dataset_;
   std::map<std::uint64_t, std::uint64_t> direct_;  // record to offset

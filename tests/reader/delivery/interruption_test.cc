@@ -265,8 +265,7 @@ TEST(BudgetTest, HostileSizesStayWithinTheBudgetAndEnd) {
                                    .max_bytes = 300 << 10,
                                    .codec = Codec::none,
                                    .block_bytes = 4 << 20,
-                                   .run_records = 16,
-                                   .chunk_records = 16};
+                                   .run_records = 16};
   const Dataset dataset = testing::make_sample(folder.path("data"), shape);
   ASSERT_GT(dataset.shards()[0].max_block_raw, 3u << 20);
   std::mt19937_64 random(1);

@@ -45,7 +45,6 @@ Dataset make_sample(const std::string& folder, const SampleShape& shape) {
   options.shard.codec = shape.codec;
   options.shard.block_bytes = shape.block_bytes;
   options.shard.run_records = shape.run_records;
-  options.shard.chunk_records = shape.chunk_records;
   options.shard.dataset_id = DatasetId{{1, 2, 3}};
   DatasetWriter writer = DatasetWriter::create(folder, options).value();
   std::uint64_t id = 0;

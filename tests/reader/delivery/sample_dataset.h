@@ -33,7 +33,6 @@ struct SampleShape {
   Codec codec = Codec::snappy;
   std::uint32_t block_bytes = 1024;
   std::uint64_t run_records = 16;
-  std::uint64_t chunk_records = 0;  ///< 0 chooses.
 };
 
 /// The bytes of record `id`: told by the id and the shape alone. Half of them compress.

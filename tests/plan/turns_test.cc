@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that the inputs of a lane are made of: strides, the order of a run, the turns of a group.
+// The parts that the inputs of a lane are made of: strides, the turns of a group, their walk.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
-#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "reader/plan/input_cursor.h"
-#include "reader/plan/run_deal.h"
 #include "reader/plan/run_group.h"
 #include "reader/plan/stride.h"
 #include "tests/plan/random_source.h"
@@ -17,13 +15,10 @@
 namespace dovetail::testing {
 namespace {
 
-using detail::Draws;
 using detail::InputCursor;
 using detail::LaneRuns;
 using detail::PassLayout;
 using detail::Piece;
-using detail::Purpose;
-using detail::RunDeal;
 using detail::RunGroup;
 using detail::Stride;
 using detail::stride_over;
@@ -66,62 +61,23 @@ TEST(StrideTest, GivesEveryNumberOnceAndKnowsItsPlace) {
   }
 }
 
-dovetail::Run run_of(std::uint64_t count, std::uint64_t chunk_records, std::uint64_t first_chunk) {
-  return {.shard = 0,
-          .first_record = 5,
-          .count = count,
-          .first_id = 1005,
-          .chunk_records = chunk_records,
-          .first_chunk = first_chunk};
-}
-
-TEST(RunDealTest, GivesEveryRecordOnceChunkAfterChunkFromAnyPlace) {
-  const Draws draws(7, Purpose::chunk, 3, 0);
+TEST(StrideTest, CountsTheNumbersOfARangeThatAreAtSomePlaces) {
   RandomSource random(3);
-  for (const dovetail::Run& run : std::vector<dovetail::Run>{run_of(1, 1, 1), run_of(12, 1, 1), run_of(12, 12, 12),
-                                                             run_of(12, 4, 4), run_of(13, 4, 4), run_of(13, 4, 1),
-                                                             run_of(3, 4, 3), run_of(1000, 64, 5), run_of(2, 1, 1)}) {
-    SCOPED_TRACE(::testing::Message() << run.count << " records in chunks of " << run.first_chunk << ", "
-                                      << run.chunk_records);
-    const std::uint64_t chunks = detail::count_chunks(run);
-    const Stride order{chunks, random.below(chunks), chunks == 1 ? 1 : stride_over(chunks, random.word())};
-    const RunDeal deal(run, draws, run.first_id - 1000, order);
-    const auto chunk_of = [&](std::uint64_t record) {
-      return record < run.first_chunk ? 0 : 1 + (record - run.first_chunk) / run.chunk_records;
-    };
-    std::vector<std::uint64_t> given;
-    for (std::uint64_t dealt = 0; dealt < run.count; ++dealt) given.push_back(deal.record(dealt));
-    std::set<std::uint64_t> begun;
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      const bool begins = i == 0 || chunk_of(given[i]) != chunk_of(given[i - 1]);
-      if (begins) {
-        ASSERT_TRUE(begun.insert(chunk_of(given[i])).second) << "a chunk is given whole before the next";
-      }
+  for (int i = 0; i < 3000; ++i) {
+    const std::uint64_t size = random.one_of<std::uint64_t>({1, 2, 3, 13, 40, 97});
+    const Stride stride{size, random.below(size), size == 1 ? 1 : stride_over(size, random.word())};
+    const std::uint64_t from = random.below(size + 1);
+    const std::uint64_t to = random.below(size + 1);
+    const std::uint64_t first = random.below(size + 1);
+    const std::uint64_t last = random.below(size + 1);
+    std::uint64_t expected = 0;
+    for (std::uint64_t place = from; place < to; ++place) {
+      const std::uint64_t number = stride.at(place);
+      if (number >= first && number < last) ++expected;
     }
-    EXPECT_EQ(begun.size(), chunks);
-    for (int i = 0; i < 20; ++i) {
-      const std::uint64_t from = random.below(run.count + 1);
-      const std::uint64_t to = from + random.below(run.count - from + 1);
-      std::vector<std::uint64_t> records;
-      deal.for_each_part(from, to, [&](const detail::ChunkPart& part) {
-        for (std::uint64_t at = part.from; at < part.to; ++at) records.push_back(part.record(at));
-      });
-      ASSERT_EQ(records, std::vector<std::uint64_t>(given.begin() + static_cast<std::ptrdiff_t>(from),
-                                                    given.begin() + static_cast<std::ptrdiff_t>(to)));
-      const std::uint64_t first = random.below(run.count + 1);
-      const std::uint64_t last = first + random.below(run.count - first + 1);
-      const auto is_within = [&](std::uint64_t record) { return record >= first && record < last; };
-      ASSERT_EQ(deal.count_within(first, last, from, to),
-                static_cast<std::uint64_t>(std::count_if(records.begin(), records.end(), is_within)));
-    }
-    std::sort(given.begin(), given.end());
-    for (std::uint64_t record = 0; record < run.count; ++record) ASSERT_EQ(given[record], record);
+    ASSERT_EQ(stride.count_within(first, last, from, to), expected)
+        << "of " << size << " the numbers " << first << " to " << last << " at the places " << from << " to " << to;
   }
-}
-
-TEST(RunDealTest, IsInTheOrderOfTheFileWithoutDraws) {
-  const RunDeal deal(run_of(13, 4, 3));
-  for (std::uint64_t dealt = 0; dealt < 13; ++dealt) EXPECT_EQ(deal.record(dealt), dealt);
 }
 
 /// Pieces of so many records, each a run.
@@ -129,12 +85,8 @@ PassLayout layout_of(const std::vector<std::uint64_t>& lengths, std::uint32_t op
   std::vector<Piece> pieces;
   std::uint64_t id = 0;
   for (std::uint32_t shard = 0; shard < lengths.size(); ++shard) {
-    pieces.push_back({.begin = 0,
-                      .end = lengths[shard],
-                      .run_records = lengths[shard],
-                      .chunk_records = (lengths[shard] + 2) / 3,
-                      .shard_id = id,
-                      .shard = shard});
+    pieces.push_back(
+        {.begin = 0, .end = lengths[shard], .run_records = lengths[shard], .shard_id = id, .shard = shard});
     id += lengths[shard];
   }
   return PassLayout(LaneRuns(std::move(pieces)), {.seed = 11, .epoch = 2, .open_runs = open_runs, .pool = 1});
@@ -147,6 +99,18 @@ std::vector<std::uint64_t> random_lengths(RandomSource& random) {
     lengths.push_back(random.chance(50) ? longest : 1 + random.below(longest));
   }
   return lengths;
+}
+
+TEST(PassLayoutTest, KnowsTheLengthsOfItsRunsWithoutLookingAtThem) {
+  RandomSource random(6);
+  for (int i = 0; i < 300; ++i) {
+    const PassLayout lane = layout_of(random_lengths(random), 1 + static_cast<std::uint32_t>(random.below(50)));
+    const std::uint64_t begin = random.below(lane.runs() + 1);
+    const std::uint64_t end = begin + random.below(lane.runs() - begin + 1);
+    std::uint64_t position = begin;
+    lane.for_each_length(begin, end, [&](std::uint64_t length) { ASSERT_EQ(length, lane.run(position++).count); });
+    ASSERT_EQ(position, end);
+  }
 }
 
 TEST(RunGroupTest, EveryRunGivesItsRecordsInTurnsThatItDoesNotPause) {
@@ -175,7 +139,7 @@ TEST(RunGroupTest, EveryRunGivesItsRecordsInTurnsThatItDoesNotPause) {
         }
       }
       ASSERT_EQ(input, group.end_input());
-      for (std::uint32_t run = 0; run < group.runs(); ++run) ASSERT_EQ(given[run], group.run(run).count);
+      for (std::uint32_t run = 0; run < group.runs(); ++run) ASSERT_EQ(given[run], group.length(run));
     }
   }
 }
@@ -202,6 +166,20 @@ TEST(InputCursorTest, GivesTheSameFromAnyPlaceInAnyPortions) {
         ASSERT_EQ(left, lane.records() - input);
       }
     }
+  }
+}
+
+TEST(InputCursorTest, WalksTheLongestRun) {
+  constexpr std::uint64_t kLongest = std::uint64_t{1} << 31;
+  const PassLayout lane = layout_of({kLongest, kLongest - 1}, 1);
+  RandomSource random(7);
+  InputCursor cursor(lane, 0);
+  for (int i = 0; i < 50; ++i) {
+    const std::uint64_t input = random.below(lane.records() - 100);
+    cursor.seek(input);
+    std::vector<Pick> some(100);
+    cursor.take(some);
+    for (const std::uint64_t ahead : {0u, 1u, 50u, 99u}) ASSERT_EQ(some[ahead], InputCursor(lane, 0).at(input + ahead));
   }
 }
 

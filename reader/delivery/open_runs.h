@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the open runs of a rank need: files and memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <dovetail/dataset.h>
+#include <dovetail/error.h>
+#include <dovetail/plan.h>
+
+namespace dovetail::detail {
+
+/// Runs of a lane that are open at a time, at most, where the lanes share out these shards; docs/order.md has the rule.
+std::uint64_t most_open_runs(const Plan& plan, std::span<const ShardShape> shards);
+
+/// How many shards may be open. A plain plan waits for some to close; the sources of a mix cannot wait for each other.
+/// Errors: `resource_limit` where the process may not open what the plan needs.
+Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_per_shard);
+
+/// Whether the open runs fit: all of an open run is in use, and what has no room is read again and again. Gives what to say
+/// of runs that may not fit, in the log; nothing where they do.
+/// Errors: `budget_too_small`, naming the open runs that fit, where these cannot and are more than 64 MiB.
+Result<std::string> check_open_runs(const Dataset& dataset, const Plan& plan, std::uint64_t read_ahead_bytes);
+
+}  // namespace dovetail::detail

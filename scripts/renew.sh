@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Makes anew what a new version of the format or of the order changes: the files of tests/golden, the seeds of the fuzz
+# targets, and the numbers in docs/order.md, which come from tests/integration/order.py. Never to make a test pass.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+cmake --preset asan >/dev/null
+cmake --build --preset asan --target make_golden make_corpus
+build/asan/tests/format/make_golden tests/golden
+build/asan/fuzz/make_corpus fuzz/corpus
+python3 tests/plan/check_order.py --renew tests/integration/order.py docs/order.md
+git status --short

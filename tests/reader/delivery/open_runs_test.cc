@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the open runs do not fit the memory, a reader says what to change, and that helps; large ones it refuses.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <dovetail/batch_reader.h>
+
+#include "tests/reader/delivery/sample_dataset.h"
+
+namespace dovetail {
+namespace {
+
+struct Outcome {
+  std::string told;
+  std::uint64_t read_bytes = 0;
+};
+
+class OpenRunsTest : public ::testing::Test {
+ protected:
+  /// Reads an epoch.
+  Outcome read(std::uint32_t open_runs, std::uint64_t memory_bytes) const {
+    Outcome outcome;
+    ReaderOptions options;
+    options.plan.batch = 64;
+    options.plan.open_runs = open_runs;
+    options.memory_bytes = memory_bytes;
+    options.storage = StorageKind::pread;
+    options.epochs = 1;
+    options.log = [&](std::string_view line) {
+      if (line.find("open_runs") != line.npos) outcome.told += line;
+    };
+    BatchReader reader = BatchReader::open(dataset_, options).value();
+    while (reader.next().value()) {
+    }
+    outcome.read_bytes = reader.stats().read_bytes;
+    return outcome;
+  }
+  static std::uint64_t number_after(const std::string& text, const std::string& words) {
+    const std::size_t at = text.rfind(words);
+    return at == text.npos ? 0 : std::stoull(text.substr(at + words.size()));
+  }
+
+  testing::TempFolder folder_;
+  /// 24 MiB in 96 runs of a quarter of a MiB, each a block.
+  const Dataset dataset_ =
+      testing::make_sample(folder_.path("data"), {.shard_records = std::vector<std::uint64_t>(12, 2048),
+                                                  .min_bytes = 1000,
+                                                  .max_bytes = 1048,
+                                                  .codec = Codec::none,
+                                                  .block_bytes = 1 << 20,
+                                                  .run_records = 256});
+};
+
+TEST_F(OpenRunsTest, AreNamedWhereTheyDoNotFit) {
+  constexpr std::uint64_t kLittle = 8 << 20;
+  const Outcome crowded = read(96, kLittle);
+  ASSERT_NE(crowded.told, "");
+  const auto fit = static_cast<std::uint32_t>(number_after(crowded.told, "open_runs = "));
+  ASSERT_GT(fit, 0u) << crowded.told;
+  ASSERT_LT(fit, 96u) << crowded.told;
+  const std::uint64_t more = kLittle + number_after(crowded.told, "memory_bytes by ");
+
+  const std::uint64_t all = 12 * 2048 * 1024;
+  EXPECT_GT(crowded.read_bytes, 2 * all) << "nothing was read again";
+  for (const Outcome& outcome : {read(fit, kLittle), read(96, more)}) {
+    EXPECT_EQ(outcome.told, "");
+    EXPECT_LT(outcome.read_bytes, all + all / 10) << crowded.told;
+  }
+}
+
+TEST_F(OpenRunsTest, AreRefusedWhereTheyCannotFitAndAreLarge) {
+  const Dataset large = testing::make_sample(folder_.path("large"), {.shard_records = {2000, 2000, 2000, 2000},
+                                                                     .min_bytes = 10'000,
+                                                                     .max_bytes = 10'000,
+                                                                     .codec = Codec::none,
+                                                                     .block_bytes = 4 << 20,
+                                                                     .run_records = 400});
+  ReaderOptions options;
+  options.plan.batch = 16;
+  options.memory_bytes = 64 << 20;
+  const Result<BatchReader> refused = BatchReader::open(large, options);
+  ASSERT_TRUE(refused.has_error());
+  EXPECT_TRUE(refused.error().is(Errc::budget_too_small));
+  const auto fit = static_cast<std::uint32_t>(number_after(refused.error().detail(), "open_runs = "));
+  ASSERT_GT(fit, 0u) << refused.error().detail();
+  options.plan.open_runs = fit;
+  EXPECT_TRUE(BatchReader::open(large, options).has_value()) << fit;
+  options.plan.open_runs = 96;
+  options.memory_bytes += number_after(refused.error().detail(), "memory_bytes by ");
+  EXPECT_TRUE(BatchReader::open(large, options).has_value());
+}
+
+TEST_F(OpenRunsTest, AreNotNamedWhereAllOfALaneFits) {
+  EXPECT_EQ(read(65536, 64 << 20).told, "");
+}
+
+}  // namespace
+}  // namespace dovetail
