@@ -127,6 +127,8 @@ void put_messages(const Corpus& corpus) {
   corpus.put("messages_fuzz", "metadata",
              byte(0) + format::encode(format::Metadata{"text", "fuzz", {{"a", "b"}}, "x:i64"}));
   corpus.put("messages_fuzz", "footer", byte(1) + format::encode(footer));
+  using namespace std::string_literals;
+  corpus.put("messages_fuzz", "long_unknown_field", "\x02\x0A\x0Apart\0\0t\x02i/2\xD1\xDFH"s);
   ShardInfo info = shard.info;
   info.name = "part-0.dvt";
   corpus.put("messages_fuzz", "shard_info", byte(2) + format::encode(info));
