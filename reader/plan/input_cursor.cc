@@ -164,7 +164,7 @@ void InputCursor::take(std::span<Pick> out) {
     }
     const std::size_t runs = dealers_.count;
     const std::uint64_t end = group_.section_end(section_);
-    if (slot_ == 0 && out.size() >= runs) {
+    if (slot_ == 0 && runs > 0 && out.size() >= runs) {
       const std::uint64_t turns = std::min<std::uint64_t>(end - turn_, out.size() / runs);
       if (runs == 1) {
         dealers_.give_turns(static_cast<std::size_t>(turns), out.data());
