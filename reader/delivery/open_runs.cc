@@ -64,8 +64,8 @@ std::uint64_t product(std::uint64_t a, std::uint64_t b) {
   return product_overflows(a, b) ? UINT64_MAX : a * b;
 }
 
-/// What the open runs of a rank take of memory. Blocks of one record count for nothing: such a record goes to its row as
-/// soon as it is read.
+/// What the open runs of a rank take of memory. Shards whose blocks have mostly one record count for nothing: such a record
+/// goes to its row as soon as it is read.
 struct OpenBytes {
   std::uint64_t least = 0;    ///< `open_runs` runs of the mean size.
   std::uint64_t most = 0;     ///< All that may be open, of the longest size, of one group and the next.
@@ -80,7 +80,7 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan) {
     std::uint64_t all = 0;
     std::uint64_t longest = 0;
     for (const ShardInfo& shard : std::span<const ShardInfo>(dataset.shards()).subspan(source.first, source.count)) {
-      if (shard.records == 0 || shard.max_block_records < 2) continue;
+      if (shard.records < 2 * std::max<std::uint64_t>(shard.blocks, 1)) continue;
       const std::uint64_t run_records = std::min(shard.run_records, shard.records);
       runs = saturating_add(runs, divide_up(shard.records, run_records));
       all = saturating_add(all, shard.raw_bytes);

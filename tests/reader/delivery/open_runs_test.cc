@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <dovetail/batch_reader.h>
+#include <dovetail/dataset_writer.h>
 
 #include "tests/reader/delivery/sample_dataset.h"
 
@@ -93,6 +94,23 @@ TEST_F(OpenRunsTest, AreRefusedWhereTheyCannotFitAndAreLarge) {
   options.plan.open_runs = 96;
   options.memory_bytes += number_after(refused.error().detail(), "memory_bytes by ");
   EXPECT_TRUE(BatchReader::open(large, options).has_value());
+}
+
+// Images, among them two small ones that share a block: the others go to their rows at once.
+TEST_F(OpenRunsTest, AreNotRefusedWhereMostRecordsHaveBlocksOfTheirOwn) {
+  DatasetWriterOptions writing;
+  writing.shard.codec = Codec::none;
+  writing.shard.run_records = 100;
+  DatasetWriter writer = DatasetWriter::create(folder_.path("images"), writing).value();
+  const std::string image(300'000, 'x');
+  for (int i = 0; i < 300; ++i) writer.append(as_bytes(i == 7 || i == 8 ? "small" : image)).value();
+  writer.finish().value();
+  const Dataset images = Dataset::open(folder_.path("images")).value();
+  ASSERT_EQ(images.shards().front().max_block_records, 2u);
+  ReaderOptions options;
+  options.plan.batch = 16;
+  options.memory_bytes = 64 << 20;
+  EXPECT_TRUE(BatchReader::open(images, options).has_value());
 }
 
 TEST_F(OpenRunsTest, AreNotNamedWhereAllOfALaneFits) {
