@@ -81,7 +81,7 @@ struct Pick {
 };
 
 /// The records of one run that a stretch needs, where it does not need all of them: `singles`, and those that the run
-/// gives as numbers [from, to), but for those in `except`. As number i it gives the record (start + i * step) mod count.
+/// gives as numbers [from, to), but for those in `except`. Number i is the record (start + i * step) mod count.
 struct PartialRun {
   std::uint64_t run = 0;
   std::vector<std::uint64_t> singles;  ///< Ascending; none of them is given as one of [from, to).
