@@ -116,10 +116,18 @@ TEST_F(HostileShardTest, SnappyBlocksThatExpandAsMuchAsTheyMay) {
   options.plan.batch = 4;
   options.epochs = 1;
   options.decode_threads = 2;
-  for (const std::uint64_t budget : {16 * kMiB, 200 * kMiB}) {
-    options.memory_bytes = budget;
-    const std::string note = expect_within("batches", budget + 12 * kMiB, [&] { return read_batches(path, options); });
-    EXPECT_EQ(note == "rows 384", budget == 200 * kMiB) << note;
+  struct Case {
+    std::uint64_t budget;
+    std::uint32_t open_runs;
+    const char* note;
+  };
+  for (const Case& run :
+       {Case{16 * kMiB, 96, "cannot hold 4 slots and one block"}, Case{200 * kMiB, 96, "open_runs = 1 fits"},
+        Case{200 * kMiB, 1, "rows 384"}, Case{200 * kMiB, 2, "rows 384"}, Case{900 * kMiB, 96, "rows 384"}}) {
+    options.memory_bytes = run.budget;
+    options.plan.open_runs = run.open_runs;
+    EXPECT_THAT(expect_within("batches", run.budget + 12 * kMiB, [&] { return read_batches(path, options); }),
+                HasSubstr(run.note));
   }
 }
 
