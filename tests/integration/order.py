@@ -1,580 +1,574 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the ids that a rank reads in an epoch, from docs/order.md alone: every list is written out, nothing is clever.
+"""The order of the records, from its page alone: every list is written out, nothing is clever.
 
-Prints `step row shard record status` for each row of the last phase, or with --explain the lists that lead there, with
---state 1 the state and with --ids 1 the identities, --at steps after the last change. A refused plan exits with 2.
+Prints the rows of a rank (step row shard record status), or the lists on the way to them, or the
+state, or the identities. Names of one letter are the page's, and so are the terms.
 """
 import base64
+import functools
 import itertools
-import math
-import struct
+import operator
 import sys
 
 from order_arguments import ASSIGNS, ORDERS, STOPS, TAILS, parse
+from order_draws import MASK32, MASK64, MASK128, Permutation, below, hash_words, record_digest, stride, word
 
-MASK32 = 2**32 - 1
-MASK64 = 2**64 - 1
-MASK128 = 2**128 - 1
-SHARDS, LANE_RUNS, POOL, DRAIN, GLOBAL, DATASET_RUNS, STRIDE, PAUSE = range(1, 9)
-EMPTY, FIRST, REPEATED = 0, 1, 2
-ORDER_TAG, MIX_TAG = 0x6F72646572, 0x6D6978
-VERSION, PERIOD, MAX_CHANGES = 2, 65536, 8
-ONE_RUN_LENGTH = "--assign runs needs runs of one length, in a mix within each source"
+VERSION = 2
+MOST_LANES = 2**24
+MOST_PHASES = 9
+
+OF_SHARDS, OF_LANE_RUNS, SLOT, OF_SLOTS, OF_RECORDS, OF_RUNS, STRIDE, PAUSE = range(1, 9)
+FIRST_DELIVERY, REPEATED, EMPTY = 1, 2, 0
+
+RANGES = {
+    "replicate": (1, MASK32), "lanes": (0, MOST_LANES), "open_runs": (1, 65536),
+    "pool": (1, 2**24), "seed": (0, MASK64), "epoch": (0, MASK32), "mix_steps": (0, MASK64),
+    "at": (0, MASK64), "rank": (0, MASK32), "fingerprint": (0, MASK128),
+}
 
 
 class Refused(Exception):
-    """The page does not allow this plan."""
+    """The page refuses this plan; the text says why."""
 
 
-def require(condition, message):
+def need(condition, reason):
     if not condition:
-        raise Refused(message)
+        raise Refused(reason)
 
 
-def philox(counter, key):
-    """Philox4x32-10 of four and two 32-bit numbers."""
-    c0, c1, c2, c3 = counter
-    k0, k1 = key
-    for _ in range(10):
-        p0, p1 = 0xD2511F53 * c0, 0xCD9E8D57 * c2
-        c0, c1, c2, c3 = (p1 >> 32) ^ c1 ^ k0, p1 & MASK32, (p0 >> 32) ^ c3 ^ k1, p0 & MASK32
-        k0, k1 = (k0 + 0x9E3779B9) & MASK32, (k1 + 0xBB67AE85) & MASK32
-    return c0, c1, c2, c3
+# Section "Line and lanes".
+class Source:
+    """A source of a mix, or the whole dataset: its shards are lists of runs, its runs of ids."""
+
+    def __init__(self, shards, first_id):
+        self.sizes = [records for records, _ in shards]
+        self.run_sizes = {run_records for records, run_records in shards if records > 0}
+        self.ids = list(range(first_id, first_id + sum(self.sizes)))
+        self.shards = []
+        for (records, run_records), end in zip(shards, itertools.accumulate(self.sizes)):
+            ids = self.ids[end - records:end]
+            self.shards.append([ids[first:first + run_records]
+                                for first in range(0, records, run_records)])
 
 
-def word(seed, purpose, epoch, lane, index):
-    """The 64-bit word of one draw."""
-    block, half = index >> 1, index & 1
-    counter = (block & MASK32, (purpose << 24) | (block >> 32), lane, epoch)
-    out = philox(counter, (seed & MASK32, seed >> 32))
-    return out[2 * half] | out[2 * half + 1] << 32
-
-
-def below(value, n):
-    """A number below n from a 64-bit word."""
-    return (value * n) >> 64
-
-
-def stride(n, value):
-    """A stride over n from a 64-bit word."""
-    if n < 3:
-        return n - 1
-    low = 8 if n >= 32 else 1
-    step = low + below(value, n - 2 * low + 1)
-    while math.gcd(step, n) > 1:
-        step = low if step == n - low else step + 1
-    return step
-
-
-def cycle(items, start, value):
-    """The items from number `start` on, each time further by the stride from a word."""
-    step = stride(len(items), value)
-    return [items[(start + i * step) % len(items)] for i in range(len(items))]
-
-
-def mix(z):
-    z ^= z >> 30
-    z = z * 0xBF58476D1CE4E5B9 & MASK64
-    z ^= z >> 27
-    z = z * 0x94D049BB133111EB & MASK64
-    return z ^ z >> 31
-
-
-class Permutation:
-    """A keyed bijection of [0, n): call it with a position to get the number there."""
-
-    def __init__(self, n, seed, purpose, epoch, lane):
-        self.n = n
-        if n < 2:
-            return
-        self.height = math.isqrt(n - 1) + 1
-        self.width = -(-n // self.height)
-        self.keys = [word(seed, purpose, epoch, lane, i) for i in range(24 if n < 256 else 8)]
-
-    def __call__(self, x):
-        if self.n < 2:
-            return x
-        while True:
-            row, column = divmod(x, self.width)
-            for i, key in enumerate(self.keys):
-                if i % 2 == 0:
-                    row = (row + below(mix(column ^ key), self.height)) % self.height
-                else:
-                    column = (column + below(mix(row ^ key), self.width)) % self.width
-            x = row * self.width + column
-            if x < self.n:
-                return x
-
-    def all(self):
-        return [self(x) for x in range(self.n)]
-
-
-def odd_hash(value, part):
-    out = philox((value & MASK32, value >> 32, 0, 0), (0x44564454, part))
-    return out[0] | out[1] << 32 | out[2] << 64 | out[3] << 96 | 1
-
-
-def record_digest(number):
-    return odd_hash(number >> 16, 1) * odd_hash(number & 65535, 2) & MASK128
-
-
-def hash_words(words):
-    low, high = len(words), 0
-    for i, w in enumerate(words):
-        mixed = low ^ w
-        out = philox((mixed & MASK32, mixed >> 32, high & MASK32, high >> 32), (0x44564448, i & MASK32))
-        low, high = out[0] | out[1] << 32, out[2] | out[3] << 32
-    return high << 64 | low
-
-
-def high_low(value):
-    return value >> 64, value & MASK64
-
-
-def cut(line, parts):
-    """The line in parts that differ by at most one entry."""
-    return [line[i * len(line) // parts : (i + 1) * len(line) // parts] for i in range(parts)]
-
-
-def split(records, key):
-    """The records in parts: a part ends where the next record has another key."""
-    return [list(part) for _, part in itertools.groupby(records, key)]
-
-
-def flat(parts):
-    return list(itertools.chain.from_iterable(parts))
+def cut(line, V):
+    N = len(line)
+    return [line[v * N // V:(v + 1) * N // V] for v in range(V)]
 
 
 class PlainOrder:
-    """The order of some shards in an epoch; `lanes` holds the outputs of every lane as (shard, record) pairs."""
+    """The order of a dataset without weights, or of one pass of a source, in V lanes.
 
-    def __init__(self, options, shards, lane_count, seed, line_seed):
-        self.o = options
-        self.run_records = [run for _, run in shards]
-        self.shards = [[(shard, record) for record in range(shape[0])] for shard, shape in enumerate(shards)]
-        self.records = flat(self.shards)
-        self.lane_count = lane_count
-        self.seed = seed
-        self.explained = []
-        self.lanes = [self.outputs(v, lane) for v, lane in enumerate(self.cut_lanes(line_seed))]
+    The lanes are lists of positions with "global", else of pairs: the position of a run in the
+    line, and a record of this run.
+    """
 
-    def explain(self, line):
-        self.explained.append(line)
+    def __init__(self, options, source, V, seed, line_seed):
+        self.options, self.source, self.seed = options, source, seed
+        if options.order == "global":
+            self.lanes = cut(range(len(source.ids)), V)
+        else:
+            self.lanes = self.lanes_of_line(V, line_seed)
+        self.sizes = [len(lane) for lane in self.lanes]
 
-    def word(self, purpose, lane, index):
-        return word(self.seed, purpose, self.o.epoch, lane, index)
+    def lanes_of_line(self, V, line_seed):
+        options, purpose, pieces = self.options, OF_SHARDS, self.source.shards
+        if options.assign == "runs":
+            purpose, pieces = OF_RUNS, [[run] for shard in pieces for run in shard]
+        if options.order == "sequential":
+            self.line = range(len(pieces))
+        else:
+            epoch = 0 if options.sticky else options.epoch
+            self.line = Permutation(len(pieces), line_seed, purpose, epoch, 0).all()
+        positions = itertools.count()
+        laid = [[(position, record) for run, position in zip(pieces[number], positions)
+                 for record in run] for number in self.line]
+        if options.assign == "files":
+            return [list(itertools.chain(*laid[v::V])) for v in range(V)]
+        return cut(list(itertools.chain(*laid)), V)
 
-    def permuted(self, items, purpose, lane):
-        return [items[number] for number in Permutation(len(items), self.seed, purpose, self.o.epoch, lane).all()]
+    def shuffled_lane(self, v):
+        runs = [[record for _, record in run]
+                for _, run in itertools.groupby(self.lanes[v], key=operator.itemgetter(0))]
+        return ShuffledLane(self.options, self.seed, v, runs)
 
-    def run_of(self, pair):
-        """Tells runs apart."""
-        shard, record = pair
-        return shard, record // self.run_records[shard]
+    def outputs(self):
+        """The outputs of all lanes."""
+        if self.options.order == "shuffle":
+            return [self.shuffled_lane(v).outputs for v in range(len(self.lanes))]
+        if self.options.order == "sequential":
+            return [[record for _, record in lane] for lane in self.lanes]
+        ids = self.source.ids
+        P = Permutation(len(ids), self.seed, OF_RECORDS, self.options.epoch, 0)
+        return [[ids[P(x)] for x in lane] for lane in self.lanes]
 
-    def cut_lanes(self, line_seed):
-        """The records of each lane: in line order, or with `global` as they come out."""
-        if self.o.order == "global":
-            return cut(self.permuted(self.records, GLOBAL, 0), self.lane_count)
-        kind, purpose, parts = "shards", SHARDS, self.shards
-        if self.o.assign == "runs":
-            kind, purpose, parts = "runs", DATASET_RUNS, split(self.records, self.run_of)
-        order = list(range(len(parts)))
-        if self.o.order == "shuffle":
-            order = Permutation(len(parts), line_seed, purpose, 0 if self.o.sticky else self.o.epoch, 0).all()
-        self.explain(f"line of {kind}: {' '.join(map(str, order))}")
-        line = [parts[number] for number in order]
-        if self.o.assign == "files":
-            return [flat(line[v :: self.lane_count]) for v in range(self.lane_count)]
-        return cut(flat(line), self.lane_count)
-
-    def outputs(self, v, lane):
-        if self.o.order == "shuffle":
-            lane = self.pool(v, self.inputs(v, lane))
-        self.explain(f"lane {v} outputs: {names(lane)}")
-        return lane
-
-    def inputs(self, v, lane):
-        runs = split(lane, self.run_of)
-        self.explain(f"lane {v} runs: {' | '.join(map(names, runs))}")
-        groups = max(1, len(runs) // self.o.open_runs) if runs else 0
-        inputs, first = [], 0
-        for g, group in enumerate(cut(self.permuted(runs, LANE_RUNS, v), groups)):
-            dealt = [self.dealt(v, first + r, run) for r, run in enumerate(group)]
-            self.explain(f"lane {v} group {g} runs: {' | '.join(map(names, dealt))}")
-            turns = self.turns(v, first, dealt)
-            self.explain(f"lane {v} group {g} turns: {' | '.join(map(names, turns))}")
-            inputs += [record for record in flat(turns) if record]
-            first += len(group)
-        self.explain(f"lane {v} inputs: {names(inputs)}")
-        return inputs
-
-    def dealt(self, v, opened, run):
-        """The records of a run, which is opened as this number, in the order in which it gives them."""
-        start = below(self.word(STRIDE, v, 2 * opened), len(run))
-        return cycle(run, start, self.word(STRIDE, v, 2 * opened + 1))
-
-    def turns(self, v, first, runs):
-        """A group's turns: what each run gives, None where it pauses. The runs are opened as numbers from `first`."""
-        longest = max(map(len, runs))
-        columns = []
-        for r, run in enumerate(runs):
-            d = below(self.word(PAUSE, v, first + r), longest)
-            pause = [(d + i) % longest for i in range(longest - len(run))]
-            records = iter(run)
-            columns.append([None if turn in pause else next(records) for turn in range(longest)])
-        return list(zip(*columns))
-
-    def pool(self, v, inputs):
-        size = min(self.o.pool, len(inputs))
-        pool, outputs = inputs[:size], []
-        slots = [below(self.word(POOL, v, t), size) for t in range(len(inputs) - size)]
-        for slot, record in zip(slots, inputs[size:]):
-            outputs.append(pool[slot])
-            pool[slot] = record
-        drain = Permutation(size, self.seed, DRAIN, self.o.epoch, v).all()
-        self.explain(f"lane {v} slots drawn: {' '.join(map(str, slots))}")
-        self.explain(f"lane {v} slots at the end: {' '.join(map(str, drain))}")
-        return outputs + [pool[slot] for slot in drain]
+    def explain(self, names):
+        if self.options.order != "global":
+            pieces = "runs" if self.options.assign == "runs" else "shards"
+            yield listed(f"line of {pieces}:", self.line)
+        for v, outputs in enumerate(self.outputs()):
+            if self.options.order == "shuffle":
+                yield from self.shuffled_lane(v).explain(names)
+            yield listed(f"lane {v} outputs:", names(outputs))
 
 
-def names(records):
-    return " ".join(f"{pair[0]}.{pair[1]}" if pair else "-" for pair in records)
+# Sections "Groups and turns", "Strides" and "Pool".
+class ShuffledLane:
+    """All lists of one lane with "shuffle"."""
+
+    def __init__(self, options, seed, v, runs):
+        self.seed, self.epoch, self.v, self.runs = seed, options.epoch, v, runs
+        M = len(runs)
+        opened = [self.in_strides(runs[number], x)
+                  for x, number in enumerate(self.permutation(M, OF_LANE_RUNS))]
+        U = max(1, M // options.open_runs) if M > 0 else 0
+        numbers = [range(g * M // U, (g + 1) * M // U) for g in range(U)]
+        self.groups = [[opened[x] for x in group] for group in numbers]
+        self.turns = [self.turns_of(group, opened) for group in numbers]
+        self.inputs = [record for turns in self.turns for turn in turns for record in turn
+                       if record is not None]
+        self.outputs = self.through_pool(options.pool)
+
+    def draw(self, purpose, index):
+        return word(self.seed, purpose, self.epoch, self.v, index)
+
+    def permutation(self, n, purpose):
+        return Permutation(n, self.seed, purpose, self.epoch, self.v).all()
+
+    def in_strides(self, run, x):
+        """The records of the run opened as number x, in the order in which it gives them."""
+        length = len(run)
+        start = below(length, self.draw(STRIDE, 2 * x))
+        step = stride(length, self.draw(STRIDE, 2 * x + 1))
+        return [run[(start + number * step) % length] for number in range(length)]
+
+    def turns_of(self, group, opened):
+        """For each turn of a group the record that each run gives, or None where it pauses."""
+        L = max(len(opened[x]) for x in group)
+        given = []
+        for x in group:
+            d = below(L, self.draw(PAUSE, x))
+            pauses = {(d + number) % L for number in range(L - len(opened[x]))}
+            records = iter(opened[x])
+            given.append([None if turn in pauses else next(records) for turn in range(L)])
+        return list(zip(*given))
+
+    def through_pool(self, K):
+        E = len(self.inputs)
+        slot_count = min(K, E)
+        self.slots_drawn = [below(slot_count, self.draw(SLOT, t)) for t in range(E - slot_count)]
+        self.slots_at_the_end = self.permutation(slot_count, OF_SLOTS)
+        slots = self.inputs[:slot_count]
+        outputs = []
+        for slot, refill in zip(self.slots_drawn, self.inputs[slot_count:]):
+            outputs.append(slots[slot])
+            slots[slot] = refill
+        return outputs + [slots[slot] for slot in self.slots_at_the_end]
+
+    def explain(self, names):
+        def parts(lists):
+            return [" | ".join(" ".join(names(part)) for part in lists)]
+
+        lane = f"lane {self.v}"
+        yield listed(f"{lane} runs:", parts(self.runs))
+        for g, (group, turns) in enumerate(zip(self.groups, self.turns)):
+            yield listed(f"{lane} group {g} runs:", parts(group))
+            yield listed(f"{lane} group {g} turns:", parts(turns))
+        yield listed(f"{lane} inputs:", names(self.inputs))
+        yield listed(f"{lane} slots drawn:", self.slots_drawn)
+        yield listed(f"{lane} slots at the end:", self.slots_at_the_end)
 
 
-def one_run_length(shards):
-    """Whether all shards that have records have runs of one length."""
-    return len({run for records, run in shards if records > 0}) <= 1
+# Section "Mixes".
+def source_seed(seed, source, number_of_pass):
+    return hash_words([0x6D6978, seed, source, number_of_pass]) & MASK64
 
 
-def source_seed(seed, source, number):
-    """The seed of pass `number` of a source."""
-    return hash_words([MIX_TAG, seed, source, number]) & MASK64
-
-
-def normalise(shares):
-    """The shares as integers with the sum 65536."""
-    total = sum(shares)
-    require(total > 0, "--weights needs a weight above 0 in every entry")
-    weights = [share * PERIOD // total for share in shares]
-    by_remainder = sorted(range(len(shares)), key=lambda i: (-(shares[i] * PERIOD % total), i))
-    for i in by_remainder[: PERIOD - sum(weights)]:
-        weights[i] += 1
-    require(all(w > 0 for g, w in zip(shares, weights) if g > 0), "a weight is too small beside the others")
-    return weights
+def normalise(weights):
+    """The w_i of the weights G_i."""
+    W = sum(weights)
+    normalised = [G * 65536 // W for G in weights]
+    by_remainder = sorted(range(len(weights)), key=lambda i: (-(weights[i] * 65536 % W), i))
+    for i in by_remainder[:65536 - sum(normalised)]:
+        normalised[i] += 1
+    return normalised
 
 
 class Table:
-    """Which source each row takes: of those that may have the row, the one whose deadline is the earliest."""
+    """The table of weights w_i, repeated for ever. A short plan needs few of its entries."""
 
-    def __init__(self, weights):
-        self.weights = weights
-        self.counts = [0] * len(weights)
+    def __init__(self, normalised_weights):
+        self.weights = normalised_weights
+        self.chosen = [0] * len(normalised_weights)
         self.entries = []
 
     def __getitem__(self, t):
-        for e in range(len(self.entries), t + 1):
-            ready = [i for i, w in enumerate(self.weights) if w > 0 and self.counts[i] * PERIOD < (e + 1) * w]
-            chosen = min(ready, key=lambda i: (-(-(self.counts[i] + 1) * PERIOD // self.weights[i]), i))
-            self.counts[chosen] += 1
-            self.entries.append(chosen)
-        return self.entries[t]
+        while len(self.entries) <= t % 65536:
+            self.choose_entry()
+        return self.entries[t % 65536]
+
+    def choose_entry(self):
+        e = len(self.entries)
+        _, i = min((-(-(f + 1) * 65536 // w), i)
+                   for i, (f, w) in enumerate(zip(self.chosen, self.weights))
+                   if w > 0 and f * 65536 < (e + 1) * w)
+        self.chosen[i] += 1
+        self.entries.append(i)
 
 
-class MixedOrder:
-    """The order of a mix of sources in an epoch; `lanes` as those of a PlainOrder."""
+def schedule_of(options, D):
+    """The steps of the schedule, each with its w_i and their table."""
+    steps = [step for step, _ in options.weights]
+    need(not steps or steps[0] == 0, "the schedule must begin at step 0")
+    need(all(a < b for a, b in itertools.pairwise(steps)), "the schedule's steps must rise")
+    need(all(step <= MASK64 for step in steps), "a step of the schedule is out of range")
+    schedule = []
+    for step, weights in options.weights:
+        need(len(weights) == D, "the schedule needs one weight for each source")
+        need(all(0 <= G <= MASK32 for G in weights), "a weight is out of range")
+        need(any(weights), "the weights of a step must not all be 0")
+        normalised = normalise(weights)
+        need(all(w > 0 for G, w in zip(weights, normalised) if G > 0), "a weight is too small")
+        schedule.append((step, normalised, Table(normalised)))
+    return schedule
 
-    def __init__(self, options, lane_count, rows_per_lane):
-        self.o = options
-        self.lane_count = lane_count
-        self.rows_per_lane = rows_per_lane
-        self.first_shard = [sum(options.sources[:i]) for i in range(len(options.sources))]
-        self.schedule = [(step * rows_per_lane, Table(weights)) for step, weights in options.weights]
-        self.used = [i for i in range(len(options.sources)) if any(weights[i] > 0 for _, weights in options.weights)]
-        self.shards = [options.shards[i : i + count] for i, count in zip(self.first_shard, options.sources)]
-        self.sizes = [sum(records for records, *_ in shards) for shards in self.shards]
-        require(all(self.sizes[i] >= lane_count for i in self.used), "a source has fewer records than there are lanes")
-        require(options.assign != "runs" or all(one_run_length(self.shards[i]) for i in self.used), ONE_RUN_LENGTH)
-        self.passes = {}
-        self.explained = []
-        self.lanes = [self.lane(v) for v in range(lane_count)]
 
-    def source_pass(self, source, number):
-        if (source, number) not in self.passes:
-            seed = source_seed(self.o.seed, source, number)
-            line_seed = source_seed(self.o.seed, source, 0) if self.o.sticky else seed
-            self.passes[source, number] = PlainOrder(self.o, self.shards[source], self.lane_count, seed, line_seed)
-        return self.passes[source, number]
+class MixOrder:
+    """The order of a mix in V lanes, with q rows of each lane in a step of the first phase."""
 
-    def source_of(self, row):
-        first_row, table = [entry for entry in self.schedule if entry[0] <= row][-1]
-        return table[(row - first_row) % PERIOD]
+    def __init__(self, options, dataset, V, q):
+        self.options, self.dataset, self.V, self.q = options, dataset, V, q
+        for i in dataset.counting:
+            need(len(dataset.sources[i].ids) >= V, f"source {i} has fewer records than lanes")
+        self.rows = [self.sources_of_rows(v) for v in range(V)]
+        self.sizes = [len(rows) for rows in self.rows]
 
-    def lane(self, v):
-        sizes = [len(cut(range(size), self.lane_count)[v]) for size in self.sizes]
-        counts = [0] * len(sizes)
-        outputs, sources = [], []
-        while not self.ends(len(outputs), counts, sizes):
-            source = self.source_of(len(outputs))
-            number, place = divmod(counts[source], sizes[source])
-            shard, record = self.source_pass(source, number).lanes[v][place]
-            outputs.append((self.first_shard[source] + shard, record))
-            sources.append(source)
-            counts[source] += 1
-        more = " ..." if len(sources) > 16 else ""
-        self.explained.append(f"lane {v} rows {len(sources)}, sources {' '.join(map(str, sources[:16]))}{more}")
-        self.explained.append(f"lane {v} outputs: {names(outputs)}")
-        return outputs
+    def records(self, i, v):
+        """N_i(v)."""
+        N_i = len(self.dataset.sources[i].ids)
+        return (v + 1) * N_i // self.V - v * N_i // self.V
 
-    def ends(self, row, counts, sizes):
-        """Whether the lane has only the rows before this one."""
-        if self.o.stop == "steps":
-            return row == self.o.mix_steps * self.rows_per_lane
-        if self.o.stop == "first":
-            source = self.source_of(row)
-            return counts[source] == sizes[source]
-        short = [i for i in self.used if counts[i] < sizes[i]]
-        first_row, table = self.schedule[-1]
-        stuck = row >= first_row and any(table.weights[i] == 0 for i in short)
-        require(not stuck, "--stop all never ends: a source has the weight 0 before all of it was read")
-        return not short
+    def source_of_row(self, t):
+        step, _, table = [entry for entry in self.dataset.schedule if entry[0] * self.q <= t][-1]
+        return table[t - step * self.q]
+
+    def sources_of_rows(self, v):
+        """The sources of all T(v) rows of lane v."""
+        if self.options.stop == "steps":
+            return [self.source_of_row(t) for t in range(self.q * self.options.mix_steps)]
+        last_step, last_weights, _ = self.dataset.schedule[-1]
+        left = {i: self.records(i, v) for i in self.dataset.counting}
+        sources = []
+        while True:
+            if self.options.stop == "all":
+                waiting = [i for i, records in left.items() if records > 0]
+                if not waiting:
+                    return sources
+                need(len(sources) < last_step * self.q or all(last_weights[i] for i in waiting),
+                     "a source never ends, because its last weight is 0")
+            i = self.source_of_row(len(sources))
+            if self.options.stop == "first" and left[i] == 0:
+                return sources
+            left[i] -= 1
+            sources.append(i)
+
+    def outputs(self):
+        """The outputs of all lanes."""
+        @functools.cache
+        def outputs_of_pass(i, number):
+            seed = source_seed(self.options.seed, i, number)
+            line_seed = source_seed(self.options.seed, i, 0) if self.options.sticky else seed
+            source = self.dataset.sources[i]
+            return PlainOrder(self.options, source, self.V, seed, line_seed).outputs()
+
+        lanes = []
+        for v, sources in enumerate(self.rows):
+            rows_before = dict.fromkeys(self.dataset.counting, 0)
+            outputs = []
+            for i in sources:
+                number_of_pass, output = divmod(rows_before[i], self.records(i, v))
+                outputs.append(outputs_of_pass(i, number_of_pass)[v][output])
+                rows_before[i] += 1
+            lanes.append(outputs)
+        return lanes
+
+    def explain(self, names):
+        for v, (sources, outputs) in enumerate(zip(self.rows, self.outputs())):
+            yield listed(f"lane {v} rows {len(sources)}, sources", sources)
+            yield listed(f"lane {v} outputs:", names(outputs))
+
+
+class Dataset:
+    """All shards, as the sources of a mix or as one; of a mix also the schedule."""
+
+    def __init__(self, options):
+        shards, S = options.shards, options.sources or [len(options.shards)]
+        need(all(records >= 0 and run >= 1 for records, run in shards), "a shard is out of range")
+        need(all(min(shard) <= 2**31 for shard in shards), "a run has too many records")
+        need(sum(records for records, _ in shards) < 2**55, "the dataset has too many records")
+        need(min(S) >= 0 and sum(S) == len(shards), "the sources must be all the shards")
+        self.options, self.S = options, S
+        self.schedule = schedule_of(options, len(S))
+        self.sources, taken, first_id = [], 0, 0
+        for shard_count in S if self.schedule else [len(shards)]:
+            self.sources.append(Source(shards[taken:taken + shard_count], first_id))
+            taken, first_id = taken + shard_count, first_id + len(self.sources[-1].ids)
+        self.counting = [i for i in range(len(self.sources)) if not self.schedule
+                         or any(weights[i] for _, weights, _ in self.schedule)]
+        need(options.assign != "runs"
+             or all(len(self.sources[i].run_sizes) <= 1 for i in self.counting),
+             "runs needs the same records per run in all shards")
+        self.places = [(shard, number) for shard, (records, _) in enumerate(shards)
+                       for number in range(records)]
+
+    def names(self, ids):
+        return ["-" if record is None else "{}.{}".format(*self.places[record]) for record in ids]
+
+    def begin_epoch(self, V, q):
+        """The order of an epoch from its beginning; refused where no epoch could begin so."""
+        options, whole = self.options, self.sources[0]
+        if self.schedule:
+            order = MixOrder(options, self, V, q)
+        else:
+            order = PlainOrder(options, whole, V, options.seed, options.seed)
+        fewest = min(order.sizes)
+        steps = steps_of(order.sizes, q, options.tail)
+        if options.assign == "files" and options.order == "shuffle" and not options.sticky:
+            fewest = sum(sorted(whole.sizes)[:len(whole.sizes) // V])
+            if options.tail == "drop":
+                steps = fewest // q
+        need(steps > 0, "the plan has no steps")
+        need(options.tail == "pad" or fewest > 0, "a lane has no records")
+        return order
+
+
+# Section "Steps, rows, status".
+def steps_of(sizes, q, tail):
+    if tail == "drop":
+        return min(T // q for T in sizes)
+    return max(-(-T // q) for T in sizes)
 
 
 class Phase:
-    """Lanes of outputs, and what each step takes of them."""
+    """Lanes of outputs. A later phase was cut from a rest: what was laid end to end for it."""
 
-    def __init__(self, lanes, rows_per_lane, tail, line=()):
-        self.lanes = lanes
-        self.rows_per_lane = rows_per_lane
-        self.tail = tail
-        self.line = line
-        sizes = [len(lane) for lane in lanes]
-        self.steps = min(sizes) // rows_per_lane if tail == "drop" else -(-max(sizes) // rows_per_lane)
+    def __init__(self, lanes, q, tail, rest=()):
+        self.lanes, self.V, self.q, self.tail, self.rest = lanes, len(lanes), q, tail, rest
+        self.steps = steps_of(map(len, lanes), q, tail)
+        self.taken = 0
 
     def output(self, v, t):
-        """Output t of lane v: (shard, record, status)."""
-        lane = self.lanes[v]
-        if t < len(lane):
-            return *lane[t], FIRST
-        if self.tail != "wrap":
-            return -1, -1, EMPTY
-        record = lane[t % len(lane)] if lane else self.line[v * len(self.line) // len(self.lanes)]
-        return *record, REPEATED
-
-    def rest(self, steps):
-        """What is left after so many steps, lane after lane."""
-        if steps == self.steps:
-            return []
-        return [record for lane in self.lanes for record in lane[steps * self.rows_per_lane :]]
+        """The record, or None, and the status."""
+        outputs = self.lanes[v]
+        if t < len(outputs):
+            return outputs[t], FIRST_DELIVERY
+        if self.tail == "pad":
+            return None, EMPTY
+        if not outputs:
+            return self.rest[v * len(self.rest) // self.V], REPEATED
+        return outputs[t % len(outputs)], REPEATED
 
     def delivered(self, steps):
-        return [record for lane in self.lanes for record in lane[: steps * self.rows_per_lane]]
+        return [record for lane in self.lanes for record in lane[:steps * self.q]]
+
+    def left(self):
+        if self.taken == self.steps:
+            return []
+        return [record for lane in self.lanes for record in lane[self.taken * self.q:]]
+
+
+# Section "Changes of world".
+class Run:
+    def __init__(self, world, replicate, batch, lanes):
+        need(1 <= world <= MASK32, "world is out of range")
+        need(1 <= batch <= MASK32, "batch is out of range")
+        need(0 <= lanes <= MOST_LANES, "lanes is out of range")
+        need(world % replicate == 0, "replicate must divide world")
+        self.world, self.batch, self.lanes_given = world, batch, lanes
+        self.readers = world // replicate
+
+    def fits(self, phase):
+        return (phase.V % self.readers == 0 and self.readers * self.batch == phase.V * phase.q
+                and self.lanes_given in (0, phase.V))
+
+    def layout(self):
+        """V and q."""
+        V = self.lanes_given or self.readers
+        need(V <= MOST_LANES, "there are too many lanes")
+        need(V % self.readers == 0, "the readers must divide the lanes")
+        need(self.readers * self.batch % V == 0, "the lanes must divide the rows of a step")
+        return V, self.readers * self.batch // V
 
 
 class Epoch:
-    """An epoch through its changes of world: the phases that are over, and the one that is at work."""
+    """The phases of an epoch after all changes, and the run that goes on in the last of them."""
 
     def __init__(self, options):
-        self.o = options
-        self.past = []
-        self.first_lanes()
+        check(options)
+        self.options, self.dataset = options, Dataset(options)
+        self.run = Run(options.world, options.replicate, options.batch, options.lanes)
+        self.begin(*self.run.layout())
         for steps, world, batch, lanes in options.changes:
-            self.take(steps)
-            self.change(world, batch, lanes)
-        self.take(options.at)
+            need(steps >= 0, "the steps before a change are out of range")
+            self.run = Run(world, options.replicate, batch, lanes)
+            self.change(steps)
+        need(options.rank < self.run.world, "rank must be below world")
+        self.last = self.phases[-1]
+        self.at = self.last.taken + options.at
+        need(self.at <= self.last.steps, "at is after the end of the epoch")
+        self.first_step = sum(phase.taken for phase in self.phases[:-1])
 
-    def first_lanes(self):
-        """Plans the epoch from its beginning for the present world."""
-        self.order, self.phase = self.begin()
-        self.taken = 0
-        require(self.works(self.phase), "this plan has no steps")
+    def begin(self, V, q):
+        self.order = self.dataset.begin_epoch(V, q)
+        self.phases = [Phase(self.order.outputs(), q, self.options.tail)]
 
-    def begin(self):
-        o, (lane_count, rows_per_lane) = self.o, self.shape()
-        order = (MixedOrder(o, lane_count, rows_per_lane) if o.weights
-                 else PlainOrder(o, o.shards, lane_count, o.seed, o.seed))
-        return order, Phase(order.lanes, rows_per_lane, o.tail)
-
-    def works(self, phase):
-        """Whether epochs with these lanes have steps, and with `wrap` records in every lane."""
-        varies = self.o.assign == "files" and self.o.order == "shuffle" and not self.o.sticky
-        if varies and self.o.tail != "pad":
-            records = sorted(records for records, *_ in self.o.shards)
-            fewest = sum(records[: len(records) // len(phase.lanes)])
-            return fewest >= (phase.rows_per_lane if self.o.tail == "drop" else 1)
-        return phase.steps > 0 and (self.o.tail != "wrap" or all(phase.lanes))
-
-    def shape(self):
-        """The lanes, and the rows of each in a step, of the world as it is given."""
-        o = self.o
-        require(o.world >= 1 and 1 <= o.batch <= MASK32, "--world or --batch is out of range")
-        require(o.world % o.replicate == 0, "--replicate must divide --world")
-        rows = self.readers() * o.batch
-        lanes = o.lanes or self.readers()
-        require(lanes % self.readers() == 0 and rows % lanes == 0 and lanes <= 2**24,
-                "--lanes must be a multiple of the readers and divide their rows")
-        return lanes, rows // lanes
-
-    def readers(self):
-        return self.o.world // self.o.replicate
-
-    def take(self, steps):
-        self.taken += steps
-        require(self.taken <= self.phase.steps, "the present phase has fewer steps")
-
-    def change(self, world, batch, lanes):
-        self.o.world, self.o.batch, self.o.lanes = world, batch, lanes
-        if self.fits():
+    def change(self, steps):
+        phase = self.phases[-1]
+        phase.taken += steps
+        need(phase.taken <= phase.steps, "a change is after the end of the epoch")
+        if self.run.fits(phase):
             return
-        if self.taken == 0 and not self.past:
-            self.first_lanes()
+        V, q = self.run.layout()
+        if phase.taken == 0 and len(self.phases) == 1:
+            self.begin(V, q)
             return
-        shape = self.shape()
-        require(self.works(self.begin()[1]), "no later epoch has steps with this world")
-        if self.taken > 0:
-            require(len(self.past) < MAX_CHANGES, f"an epoch has at most {MAX_CHANGES} changes")
-            self.past.append((self.phase, self.taken))
-        phase, taken = self.past[-1]
-        line = phase.rest(taken)
-        self.phase = Phase(cut(line, shape[0]), shape[1], self.o.tail, line)
-        self.taken = 0
+        self.dataset.begin_epoch(V, q)
+        if phase.taken == 0:
+            self.phases.pop()
+        rest = phase.left() if phase.taken > 0 else phase.rest
+        self.phases.append(Phase(cut(rest, V), q, self.options.tail, rest))
+        need(len(self.phases) <= MOST_PHASES, "the epoch has too many phases")
 
-    def fits(self):
-        o, lanes = self.o, len(self.phase.lanes)
-        return (o.world >= 1 and o.world % o.replicate == 0 and lanes % self.readers() == 0
-                and self.readers() * o.batch == lanes * self.phase.rows_per_lane and o.lanes in (0, lanes))
-
-    def steps_before(self):
-        """Steps of the phases that are over."""
-        return sum(steps for _, steps in self.past)
-
-    def rows(self, rank):
-        """The rank's rows of the present phase: (step, row, shard, record, status)."""
-        phase = self.phase
-        each = len(phase.lanes) // self.readers()
-        first = rank // self.o.replicate * each
+    def rows(self):
+        """The rows of the rank in the last phase."""
+        phase = self.last
+        reader = self.options.rank // self.options.replicate
+        first_lane = reader * phase.V // self.run.readers
         for step in range(phase.steps):
-            for row in range(each * phase.rows_per_lane):
-                lane, place = divmod(row, phase.rows_per_lane)
-                output = phase.output(first + lane, step * phase.rows_per_lane + place)
-                yield self.steps_before() + step, row, *output
+            for row in range(self.run.batch):
+                lane, output = divmod(row, phase.q)
+                record, status = phase.output(first_lane + lane, step * phase.q + output)
+                shard, number = (-1, -1) if record is None else self.dataset.places[record]
+                yield f"{self.first_step + step} {row} {shard} {number} {status}"
 
     def explain(self):
-        phases = [*self.past, (self.phase, self.phase.steps)]
-        if len(phases) == 1 or self.o.weights:
-            yield from self.order.explained
-        for k, (phase, steps) in enumerate(phases if self.past else []):
-            records = sum(map(len, phase.lanes))
-            of = "" if phase is self.phase else f" of {phase.steps}"
-            yield (f"phase {k}: {len(phase.lanes)} lanes of {phase.rows_per_lane} rows, "
-                   f"{records} records left, {steps}{of} steps")
-            yield from (f"phase {k} lane {v} outputs: {names(lane)}" for v, lane in enumerate(phase.lanes))
-        first_id = [sum(records for records, *_ in self.o.shards[:shard]) for shard in range(len(self.o.shards))]
-        delivered = [first_id[shard] + record for phase, steps in phases for shard, record in phase.delivered(steps)]
-        digest = sum(map(record_digest, delivered)) & MASK128
-        rows = sum(steps * phase.rows_per_lane * len(phase.lanes) for phase, steps in phases)
-        yield f"steps {self.steps_before() + self.phase.steps}, rows {rows}, delivered {len(delivered)}"
-        yield f"digest {digest:032x}"
+        names = self.dataset.names
+        yield from self.explain_phases(names) if self.options.changes else self.order.explain(names)
+        read = [(phase, phase.taken) for phase in self.phases[:-1]] + [(self.last, self.last.steps)]
+        rows = sum(steps * phase.V * phase.q for phase, steps in read)
+        delivered = [record for phase, steps in read for record in phase.delivered(steps)]
+        steps = self.first_step + self.last.steps
+        yield f"steps {steps}, rows {rows}, delivered {len(delivered)}"
+        yield f"digest {sum(map(record_digest, delivered)) & MASK128:032x}"
 
-    def mix_hash(self):
-        o = self.o
-        if not o.weights:
-            return 0
-        entries = [number for step, weights in o.weights for number in (step, *weights)]
-        return hash_words([MIX_TAG, STOPS.index(o.stop), o.mix_steps, len(o.sources), *o.sources, len(o.weights),
-                           *entries])
-
-    def order_id(self):
-        o = self.o
-        return hash_words([VERSION, ORDER_TAG, *high_low(o.fingerprint), len(self.phase.lanes), ORDERS.index(o.order),
-                           ASSIGNS.index(o.assign), o.sticky, o.open_runs, o.pool, o.seed, *high_low(self.mix_hash())])
-
-    def plan_id(self):
-        o = self.o
-        words = [VERSION, *high_low(o.fingerprint), o.world, o.batch, o.replicate, len(self.phase.lanes),
-                 ORDERS.index(o.order), ASSIGNS.index(o.assign), TAILS.index(o.tail), o.sticky, o.open_runs, o.pool,
-                 o.seed, *high_low(self.mix_hash())]
-        past = [number for phase, steps in self.past for number in (steps, len(phase.lanes), phase.rows_per_lane)]
-        return hash_words(words + [o.epoch] + past if past else words)
-
-    def check(self):
-        """The check of a run that starts where this one is."""
-        step = self.steps_before() + self.taken
-        high, low = high_low(hash_words([*high_low(self.plan_id()), self.o.epoch, step]))
-        return high ^ low
-
-    def state(self):
-        o = self.o
-        flags = (ORDERS.index(o.order) | ASSIGNS.index(o.assign) << 2 | TAILS.index(o.tail) << 4 | o.sticky << 6
-                 | bool(o.weights) << 7)
-        dataset = high_low(o.fingerprint)
-        if o.weights:
-            high, low = high_low(self.mix_hash())
-            dataset = dataset[0] ^ dataset[1], high ^ low
-        binary = struct.pack("<BBH", VERSION, flags, o.open_runs - 1) + (o.pool - 1).to_bytes(3, "little")
-        binary += struct.pack("<BQQQII", len(self.past) + 1, o.seed, *dataset, o.epoch, o.replicate)
-        for phase, steps in [*self.past, (self.phase, self.taken)]:
-            binary += struct.pack("<QII", steps, len(phase.lanes), phase.rows_per_lane)
-        binary += struct.pack("<I", hash_words([number for number, in struct.iter_unpack("<Q", binary)]) & MASK32)
-        return "dvt:" + base64.urlsafe_b64encode(binary).decode().rstrip("=")
+    def explain_phases(self, names):
+        for k, phase in enumerate(self.phases):
+            left = sum(map(len, phase.lanes))
+            steps = phase.steps if phase is self.last else f"{phase.taken} of {phase.steps}"
+            yield (f"phase {k}: {phase.V} lanes of {phase.q} rows, {left} records left,"
+                   f" {steps} steps")
+            for v, outputs in enumerate(phase.lanes):
+                yield listed(f"phase {k} lane {v} outputs:", names(outputs))
 
 
-def check_options(o):
-    """Refuses what no dataset and no world make good."""
-    possible = all(records >= 0 and run >= 1 and min(records, run) <= 2**31 for records, run in o.shards)
-    require(possible, "--shards is out of range")
-    require(o.replicate >= 1 and o.lanes >= 0, "--replicate or --lanes is out of range")
-    require(1 <= o.open_runs <= 2**16 and 1 <= o.pool <= 2**24, "--open-runs or --pool is out of range")
-    require(0 <= o.seed <= MASK64 and 0 <= o.epoch <= MASK32, "--seed or --epoch is out of range")
-    require(o.order == "shuffle" or not o.sticky and o.assign != "runs",
-            "--sticky and --assign runs are for --order shuffle")
-    require(o.assign != "runs" or o.weights or one_run_length(o.shards), ONE_RUN_LENGTH)
-    require(o.order != "global" or o.assign != "files", "--order global does not go with --assign files")
-    require(min(o.at, o.mix_steps, *(steps for steps, *_ in o.changes)) >= 0, "steps are at least 0")
+# Section "Identities".
+def halves(number):
+    """The high and the low half of a 128-bit number."""
+    return [number >> 64, number & MASK64]
 
 
-def check_mix(o):
-    """Refuses what makes no mix, and normalises the weights."""
-    o.sources = o.sources or [len(o.shards)]
-    steps = [step for step, _ in o.weights]
-    require(sum(o.sources) == len(o.shards) and min(o.sources) >= 0, "--sources must add up to the shards")
-    require(o.assign != "files", "a mix does not go with --assign files")
-    require(steps[0] == 0 and all(a < b for a, b in zip(steps, steps[1:])), "the steps of --weights ascend from 0")
-    for _, shares in o.weights:
-        require(len(shares) == len(o.sources) and min(shares) >= 0, "--weights needs a weight for every source")
-    o.weights = [(step, normalise(shares)) for step, shares in o.weights]
+def folded(number):
+    return operator.xor(*halves(number))
+
+
+def mix_hash(epoch):
+    options, S, schedule = epoch.options, epoch.dataset.S, epoch.dataset.schedule
+    if not schedule:
+        return 0
+    words = [0x6D6978, STOPS.index(options.stop), options.mix_steps, len(S), *S, len(schedule)]
+    return hash_words(words + [number for step, normalised, _ in schedule
+                               for number in (step, *normalised)])
+
+
+def codes(options):
+    """Order, assign and tail as numbers."""
+    return ORDERS.index(options.order), ASSIGNS.index(options.assign), TAILS.index(options.tail)
+
+
+def identities(epoch):
+    options, V = epoch.options, epoch.last.V
+    order, assign, tail = codes(options)
+    fingerprint = halves(options.fingerprint)
+    common = [options.sticky, options.open_runs, options.pool, options.seed,
+              *halves(mix_hash(epoch))]
+    order_id = hash_words([VERSION, 0x6F72646572, *fingerprint, V, order, assign, *common])
+    plan = [VERSION, *fingerprint, epoch.run.world, epoch.run.batch, options.replicate, V,
+            order, assign, tail, *common]
+    over = epoch.phases[:-1]
+    if over:
+        plan.append(options.epoch)
+    plan_id = hash_words(plan + [number for phase in over
+                                 for number in (phase.taken, phase.V, phase.q)])
+    begin = [options.epoch, epoch.first_step + epoch.at]
+    check_word = folded(hash_words([*halves(plan_id), *begin]))
+    return [f"plan_id {plan_id:032x}", f"order_id {order_id:032x}", f"check {check_word:016x}"]
+
+
+# Section "State".
+def state(epoch):
+    options, in_a_mix = epoch.options, bool(epoch.dataset.schedule)
+    order, assign, tail = codes(options)
+    flags = order | assign << 2 | tail << 4 | options.sticky << 6 | in_a_mix << 7
+    dataset = halves(options.fingerprint)
+    if in_a_mix:
+        dataset = [folded(options.fingerprint), folded(mix_hash(epoch))]
+    fields = [(VERSION, 1), (flags, 1), (options.open_runs - 1, 2), (options.pool - 1, 3),
+              (len(epoch.phases), 1), (options.seed, 8), (dataset[0], 8), (dataset[1], 8),
+              (options.epoch, 4), (options.replicate, 4)]
+    for phase in epoch.phases:
+        taken = epoch.at if phase is epoch.last else phase.taken
+        fields += [(taken, 8), (phase.V, 4), (phase.q, 4)]
+    packed = b"".join(number.to_bytes(size, "little") for number, size in fields)
+    words = [int.from_bytes(packed[at:at + 8], "little") for at in range(0, len(packed), 8)]
+    packed += (hash_words(words) & MASK32).to_bytes(4, "little")
+    return "dvt:" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def listed(label, values):
+    return " ".join([label, *map(str, values)]).rstrip()
+
+
+def check(options):
+    for name, (least, most) in RANGES.items():
+        need(least <= getattr(options, name) <= most, f"{name.replace('_', '-')} is out of range")
+    need(options.order == "shuffle" or not options.sticky, "sticky goes with shuffle only")
+    need(options.order == "shuffle" or options.assign != "runs", "runs goes with shuffle only")
+    need(options.order != "global" or options.assign != "files", "files does not go with global")
+    need(not options.weights or options.assign != "files", "files does not go with a mix")
+    need(options.weights or options.stop == STOPS[0], "a stop goes with a mix only")
+    need(options.stop == "steps" or options.mix_steps == 0, "mix-steps goes with steps only")
 
 
 def plan(arguments):
-    options = parse(arguments, __doc__)
-    check_options(options)
-    if options.weights:
-        check_mix(options)
-    return Epoch(options)
+    return Epoch(parse(arguments, __doc__))
 
 
 def output(epoch):
     """The lines that the program prints."""
-    o = epoch.o
-    if o.explain:
-        return list(epoch.explain())
-    lines = [epoch.state()] if o.state else []
-    if o.ids:
-        lines += [f"plan_id {epoch.plan_id():032x}", f"order_id {epoch.order_id():032x}", f"check {epoch.check():016x}"]
-    if not lines:
-        require(0 <= o.rank < o.world, "--rank must be below --world")
-        lines = [" ".join(map(str, row)) for row in epoch.rows(o.rank)]
-    return lines
+    options = epoch.options
+    if options.state or options.ids:
+        return [state(epoch)] * options.state + (identities(epoch) if options.ids else [])
+    return epoch.explain() if options.explain else epoch.rows()
 
 
 def main(arguments):
     try:
-        lines = output(plan(arguments))
+        epoch = plan(arguments)
     except Refused as refused:
         print(f"order.py: {refused}", file=sys.stderr)
         return 2
-    for line in lines:
+    for line in output(epoch):
         print(line)
     return 0
 

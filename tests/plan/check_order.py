@@ -94,26 +94,27 @@ def check_examples(print_ids, order_py, page):
 
 
 def vector_value(order, name, arguments):
+    draws = importlib.import_module("order_draws")
     if name == "philox":
         numbers = [int(text, 16) for text in arguments]
-        return " ".join(f"{out:08x}" for out in order.philox(numbers[:4], numbers[4:]))
+        return " ".join(f"{out:08x}" for out in draws.philox(numbers[:4], numbers[4:]))
     numbers = [int(text) for text in arguments]
     if name == "word":
-        return f"{order.word(*numbers):016x}"
+        return f"{draws.word(*numbers):016x}"
     if name == "permutation":
-        return " ".join(map(str, order.Permutation(*numbers).all()))
+        return " ".join(map(str, draws.Permutation(*numbers).all()))
     if name == "position":
-        return str(order.Permutation(*numbers[:-1])(numbers[-1]))
+        return str(draws.Permutation(*numbers[:-1])(numbers[-1]))
     if name == "digest":
-        return f"{order.record_digest(*numbers):032x}"
+        return f"{draws.record_digest(*numbers):032x}"
     if name == "digests":
-        return f"{sum(map(order.record_digest, range(*numbers))) & order.MASK128:032x}"
+        return f"{sum(map(draws.record_digest, range(*numbers))) & draws.MASK128:032x}"
     if name == "hash":
-        return f"{order.hash_words(numbers):032x}"
+        return f"{draws.hash_words(numbers):032x}"
     if name == "seed":
         return str(order.source_seed(*numbers))
     if name == "stride":
-        return str(order.stride(*numbers))
+        return str(draws.stride(*numbers))
     if name == "table":
         table = order.Table(order.normalise(numbers))
         return " ".join(str(table[t]) for t in range(24))
@@ -231,7 +232,7 @@ class RandomPlan:
             epoch = self.order.plan([*self.arguments, *(["--changes", ",".join(changes)] if changes else [])])
         except self.order.Refused:
             return 1, 1, 1
-        return epoch.phase.steps - epoch.taken, len(epoch.phase.lanes), epoch.phase.rows_per_lane
+        return epoch.last.steps - epoch.last.taken, epoch.last.V, epoch.last.q
 
     def calls(self):
         """The calls that are compared: two ranks, the state, the identities."""
