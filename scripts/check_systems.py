@@ -58,7 +58,7 @@ SYSTEMS = {
         ["cmake --preset release && cmake --build --preset release",
          "cmake -S . -B build/aarch64 -G Ninja --toolchain cmake/aarch64-linux-gnu.cmake -DDOVETAIL_UNITY=ON"
          " && cmake --build build/aarch64",
-         "tests/integration/compare_ids.py build/release/tools/dovetail"
+         "python3 -B tests/integration/compare_ids.py build/release/tools/dovetail"
          " 'qemu-aarch64-static build/aarch64/tools/dovetail'",
          "ctest --test-dir build/aarch64 -L unit --timeout 3600 -j $(($(nproc) + 1))"],
         prepare="dpkg --add-architecture arm64 && apt-get update -q && apt-get install -y -q --no-install-recommends"
