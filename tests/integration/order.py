@@ -316,8 +316,7 @@ class Dataset:
             taken, first_id = taken + shard_count, first_id + len(self.sources[-1].ids)
         self.counting = [i for i in range(len(self.sources)) if not self.schedule
                          or any(weights[i] for _, weights, _ in self.schedule)]
-        need(options.assign != "runs"
-             or all(len(self.sources[i].run_sizes) <= 1 for i in self.counting),
+        need(options.assign != "runs" or all(len(source.run_sizes) <= 1 for source in self.sources),
              "runs needs the same records per run in all shards")
         self.places = [(shard, number) for shard, (records, _) in enumerate(shards)
                        for number in range(records)]
