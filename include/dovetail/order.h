@@ -80,8 +80,8 @@ struct Pick {
   friend bool operator==(const Pick&, const Pick&) = default;
 };
 
-/// The records of one run that a stretch needs, where it does not need all of them: `singles`, and those that the run
-/// gives as numbers [from, to), but for those in `except`. Number i is the record (start + i * step) mod count.
+/// The records of one run that a stretch needs, where it does not need all of them. The run gives record
+/// (start + i * step) mod count as its number i. Needed are `singles`, and numbers [from, to) without those in `except`.
 struct PartialRun {
   std::uint64_t run = 0;
   std::vector<std::uint64_t> singles;  ///< Ascending; none of them is given as one of [from, to).
