@@ -46,7 +46,7 @@ enum class Errc {
   already_exists = 36,    ///< The output is already there.
   outside_dataset = 37,   ///< A manifest names a file outside its own folder.
   batch_too_large = 38,   ///< A batch does not fit its slot; the message names the record.
-  budget_too_small = 39,  ///< The memory budget cannot hold what one step needs at least.
+  budget_too_small = 39,  ///< The memory budget cannot hold one step, or the open runs; the message names what fits.
   resource_limit = 40,    ///< A limit of the process (descriptors, locked memory) is too low.
   state_mismatch = 41,    ///< A state or plan of another dataset or order; the message names what differs.
   too_many_changes = 42,  ///< More changes of world in one epoch than a state can hold.

@@ -92,7 +92,8 @@ struct PartialRun {
   std::uint64_t start = 0;
   std::uint64_t step = 1;
 
-  /// How many of the records [first, last) are needed. Cost: a step for each of them.
+  /// How many of the records [first, last) are needed. Cost: a step for each of them, or of what is needed, whichever are
+  /// fewer, and an inversion modulo `count`.
   std::uint64_t needed(std::uint64_t first, std::uint64_t last) const noexcept;
 };
 

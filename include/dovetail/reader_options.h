@@ -74,7 +74,8 @@ struct ReaderOptions {
   /// Batches that the trainer may hold at a time, 1 to 64. Each may keep a slot taken.
   std::uint32_t max_held = 2;
   /// One budget for slots, read-ahead, and what decoding into columns holds meanwhile, in bytes; kept whatever the records, but
-  /// for what spills, and for what one record takes while it is decoded into columns. At least what one step needs.
+  /// for what spills, and for what one record takes while it is decoded into columns. At least what one step needs, and what
+  /// the open runs have where that is surely more than 64 MiB.
   std::uint64_t memory_bytes = 256ull * 1024 * 1024;
   /// How bytes are read.
   StorageKind storage = StorageKind::automatic;

@@ -57,7 +57,7 @@ std::uint64_t shards_at_once(const Plan& plan) {
   return shards;
 }
 
-/// Smaller data stay in the page cache, from where reading again costs little.
+/// Smaller data are mostly in the page cache, from where reading again costs little.
 constexpr std::uint64_t kMayNotFit = std::uint64_t{64} << 20;
 
 std::uint64_t product(std::uint64_t a, std::uint64_t b) {
@@ -67,14 +67,15 @@ std::uint64_t product(std::uint64_t a, std::uint64_t b) {
 /// What the open runs of a rank take of memory. Shards whose blocks have mostly one record count for nothing: such a record
 /// goes to its row as soon as it is read.
 struct OpenBytes {
-  std::uint64_t least = 0;    ///< `open_runs` runs of the mean size.
-  std::uint64_t most = 0;     ///< All that may be open, of the longest size, of one group and the next.
+  std::uint64_t least = 0;  ///< `open_runs` runs of the mean size; 0 of whole files, which share out nothing evenly.
+  std::uint64_t most = 0;   ///< All that may be open of one group and the next, in the shard with the longest mean run.
   std::uint64_t of_each = 0;  ///< The same of a single run of each lane and source.
 };
 
 OpenBytes open_bytes(const Dataset& dataset, const Plan& plan) {
   OpenBytes bytes;
   const std::uint64_t lanes = lanes_of_rank(plan);
+  const bool files = plan.options().assign == Assign::files;
   for (const Shards& source : ordered_apart(plan)) {
     std::uint64_t runs = 0;
     std::uint64_t all = 0;
@@ -89,8 +90,9 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan) {
     if (runs == 0) continue;
     const std::uint64_t open = std::min<std::uint64_t>(plan.options().open_runs, divide_up(runs, plan.lanes()));
     const std::uint64_t held = 2 * lanes * most_open_runs(plan, shapes_of(plan, source));
-    bytes.least = saturating_add(bytes.least, product(lanes * open, all / runs));
-    bytes.most = saturating_add(bytes.most, std::min(all / plan.readers(), product(held, longest)));
+    const std::uint64_t share = files ? all : all / plan.readers();
+    if (!files) bytes.least = saturating_add(bytes.least, std::min(share, product(lanes * open, all / runs)));
+    bytes.most = saturating_add(bytes.most, std::min(share, product(held, longest)));
     bytes.of_each = saturating_add(bytes.of_each, product(2 * lanes, longest));
   }
   return bytes;
@@ -130,7 +132,8 @@ Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_pe
   return static_cast<std::uint32_t>(std::max(std::min<std::uint64_t>(share, kMaxOpenShards), wanted));
 }
 
-Result<std::string> check_open_runs(const Dataset& dataset, const Plan& plan, std::uint64_t read_ahead_bytes) {
+Result<std::string> check_open_runs(const Dataset& dataset, const Plan& plan, std::uint64_t read_ahead_bytes,
+                                    bool whole_epochs) {
   if (plan.options().order != OrderKind::shuffle) return std::string();
   const OpenBytes bytes = open_bytes(dataset, plan);
   if (bytes.most <= read_ahead_bytes) return std::string();
@@ -143,7 +146,7 @@ Result<std::string> check_open_runs(const Dataset& dataset, const Plan& plan, st
                            ", or pack with fewer --run-records";
   const std::string what = "open_runs = " + std::to_string(plan.options().open_runs) + " needs ";
   const std::string left = ", and memory_bytes leaves " + std::to_string(read_ahead_bytes) + ": ";
-  if (bytes.least > std::max(read_ahead_bytes, kMayNotFit)) {
+  if (whole_epochs && !plan.changes_world() && bytes.least > std::max(read_ahead_bytes, kMayNotFit)) {
     return Error(Errc::budget_too_small, what + std::to_string(bytes.least) + " bytes of memory" + left + help);
   }
   return what + "up to " + std::to_string(bytes.most) + " bytes of memory" + left +

@@ -21,7 +21,10 @@ Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_pe
 
 /// Whether the open runs fit: all of an open run is in use, and what has no room is read again and again. Gives what to say
 /// of runs that may not fit, in the log; nothing where they do.
-/// Errors: `budget_too_small`, naming the open runs that fit, where these cannot and are more than 64 MiB.
-Result<std::string> check_open_runs(const Dataset& dataset, const Plan& plan, std::uint64_t read_ahead_bytes);
+/// `whole_epochs` says that more is read than a few batches again and again.
+/// Errors: `budget_too_small`, naming the open runs that fit, where these cannot, are more than 64 MiB, and are read whole:
+///         not of whole files, of which a rank may have few, nor of what a change of world has left of an epoch.
+Result<std::string> check_open_runs(const Dataset& dataset, const Plan& plan, std::uint64_t read_ahead_bytes,
+                                    bool whole_epochs);
 
 }  // namespace dovetail::detail

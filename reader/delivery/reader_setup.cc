@@ -313,7 +313,7 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   } else {
     *memory = share_for_scattering(*memory, dataset, *plan, options, !(*storage)->facts().direct);
   }
-  Result<std::string> open_runs = check_open_runs(dataset, *plan, memory->read_ahead_bytes);
+  Result<std::string> open_runs = check_open_runs(dataset, *plan, memory->read_ahead_bytes, options.replay == 0);
   if (!open_runs.has_value()) return open_runs.error();
   if (options.log && !open_runs->empty()) options.log(*open_runs);
   Result<std::uint32_t> max_open = open_shard_limit(*plan, (*storage)->facts().descriptors_per_file);

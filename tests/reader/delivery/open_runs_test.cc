@@ -113,6 +113,59 @@ TEST_F(OpenRunsTest, AreNotRefusedWhereMostRecordsHaveBlocksOfTheirOwn) {
   EXPECT_TRUE(BatchReader::open(images, options).has_value());
 }
 
+// A lane then has a part of a run, and all of them together no more than there is.
+TEST_F(OpenRunsTest, AreNotRefusedWhereLanesSharePartsOfASmallRun) {
+  const Dataset one_run = testing::make_sample(folder_.path("one"), {.shard_records = {20'000},
+                                                                     .min_bytes = 1000,
+                                                                     .max_bytes = 1048,
+                                                                     .codec = Codec::none,
+                                                                     .block_bytes = 1 << 20,
+                                                                     .run_records = 20'000});
+  ReaderOptions options;
+  options.plan.batch = 64;
+  options.plan.lanes = 64;
+  options.memory_bytes = 16 << 20;
+  std::string told;
+  options.log = [&](std::string_view line) { told += line; };
+  const Result<BatchReader> reader = BatchReader::open(one_run, options);
+  EXPECT_TRUE(reader.has_value()) << reader.error().to_string();
+  EXPECT_NE(told.find("open_runs = 96 needs up to 2"), told.npos) << told;
+}
+
+// A rank may have the largest file, and nearly nothing else: what it has is known to no mean.
+TEST_F(OpenRunsTest, OfWholeFilesAreNamedAndNotRefused) {
+  const Dataset uneven = testing::make_sample(folder_.path("uneven"), {.shard_records = {10'000, 100},
+                                                                       .min_bytes = 10'000,
+                                                                       .max_bytes = 10'000,
+                                                                       .codec = Codec::none,
+                                                                       .block_bytes = 4 << 20,
+                                                                       .run_records = 400});
+  ReaderOptions options;
+  options.plan.batch = 8;
+  options.plan.assign = Assign::files;
+  options.ranks = {.rank = 0, .world = 2};
+  options.plan.world = 2;
+  options.memory_bytes = 80 << 20;
+  std::string told;
+  options.log = [&](std::string_view line) { told += line; };
+  EXPECT_TRUE(BatchReader::open(uneven, options).has_value());
+  EXPECT_NE(told.find("open_runs = 96 needs up to"), told.npos) << told;
+}
+
+TEST_F(OpenRunsTest, OfAReplayAreNotRefused) {
+  const Dataset large = testing::make_sample(folder_.path("replayed"), {.shard_records = {2000, 2000, 2000, 2000},
+                                                                        .min_bytes = 10'000,
+                                                                        .max_bytes = 10'000,
+                                                                        .codec = Codec::none,
+                                                                        .block_bytes = 4 << 20,
+                                                                        .run_records = 400});
+  ReaderOptions options;
+  options.plan.batch = 16;
+  options.memory_bytes = 64 << 20;
+  options.replay = 2;
+  EXPECT_TRUE(BatchReader::open(large, options).has_value());
+}
+
 TEST_F(OpenRunsTest, AreNotNamedWhereAllOfALaneFits) {
   EXPECT_EQ(read(65536, 64 << 20).told, "");
 }
