@@ -7,6 +7,8 @@
 #include <boost/system/errc.hpp>
 #include <boost/system/generic_category.hpp>
 
+#include "format/visible.h"
+
 namespace dovetail {
 
 struct Error::Text {
@@ -42,6 +44,7 @@ constexpr struct {
     {Errc::malformed_input, "malformed input"},
     {Errc::sidecar_mismatch, "file and index disagree"},
     {Errc::missing_shard, "shards are missing"},
+    {Errc::misplaced_shard, "shards are out of order"},
     {Errc::invalid_option, "invalid option"},
     {Errc::empty_input, "nothing to read"},
     {Errc::no_steps, "plan has no steps"},
@@ -159,14 +162,14 @@ const std::string& Error::detail() const noexcept {
 }
 
 std::string Error::to_string() const {
-  std::string text = path();
+  std::string text = format::visible(path());
   if (offset()) {
     text += text.empty() ? "offset " : ":";
     text += std::to_string(*offset());
   }
   if (!text.empty()) text += ": ";
   text += code_.message();
-  if (!detail().empty()) text += ": " + detail();
+  if (!detail().empty()) text += ": " + format::visible(detail());
   return text;
 }
 

@@ -9,8 +9,9 @@ unsigned byte_at(std::string_view text, std::size_t i) noexcept {
   return static_cast<unsigned char>(text[i]);
 }
 
-/// Length of the character at the start of `rest`, 0 where there is none (overlong, surrogate, above U+10FFFF).
-std::size_t character_bytes(std::string_view rest) noexcept {
+}  // namespace
+
+std::size_t utf8_length(std::string_view rest) noexcept {
   const unsigned lead = byte_at(rest, 0);
   if (lead < 0x80) return 1;
   const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
@@ -26,15 +27,13 @@ std::size_t character_bytes(std::string_view rest) noexcept {
   return length;
 }
 
-}  // namespace
-
 bool is_utf8(std::string_view text) noexcept {
   for (std::size_t i = 0; i < text.size();) {
     if (byte_at(text, i) < 0x80) {
       ++i;
       continue;
     }
-    const std::size_t length = character_bytes(text.substr(i));
+    const std::size_t length = utf8_length(text.substr(i));
     if (length == 0) return false;
     i += length;
   }
@@ -45,7 +44,7 @@ std::string to_utf8(std::string_view bytes) {
   std::string text;
   text.reserve(bytes.size());
   while (!bytes.empty()) {
-    const std::size_t length = character_bytes(bytes);
+    const std::size_t length = utf8_length(bytes);
     text.append(length > 0 ? bytes.substr(0, length) : std::string_view("\xEF\xBF\xBD"));
     bytes.remove_prefix(length > 0 ? length : 1);
   }

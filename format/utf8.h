@@ -10,6 +10,10 @@ namespace dovetail::format {
 /// Whether `text` is UTF-8: the shortest forms only, no surrogates, nothing above U+10FFFF.
 bool is_utf8(std::string_view text) noexcept;
 
+/// Bytes of the character at the start of `rest`, 0 where there is none (overlong, surrogate, above U+10FFFF).
+/// Needs: `rest` is not empty.
+std::size_t utf8_length(std::string_view rest) noexcept;
+
 /// What is UTF-8 of `bytes`; each byte that is not becomes U+FFFD. A JSON string is UTF-8; a file name or a value of a user
 /// need not be.
 std::string to_utf8(std::string_view bytes);

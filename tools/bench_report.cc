@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "format/utf8.h"
 #include "tools/render.h"
 
 namespace dovetail::tools {
@@ -78,7 +79,7 @@ boost::json::object to_json(const BenchReport& report) {
   const Limits& limits = report.limits;
   const Verdict verdict = judge(report);
   return {{"dataset",
-           {{"path", report.path},
+           {{"path", format::to_utf8(report.path)},
             {"records", report.records},
             {"shards", report.shards},
             {"raw_bytes", report.raw_bytes},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `dovetail bench`: what one rank reaches with a dataset on this machine, what it could reach, and what limits it.
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "tools/plan_arguments.h"
 #include "tools/sink.h"
 #include "tools/storage_words.h"
+#include "tools/warning.h"
 
 namespace dovetail::tools {
 
@@ -107,9 +107,7 @@ Result<BenchReport> measure(BenchArguments& arguments) {
 }
 
 Result<int> run(BenchArguments& arguments) {
-  arguments.reader.log = [](std::string_view line) {
-    std::fprintf(stderr, "dovetail: warning: %.*s\n", static_cast<int>(line.size()), line.data());
-  };
+  arguments.reader.log = warn;
   const Result<BenchReport> report = measure(arguments);
   if (!report) return report.error();
   Sink out = Sink::standard_output();

@@ -39,11 +39,12 @@ Result<int> run(const CatArguments& arguments) {
   Result<RecordStream> records = RecordStream::open(std::move(*input), *range);
   if (!records) return records.error().in_file(arguments.path);
 
+  const OutputForm form = arguments.json ? OutputForm::placed : form_for_output(arguments.form);
   // Bytes are not for reading.
-  const bool readable = arguments.json || (arguments.form != OutputForm::raw && arguments.form != OutputForm::tfrecord);
+  const bool readable = form != OutputForm::raw && form != OutputForm::tfrecord;
   const Pager pager(readable && !arguments.no_pager);
   Sink out = Sink::standard_output();
-  const Result<void> read = write_all(out, *records, arguments.json ? OutputForm::placed : arguments.form);
+  const Result<void> read = write_all(out, *records, form);
   // What was read before a failure is good and goes out first.
   const Result<void> written = out.finish();
   if (!read) return read.error();

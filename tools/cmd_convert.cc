@@ -2,7 +2,6 @@
 // `dovetail convert`: packs files of other formats into a dataset.
 #include <chrono>
 #include <cstddef>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -22,6 +21,7 @@
 #include "tools/range.h"
 #include "tools/sink.h"
 #include "tools/text_file.h"
+#include "tools/warning.h"
 
 namespace dovetail::tools {
 
@@ -181,11 +181,11 @@ void warn_of_skips(const Report& report) {
   for (const SkippedRecord& record : report.first_skipped) {
     const std::string what = record.rest_of_file ? "skipped the rest of the file: " : "skipped: ";
     const std::string many = record.records == 1 ? "" : " (" + std::to_string(record.records) + " records)";
-    std::fprintf(stderr, "dovetail: warning: %s%s%s\n", what.c_str(), record.error.to_string().c_str(), many.c_str());
+    warn(what + record.error.to_string() + many);
     shown += record.records;
   }
   if (report.skipped > shown) {
-    std::fprintf(stderr, "dovetail: warning: and %s more\n", std::to_string(report.skipped - shown).c_str());
+    warn("and " + std::to_string(report.skipped - shown) + " more");
   }
 }
 

@@ -14,6 +14,7 @@
 #include <dovetail/tfrecord_index.h>
 
 #include "format/utf8.h"
+#include "format/visible.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/interrupt.h"
@@ -117,7 +118,7 @@ std::string to_text(const std::vector<TfrecordIndexReport>& reports) {
   std::uint64_t bytes = 0;
   std::size_t kept = 0;
   for (const TfrecordIndexReport& report : reports) {
-    text += report.index + ": " + std::to_string(report.shard.records) + " records in " +
+    text += format::visible(report.index) + ": " + std::to_string(report.shard.records) + " records in " +
             std::to_string(report.shard.blocks) + " blocks" + (report.kept ? ", as it was\n" : "\n");
     records += report.shard.records;
     bytes += report.shard.raw_bytes;

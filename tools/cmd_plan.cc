@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `dovetail plan`: what every rank of an epoch would get, from the manifest alone.
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +21,7 @@
 #include "tools/plan_svg.h"
 #include "tools/sink.h"
 #include "tools/text_file.h"
+#include "tools/warning.h"
 
 namespace dovetail::tools {
 
@@ -102,7 +102,7 @@ Result<int> show(const PlanArguments& arguments, const Dataset& dataset, const P
     return printed.error();
   }
   if (report.mixing && report.mixing->weak()) {
-    std::fputs("dovetail: warning: the mixing is weak; the report says why and what helps\n", stderr);
+    warn("the mixing is weak; the report says why and what helps");
   }
   return kExitGood;
 }

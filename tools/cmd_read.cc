@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -14,6 +13,8 @@
 #include <dovetail/state.h>
 #include <dovetail/timeline.h>
 
+#include "format/utf8.h"
+#include "format/visible.h"
 #include "tools/commands.h"
 #include "tools/datasets.h"
 #include "tools/exit_code.h"
@@ -25,6 +26,7 @@
 #include "tools/state_file.h"
 #include "tools/storage_words.h"
 #include "tools/text_file.h"
+#include "tools/warning.h"
 
 namespace dovetail::tools {
 
@@ -112,7 +114,7 @@ boost::json::object to_json(const Summary& summary) {
           {"digest", summary.digest.to_hex()},
           {"storage", to_string(summary.stats.storage)},
           {"registered", summary.stats.registered},
-          {"stats", from_text(summary.stats.to_json())}};
+          {"stats", from_text(format::to_utf8(summary.stats.to_json()))}};
 }
 
 std::string seconds_text(double seconds) {
@@ -150,8 +152,9 @@ std::string to_text(const Summary& summary) {
   listing.add("memory", summary.stats.registered ? "registered" : "plain pages: " + summary.stats.registration_note);
   std::string text = listing.to_text();
   for (const DamagedRange& range : summary.stats.damaged) {
-    text += "damaged: " + range.file + ':' + std::to_string(range.offset) + ": records [" +
-            std::to_string(range.first_record) + ", " + std::to_string(range.end_record) + "): " + range.reason + '\n';
+    text += "damaged: " + format::visible(range.file) + ':' + std::to_string(range.offset) + ": records [" +
+            std::to_string(range.first_record) + ", " + std::to_string(range.end_record) +
+            "): " + format::visible(range.reason) + '\n';
   }
   return text;
 }
@@ -265,9 +268,7 @@ Result<Summary> read_epoch(ReadArguments& arguments, Sink* ids) {
 
 Result<int> run(ReadArguments& arguments) {
   arguments.reader.hung_after = std::chrono::seconds(arguments.hung_after);
-  arguments.reader.log = [](std::string_view line) {
-    std::fprintf(stderr, "dovetail: warning: %.*s\n", static_cast<int>(line.size()), line.data());
-  };
+  arguments.reader.log = warn;
   std::optional<Sink> ids;
   if (!arguments.ids_path.empty()) {
     Result<Sink> sink = Sink::create(arguments.ids_path);

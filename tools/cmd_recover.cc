@@ -9,6 +9,7 @@
 #include <dovetail/recover.h>
 
 #include "format/utf8.h"
+#include "format/visible.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/interrupt.h"
@@ -64,21 +65,21 @@ boost::json::object to_json(const RecoverReport& report) {
 std::string to_text(const RecoverReport& report) {
   std::string text;
   for (const LostRegion& region : report.lost) {
-    text += region.file + ':' + std::to_string(region.offset) + ": ";
+    text += format::visible(region.file) + ':' + std::to_string(region.offset) + ": ";
     if (region.bytes > 0) text += std::to_string(region.bytes) + " bytes: ";
     if (region.end_record > region.first_record) {
       text += "records [" + std::to_string(region.first_record) + ", " + std::to_string(region.end_record) + "): ";
     }
-    text += region.reason + '\n';
+    text += format::visible(region.reason) + '\n';
   }
   if (report.lost_regions > report.lost.size()) {
     text += "and " + std::to_string(report.lost_regions - report.lost.size()) + " places more\n";
   }
   for (const std::string& file : report.passed_over) {
-    text += file + ": not read: another file of the same shard is\n";
+    text += format::visible(file) + ": not read: another file of the same shard is\n";
   }
   for (const std::string& file : report.not_shards) {
-    text += file + ": not read: it is no shard, but the manifest or index of others\n";
+    text += format::visible(file) + ": not read: it is no shard, but the manifest or index of others\n";
   }
   const std::string of = report.expected_records ? " of " + std::to_string(*report.expected_records) : std::string();
   const std::string saved =

@@ -7,6 +7,7 @@
 #include <dovetail/dataset.h>
 
 #include "format/utf8.h"
+#include "format/visible.h"
 #include "tools/commands.h"
 #include "tools/datasets.h"
 #include "tools/exit_code.h"
@@ -82,7 +83,7 @@ std::string to_text(const Dataset& dataset, const StepRows& rows) {
       const Dataset::Place place = dataset.locate(row.record.id);
       cells[2] = std::to_string(row.record.id);
       cells[4] = std::to_string(place.record);
-      cells[5] = dataset.shards()[place.shard].name;
+      cells[5] = format::visible(dataset.shards()[place.shard].name);
     }
     table.add(std::move(cells));
   }
@@ -91,6 +92,7 @@ std::string to_text(const Dataset& dataset, const StepRows& rows) {
 
 Result<void> write_records(Sink& out, const Dataset& dataset, const StepRows& rows, const ShowArguments& arguments) {
   RecordPicker picker(dataset);
+  const OutputForm form = form_for_output(arguments.form);
   for (const StepRow& row : rows.rows) {
     if (!out.good()) break;
     if (row.record.id == kNoId) {
@@ -102,7 +104,7 @@ Result<void> write_records(Sink& out, const Dataset& dataset, const StepRows& ro
     if (!bytes) return bytes.error();
     const PlacedRecord record{row.record.id, place.shard, place.record, *bytes};
     if (!arguments.json) {
-      write_record(out, record, arguments.form);
+      write_record(out, record, form);
       continue;
     }
     boost::json::object object = to_json(dataset, row);

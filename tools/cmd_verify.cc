@@ -7,6 +7,7 @@
 #include <dovetail/record_reader.h>
 
 #include "format/utf8.h"
+#include "format/visible.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/json.h"
@@ -59,11 +60,11 @@ boost::json::object to_json(const Verdict& verdict) {
 std::string to_text(const Verdict& verdict) {
   std::string text;
   for (const Damage& damage : verdict.report.damaged) {
-    text += damage.file + ':' + std::to_string(damage.offset) + ": ";
+    text += format::visible(damage.file) + ':' + std::to_string(damage.offset) + ": ";
     if (damage.end_record > damage.first_record) {
       text += "records [" + std::to_string(damage.first_record) + ", " + std::to_string(damage.end_record) + "): ";
     }
-    text += damage.reason + '\n';
+    text += format::visible(damage.reason) + '\n';
   }
   const std::uint64_t unlisted = verdict.report.damaged_places - verdict.report.damaged.size();
   if (unlisted > 0) text += "and " + std::to_string(unlisted) + " places more\n";

@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "format/visible.h"
 #include "tools/exit_code.h"
 
 namespace dovetail::tools {
@@ -280,7 +281,8 @@ CommandLine::Parsed CommandLine::parse(int argc, const char* const* argv) {
   } catch (const CLI::Success& asked_for_help) {
     return {nullptr, app_->exit(asked_for_help)};
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "dovetail: error: %s\nTry 'dovetail --help' or 'dovetail SUBCOMMAND --help'.\n", error.what());
+    std::fprintf(stderr, "dovetail: error: %s\nTry 'dovetail --help' or 'dovetail SUBCOMMAND --help'.\n",
+                 format::visible_lines(error.what()).c_str());
     return {nullptr, kExitUsage};
   }
 }

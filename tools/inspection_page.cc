@@ -157,7 +157,7 @@ std::string shards(const Inspection& inspection) {
 std::string cards(const RecordCards& records, const std::string& trouble) {
   std::string note = "the first " + std::to_string(records.records());
   if (records.images_left_out() > 0) {
-    note += "; " + std::to_string(records.images_left_out()) + " images are left out, to keep the page small";
+    note += "; " + std::to_string(records.images_left_out()) + " images are left out";
   }
   std::string html = records.html();
   if (!trouble.empty()) html += "<p class=\"note\" id=\"trouble\">" + html_text(trouble) + "</p>\n";

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "format/utf8.h"
+#include "format/visible.h"
 #include "tools/inspection.h"
 #include "tools/inspection_words.h"
 #include "tools/render.h"
@@ -56,7 +57,8 @@ std::string shards_text(const Inspection& inspection, const Colours& colours) {
   for (std::size_t i = 0; i < inspection.shards.size(); ++i) {
     const ShardInfo& info = inspection.shards[i].info;
     table.add({std::to_string(i), std::to_string(info.records), std::to_string(info.run_records),
-               std::to_string(info.blocks), human_bytes(info.raw_bytes), human_bytes(info.file_bytes), info.name});
+               std::to_string(info.blocks), human_bytes(info.raw_bytes), human_bytes(info.file_bytes),
+               format::visible(info.name)});
   }
   return '\n' + table.to_text(colours);
 }

@@ -4,10 +4,12 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "format/visible.h"
+
 namespace dovetail::tools {
 
 std::string to_line(const boost::json::value& value) {
-  return boost::json::serialize(value) + '\n';
+  return format::visible_json(boost::json::serialize(value)) + '\n';
 }
 
 boost::json::value from_text(const std::string& text) {

@@ -9,7 +9,7 @@
 
 namespace dovetail::tools {
 
-/// One line of JSON with its newline. Keys keep the order in which they were added.
+/// One line of JSON with its newline, visible on a terminal (format/visible.h). Keys keep the order in which they were added.
 std::string to_line(const boost::json::value& value);
 
 /// The value that a text stands for; needs text that is JSON.

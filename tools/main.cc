@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 
+#include "format/visible.h"
 #include "tools/build_options.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
@@ -56,7 +57,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fputs("dovetail: error: out of memory\n", stderr);
   } catch (const std::exception& failure) {
-    std::fprintf(stderr, "dovetail: error: %s\n", failure.what());
+    std::fprintf(stderr, "dovetail: error: %s\n", dovetail::format::visible(failure.what()).c_str());
   }
   return dovetail::tools::kExitIo;
 }

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/output_form.h"
 
+#include <unistd.h>
+
 #include <array>
+#include <string>
 
 #include "format/tfrecord.h"
+#include "format/utf8.h"
+#include "format/visible.h"
 #include "tools/json.h"
+#include "tools/payload.h"
 #include "tools/record_json.h"
 #include "tools/render.h"
 
@@ -22,7 +28,18 @@ void write_tfrecord(Sink& out, ByteView record) {
   out.write(ByteView(footer));
 }
 
+/// What a person can read of a record.
+std::string shown(ByteView record) {
+  const Payload payload = guess_payload(record);
+  if (payload == Payload::example) return content_json(record);
+  return format::is_utf8(as_chars(record)) ? format::visible_lines(as_chars(record)) : hex(record);
+}
+
 }  // namespace
+
+OutputForm form_for_output(OutputForm form) {
+  return form == OutputForm::text && ::isatty(STDOUT_FILENO) == 1 ? OutputForm::shown : form;
+}
 
 Flag add_output_form(Flags& flags, OutputForm& form) {
   using Word = std::pair<std::string_view, OutputForm>;
@@ -30,7 +47,7 @@ Flag add_output_form(Flags& flags, OutputForm& form) {
       "--format", form,
       std::array{Word{"text", OutputForm::text}, Word{"hex", OutputForm::hex}, Word{"json", OutputForm::json},
                  Word{"raw", OutputForm::raw}, Word{"tfrecord", OutputForm::tfrecord}},
-      "How a record is written");
+      "How a record is written; on a terminal, text has its control characters escaped, and the rest is JSON or hex");
 }
 
 void write_record(Sink& out, const PlacedRecord& record, OutputForm form) {
@@ -38,6 +55,9 @@ void write_record(Sink& out, const PlacedRecord& record, OutputForm form) {
     case OutputForm::text:
       out.write(record.bytes);
       out.write("\n");
+      break;
+    case OutputForm::shown:
+      out.write(shown(record.bytes) + '\n');
       break;
     case OutputForm::hex:
       out.write(hex(record.bytes) + '\n');

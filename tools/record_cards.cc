@@ -20,6 +20,8 @@ constexpr std::size_t kMostFeatures = 64;
 constexpr std::size_t kMostValues = 12;
 constexpr std::size_t kValueTextBytes = 160;
 constexpr std::size_t kValueHexBytes = 16;
+// A browser decodes a picture whole, at 4 bytes a pixel, however small it is shown.
+constexpr std::uint64_t kMostPixels = 50'000'000;
 
 std::string more(std::uint64_t count, std::string_view what) {
   return "<p class=\"note\">and " + std::to_string(count) + ' ' + std::string(what) + " more</p>\n";
@@ -35,6 +37,11 @@ std::string describe(Payload payload, ByteView bytes) {
     text += ", " + std::string(header.substr(0, header.find_last_not_of(" \n") + 1));
   }
   return text;
+}
+
+bool is_huge(Payload payload, ByteView image) {
+  const auto size = image_size(payload, image);
+  return size && std::uint64_t{size->width} * size->height > kMostPixels;
 }
 
 }  // namespace
@@ -60,9 +67,9 @@ void RecordCards::add(const PlacedRecord& record) {
 }
 
 void RecordCards::add_image(ByteView image, Payload payload, const std::string& name) {
-  if (image.size() > image_bytes_left_) {
+  if (const bool huge = is_huge(payload, image); huge || image.size() > image_bytes_left_) {
     html_ += "<p class=\"note left-out\">" + html_text(describe(payload, image)) + ", " + human_bytes(image.size()) +
-             ": left out, to keep the page small</p>\n";
+             (huge ? ": left out, it has more than 50 megapixels" : ": left out, to keep the page small") + "</p>\n";
     ++images_left_out_;
     return;
   }

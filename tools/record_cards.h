@@ -10,8 +10,8 @@
 
 namespace dovetail::tools {
 
-/// Turns records into HTML, one card each. Everything in a record is hostile: it is escaped and cut, and pictures, which
-/// go in whole, share a limit.
+/// Turns records into HTML, one card each. Everything in a record is hostile: it is escaped and cut. Pictures go in
+/// whole, up to 50 megapixels, and share a limit of bytes.
 class RecordCards {
  public:
   explicit RecordCards(std::size_t most_image_bytes) : image_bytes_left_(most_image_bytes) {}
@@ -20,7 +20,7 @@ class RecordCards {
 
   std::size_t records() const noexcept { return records_; }
   std::size_t images() const noexcept { return images_; }
-  /// Pictures that were left out because of the limit.
+  /// Pictures that were left out because of a limit.
   std::size_t images_left_out() const noexcept { return images_left_out_; }
   const std::string& html() const noexcept { return html_; }
 

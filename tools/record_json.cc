@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "format/utf8.h"
+#include "format/visible.h"
 #include "tools/json_text.h"
 #include "tools/payload.h"
 #include "tools/render.h"
@@ -75,11 +76,15 @@ boost::json::object to_json(const PlacedRecord& record) {
 
 std::string content_json(ByteView record) {
   const Payload payload = guess_payload(record);
-  if (payload == Payload::json) return in_one_line(as_chars(record));
-  if (payload == Payload::example) return example_json(record);
   std::string json;
-  append_bytes(json, record);
-  return json;
+  if (payload == Payload::json) {
+    json = in_one_line(as_chars(record));
+  } else if (payload == Payload::example) {
+    json = example_json(record);
+  } else {
+    append_bytes(json, record);
+  }
+  return format::visible_json(std::move(json));
 }
 
 void append_values(std::string& json, const format::FeatureView& feature, std::uint64_t most) {

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "format/visible.h"
+
 namespace dovetail::tools {
 
 namespace {
@@ -83,8 +85,8 @@ std::string hex_dump(ByteView bytes) {
   return text;
 }
 
-void Listing::add(std::string name, std::string value) {
-  lines_.emplace_back(std::move(name), std::move(value));
+void Listing::add(std::string_view name, std::string_view value) {
+  lines_.emplace_back(format::visible(name), format::visible(value));
 }
 
 std::string Listing::to_text(const Colours& colours) const {

@@ -33,18 +33,19 @@ std::string hex_dump(ByteView bytes);
 /// "12 s", "3 min 05 s", "2 h 00 min".
 std::string duration(double seconds);
 
-/// Names and values, one pair a line, values aligned.
+/// Names and values, one pair a line, values aligned. Both may be anybody's: they are made visible (format/visible.h).
 class Listing {
  public:
-  void add(std::string name, std::string value);
-  void add(std::string name, std::uint64_t value) { add(std::move(name), std::to_string(value)); }
+  void add(std::string_view name, std::string_view value);
+  void add(std::string_view name, std::uint64_t value) { add(name, std::to_string(value)); }
   std::string to_text(const Colours& colours = {}) const;
 
  private:
   std::vector<std::pair<std::string, std::string>> lines_;
 };
 
-/// Rows under a heading; the columns are aligned to the right, the last one to the left if it is `text_last`.
+/// Rows under a heading; the columns are aligned to the right, the last one to the left if it is `text_last`. Cells are
+/// printed as they are: names of others have to be made visible before.
 class Table {
  public:
   explicit Table(std::vector<std::string> heading, bool text_last = false);

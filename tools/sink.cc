@@ -32,10 +32,18 @@ Sink Sink::standard_output() {
   return Sink(STDOUT_FILENO, "standard output");
 }
 
-Result<Sink> Sink::create(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+Result<Sink> Sink::open(const std::string& path, int flags) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
   if (descriptor < 0) return Error::from_errno(errno).in_file(path);
   return Sink(descriptor, path);
+}
+
+Result<Sink> Sink::create(const std::string& path) {
+  return open(path, O_TRUNC);
+}
+
+Result<Sink> Sink::create_new(const std::string& path) {
+  return open(path, O_EXCL | O_NOFOLLOW);
 }
 
 void Sink::write(std::string_view text) {

@@ -17,6 +17,8 @@ class Sink {
   static Sink standard_output();
   /// Creates or truncates a file.
   static Result<Sink> create(const std::string& path);
+  /// Creates a file under a name that nothing has, not even a link. Errors: EEXIST; the system's.
+  static Result<Sink> create_new(const std::string& path);
 
   Sink(Sink&& other) noexcept;
   Sink& operator=(Sink&&) = delete;
@@ -31,6 +33,7 @@ class Sink {
 
  private:
   Sink(int descriptor, std::string name);
+  static Result<Sink> open(const std::string& path, int flags);
   void flush();
 
   int descriptor_;

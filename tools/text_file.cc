@@ -5,9 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <random>
+#include <utility>
+
+#include <boost/system/errc.hpp>
 
 #include "tools/sink.h"
 
@@ -37,11 +42,17 @@ bool is_special(const std::string& path) {
   return ::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode);
 }
 
-Result<void> write_whole(const std::string& path, std::string_view text) {
-  Result<Sink> sink = Sink::create(path);
-  if (!sink) return sink.error();
-  sink->write(text);
-  return sink->finish();
+Result<void> write_whole(Sink sink, std::string_view text) {
+  sink.write(text);
+  return sink.finish();
+}
+
+/// A hidden name that nobody foresees: processes in containers may have the same number, and links may be planted.
+std::string random_name() {
+  std::random_device source;
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%08x%08x", source(), source());
+  return std::string(".dovetail-tmp-") + digits.data();
 }
 
 Result<void> sync(const std::string& path, int flags) {
@@ -50,10 +61,10 @@ Result<void> sync(const std::string& path, int flags) {
   return {};
 }
 
-Result<void> write_aside(const std::string& path, const std::string& aside, std::string_view text) {
-  if (auto written = write_whole(aside, text); !written) return written;
+Result<void> write_aside(Sink sink, const std::string& aside, const std::string& path, std::string_view text) {
+  if (auto written = write_whole(std::move(sink), text); !written) return written;
   if (auto synced = sync(aside, O_RDONLY); !synced) return synced;
-  if (std::rename(aside.c_str(), path.c_str()) != 0) return Error::from_errno(errno).in_file(path);
+  if (std::rename(aside.c_str(), path.c_str()) != 0) return Error::from_errno(errno);
   return {};
 }
 
@@ -82,14 +93,24 @@ Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
 }
 
 Result<void> replace_text(const std::string& path, std::string_view text) {
-  if (is_special(path)) return write_whole(path, text);
-  const std::string aside = path + ".tmp-" + std::to_string(::getpid());
-  if (auto replaced = write_aside(path, aside, text); !replaced) {
-    ::unlink(aside.c_str());
-    return replaced;
+  if (is_special(path)) {
+    Result<Sink> sink = Sink::create(path);
+    return sink ? write_whole(std::move(*sink), text) : sink.error();
   }
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return sync(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  const std::string aside = folder + '/' + random_name();
+  Result<Sink> sink = Sink::create_new(aside);
+  if (!sink) {
+    const bool no_folder = sink.error().code() == boost::system::errc::no_such_file_or_directory;
+    return Error(sink.error().code(), no_folder ? "make its folder first" : "cannot create a file in its folder")
+        .in_file(path);
+  }
+  if (auto replaced = write_aside(std::move(*sink), aside, path, text); !replaced) {
+    ::unlink(aside.c_str());
+    return Error(replaced.error().code()).in_file(path);
+  }
+  return sync(folder, O_RDONLY | O_DIRECTORY);
 }
 
 }  // namespace dovetail::tools

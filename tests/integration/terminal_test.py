@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """On a terminal: long listings go through a pager, and there are colours; nowhere else."""
 
+import json
 import os
 import pty
 import re
@@ -9,7 +10,8 @@ import shutil
 import sys
 import unittest
 
-from support import COMMAND, DAMAGED, GOOD, CommandTest, main, make_records, read_file, run_good, start, write_file
+from support import (COMMAND, DAMAGED, GOOD, CommandTest, flip_byte, main, make_records, read_file, run, run_good,
+                     start, write_file)
 
 ESCAPE = "\x1b["
 
@@ -73,6 +75,41 @@ class TerminalTest(CommandTest):
             self.assertEqual(on_terminal("cat", self.path(form, "data"), "--format", form,
                                          PAGER=self.path(form, "pager"))[0], GOOD)
             self.assertFalse(os.path.exists(self.path(form, "called")))
+
+    def test_nothing_that_was_packed_reaches_a_terminal_raw(self):
+        hostile = "\x1b[2J\x9b31m\u202e\r"
+        source = write_file(self.path("a" + hostile), b"one\x1b[2Jtwo\xc2\x9b31m\xe2\x80\xae\n")
+        packed = self.path("packed")
+        pack = ("--from", "lines", "--to", packed, "--record-type", hostile, "--meta", f"{hostile}={hostile}")
+        outputs = [on_terminal("convert", source, *pack)]
+        os.rename(f"{packed}/shard-000000.dvt", self.path("s" + hostile + ".dvt"))
+        shard = self.path("s" + hostile + ".dvt")
+        outputs += [on_terminal(command, shard, *flags, PAGER="cat")
+                    for command, *flags in (("inspect",), ("cat",), ("cat", "--format", "json"), ("cat", "--json"),
+                                            ("inspect", "--json"), ("inspect", "--record", "0"), ("verify",),
+                                            ("plan", "--world", "1", "--batch", "1", "--json"),
+                                            ("show", "--world", "1", "--batch", "1", "--step", "0"),
+                                            ("show", "--world", "1", "--batch", "1", "--step", "0", "--cat"))]
+        flip_byte(shard, 200)
+        outputs += [on_terminal(command, shard, PAGER="cat") for command in ("verify", "inspect")]
+        for code, shown in outputs[:-2]:
+            self.assertEqual(code, GOOD, shown)
+        for _, shown in outputs:
+            self.assertTrue(shown)
+            for raw in ("\x1b[2J", "\x9b", "\u202e", "\r"):
+                self.assertNotIn(raw, shown)
+        done = run("cat", self.path("gone" + hostile))
+        self.assertIn("\\x1b[2J\\u009b31m\\u202e\\r", done.stderr.decode())
+
+    def test_records_that_are_no_text_are_shown_as_json_or_digits(self):
+        source = write_file(self.path("lines"), b"\xff\xfe\n")
+        run_good("convert", source, "--from", "lines", "--to", self.path("bytes"))
+        self.assertEqual(on_terminal("cat", self.path("bytes"), PAGER="cat"), (GOOD, "fffe\n"))
+        self.assertEqual(run_good("cat", self.path("bytes")), b"\xff\xfe\n")
+        table = write_file(self.path("t.csv"), b"n\n7\n")
+        run_good("convert", table, "--to", self.path("examples"))
+        shown = on_terminal("cat", self.path("examples"), PAGER="cat")[1]
+        self.assertEqual(json.loads(shown), {"feature": {"n": [7]}})
 
     def test_the_pager_of_this_program_comes_first(self):
         self.assert_paged(self.listing(DOVETAIL_PAGER=self.MARK, PAGER="cat")[1])

@@ -87,6 +87,19 @@ TEST(RecordCardsTest, PicturesGoInOnlyAsFarAsTheLimitAllows) {
   EXPECT_EQ(cards.images_left_out(), 2u);
 }
 
+TEST(RecordCardsTest, PicturesOfMoreThan50MegapixelsStayOut) {
+  const auto png_of = [](const std::string& width, const std::string& height) {
+    return "\x89PNG\r\n\x1A\n\0\0\0\x0DIHDR"s + width + height + "\x08\x02\0\0\0crc."s;
+  };
+  const std::string five_thousand = "\0\0\x13\x88"s;
+  EXPECT_NE(card(png_of(five_thousand, "\0\0\x27\x10"s), 1000).find("<img "), std::string::npos);
+  const std::string huge = card(png_of(five_thousand, "\0\0\x27\x11"s), 1000);
+  EXPECT_EQ(huge.find("<img "), std::string::npos);
+  EXPECT_NE(huge.find("5000 \xC3\x97 10001, 33 B: left out, it has more than 50 megapixels"), std::string::npos)
+      << huge;
+  EXPECT_EQ(card(png_of("\xFF\xFF\xFF\xFF", "\xFF\xFF\xFF\xFF"), 1000).find("<img "), std::string::npos);
+}
+
 TEST(RecordCardsTest, WhateverIsInARecordTheCardIsWhole) {
   // Starts of every kind, then bytes of chance: what the sanitizers and the count of elements see is the test.
   const std::string example = "\x0A\x0F\x0A\x0D\x0A\x01x\x12\x08\x0A\x06\x0A\x04\xFF\xD8\xFF\xE0"s;

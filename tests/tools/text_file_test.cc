@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/text_file.h"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include <dovetail/state.h>
 
 #include "tests/tools/plan_shapes.h"
+#include "tools/sink.h"
 #include "tools/state_file.h"
 
 namespace dovetail::tools {
@@ -41,6 +46,34 @@ TEST(TextFileTest, AFolderThatIsNotThereIsAnErrorThatNamesTheFile) {
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().kind(), ErrorKind::io);
   EXPECT_NE(written.error().to_string().find("nowhere"), std::string::npos);
+}
+
+TEST(TextFileTest, WritersOfOneLongNameDoNotMeet) {
+  const std::string folder = test_file("folder");
+  fs::create_directories(folder);
+  const std::string path = folder + "/" + std::string(250, 'n');
+  std::vector<std::thread> writers;
+  std::atomic<int> failed = 0;
+  for (char letter = 'a'; letter < 'e'; ++letter) {
+    writers.emplace_back([&, letter] {
+      for (int i = 0; i < 25; ++i) failed += replace_text(path, std::string(1000, letter)) ? 0 : 1;
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(failed, 0);
+  const std::string text = read_text(path, 1000).value();
+  EXPECT_EQ(text, std::string(1000, text.front()));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
+  fs::remove_all(folder);
+}
+
+TEST(TextFileTest, ANewFileIsNeverMadeThroughALink) {
+  const std::string folder = test_file("folder");
+  fs::create_directories(folder);
+  fs::create_symlink("victim", folder + "/link");
+  EXPECT_FALSE(Sink::create_new(folder + "/link"));
+  EXPECT_FALSE(fs::exists(folder + "/victim"));
+  fs::remove_all(folder);
 }
 
 TEST(TextFileTest, DevicesAreWrittenToAsTheyAre) {

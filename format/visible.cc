@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "format/visible.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+
+#include "format/utf8.h"
+
+namespace dovetail::format {
+
+namespace {
+
+std::string escaped(const char* form, std::uint32_t value) {
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), form, static_cast<unsigned>(value));
+  return text.data();
+}
+
+/// A character of 1 to 3 bytes; 0xFFFF for one of 4, of which none is hidden.
+std::uint32_t code_point(std::string_view character) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(character[i])); };
+  if (character.size() == 1) return byte(0);
+  if (character.size() == 2) return (byte(0) & 0x1F) << 6 | (byte(1) & 0x3F);
+  if (character.size() == 3) return (byte(0) & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
+  return 0xFFFF;
+}
+
+bool is_control(std::uint32_t code) noexcept {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0);
+}
+
+// Separators of lines and paragraphs, and what the Unicode Bidirectional Algorithm (UAX 9) calls explicit formatting.
+bool is_hidden(std::uint32_t code) noexcept {
+  return is_control(code) || code == 0x061C || code == 0x200E || code == 0x200F || (code >= 0x2028 && code <= 0x202E) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
+std::string escape(std::uint32_t code) {
+  if (code == '\n') return "\\n";
+  if (code == '\t') return "\\t";
+  if (code == '\r') return "\\r";
+  return escaped(code < 0x80 ? "\\x%02x" : "\\u%04x", code);
+}
+
+std::string make_visible(std::string_view text, std::string_view kept) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
+    if (length == 0) {
+      shown += escaped("\\x%02x", static_cast<unsigned char>(character.front()));
+    } else if (const std::uint32_t code = code_point(character);
+               is_hidden(code) && kept.find(character) == std::string_view::npos) {
+      shown += escape(code);
+    } else {
+      shown += character;
+    }
+    text.remove_prefix(character.size());
+  }
+  return shown;
+}
+
+}  // namespace
+
+std::string visible(std::string_view text) {
+  return make_visible(text, {});
+}
+
+std::string visible_lines(std::string_view text) {
+  return make_visible(text, "\n\t");
+}
+
+std::string visible_json(std::string json) {
+  // The first bytes of all hidden characters: others are not looked at.
+  constexpr std::string_view kBegins = "\x7F\xC2\xD8\xE2";
+  for (std::size_t at = json.find_first_of(kBegins); at != std::string::npos; at = json.find_first_of(kBegins, at)) {
+    const std::size_t length = std::max<std::size_t>(utf8_length(std::string_view(json).substr(at)), 1);
+    const std::uint32_t code = code_point(std::string_view(json).substr(at, length));
+    if (!is_hidden(code)) {
+      at += length;
+      continue;
+    }
+    json.replace(at, length, escaped("\\u%04x", code));
+  }
+  return json;
+}
+
+}  // namespace dovetail::format
