@@ -65,7 +65,8 @@ Result<void> Conversion::plan() {
   if (!input) return input.error();
   input_ = std::move(*input);
   shard_ = carry_on(options_.writer.shard, *line_);
-  auto surveyed = survey(*line_, options_.writer.shard.run_bytes);
+  const auto cancelled = [&] { return options_.progress && !options_.progress({.input_total = line_->bytes()}); };
+  auto surveyed = survey(*line_, options_.writer.shard.run_bytes, cancelled);
   if (!surveyed) return surveyed.error();
   survey_ = *surveyed;
   if (options_.writer.shard.run_records != 0) survey_.run_records = options_.writer.shard.run_records;

@@ -50,6 +50,7 @@ Result<void> LineCursor::open_source() {
   const LineSource& known = line_->sources()[number_];
   SourceOptions options = line_->options();
   options.format = known.format;
+  options.cancelled = cancelled_;
   options.skipped = [this, before = known.before](const SkippedRecord& record) {
     const std::uint64_t place = before + record.consumed_bytes;
     if (place < scope_.begin || place >= scope_.end) return;

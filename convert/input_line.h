@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <dovetail/bytes.h>
@@ -82,6 +84,9 @@ struct SkipScope {
 class LineCursor {
  public:
   explicit LineCursor(const InputLine& line, const SkipScope& scope = {}) : line_(&line), scope_(scope) {}
+  /// Asked while input is read: see `SourceOptions::cancelled`. For sources that are not open yet.
+  void watch(std::function<bool()> cancelled) { cancelled_ = std::move(cancelled); }
+
   LineCursor(const LineCursor&) = delete;
   LineCursor& operator=(const LineCursor&) = delete;
 
@@ -113,6 +118,7 @@ class LineCursor {
   const InputLine* line_;
   SkipScope scope_;
   ShareSkips skips_;
+  std::function<bool()> cancelled_;
   std::size_t number_ = 0;
   std::optional<RecordSource> source_;
   std::optional<ByteView> record_;

@@ -86,7 +86,7 @@ class RecordSource::Impl {
   // What is neither a record's fault nor its file's would hit all that follow as well; and all places behind a file
   // that has changed are others than before.
   static bool is_final(const Error& error) {
-    if (error.is(Errc::file_changed)) return true;
+    if (error.is(Errc::file_changed) || error.kind() == ErrorKind::cancelled) return true;
     return error.kind() == ErrorKind::io && error.code() != boost::system::errc::no_such_file_or_directory;
   }
 
@@ -149,6 +149,7 @@ class RecordSource::Impl {
     place_ = {};
     auto file = detail::SourceFile::open(path_);
     if (!file) return file.error();
+    file->watch(options_.cancelled);
     // Of a shard, the listing has what was asked for; the shard itself knows whether it is whole.
     const std::uint64_t listed = listing_.files[file_].size;
     if (listing_.format != SourceFormat::dovetail && file->size() != listed) {

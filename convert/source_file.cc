@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <utility>
 
+#include <boost/system/errc.hpp>
+
 #include <dovetail/error.h>
 
 namespace dovetail::detail {
@@ -41,13 +43,15 @@ SourceFile::SourceFile(SourceFile&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),
       path_(std::move(other.path_)),
       size_(other.size_),
-      position_(other.position_) {}
+      position_(other.position_),
+      cancelled_(std::move(other.cancelled_)) {}
 
 SourceFile& SourceFile::operator=(SourceFile&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
   std::swap(path_, other.path_);
   std::swap(size_, other.size_);
   std::swap(position_, other.position_);
+  std::swap(cancelled_, other.cancelled_);
   return *this;
 }
 
@@ -62,6 +66,9 @@ bool SourceFile::is_being_written() const noexcept {
 }
 
 Result<std::size_t> SourceFile::read(std::span<std::byte> out) {
+  if (cancelled_ && cancelled_()) {
+    return Error(make_error_code(boost::system::errc::operation_canceled)).at(path_, position_);
+  }
   Result<std::size_t> read = read_at(position_, out);
   if (read) position_ += *read;
   return read;

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include <dovetail/error.h>
 
@@ -30,6 +32,9 @@ class SourceFile {
   /// Bytes read so far.
   std::uint64_t position() const noexcept { return position_; }
 
+  /// Asked before each `read`: true makes it fail with `operation_canceled`.
+  void watch(std::function<bool()> cancelled) { cancelled_ = std::move(cancelled); }
+
   /// Fills `out`, or less at the end of the file, and only there: what was read does not depend on how the system
   /// divided it. Returns the bytes read.
   Result<std::size_t> read(std::span<std::byte> out);
@@ -48,6 +53,7 @@ class SourceFile {
   std::string path_;
   std::uint64_t size_;
   std::uint64_t position_ = 0;
+  std::function<bool()> cancelled_;
 };
 
 }  // namespace dovetail::detail

@@ -14,11 +14,12 @@ constexpr std::uint64_t kRawBytes = std::uint64_t{16} << 20;  // of what compres
 
 }  // namespace
 
-Result<Survey> survey(const InputLine& line, std::uint64_t run_bytes) {
+Result<Survey> survey(const InputLine& line, std::uint64_t run_bytes, const std::function<bool()>& cancelled) {
   Survey survey;
   format::FirstRecords sizes;
   bool run_known = false;
   LineCursor cursor(line);
+  cursor.watch(cancelled);
   auto moved = cursor.seek(0);
   for (; moved && cursor.has_record(); moved = cursor.advance()) {
     const bool sized = cursor.place() >= kInputBytes || sizes.bytes >= kRawBytes;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include <dovetail/error.h>
 
@@ -18,8 +19,8 @@ struct Survey {
 };
 
 /// Reads the beginning of a line: until the records amount to `run_bytes`, and the input to 1 MiB or the records to
-/// 16 MiB. The same input gives the same answer.
+/// 16 MiB. The same input gives the same answer. `cancelled` as in `SourceOptions`.
 /// Errors: as `LineCursor`; `empty_input` where there is no record at all.
-Result<Survey> survey(const InputLine& line, std::uint64_t run_bytes);
+Result<Survey> survey(const InputLine& line, std::uint64_t run_bytes, const std::function<bool()>& cancelled);
 
 }  // namespace dovetail::detail

@@ -50,7 +50,7 @@ struct ConvertOptions {
   /// Files and folders; their records follow each other in this order.
   std::vector<std::string> sources = {};
   SourceFormat from = SourceFormat::detect;
-  /// How all of them are read. Format, `max_record_bytes` and `skipped` are not taken from it.
+  /// How all of them are read. Format, `max_record_bytes`, `skipped` and `cancelled` are not taken from it.
   SourceOptions source = {};
   /// `shard.max_record_bytes` limits what is read as well. An empty `shard.record_type` becomes that of the
   /// sources where all have the same; so does the schema, and the metadata of datasets are kept where all have the same. `shard_bytes` is the mean that is aimed at: the number of shards is

@@ -100,6 +100,10 @@ struct SourceOptions {
   double sample = 1;
   std::uint64_t sample_seed = 0;
 
+  /// Asked by the reading thread before each piece of a file, of 1 MiB at most, also where no record comes for long: true
+  /// ends the source with `operation_canceled`.
+  std::function<bool()> cancelled = {};
+
   OnError on_error = OnError::fail;
   /// Told of what is left out, in order, of each record by itself.
   std::function<void(const SkippedRecord&)> skipped = {};

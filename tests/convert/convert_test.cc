@@ -172,6 +172,19 @@ TEST_F(ConvertTest, FindsEverySourceBeforeItWritesAnything) {
   EXPECT_FALSE(fs::exists(out_));
 }
 
+TEST_F(ConvertTest, StopsWhereNoRecordComesForLong) {
+  ConvertOptions options = this->options({put("a.txt", std::string(20 << 20, 'x') + '\n')});
+  int calls = 0;
+  options.progress = [&](const ConvertProgress& progress) {
+    EXPECT_EQ(progress.records, 0u);
+    return ++calls < 15;
+  };
+  const auto cancelled = run(options);
+  ASSERT_FALSE(cancelled);
+  EXPECT_EQ(cancelled.error().kind(), ErrorKind::cancelled);
+  EXPECT_EQ(calls, 15) << "of 20 pieces of 1 MiB, of a single line";
+}
+
 TEST_F(ConvertTest, StopsWhenProgressSaysSo) {
   ConvertOptions counted = options({put("a.txt", "1\n2\n3\n4\n")});
   int calls = 0;

@@ -9,11 +9,13 @@
 #include <gmock/gmock.h>
 
 #include <dovetail/batch_reader.h>
+#include <dovetail/convert.h>
 #include <dovetail/dataset.h>
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_reader.h>
 
 #include "tests/convert/indexed_files.h"
+#include "tests/support/as_nobody.h"
 
 namespace dovetail {
 namespace {
@@ -69,6 +71,48 @@ TEST_F(TfrecordShardTest, IsFoundInFoldersAndByPatterns) {
   const auto index = Dataset::open(folder_ / "a.tfrecord.dvi");
   ASSERT_FALSE(index);
   EXPECT_TRUE(index.error().is(Errc::unknown_format));
+}
+
+TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhateverIsWrongWithIt) {
+  put_indexed("a.tfrecord", {"1", "2"});
+  const std::string zeroed = folder_ / "b.tfrecord-00001-of-00002";
+  test::write_file(zeroed, std::string(100, '\0'));
+  auto dataset = Dataset::open(folder_.path());
+  ASSERT_FALSE(dataset);
+  EXPECT_TRUE(dataset.error().is(Errc::not_dovetail)) << dataset.error().to_string();
+  EXPECT_EQ(dataset.error().path(), zeroed);
+  EXPECT_FALSE(verify(folder_.path()));
+  fs::remove(zeroed);
+
+  const std::string locked = folder_ / "locked";
+  test::write_file(locked, "what it holds nobody can tell");
+  fs::permissions(folder_.path(), fs::perms::all);
+  fs::permissions(locked, fs::perms::none);
+  const test::AsNobody nobody;
+  if (nobody.may(locked, R_OK)) GTEST_SKIP() << "this user may read everything";
+  dataset = Dataset::open(folder_.path());
+  ASSERT_FALSE(dataset);
+  EXPECT_EQ(dataset.error().kind(), ErrorKind::io) << dataset.error().to_string();
+  EXPECT_EQ(dataset.error().path(), locked);
+}
+
+TEST_F(TfrecordShardTest, IsComparedWithItsIndexWhereItIsASource) {
+  const std::string whole = put_indexed("a.tfrecord", {"1", "2"});
+  const std::string cut = put_indexed("b.tfrecord", {"3", "4"});
+  const std::string plain = put("c.tfrecord", {"5"});  // without an index, as some converted files are
+  ConvertOptions options;
+  options.sources = {whole, cut, plain};
+  options.from = SourceFormat::tfrecord;
+  options.writer.shard.overwrite = true;
+  EXPECT_EQ(convert(folder_ / "out", options).value().records, 5u);
+  for (const std::uintmax_t bytes : {fs::file_size(cut) / 2, std::uintmax_t{0}}) {
+    fs::resize_file(cut, bytes);
+    const auto report = convert(folder_ / "out", options);
+    ASSERT_FALSE(report) << bytes;
+    EXPECT_TRUE(report.error().is(Errc::index_mismatch)) << report.error().to_string();
+    EXPECT_EQ(report.error().path(), cut);
+    EXPECT_THAT(report.error().to_string(), HasSubstr("dovetail index " + cut));
+  }
 }
 
 TEST_F(TfrecordShardTest, IsMissedWhereOnlyItsIndexIsThere) {
