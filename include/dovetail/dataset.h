@@ -40,12 +40,13 @@ class Dataset {
   /// Opens a shard, a folder with a manifest, a manifest, or a glob (`*`, `?` and `[...]`). A TFRecord file with an index
   /// beside it (`index_tfrecord`, tfrecord_index.h) is a shard like any other.
   ///
-  /// A manifest is believed here: its shards are checked against it when they are opened for reading. Without one, the
-  /// shards of a glob or a folder are taken in bytewise order of their relative paths, and the tail of each is read. A gap in the shard
-  /// numbers of a dataset in a folder is an error, if it has two files there or more or no other dataset has any; shards after
-  /// the last one are not missed. Who names the files with a glob has chosen them.
+  /// A manifest is believed here: its shards are checked against it when they are opened for reading. A file named
+  /// `manifest.dvt` has to be one. Without a manifest, the shards of a glob or a folder are taken in bytewise order of
+  /// their relative paths, and the tail of each is read. In a folder the numbers that shards have in their dataset must
+  /// ascend in this order, and leave out none; files that are named with a glob may be any.
   /// Errors: `empty_input`, `several_datasets` for a folder without a manifest above ones that have theirs,
-  ///         `missing_shard`, `not_indexed` for a TFRecord without an index, `outside_dataset`, anything damaged, or the system's.
+  ///         `missing_shard`, `misplaced_shard`, `not_indexed` for a TFRecord without an index, `outside_dataset`,
+  ///         anything damaged, or the system's.
   static Result<Dataset> open(const std::string& path, const DatasetOptions& options = {});
 
   /// Lays datasets end to end: their shards, and so their ids, in the order given. A plan reads the whole as one dataset,

@@ -32,6 +32,7 @@ class ErrorCode(enum.IntEnum):
     malformed_input = 16
     sidecar_mismatch = 17
     missing_shard = 18
+    misplaced_shard = 19
     invalid_option = 30
     empty_input = 31
     no_steps = 32

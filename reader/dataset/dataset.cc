@@ -11,10 +11,10 @@
 #include "format/layout.h"
 #include "reader/dataset/listing.h"
 #include "reader/dataset/manifest.h"
-#include "reader/dataset/missing_shards.h"
 #include "reader/dataset/parallel.h"
 #include "reader/dataset/paths.h"
 #include "reader/dataset/shard_file.h"
+#include "reader/dataset/shard_numbers.h"
 #include "reader/dataset/tfrecord_sidecar.h"
 #include "reader/plan/hash_words.h"
 
@@ -126,7 +126,7 @@ Result<ShardList> list_shards(const std::string& path, const DatasetOptions& opt
   auto infos = read_infos(*listing, options.threads);
   if (!infos) return infos.error();
   if (listing->kind == detail::Listing::Kind::files) {
-    if (const auto missing = detail::missing_shards(listing->folder, *infos); !missing.empty()) return missing.front();
+    if (const auto wrong = detail::check_shard_numbers(listing->folder, *infos); !wrong.empty()) return wrong.front();
   }
   return ShardList{std::move(listing->folder), false, std::move(*infos)};
 }

@@ -48,7 +48,13 @@ Error unfinished_conversion(const std::string& folder) {
       .in_file(folder);
 }
 
+/// Whether a file is meant to be a TFRecord: `a.tfrecord`, `a.tfrecords`, `train.tfrecord-00000-of-00010`, `a.tfrec`.
+bool is_tfrecord_name(std::string_view path) {
+  return name_of(path).find(".tfrec") != std::string::npos;
+}
+
 /// Where some TFRecords of a folder have an index and others have none, indexing was not completed, or files have come later.
+/// One that cannot be looked at may be such a file.
 Result<void> check_all_indexed(const std::string& folder, std::vector<std::string>& indexes,
                                const std::vector<std::string>& others) {
   std::sort(indexes.begin(), indexes.end());
@@ -56,7 +62,9 @@ Result<void> check_all_indexed(const std::string& folder, std::vector<std::strin
     if (std::binary_search(indexes.begin(), indexes.end(), name)) continue;
     const std::string path = join_path(folder, name);
     auto ends = read_shard_ends(path);
-    if (!ends && ends.error().is(Errc::not_indexed)) return ends.error();
+    if (ends) continue;
+    const Error& error = ends.error();
+    if (error.is(Errc::not_indexed) || error.kind() == ErrorKind::io || is_tfrecord_name(name)) return error;
   }
   return {};
 }
@@ -164,7 +172,8 @@ Result<Listing> list_dataset(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) return list_folder(path);
-    return Listing{Listing::Kind::file, folder_of(path), {name_of(path)}};
+    const auto kind = is_manifest_name(path) ? Listing::Kind::manifest : Listing::Kind::file;
+    return Listing{kind, folder_of(path), {name_of(path)}};
   }
   const int reason = errno;
   if ((reason == ENOENT || reason == ENOTDIR) && has_wildcard(path)) return list_glob(path);

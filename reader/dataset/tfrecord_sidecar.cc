@@ -22,7 +22,8 @@ namespace {
 
 Error stale(const InputFile& file, const std::string& what) {
   return Error(Errc::index_mismatch, "its index " + sidecar_path(file.path()) + " is stale: " + what +
-                                         "; run `dovetail index " + file.path() + "` again")
+                                         "; where the file is as it should be, run `dovetail index " + file.path() +
+                                         "` again")
       .in_file(file.path());
 }
 

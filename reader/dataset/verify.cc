@@ -18,10 +18,10 @@
 #include "reader/dataset/damage_list.h"
 #include "reader/dataset/listing.h"
 #include "reader/dataset/manifest.h"
-#include "reader/dataset/missing_shards.h"
 #include "reader/dataset/parallel.h"
 #include "reader/dataset/paths.h"
 #include "reader/dataset/shard_file.h"
+#include "reader/dataset/shard_numbers.h"
 #include "reader/dataset/shard_verifier.h"
 #include "reader/dataset/tfrecord_sidecar.h"
 
@@ -134,9 +134,9 @@ Result<VerifyReport> verify_without_manifest(const std::string& folder, const st
   if (!report) return report.error();
   std::move(files->others.begin(), files->others.end(), std::back_inserter(report->unreadable));
   if (gaps == Gaps::allowed) return report;
-  for (const Error& missing :
-       detail::missing_shards(folder, files->known, files->shards.size() - files->known.size())) {
-    detail::tell_damage(detail::as_damage(missing, folder, 0, 0), *report);
+  for (const Error& wrong :
+       detail::check_shard_numbers(folder, files->known, files->shards.size() - files->known.size())) {
+    detail::tell_damage(detail::as_damage(wrong, folder, 0, 0), *report);
   }
   return report;
 }
@@ -189,7 +189,6 @@ Result<VerifyReport> verify_manifest(const std::string& folder, const std::strin
 }
 
 bool is_manifest_file(const std::string& path) {
-  if (detail::name_of(path) == format::kManifestName) return true;
   const auto shard = detail::ShardFile::open(path);
   if (!shard) return false;
   const auto metadata = shard->read_metadata();

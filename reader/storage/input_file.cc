@@ -47,8 +47,8 @@ FileIdentity identity_of(const struct stat& status) noexcept {
   identity.device = static_cast<std::uint64_t>(status.st_dev);
   identity.inode = static_cast<std::uint64_t>(status.st_ino);
   identity.bytes = static_cast<std::uint64_t>(status.st_size);
-  identity.modified_ns = static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
-                         static_cast<std::int64_t>(status.st_mtim.tv_nsec);
+  identity.modified_ns = static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
+                         static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
   return identity;
 }
 

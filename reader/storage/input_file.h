@@ -17,7 +17,7 @@ struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::uint64_t bytes = 0;
-  std::int64_t modified_ns = 0;
+  std::uint64_t modified_ns = 0;  ///< Since 1970, modulo 2^64.
 
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };

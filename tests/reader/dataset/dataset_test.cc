@@ -64,6 +64,17 @@ TEST(DatasetTest, AManifestIsKnownByItsContentNotItsName) {
   EXPECT_EQ(dataset.records(), 10u);
 }
 
+TEST(DatasetTest, AShardInTheManifestsPlaceIsNoManifest) {
+  TempFolder folder;
+  write_dataset(folder.path(), 2, 5);
+  fs::copy(folder.file("shard-0.dvt"), folder.file("manifest.dvt"), fs::copy_options::overwrite_existing);
+  for (const std::string& path : {folder.path(), folder.file("manifest.dvt")}) {
+    const Error error = open_error(path);
+    EXPECT_TRUE(error.is(Errc::unknown_format)) << error.to_string();
+    EXPECT_EQ(error.path(), folder.file("manifest.dvt"));
+  }
+}
+
 TEST(DatasetTest, OpeningByManifestTouchesNoShard) {
   TempFolder folder;
   write_dataset(folder.path(), 3, 20);
@@ -92,7 +103,7 @@ TEST(DatasetTest, AShardIsADatasetOfOne) {
 TEST(DatasetTest, WithoutAManifestShardsComeInBytewiseOrderOfTheirPaths) {
   TempFolder folder;
   const Names expected = {"A.dvt", "a-b.dvt", "a.dvt", "a/10.dvt", "a/9.dvt", "a/b/c.dvt", "b.dvt"};
-  for (auto name = expected.rbegin(); name != expected.rend(); ++name) write_shard(folder.path(), *name, shard_of(2));
+  for (std::uint32_t number = 7; number-- > 0;) write_shard(folder.path(), expected[number], shard_of(2, number));
   write_file(folder.file("notes.txt"), "not a shard");
   write_file(folder.file(".hidden.dvt"), "not a shard");
   write_file(folder.file(".hidden/x.dvt"), "not a shard");
@@ -148,8 +159,8 @@ TEST(DatasetTest, AnExistingFileWinsOverAPattern) {
 
 TEST(DatasetTest, NumberOfThreadsChangesNothing) {
   TempFolder folder;
-  for (int i = 0; i < 40; ++i) {
-    write_shard(folder.path(), "s" + std::to_string(i) + ".dvt", shard_of(static_cast<std::size_t>(i)));
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    write_shard(folder.path(), "s" + std::to_string(100 + i) + ".dvt", shard_of(i, i));
   }
   const Dataset one = Dataset::open(folder.path(), {.threads = 1}).value();
   const Dataset many = Dataset::open(folder.path(), {.threads = 12}).value();
@@ -173,7 +184,7 @@ TEST(DatasetTest, LocateFindsEveryRecordAcrossEmptyShards) {
   TempFolder folder;
   const std::vector<std::size_t> sizes = {0, 3, 0, 0, 1, 5, 0};
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    write_shard(folder.path(), "s" + std::to_string(i) + ".dvt", shard_of(sizes[i]));
+    write_shard(folder.path(), "s" + std::to_string(i) + ".dvt", shard_of(sizes[i], static_cast<std::uint32_t>(i)));
   }
   const Dataset dataset = Dataset::open(folder.path()).value();
   std::uint64_t id = 0;
@@ -260,6 +271,32 @@ TEST(DatasetTest, PatternsThatErrorsNameAreOfTheFolderWhateverItsName) {
   const Error unfinished = open_error(odd + "/part");
   EXPECT_TRUE(unfinished.is(Errc::unfinished));
   EXPECT_EQ(Dataset::open(named(unfinished)).value().records(), 8u) << unfinished.detail();
+}
+
+TEST(DatasetTest, ShardsThatWereSwappedOrCopiedAreAnErrorUnlessTheFilesAreNamed) {
+  TempFolder folder;
+  write_dataset(folder.path(), 3, 4);
+  fs::remove(folder.file("manifest.dvt"));
+  fs::rename(folder.file("shard-0.dvt"), folder.file("x"));
+  fs::rename(folder.file("shard-1.dvt"), folder.file("shard-0.dvt"));
+  fs::rename(folder.file("x"), folder.file("shard-1.dvt"));
+  const Error swapped = open_error(folder.path());
+  EXPECT_TRUE(swapped.is(Errc::misplaced_shard)) << swapped.to_string();
+  EXPECT_EQ(swapped.path(), folder.path());
+  EXPECT_NE(swapped.detail().find("shard-1.dvt is shard number 0 of its dataset and shard-0.dvt number 1"),
+            std::string::npos)
+      << swapped.detail();
+  EXPECT_EQ(Dataset::open(folder.file("*.dvt")).value().records(), 12u);
+  EXPECT_FALSE(verify(folder.path()).value().ok());
+  EXPECT_TRUE(verify(folder.file("*.dvt")).value().ok());
+
+  fs::remove(folder.file("shard-0.dvt"));
+  fs::copy(folder.file("shard-1.dvt"), folder.file("shard-0.dvt"));
+  write_shard(folder.path(), "shard-9.dvt", shard_of(4, 1));
+  const Error copied = open_error(folder.path());
+  EXPECT_TRUE(copied.is(Errc::misplaced_shard)) << copied.to_string();
+  EXPECT_NE(copied.detail().find("shard-0.dvt and shard-1.dvt are both shard number 0"), std::string::npos)
+      << copied.detail();
 }
 
 TEST(DatasetTest, AllGapsAreToldAndOnlyTheFirstShardsByNumber) {

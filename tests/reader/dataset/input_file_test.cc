@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/storage/input_file.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <array>
@@ -37,6 +38,20 @@ TEST(InputFileTest, ReadsAnyRange) {
   EXPECT_EQ(read_text(file, 0, 10), "0123456789");
   EXPECT_EQ(read_text(file, 9, 1), "9");
   EXPECT_EQ(read_text(file, 10, 0), "");
+}
+
+TEST(InputFileTest, TimesFarAheadAreTimesLikeOthers) {
+  TempFolder folder;
+  write_file(folder.file("a"), "0123456789");
+  const auto set_time = [&](std::int64_t seconds) {
+    const std::array<timespec, 2> times{{{seconds, 5}, {seconds, 5}}};
+    return ::utimensat(AT_FDCWD, folder.file("a").c_str(), times.data(), 0);
+  };
+  ASSERT_EQ(set_time(15'000'000'000), 0);  // in the year 2445: more nanoseconds than 63 bits hold
+  const InputFile file = InputFile::open(folder.file("a")).value();
+  EXPECT_TRUE(file.check_unchanged());
+  ASSERT_EQ(set_time(14'999'999'999), 0);
+  EXPECT_FALSE(file.check_unchanged());
 }
 
 TEST(InputFileTest, ReadingPastTheEndNamesFileAndOffset) {

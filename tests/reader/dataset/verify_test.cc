@@ -44,6 +44,18 @@ TEST(VerifyTest, AGoodDatasetIsGood) {
   EXPECT_EQ(one.records, 20u);
 }
 
+TEST(VerifyTest, AShardInTheManifestsPlaceIsNotGood) {
+  TempFolder folder;
+  write_dataset(folder.path(), 3, 20);
+  fs::copy(folder.file("shard-0.dvt"), folder.file("manifest.dvt"), fs::copy_options::overwrite_existing);
+  for (const std::string& path : {folder.path(), folder.file("manifest.dvt")}) {
+    const Result<VerifyReport> report = verify(path);
+    ASSERT_FALSE(report.has_value()) << path;
+    EXPECT_TRUE(report.error().is(Errc::unknown_format)) << report.error().to_string();
+    EXPECT_EQ(report.error().path(), folder.file("manifest.dvt"));
+  }
+}
+
 TEST(VerifyTest, IsCancelledBetweenShards) {
   TempFolder folder;
   write_dataset(folder.path(), 3, 20);
