@@ -26,7 +26,8 @@ constexpr std::size_t kStepReads = 1 + 2 + 1 + 4 * kChunk;
 // What one step writes: the copy, and then whole chunks for the literal.
 constexpr std::size_t kStepWrites = kLongestCopy + 4 * kChunk;
 static_assert(4 * kChunk >= kLongestCopy && 4 * kChunk >= kLongestShortLiteral);
-static_assert(kDecodeSlack < kStepWrites && kDecodeSlack >= kStepWrites - kLongestCopy);
+// So the copy of a step ends before raw_end, from where the room for a rare literal is counted.
+static_assert(kDecodeSlack <= kStepWrites - kLongestCopy);
 
 // About as far as writing gets while a line of memory is on its way to the core.
 constexpr std::size_t kPrefetchBytes = 1024;

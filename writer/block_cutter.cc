@@ -13,7 +13,6 @@ BlockCutter::BlockCutter(const Limits& limits, Emit emit)
       bounds_(limits.block_bytes, std::max<std::uint64_t>(limits.run_records, 1)) {}
 
 Result<void> BlockCutter::append(ByteView record) {
-  fingerprint_.add(record);
   ++records_;
   if (run_records_ != 0) return place(record);
   first_.add(record.size());
@@ -43,6 +42,8 @@ Result<void> BlockCutter::place(ByteView record) {
     if (auto closed = close_block(); !closed) return closed;
   }
   block_.append(record);
+  // Of the copy: the caller's buffer may change under our hands.
+  fingerprint_.add(ByteView(block_.bytes).last(record.size()));
   if (bounds_.add(record.size())) return close_block();
   return {};
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/record_writer.h>
 
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
@@ -50,6 +53,28 @@ TEST_F(RecordWriterTest, WritesRecordsThatComeBack) {
     EXPECT_EQ(info.records, 3000u);
     EXPECT_EQ(info.file_bytes, test::read_file(folder_ / "s.dvt").size());
   }
+}
+
+TEST_F(RecordWriterTest, WritesAGoodShardWhileTheCallersBufferChanges) {
+  constexpr std::size_t kBytes = 20'000;
+  void* const shared = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    for (int value = 0;; ++value) std::memset(shared, value, kBytes);
+  }
+  const ByteView record(static_cast<const std::byte*>(shared), kBytes);
+  for (const std::uint64_t run_records : {std::uint64_t{0}, std::uint64_t{3}}) {
+    RecordWriter writer =
+        RecordWriter::create(folder_ / "s.dvt", {.run_records = run_records, .overwrite = true}).value();
+    for (int i = 0; i < 2000; ++i) writer.append(record).value();
+    writer.finish().value();
+    EXPECT_EQ(read().records.size(), 2000u);
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::munmap(shared, kBytes);
 }
 
 TEST_F(RecordWriterTest, NotesWhatItWasTold) {
