@@ -96,7 +96,7 @@ void RunWindow::look_ahead(std::uint64_t until, ShardTable& shards, std::vector<
     shards.want(run.run.shard);
     if (coming == nullptr) continue;
     // A run keeps its file only once it is planned: those ahead would hold more shards open than may be.
-    if (const std::shared_ptr<const ShardFile> open = shards.find(run.run.shard)) run.list(open, *coming);
+    if (const std::shared_ptr<const ShardFile> open = shards.peek(run.run.shard)) run.list(open, *coming);
   }
 }
 

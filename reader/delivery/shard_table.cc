@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/delivery/shard_table.h"
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -44,7 +46,7 @@ void ShardTable::want(std::uint32_t shard) {
   {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[shard];
-    if (entry.file != nullptr || entry.opening || entry.failed) return;
+    if (entry.open || entry.opening || entry.failed) return;
     entry.opening = true;
   }
   ++opening_;
@@ -55,7 +57,7 @@ void ShardTable::want(std::uint32_t shard) {
 }
 
 void ShardTable::finish(std::uint32_t shard, const Storage::Answer& opened) {
-  std::shared_ptr<const ShardFile> closing;  // outside of the lock
+  std::list<Open> closing;  // outside of the lock
   {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[shard];
@@ -69,34 +71,53 @@ void ShardTable::finish(std::uint32_t shard, const Storage::Answer& opened) {
     --opening_;
     ++changes_;
   }
-  closing.reset();
+  closing.clear();
   on_change_();
 }
 
 Result<void> ShardTable::keep_locked(std::uint32_t shard, const Storage::Answer& opened,
-                                     std::shared_ptr<const ShardFile>& closing) noexcept {
+                                     std::list<Open>& closing) noexcept {
   if (!opened.has_value()) return opened.error();
   try {
-    recent_.push_front(shard);
+    recent_.push_front({.shard = shard, .file = std::static_pointer_cast<const ShardFile>(*opened)});
   } catch (const std::exception& failure) {
     return error_from(failure);
   }
   ++opened_;
-  Entry& entry = entries_[shard];
-  entry.file = std::static_pointer_cast<const ShardFile>(*opened);
-  entry.used_at = recent_.begin();
-  if (recent_.size() > max_open_) {
-    closing = std::move(entries_[recent_.back()].file);
-    recent_.pop_back();
-  }
+  entries_[shard].open = recent_.begin();
+  let_go_locked(closing);
   return {};
+}
+
+void ShardTable::let_go_locked(std::list<Open>& closing) noexcept {
+  const std::uint32_t most = max_open_ - max_open_ / 4;
+  std::uint32_t excess = *live_ - std::min<std::uint32_t>(*live_, most);
+  for (auto place = recent_.end(); excess > 0 && place != std::next(recent_.begin());) {
+    const auto last = std::prev(place);
+    // One that nobody has cannot get a user now: `find` takes the lock.
+    if (!last->found || last->file.use_count() > 1) {
+      place = last;
+      continue;
+    }
+    entries_[last->shard].open.reset();
+    closing.splice(closing.end(), recent_, last);
+    --excess;
+  }
 }
 
 std::shared_ptr<const ShardFile> ShardTable::find(std::uint32_t shard) {
   const std::lock_guard lock(mutex_);
-  Entry& entry = entries_[shard];
-  if (entry.file != nullptr) recent_.splice(recent_.begin(), recent_, entry.used_at);
-  return entry.file;
+  const Entry& entry = entries_[shard];
+  if (!entry.open) return nullptr;
+  recent_.splice(recent_.begin(), recent_, *entry.open);
+  recent_.front().found = true;
+  return recent_.front().file;
+}
+
+std::shared_ptr<const ShardFile> ShardTable::peek(std::uint32_t shard) const {
+  const std::lock_guard lock(mutex_);
+  const Entry& entry = entries_[shard];
+  return entry.open ? (*entry.open)->file : nullptr;
 }
 
 bool ShardTable::failed(std::uint32_t shard) const {

@@ -19,7 +19,8 @@ namespace dovetail::detail {
 
 /// The shards that a reader has open, each opened on first use and checked against the manifest; many at a time.
 ///
-/// At most `max_open` are kept; beyond that the one unused for longest is let go, and closes when its last run is done.
+/// Each is open once, however many use it. Beyond three quarters of `max_open`, those that were found and that nobody uses
+/// any more are closed, the one found longest ago first, so that they do not make the table crowded.
 /// Threads: all functions may be called from any thread. Opening itself runs on the storage's threads.
 class ShardTable {
  public:
@@ -31,6 +32,8 @@ class ShardTable {
 
   /// The shard, null where it is not open (yet).
   std::shared_ptr<const ShardFile> find(std::uint32_t shard);
+  /// The same for who only looks ahead, and finds it later: until then it stays open.
+  std::shared_ptr<const ShardFile> peek(std::uint32_t shard) const;
   bool failed(std::uint32_t shard) const;
   /// Why a shard could not be opened the last time that it failed. Needs: it has failed.
   Error failure(std::uint32_t shard) const;
@@ -50,17 +53,21 @@ class ShardTable {
   std::uint64_t changes() const noexcept { return changes_; }
 
  private:
-  struct Entry {
+  struct Open {
+    std::uint32_t shard = 0;
     std::shared_ptr<const ShardFile> file;
+    bool found = false;
+  };
+  struct Entry {
+    std::optional<std::list<Open>::iterator> open;
     std::optional<Error> failure;
-    std::list<std::uint32_t>::iterator used_at{};
     bool opening = false;
     bool failed = false;
   };
   void finish(std::uint32_t shard, const Storage::Answer& opened);
-  /// Keeps a shard that was opened, in place of another if there are too many. Errors: those of opening; no memory.
-  Result<void> keep_locked(std::uint32_t shard, const Storage::Answer& opened,
-                           std::shared_ptr<const ShardFile>& closing) noexcept;
+  /// Keeps a shard that was opened, in place of others if there are too many. Errors: those of opening; no memory.
+  Result<void> keep_locked(std::uint32_t shard, const Storage::Answer& opened, std::list<Open>& closing) noexcept;
+  void let_go_locked(std::list<Open>& closing) noexcept;
 
   const Dataset dataset_;
   Storage& storage_;
@@ -68,7 +75,7 @@ class ShardTable {
   const std::function<void()> on_change_;
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
-  std::list<std::uint32_t> recent_;  // most recently used first
+  std::list<Open> recent_;  // most recently found first
   std::vector<std::uint32_t> failed_;
   std::atomic<std::uint32_t> opening_ = 0;
   std::atomic<std::uint64_t> opened_ = 0;

@@ -5,6 +5,7 @@
 import concurrent.futures
 import itertools
 import json
+import re
 import resource
 
 from support import (FIRST, GOOD, REPEATED, USAGE, CommandTest, main, make_records, read_ids, real_data, run, run_good,
@@ -118,11 +119,9 @@ class WorldsTest(CommandTest):
 
 
 class FewDescriptorsTest(CommandTest):
-    LIMIT = 128
-
-    def read(self, *arguments):
+    def read(self, *arguments, files=128):
         def limit():
-            resource.setrlimit(resource.RLIMIT_NOFILE, (self.LIMIT, self.LIMIT))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
         return run("read", *arguments, "--rank", 0, "--world", 1, "--batch", 32, preexec_fn=limit)
 
@@ -140,9 +139,13 @@ class FewDescriptorsTest(CommandTest):
             self.assertEqual(json.loads(done.stdout)["steps"], 450 * len(paths) // 32)
 
     def test_a_mix_that_needs_more_says_so(self):
-        done = self.read(self.pack("one", 1), self.pack("two", 2), "--weights", "1,1")
+        mix = self.pack("one", 1), self.pack("two", 2), "--weights", "1,1"
+        done = self.read(*mix)
         self.assertEqual(done.returncode, USAGE)
-        self.assertIn("ulimit -n", done.stderr.decode())
+        advised = int(re.search(r"ulimit -n\) to at least (\d+)", done.stderr.decode()).group(1))
+        for files, code in ((advised - 1, USAGE), (advised, GOOD)):
+            done = self.read(*mix, files=files)
+            self.assertEqual(done.returncode, code, done.stderr)
 
 
 if __name__ == "__main__":
