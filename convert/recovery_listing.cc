@@ -182,10 +182,19 @@ void sort_candidates(Candidates& candidates) {
             [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
 }
 
-// Of files with one number: the finished one whose end is good, or else the first.
-std::size_t best_of(const std::string& folder, std::span<const Candidate> same) {
+// Whether a whole file has the file id of a shard and other records: it is of a dataset that was packed before or after
+// this one, with the same id.
+bool is_refuted(const std::string& path, const ShardInfo& entry) {
+  const auto found = describe_shard(path);
+  return found && !found->tfrecord && found->info.file_id == entry.file_id &&
+         (found->info.records != entry.records || found->info.fingerprint != entry.fingerprint);
+}
+
+// Of files with one number: the finished one whose end is good, and not refuted by what a manifest says; or else the first.
+std::size_t best_of(const std::string& folder, std::span<const Candidate> same, const ShardInfo* entry) {
   for (std::size_t i = 0; same.size() > 1 && i < same.size() && same[i].finished; ++i) {
-    if (describe_shard(path_in(folder, same[i]))) return i;
+    const std::string path = path_in(folder, same[i]);
+    if (describe_shard(path) && !(entry != nullptr && is_refuted(path, *entry))) return i;
   }
   return 0;
 }
@@ -201,7 +210,7 @@ Result<void> list_folder(const std::string& folder, const CheckedBytes& checked,
   for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
     const std::optional<std::uint32_t> number = all[begin].number;
     for (end = begin + 1; number && end < all.size() && all[end].number == number;) ++end;
-    const std::size_t best = begin + best_of(folder, all.subspan(begin, end - begin));
+    const std::size_t best = begin + best_of(folder, all.subspan(begin, end - begin), nullptr);
     for (std::size_t i = begin; i < end; ++i) {
       if (i != best) listing.passed_over.push_back(path_in(folder, all[i]));
     }
@@ -250,6 +259,7 @@ Result<std::map<std::uint64_t, Candidates>> unnamed_shards(const std::string& fo
 bool is_missing(const ListedShard& shard) {
   std::error_code unknown;
   const bool refused = shard.unreadable && shard.unreadable->code() != boost::system::errc::no_such_file_or_directory;
+  if (shard.unreadable && shard.unreadable->is(Errc::manifest_mismatch)) return true;
   return !refused && std::filesystem::status(shard.path, unknown).type() == std::filesystem::file_type::not_found;
 }
 
@@ -262,7 +272,8 @@ Result<void> find_renamed(const std::string& folder, const Dataset& dataset, Rec
     const auto same = is_missing(shard) ? unnamed->find(shard.entry->file_id) : unnamed->end();
     if (same == unnamed->end()) continue;
     sort_candidates(same->second);
-    const std::size_t best = best_of(folder, same->second);
+    const std::size_t best = best_of(folder, same->second, &*shard.entry);
+    if (is_refuted(path_in(folder, same->second[best]), *shard.entry)) continue;
     for (std::size_t i = 0; i < same->second.size(); ++i) {
       if (i != best) listing.passed_over.push_back(path_in(folder, same->second[i]));
     }
@@ -281,6 +292,11 @@ Result<void> take_manifest(const std::string& folder, const Dataset& dataset, Re
     if (!path && ends_recovery(path.error())) return path.error();
     ListedShard shard{.path = path ? *path : dataset.shard_path(i), .entry = dataset.shards()[i]};
     if (!path) shard.unreadable = path.error();
+    if (path && is_refuted(*path, *shard.entry)) {
+      shard.unreadable = Error(Errc::manifest_mismatch,
+                               "another version of the shard, with records of its own: recover it alone to have them");
+      listing.foreign.push_back(*path);
+    }
     listing.shards.push_back(std::move(shard));
   }
   return find_renamed(folder, dataset, listing);

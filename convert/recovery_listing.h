@@ -28,7 +28,7 @@ struct RecoveryListing {
   std::vector<LostRegion> lost;  ///< Of the dataset as a whole: its manifest, missing shards, files of other datasets.
   std::vector<std::string> passed_over;
   std::vector<std::string> not_shards;
-  std::vector<std::string> foreign;  ///< Files of other datasets.
+  std::vector<std::string> foreign;  ///< Files of other datasets, and of other versions of this one.
   bool has_manifest = false;
 };
 

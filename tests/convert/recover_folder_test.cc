@@ -291,6 +291,34 @@ TEST(RecoverFolderTest, AFileOfAnotherDatasetInPlaceOfAShardSaysNothingOfThisOne
   EXPECT_EQ(describe_shard(folder / ("out" + name_of(1))).value().record_type, "right");
 }
 
+TEST(RecoverFolderTest, AShardThatAGoodManifestRefutesIsForeign) {
+  const TempFolder folder;
+  const std::string data = folder / "data";
+  write_dataset(data, "right", 3, 1);
+  write_dataset(folder / "earlier", "wrong", 3, 1);  // the same id, as of a dataset that was packed twice
+  for (const std::uint32_t shard : {0u, 2u}) {
+    if (shard == 2) fs::rename(data + name_of(shard), data + "/kept.dvt");
+    fs::copy_file(folder / "earlier" + name_of(shard), data + name_of(shard), fs::copy_options::overwrite_existing);
+  }
+  fs::copy_file(folder / "earlier" + name_of(2), data + "/a.dvt");
+  const RecoverReport report = recovered(data, folder / "out");
+  EXPECT_EQ(test::read_dataset(folder / "out").records, records_of("right", {1, 2}));
+  EXPECT_EQ(describe_shard(folder / ("out" + name_of(1))).value().record_type, "right");
+  EXPECT_EQ(report.expected_records, 150u);
+  EXPECT_EQ(report.lost_records, 50u);
+  ASSERT_THAT(report.lost, SizeIs(2));
+  EXPECT_EQ(report.lost[0].file, data + name_of(2));
+  EXPECT_THAT(report.lost[0].reason, HasSubstr(data + "/kept.dvt, which was read"));
+  EXPECT_EQ(report.lost[1].file, data + name_of(0));
+  EXPECT_EQ(report.lost[1].end_record, 50u);
+  EXPECT_THAT(report.lost[1].reason, HasSubstr("another version of the shard"));
+  EXPECT_THAT(report.passed_over, ElementsAre(data + "/a.dvt"));
+
+  // It is never replaced either.
+  const Error error = failure(data + "/manifest.dvt", data, {.overwrite = true});
+  EXPECT_TRUE(error.is(Errc::invalid_option)) << error.to_string();
+}
+
 TEST(RecoverErrorTest, AManifestThatLeadsOutsideThroughALinkIsAnErrorOfTheWhole) {
   const TempFolder folder;
   write_dataset(folder / "data", "ours", 2, 1);

@@ -110,12 +110,15 @@ TEST(RecoverClaimsTest, AManifestAndAFooterThatDisagreeAreNeverGood) {
   ShardInfo info = format::test::make_shard({.records = {"a", "bb", "cccc"}, .shard_number = 0}).info;
   fs::create_directory(folder / "data");
   test::write_file(folder / "data/s.dvt", as_chars(shard));
-  const auto recover_with = [&](const ShardInfo& told) {
+  const auto write_manifest = [&](const ShardInfo& told) {
     format::test::ShardSpec spec;
     spec.metadata = {format::kManifestRecordType, "sample", {}};
     spec.records = {format::encode(told)};
     spec.shard_number = format::kManifestShardNumber;
     test::write_file(folder / "data/manifest.dvt", as_chars(format::test::make_shard(spec).bytes));
+  };
+  const auto recover_with = [&](const ShardInfo& told) {
+    write_manifest(told);
     return recovered(folder / "data", folder / "out", {.overwrite = true});
   };
   info.name = "s.dvt";
@@ -125,11 +128,9 @@ TEST(RecoverClaimsTest, AManifestAndAFooterThatDisagreeAreNeverGood) {
     const char* reason;
     std::uint64_t ShardInfo::*field;
     std::uint64_t value;
-  } lies[] = {{"the manifest says 2 records, there are 3", &ShardInfo::records, 2},
-              {"the manifest says 3 blocks, there are 2", &ShardInfo::blocks, 3},
+  } lies[] = {{"the manifest says 3 blocks, there are 2", &ShardInfo::blocks, 3},
               {"the manifest says 8 records per run, the footer 4", &ShardInfo::run_records, 8},
               {"the manifest says 8 raw bytes, the footer 7", &ShardInfo::raw_bytes, 8},
-              {"fingerprint the manifest has", &ShardInfo::fingerprint, 7},
               {"the manifest says 10240 bytes of the file, there are", &ShardInfo::file_bytes, 10240}};
   for (const auto& lie : lies) {
     SCOPED_TRACE(lie.reason);
@@ -138,6 +139,14 @@ TEST(RecoverClaimsTest, AManifestAndAFooterThatDisagreeAreNeverGood) {
     const RecoverReport report = recover_with(told);
     EXPECT_EQ(report.records, 3u);
     EXPECT_THAT(report.lost, ::testing::Contains(::testing::Field(&LostRegion::reason, HasSubstr(lie.reason))));
+  }
+  for (const auto field : {&ShardInfo::records, &ShardInfo::fingerprint}) {
+    ShardInfo told = info;
+    told.*field = 2;  // then the records are others, and this is not the shard of the manifest
+    write_manifest(told);
+    const auto report = recover(folder / "data", folder / "out", {.overwrite = true});
+    ASSERT_FALSE(report);
+    EXPECT_TRUE(report.error().is(Errc::manifest_mismatch)) << report.error().to_string();
   }
 }
 
