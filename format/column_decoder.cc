@@ -15,6 +15,7 @@
 #include "format/column_rows.h"
 #include "format/endian.h"
 #include "format/example_wire.h"
+#include "format/utf8.h"
 #include "format/wire.h"
 
 namespace dovetail {
@@ -97,6 +98,39 @@ class ExpectedName {
   std::size_t column_ = kNoColumn;
 };
 
+/// What a record is that people can read: "JSON" or "text". Empty for other bytes.
+std::string_view readable(std::string_view record) noexcept {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const auto is_control = [&](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && kBlanks.find(c) == kBlanks.npos) || c == 0x7F;
+  };
+  if (std::any_of(record.begin(), record.end(), is_control) || !is_utf8(record)) return {};
+  const std::size_t first = record.find_first_not_of(kBlanks);
+  return first != record.npos && (record[first] == '{' || record[first] == '[') ? "JSON" : "text";
+}
+
+/// `"image" (bytes_list), "label" (int64_list)`; of many the first.
+std::string names_of(std::span<const FeatureView> features) {
+  constexpr std::size_t kShown = 20;
+  constexpr std::size_t kShownBytes = 100;
+  std::string names;
+  for (const FeatureView& feature : features.first(std::min(features.size(), kShown))) {
+    const std::string name(feature.name.substr(0, kShownBytes));
+    names += (names.empty() ? "\"" : ", \"") + name + (name.size() < feature.name.size() ? "...\" (" : "\" (") +
+             to_text(feature.kind) + ")";
+  }
+  if (features.size() > kShown) names += " and " + std::to_string(features.size() - kShown) + " more";
+  return names;
+}
+
+/// The column with the fallback that is easiest to tell from a value.
+std::string with_fallback(Column column) {
+  const bool no_negative = column.dtype == Dtype::u8 || column.dtype == Dtype::u16 || column.dtype == Dtype::u32 ||
+                           column.dtype == Dtype::u64;
+  column.fallback = column.ragged || column.dtype == Dtype::bytes ? "" : no_negative ? "0" : "-1";
+  return to_text(Schema{{std::move(column)}});
+}
+
 }  // namespace
 
 class ColumnDecoder::Impl {
@@ -134,7 +168,7 @@ class ColumnDecoder::Impl {
   }
   Result<void> add_any(std::uint32_t row, ByteView record);
   Error unfit(std::uint32_t row, std::size_t column, const std::string& why) const {
-    return Error(Errc::bad_message,
+    return Error(Errc::invalid_option,
                  "row " + std::to_string(row) + ", column \"" + schema_.columns[column].name + "\": " + why);
   }
 
@@ -217,13 +251,20 @@ bool ColumnDecoder::Impl::add_usual(std::uint32_t row, ByteView record) {
 
 Result<void> ColumnDecoder::Impl::add_any(std::uint32_t row, ByteView record) {
   if (Result<void> parsed = features_.parse(record); !parsed) {
-    return Error(parsed.error().code(), "row " + std::to_string(row) + ": " + parsed.error().detail());
+    const std::string in_row = "row " + std::to_string(row) + ": ";
+    const std::string_view kind = readable(as_chars(record));
+    if (kind.empty()) return Error(parsed.error().code(), in_row + parsed.error().detail());
+    return Error(Errc::invalid_option,
+                 in_row + "the record is " + std::string(kind) + ", no tf.train.Example, which columns are made of");
   }
   for (std::size_t column = 0; column < schema_.columns.size(); ++column) {
     const FeatureView* const feature = features_.find(schema_.columns[column].name);
     if (feature == nullptr) {
       if (!rows_.put_fallback(column, row)) {
-        return unfit(row, column, "the record has no such feature, and the column no fallback");
+        const std::string others = features_.all().empty() ? "nor any other" : "only " + names_of(features_.all());
+        return unfit(row, column,
+                     "the record has no such feature, " + others + "; with a fallback, such as " +
+                         with_fallback(schema_.columns[column]) + ", rows get that instead");
       }
       continue;
     }

@@ -64,8 +64,8 @@ ColumnView view_column(const Schema& schema, const ColumnLayout& layout, ByteVie
 ///
 /// Ownership: a slab belongs to the caller, and records must stay until `finish` or `keep`.
 /// Threads:   one thread at a time; copies of a decoder are independent.
-/// Errors:    `bad_message` for a record that does not parse or does not fit, naming row, column and byte; `batch_too_large`
-///            for a slab that is too small, naming what is needed.
+/// Errors:    `invalid_option` for a record that does not fit, naming row, column and byte, or the features that it has;
+///            `bad_message` for one that is no Example; `batch_too_large` for a slab that is too small, naming what is needed.
 /// Cost:      no allocation per record, once its memory has grown to the largest batch: beside the slab, up to what the ragged
 ///            integers of a batch take. Fastest where the features of all records come in one order, each once, with packed
 ///            numbers.

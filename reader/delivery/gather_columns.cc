@@ -120,11 +120,14 @@ Result<void> ColumnGathering::lose_unfit(std::uint32_t row, const PlannedRow& fr
 Error ColumnGathering::unfit_at_step(const PlannedRow& from, const Error& why) const {
   const Extent& extent = from.block->load->extent;
   const std::uint64_t block = extent.first_block + from.block->number;
+  // The checksums of its block are right, so that whatever does not fit is as it was written: other columns mend it.
+  const char* const what =
+      why.is(Errc::bad_message) ? ", is no tf.train.Example, which columns are made of" : ", does not fit the columns";
   const std::string text = why.detail() + "; record " + std::to_string(extent.file->first_record(block) + from.record) +
                            " of the shard, needed by rank " + std::to_string(rules_.rank) + " at step " +
                            std::to_string(step_.number + rows_.batch) + " of epoch " + std::to_string(step_.epoch) +
-                           ", does not fit the columns";
-  return Error(why.code(), text).at(extent.file->file().path(), extent.file->blocks()[block].offset);
+                           what;
+  return Error(Errc::invalid_option, text).at(extent.file->file().path(), extent.file->blocks()[block].offset);
 }
 
 void ColumnGathering::substitute() {

@@ -20,6 +20,7 @@ namespace {
 using namespace test;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 using MaybeRecords = std::vector<std::optional<std::string>>;
 
@@ -73,7 +74,8 @@ void expect_same(ColumnDecoder& decoder, const MaybeRecords& batch, bool* good =
   ASSERT_GE(decoder.held_bytes(), decoder.least_held_bytes(rows)) << what();
   ASSERT_LE(decoder.held_bytes(), decoder.most_held_bytes(rows, longest(batch))) << what();
   if (!decoded) {
-    ASSERT_TRUE(decoded.error().is(Errc::bad_message)) << decoded.error().to_string();
+    ASSERT_TRUE(decoded.error().is(Errc::bad_message) || decoded.error().is(Errc::invalid_option))
+        << decoded.error().to_string();
     ASSERT_THAT(decoded.error().detail(), HasSubstr("row ")) << what();
     return;
   }
@@ -85,11 +87,15 @@ ColumnDecoder decoder_of(const char* schema) {
   return ColumnDecoder::make(parse_schema(schema).value()).value();
 }
 
-std::string error_of(ColumnDecoder& decoder, const std::string& record) {
+Error failure_of(ColumnDecoder& decoder, const std::string& record) {
   const OwnedRecords records({record});
   const SlabMemory slab(decoder.most_bytes(1, record.size()));
   const auto decoded = decoder.decode(records.views(), slab.bytes());
-  return decoded ? "" : decoded.error().detail();
+  return decoded ? Error() : decoded.error();
+}
+
+std::string error_of(ColumnDecoder& decoder, const std::string& record) {
+  return failure_of(decoder, record).detail();
 }
 
 std::string ints(const std::vector<std::int64_t>& values) {
@@ -231,7 +237,59 @@ TEST(ColumnsTest, ARecordWithoutBytesIsARecordWithoutFeatures) {
   ColumnDecoder fallbacks = decoder_of("a:i8=3, b:bytes=\"x\", c:f64[*]=[], d:u16[2]=9");
   ASSERT_NO_FATAL_FAILURE(expect_same(fallbacks, {std::string(), std::nullopt, std::string("\x0A\x00", 2)}));
   ColumnDecoder none = decoder_of("a:i8");
-  EXPECT_EQ(error_of(none, ""), "row 0, column \"a\": the record has no such feature, and the column no fallback");
+  EXPECT_EQ(
+      error_of(none, ""),
+      "row 0, column \"a\": the record has no such feature, nor any other; with a fallback, such as a:i8=-1, rows "
+      "get that instead");
+}
+
+TEST(ColumnsTest, AMissingFeatureIsAnErrorWithThoseThereAreAndAFallbackThatMendsIt) {
+  const std::string record = wire_record(wire_entry("label", ints({7})) + wire_entry("image", bytes_list({"x"})) +
+                                         wire_entry(std::string(150, 'n'), "") + wire_entry("line\nbreak", ints({1})));
+  const struct {
+    const char* schema;
+    const char* mended;
+  } cases[] = {{"labl:i64", "labl:i64=-1"},           {"labl:u8[2,3]", "labl:u8[2,3]=0"},
+               {"labl:f16", "labl:f16=-1"},           {"labl:bytes", "labl:bytes=\"\""},
+               {"labl:bytes[*]", "labl:bytes[*]=[]"}, {"labl:u32[*,4]", "labl:u32[*,4]=[]"},
+               {"\"la bl\":i8", "\"la bl\":i8=-1"}};
+  for (const auto& [schema, mended] : cases) {
+    ColumnDecoder decoder = decoder_of(schema);
+    const Error error = failure_of(decoder, record);
+    EXPECT_EQ(error.kind(), ErrorKind::usage) << error.to_string();
+    EXPECT_THAT(error.detail(), HasSubstr("the record has no such feature, only \"image\" (bytes_list), \"label\" "
+                                          "(int64_list), \"line\nbreak\" (int64_list), \"" +
+                                          std::string(100, 'n') + "...\" (none); with a fallback, such as " + mended +
+                                          ", rows get that instead"));
+    EXPECT_THAT(error.to_string(), Not(HasSubstr("\n")));
+    ColumnDecoder mends = decoder_of(mended);
+    EXPECT_EQ(error_of(mends, record), "");
+  }
+  std::string many;
+  for (int i = 10; i < 40; ++i) many += wire_entry("f" + std::to_string(i), ints({1}));
+  ColumnDecoder decoder = decoder_of("a:i8");
+  EXPECT_THAT(error_of(decoder, wire_record(many)), HasSubstr("\"f29\" (int64_list) and 10 more; "));
+}
+
+TEST(ColumnsTest, OtherColumnsMendWhatDoesNotFitAndNothingMendsWhatIsNoExample) {
+  ColumnDecoder decoder = decoder_of("a:u8[4]");
+  const auto kind_of = [&](const std::string& record) { return failure_of(decoder, record).kind(); };
+  EXPECT_EQ(kind_of(wire_record(wire_entry("a", ints({1, 2, 3})))), ErrorKind::usage);
+  EXPECT_EQ(kind_of(wire_record(wire_entry("a", ints({1, 2, 3, 256})))), ErrorKind::usage);
+  EXPECT_EQ(kind_of(wire_record(wire_entry("a", wire_field(2, "")))), ErrorKind::usage);
+  const std::string whole = wire_record(wire_entry("a", ints({1, 2, 3, 4})));
+  for (std::size_t size = 2; size < whole.size(); ++size) {
+    const Error error = failure_of(decoder, whole.substr(0, size));
+    EXPECT_TRUE(error.is(Errc::bad_message)) << size << ": " << error.to_string();
+  }
+  for (const auto& [record, what] : {std::pair("{\"a\": [1, 2, 3, 4]}", "JSON"), std::pair(" [1]\r\n", "JSON"),
+                                     std::pair("row 5: \xC3\xA4", "text")}) {
+    const Error error = failure_of(decoder, record);
+    EXPECT_TRUE(error.is(Errc::invalid_option));
+    EXPECT_EQ(error.detail(),
+              "row 0: the record is " + std::string(what) + ", no tf.train.Example, which columns are made of");
+  }
+  EXPECT_TRUE(failure_of(decoder, "\xFF\xD8\xFF\xE0 JFIF").is(Errc::bad_message));
 }
 
 TEST(ColumnsTest, AListWithoutValuesIsAsIfTheFeatureWereMissing) {

@@ -150,7 +150,9 @@ class SourcesTest(CommandTest):
         found = run_json(*read, "--columns", "all")
         self.assertEqual((found["columns"], found["steps"], found["bytes"]), ("image:u8[2,3]", 2, 2 * 256))
         self.assertEqual(run_json(*read)["columns"], None)
-        self.assert_fails(DAMAGED, *read, "--columns", "label:i64", says=("label", "does not fit the columns"))
+        for columns, says in (("label:i64", ('has no such feature, only "image" (bytes_list)', "such as label:i64=-1")),
+                              ("image:u8[7]", ("6 values, expected 7",)), ("image:f32", ("6 bytes",))):
+            self.assert_fails(USAGE, *read, "--columns", columns, says=(*says, "does not fit the columns"))
         found = run_json(*read, "--columns", "label:i64", "--on-damage", "empty")
         self.assertEqual((found["damaged_empty"], found["stats"]["unfit_records"]), (10, 10))
         self.assert_fails(USAGE, *read, "--columns", "image:u9", says="u9")

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad input of every kind: the exception has the fitting type, and says what, where and in which file."""
 
-import copy
 import errno
 import os
 import pathlib
@@ -13,7 +12,8 @@ import time
 
 import dovetail
 from dovetail import _errors
-from fixtures import ModuleTest, damage_record, main, make_records, np, read_file, write_dataset, write_file
+from fixtures import (ErrorTest, ModuleTest, damage_record, main, make_records, np, read_file, write_dataset,
+                      write_file)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -43,30 +43,6 @@ WRITER_OPTIONS = {
     "overwrite": (SWITCH, []),
 }
 WRONG = {TEXT: [1, [], 2.5], NUMBER: ["1", 1.5, [], b"1"], SWITCH: [1, "yes", []]}
-
-
-class ErrorTest(ModuleTest):
-    def check(self, kind, call, *arguments, path=None, offset=None, code=None, says=(), **named):
-        """The call raises exactly this kind, which knows all of this and survives pickling and copying."""
-        with self.assertRaises(dovetail.DovetailError) as caught:
-            call(*arguments, **named)
-        error = caught.exception
-        self.assertIs(type(error), kind, error)
-        self.assertEqual(error.path, path, error)
-        if offset is not None:
-            self.assertEqual(error.offset, offset, error)
-        self.assertEqual(error.code, code, error)
-        for word in [says] if isinstance(says, str) else says:
-            self.assertIn(word, str(error))
-        if path is not None:
-            self.assertIn(os.fsencode(path).decode(errors="backslashreplace"), str(error))
-        self.assertNotIn("\n", str(error))
-        for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
-            self.assertIs(type(twin), type(error))
-            for name in ("code", "detail", "path", "offset", "errno", "strerror", "filename"):
-                self.assertEqual(getattr(twin, name, None), getattr(error, name, None), name)
-            self.assertEqual(str(twin), str(error))
-        return error
 
 
 class CodeTest(ModuleTest):

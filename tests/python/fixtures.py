@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the Python module share: records, datasets, damage, and programs run by another interpreter."""
 
+import copy
 import os
+import pickle
 import random
 import subprocess
 import sys
@@ -107,6 +109,30 @@ class ModuleTest(unittest.TestCase):
         return out
 
 
+class ErrorTest(ModuleTest):
+    def check(self, kind, call, *arguments, path=None, offset=None, code=None, says=(), **named):
+        """The call raises exactly this kind, which knows all of this and survives pickling and copying."""
+        with self.assertRaises(dovetail.DovetailError) as caught:
+            call(*arguments, **named)
+        error = caught.exception
+        self.assertIs(type(error), kind, error)
+        self.assertEqual(error.path, path, error)
+        if offset is not None:
+            self.assertEqual(error.offset, offset, error)
+        self.assertEqual(error.code, code, error)
+        for word in [says] if isinstance(says, str) else says:
+            self.assertIn(word, str(error))
+        if path is not None:
+            self.assertIn(os.fsencode(path).decode(errors="backslashreplace"), str(error))
+        self.assertNotIn("\n", str(error))
+        for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
+            self.assertIs(type(twin), type(error))
+            for name in ("code", "detail", "path", "offset", "errno", "strerror", "filename"):
+                self.assertEqual(getattr(twin, name, None), getattr(error, name, None), name)
+            self.assertEqual(str(twin), str(error))
+        return error
+
+
 def main():
     """Runs the tests of the calling module. All skipped is told to ctest as skipped."""
     result = unittest.main(exit=False, verbosity=2).result
@@ -116,5 +142,5 @@ def main():
         sys.exit(SKIPPED)
 
 
-__all__ = ["ModuleTest", "damage_record", "main", "make_records", "np", "read_file", "skip_all", "write_dataset",
-           "write_file"]
+__all__ = ["ErrorTest", "ModuleTest", "damage_record", "main", "make_records", "np", "read_file", "skip_all",
+           "write_dataset", "write_file"]

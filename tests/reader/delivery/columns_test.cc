@@ -348,19 +348,47 @@ TEST_F(ColumnsReaderTest, ARecordThatDoesNotFitIsAnErrorThatNamesIt) {
   BatchReader reader = BatchReader::open(dataset, options(10)).value();
   std::uint64_t steps = 0;
   const Error error = read_to_error(reader, sample, &steps);
-  EXPECT_TRUE(error.is(Errc::bad_message));
+  EXPECT_EQ(error.kind(), ErrorKind::usage);
   EXPECT_EQ(error.path(), dataset.shard_path(1));
   const ShardDescription shard = describe_shard(dataset.shard_path(1)).value();
   const auto block = std::find_if(shard.blocks.rbegin(), shard.blocks.rend(),
                                   [](const BlockInfo& info) { return info.first_record <= 39; });
   EXPECT_EQ(error.offset(), block->offset);
-  EXPECT_THAT(error.detail(), HasSubstr("column \"image\": the record has no such feature"));
+  EXPECT_THAT(error.detail(), HasSubstr("column \"image\": the record has no such feature, only \"label\""));
   EXPECT_THAT(error.detail(), HasSubstr("record 39 of the shard, needed by rank 0 at step " + std::to_string(steps) +
                                         " of epoch 0, does not fit the columns"));
   EXPECT_EQ(reader.error()->to_string(), error.to_string());
   EXPECT_EQ(reader.stats().unfit_records, 1u);
   ASSERT_EQ(reader.stats().damaged.size(), 1u);
   EXPECT_EQ(reader.stats().damaged[0].first_record, 39u);
+}
+
+TEST_F(ColumnsReaderTest, WholeRecordsThatAreNoExamplesAreAMatterOfTheColumnsAndDamageIsDamage) {
+  const std::pair<std::string, const char*> cases[] = {
+      {"{\"label\": 1}", "the record is JSON, no tf.train.Example"},
+      {"a line", "the record is text, no tf.train.Example"},
+      {"\xFF\xD8\xFF\xE0 of an image", "is no tf.train.Example, which columns are made of"},
+      {example(0, 40).substr(0, 20), "is no tf.train.Example, which columns are made of"}};
+  for (const auto& [record, says] : cases) {
+    const std::string folder = folder_.path("data-" + std::to_string(++datasets_));
+    DatasetWriter writer = DatasetWriter::create(folder, {}).value();
+    for (int i = 0; i < 10; ++i) writer.append(as_bytes(record)).value();
+    writer.finish().value();
+    const Dataset dataset = Dataset::open(folder).value();
+    for (const bool damaged : {false, true}) {
+      const std::uint64_t block = describe_shard(dataset.shard_path(0)).value().blocks.at(0).offset;
+      if (damaged) testing::flip_bit(dataset.shard_path(0), block + 64 + 5);
+      BatchReader reader = BatchReader::open(dataset, options(2, "label:i64")).value();
+      const auto batch = reader.next();
+      ASSERT_FALSE(batch.has_value());
+      EXPECT_EQ(batch.error().kind(), damaged ? ErrorKind::damaged : ErrorKind::usage) << batch.error().to_string();
+      EXPECT_EQ(batch.error().is(Errc::payload_checksum), damaged);
+      if (!damaged) {
+        EXPECT_THAT(batch.error().detail(), HasSubstr(says));
+        EXPECT_TRUE(verify(folder).value().ok());
+      }
+    }
+  }
 }
 
 TEST_F(ColumnsReaderTest, LostRowsAreFilledAsAskedAndCounted) {
