@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Sequence, SupportsIndex, Union
 
 from dovetail import _dovetail
 from dovetail._errors import usage_error
+from dovetail._names import names_options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,6 +66,7 @@ class Plan:
         UsageError: for options that are out of their range or lead to no step; it names what works.
     """
 
+    @names_options()
     def __init__(self, dataset: Dataset | _Path, *, batch: int, world: int = 1, order: str = "shuffle",
                  tail: str = "drop", seed: int = 0, assign: str = "even", replicate: int = 1,
                  lanes: int | None = None, open_runs: int | None = None, pool: int | None = None,
@@ -80,6 +82,7 @@ class Plan:
         return plan
 
     @classmethod
+    @names_options(__init__)
     def resume(cls, dataset: Dataset | _Path, state: _State, *, batch: int, world: int = 1, **options: Any) -> Plan:
         """The plan that goes on from a state, which may be of another world or batch.
 
@@ -190,6 +193,7 @@ class Reader:
     moves the reader, others get a BusyError.
     """
 
+    @names_options()
     def __init__(self, dataset: Dataset | _Path, *, batch: int, rank: int | None = None, world: int | None = None,
                  local_rank: int | None = None, local_world: int | None = None, order: str = "shuffle",
                  tail: str = "drop", seed: int = 0, assign: str = "even", replicate: int = 1, lanes: int | None = None,

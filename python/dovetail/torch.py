@@ -29,7 +29,7 @@ under way, so do one of these:
 A plain `tensor.to("cuda")` waits for the copy and needs none of this.
 """
 
-import inspect
+import sys
 from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple, Union
 
 import numpy
@@ -40,6 +40,7 @@ import torch.utils.data
 from dovetail import _dovetail
 from dovetail._columns import Ragged, Texts
 from dovetail._errors import ClosedError, ErrorCode, UsageError, usage_error
+from dovetail._names import names_options
 from dovetail._reader import Reader, _epoch, _state_text
 
 __all__ = ["BatchDataset", "RaggedTensor", "tensors"]
@@ -114,7 +115,8 @@ class BatchDataset(torch.utils.data.IterableDataset):
     """One rank's batches, for `DataLoader(dataset, batch_size=None, num_workers=0)` or to iterate as it is.
 
     Iterating gives the batches up to the end of the epoch at hand; iterating again, the next epoch. All ranks get
-    equally many. No batch is alive beside those whose tensors the consumer holds.
+    equally many. No batch is alive beside those whose tensors the consumer holds. A DataLoader without
+    `batch_size=None` would make batches of batches, and is refused.
 
     The reader is opened when it is first needed: by iterating, `len()`, a state, or statistics. A dataset can thus be
     made before `torch.distributed.init_process_group`, which it never calls. Pickling takes the state along and not the
@@ -130,14 +132,14 @@ class BatchDataset(torch.utils.data.IterableDataset):
             which are taken from the variables of the launcher where these mean the same rank and world.
 
     Raises:
-        TypeError: for an option that there is not. What else can be wrong is found when the reader is opened; see
-            `dovetail.Reader`.
+        TypeError: for an option that there is not; it names those there are. What else can be wrong is found when the
+            reader is opened; see `dovetail.Reader`.
     """
 
+    @names_options(Reader.__init__)
     def __init__(self, dataset: Any, *, batch: int, rank: Optional[int] = None, world: Optional[int] = None,
                  collate: Callable[[_dovetail.Batch], Any] = tensors, **options: Any) -> None:
         super().__init__()
-        inspect.signature(Reader).bind(dataset, batch=batch, **options)
         if (rank is None) != (world is None):
             raise ValueError("give rank and world together, or neither of them")
         self._state = options.pop("state", None)
@@ -151,8 +153,16 @@ class BatchDataset(torch.utils.data.IterableDataset):
         self._closed = False
 
     def __iter__(self) -> Iterator[Any]:
+        self._refuse_batches_of_batches(sys._getframe(1).f_locals.get("self"))
         # A generator would keep its last batch in a local variable until it is asked for the next one.
         return map(self._collate, self.reader)
+
+    def _refuse_batches_of_batches(self, asker: object) -> None:
+        """PyTorch tells a dataset nothing of the DataLoader that asks for its iterator, so that asker is looked at."""
+        if getattr(asker, "dataset", None) is self and getattr(asker, "auto_collation", False):
+            raise usage_error("iterating gives whole batches already, and this DataLoader would make batches of them: "
+                              "use DataLoader(dataset, batch_size=None, num_workers=0); BatchDataset(..., batch=) says "
+                              "how many rows a batch has")
 
     def __len__(self) -> int:
         """Steps of the epoch at hand, the same on every rank."""

@@ -216,8 +216,43 @@ class DatasetTest(TorchTest):
                 list(DataLoader(dataset, batch_size=None, num_workers=2))
         self.assertEqual(len(clones(dataset)), RECORDS // BATCH - 1)
 
+    def test_a_loader_that_makes_batches_of_batches_is_told_what_to_pass(self):
+        texts = self.write([dovetail.example(name="x" * i) for i in range(BATCH)], "texts", schema="name:bytes")
+        images = self.write([dovetail.example(x=i) for i in range(BATCH)], "images", schema="x:i64")
+        for path, options in ((self.records(), {}), (texts, {"columns": True}), (images, {"columns": True}),
+                              (images, {"collate": dovetail.Batch.rows})):
+            for loading in ({}, {"batch_size": 1}, {"batch_size": 32}, {"batch_size": 2, "drop_last": True}):
+                dataset = self.open(path, **options)
+                with self.assertRaisesRegex(dovetail.UsageError, r"DataLoader\(dataset, batch_size=None, num_work"):
+                    next(iter(DataLoader(dataset, **loading)))
+                self.assertEqual(dataset.state_dict()["step"], 0)
+                self.assertEqual(sum(1 for _ in DataLoader(dataset, batch_size=None)), len(dataset))
+
+    def test_a_dataset_of_rows_may_be_batched_by_a_loader(self):
+        class Rows(torch.utils.data.IterableDataset):
+            def __init__(self, batches):
+                self.batches = batches
+
+            def __iter__(self):
+                for batch in self.batches:
+                    yield from batch["ids"].clone()
+
+        class RowsOfMine(BatchDataset):
+            def __iter__(self):
+                for batch in super().__iter__():
+                    yield from batch["ids"].clone()
+
+        path = self.records()
+        for dataset in (Rows(self.open(path, tail="pad")), self.open(path, RowsOfMine, tail="pad")):
+            rows = torch.cat(list(DataLoader(dataset, batch_size=5)))
+            self.assertEqual(sorted(rows[rows >= 0].tolist()), list(range(RECORDS)))
+
     def test_options_are_checked_at_once(self):
         path = self.records()
+        for name, here in (("batch_size", "batch"), ("shuffle", "order"), ("num_workers", "decode_threads"),
+                           ("collate_fn", "collate"), ("pin_memory", "registration")):
+            with self.assertRaisesRegex(TypeError, f"there is no option '{name}': here it is {here}"):
+                BatchDataset(path, **{name: 3})
         with self.assertRaisesRegex(TypeError, "batches"):
             BatchDataset(path, batch=BATCH, batches=3)
         with self.assertRaisesRegex(ValueError, "rank and world"):
