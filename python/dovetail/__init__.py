@@ -24,19 +24,21 @@ from dovetail._errors import (BusyError, CancelledError, ClosedError, DamagedErr
                               ErrorCode, MissingFileError, SlotsHeldError, StateMismatchError, StorageError,
                               UsageError)
 from dovetail._reader import Plan, Reader
-from dovetail._reports import ConvertedDataset, ConvertReport, Damage, VerifyReport
+from dovetail._reports import (ConvertedDataset, ConvertedSource, ConvertReport, Damage, DatasetDescription,
+                               VerifyReport)
 
 if TYPE_CHECKING:
     from dovetail._dovetail import _Path
 
 _dovetail.refuse_subinterpreters()
 
-__all__ = ["Batch", "BusyError", "CancelledError", "ClosedError", "ConvertReport", "ConvertedDataset", "DAMAGED",
-           "Damage", "DamagedError", "Dataset", "DatasetWriter", "DeviceError", "DovetailError", "EMPTY", "EpochPlan",
-           "ErrorCode", "FIRST", "MissingFileError", "NO_ID", "Plan", "REPEATED", "REPEATED_DAMAGED",
-           "REPEATED_SUBSTITUTED", "Ragged", "Reader", "Records", "SUBSTITUTED", "ShardInfo", "SlotsHeldError",
-           "StateMismatchError", "StorageError", "Tensor", "Texts", "UsageError", "VerifyReport", "Writer",
-           "add_digests", "convert", "describe", "digest", "example", "gathered_rows", "merge", "open", "verify"]
+__all__ = ["Batch", "BusyError", "CancelledError", "ClosedError", "ConvertReport", "ConvertedDataset",
+           "ConvertedSource", "DAMAGED", "Damage", "DamagedError", "Dataset", "DatasetDescription", "DatasetWriter",
+           "DeviceError", "DovetailError", "EMPTY", "EpochPlan", "ErrorCode", "FIRST", "MissingFileError", "NO_ID",
+           "Plan", "REPEATED", "REPEATED_DAMAGED", "REPEATED_SUBSTITUTED", "Ragged", "Reader", "Records",
+           "SUBSTITUTED", "ShardInfo", "SlotsHeldError", "StateMismatchError", "StorageError", "Tensor", "Texts",
+           "UsageError", "VerifyReport", "Writer", "add_digests", "convert", "describe", "digest", "example",
+           "gathered_rows", "merge", "open", "verify"]
 
 __version__ = _dovetail.__version__
 

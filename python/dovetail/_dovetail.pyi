@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Self
 
-from dovetail._reports import ConvertReport, VerifyReport
+from dovetail._reports import ConvertReport, DatasetDescription, VerifyReport
 
 _Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 _Bytes = Union[bytes, bytearray, memoryview, npt.NDArray[Any]]
@@ -59,6 +59,7 @@ class Dataset:
     def shards(self) -> list[ShardInfo]: ...
     @property
     def shard_paths(self) -> list[str]: ...
+    def describe(self) -> DatasetDescription: ...
     def locate(self, id: SupportsIndex) -> tuple[int, int]: ...
     def __len__(self) -> int: ...
 
@@ -228,8 +229,8 @@ def verify(path: _Path, threads: int = ...) -> VerifyReport: ...
 def convert(sources: Sequence[_Path], folder: _Path, *,
             progress: Optional[Callable[[float, int, int], object]] = ..., format: Optional[str] = ...,
             records: Optional[str] = ..., on_error: Optional[str] = ..., labels: Optional[bool] = ...,
-            shards: Optional[int] = ..., shuffle_seed: Optional[int] = ..., split: Optional[str] = ...,
-            split_seed: Optional[int] = ..., part: Optional[Tuple[int, int]] = ..., jobs: Optional[int] = ...,
+            classes: Optional[Sequence[str]] = ..., shards: Optional[int] = ...,
+            shuffle_seed: Optional[int] = ..., split: Optional[str] = ..., split_seed: Optional[int] = ..., part: Optional[Tuple[int, int]] = ..., jobs: Optional[int] = ...,
             memory_bytes: Optional[int] = ..., resume: Optional[bool] = ..., shard_bytes: Optional[int] = ...,
             codec: Optional[str] = ..., block_bytes: Optional[int] = ..., run_bytes: Optional[int] = ...,
             run_records: Optional[int] = ..., dataset_id: Optional[str] = ..., record_type: Optional[str] = ...,

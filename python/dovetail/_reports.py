@@ -51,8 +51,23 @@ class ConvertedDataset:
 
 
 @dataclasses.dataclass(frozen=True)
+class ConvertedSource:
+    """What a source was taken for.
+
+    `hidden` counts files and folders that were left out, as their names begin with a dot. `classes` are the labels of
+    folders in the order of their numbers, `columns` name and type of each column of CSV.
+    """
+
+    path: str
+    format: str
+    hidden: int
+    classes: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class ConvertReport:
-    """What `convert` or `merge` did. Bytes of records are before compression.
+    """What `convert` or `merge` did. Bytes of records are before compression. `merge` knows no `sources`.
 
     `kept_shards` of the `shards` were finished by an earlier call. With `on_error="skip"`, `skipped` counts what was
     left out, and `first_skipped` holds the first errors. `datasets` is empty for a part.
@@ -63,12 +78,46 @@ class ConvertReport:
     input_bytes: int
     files: int
     formats: tuple[str, ...]
+    sources: tuple[ConvertedSource, ...]
     shards: int
     kept_shards: int
     stored_bytes: int
     skipped: int
     first_skipped: tuple[DovetailError, ...]
     datasets: tuple[ConvertedDataset, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class DatasetDescription:
+    """What a dataset is, without its records; `dovetail inspect` tells the same, and more of records.
+
+    `raw_bytes` are those of all records before compression, `stored_bytes` those of blocks, `file_bytes` those of
+    files. `codecs` counts the blocks of each codec. `version` to `schema` are those of the first shard; `schema` is
+    None where it has none. `tfrecord` is True for TFRecord files with an index. `features` has the list that each
+    feature of the first 64 records is, such as {"image": "bytes_list", "label": "int64_list"}, and nothing where
+    records are no tf.train.Examples.
+    """
+
+    path: str
+    tfrecord: bool
+    records: int
+    blocks: int
+    raw_bytes: int
+    stored_bytes: int
+    file_bytes: int
+    min_record_bytes: int
+    max_record_bytes: int
+    codecs: dict[str, int]
+    version: tuple[int, int]
+    dataset_id: str
+    record_type: str
+    writer: str
+    metadata: dict[str, str]
+    schema: str | None
+    fingerprint: str
+    has_manifest: bool
+    features: dict[str, str]
+    shards: tuple[ShardInfo, ...]
 
 
 def verify_report(records: int, blocks: int, damaged: list[dict[str, Any]], damaged_places: int,
@@ -78,9 +127,16 @@ def verify_report(records: int, blocks: int, damaged: list[dict[str, Any]], dama
     return VerifyReport(records, blocks, places, damaged_places, tuple(unreadable))
 
 
-def convert_report(records: int, raw_bytes: int, input_bytes: int, files: int, formats: list[str], shards: int,
-                   kept_shards: int, stored_bytes: int, skipped: int, first_skipped: list[DovetailError],
+def convert_report(records: int, raw_bytes: int, input_bytes: int, files: int, formats: list[str],
+                   sources: list[tuple[str, str, int, list[str], list[tuple[str, str]]]], shards: int, kept_shards: int,
+                   stored_bytes: int, skipped: int, first_skipped: list[DovetailError],
                    datasets: list[tuple[str, str, list[ShardInfo]]]) -> ConvertReport:
     written = tuple(ConvertedDataset(manifest, dataset_id, tuple(of)) for manifest, dataset_id, of in datasets)
-    return ConvertReport(records, raw_bytes, input_bytes, files, tuple(formats), shards, kept_shards, stored_bytes,
-                         skipped, tuple(first_skipped), written)
+    taken = tuple(ConvertedSource(path, format, hidden, tuple(classes), tuple(columns))
+                  for path, format, hidden, classes, columns in sources)
+    return ConvertReport(records, raw_bytes, input_bytes, files, tuple(formats), taken, shards, kept_shards,
+                         stored_bytes, skipped, tuple(first_skipped), written)
+
+
+def dataset_description(parts: dict[str, Any]) -> DatasetDescription:
+    return DatasetDescription(**parts)

@@ -2,10 +2,13 @@
 // Arguments that pybind11 would refuse with other exceptions than this package promises.
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include <dovetail/error.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl/filesystem.h>
 
 namespace dovetail::python {
 
@@ -29,6 +32,28 @@ inline std::string to_utf8(const std::string& name, pybind11::handle given) {
     refuse(name + " is not UTF-8: " + std::string(pybind11::repr(given)) + " has lone surrogates");
   }
   return {text, static_cast<std::size_t>(size)};
+}
+
+/// Errors: TypeError for what is no path.
+inline std::filesystem::path to_path(const std::string& name, pybind11::handle given) {
+  try {
+    return given.cast<std::filesystem::path>();
+  } catch (const pybind11::cast_error&) {
+    throw pybind11::type_error(name + " must be a str, bytes or os.PathLike without null characters, not " +
+                               type_name(given));
+  }
+}
+
+/// The items of a list, a tuple or another sequence that is no text. Errors: TypeError that says what it must be.
+inline std::vector<pybind11::object> to_items(const std::string& name, pybind11::handle given,
+                                              const std::string& what) {
+  const bool text = PyUnicode_Check(given.ptr()) != 0 || PyBytes_Check(given.ptr()) != 0;
+  if (text || !pybind11::isinstance<pybind11::sequence>(given)) {
+    throw pybind11::type_error(name + " must be " + what + ", not " + type_name(given));
+  }
+  std::vector<pybind11::object> items;
+  for (const pybind11::handle item : given) items.push_back(pybind11::reinterpret_borrow<pybind11::object>(item));
+  return items;
 }
 
 /// Errors: TypeError for what is no whole number.

@@ -14,6 +14,7 @@ void bind_plan(py::module_& module);
 void bind_batch(py::module_& module);
 void bind_reader(py::module_& module);
 void bind_records(py::module_& module);
+void bind_description(py::module_& module);
 void bind_writers(py::module_& module);
 void bind_conversion(py::module_& module);
 void bind_example(py::module_& module);

@@ -11,7 +11,6 @@
 
 #include <dovetail/record_reader.h>
 #include <pybind11/stl.h>
-#include <pybind11/stl/filesystem.h>
 
 #include "python/src/bindings.h"
 #include "python/src/errors.h"
@@ -51,7 +50,9 @@ py::dict to_dict(const Damage& damage) {
   return dict;
 }
 
-py::object verify_path(const std::filesystem::path& path, const py::object& threads_asked) {
+py::object verify_path(const py::object& path_given, const py::object& threads_asked, const py::kwargs& others) {
+  refuse_others(others, "threads");
+  const std::filesystem::path path = to_path("path", path_given);
   const auto threads = to_option<unsigned>("threads", threads_asked);
   const VerifyReport report = run_interruptibly([&](const std::atomic<bool>& cancel) {
     return verify(path.string(), threads, [&] { return cancel.load(std::memory_order_relaxed); });
@@ -82,7 +83,10 @@ void set_labels(ConvertOptions& options, const char* name, py::handle given) {
 }
 
 void set_classes(ConvertOptions& options, const char* name, py::handle given) {
-  options.source.classes = to_option<std::vector<std::string>>(name, given);
+  options.source.classes.clear();
+  for (const py::object& each : to_items(name, given, "a list of strings")) {
+    options.source.classes.push_back(to_utf8("a name in classes", each));
+  }
 }
 
 void set_split(ConvertOptions& options, const char* name, py::handle given) {
@@ -90,9 +94,11 @@ void set_split(ConvertOptions& options, const char* name, py::handle given) {
 }
 
 void set_part(ConvertOptions& options, const char* name, py::handle given) {
-  const auto pair = to_option<std::pair<py::object, py::object>>(name, given);
-  options.part = ConvertPart{.number = to_option<std::uint32_t>(name, pair.first),
-                             .parts = to_option<std::uint32_t>(name, pair.second)};
+  constexpr const char* kPart = "two numbers, (number, parts)";
+  const std::vector<py::object> pair = to_items(name, given, kPart);
+  if (pair.size() != 2) throw py::type_error(std::string(name) + " must be " + kPart);
+  options.part =
+      ConvertPart{.number = to_option<std::uint32_t>(name, pair[0]), .parts = to_option<std::uint32_t>(name, pair[1])};
 }
 
 constexpr OptionSetter<ConvertOptions> kConvertSetters[] = {
@@ -102,6 +108,8 @@ constexpr OptionSetter<ConvertOptions> kConvertSetters[] = {
     {"labels", set_labels},
     {"classes", set_classes},
     {"shards", set_field<&ConvertOptions::shards>},
+    {"shard_bytes", [](ConvertOptions& options, const char* name,
+                       py::handle given) { options.writer.shard_bytes = to_option<std::uint64_t>(name, given); }},
     {"shuffle_seed", [](ConvertOptions& options, const char* name,
                         py::handle given) { options.shuffle_seed = to_option<std::uint64_t>(name, given); }},
     {"split", set_split},
@@ -115,15 +123,28 @@ constexpr OptionSetter<ConvertOptions> kConvertSetters[] = {
 void set_options(ConvertOptions& options, const py::dict& given) {
   for (const auto& [key, value] : given) {
     const std::string name = option_name(key);
-    const bool known =
-        set_option<ConvertOptions>(kConvertSetters, options, name, value) || set_option(options.writer, name, value);
-    if (!known) refuse_option(key);
+    const bool known = set_option<ConvertOptions>(kConvertSetters, options, name, value) ||
+                       set_packing_option(options.writer.shard, name, value);
+    if (known) continue;
+    refuse_option(key, "progress, " + option_names<ConvertOptions>(kConvertSetters) + ", " + packing_option_names());
   }
+}
+
+py::tuple to_tuple(const ConvertedSource& source) {
+  py::list classes;
+  for (const std::string& name : source.classes) classes.append(path_text(name));
+  py::list columns;
+  for (const CsvColumn& column : source.columns) {
+    columns.append(py::make_tuple(message_text(column.name), to_string(column.type)));
+  }
+  return py::make_tuple(path_text(source.path), to_string(source.format), source.hidden, classes, columns);
 }
 
 py::object to_object(const ConvertReport& report) {
   py::list formats;
   for (const SourceFormat format : report.formats) formats.append(to_string(format));
+  py::list sources;
+  for (const ConvertedSource& source : report.sources) sources.append(to_tuple(source));
   py::list skipped;
   for (const SkippedRecord& record : report.first_skipped) skipped.append(to_exception(record.error));
   py::list datasets;
@@ -131,8 +152,8 @@ py::object to_object(const ConvertReport& report) {
     datasets.append(py::make_tuple(path_text(dataset.manifest), dataset.id.to_hex(), dataset.shards));
   }
   return call_object(import_module("dovetail._reports").attr("convert_report"), report.records, report.raw_bytes,
-                     report.input_bytes, report.files, formats, report.shards, report.kept_shards, report.stored_bytes,
-                     report.skipped, skipped, datasets);
+                     report.input_bytes, report.files, formats, sources, report.shards, report.kept_shards,
+                     report.stored_bytes, report.skipped, skipped, datasets);
 }
 
 /// Asks Python whether to go on; what it raises is kept for the caller.
@@ -160,11 +181,17 @@ class Progress {
   std::optional<py::error_already_set> raised_;
 };
 
-py::object convert_sources(const std::vector<std::filesystem::path>& sources, const std::filesystem::path& folder,
-                           const py::object& asked, const py::kwargs& given) {
+py::object convert_sources(const py::object& sources, const py::object& folder_given, const py::object& asked,
+                           const py::kwargs& given) {
   ConvertOptions options;
   set_options(options, given);
-  options.sources.assign(sources.begin(), sources.end());
+  for (const py::object& source : to_items("sources", sources, "a list of paths")) {
+    options.sources.push_back(to_path("a source", source).string());
+  }
+  const std::filesystem::path folder = to_path("folder", folder_given);
+  if (!asked.is_none() && PyCallable_Check(asked.ptr()) == 0) {
+    throw py::type_error("progress must be a function, not " + type_name(asked));
+  }
   Progress progress(asked);
   try {
     const ConvertReport report = run_interruptibly([&](const std::atomic<bool>& cancel) {
@@ -179,7 +206,10 @@ py::object convert_sources(const std::vector<std::filesystem::path>& sources, co
   }
 }
 
-py::object merge_parts(const std::filesystem::path& folder, bool overwrite) {
+py::object merge_parts(const py::object& folder_given, const py::object& overwrite_given, const py::kwargs& others) {
+  refuse_others(others, "overwrite");
+  const std::filesystem::path folder = to_path("folder", folder_given);
+  const auto overwrite = to_option<bool>("overwrite", overwrite_given);
   return to_object(run_interruptibly([&](const std::atomic<bool>&) { return merge(folder.string(), overwrite); }));
 }
 
@@ -216,7 +246,7 @@ Args:
     part: (number, parts): only those shards, without a manifest, for `merge`.
     jobs, memory_bytes: threads, and bytes for a shuffle.
     resume: whether what an earlier call left is continued.
-    and the options of `DatasetWriter`.
+    and the options of `DatasetWriter` but `expected_records` and `encode_threads`.
 
 Returns:
     A `ConvertReport`.

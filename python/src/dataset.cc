@@ -8,9 +8,9 @@
 #include <vector>
 
 #include <pybind11/stl.h>
-#include <pybind11/stl/filesystem.h>
 
 #include "python/src/bindings.h"
+#include "python/src/description.h"
 #include "python/src/gil.h"
 #include "python/src/option_table.h"
 #include "python/src/text.h"
@@ -30,13 +30,25 @@ std::filesystem::path to_open(const std::filesystem::path& path) {
   return path.empty() || failed || misread ? path : folder / path;
 }
 
-Dataset open_dataset(const std::filesystem::path& path, bool allow_outside, const py::object& threads_asked) {
-  const auto threads = to_option<unsigned>("threads", threads_asked);
+Dataset open_dataset(const py::object& path_given, const py::object& allow_outside, const py::object& threads_asked,
+                     const py::kwargs& others) {
+  refuse_others(others, "allow_outside, threads");
+  const std::filesystem::path path = to_path("path", path_given);
+  const DatasetOptions options{.allow_outside = to_option<bool>("allow_outside", allow_outside),
+                               .threads = to_option<unsigned>("threads", threads_asked)};
   const Unlocked unlocked;
-  return Dataset::open(to_open(path).string(), {.allow_outside = allow_outside, .threads = threads}).value();
+  return Dataset::open(to_open(path).string(), options).value();
 }
 
-Dataset join(const std::vector<Dataset>& datasets) {
+Dataset join(const py::object& given) {
+  constexpr const char* kDatasets = "a list of Dataset objects";
+  std::vector<Dataset> datasets;
+  for (const py::object& each : to_items("datasets", given, kDatasets)) {
+    if (!py::isinstance<Dataset>(each)) {
+      throw py::type_error(std::string("datasets must be ") + kDatasets + "; there is a " + type_name(each));
+    }
+    datasets.push_back(each.cast<Dataset>());
+  }
   return Dataset::join(datasets).value();
 }
 
@@ -116,6 +128,13 @@ Raises:
           },
           R"(A `ShardInfo` for each.)")
       .def_property_readonly("shard_paths", shard_paths, R"(The paths of their files.)")
+      .def("describe", describe_dataset,
+           R"(What its shards say of themselves, and which features its first records have: a `DatasetDescription`.
+
+Opens every shard, and reads the first block. Ctrl-C ends it soon.
+
+Raises:
+    MissingFileError, StorageError, DamagedError: for a shard that cannot be read, or is not the one of the manifest.)")
       .def("locate", locate, py::arg("id"), R"((shard, record in it) of a record of the dataset. Errors: IndexError.)")
       .def("__len__", &Dataset::records)
       .def("__repr__", [](const Dataset& dataset) {

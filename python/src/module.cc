@@ -29,6 +29,7 @@ PYBIND11_MODULE(_dovetail, module) {
   bind_batch(module);
   bind_reader(module);
   bind_records(module);
+  bind_description(module);
   bind_writers(module);
   bind_conversion(module);
   bind_example(module);

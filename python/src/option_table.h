@@ -18,7 +18,9 @@ namespace dovetail::python {
 template <class T>
 T to_option(const char* name, pybind11::handle given) {
   if constexpr (std::is_same_v<T, bool>) {
-    if (!PyBool_Check(given.ptr())) throw pybind11::type_error(std::string(name) + " must be True or False");
+    if (!PyBool_Check(given.ptr())) {
+      throw pybind11::type_error(std::string(name) + " must be True or False, not " + type_name(given));
+    }
     return given.ptr() == Py_True;
   } else if constexpr (std::is_integral_v<T>) {
     const pybind11::object number = whole_number(name, given);
@@ -28,14 +30,15 @@ T to_option(const char* name, pybind11::handle given) {
       refuse(std::string(name) + "=" + std::string(pybind11::repr(number)) + ": it must be " +
              std::to_string(std::numeric_limits<T>::min()) + " to " + std::to_string(std::numeric_limits<T>::max()));
     }
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    return to_utf8(name, given);
-  } else {
+  } else if constexpr (std::is_floating_point_v<T>) {
     try {
       return given.cast<T>();
     } catch (const pybind11::cast_error&) {
-      throw pybind11::type_error(std::string(name) + " has the wrong type: " + type_name(given));
+      throw pybind11::type_error(std::string(name) + " must be a number, not " + type_name(given));
     }
+  } else {
+    static_assert(std::is_same_v<T, std::string>);
+    return to_utf8(name, given);
   }
 }
 
@@ -58,16 +61,29 @@ bool set_option(std::span<const OptionSetter<Options>> table, Options& options, 
   return false;
 }
 
-[[noreturn]] inline void refuse_option(pybind11::handle name) {
-  throw pybind11::type_error("there is no option " + std::string(pybind11::repr(name)));
+/// The options of a table, for `refuse_option`.
+template <class Options>
+std::string option_names(std::span<const OptionSetter<Options>> table) {
+  std::string names;
+  for (const OptionSetter<Options>& setter : table) names += (names.empty() ? "" : ", ") + std::string(setter.name);
+  return names;
 }
 
-/// Of a keyword argument. Errors: as for one that is no option.
+[[noreturn]] inline void refuse_option(pybind11::handle name, const std::string& names) {
+  throw pybind11::type_error("there is no option " + std::string(pybind11::repr(name)) + "; there are: " + names);
+}
+
+/// Where there is no table. Errors: TypeError for a keyword argument that no parameter has taken.
+inline void refuse_others(const pybind11::kwargs& given, const char* names) {
+  if (!given.empty()) refuse_option(given.begin()->first, names);
+}
+
+/// Of a keyword argument; empty, which no option is, for what UTF-8 cannot hold.
 inline std::string option_name(pybind11::handle name) {
   const char* const text = PyUnicode_AsUTF8(name.ptr());
   if (text != nullptr) return text;
   PyErr_Clear();
-  refuse_option(name);
+  return {};
 }
 
 /// For a field that takes what `to_option` gives.

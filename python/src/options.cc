@@ -4,7 +4,6 @@
 #include <chrono>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <pybind11/stl.h>
@@ -41,6 +40,8 @@ void set_word(Options& options, const char* name, py::handle given) {
   options.*kField = from_word(name, given, kWords);
 }
 
+constexpr const char* kMix = "a list of weights, [3, 1], or of (from_step, weights), [(0, [3, 1]), (1000, [1, 1])]";
+
 std::vector<std::uint32_t> to_weights(const char* name, const std::vector<py::object>& given) {
   std::vector<std::uint32_t> weights;
   weights.reserve(given.size());
@@ -51,15 +52,17 @@ std::vector<std::uint32_t> to_weights(const char* name, const std::vector<py::ob
 /// Weights for all steps, or [(from_step, weights), ...].
 void set_mix(PlanOptions& options, const char* name, py::handle given) {
   options.mix.schedule.clear();
-  const auto entries = to_option<std::vector<py::object>>(name, given);
+  const std::vector<py::object> entries = to_items(name, given, kMix);
   const bool scheduled = !entries.empty() && py::isinstance<py::sequence>(entries.front());
   if (!scheduled) {
     options.mix.schedule.push_back({0, to_weights(name, entries)});
     return;
   }
   for (const py::object& entry : entries) {
-    const auto pair = to_option<std::pair<py::object, std::vector<py::object>>>(name, entry);
-    options.mix.schedule.push_back({to_option<std::uint64_t>(name, pair.first), to_weights(name, pair.second)});
+    const std::vector<py::object> pair = to_items(name, entry, kMix);
+    if (pair.size() != 2) throw py::type_error(std::string(name) + " must be " + kMix);
+    options.mix.schedule.push_back(
+        {to_option<std::uint64_t>(name, pair[0]), to_weights(name, to_items(name, pair[1], kMix))});
   }
 }
 
@@ -129,7 +132,8 @@ constexpr OptionSetter<ReaderOptions> kReaderSetters[] = {
 
 void set_options(PlanOptions& options, const py::dict& given) {
   for (const auto& [key, value] : given) {
-    if (!set_option<PlanOptions>(kPlanSetters, options, option_name(key), value)) refuse_option(key);
+    if (set_option<PlanOptions>(kPlanSetters, options, option_name(key), value)) continue;
+    refuse_option(key, option_names<PlanOptions>(kPlanSetters));
   }
 }
 
@@ -138,7 +142,8 @@ void set_options(ReaderOptions& options, const py::dict& given) {
     const std::string name = option_name(key);
     const bool known = set_option<ReaderOptions>(kReaderSetters, options, name, value) ||
                        set_option<PlanOptions>(kPlanSetters, options.plan, name, value);
-    if (!known) refuse_option(key);
+    if (known) continue;
+    refuse_option(key, option_names<PlanOptions>(kPlanSetters) + ", " + option_names<ReaderOptions>(kReaderSetters));
   }
   options.plan.world = options.ranks.world;
 }

@@ -153,9 +153,10 @@ std::string digest(const py::object& given_ids, const py::object& given_status) 
   return sum.to_hex();
 }
 
-std::string add_digests(const std::vector<py::object>& digests) {
+std::string add_digests(const py::object& digests) {
   Hash128 sum;
-  for (const py::object& each : digests) sum += Hash128::from_hex(to_utf8("a digest", each)).value();
+  for (const py::object& each : to_items("digests", digests, "a list of digests"))
+    sum += Hash128::from_hex(to_utf8("a digest", each)).value();
   return sum.to_hex();
 }
 

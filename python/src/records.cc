@@ -4,21 +4,16 @@
 
 #include <cstdint>
 #include <deque>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include <pybind11/stl.h>
-#include <pybind11/stl/filesystem.h>
-
 #include "format/process_mark.h"
 #include "python/src/arguments.h"
 #include "python/src/bindings.h"
 #include "python/src/gil.h"
-#include "python/src/text.h"
 
 namespace dovetail::python {
 
@@ -214,26 +209,6 @@ py::object item(Records& records, const py::object& i) {
   return records.read(to_place("record", i, records.dataset().records()));
 }
 
-py::dict describe(const std::filesystem::path& path) {
-  const ShardDescription shard = [&] {
-    const Unlocked unlocked;
-    return describe_shard(path.string()).value();
-  }();
-  py::dict dict;
-  dict["info"] = shard.info;
-  dict["tfrecord"] = shard.tfrecord;
-  dict["version"] = py::make_tuple(shard.version_major, shard.version_minor);
-  dict["dataset_id"] = shard.dataset_id.to_hex();
-  dict["shard_number"] = shard.shard_number;
-  dict["record_type"] = message_text(shard.record_type);
-  dict["writer"] = message_text(shard.writer);
-  py::dict metadata;
-  for (const auto& [name, text] : shard.metadata) metadata[message_text(name)] = message_text(text);
-  dict["metadata"] = metadata;
-  dict["schema"] = shard.schema.empty() ? py::object(py::none()) : py::object(message_text(shard.schema));
-  return dict;
-}
-
 }  // namespace
 
 void bind_records(py::module_& module) {
@@ -249,19 +224,16 @@ In a forked child it reads through files of its own.
 Raises:
     IndexError: for a number beyond the end; DamagedError and StorageError with file and offset, after which other records
     can still be read.)")
-      .def(py::init<Dataset>(), py::arg("dataset"))
+      .def(py::init([](const py::object& dataset) {
+             if (py::isinstance<Dataset>(dataset)) return std::make_unique<Records>(dataset.cast<Dataset>());
+             throw py::type_error("dataset must be a Dataset, not " + type_name(dataset) +
+                                  ": dovetail.open(path) gives the records of a path");
+           }),
+           py::arg("dataset"))
       .def_property_readonly("dataset", &Records::dataset, py::return_value_policy::copy, R"(The dataset they are of.)")
       .def("__len__", [](const Records& records) { return records.dataset().records(); })
       .def("__getitem__", item, py::arg("i"))
       .def("__iter__", [](const Records& records) { return std::make_unique<RecordIterator>(records.dataset()); });
-
-  module.def(
-      "describe", describe, py::arg("path"),
-      R"(What a shard says of itself, as a dict: info (a `ShardInfo`), version, dataset_id, record_type, metadata, schema.
-Of texts that are not UTF-8, which other writers may have left, the bytes that are not become \xNN.
-
-Raises:
-    MissingFileError, StorageError, DamagedError: with file and offset.)");
 }
 
 }  // namespace dovetail::python

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include <pybind11/stl.h>
 
@@ -15,6 +16,7 @@ namespace py = pybind11;
 
 namespace {
 
+constexpr std::string_view kShardNumber = "shard_number";  // which a dataset gives its shards itself
 constexpr Words<Codec, 2> kCodecs{{{"none", Codec::none}, {"snappy", Codec::snappy}}};
 
 void set_codec(WriterOptions& options, const char* name, py::handle given) {
@@ -32,7 +34,8 @@ void set_schema(WriterOptions& options, const char* name, py::handle given) {
 }
 
 void set_metadata(WriterOptions& options, const char* name, py::handle given) {
-  if (!py::isinstance<py::dict>(given)) throw py::type_error(std::string(name) + " must be a dict of strings");
+  if (!py::isinstance<py::dict>(given))
+    throw py::type_error(std::string(name) + " must be a dict of strings, not " + type_name(given));
   options.metadata.clear();
   for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(given)) {
     options.metadata.emplace(to_utf8("a name in metadata", key), to_utf8("a text in metadata", value));
@@ -45,7 +48,7 @@ constexpr OptionSetter<WriterOptions> kShardSetters[] = {
     {"run_bytes", set_field<&WriterOptions::run_bytes>},
     {"run_records", set_field<&WriterOptions::run_records>},
     {"dataset_id", set_dataset_id},
-    {"shard_number", set_field<&WriterOptions::shard_number>},
+    {kShardNumber.data(), set_field<&WriterOptions::shard_number>},
     {"record_type", set_field<&WriterOptions::record_type>},
     {"schema", set_schema},
     {"metadata", set_metadata},
@@ -62,20 +65,31 @@ constexpr OptionSetter<DatasetWriterOptions> kDatasetSetters[] = {
 
 }  // namespace
 
-bool set_option(DatasetWriterOptions& options, const std::string& name, py::handle given) {
-  return set_option<DatasetWriterOptions>(kDatasetSetters, options, name, given) ||
-         (name != "shard_number" && set_option<WriterOptions>(kShardSetters, options.shard, name, given));
+bool set_packing_option(WriterOptions& options, const std::string& name, py::handle given) {
+  return name != kShardNumber && set_option<WriterOptions>(kShardSetters, options, name, given);
+}
+
+std::string packing_option_names() {
+  std::string names;
+  for (const OptionSetter<WriterOptions>& setter : kShardSetters) {
+    if (setter.name != kShardNumber) names += (names.empty() ? "" : ", ") + std::string(setter.name);
+  }
+  return names;
 }
 
 void set_options(WriterOptions& options, const py::dict& given) {
   for (const auto& [key, value] : given) {
-    if (!set_option<WriterOptions>(kShardSetters, options, option_name(key), value)) refuse_option(key);
+    if (set_option<WriterOptions>(kShardSetters, options, option_name(key), value)) continue;
+    refuse_option(key, option_names<WriterOptions>(kShardSetters));
   }
 }
 
 void set_options(DatasetWriterOptions& options, const py::dict& given) {
   for (const auto& [key, value] : given) {
-    if (!set_option(options, option_name(key), value)) refuse_option(key);
+    const std::string name = option_name(key);
+    const bool known = set_option<DatasetWriterOptions>(kDatasetSetters, options, name, value) ||
+                       set_packing_option(options.shard, name, value);
+    if (!known) refuse_option(key, option_names<DatasetWriterOptions>(kDatasetSetters) + ", " + packing_option_names());
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include <dovetail/dataset_writer.h>
 #include <pybind11/pybind11.h>
 
@@ -10,7 +12,9 @@ namespace dovetail::python {
 void set_options(WriterOptions& options, const pybind11::dict& given);
 void set_options(DatasetWriterOptions& options, const pybind11::dict& given);
 
-/// Sets one of them by its name; false where there is none of it.
-bool set_option(DatasetWriterOptions& options, const std::string& name, pybind11::handle given);
+/// Sets one of those that say how the shards of a dataset are packed; false where there is none of that name.
+bool set_packing_option(WriterOptions& options, const std::string& name, pybind11::handle given);
+/// These as a list to be read.
+std::string packing_option_names();
 
 }  // namespace dovetail::python

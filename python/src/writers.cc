@@ -12,9 +12,9 @@
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_writer.h>
 #include <pybind11/stl.h>
-#include <pybind11/stl/filesystem.h>
 
 #include "format/process_mark.h"
+#include "python/src/arguments.h"
 #include "python/src/bindings.h"
 #include "python/src/buffer.h"
 #include "python/src/gil.h"
@@ -59,7 +59,7 @@ class Guarded {
   }
 
   /// Where the iterator or the handler of a signal raises, what came before is appended, as `list.extend` does.
-  void extend(const py::iterable& records) {
+  void extend(const py::object& records) {
     std::vector<Buffer> chunk;
     std::size_t bytes = 0;
     const auto flush = [&] {
@@ -135,14 +135,16 @@ class Guarded {
 using ShardWriter = Guarded<RecordWriter>;
 using ManyShardsWriter = Guarded<DatasetWriter>;
 
-std::unique_ptr<ShardWriter> create_shard(const std::filesystem::path& path, const py::kwargs& given) {
+std::unique_ptr<ShardWriter> create_shard(const py::object& path_given, const py::kwargs& given) {
+  const std::filesystem::path path = to_path("path", path_given);
   WriterOptions options;
   set_options(options, given);
   const Unlocked unlocked;
   return std::make_unique<ShardWriter>(RecordWriter::create(path.string(), std::move(options)).value());
 }
 
-std::unique_ptr<ManyShardsWriter> create_dataset(const std::filesystem::path& folder, const py::kwargs& given) {
+std::unique_ptr<ManyShardsWriter> create_dataset(const py::object& folder_given, const py::kwargs& given) {
+  const std::filesystem::path folder = to_path("folder", folder_given);
   DatasetWriterOptions options;
   set_options(options, given);
   const Unlocked unlocked;

@@ -2,8 +2,151 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is asked for and cannot be had: the error names it, and what can be had instead."""
 
+import ast
+import os
+import re
+
 import dovetail
-from fixtures import ErrorTest, damage_record, main, write_dataset
+from dovetail import _dovetail
+from fixtures import ErrorTest, ModuleTest, damage_record, main, read_file, write_dataset, write_file
+
+STUB = os.path.join(os.path.dirname(os.path.abspath(dovetail.__file__)), "_dovetail.pyi")
+
+
+def names_in_stub(function):
+    """Of the parameters of a function in the stub, in their order, without `self`."""
+    return [each.arg for each in function.args.args + function.args.kwonlyargs if each.arg != "self"]
+
+
+def names_in_module(function):
+    """The same from the first line of what pybind11 writes; and whether there are others, by keyword."""
+    inside = re.match(r"[\w.]+\((.*)\) -> ", function.__doc__).group(1)
+    while re.search(r"\[[^][]*\]", inside):
+        inside = re.sub(r"\[[^][]*\]", "", inside)  # of types, with commas in them
+    names = [re.match(r"\**\w*", part.strip()).group() for part in inside.split(",") if part.strip()]
+    return [name for name in names if name not in ("self", "*", "**kwargs")], "**kwargs" in names
+
+
+def listed(call, *given):
+    """The options that there are, by what a wrong one is told."""
+    try:
+        call(*given, nothing=1)
+    except TypeError as error:
+        return re.fullmatch(r"there is no option 'nothing'; there are: (.*)", str(error)).group(1).split(", ")
+    raise AssertionError(f"{call} takes every option")
+
+
+class StubTest(ModuleTest):
+    def test_parameters_are_those_of_the_module(self):
+        batch = self.open_reader(self.make_dataset()).next()
+        with_options = {"Dataset.__init__": lambda: listed(dovetail.Dataset, "x"),
+                        "Writer.__init__": lambda: listed(dovetail.Writer, "x"),
+                        "DatasetWriter.__init__": lambda: listed(dovetail.DatasetWriter, "x"),
+                        "convert": lambda: listed(dovetail.convert, ["x"], "x"),
+                        "verify": lambda: listed(dovetail.verify, "x"),
+                        "merge": lambda: listed(dovetail.merge, "x"),
+                        "describe": lambda: listed(dovetail.describe, "x"),
+                        "Batch.tensor": lambda: listed(batch.tensor), "Batch.release": lambda: listed(batch.release)}
+        module = ast.parse(read_file(STUB))
+        scopes = [(module, "", _dovetail)]
+        scopes += [(each, each.name + ".", getattr(_dovetail, each.name)) for each in module.body
+                   if isinstance(each, ast.ClassDef)]
+        checked = set()
+        for scope, prefix, real in scopes:
+            for function in scope.body:
+                if not isinstance(function, ast.FunctionDef):
+                    continue
+                name = prefix + function.name
+                thing = getattr(real, function.name)
+                if isinstance(thing, property):
+                    self.assertEqual(ast.unparse(function.decorator_list[0]), "property", name)
+                    continue
+                if function.name.startswith("__") and function.name != "__init__" or name == "example":
+                    continue  # their parameters have no names, or any
+                named, others = names_in_module(thing)
+                wanted = names_in_stub(function)
+                with self.subTest(function=name):
+                    self.assertEqual(wanted[:len(named)], named)
+                    self.assertEqual(others, name in with_options, name)
+                    options = with_options[name]() if others else []
+                    self.assertEqual(sorted(wanted), sorted({*named, *options}))
+                checked.add(name)
+        self.assertGreater(len(checked), 30)
+        self.assertLessEqual(set(with_options), checked)
+
+
+class NameTest(ErrorTest):
+    """Wrong names and wrong types are told with what there is; pybind11 would list signatures."""
+
+    def refused(self, call, *given, **named):
+        with self.assertRaises(TypeError) as caught:
+            call(*given, **named)
+        self.assertNotIn("incompatible", str(caught.exception))
+        return str(caught.exception)
+
+    def test_options_that_there_are_not(self):
+        path = self.make_dataset()
+        dataset = dovetail.Dataset(path)
+        plan = dovetail.Plan(dataset, batch=4)
+        for call, given, there in (
+                (dovetail.Reader, {"batch": 4}, ("batch", "world", "columns", "huge_pages")),
+                (dovetail.Plan, {"batch": 4}, ("batch", "world", "mix_stop")),
+                (lambda path, **named: dovetail.Plan.resume(path, plan.state_dict(0), **named), {"batch": 4},
+                 ("tail",)),
+                (dovetail.Dataset, {}, ("allow_outside", "threads")), (dovetail.verify, {}, ("threads",)),
+                (dovetail.merge, {}, ("overwrite",)),
+                (lambda path, **named: dovetail.convert([path], "to", **named), {}, ("classes", "progress", "codec")),
+                (lambda path, **named: dovetail.Writer(path + "x", **named), {}, ("codec", "shard_number")),
+                (lambda path, **named: dovetail.DatasetWriter(path + "x", **named), {}, ("shards", "codec"))):
+            said = self.refused(call, path, **given, nothing=1)
+            self.assertRegex(said, "^there is no option 'nothing'; there are: ")
+            for name in there:
+                self.assertIn(name, said.split(": ")[1].split(", "))
+        self.assertNotIn("shard_number", self.refused(dovetail.DatasetWriter, path + "x", nothing=1))
+
+    def test_names_of_pytorch_are_told_as_they_are_here(self):
+        path = self.make_dataset()
+        for name, here in (("batch_size", "batch"), ("shuffle", 'order, "shuffle"'), ("drop_last", "tail"),
+                           ("num_workers", "decode_threads"), ("prefetch_factor", "prefetch"),
+                           ("pin_memory", "registration"), ("num_replicas", "world")):
+            said = self.refused(dovetail.Reader, path, **{name: 4})
+            self.assertTrue(said.startswith(f"there is no option '{name}': here it is {here}"), said)
+        self.assertIn("there are: batch, ", self.refused(dovetail.Plan, path, batch=4, num_workers=3))
+
+    def test_types_that_options_do_not_take(self):
+        dataset = dovetail.Dataset(self.make_dataset())
+        batch = self.open_reader(dataset).next()
+        path, to = dataset.path, self.path("to")
+        source = write_file(self.path("lines.txt"), b"a\n")
+        for call, says in (
+                (lambda: dovetail.Dataset(3), "path must be a str, bytes or os.PathLike"),
+                (lambda: dovetail.Reader(3, batch=4), "path must be a str"),
+                (lambda: dovetail.Dataset(path, allow_outside="yes"), "allow_outside must be True or False, not str"),
+                (lambda: dovetail.open(path, allow_outside=3), "allow_outside must be True or False, not int"),
+                (lambda: dovetail.verify(3), "path must be"), (lambda: dovetail.describe(3), "path must be"),
+                (lambda: dovetail.merge(3), "folder must be"),
+                (lambda: dovetail.merge(to, overwrite=1), "overwrite must be True or False"),
+                (lambda: dovetail.Writer(3), "path must be"), (lambda: dovetail.DatasetWriter(3), "folder must be"),
+                (lambda: dovetail.Writer(to, metadata=[1]), "metadata must be a dict of strings, not list"),
+                (lambda: dovetail.convert(source, to), "sources must be a list of paths, not str"),
+                (lambda: dovetail.convert([3], to), "a source must be a str"),
+                (lambda: dovetail.convert([source], 3), "folder must be"),
+                (lambda: dovetail.convert([source], to, progress=3), "progress must be a function, not int"),
+                (lambda: dovetail.convert([source], to, part=3), r"part must be two numbers, \(number, parts\), not"),
+                (lambda: dovetail.convert([source], to, part=(1, 2, 3)), "part must be two numbers"),
+                (lambda: dovetail.convert([source], to, classes="ab"), "classes must be a list of strings, not str"),
+                (lambda: dovetail.convert([source], to, classes=["a", 3]), "a name in classes must be a string"),
+                (lambda: dovetail.Plan(dataset, batch=4, mix=3), r"mix must be a list of weights, \[3, 1\], or"),
+                (lambda: dovetail.Plan(dataset, batch=4, mix=[(0, 3)]), "mix must be a list of weights"),
+                (lambda: dovetail.Plan(dataset, batch=4, mix=[(0, [1], 2)]), "mix must be a list of weights"),
+                (lambda: dovetail.Reader(dataset, batch=4, hung_after="x"), "hung_after must be a number, not str"),
+                (lambda: dovetail.Dataset.join([path]), "datasets must be a list of Dataset objects; there is a str"),
+                (lambda: dovetail.Dataset.join(dataset), "datasets must be a list of Dataset objects, not Dataset"),
+                (lambda: dovetail.Records(path), r"dataset must be a Dataset, not str: dovetail.open\(path\)"),
+                (lambda: dovetail.add_digests("00"), "digests must be a list of digests, not str"),
+                (lambda: batch.tensor(parts="ids"), "there is no option 'parts'; there are: part, column")):
+            self.assertRegex(self.refused(call), says)
+        self.assertFalse(os.path.exists(to))
 
 
 class ColumnTest(ErrorTest):

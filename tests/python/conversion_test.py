@@ -57,6 +57,23 @@ class ConversionTest(ModuleTest):
                 self.assertTrue(verified.ok)
                 self.assertEqual((verified.records, verified.damaged), (count, ()))
 
+    def test_the_report_says_what_each_source_was_taken_for(self):
+        for name in ("dog", "cat", ".git"):
+            os.makedirs(self.path("photos", name))
+            write_file(self.path("photos", name, "1"), name.encode())
+        report = dovetail.convert([self.path("photos")], self.path("to"), labels=True)
+        photos = dovetail.ConvertedSource(self.path("photos"), "folder", 1, ("cat", "dog"), ())
+        self.assertEqual(report.sources, (photos,))
+        again = dovetail.convert([self.path("photos")], self.path("as before"), labels=True,
+                                 classes=report.sources[0].classes)
+        self.assertEqual(again.sources[0].classes, ("cat", "dog"))
+        tables = [write_file(self.path(name), b"id,price,name\n1,2.5,a\n2,3.5,b\n") for name in ("a.csv", "b.csv")]
+        report = dovetail.convert(tables, self.path("tables"))
+        self.assertEqual([source.path for source in report.sources], tables)
+        for source in report.sources:
+            self.assertEqual((source.format, source.hidden, source.classes), ("csv", 0, ()))
+            self.assertEqual(source.columns, (("id", "int64"), ("price", "real"), ("name", "bytes")))
+
     def test_progress_is_told_and_rises(self):
         seen = []
         report = dovetail.convert([self.put_lines()], self.path("to"), format="lines", jobs=2, shards=8,

@@ -22,7 +22,7 @@ PACKAGE = os.path.dirname(os.path.abspath(dovetail.__file__))
 
 PROGRAM = '''
 import pathlib
-from typing import List, Optional
+from typing import Dict, List, Optional, Tuple
 
 import dovetail
 
@@ -48,6 +48,8 @@ except dovetail.StorageError as error:
 report = dovetail.convert(["a", pathlib.Path("b")], "to", part=(0, 2), progress=lambda share, records, raw: share < 1)
 lost: int = sum(len(place.records) for place in dovetail.verify("to").damaged)
 manifest: str = dovetail.merge("to").datasets[0].manifest
+classes: Tuple[str, ...] = dovetail.convert(["a"], "to", classes=["cat", "dog"]).sources[0].classes
+features: Dict[str, str] = dataset.describe().features
 '''
 
 # What is wrong with it is said by mypy, with this word.
@@ -58,6 +60,7 @@ MISTAKES = {
     'dovetail.open("data")["x"]': "__getitem__",
     'dovetail.Writer("a").append("text")': "append",
     'dovetail.convert("a", "to", part=3)': "part",
+    'dovetail.convert(["a"], "to", encode_threads=3)': "encode_threads",
     "dovetail.nothing": "nothing",
 }
 

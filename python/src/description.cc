@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// What shards and datasets say of themselves.
+#include "python/src/description.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <dovetail/record_reader.h>
+#include <pybind11/stl.h>
+
+#include "format/example_wire.h"
+#include "python/src/arguments.h"
+#include "python/src/gil.h"
+#include "python/src/interruptible.h"
+#include "python/src/option_table.h"
+#include "python/src/text.h"
+
+namespace dovetail::python {
+
+namespace {
+
+/// Records that are looked at for their features.
+constexpr int kLookedAt = 64;
+
+/// What all shards of a dataset have in common, of one of them.
+void add_common(const ShardDescription& shard, py::dict& dict) {
+  dict["version"] = py::make_tuple(shard.version_major, shard.version_minor);
+  dict["dataset_id"] = shard.dataset_id.to_hex();
+  dict["record_type"] = message_text(shard.record_type);
+  dict["writer"] = message_text(shard.writer);
+  py::dict metadata;
+  for (const auto& [name, text] : shard.metadata) metadata[message_text(name)] = message_text(text);
+  dict["metadata"] = metadata;
+  dict["schema"] = shard.schema.empty() ? py::object(py::none()) : py::object(message_text(shard.schema));
+}
+
+py::dict describe(const py::object& path_given, const py::kwargs& others) {
+  refuse_others(others, "path");
+  const std::filesystem::path path = to_path("path", path_given);
+  std::error_code failed;
+  if (std::filesystem::is_directory(path, failed)) {
+    throw Exception(Error(Errc::invalid_option, "a folder is no shard: Dataset(path).describe() describes a dataset")
+                        .in_file(path.string()));
+  }
+  const ShardDescription shard = [&] {
+    const Unlocked unlocked;
+    return describe_shard(path.string()).value();
+  }();
+  py::dict dict;
+  dict["info"] = shard.info;
+  dict["tfrecord"] = shard.tfrecord;
+  dict["shard_number"] = shard.shard_number;
+  add_common(shard, dict);
+  return dict;
+}
+
+/// What is found without the interpreter lock.
+struct Found {
+  std::uint64_t blocks = 0;
+  std::uint64_t stored_bytes = 0;
+  std::uint64_t file_bytes = 0;
+  std::uint32_t min_record_bytes = UINT32_MAX;
+  std::uint32_t max_record_bytes = 0;
+  std::uint64_t snappy_blocks = 0;
+  std::optional<ShardDescription> first;
+  std::map<std::string, format::FeatureKind> features;
+};
+
+void add_shard(ShardDescription shard, Found& found) {
+  found.blocks += shard.info.blocks;
+  found.stored_bytes += shard.info.stored_bytes;
+  found.file_bytes += shard.info.file_bytes;
+  if (shard.info.records > 0) found.min_record_bytes = std::min(found.min_record_bytes, shard.info.min_record_bytes);
+  found.max_record_bytes = std::max(found.max_record_bytes, shard.info.max_record_bytes);
+  for (const BlockInfo& block : shard.blocks) found.snappy_blocks += block.codec == Codec::snappy ? 1 : 0;
+  shard.blocks.clear();
+  if (!found.first.has_value()) found.first = std::move(shard);
+}
+
+/// Records that are no Examples have no features; those behind damage are not looked at.
+Result<void> find_features(const Dataset& dataset, Found& found) {
+  format::ExampleFeatures features;
+  int left = kLookedAt;
+  for (std::uint32_t i = 0; i < dataset.shards().size() && left > 0; ++i) {
+    if (dataset.shards()[i].records == 0) continue;
+    Result<RecordReader> reader = RecordReader::open(dataset, i);
+    if (!reader.has_value()) return reader.error();
+    for (; left > 0; --left) {
+      const Result<std::optional<ByteView>> record = reader->next();
+      if (!record.has_value() && record.error().kind() == ErrorKind::damaged) return {};
+      if (!record.has_value()) return record.error();
+      if (!record->has_value()) break;
+      if (!features.parse(**record).has_value()) continue;
+      for (const format::FeatureView& feature : features.all()) {
+        const auto [place, added] = found.features.emplace(feature.name, feature.kind);
+        if (!added && place->second == format::FeatureKind::none) place->second = feature.kind;
+      }
+    }
+  }
+  return {};
+}
+
+Result<Found> look_at(const Dataset& dataset, const std::atomic<bool>& cancel) {
+  Found found;
+  for (std::uint32_t i = 0; i < dataset.shards().size() && !cancel; ++i) {
+    Result<ShardDescription> shard = describe_shard(dataset.shard_path(i));
+    if (!shard.has_value()) return shard.error();
+    shard->info.name = dataset.shards()[i].name;
+    if (shard->info != dataset.shards()[i]) {
+      return Error(Errc::manifest_mismatch, "the shard is not the one that was listed when the dataset was opened")
+          .in_file(dataset.shard_path(i));
+    }
+    add_shard(std::move(*shard), found);
+  }
+  if (Result<void> read = find_features(dataset, found); !read.has_value()) return read.error();
+  return found;
+}
+
+}  // namespace
+
+py::object describe_dataset(const Dataset& dataset) {
+  const Found found = run_interruptibly([&](const std::atomic<bool>& cancel) { return look_at(dataset, cancel); });
+  py::dict dict;
+  dict["path"] = path_text(dataset.path());
+  dict["tfrecord"] = found.first.has_value() && found.first->tfrecord;
+  dict["records"] = dataset.records();
+  dict["blocks"] = found.blocks;
+  dict["raw_bytes"] = dataset.raw_bytes();
+  dict["stored_bytes"] = found.stored_bytes;
+  dict["file_bytes"] = found.file_bytes;
+  dict["min_record_bytes"] = dataset.records() > 0 ? found.min_record_bytes : 0;
+  dict["max_record_bytes"] = found.max_record_bytes;
+  py::dict codecs;
+  if (found.snappy_blocks < found.blocks) codecs["none"] = found.blocks - found.snappy_blocks;
+  if (found.snappy_blocks > 0) codecs["snappy"] = found.snappy_blocks;
+  dict["codecs"] = codecs;
+  add_common(found.first.value_or(ShardDescription()), dict);
+  dict["fingerprint"] = dataset.fingerprint().to_hex();
+  dict["has_manifest"] = dataset.has_manifest();
+  py::dict features;
+  for (const auto& [name, kind] : found.features) features[message_text(name)] = format::to_text(kind);
+  dict["features"] = features;
+  py::list shards;
+  for (const ShardInfo& shard : dataset.shards()) shards.append(shard);
+  dict["shards"] = py::tuple(shards);
+  return call_object(import_module("dovetail._reports").attr("dataset_description"), dict);
+}
+
+void bind_description(py::module_& module) {
+  module.def(
+      "describe", describe, py::arg("path"),
+      R"(What a shard says of itself, as a dict: info (a `ShardInfo`), version, dataset_id, record_type, metadata, schema.
+Of texts that are not UTF-8, which other writers may have left, the bytes that are not become \xNN.
+`Dataset.describe` is of a dataset.
+
+Raises:
+    MissingFileError, StorageError, DamagedError: with file and offset.)");
+}
+
+}  // namespace dovetail::python

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <dovetail/dataset.h>
+
+#include "python/src/bindings.h"
+
+namespace dovetail::python {
+
+/// A `DatasetDescription` of Python.
+py::object describe_dataset(const Dataset& dataset);
+
+}  // namespace dovetail::python
