@@ -8,6 +8,10 @@ if(NOT Boost_FOUND)
 endif()
 find_package(Protobuf REQUIRED)  # the module: Debian 12 ships no config package
 find_package(Snappy REQUIRED)
+# Sources may be compressed. libarchive has filters for all of these, but checks no CRC of gzip, and lets an xz take any
+# memory.
+find_package(BZip2 REQUIRED)
+find_package(LibLZMA REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(LibArchive REQUIRED)  # tars, with all that their dialects have: long names, holes, attributes
 # Only the layout of a tensor, which no library exports: where it is need not be known to who links ours.
@@ -17,6 +21,7 @@ mark_as_advanced(DLPACK_INCLUDE_DIR)
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
 mark_as_advanced(XXHASH_INCLUDE_DIR)
 find_package(PkgConfig REQUIRED)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(ISAL IMPORTED_TARGET libisal)
 if(ISAL_FOUND)
   message(STATUS "CRC32C: ISA-L ${ISAL_VERSION}")

@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "convert/archive_stream.h"
 #include "convert/decoder.h"
 
 namespace dovetail::detail {
@@ -59,6 +58,8 @@ class DecodedStream final : public ByteStream {
   // What was decoded before a failure is given out first: the records in it are good.
   Result<std::optional<StreamPiece>> next() override {
     if (failure_) return *failure_;
+    // What is read at once may decode to gigabytes: whether to go on is asked for every piece.
+    if (auto asked = file_.read({}); !asked) return asked.error();
     const std::uint64_t begin = used();
     std::span<std::byte> space = decoded_.all();
     while (!space.empty() && !failure_) {
@@ -106,9 +107,6 @@ class DecodedStream final : public ByteStream {
 
 Result<std::unique_ptr<ByteStream>> make_byte_stream(SourceFile file, Compression compression) {
   if (compression == Compression::none) return std::unique_ptr<ByteStream>(new PlainStream(std::move(file)));
-  if (compression == Compression::bzip2 || compression == Compression::zstd) {
-    return make_archive_stream(std::move(file), compression);
-  }
   auto decoder = make_decoder(compression);
   if (!decoder) return decoder.error().in_file(file.path());
   return std::unique_ptr<ByteStream>(new DecodedStream(std::move(file), std::move(*decoder), compression));

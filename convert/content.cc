@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string_view>
 
 #include "convert/idx_layout.h"
 #include "convert/recordio_layout.h"
@@ -26,9 +27,24 @@ bool has_shard_magic(ByteView head) {
          std::memcmp(head.data(), format::kFileMagic.data(), format::kFileMagic.size()) == 0;
 }
 
-bool has_gzip_magic(ByteView head) {
-  constexpr std::array<std::byte, 3> kMagic = {std::byte{0x1F}, std::byte{0x8B}, std::byte{8}};  // 8: deflate
-  return head.size() >= kMagic.size() && std::equal(kMagic.begin(), kMagic.end(), head.begin());
+Compression compression_of_magic(ByteView head) {
+  using namespace std::string_view_literals;
+  const std::string_view text = as_chars(head);
+  constexpr std::size_t kBzip2Level = 3;                             // the digit in the magic
+  if (text.starts_with("\x1F\x8B\x08"sv)) return Compression::gzip;  // 8: deflate
+  if (text.starts_with("\xFD"
+                       "7zXZ\0"sv))
+    return Compression::xz;
+  if (text.starts_with("\x28\xB5\x2F\xFD"sv)) return Compression::zstd;
+  // A frame to be skipped, as pzstd puts before each of its own.
+  if (text.size() >= 4 && (text[0] & '\xF0') == '\x50' && text.substr(1, 3) == "\x2A\x4D\x18"sv)
+    return Compression::zstd;
+  // Text, too, may begin with the letters; behind them there is a block, or the end.
+  if (text.starts_with("BZh"sv) && text.size() > kBzip2Level && text[kBzip2Level] >= '1' && text[kBzip2Level] <= '9') {
+    const std::string_view block = text.substr(kBzip2Level + 1);
+    if (block.starts_with("1AY&SY"sv) || block.starts_with("\x17\x72\x45\x38\x50\x90"sv)) return Compression::bzip2;
+  }
+  return Compression::none;
 }
 
 // RFC 1950: deflate, a window that exists, a multiple of 31, no preset dictionary.
@@ -78,7 +94,8 @@ bool is_text(ByteView head) {
 
 Compression compression_of_tfrecord(ByteView head, std::uint64_t file_bytes) {
   if (begins_with_tfrecord(head)) return Compression::none;
-  if (has_gzip_magic(head)) return Compression::gzip;
+  const Compression magic = compression_of_magic(head);
+  if (magic != Compression::none) return magic;
   std::array<std::byte, format::kTfrecordHeaderBytes> first;
   if (snappy_blocks_head(head, file_bytes, first) == first.size() && begins_with_tfrecord(first)) {
     return Compression::snappy;

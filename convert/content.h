@@ -14,7 +14,8 @@ namespace dovetail::detail {
 inline constexpr std::size_t kHeadBytes = std::size_t{64} << 10;
 
 bool has_shard_magic(ByteView head);
-bool has_gzip_magic(ByteView head);
+/// gzip, bzip2, xz or zstd; `none` for all else.
+Compression compression_of_magic(ByteView head);
 bool has_zlib_magic(ByteView head);
 /// A length whose CRC matches.
 bool begins_with_tfrecord(ByteView head);

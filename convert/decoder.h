@@ -25,7 +25,13 @@ class Decoder {
   virtual bool at_end() const noexcept = 0;
 };
 
-/// Needs: gzip, zlib or Snappy. Errors: the system's, where memory is short.
+/// Gzip, bzip2, xz and Zstandard in any number of members (streams, frames) one after the other; a single zlib stream;
+/// TensorFlow's Snappy. What follows a member and is none is an error, and so is a checksum that is wrong or unknown.
+///
+/// Needs:  a compression, not `none`.
+/// Errors: the system's, where memory is short.
+/// Cost:   40 KiB for gzip and zlib, 4 MiB for bzip2, up to 128 MiB for the window of xz and Zstandard, as the file
+///         claims: a larger one is an error, whatever the file decodes to.
 Result<std::unique_ptr<Decoder>> make_decoder(Compression compression);
 
 }  // namespace dovetail::detail

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/detect.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "convert/byte_stream.h"
 #include "convert/content.h"
 #include "convert/decoder.h"
 #include "convert/names.h"
@@ -16,15 +19,27 @@ namespace dovetail::detail {
 
 namespace {
 
-// What the beginning of a compressed file decodes to, as far as it does: what is wrong behind it is found when reading.
-std::vector<std::byte> decode_head(ByteView head, Compression compression) {
-  std::vector<std::byte> decoded(kHeadBytes);
-  std::span<std::byte> space = decoded;
+/// The beginning of a file, decoded where it is compressed.
+struct Head {
+  std::vector<std::byte> bytes;
+  bool whole = false;  // there is nothing behind it
+};
+
+// What the beginning of a compressed file decodes to, as far as it does: what is wrong behind it is found when reading. It
+// takes many bytes before there is one, of bzip2 a whole block.
+Head decode_head(const SourceFile& file, Compression compression) {
+  Head head{std::vector<std::byte>(kHeadBytes), false};
+  std::vector<std::byte> stored(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), kReadBytes)));
+  std::span<std::byte> space = head.bytes;
+  const auto read = file.peek(stored);
   auto decoder = make_decoder(compression);
-  if (!decoder) return {};
-  (void)(*decoder)->run(head, space);
-  decoded.resize(decoded.size() - space.size());
-  return decoded;
+  if (read && decoder) {
+    ByteView in = ByteView(stored).first(*read);
+    const bool good = (*decoder)->run(in, space).has_value();
+    head.whole = good && *read == file.size() && in.empty() && (*decoder)->at_end();
+  }
+  head.bytes.resize(head.bytes.size() - space.size());
+  return head;
 }
 
 // Names are asked only where every text would do.
@@ -40,27 +55,6 @@ std::optional<SourceFormat> recognise_plain(ByteView head, std::uint64_t file_by
   if (begins_with_idx(head, file_bytes)) return SourceFormat::idx;
   if (file_bytes != 0 && begins_with_recordio(head)) return SourceFormat::recordio;
   return recognise_text(head, path);
-}
-
-std::optional<FileKind> recognise(ByteView head, const SourceFile& file) {
-  const Compression compression = compression_of_tfrecord(head, file.size());
-  if (compression == Compression::none) {
-    if (begins_with_tfrecord(head)) return FileKind{SourceFormat::tfrecord, compression};
-  } else {
-    const std::vector<std::byte> decoded = decode_head(head, compression);
-    if (compression == Compression::snappy || begins_with_tfrecord(decoded)) {
-      return FileKind{SourceFormat::tfrecord, compression};
-    }
-    if (compression == Compression::gzip) {
-      const auto format = recognise_plain(decoded, 0, file.path());
-      if (!format) return std::nullopt;
-      return FileKind{*format, compression};
-    }
-  }
-  // Text, too, may begin with two bytes that zlib could begin with.
-  const auto format = recognise_plain(head, file.size(), file.path());
-  if (!format) return std::nullopt;
-  return FileKind{*format, Compression::none};
 }
 
 // For names of formats that such a file cannot be read as, whatever is said.
@@ -92,8 +86,31 @@ Error disagreement(SourceFormat promised, SourceFormat found, const std::string&
       .in_file(path);
 }
 
-bool may_be_gzip(SourceFormat format) {
+bool may_be_compressed(SourceFormat format) {
   return format != SourceFormat::recordio && format != SourceFormat::mds;
+}
+
+// Of a file whose beginning is that of nothing that is read.
+Error unknown(const Head& head, const std::string& path) {
+  if (head.whole && head.bytes.empty()) {
+    return Error(Errc::unknown_format, "the file is empty; say --from tfrecord or lines where it may be").in_file(path);
+  }
+  const auto advice = advice_on_name(format_promised_by(path), path);
+  return Error(Errc::unknown_format, "its bytes are those of no known format; " + advice.value_or(format_advice()))
+      .in_file(path);
+}
+
+Result<FileKind> recognise(ByteView plain, const SourceFile& file) {
+  const Compression compression = compression_of_tfrecord(plain, file.size());
+  if (compression == Compression::snappy) return FileKind{SourceFormat::tfrecord, compression};
+  const Head stored{{plain.begin(), plain.end()}, plain.size() == file.size()};
+  const Head head = compression == Compression::none ? stored : decode_head(file, compression);
+  if (begins_with_tfrecord(head.bytes)) return FileKind{SourceFormat::tfrecord, compression};
+  // Text, too, may begin with two bytes that zlib could begin with.
+  const bool decoded = compression != Compression::none && compression != Compression::zlib;
+  const auto format = recognise_plain(decoded ? head.bytes : plain, decoded ? 0 : file.size(), file.path());
+  if (format) return FileKind{*format, decoded ? compression : Compression::none};
+  return unknown(decoded ? head : stored, file.path());
 }
 
 }  // namespace
@@ -104,14 +121,7 @@ Result<FileKind> detect_bytes(const SourceFile& file) {
   if (!read) return read.error();
   const ByteView head = ByteView(bytes).first(*read);
   if (has_shard_magic(head)) return FileKind{SourceFormat::dovetail, Compression::none};
-  if (head.empty()) {
-    return Error(Errc::unknown_format, "the file is empty; say --from tfrecord or lines where it may be")
-        .in_file(file.path());
-  }
-  if (const std::optional<FileKind> kind = recognise(head, file)) return *kind;
-  const auto advice = advice_on_name(format_promised_by(file.path()), file.path());
-  return Error(Errc::unknown_format, "its bytes are those of no known format; " + advice.value_or(format_advice()))
-      .in_file(file.path());
+  return recognise(head, file);
 }
 
 Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
@@ -131,8 +141,7 @@ Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
     return Error(Errc::unknown_format, "this is a Dovetail shard: it is packed already").in_file(file.path());
   }
   if (wanted == SourceFormat::tfrecord) return FileKind{wanted, compression_of_tfrecord(head, file.size())};
-  const bool gzip = may_be_gzip(wanted) && has_gzip_magic(head);
-  return FileKind{wanted, gzip ? Compression::gzip : Compression::none};
+  return FileKind{wanted, may_be_compressed(wanted) ? compression_of_magic(head) : Compression::none};
 }
 
 const char* format_advice() noexcept {

@@ -26,6 +26,14 @@ bool cut_suffix(std::string_view& name, std::string_view suffix) {
   return true;
 }
 
+constexpr std::array<std::string_view, 4> kCompressions = {".gz", ".zst", ".bz2", ".xz"};
+
+void cut_compression(std::string_view& name) {
+  for (const std::string_view suffix : kCompressions) {
+    if (cut_suffix(name, suffix)) return;
+  }
+}
+
 // Cuts `-NNNNN-of-NNNNN` off the end of a name.
 bool cut_shard_suffix(std::string_view& name) {
   constexpr std::string_view kPattern = "-00000-of-00000";
@@ -49,7 +57,7 @@ bool has_idx_name(std::string_view name) {
 
 bool has_tfrecord_name(std::string_view path) {
   std::string_view name = base_name(path);
-  for (const std::string_view suffix : {".gz", ".gzip", ".zlib", ".zz", ".snappy"}) {
+  for (const std::string_view suffix : {".gz", ".gzip", ".zlib", ".zz", ".snappy", ".zst", ".bz2", ".xz"}) {
     if (cut_suffix(name, suffix)) break;
   }
   if (name.ends_with(".tfrecord") || name.ends_with(".tfrecords")) return true;
@@ -69,6 +77,9 @@ SourceFormat format_of_name(std::string_view path) {
   };
   constexpr std::array kPlain = {
       Ending{".tgz", SourceFormat::tar},
+      Ending{".tbz2", SourceFormat::tar},
+      Ending{".txz", SourceFormat::tar},
+      Ending{".tzst", SourceFormat::tar},
       Ending{".rec", SourceFormat::recordio},
       Ending{".mds", SourceFormat::mds},
       Ending{format::kShardSuffix, SourceFormat::dovetail},
@@ -77,7 +88,7 @@ SourceFormat format_of_name(std::string_view path) {
   const auto ends = [&name](const Ending& ending) { return name.ends_with(ending.first); };
   if (const auto* found = std::find_if(kPlain.begin(), kPlain.end(), ends); found != kPlain.end()) return found->second;
   if (has_tfrecord_name(path)) return SourceFormat::tfrecord;
-  cut_suffix(name, ".gz");
+  cut_compression(name);
   if (const auto* found = std::find_if(kPacked.begin(), kPacked.end(), ends); found != kPacked.end()) {
     return found->second;
   }
@@ -90,7 +101,7 @@ SourceFormat format_promised_by(std::string_view path) {
   if (format == SourceFormat::tfrecord) {
     return name.find(".tfrecord") == std::string_view::npos ? SourceFormat::detect : format;
   }
-  cut_suffix(name, ".gz");
+  cut_compression(name);
   return format == SourceFormat::detect && name.ends_with(".json") ? SourceFormat::jsonl : format;
 }
 
@@ -102,18 +113,20 @@ bool is_sidecar(std::string_view path, SourceFormat of) {
 std::vector<std::string> labels_of_images(const std::string& path) {
   constexpr std::string_view kImages = "images";
   std::string_view name = path;
-  cut_suffix(name, ".gz");
+  cut_compression(name);
   if (!has_idx_name(name)) return {};
   std::string stem(name.substr(0, name.size() - std::string_view("-idx0-ubyte").size()));
   const char separator = name[stem.size()];
   if (!stem.ends_with(kImages)) return {};
   stem.replace(stem.size() - kImages.size(), kImages.size(), "labels");
   const std::string labels = stem + separator + "idx1-ubyte";
-  return {labels, labels + ".gz"};
+  std::vector<std::string> names = {labels};
+  for (const std::string_view suffix : kCompressions) names.push_back(labels + std::string(suffix));
+  return names;
 }
 
 bool has_tsv_name(std::string_view path) {
-  cut_suffix(path, ".gz");
+  cut_compression(path);
   return path.ends_with(".tsv");
 }
 

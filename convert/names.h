@@ -10,12 +10,12 @@
 namespace dovetail::detail {
 
 /// Whether a file is named as TFRecords are: `*.tfrecord` or `*.tfrecords`, `-NNNNN-of-NNNNN` behind or instead of it,
-/// and at the end perhaps `.gz`, `.gzip`, `.zlib`, `.zz` or `.snappy`.
+/// and at the end perhaps a compression: `.gz`, `.gzip`, `.zlib`, `.zz`, `.snappy`, `.zst`, `.bz2` or `.xz`.
 bool has_tfrecord_name(std::string_view path);
 
-/// The format that files of this name have, or `detect` where a name says nothing: `.tar`, `.tar.gz` and `.tgz`; `.rec`;
-/// `.csv`, `.tsv`, `.jsonl` and `.ndjson`, perhaps with `.gz`; `-idx3-ubyte` and the like, perhaps with `.gz`; `.mds`;
-/// `.dvt`; and those of TFRecords.
+/// The format that files of this name have, or `detect` where a name says nothing: `.tar`, `.csv`, `.tsv`, `.jsonl`,
+/// `.ndjson`, `-idx3-ubyte` and the like, perhaps with `.gz`, `.zst`, `.bz2` or `.xz`; `.tgz`, `.tzst`, `.tbz2`, `.txz`;
+/// `.rec`; `.mds`; `.dvt`; and those of TFRecords.
 SourceFormat format_of_name(std::string_view path);
 
 /// What the name of a single file promises: as `format_of_name`, but `.json` promises JSON too, and the numbers of a shard alone
@@ -35,11 +35,11 @@ bool is_partial_name(std::string_view path);
 /// Begins the names of the folders in which a conversion keeps what it has finished, until all is.
 inline constexpr std::string_view kPartFolderPrefix = ".dovetail-part-";
 
-/// The names that the labels of images may have, beside `x-images-idx3-ubyte` and the like, `.gz` or not; none for other
-/// names.
+/// The names that the labels of images may have, beside `x-images-idx3-ubyte` and the like, compressed or not; none for
+/// other names.
 std::vector<std::string> labels_of_images(const std::string& path);
 
-/// Whether tabs are to be expected: `.tsv`, perhaps with `.gz`.
+/// Whether tabs are to be expected: `.tsv`, perhaps with a compression.
 bool has_tsv_name(std::string_view path);
 
 }  // namespace dovetail::detail

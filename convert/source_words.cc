@@ -45,6 +45,8 @@ std::string_view to_string(Compression compression) noexcept {
       return "bzip2";
     case Compression::zstd:
       return "zstd";
+    case Compression::xz:
+      return "xz";
   }
   return "unknown";
 }

@@ -65,8 +65,8 @@ SYSTEMS = {
                 " cmake g++ g++-aarch64-linux-gnu libcli11-dev libdlpack-dev ninja-build pkg-config protobuf-compiler"
                 " python3-protobuf qemu-user-static libgtest-dev:arm64 libgmock-dev:arm64 libisal-dev:arm64 "
                 + " ".join(f"{library} {library}:arm64" for library in (
-                    "libarchive-dev", "libboost1.81-dev", "libprotobuf-dev", "libsnappy-dev", "liburing-dev",
-                    "libxxhash-dev", "zlib1g-dev")),
+                    "libarchive-dev", "libboost1.81-dev", "libbz2-dev", "liblzma-dev", "libprotobuf-dev",
+                    "libsnappy-dev", "liburing-dev", "libxxhash-dev", "libzstd-dev", "zlib1g-dev")),
         versions="g++-aarch64-linux-gnu qemu-user-static"),
 }
 

@@ -8,9 +8,9 @@ file="$(realpath "$1")"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(
-  libarchive-dev libbenchmark-dev libbenchmark1debian libboost1.81-dev libcli11-dev libdlpack-dev libgmock-dev
-  libgtest-dev libisal-dev libisal2 libpkgconf3 libprotobuf-dev libprotobuf32 libprotoc32 libsnappy-dev libsnappy1v5
-  liburing-dev libxxhash-dev pkgconf-bin protobuf-compiler zlib1g zlib1g-dev)
+  libarchive-dev libbenchmark-dev libbenchmark1debian libboost1.81-dev libbz2-dev libcli11-dev libdlpack-dev
+  libgmock-dev libgtest-dev libisal-dev libisal2 liblzma-dev libpkgconf3 libprotobuf-dev libprotobuf32 libprotoc32
+  libsnappy-dev libsnappy1v5 liburing-dev libxxhash-dev libzstd-dev pkgconf-bin protobuf-compiler zlib1g zlib1g-dev)
 # Large parts of Boost that nothing here includes.
 left_out='boost/(beast|compute|contract|geometry|gil|graph|hana|histogram|icl|log|math|metaparse|mpi|msm|multiprecision'
 left_out+='|phoenix|polygon|python|qvm|spirit|test|units|url|wave|xpressive)/'

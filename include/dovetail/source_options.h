@@ -13,23 +13,24 @@
 
 namespace dovetail {
 
-/// What a source is made of, and so what its records are; docs/sources.md has the details of each.
+/// What a source is made of, and so what its records are; docs/sources.md has the details of each. Files of all but
+/// `mds`, `recordio`, `folder` and `dovetail` may be compressed as a whole with gzip, Zstandard, bzip2 or xz.
 enum class SourceFormat : std::uint8_t {
   detect,    ///< By content; a folder by the names of its files.
-  tfrecord,  ///< The records of TFRecord files: plain, gzip, zlib or TensorFlow's Snappy, told apart by content.
+  tfrecord,  ///< The records of TFRecord files: also in zlib or TensorFlow's Snappy. Compressions are told by content.
   folder,  ///< Every regular file below a folder that is not hidden, one record each, in bytewise order of their relative paths.
-  lines,     ///< Every line of a text file, plain or gzip, without its newline.
-  jsonl,     ///< Every line of a text file, plain or gzip, each checked to be JSON. Blank lines are none.
-  tar,       ///< WebDataset: the consecutive members of a tar, plain or gzip, that share a key.
-  csv,       ///< Every row of a CSV or TSV file, plain or gzip.
+  lines,     ///< Every line of a text file, without its newline.
+  jsonl,     ///< Every line of a text file, each checked to be JSON. Blank lines are none.
+  tar,       ///< WebDataset: the consecutive members of a tar that share a key.
+  csv,       ///< Every row of a CSV or TSV file.
   mds,       ///< The samples of a MosaicML folder: an `index.json` and its shards, plain, gzip, bzip2 or Zstandard.
   recordio,  ///< The records of MXNet's RecordIO files, each compared with its `.idx` where that is there.
-  idx,       ///< The items of IDX files, plain or gzip; images together with their labels.
+  idx,       ///< The items of IDX files; images together with their labels.
   dovetail,  ///< Records of a shard, a dataset or a glob of shards.
 };
 
 /// How the bytes of a file are compressed as a whole.
-enum class Compression : std::uint8_t { none, gzip, zlib, snappy, bzip2, zstd };
+enum class Compression : std::uint8_t { none, gzip, zlib, snappy, bzip2, zstd, xz };
 
 /// What becomes a record.
 enum class RecordForm : std::uint8_t {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shards of MosaicML that are compressed as a whole: what they hold, and that the index is not believed.
-#include <archive.h>
-#include <archive_entry.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -25,36 +22,15 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// One stream of bzip2 or Zstandard.
-std::string pack(std::string_view bytes, int filter) {
-  std::string out(bytes.size() * 2 + 4096, '\0');
-  std::size_t used = 0;
-  archive* const packer = ::archive_write_new();
-  archive_entry* const entry = ::archive_entry_new();
-  ::archive_entry_set_filetype(entry, AE_IFREG);
-  const bool good = ::archive_write_add_filter(packer, filter) == ARCHIVE_OK &&
-                    ::archive_write_set_format_raw(packer) == ARCHIVE_OK &&
-                    ::archive_write_set_bytes_in_last_block(packer, 1) == ARCHIVE_OK &&
-                    ::archive_write_open_memory(packer, out.data(), out.size(), &used) == ARCHIVE_OK &&
-                    ::archive_write_header(packer, entry) == ARCHIVE_OK &&
-                    ::archive_write_data(packer, bytes.data(), bytes.size()) == static_cast<la_ssize_t>(bytes.size()) &&
-                    ::archive_write_close(packer) == ARCHIVE_OK;
-  EXPECT_TRUE(good) << ::archive_error_string(packer);
-  ::archive_entry_free(entry);
-  ::archive_write_free(packer);
-  out.resize(used);
-  return out;
-}
-
 struct Packing {
   const char* compression;
   const char* suffix;
   std::string (*pack)(std::string_view);
 };
 
-const Packing kGzip{"gz", "gz", [](std::string_view bytes) { return test::gzip(bytes); }};
-const Packing kBzip2{"bz2:9", "bz2", [](std::string_view bytes) { return pack(bytes, ARCHIVE_FILTER_BZIP2); }};
-const Packing kZstd{"zstd:7", "zstd", [](std::string_view bytes) { return pack(bytes, ARCHIVE_FILTER_ZSTD); }};
+const Packing kGzip{"gz", "gz", test::gzip};
+const Packing kBzip2{"bz2:9", "bz2", [](std::string_view bytes) { return test::compress(bytes, Compression::bzip2); }};
+const Packing kZstd{"zstd:7", "zstd", [](std::string_view bytes) { return test::compress(bytes, Compression::zstd); }};
 const Packing kPackings[] = {
     kGzip, kBzip2, kZstd, {"zstd", "zstd", kZstd.pack}, {"gz:6", "gz", kGzip.pack}, {"bz2", "bz2", kBzip2.pack}};
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/convert/sources.h"
 
+#include <archive.h>
+#include <archive_entry.h>
 #include <snappy.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -32,6 +36,17 @@ std::string deflate_with(std::string_view bytes, int window) {
   return out;
 }
 
+// With a checksum, as the program writes it and libarchive does not.
+std::string zstd(std::string_view bytes) {
+  const std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx*)> context(::ZSTD_createCCtx(), &::ZSTD_freeCCtx);
+  ::ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
+  std::string out(::ZSTD_compressBound(bytes.size()), '\0');
+  const std::size_t used = ::ZSTD_compress2(context.get(), out.data(), out.size(), bytes.data(), bytes.size());
+  if (::ZSTD_isError(used) != 0) throw std::runtime_error("cannot compress");
+  out.resize(used);
+  return out;
+}
+
 }  // namespace
 
 std::string tfrecord_bytes(const Records& records) {
@@ -51,6 +66,29 @@ std::string gzip(std::string_view bytes) {
 }
 std::string zlib(std::string_view bytes) {
   return deflate_with(bytes, 15);
+}
+
+std::string compress(std::string_view bytes, Compression compression) {
+  if (compression == Compression::gzip) return gzip(bytes);
+  if (compression == Compression::zstd) return zstd(bytes);
+  const int filter = compression == Compression::bzip2 ? ARCHIVE_FILTER_BZIP2 : ARCHIVE_FILTER_XZ;
+  std::string out(bytes.size() * 2 + 4096, '\0');
+  std::size_t used = 0;
+  archive* const packer = ::archive_write_new();
+  archive_entry* const entry = ::archive_entry_new();
+  ::archive_entry_set_filetype(entry, AE_IFREG);
+  const bool good = ::archive_write_add_filter(packer, filter) == ARCHIVE_OK &&
+                    ::archive_write_set_format_raw(packer) == ARCHIVE_OK &&
+                    ::archive_write_set_bytes_in_last_block(packer, 1) == ARCHIVE_OK &&
+                    ::archive_write_open_memory(packer, out.data(), out.size(), &used) == ARCHIVE_OK &&
+                    ::archive_write_header(packer, entry) == ARCHIVE_OK &&
+                    ::archive_write_data(packer, bytes.data(), bytes.size()) == static_cast<la_ssize_t>(bytes.size()) &&
+                    ::archive_write_close(packer) == ARCHIVE_OK;
+  ::archive_entry_free(entry);
+  ::archive_write_free(packer);
+  if (!good) throw std::runtime_error("cannot compress");
+  out.resize(used);
+  return out;
 }
 
 std::string inflate(std::string_view bytes) {

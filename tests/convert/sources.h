@@ -19,6 +19,8 @@ std::string tfrecord_bytes(const Records& records);
 std::string gzip(std::string_view bytes);
 /// One zlib stream.
 std::string zlib(std::string_view bytes);
+/// One member, stream or frame of gzip, bzip2, xz or zstd.
+std::string compress(std::string_view bytes, Compression compression);
 /// What one gzip member or zlib stream holds. Throws where it is anything else.
 std::string inflate(std::string_view bytes);
 

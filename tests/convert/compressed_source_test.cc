@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sources that are compressed as a whole: the records of the plain file, whatever they were compressed with, and never
+// those of a file that is cut, damaged or followed by something else.
+#include <zlib.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "convert/names.h"
+#include "format/endian.h"
+#include "tests/convert/sources.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct Packing {
+  Compression compression;
+  const char* suffix;
+};
+const std::vector<Packing> kPackings = {
+    {Compression::gzip, ".gz"}, {Compression::zstd, ".zst"}, {Compression::bzip2, ".bz2"}, {Compression::xz, ".xz"}};
+
+struct Content {
+  const char* name;
+  SourceFormat format;
+  std::string bytes;
+};
+
+// Enough that none of the libraries sees all of it at once.
+std::vector<Content> contents() {
+  std::string jsonl;
+  std::string csv = "name,number\n";
+  std::string lines;
+  std::vector<test::TarEntry> members;
+  const test::Records records = test::sample_records(3000, 900, 5);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    jsonl += "{\"n\": " + std::to_string(i * 7919 % 3000) + ", \"text\": \"" + std::string(i % 97, 'x') + "\"}\n";
+    csv += "row " + std::to_string(i * 7919 % 3000) + ',' + std::to_string(i) + '\n';
+    lines += "line " + std::to_string(i * 7919 % 3000) + '\n';
+    members.push_back({std::to_string(i) + ".bin", records[i]});
+  }
+  std::string idx = {0, 0, 8, 1, 0, 0, 0x0B, static_cast<char>(0xB8)};  // 3000 bytes
+  for (std::size_t i = 0; i < 3000; ++i) idx += static_cast<char>(i * 7919 % 251);
+  return {{"a.jsonl", SourceFormat::jsonl, jsonl},
+          {"a.csv", SourceFormat::csv, csv},
+          {"a.txt", SourceFormat::lines, lines},
+          {"a.tar", SourceFormat::tar, test::tar_bytes(members)},
+          {"a.tfrecord", SourceFormat::tfrecord, test::tfrecord_bytes(records)},
+          {"a-idx1-ubyte", SourceFormat::idx, idx}};
+}
+
+std::uint32_t crc32_of(const std::string& bytes) {
+  return static_cast<std::uint32_t>(
+      ::crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
+}
+
+class CompressedSourceTest : public ::testing::Test {
+ protected:
+  std::string put(const std::string& name, std::string_view bytes) {
+    test::write_file(folder_ / name, bytes);
+    return folder_ / name;
+  }
+  // Of all that can be read before a file fails.
+  static test::Records read_good(const std::string& path, Error& error, const SourceOptions& options = {}) {
+    test::Records records;
+    auto source = RecordSource::open(path, options);
+    if (!source) {
+      error = source.error();
+      return records;
+    }
+    for (;;) {
+      auto record = source->next();
+      if (!record) {
+        error = record.error();
+        return records;
+      }
+      if (!*record) return records;
+      records.emplace_back(as_chars(**record));
+    }
+  }
+
+  test::TempFolder folder_;
+  const std::vector<Content> contents_ = contents();
+};
+
+TEST_F(CompressedSourceTest, HoldsTheRecordsOfThePlainFile) {
+  for (const Content& content : contents_) {
+    const test::Records plain = test::read_source(put(content.name, content.bytes)).value();
+    ASSERT_EQ(plain.size(), 3000u) << content.name;
+    for (const Packing& packing : kPackings) {
+      const std::string path =
+          put(std::string(content.name) + packing.suffix, test::compress(content.bytes, packing.compression));
+      SCOPED_TRACE(path);
+      auto source = RecordSource::open(path);
+      ASSERT_TRUE(source) << source.error().to_string();
+      EXPECT_EQ(source->format(), content.format);
+      EXPECT_EQ(source->compression(), packing.compression);
+      EXPECT_TRUE(test::read_source(std::move(*source)).value() == plain);
+      EXPECT_THAT(test::parts_that_differ(path), IsEmpty());
+    }
+  }
+}
+
+TEST_F(CompressedSourceTest, IsKnownWithoutItsName) {
+  for (const Content& content : contents_) {
+    if (content.format == SourceFormat::csv) continue;  // which only its name tells
+    for (const Packing& packing : kPackings) {
+      const auto source = RecordSource::open(put("no_name", test::compress(content.bytes, packing.compression)));
+      ASSERT_TRUE(source) << content.name << packing.suffix << ": " << source.error().to_string();
+      EXPECT_EQ(source->format(), content.format) << content.name << packing.suffix;
+    }
+  }
+}
+
+// Of a block or a frame that is larger than what is looked at of a plain file nothing is decoded before it is there.
+TEST_F(CompressedSourceTest, IsKnownWhereBlocksAreLarge) {
+  std::vector<test::TarEntry> members;
+  for (const std::string& record : test::sample_records(3, 900'000, 5)) {
+    members.push_back({std::to_string(members.size()) + ".bin", record + std::string(900'000 - record.size(), 'x')});
+  }
+  test::Records noise = test::sample_records(64, 65536, 9);
+  for (const std::string& record : noise) members.push_back({std::to_string(members.size()) + ".bin", record});
+  for (const Packing& packing : kPackings) {
+    const auto source =
+        RecordSource::open(put("no_name", test::compress(test::tar_bytes(members), packing.compression)));
+    ASSERT_TRUE(source) << packing.suffix << ": " << source.error().to_string();
+    EXPECT_EQ(source->format(), SourceFormat::tar) << packing.suffix;
+  }
+}
+
+TEST_F(CompressedSourceTest, ReadsMembersThatFollowEachOtherAsOne) {
+  for (const Content& content : contents_) {
+    const test::Records plain = test::read_source(put(content.name, content.bytes)).value();
+    for (const Packing& packing : kPackings) {
+      std::string joined = test::compress("", packing.compression);
+      const std::string_view bytes = content.bytes;
+      for (const auto& [begin, end] :
+           std::vector<std::pair<std::size_t, std::size_t>>{{0, 700}, {700, 701}, {701, 701}}) {
+        joined += test::compress(bytes.substr(begin, end - begin), packing.compression);
+      }
+      joined += test::compress(bytes.substr(701), packing.compression);
+      const auto read = test::read_source(put(std::string(content.name) + packing.suffix, joined));
+      ASSERT_TRUE(read) << content.name << packing.suffix << ": " << read.error().to_string();
+      EXPECT_TRUE(*read == plain) << content.name << packing.suffix;
+    }
+  }
+}
+
+TEST_F(CompressedSourceTest, PassesOverWhatZstdSkipsAndXzPads) {
+  const std::string frame = test::compress("one\ntwo\n", Compression::zstd);
+  std::string skipped(8, '\0');  // as pzstd puts it before each frame, with the length of that
+  format::store_le(reinterpret_cast<std::byte*>(skipped.data()), std::uint32_t{0x184D2A50});
+  format::store_le(reinterpret_cast<std::byte*>(skipped.data()) + 4, std::uint32_t{4});
+  skipped += "\x11\x22\x33\x44";
+  EXPECT_THAT(test::read_source(put("a.zst", skipped + frame + skipped + frame + skipped)).value(),
+              ElementsAre("one", "two", "one", "two"));
+
+  const std::string stream = test::compress("one\ntwo\n", Compression::xz);
+  const std::string padding(8, '\0');
+  EXPECT_THAT(test::read_source(put("a.xz", stream + padding + stream + padding)).value(),
+              ElementsAre("one", "two", "one", "two"));
+  for (const std::string& wrong : {stream + std::string(5, '\0'), stream + std::string(5, '\0') + stream}) {
+    EXPECT_FALSE(test::read_source(put("a.xz", wrong)));
+  }
+}
+
+TEST_F(CompressedSourceTest, IsNeverReadToTheEndWhereItIsCut) {
+  for (const Packing& packing : kPackings) {
+    const Content& content = contents_.front();
+    const test::Records plain = test::read_source(put(content.name, content.bytes)).value();
+    const std::string whole = test::compress(content.bytes, packing.compression);
+    std::vector<std::size_t> lengths = {whole.size() / 2, whole.size() - 9, whole.size() - 4, whole.size() - 1};
+    for (std::size_t length = 1; length < 40; ++length) lengths.push_back(length);
+    for (const std::size_t length : lengths) {
+      const std::string path = put("a.jsonl", whole.substr(0, length));
+      Error error;
+      const test::Records read = read_good(path, error, {.format = SourceFormat::jsonl});
+      SCOPED_TRACE(std::string(packing.suffix) + " cut to " + std::to_string(length) + ": " + error.to_string());
+      EXPECT_EQ(error.kind(), ErrorKind::damaged);
+      EXPECT_EQ(error.path(), path);
+      if (length > 10) {
+        EXPECT_TRUE(error.is(Errc::truncated));
+      }
+      EXPECT_THAT(test::Records(plain.begin(), plain.begin() + static_cast<std::ptrdiff_t>(read.size())), read);
+    }
+  }
+}
+
+TEST_F(CompressedSourceTest, GivesWhatWasDecodedBeforeACut) {
+  for (const Packing& packing : kPackings) {
+    const std::string first = test::compress("one\ntwo\n", packing.compression);
+    const std::string second = test::compress("three\n", packing.compression);
+    Error error;
+    EXPECT_THAT(read_good(put("a.txt", first + second.substr(0, second.size() / 2)), error),
+                AnyOf(ElementsAre("one", "two"), ElementsAre("one", "two", "three")));
+    EXPECT_TRUE(error.is(Errc::truncated)) << packing.suffix << ": " << error.to_string();
+    EXPECT_EQ(error.offset(), first.size() + second.size() / 2) << packing.suffix;
+  }
+}
+
+// A changed byte may be one that says nothing, such as the time in a gzip; then the records are those that were.
+TEST_F(CompressedSourceTest, NeverGivesOtherRecordsWhereItIsDamaged) {
+  const Content& content = contents_[2];
+  const test::Records plain = test::read_source(put(content.name, content.bytes)).value();
+  for (const Packing& packing : kPackings) {
+    const std::string whole = test::compress(content.bytes, packing.compression);
+    std::size_t found = 0;
+    constexpr std::size_t kMagic = 10;  // what no longer begins as compressed is text, if that was asked for
+    constexpr std::size_t kTries = 97;
+    for (std::size_t i = 0; i < kTries; ++i) {
+      std::string damaged = whole;
+      const std::size_t end = whole.size() - 6;  // within the CRC of gzip, which nothing but it tells
+      damaged[i == 0 ? end : kMagic + i * (whole.size() - kMagic) / kTries] ^= 0x10;
+      const auto read = test::read_source(put("a.txt", damaged), {.format = SourceFormat::lines});
+      if (!read) {
+        EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << read.error().to_string();
+        ++found;
+      } else {
+        EXPECT_TRUE(*read == plain) << packing.suffix << ' ' << i;
+      }
+    }
+    EXPECT_GT(found, kTries - 5) << packing.suffix;
+  }
+}
+
+TEST_F(CompressedSourceTest, IsAnErrorWhereSomethingElseFollows) {
+  for (const Content& content : contents_) {
+    for (const Packing& packing : kPackings) {
+      const std::string whole = test::compress(content.bytes, packing.compression);
+      for (const std::string_view more : {"x", "more of it, as text", "\x1F\x8B", "\xFD", "B"}) {
+        const auto read = test::read_source(put(std::string(content.name) + packing.suffix, whole + std::string(more)));
+        SCOPED_TRACE(std::string(content.name) + packing.suffix + " and " + std::string(more));
+        ASSERT_FALSE(read);
+        EXPECT_TRUE(read.error().is(Errc::decompression) || read.error().is(Errc::truncated))
+            << read.error().to_string();
+        EXPECT_GE(read.error().offset().value_or(0), whole.size());
+      }
+    }
+  }
+}
+
+TEST_F(CompressedSourceTest, MayBeEmpty) {
+  for (const Packing& packing : kPackings) {
+    const std::string path = put(std::string("a.jsonl") + packing.suffix, test::compress("", packing.compression));
+    const auto guessed = RecordSource::open(path);
+    ASSERT_FALSE(guessed);
+    EXPECT_THAT(guessed.error().detail(), HasSubstr("the file is empty"));
+    for (const SourceFormat format : {SourceFormat::jsonl, SourceFormat::lines, SourceFormat::tfrecord}) {
+      EXPECT_THAT(test::read_source(path, {.format = format}).value(), IsEmpty()) << packing.suffix;
+    }
+  }
+}
+
+TEST_F(CompressedSourceTest, IsRefusedWhereItsWindowTakesMuchMemory) {
+  const std::string text = "one\ntwo\n";
+  std::string xz = test::compress(text, Compression::xz);
+  // The size of the dictionary in the header of the first block: 2^30 bytes, and the CRC of that header.
+  constexpr std::size_t kBlock = 12;
+  const std::size_t header = (static_cast<unsigned char>(xz[kBlock]) + 1u) * 4;
+  const std::size_t properties = xz.find("\x21\x01", kBlock);
+  ASSERT_LT(properties, kBlock + header);
+  xz[properties + 2] = 36;
+  const auto crc = crc32_of(xz.substr(kBlock, header - 4));
+  format::store_le(reinterpret_cast<std::byte*>(xz.data()) + kBlock + header - 4, crc);
+  // A frame whose header has a window of 2^30 bytes and no size; a last block of raw bytes.
+  std::string zstd = {'\x28', '\xB5', '\x2F', '\xFD', 0, static_cast<char>((30 - 10) << 3)};
+  zstd += {static_cast<char>(text.size() << 3 | 1), 0, 0};
+  zstd += text;
+  for (const std::string& bytes : {xz, zstd}) {
+    const auto read = test::read_source(put("a.txt", bytes), {.format = SourceFormat::lines});
+    ASSERT_FALSE(read);
+    EXPECT_TRUE(read.error().is(Errc::decompression)) << read.error().to_string();
+    EXPECT_THAT(read.error().detail(), HasSubstr("128 MiB"));
+  }
+  zstd[5] = static_cast<char>((27 - 10) << 3);
+  EXPECT_THAT(test::read_source(put("a.txt", zstd)).value(), ElementsAre("one", "two"));
+}
+
+TEST_F(CompressedSourceTest, CanBeCancelledWhileLittleInputBecomesMuch) {
+  const std::string endless(std::size_t{64} << 20, 'x');  // no newline, so no record comes
+  for (const Packing& packing : kPackings) {
+    const std::string path = put("a.txt", test::compress(endless, packing.compression));
+    int asked = 0;
+    SourceOptions options{.format = SourceFormat::lines};
+    options.cancelled = [&asked] { return ++asked > 20; };
+    const auto read = test::read_source(path, options);
+    ASSERT_FALSE(read) << packing.suffix;
+    EXPECT_EQ(read.error().kind(), ErrorKind::cancelled) << read.error().to_string();
+  }
+}
+
+TEST_F(CompressedSourceTest, NamesPromiseWhatTheyPromiseWithoutTheCompression) {
+  for (const Packing& packing : kPackings) {
+    for (const auto& [name, format] :
+         std::vector<std::pair<std::string, SourceFormat>>{{"a.jsonl", SourceFormat::jsonl},
+                                                           {"a.csv", SourceFormat::csv},
+                                                           {"a.tsv", SourceFormat::csv},
+                                                           {"a.tar", SourceFormat::tar},
+                                                           {"a.tfrecord", SourceFormat::tfrecord},
+                                                           {"x-images-idx3-ubyte", SourceFormat::idx}}) {
+      EXPECT_EQ(detail::format_of_name(name + packing.suffix), format) << name << packing.suffix;
+    }
+    EXPECT_TRUE(detail::has_tsv_name(std::string("a.tsv") + packing.suffix));
+    EXPECT_THAT(detail::labels_of_images(std::string("x-images-idx3-ubyte") + packing.suffix),
+                ::testing::Contains(std::string("x-labels-idx1-ubyte") + packing.suffix));
+  }
+  for (const char* const tar : {"a.tgz", "a.tzst", "a.tbz2", "a.txz"}) {
+    EXPECT_EQ(detail::format_of_name(tar), SourceFormat::tar) << tar;
+  }
+}
+
+}  // namespace
+}  // namespace dovetail
