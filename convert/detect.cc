@@ -12,6 +12,7 @@
 #include "convert/byte_stream.h"
 #include "convert/content.h"
 #include "convert/decoder.h"
+#include "convert/foreign_formats.h"
 #include "convert/names.h"
 #include "format/json_check.h"
 
@@ -95,6 +96,7 @@ Error unknown(const Head& head, const std::string& path) {
   if (head.whole && head.bytes.empty()) {
     return Error(Errc::unknown_format, "the file is empty; say --from tfrecord or lines where it may be").in_file(path);
   }
+  if (auto foreign = advice_on_foreign_bytes(head.bytes)) return Error(Errc::unknown_format, *foreign).in_file(path);
   const auto advice = advice_on_name(format_promised_by(path), path);
   return Error(Errc::unknown_format, "its bytes are those of no known format; " + advice.value_or(format_advice()))
       .in_file(path);

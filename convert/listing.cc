@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "convert/detect.h"
+#include "convert/foreign_formats.h"
 #include "convert/names.h"
 #include "convert/shard_records.h"
 #include "convert/source_file.h"
@@ -141,6 +142,15 @@ void drop_partners(SourceListing& listing) {
   std::erase_if(listing.files, [&](const ListedFile& file) { return partners.contains(file.name); });
 }
 
+// A record of such a file as a whole is seldom what is wanted.
+Error holds_tables(const std::string& path) {
+  return Error(
+             Errc::unknown_format,
+             "the folder holds tables, which are not read; docs/sources.md tells how to write them as JSON lines; say "
+             "--from folder to take every file as a record")
+      .in_file(path);
+}
+
 // Decides what the files of a folder are, and leaves those that are wanted.
 Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const std::string& path) {
   if (wanted == SourceFormat::folder) {
@@ -163,6 +173,11 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
         .in_file(path);
   }
   listing.format = named.format == SourceFormat::detect ? SourceFormat::folder : named.format;
+  if (wanted == SourceFormat::detect && listing.format == SourceFormat::folder) {
+    for (const ListedFile& file : listing.files) {
+      if (has_table_name(file.name)) return holds_tables(listing.folder + file.name);
+    }
+  }
   if (known != 0 && named.format != SourceFormat::detect) {
     std::erase_if(listing.files, [&](const ListedFile& file) { return !holds_records(file); });
   }
@@ -284,6 +299,7 @@ Result<SourceListing> list_source(const std::string& path, const SourceOptions& 
   auto status = status_of(path, true);
   Result<SourceListing> listing = status ? Result<SourceListing>(SourceListing{}) : status.error();
   if (!status) {
+    if (auto address = advice_on_address(path)) return Error(Errc::unknown_format, *address).in_file(path);
     if (path.find_first_of("*?[") != std::string::npos) listing = list_pattern(path, options, status.error());
   } else if (S_ISDIR(status->st_mode)) {
     const bool packed = status_of(path + '/' + format::kManifestName, true).has_value();

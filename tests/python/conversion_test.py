@@ -5,10 +5,13 @@
 import io
 import json
 import os
+import re
+import subprocess
 import sys
 import tarfile
 
 import dovetail
+import numpy
 from fixtures import ModuleTest, main, make_records, read_file, write_dataset, write_file
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
@@ -73,6 +76,23 @@ class ConversionTest(ModuleTest):
         for source in report.sources:
             self.assertEqual((source.format, source.hidden, source.classes), ("csv", 0, ()))
             self.assertEqual(source.columns, (("id", "int64"), ("price", "real"), ("name", "bytes")))
+
+    def test_the_recipes_for_arrays_do_what_they_say(self):
+        images = numpy.arange(60, dtype=numpy.uint8).reshape(5, 3, 4)
+        labels = numpy.arange(5, dtype=numpy.int64)
+        numpy.save(self.path("a.npy"), images)
+        numpy.savez(self.path("a.npz"), label=labels, weight=labels / 2)
+        for name in ("a.npy", "a.npz"):
+            with self.assertRaises(dovetail.UsageError) as raised:
+                dovetail.convert([self.path(name)], self.path("refused"))
+            code = re.search(r'python3 -c "(.*)"; docs', str(raised.exception)).group(1)
+            code = code.replace("FILE", self.path(name)).replace("DIR", self.path(name + "-packed"))
+            subprocess.run([sys.executable, "-c", code], check=True)
+        self.assertEqual(self.records_of("a.npy-packed"), [image.tobytes() for image in images])
+        batch, = dovetail.Reader(self.path("a.npz-packed"), batch=5, order="sequential",
+                                 columns="label:i64, weight:f32")
+        self.assertEqual(batch["label"].tolist(), labels.tolist())
+        self.assertEqual(batch["weight"].tolist(), (labels / 2).tolist())
 
     def test_progress_is_told_and_rises(self):
         seen = []
