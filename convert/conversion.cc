@@ -36,6 +36,40 @@ std::string exact(double share) {
 }  // namespace
 
 Result<ConvertReport> Conversion::run() {
+  if (auto valid = check_options(target_, options_); !valid) return valid.error();
+  part_ = options_.part.value_or(ConvertPart{});
+  auto split = RecordSplit::make(options_.split, options_.split_seed);
+  if (!split) return split.error();
+  split_ = std::move(*split);
+  auto files = open_input();
+  if (!files) return files.error();
+  files_.emplace(std::move(*files));
+  auto report = convert_files();
+  if (!report) return files_->renamed(report.error());
+  for (SkippedRecord& skipped : report->first_skipped) skipped.error = files_->renamed(skipped.error);
+  return report;
+}
+
+Result<InputFiles> Conversion::open_input() const {
+  const auto stream = std::find_if(options_.sources.begin(), options_.sources.end(), is_stream);
+  if (stream != options_.sources.end()) {
+    if (options_.part) {
+      return Error(Errc::invalid_option,
+                   "part: every part reads the sources, and a stream can be read once; write it to a file first")
+          .in_file(*stream);
+    }
+    // Better before all of it was read than after, where no earlier conversion has to be looked at first.
+    std::error_code failed;
+    if (!std::filesystem::exists(std::filesystem::path(target_) / work_folder_name(part_), failed)) {
+      if (auto vacant = check_targets(); !vacant) return vacant.error();
+    }
+  }
+  return InputFiles::open(options_.sources, options_.from, target_, [&](std::uint64_t copied) {
+    return options_.progress && !options_.progress({.input_bytes = copied});
+  });
+}
+
+Result<ConvertReport> Conversion::convert_files() {
   if (auto planned = plan(); !planned) return planned.error();
   auto work = WorkFolder::create(target_, part_);
   if (!work) return work.error();
@@ -50,18 +84,13 @@ Result<ConvertReport> Conversion::run() {
 }
 
 Result<void> Conversion::plan() {
-  if (auto valid = check_options(target_, options_); !valid) return valid;
-  part_ = options_.part.value_or(ConvertPart{});
-  auto split = RecordSplit::make(options_.split, options_.split_seed);
-  if (!split) return split.error();
-  split_ = std::move(*split);
   SourceOptions source = options_.source;
   source.format = options_.from;
   source.max_record_bytes = options_.writer.shard.max_record_bytes;
-  auto line = InputLine::open(options_.sources, source);
+  auto line = InputLine::open(files_->paths(), source);
   if (!line) return line.error();
   line_ = std::move(*line);
-  auto input = identify_inputs(options_.sources);
+  auto input = files_->identify();
   if (!input) return input.error();
   input_ = std::move(*input);
   shard_ = carry_on(options_.writer.shard, *line_);
@@ -101,7 +130,7 @@ Facts Conversion::describe() const {
   facts.add("here.input_times", input_.times);
   for (std::size_t i = 0; i != line_->sources().size(); ++i) {
     const LineSource& source = line_->sources()[i];
-    facts.add("here.source." + std::to_string(i), source.path);
+    facts.add("here.source." + std::to_string(i), options_.sources[i]);
     facts.add("format." + std::to_string(i), std::string(to_string(source.format)));
   }
   facts.add("codec", shard.codec == Codec::none ? "none" : "snappy");
@@ -128,7 +157,7 @@ Facts Conversion::describe() const {
 
 // Shards that were made of a file before and after it was written again are no dataset of either.
 Result<void> Conversion::check_input() const {
-  auto now = identify_inputs(options_.sources);
+  auto now = files_->identify();
   if (!now) return now.error();
   if (now->content == input_.content && now->times == input_.times) return {};
   return Error(Errc::file_changed, "a file of the sources was written while it was converted")
@@ -342,9 +371,10 @@ Error Conversion::advised(const Error& error, const std::string& advice) const {
 void Conversion::add_input(ConvertReport& report) const {
   report.input_bytes = line_->bytes();
   report.files = line_->files();
-  for (const LineSource& source : line_->sources()) {
+  for (std::size_t i = 0; i != line_->sources().size(); ++i) {
+    const LineSource& source = line_->sources()[i];
     report.formats.push_back(source.format);
-    report.sources.push_back({source.path, source.format, source.hidden, source.classes, source.columns});
+    report.sources.push_back({options_.sources[i], source.format, source.hidden, source.classes, source.columns});
   }
 }
 

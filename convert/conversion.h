@@ -9,6 +9,7 @@
 #include <dovetail/error.h>
 
 #include "convert/facts.h"
+#include "convert/input_files.h"
 #include "convert/input_line.h"
 #include "convert/parts.h"
 #include "convert/record_split.h"
@@ -29,6 +30,8 @@ class Conversion {
   Result<ConvertReport> run();
 
  private:
+  Result<InputFiles> open_input() const;
+  Result<ConvertReport> convert_files();
   Result<void> plan();
   Result<void> choose_shards();
   Facts describe() const;
@@ -53,6 +56,7 @@ class Conversion {
   const ConvertOptions& options_;
   ConvertPart part_;
   SkipCount skips_;
+  std::optional<InputFiles> files_;
   std::optional<InputLine> line_;
   InputIdentity input_;  // as it was when the line was laid
   WriterOptions shard_;  // with what the sources carry on

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/spill.h"
 
-#include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "convert/unnamed_file.h"
 #include "format/crc32c.h"
 #include "format/endian.h"
 
@@ -24,25 +24,6 @@ using format::store_le;
 constexpr std::size_t kChunkHeader = 24;
 constexpr std::size_t kLeastChunk = std::size_t{4} << 10;
 constexpr std::size_t kMostChunk = std::size_t{1} << 20;
-
-int open_in(const OutputFolder& folder, const char* name, int flags) {
-  int descriptor = -1;
-  do {
-    descriptor = ::openat(folder.descriptor(), name, O_RDWR | O_CLOEXEC | flags, 0600);
-  } while (descriptor < 0 && errno == EINTR);
-  return descriptor;
-}
-
-Result<int> open_unnamed(const OutputFolder& folder) {
-  int descriptor = open_in(folder, ".", O_TMPFILE);
-  if (descriptor >= 0) return descriptor;
-  // Not every file system has files without a name. One that loses its name at once is nearly the same.
-  const std::string name = ".spill.partial-" + std::to_string(::getpid());
-  descriptor = open_in(folder, name.c_str(), O_CREAT | O_EXCL);
-  if (descriptor < 0) return Error::from_errno(errno, "cannot create the file").in_file(folder.path_of(name));
-  ::unlinkat(folder.descriptor(), name.c_str(), 0);
-  return descriptor;
-}
 
 // The disk's fault and not the input's: whoever converts again may well succeed.
 Error lost(const char* what) {

@@ -14,6 +14,7 @@
 #include <dovetail/dataset.h>
 #include <dovetail/record_reader.h>
 
+#include "convert/input_files.h"
 #include "convert/input_line.h"
 #include "convert/names.h"
 #include "convert/shard_jobs.h"
@@ -177,16 +178,17 @@ class DatasetInput final : public ExportInput {
   std::vector<std::uint64_t> ends_;
 };
 
-Result<std::unique_ptr<ExportInput>> open_input(const TfrecordExportOptions& options) {
-  if (options.sources.empty()) return Error(Errc::empty_input, "no source is given");
+Result<std::unique_ptr<ExportInput>> open_input(const TfrecordExportOptions& options,
+                                                const std::vector<std::string>& paths) {
+  if (paths.empty()) return Error(Errc::empty_input, "no source is given");
   const SourceOptions& source = options.source;
   const bool whole = source.first == 0 && !source.end && source.sample >= 1;
   // What would be without effect on a dataset is for sources to take or to refuse.
   const bool plain = source.records == RecordForm::automatic && !source.labels && source.classes.empty() &&
                      source.on_error == OnError::fail && source.csv.delimiter == 0 && source.csv.header &&
                      source.csv.types.empty();
-  if (options.sources.size() == 1 && options.from == SourceFormat::detect && whole && plain) {
-    auto dataset = Dataset::open(options.sources.front());
+  if (paths.size() == 1 && options.from == SourceFormat::detect && whole && plain) {
+    auto dataset = Dataset::open(paths.front());
     if (dataset) return std::make_unique<DatasetInput>(std::move(*dataset), options.files, source.max_record_bytes);
     const Error& error = dataset.error();
     const bool other = error.is(Errc::not_dovetail) || error.is(Errc::not_indexed) || error.is(Errc::empty_input) ||
@@ -195,7 +197,7 @@ Result<std::unique_ptr<ExportInput>> open_input(const TfrecordExportOptions& opt
   }
   SourceOptions source_options = options.source;
   source_options.format = options.from;
-  auto line = detail::InputLine::open(options.sources, source_options);
+  auto line = detail::InputLine::open(paths, source_options);
   if (!line) return line.error();
   return std::make_unique<LineInput>(std::move(*line), options.files);
 }
@@ -381,10 +383,9 @@ class Export {
   std::atomic<std::uint64_t> raw_bytes_{0};
 };
 
-Result<TfrecordExportReport> export_all(const std::string& target, const TfrecordExportOptions& options) {
-  if (target.empty()) return Error(Errc::invalid_option, "target = \"\": must name a file or a folder");
-  if (auto checked = check_files(options.files); !checked) return checked.error();
-  auto input = open_input(options);
+Result<TfrecordExportReport> export_files(const std::string& target, const TfrecordExportOptions& options,
+                                          const std::vector<std::string>& paths) {
+  auto input = open_input(options, paths);
   if (!input) return input.error();
   auto targets = name_files(target, options, (*input)->shares());
   if (!targets) return targets.error();
@@ -398,6 +399,19 @@ Result<TfrecordExportReport> export_all(const std::string& target, const Tfrecor
     (*folder)->remove_created();
     throw;
   }
+}
+
+Result<TfrecordExportReport> export_all(const std::string& target, const TfrecordExportOptions& options) {
+  if (target.empty()) return Error(Errc::invalid_option, "target = \"\": must name a file or a folder");
+  if (auto checked = check_files(options.files); !checked) return checked.error();
+  const auto files = detail::InputFiles::open(options.sources, options.from, target, [&](std::uint64_t copied) {
+    return options.progress && !options.progress({.input_bytes = copied});
+  });
+  if (!files) return files.error();
+  auto report = export_files(target, options, files->paths());
+  if (!report) return files->renamed(report.error());
+  for (SkippedRecord& skipped : report->first_skipped) skipped.error = files->renamed(skipped.error);
+  return report;
 }
 
 }  // namespace

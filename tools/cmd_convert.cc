@@ -130,12 +130,18 @@ Result<void> complete(ConvertArguments& arguments) {
   return {};
 }
 
+// While a stream is copied nobody knows how much is to come.
+void show(Progress& progress, const ConvertProgress& done) {
+  const bool planned = done.input_total > 0;
+  progress.update(done.records, planned ? done.raw_bytes : done.input_bytes, planned ? done.share : -1.0);
+}
+
 Result<ConvertSummary> convert_with_progress(ConvertArguments& arguments) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   Progress progress("packing");
   arguments.convert.progress = [&progress](const ConvertProgress& done) {
-    progress.update(done.records, done.raw_bytes, done.input_total > 0 ? done.share : -1.0);
+    show(progress, done);
     return !interrupted();
   };
   Result<ConvertReport> report = convert(arguments.folder, arguments.convert);
@@ -201,7 +207,7 @@ Result<int> export_with_progress(const ConvertArguments& arguments) {
   options.jobs = arguments.convert.jobs;
   Progress progress("exporting");
   options.progress = [&progress](const ConvertProgress& done) {
-    progress.update(done.records, done.raw_bytes, done.input_total > 0 ? done.share : -1.0);
+    show(progress, done);
     return !interrupted();
   };
   catch_interrupts();
@@ -302,7 +308,7 @@ void add_convert(CommandLine& line) {
   Flags flags = line.subcommand(
       "convert", "Pack TFRecords, tars, text, tables, folders of files and other datasets into a dataset",
       [arguments] { return run(*arguments); });
-  flags.add("SRC", options.sources, "Files and folders, taken in this order").required();
+  flags.add("SRC", options.sources, "Files and folders, taken in this order; - is standard input").required();
   flags.add("--to", arguments->folder, "Folder for the shards and the manifest").shown_as("DIR");
   flags
       .add("--to-tfrecord", arguments->tfrecord_target,

@@ -19,7 +19,7 @@ struct ConvertProgress {
   std::uint64_t records = 0;
   std::uint64_t raw_bytes = 0;    ///< Of the records.
   std::uint64_t input_bytes = 0;  ///< Read so far, as stored.
-  std::uint64_t input_total = 0;  ///< To be read.
+  std::uint64_t input_total = 0;  ///< To be read; 0 while a stream is copied.
   double share = 0;               ///< Of the work, 0 to 1: a shuffle reads its input in the first half of it.
 };
 
@@ -47,7 +47,8 @@ struct ConvertPart {
 struct ConvertOptions {
   // These change the bytes.
 
-  /// Files and folders; their records follow each other in this order.
+  /// Files and folders; their records follow each other in this order. `-` is standard input; it, and pipes, are copied
+  /// beside the output first, as they are stored.
   std::vector<std::string> sources = {};
   SourceFormat from = SourceFormat::detect;
   /// How all of them are read. Format, `max_record_bytes`, `skipped` and `cancelled` are not taken from it.

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/input_files.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <boost/system/errc.hpp>
+
+#include "convert/content_hash.h"
+#include "convert/detect.h"
+#include "convert/source_file.h"
+#include "convert/unnamed_file.h"
+#include "writer/output_folder.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+constexpr std::chrono::milliseconds kBetweenQuestions{100};
+constexpr const char* kStandardInput = "-";
+
+std::string shown_name(const std::string& source) {
+  return source == kStandardInput ? "(standard input)" : source;
+}
+
+// The target itself may not be there yet: it will be on the same file system, and who may make it may write above it.
+Result<std::shared_ptr<OutputFolder>> folder_near(const std::string& target) {
+  fs::path folder(target);
+  std::error_code failed;
+  while (!folder.empty() && !fs::is_directory(folder, failed)) {
+    fs::path above = folder.parent_path();
+    if (above == folder) break;
+    folder = std::move(above);
+  }
+  return OutputFolder::open(folder.native());
+}
+
+/// Copies a stream to a file.
+class StreamCopy {
+ public:
+  StreamCopy(int from, int to, std::string shown, std::string folder, const InputFiles::Cancelled& cancelled)
+      : from_(from),
+        to_(to),
+        shown_(std::move(shown)),
+        folder_(std::move(folder)),
+        cancelled_(cancelled),
+        buffer_(std::make_unique_for_overwrite<std::byte[]>(kPieceBytes)),
+        hash_(make_content_hash("xxh128")) {}
+
+  Result<void> run() {
+    for (;;) {
+      if (auto ready = wait(); !ready) return ready;
+      const ssize_t got = ::read(from_, buffer_.get(), kPieceBytes);
+      if (got == 0) return {};
+      if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (got < 0) return Error::from_errno(errno, "cannot read").at(shown_, copied_);
+      const ByteView piece(buffer_.get(), static_cast<std::size_t>(got));
+      hash_->add(piece);
+      if (auto kept = keep(piece); !kept) return kept;
+    }
+  }
+  std::string identity() const { return std::to_string(copied_) + ' ' + hash_->hex(); }
+
+ private:
+  // A pipe is waited for, one without a writer as well.
+  Result<void> wait() {
+    for (;;) {
+      const Clock::time_point now = Clock::now();
+      if (now >= next_question_) {
+        next_question_ = now + kBetweenQuestions;
+        if (cancelled_(copied_)) {
+          return Error(make_error_code(boost::system::errc::operation_canceled)).at(shown_, copied_);
+        }
+      }
+      pollfd waited{from_, POLLIN, 0};
+      const int ready = ::poll(&waited, 1, static_cast<int>(kBetweenQuestions.count()));
+      if (ready > 0) return {};
+      if (ready < 0 && errno != EINTR) return Error::from_errno(errno, "cannot wait for input").in_file(shown_);
+    }
+  }
+
+  Result<void> keep(ByteView piece) {
+    while (!piece.empty()) {
+      const ssize_t put = ::write(to_, piece.data(), piece.size());
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) {
+        return Error::from_errno(errno, "cannot copy " + shown_ + " here, after " + std::to_string(copied_) + " bytes")
+            .in_file(folder_);
+      }
+      piece = piece.subspan(static_cast<std::size_t>(put));
+      copied_ += static_cast<std::uint64_t>(put);
+    }
+    return {};
+  }
+
+  int from_;
+  int to_;
+  std::string shown_;
+  std::string folder_;
+  const InputFiles::Cancelled& cancelled_;
+  std::unique_ptr<std::byte[]> buffer_;
+  std::unique_ptr<ContentHash> hash_;
+  std::uint64_t copied_ = 0;
+  Clock::time_point next_question_ = Clock::now();
+};
+
+Error no_file(std::string_view what, const std::string& shown) {
+  return Error(Errc::unknown_format,
+               "a stream is one file of records, and " + std::string(what) + "; give it as a path to files")
+      .in_file(shown);
+}
+
+// Before any of them is read, which may take long.
+Result<void> check_streams(const std::vector<std::string>& sources, SourceFormat format) {
+  std::set<std::string_view> streams;
+  for (const std::string& source : sources) {
+    if (!is_stream(source)) continue;
+    const std::string shown = shown_name(source);
+    if (!streams.insert(source).second) {
+      return Error(Errc::invalid_option, "sources: a stream can be read once, and is given twice").in_file(shown);
+    }
+    if (format == SourceFormat::folder || format == SourceFormat::mds || format == SourceFormat::dovetail) {
+      return no_file(std::string(to_string(format)) + " is not", shown);
+    }
+  }
+  return {};
+}
+
+// A file without a name is told by its bytes alone.
+Result<void> check_content(const std::string& path, const std::string& shown) {
+  const auto file = SourceFile::open(path);
+  if (!file) return file.error();
+  const auto kind = detect_bytes(*file);
+  if (!kind) return kind.error();
+  if (kind->format == SourceFormat::dovetail) return no_file("this is a Dovetail shard", shown);
+  if (kind->format != SourceFormat::lines) return {};
+  return Error(Errc::unknown_format, "it is text, and no name tells of which kind; say --from csv or --from lines")
+      .in_file(shown);
+}
+
+}  // namespace
+
+bool is_stream(const std::string& source) {
+  struct stat status {};
+  return source == kStandardInput || (::stat(source.c_str(), &status) == 0 && S_ISFIFO(status.st_mode));
+}
+
+Result<InputFiles> InputFiles::open(const std::vector<std::string>& sources, SourceFormat format,
+                                    const std::string& target, const Cancelled& cancelled) {
+  if (auto checked = check_streams(sources, format); !checked) return checked.error();
+  InputFiles files;
+  files.descriptors_.reserve(2 * sources.size());  // what is open must have an owner, whatever memory there is
+  for (const std::string& source : sources) {
+    if (!is_stream(source)) {
+      files.paths_.push_back(source);
+      files.named_.push_back(source);
+      continue;
+    }
+    auto path = files.copy(source, target, cancelled);
+    if (!path) return path.error();
+    if (format == SourceFormat::detect) {
+      if (auto checked = check_content(*path, shown_name(source)); !checked) return files.renamed(checked.error());
+    }
+    files.paths_.push_back(std::move(*path));
+  }
+  return files;
+}
+
+InputFiles::~InputFiles() {
+  for (const int descriptor : descriptors_) ::close(descriptor);
+}
+
+Result<std::string> InputFiles::copy(const std::string& source, const std::string& target, const Cancelled& cancelled) {
+  const std::string shown = shown_name(source);
+  const auto folder = folder_near(target);
+  if (!folder) return folder.error();
+  const auto to = open_unnamed(**folder);
+  if (!to) return to.error();
+  descriptors_.push_back(*to);
+  // A pipe is opened without waiting for its writer, which may never come.
+  const bool standard = source == kStandardInput;
+  const int from = standard ? STDIN_FILENO : ::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (from < 0) return Error::from_errno(errno, "cannot open the file").in_file(shown);
+  if (!standard) descriptors_.push_back(from);
+  StreamCopy stream(from, *to, shown, (*folder)->path_of(""), cancelled);
+  const auto copied = stream.run();
+  if (!copied) return copied.error();
+  std::string path = "/proc/self/fd/" + std::to_string(*to);
+  copies_.push_back({path, shown, stream.identity()});
+  return path;
+}
+
+Result<InputIdentity> InputFiles::identify() const {
+  auto identity = identify_inputs(named_);
+  if (!identity) return identity;
+  for (const Copy& copy : copies_) identity->content += ' ' + copy.identity;
+  return identity;
+}
+
+Error InputFiles::renamed(const Error& error) const {
+  const auto copy =
+      std::find_if(copies_.begin(), copies_.end(), [&](const Copy& each) { return each.path == error.path(); });
+  if (copy == copies_.end()) return error;
+  const Error plain(error.code(), error.detail());
+  return error.offset() ? plain.at(copy->shown, *error.offset()) : plain.in_file(copy->shown);
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <dovetail/error.h>
+
+#include "writer/output_folder.h"
+
+namespace dovetail::detail {
+
+/// Opens a new file without a name in a folder, to be read and written: it is gone with the last descriptor.
+/// Errors: the system's.
+Result<int> open_unnamed(const OutputFolder& folder);
+
+}  // namespace dovetail::detail
