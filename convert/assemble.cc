@@ -147,7 +147,9 @@ class Assembly {
         const auto described = describe_shard(folder_->path_of(name));
         ours = described && described->dataset_id == info_.id && described->info.records == info_.shards.size();
       }
-      if (!ours) return Error(Errc::already_exists, "the folder holds a dataset").in_file(folder_->path_of(name));
+      if (!ours)
+        return Error(Errc::already_exists, "the folder holds a dataset; overwrite (--overwrite) replaces it")
+            .in_file(folder_->path_of(name));
     }
     return {};
   }

@@ -12,6 +12,7 @@
 #include "convert/example_builder.h"
 #include "convert/names.h"
 #include "convert/scanned_file.h"
+#include "format/count_of.h"
 
 namespace dovetail::detail {
 
@@ -110,8 +111,8 @@ class CsvRecords final : public FileRecords {
     if (!*more) return std::nullopt;
     const CsvLayout& layout = shape_.layout;
     if (rows_.count() != layout.columns()) {
-      return rows_.fault("the row has " + std::to_string(rows_.count()) + " fields; there are " +
-                         std::to_string(layout.columns()) + " columns");
+      return rows_.fault("the row has " + format::count_of(rows_.count(), "field") + " for " +
+                         format::count_of(layout.columns(), "column"));
     }
     if (shape_.raw) return as_bytes(rows_.row());
     shape_.builder.begin();

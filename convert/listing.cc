@@ -285,7 +285,8 @@ Result<SourceListing> list_pattern(const std::string& path, const SourceOptions&
   auto listing = list_dataset(path, options);
   if (listing) return listing;
   const Error& error = listing.error();
-  if (!error.is(Errc::not_indexed) && !error.is(Errc::not_dovetail)) return error;
+  const bool other = error.is(Errc::not_indexed) || error.is(Errc::not_dovetail) || error.is(Errc::foreign_file);
+  if (!other) return error;
   return Error(Errc::unknown_format,
                "in quotes it stands for shards of Dovetail, and " + error.path() + " is none; " + advice)
       .in_file(path);

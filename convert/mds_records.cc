@@ -12,6 +12,7 @@
 #include "convert/mds_index.h"
 #include "convert/promised_stream.h"
 #include "convert/stream_reader.h"
+#include "format/count_of.h"
 #include "format/endian.h"
 #include "format/half.h"
 
@@ -116,14 +117,14 @@ class MdsRecords final : public FileRecords {
     if (count->size() < kNumberBytes) return mismatch("the shard has no header");
     const auto samples = format::load_le<std::uint32_t>(count->data());
     if (samples != shard_.samples) {
-      return mismatch("the shard has " + std::to_string(samples) + " samples, and " + std::to_string(shard_.samples) +
-                      " in index.json");
+      return mismatch("the shard has " + format::count_of(samples, "sample") + ", and " +
+                      std::to_string(shard_.samples) + " in index.json");
     }
     const std::uint64_t table = (std::uint64_t{samples} + 1) * kNumberBytes;
     if (kNumberBytes + table > shard_.raw.bytes) return mismatch("the shard is too short for its samples");
     if (shard_.packed && table > kMaxOffsetBytes + kMaxOffsetExpansion * shard_.stored().bytes) {
-      return Error(Errc::malformed_input, "the shard claims " + std::to_string(samples) + " samples in " +
-                                              std::to_string(shard_.stored().bytes) + " compressed bytes")
+      return Error(Errc::malformed_input, "the shard claims " + format::count_of(samples, "sample") + " in " +
+                                              format::count_of(shard_.stored().bytes, "compressed byte"))
           .at(stream_.path(), 0);
     }
     if (auto read = read_offsets(table); !read) return read;
@@ -189,7 +190,8 @@ class MdsRecords final : public FileRecords {
       rest = rest.subspan(bytes);
     }
     if (rest.empty()) return {};
-    return Error(Errc::malformed_input, std::to_string(rest.size()) + " bytes of it belong to no column");
+    return Error(Errc::malformed_input, format::count_of(rest.size(), "byte") + " at its end " +
+                                            (rest.size() == 1 ? "belongs" : "belong") + " to no column");
   }
 
   void add(const MdsColumn& column, ByteView value) {

@@ -13,6 +13,7 @@
 #include "convert/recordio_index.h"
 #include "convert/recordio_layout.h"
 #include "convert/stream_reader.h"
+#include "format/count_of.h"
 
 namespace dovetail::detail {
 
@@ -218,7 +219,7 @@ class RecordioRecords final : public FileRecords {
   Error mismatch(std::uint64_t offset) const {
     std::string reason = number_ < index_->size()
                              ? "its next record begins at " + std::to_string(index_->offset(number_))
-                             : "it has only " + std::to_string(index_->size()) + " records";
+                             : "it has only " + format::count_of(index_->size(), "record");
     reason += offset < file_bytes_ ? ", and the file's at " + std::to_string(offset) : ", and the file has ended";
     return Error(Errc::sidecar_mismatch, reason + "; is it older than " + scanner_.path() + "?")
         .in_file(index_->path());

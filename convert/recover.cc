@@ -95,7 +95,8 @@ Result<void> check_target(const std::string& target, bool overwrite) {
   if (type == fs::file_type::none)
     return Error::from_errno(failed.value(), "cannot look at the target").in_file(target);
   if (type == fs::file_type::directory) return Error::from_errno(EISDIR, "a shard is a file").in_file(target);
-  if (!overwrite && type != fs::file_type::not_found) return Error(Errc::already_exists).in_file(target);
+  if (!overwrite && type != fs::file_type::not_found)
+    return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(target);
   auto folder = detail::OutputFolder::open(fs::path(target).parent_path().native());
   if (!folder) return folder.error();
   if (::faccessat((*folder)->descriptor(), ".", W_OK | X_OK, AT_EACCESS) == 0) return {};

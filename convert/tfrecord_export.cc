@@ -192,7 +192,7 @@ Result<std::unique_ptr<ExportInput>> open_input(const TfrecordExportOptions& opt
     if (dataset) return std::make_unique<DatasetInput>(std::move(*dataset), options.files, source.max_record_bytes);
     const Error& error = dataset.error();
     const bool other = error.is(Errc::not_dovetail) || error.is(Errc::not_indexed) || error.is(Errc::empty_input) ||
-                       error.is(Errc::unknown_format);
+                       error.is(Errc::unknown_format) || error.is(Errc::foreign_file);
     if (!other) return error;
   }
   SourceOptions source_options = options.source;
@@ -258,7 +258,8 @@ class Export {
       for (const std::string& name : names_) {
         auto there = folder_->contains(name);
         if (!there) return there.error();
-        if (*there) return Error(Errc::already_exists).in_file(folder_->path_of(name));
+        if (*there)
+          return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(folder_->path_of(name));
       }
     }
     const unsigned cores = options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());

@@ -59,6 +59,7 @@ constexpr struct {
     {Errc::state_mismatch, "state of another run"},
     {Errc::too_many_changes, "too many changes of world"},
     {Errc::several_datasets, "more than one dataset"},
+    {Errc::foreign_file, "no file of Dovetail"},
     {Errc::closed, "already closed"},
     {Errc::busy, "a request is outstanding"},
     {Errc::slots_held, "too many batches held"},

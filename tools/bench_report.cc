@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "format/count_of.h"
 #include "format/utf8.h"
 #include "tools/render.h"
 
@@ -46,7 +47,7 @@ boost::json::object to_json(const ReadingPass& pass) {
 
 std::string to_text(const ReadingPass& pass) {
   std::string text = human_rate(pass.bytes_per_second()) + ", " + decimal(pass.rows_per_second(), 0) + " records/s, " +
-                     std::to_string(pass.steps) + " steps";
+                     format::count_of(pass.steps, "step");
   if (pass.rounds > 1) text += ", " + std::to_string(pass.rounds) + " times";
   text += ", " + decimal(pass.seconds, 2) + " s";
   if (pass.waiting_reads > 0) text += "; " + percent(pass.waiting_share()) + " of its reads waited for storage";
@@ -69,7 +70,7 @@ void add_limits(const BenchReport& report, Listing& listing) {
                                                   : "none: records are read straight into their rows");
   std::string together = human_rate(limits.together()) + " of records, one after the other";
   if (report.threads > 1)
-    together += "; " + human_rate(report.limit()) + " with " + std::to_string(report.threads) + " threads";
+    together += "; " + human_rate(report.limit()) + " with " + format::count_of(report.threads, "thread");
   listing.add("together", together);
 }
 
@@ -110,8 +111,9 @@ boost::json::object to_json(const BenchReport& report) {
 
 std::string to_text(const BenchReport& report) {
   Listing listing;
-  listing.add("dataset", std::to_string(report.records) + " records in " + std::to_string(report.shards) + " shards, " +
-                             human_bytes(mean_record(report)) + " each on average");
+  listing.add("dataset", format::count_of(report.records, "record") + " in " +
+                             format::count_of(report.shards, "shard") + ", " + human_bytes(mean_record(report)) +
+                             " each on average");
   listing.add("codec",
               percent(report.snappy_share) + " of the bytes Snappy, in " + std::to_string(report.sampled_blocks) +
                   " blocks looked at; " +

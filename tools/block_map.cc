@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "format/count_of.h"
 #include "tools/render.h"
 #include "tools/svg.h"
 
@@ -19,7 +20,7 @@ std::string hint(const BlockCell& cell, std::span<const ShardDescription> shards
                                       : "blocks " + std::to_string(cell.first_block) + " to " +
                                             std::to_string(cell.first_block + cell.blocks - 1);
   text += " from shard " + std::to_string(cell.first_shard) + ", " + shards[cell.first_shard].info.name + ": ";
-  text += std::to_string(cell.records) + " records, " + std::to_string(cell.raw_bytes) + " bytes raw, " +
+  text += format::count_of(cell.records, "record") + ", " + format::count_of(cell.raw_bytes, "byte") + " raw, " +
           std::to_string(cell.stored_bytes) + " stored, ";
   if (cell.snappy == 0) return text + "not compressed";
   return text + (cell.snappy == cell.blocks ? "snappy" : "snappy in " + std::to_string(cell.snappy));

@@ -120,8 +120,10 @@ Result<int> run(BenchArguments& arguments) {
 
 void add_bench(CommandLine& line) {
   const auto arguments = std::make_shared<BenchArguments>();
-  Flags flags = line.subcommand("bench", "Measure how fast one rank reads a dataset here, and what limits it",
-                                [arguments] { return run(*arguments); });
+  Flags flags =
+      line.subcommand("bench", "Measure how fast one rank reads a dataset here, and what limits it",
+                      {"dovetail bench data --seconds 2", "dovetail bench data --seconds 2 --world 8 --batch 16"},
+                      [arguments] { return run(*arguments); });
   add_paths(flags, arguments->paths);
   flags.add("--seconds", arguments->seconds, "Time for all of it, 1 to 3600");
   add_json(flags, arguments->json);

@@ -8,6 +8,7 @@
 #include "tools/pager.h"
 #include "tools/record_input.h"
 #include "tools/sink.h"
+#include "tools/source_words.h"
 
 namespace dovetail::tools {
 
@@ -15,6 +16,7 @@ namespace {
 
 struct CatArguments {
   std::string path;
+  SourceFormat from = SourceFormat::detect;
   std::string range = ":";
   OutputForm form = OutputForm::text;
   bool json = false;
@@ -34,7 +36,7 @@ Result<void> write_all(Sink& out, RecordStream& records, OutputForm form) {
 Result<int> run(const CatArguments& arguments) {
   const Result<IdRange> range = parse_range(arguments.range);
   if (!range) return range.error();
-  Result<Input> input = open_input(arguments.path);
+  Result<Input> input = open_input(arguments.path, arguments.from);
   if (!input) return input.error();
   Result<RecordStream> records = RecordStream::open(std::move(*input), *range);
   if (!records) return records.error().in_file(arguments.path);
@@ -56,9 +58,11 @@ Result<int> run(const CatArguments& arguments) {
 
 void add_cat(CommandLine& line) {
   const auto arguments = std::make_shared<CatArguments>();
-  Flags flags = line.subcommand("cat", "Write records to standard output, also those of TFRecord files",
-                                [arguments] { return run(*arguments); });
-  add_path(flags, arguments->path);
+  Flags flags =
+      line.subcommand("cat", "Write records to standard output, also those of files in other formats",
+                      {"dovetail cat data --range 0:3", "dovetail cat data --format tfrecord > data.tfrecord"},
+                      [arguments] { return run(*arguments); });
+  add_input(flags, arguments->path, arguments->from);
   flags.add("--range", arguments->range, "Records A:B of the dataset, B not included; A: and :B work too")
       .shown_as("A:B");
   add_output_form(flags, arguments->form);

@@ -38,6 +38,7 @@ void add_completion(CommandLine& line) {
   using Word = std::pair<std::string_view, Shell>;
   const auto shell = std::make_shared<std::optional<Shell>>();
   Flags flags = line.subcommand("completion", "Print a script that completes this command in a shell",
+                                {"dovetail completion bash > dovetail.bash", "dovetail completion zsh > _dovetail"},
                                 [&line, shell] { return run(line, **shell); });
   flags
       .add_choice("SHELL", *shell,

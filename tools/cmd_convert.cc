@@ -12,6 +12,7 @@
 #include <dovetail/convert.h>
 #include <dovetail/tfrecord_export.h>
 
+#include "format/count_of.h"
 #include "tools/commands.h"
 #include "tools/convert_summary.h"
 #include "tools/exit_code.h"
@@ -20,6 +21,7 @@
 #include "tools/progress.h"
 #include "tools/range.h"
 #include "tools/sink.h"
+#include "tools/source_words.h"
 #include "tools/text_file.h"
 #include "tools/warning.h"
 
@@ -186,7 +188,7 @@ void warn_of_skips(const Report& report) {
   std::uint64_t shown = 0;
   for (const SkippedRecord& record : report.first_skipped) {
     const std::string what = record.rest_of_file ? "skipped the rest of the file: " : "skipped: ";
-    const std::string many = record.records == 1 ? "" : " (" + std::to_string(record.records) + " records)";
+    const std::string many = record.records == 1 ? "" : " (" + format::count_of(record.records, "record") + ")";
     warn(what + record.error.to_string() + many);
     shown += record.records;
   }
@@ -300,13 +302,14 @@ void add_order_arguments(Flags& flags, ConvertArguments& arguments) {
 }  // namespace
 
 void add_convert(CommandLine& line) {
-  using Word = std::pair<std::string_view, SourceFormat>;
   using CompressionWord = std::pair<std::string_view, TfrecordCompression>;
   const auto arguments = std::make_shared<ConvertArguments>();
   ConvertOptions& options = arguments->convert;
   WriterOptions& shard = options.writer.shard;
   Flags flags = line.subcommand(
       "convert", "Pack TFRecords, tars, text, tables, folders of files and other datasets into a dataset",
+      {"dovetail convert images --labels --shuffle 1 --to photos",
+       "dovetail convert data --to-tfrecord tfrecords --compression gzip"},
       [arguments] { return run(*arguments); });
   flags.add("SRC", options.sources, "Files and folders, taken in this order; - is standard input").required();
   flags.add("--to", arguments->folder, "Folder for the shards and the manifest").shown_as("DIR");
@@ -320,14 +323,7 @@ void add_convert(CommandLine& line) {
                  CompressionWord{"zlib", TfrecordCompression::zlib},
                  CompressionWord{"snappy", TfrecordCompression::snappy}},
       "Of TFRecord files, as TensorFlow reads it; of one file as its name says, else none");
-  flags.add_choice(
-      "--from", options.from,
-      std::array{Word{"detect", SourceFormat::detect}, Word{"tfrecord", SourceFormat::tfrecord},
-                 Word{"tar", SourceFormat::tar}, Word{"jsonl", SourceFormat::jsonl}, Word{"csv", SourceFormat::csv},
-                 Word{"lines", SourceFormat::lines}, Word{"folder", SourceFormat::folder},
-                 Word{"mds", SourceFormat::mds}, Word{"recordio", SourceFormat::recordio},
-                 Word{"idx", SourceFormat::idx}, Word{"dovetail", SourceFormat::dovetail}},
-      "What the sources are");
+  add_from(flags, options.from, "What the sources are");
   std::vector<Flag>& of_datasets = arguments->of_datasets;
   of_datasets.push_back(
       flags.add("--record-type", shard.record_type, "What a record is, in words; kept in the metadata")

@@ -13,6 +13,7 @@
 
 #include <dovetail/tfrecord_index.h>
 
+#include "format/count_of.h"
 #include "format/utf8.h"
 #include "format/visible.h"
 #include "tools/commands.h"
@@ -118,13 +119,13 @@ std::string to_text(const std::vector<TfrecordIndexReport>& reports) {
   std::uint64_t bytes = 0;
   std::size_t kept = 0;
   for (const TfrecordIndexReport& report : reports) {
-    text += format::visible(report.index) + ": " + std::to_string(report.shard.records) + " records in " +
-            std::to_string(report.shard.blocks) + " blocks" + (report.kept ? ", as it was\n" : "\n");
+    text += format::visible(report.index) + ": " + format::count_of(report.shard.records, "record") + " in " +
+            format::count_of(report.shard.blocks, "block") + (report.kept ? ", as it was\n" : "\n");
     records += report.shard.records;
     bytes += report.shard.raw_bytes;
     kept += report.kept ? 1 : 0;
   }
-  return text + std::to_string(reports.size()) + " files, " + std::to_string(records) + " records, " +
+  return text + format::count_of(reports.size(), "file") + ", " + format::count_of(records, "record") + ", " +
          human_bytes(bytes) + (kept > 0 ? "; " + std::to_string(kept) + " had a good index already\n" : "\n");
 }
 
@@ -171,6 +172,7 @@ Result<int> run(IndexArguments& arguments) {
 void add_index(CommandLine& line) {
   const auto arguments = std::make_shared<IndexArguments>();
   Flags flags = line.subcommand("index", "Make shards of TFRecord files where they are: write an index beside each",
+                                {"dovetail index train.tfrecord", "dovetail index train.tfrecord --overwrite --json"},
                                 [arguments] { return run(*arguments); });
   flags.add("FILE", arguments->files, "Uncompressed TFRecord files; an index that fits its file is kept").required();
   flags.add("--overwrite", arguments->overwrite, "Index anew where a good index is there");

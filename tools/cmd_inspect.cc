@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "format/count_of.h"
 #include "format/utf8.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
@@ -13,6 +14,7 @@
 #include "tools/record_json.h"
 #include "tools/render.h"
 #include "tools/sink.h"
+#include "tools/source_words.h"
 #include "tools/text_file.h"
 
 namespace dovetail::tools {
@@ -28,6 +30,7 @@ constexpr std::size_t kPreviewBytes = 512;
 
 struct InspectArguments {
   std::string path;
+  SourceFormat from = SourceFormat::detect;
   std::optional<std::uint64_t> record;
   bool blocks = false;
   bool full = false;
@@ -45,7 +48,8 @@ std::string to_text(const PlacedRecord& record, const Colours& colours) {
   std::string text =
       listing.to_text(colours) + '\n' + hex_dump(record.bytes.first(std::min(kPreviewBytes, record.bytes.size())));
   if (record.bytes.size() > kPreviewBytes) {
-    text += "... " + std::to_string(record.bytes.size() - kPreviewBytes) + " more bytes; `dovetail cat` writes them\n";
+    text += "... " + format::count_of(record.bytes.size() - kPreviewBytes, "more byte") +
+            "; `dovetail cat` writes them all\n";
   }
   return text;
 }
@@ -58,7 +62,7 @@ Result<int> print(std::string_view text, int code) {
 }
 
 Result<int> run_record(const InspectArguments& arguments) {
-  Result<Input> input = open_input(arguments.path);
+  Result<Input> input = open_input(arguments.path, arguments.from);
   if (!input) return input.error();
   const std::uint64_t id = *arguments.record;
   Result<RecordStream> records = RecordStream::open(std::move(*input), {.first = id, .end = {}});
@@ -66,8 +70,8 @@ Result<int> run_record(const InspectArguments& arguments) {
   const Result<std::optional<PlacedRecord>> record = records->next();
   if (!record) return record.error();
   if (!record->has_value()) {
-    return Error(Errc::invalid_option,
-                 "--record = " + std::to_string(id) + ": there are only " + std::to_string(id) + " records, from 0")
+    return Error(Errc::invalid_option, "--record = " + std::to_string(id) + ": the dataset has only " +
+                                           format::count_of(id, "record") + ", from 0")
         .in_file(arguments.path);
   }
   if (arguments.json) return print(to_line(to_json(**record)), kExitGood);
@@ -76,8 +80,8 @@ Result<int> run_record(const InspectArguments& arguments) {
 }
 
 /// What stopped the cards before they were enough; empty where nothing did.
-Result<std::string> add_cards(const std::string& path, RecordCards& cards) {
-  Result<Input> input = open_input(path);
+Result<std::string> add_cards(const InspectArguments& arguments, RecordCards& cards) {
+  Result<Input> input = open_input(arguments.path, arguments.from);
   if (!input) return input.error();
   Result<RecordStream> records = RecordStream::open(std::move(*input), {.first = 0, .end = kPageRecords});
   if (!records) return records.error();
@@ -92,7 +96,7 @@ Result<std::string> add_cards(const std::string& path, RecordCards& cards) {
 
 Result<int> write_page(const InspectArguments& arguments, const Inspection& inspection) {
   RecordCards cards(kPageImageBytes);
-  const Result<std::string> trouble = add_cards(arguments.path, cards);
+  const Result<std::string> trouble = add_cards(arguments, cards);
   if (!trouble) return trouble.error();
   const std::string page = inspection_page(inspection, cards, *trouble);
   if (const Result<void> written = replace_text(*arguments.html, page); !written) return written.error();
@@ -113,8 +117,12 @@ Result<int> write_page(const InspectArguments& arguments, const Inspection& insp
 
 Result<int> run(const InspectArguments& arguments) {
   if (arguments.record) return run_record(arguments);
+  if (arguments.html) {
+    if (const Result<void> possible = check_folder_of(*arguments.html); !possible) return possible.error();
+  }
   std::optional<Error> unfinished;
-  const Result<Inspection> inspection = inspect(arguments.path, {.full = arguments.full}, unfinished);
+  const Result<Inspection> inspection =
+      inspect(arguments.path, {.from = arguments.from, .full = arguments.full}, unfinished);
   if (!inspection) return inspection.error();
   if (arguments.html) return unfinished ? Result<int>(*unfinished) : write_page(arguments, *inspection);
   const int code = unfinished ? report(*unfinished) : kExitGood;
@@ -127,9 +135,10 @@ Result<int> run(const InspectArguments& arguments) {
 
 void add_inspect(CommandLine& line) {
   const auto arguments = std::make_shared<InspectArguments>();
-  Flags flags = line.subcommand("inspect", "Show what a shard, a dataset or a TFRecord file consists of",
+  Flags flags = line.subcommand("inspect", "Show what a shard, a dataset or a source of another format consists of",
+                                {"dovetail inspect data", "dovetail inspect data --html data.html"},
                                 [arguments] { return run(*arguments); });
-  add_path(flags, arguments->path);
+  add_input(flags, arguments->path, arguments->from);
   const Flag blocks = flags.add("--blocks", arguments->blocks, "List every block");
   flags.add("--full", arguments->full,
             "Read every record for the sizes; otherwise a sample is read where there is much to read");

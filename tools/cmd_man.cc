@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dovetail man`: pages for man(1).
+// `dovetail man`: pages for man(1), and `dovetail help`: what `--help` prints.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -44,19 +44,41 @@ Result<int> run(const CommandLine& line, const ManArguments& arguments) {
   return kExitGood;
 }
 
+Result<int> run_help(const CommandLine& line, const std::string& command) {
+  Sink out = Sink::standard_output();
+  out.write(line.help(command));
+  if (const Result<void> written = out.finish(); !written) return written.error();
+  return kExitGood;
+}
+
+std::vector<std::string> all_names(const CommandLine& line) {
+  std::vector<std::string> names;
+  for (const CommandSpec& command : line.describe().commands) names.push_back(command.name);
+  for (const char* own : {"man", "help"}) {
+    if (std::find(names.begin(), names.end(), own) == names.end()) names.emplace_back(own);
+  }
+  return names;
+}
+
 }  // namespace
 
 void add_man(CommandLine& line) {
   const auto arguments = std::make_shared<ManArguments>();
-  std::vector<std::string> names;
-  for (const CommandSpec& command : line.describe().commands) names.push_back(command.name);
-  names.emplace_back("man");
+  const std::vector<std::string> names = all_names(line);
   Flags flags = line.subcommand("man", "Print a manual page, to be shown by `man -l -`",
+                                {"dovetail man inspect > dovetail-inspect.1", "dovetail man --all man1"},
                                 [&line, arguments] { return run(line, *arguments); });
   const Flag all =
       flags.add("--all", arguments->folder, "Write the pages of all subcommands into a folder").shown_as("DIR");
   flags.add_word("SUBCOMMAND", arguments->command, names, "Whose page; that of the whole where not given")
       .excludes(all);
+}
+
+void add_help(CommandLine& line) {
+  const auto command = std::make_shared<std::string>();
+  Flags flags = line.subcommand("help", "Print what --help prints", {"dovetail help", "dovetail help convert"},
+                                [&line, command] { return run_help(line, *command); });
+  flags.add_word("SUBCOMMAND", *command, all_names(line), "Of this one; of the whole where not given");
 }
 
 }  // namespace dovetail::tools

@@ -38,8 +38,9 @@ Result<int> run(const MergeArguments& arguments) {
 
 void add_merge(CommandLine& line) {
   const auto arguments = std::make_shared<MergeArguments>();
-  Flags flags = line.subcommand("merge", "Make one dataset of the parts that `convert --part` has written",
-                                [arguments] { return run(*arguments); });
+  Flags flags =
+      line.subcommand("merge", "Make one dataset of the parts that `convert --part` has written",
+                      {"dovetail merge parts", "dovetail merge parts --json"}, [arguments] { return run(*arguments); });
   flags.add("DIR", arguments->folder, "The folder that all parts were converted to").required();
   flags.add("--overwrite", arguments->overwrite, "Replace a dataset that is there");
   add_json(flags, arguments->json);

@@ -111,6 +111,10 @@ Result<int> run(const PlanArguments& arguments) {
   if (!arguments.labels.empty() && !arguments.shuffle_report) {
     return Error(Errc::invalid_option, "--labels is for --shuffle-report");
   }
+  for (const std::string& path : {arguments.svg_path, arguments.save_path}) {
+    if (path.empty()) continue;
+    if (auto possible = check_folder_of(path); !possible) return possible.error();
+  }
   const Result<Dataset> dataset = open_datasets(arguments.paths);
   if (!dataset) return dataset.error();
   const Result<PlanRequest> request = plan_request(arguments.plan);
@@ -133,6 +137,8 @@ Result<int> run(const PlanArguments& arguments) {
 void add_plan(CommandLine& line) {
   const auto arguments = std::make_shared<PlanArguments>();
   Flags flags = line.subcommand("plan", "Show what every rank gets in an epoch, without reading records",
+                                {"dovetail plan data --world 8 --batch 16",
+                                 "dovetail plan data --world 8 --batch 16 --shuffle-report --svg epoch.svg"},
                                 [arguments] { return run(*arguments); });
   add_paths(flags, arguments->paths);
   add_json(flags, arguments->json);

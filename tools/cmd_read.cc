@@ -13,6 +13,7 @@
 #include <dovetail/state.h>
 #include <dovetail/timeline.h>
 
+#include "format/count_of.h"
 #include "format/utf8.h"
 #include "format/visible.h"
 #include "tools/commands.h"
@@ -130,10 +131,10 @@ std::string to_text(const Summary& summary) {
   listing.add("rank", std::to_string(summary.ranks.rank) + " of " + std::to_string(summary.ranks.world));
   listing.add("epoch", summary.epoch);
   const std::string from = summary.first_step == 0 ? "" : ", from step " + std::to_string(summary.first_step);
-  listing.add("steps", std::to_string(summary.steps) + " of " + std::to_string(summary.plan.batch) + " rows" + from);
+  listing.add("steps", std::to_string(summary.steps) + " of " + format::count_of(summary.plan.batch, "row") + from);
   if (summary.replay > 0) {
     listing.add("replay",
-                "the first " + std::to_string(summary.replay) + " steps over and over: no reading is measured");
+                "the first " + format::count_of(summary.replay, "step") + " over and over: no reading is measured");
   }
   listing.add("rows",
               std::to_string(summary.rows) + ": " + std::to_string(summary.valid) + " first, " +
@@ -269,6 +270,10 @@ Result<Summary> read_epoch(ReadArguments& arguments, Sink* ids) {
 Result<int> run(ReadArguments& arguments) {
   arguments.reader.hung_after = std::chrono::seconds(arguments.hung_after);
   arguments.reader.log = warn;
+  for (const std::string& path : {arguments.state_path, arguments.timeline_path}) {
+    if (path.empty()) continue;
+    if (const Result<void> possible = check_folder_of(path); !possible) return possible.error();
+  }
   std::optional<Sink> ids;
   if (!arguments.ids_path.empty()) {
     Result<Sink> sink = Sink::create(arguments.ids_path);
@@ -319,6 +324,8 @@ void add_delivery_arguments(Flags& flags, ReaderOptions& options) {
 void add_read(CommandLine& line) {
   const auto arguments = std::make_shared<ReadArguments>();
   Flags flags = line.subcommand("read", "Read one rank's batches of an epoch and sum them up",
+                                {"dovetail read data --rank 0 --world 8 --batch 16",
+                                 "dovetail read data --rank 0 --world 8 --batch 16 --steps 2 --state-out state"},
                                 [arguments] { return run(*arguments); });
   add_paths(flags, arguments->paths);
   flags.add("--ids", arguments->ids_path, "Write a line per row: step row shard record status").shown_as("FILE");

@@ -8,6 +8,7 @@
 
 #include <dovetail/recover.h>
 
+#include "format/count_of.h"
 #include "format/utf8.h"
 #include "format/visible.h"
 #include "tools/commands.h"
@@ -66,14 +67,14 @@ std::string to_text(const RecoverReport& report) {
   std::string text;
   for (const LostRegion& region : report.lost) {
     text += format::visible(region.file) + ':' + std::to_string(region.offset) + ": ";
-    if (region.bytes > 0) text += std::to_string(region.bytes) + " bytes: ";
+    if (region.bytes > 0) text += format::count_of(region.bytes, "byte") + ": ";
     if (region.end_record > region.first_record) {
       text += "records [" + std::to_string(region.first_record) + ", " + std::to_string(region.end_record) + "): ";
     }
     text += format::visible(region.reason) + '\n';
   }
   if (report.lost_regions > report.lost.size()) {
-    text += "and " + std::to_string(report.lost_regions - report.lost.size()) + " places more\n";
+    text += "and " + format::count_of(report.lost_regions - report.lost.size(), "more place") + "\n";
   }
   for (const std::string& file : report.passed_over) {
     text += format::visible(file) + ": not read: another file of the same shard is\n";
@@ -81,14 +82,17 @@ std::string to_text(const RecoverReport& report) {
   for (const std::string& file : report.not_shards) {
     text += format::visible(file) + ": not read: it is no shard, but the manifest or index of others\n";
   }
-  const std::string of = report.expected_records ? " of " + std::to_string(*report.expected_records) : std::string();
-  const std::string saved =
-      "saved " + std::to_string(report.records) + of + " records in " + std::to_string(report.blocks) + " blocks";
+  const std::string saved = "saved " +
+                            (report.expected_records ? std::to_string(report.records) + " of " +
+                                                           format::count_of(*report.expected_records, "record")
+                                                     : format::count_of(report.records, "record")) +
+                            " in " + format::count_of(report.blocks, "block");
   if (report.unreadable_bytes > 0) {
-    text += std::to_string(report.unreadable_bytes) + " bytes could not be read; a copy of the medium may give more\n";
+    text +=
+        format::count_of(report.unreadable_bytes, "byte") + " could not be read; a copy of the medium may give more\n";
   }
   if (report.ok()) return text + "good: " + saved + '\n';
-  return text + "damaged: " + std::to_string(report.lost_regions) + " places; " + saved +
+  return text + "damaged: " + format::count_of(report.lost_regions, "place") + "; " + saved +
          (report.expected_records ? "\n" : "; how many there were is not known\n");
 }
 
@@ -127,6 +131,7 @@ Result<int> run(const RecoverArguments& arguments) {
 void add_recover(CommandLine& line) {
   const auto arguments = std::make_shared<RecoverArguments>();
   Flags flags = line.subcommand("recover", "Save what is whole of a damaged or unfinished shard or dataset",
+                                {"dovetail recover data rescued", "dovetail recover data/shard-000000.dvt rescued.dvt"},
                                 [arguments] { return run(*arguments); });
   flags
       .add("SRC", arguments->source,

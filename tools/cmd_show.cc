@@ -139,6 +139,8 @@ Result<int> run(const ShowArguments& arguments) {
 void add_show(CommandLine& line) {
   const auto arguments = std::make_shared<ShowArguments>();
   Flags flags = line.subcommand("show", "List the records of any step of a run, or print them, without running it",
+                                {"dovetail show data --step 3 --world 8 --batch 16",
+                                 "dovetail show data --step 3 --world 8 --batch 16 --rank 0 --cat --format hex"},
                                 [arguments] { return run(*arguments); });
   add_paths(flags, arguments->paths);
   flags.add("--step", arguments->query.step, "The step, from 0").required().preset("");

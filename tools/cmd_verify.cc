@@ -6,6 +6,7 @@
 
 #include <dovetail/record_reader.h>
 
+#include "format/count_of.h"
 #include "format/utf8.h"
 #include "format/visible.h"
 #include "tools/commands.h"
@@ -67,14 +68,15 @@ std::string to_text(const Verdict& verdict) {
     text += format::visible(damage.reason) + '\n';
   }
   const std::uint64_t unlisted = verdict.report.damaged_places - verdict.report.damaged.size();
-  if (unlisted > 0) text += "and " + std::to_string(unlisted) + " places more\n";
-  const std::string counts = std::to_string(verdict.report.records) + " records in " +
-                             std::to_string(verdict.report.blocks) + " blocks are good";
-  if (verdict.report.ok()) return text + "good: all " + counts + '\n';
+  if (unlisted > 0) text += "and " + format::count_of(unlisted, "more place") + "\n";
+  const std::string counts = format::count_of(verdict.report.records, "record") + " in " +
+                             format::count_of(verdict.report.blocks, "block") +
+                             (verdict.report.records == 1 ? " is good" : " are good");
+  if (verdict.report.ok()) return text + (verdict.report.records == 1 ? "good: the " : "good: all ") + counts + '\n';
   const std::size_t unread = verdict.report.unreadable.size();
   const std::string missed = unread == 0 ? "" : "not judged: " + std::to_string(unread) + " could not be read; ";
   if (verdict.report.damaged.empty()) return text + missed + counts + '\n';
-  return text + "damaged: " + std::to_string(verdict.report.damaged_places) + " places; " + missed + counts + '\n';
+  return text + "damaged: " + format::count_of(verdict.report.damaged_places, "place") + "; " + missed + counts + '\n';
 }
 
 Result<int> run(const VerifyArguments& arguments) {
@@ -105,7 +107,9 @@ Result<int> run(const VerifyArguments& arguments) {
 
 void add_verify(CommandLine& line) {
   const auto arguments = std::make_shared<VerifyArguments>();
-  Flags flags = line.subcommand("verify", "Read and check everything", [arguments] { return run(*arguments); });
+  Flags flags = line.subcommand("verify", "Read and check everything",
+                                {"dovetail verify data", "dovetail verify 'data/shard-*.dvt' --jobs 4"},
+                                [arguments] { return run(*arguments); });
   flags.add("PATH", arguments->paths, "Shards, folders with a manifest, manifests, or quoted globs").required();
   flags.add("--jobs", arguments->threads, "Threads; 0 takes all cores");
   add_json(flags, arguments->json);

@@ -13,6 +13,7 @@
 
 #include "format/visible.h"
 #include "tools/exit_code.h"
+#include "tools/suggestion.h"
 
 namespace dovetail::tools {
 
@@ -91,6 +92,16 @@ std::vector<std::string> parts_of(const std::string& text, char separator) {
   return parts;
 }
 
+/// "none or snappy", "drop, pad or wrap".
+std::string one_of(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
 FlagSpec describe(const CLI::Option& option) {
   FlagSpec flag;
   flag.positional = option.get_positional();
@@ -129,6 +140,44 @@ std::vector<FlagSpec> describe_flags(const CLI::App& app) {
     }
   }
   return flags;
+}
+
+std::string examples_text(const Examples& examples) {
+  std::string text = "Examples:";
+  for (const std::string_view example : examples) text += "\n  " + std::string(example);
+  return text;
+}
+
+std::vector<std::string> long_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> subcommand_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  return names;
+}
+
+/// What was given and is not known, of which CLI11 tells only where nothing required is missing. Empty where there is none.
+std::string unknown_argument(const CLI::App& app) {
+  const std::vector<std::string> left = app.remaining();
+  const std::string of = app.get_parent() == nullptr ? "" : " of '" + app.get_name() + "'";
+  if (!left.empty() && left.front().starts_with('-')) {
+    const std::string name = left.front().substr(0, left.front().find('='));
+    return "there is no option " + name + of + suggestion(name, long_names(app));
+  }
+  if (!left.empty() && app.get_parent() == nullptr) {
+    return "there is no subcommand '" + left.front() + "'" + suggestion(left.front(), subcommand_names(app));
+  }
+  if (!left.empty()) return "'" + app.get_name() + "' takes no further argument: '" + left.front() + "'";
+  for (const CLI::App* command : app.get_subcommands()) {
+    if (std::string found = unknown_argument(*command); !found.empty()) return found;
+  }
+  return {};
 }
 
 }  // namespace
@@ -234,7 +283,9 @@ Flag Flags::add_size(const std::string& name, std::uint64_t& value, const std::s
 Flag Flags::add_words(const std::string& name, const std::string& words, std::function<bool(std::string_view)> choose,
                       const std::string& help) {
   const auto parse = [name, words, choose = std::move(choose)](const std::string& text) {
-    if (!choose(text)) throw CLI::ValidationError(name, "'" + text + "' is none of " + words);
+    if (choose(text)) return;
+    const std::vector<std::string> known = parts_of(words, '|');
+    throw CLI::ValidationError(name, "it must be " + one_of(known) + ", not '" + text + "'" + suggestion(text, known));
   };
   return Flag(grouped(command_->add_option_function<std::string>(name, parse, help))).shown_as(words);
 }
@@ -251,38 +302,56 @@ Flag Flags::add_word(const std::string& name, std::string& value, const std::vec
 }
 
 CommandLine::CommandLine(const std::string& name, const std::string& version, std::function<std::string()> version_text,
-                         const std::string& summary, const std::string& footer)
-    : app_(std::make_unique<CLI::App>(summary, name)), version_(version) {
+                         const std::string& summary, const std::string& footer, const Examples& examples)
+    : app_(std::make_unique<CLI::App>(summary, name)), version_(version), examples_{{"", examples}} {
   app_->set_version_flag("--version", std::move(version_text), "Print the version and how the program was built");
   app_->require_subcommand(1);
-  app_->footer(footer);
+  app_->footer(footer + "\n\n" + examples_text(examples));
 }
 
 CommandLine::~CommandLine() = default;
 
-Flags CommandLine::subcommand(const std::string& name, const std::string& summary, Action action) {
+Flags CommandLine::subcommand(const std::string& name, const std::string& summary, const Examples& examples,
+                              Action action) {
   CLI::App* const command = app_->add_subcommand(name, summary);
   command->callback([this, action = std::move(action)] { chosen_ = action; });
+  command->footer(examples_text(examples));
+  examples_.emplace(name, examples);
   return Flags(*command);
 }
 
 ProgramSpec CommandLine::describe() const {
-  ProgramSpec program{app_->get_name(), version_, app_->get_description(), describe_flags(*app_), {}};
+  ProgramSpec program{app_->get_name(), version_, app_->get_description(), describe_flags(*app_), {}, examples_.at("")};
   for (const CLI::App* command : app_->get_subcommands(nullptr)) {
-    program.commands.push_back({command->get_name(), command->get_description(), describe_flags(*command)});
+    const std::string& name = command->get_name();
+    program.commands.push_back({name, command->get_description(), describe_flags(*command), examples_.at(name)});
   }
   return program;
 }
 
+std::string CommandLine::help(const std::string& command) const {
+  // App::help() would give the help of the subcommand that was parsed.
+  const CLI::App* const app = command.empty() ? app_.get() : app_->get_subcommand(command);
+  const std::string name = command.empty() ? app_->get_name() : app_->get_name() + ' ' + command;
+  return app->get_formatter()->make_help(app, name, CLI::AppFormatMode::Normal);
+}
+
 CommandLine::Parsed CommandLine::parse(int argc, const char* const* argv) {
+  if (argc <= 1) {
+    std::fputs(help().c_str(), stdout);
+    return {nullptr, kExitGood};
+  }
   try {
     app_->parse(argc, argv);
     return {std::move(chosen_), kExitGood};
   } catch (const CLI::Success& asked_for_help) {
     return {nullptr, app_->exit(asked_for_help)};
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "dovetail: error: %s\nTry 'dovetail --help' or 'dovetail SUBCOMMAND --help'.\n",
-                 format::visible_lines(error.what()).c_str());
+    const std::string unknown = unknown_argument(*app_);
+    const std::vector<CLI::App*> chosen = app_->get_subcommands();
+    const std::string whose = chosen.empty() ? "" : ' ' + chosen.front()->get_name();
+    std::fprintf(stderr, "dovetail: error: %s\nTry 'dovetail%s --help'.\n",
+                 format::visible_lines(unknown.empty() ? error.what() : unknown).c_str(), whose.c_str());
     return {nullptr, kExitUsage};
   }
 }

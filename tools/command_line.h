@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -122,15 +123,18 @@ class CommandLine {
   /// Does the work of a subcommand and gives the exit code, or the failure that decides it.
   using Action = std::function<Result<int>()>;
 
-  /// `version_text` gives what `--version` prints.
+  /// `version_text` gives what `--version` prints. The help ends with `footer` and the examples.
   CommandLine(const std::string& name, const std::string& version, std::function<std::string()> version_text,
-              const std::string& summary, const std::string& footer);
+              const std::string& summary, const std::string& footer, const Examples& examples);
   ~CommandLine();
 
-  Flags subcommand(const std::string& name, const std::string& summary, Action action);
+  Flags subcommand(const std::string& name, const std::string& summary, const Examples& examples, Action action);
 
   /// All that has been added so far.
   ProgramSpec describe() const;
+
+  /// What `--help` prints, of a subcommand or of the whole. Needs: the subcommand is there.
+  std::string help(const std::string& command = {}) const;
 
   /// What is to be done. Where there is nothing, because help was asked for or the arguments make no sense, the exit
   /// code, after the help or the error has been printed.
@@ -143,6 +147,7 @@ class CommandLine {
  private:
   std::unique_ptr<CLI::App> app_;
   std::string version_;
+  std::map<std::string, Examples> examples_;  // by subcommand; those of the whole without a name
   Action chosen_;
 };
 

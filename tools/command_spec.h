@@ -3,11 +3,15 @@
 // definition as `--help`.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace dovetail::tools {
+
+/// Command lines that work as they stand, given that their files are there.
+using Examples = std::array<std::string_view, 2>;
 
 /// One flag or positional argument.
 struct FlagSpec {
@@ -31,6 +35,7 @@ struct CommandSpec {
   std::string name;
   std::string summary;
   std::vector<FlagSpec> flags;  ///< In the order of the help, `--help` first.
+  Examples examples;
 };
 
 struct ProgramSpec {
@@ -39,6 +44,7 @@ struct ProgramSpec {
   std::string summary;
   std::vector<FlagSpec> flags;
   std::vector<CommandSpec> commands;
+  Examples examples;
 };
 
 }  // namespace dovetail::tools

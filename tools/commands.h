@@ -18,7 +18,8 @@ void add_plan(CommandLine& line);
 void add_read(CommandLine& line);
 void add_show(CommandLine& line);
 void add_completion(CommandLine& line);
-/// Comes last: it takes the names of the subcommands that are there.
+/// These two come last: they take the names of the subcommands that are there, and their own.
 void add_man(CommandLine& line);
+void add_help(CommandLine& line);
 
 }  // namespace dovetail::tools

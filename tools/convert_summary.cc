@@ -10,6 +10,7 @@
 #include <dovetail/rank_context.h>
 #include <boost/json/array.hpp>
 
+#include "format/count_of.h"
 #include "format/utf8.h"
 #include "tools/render.h"
 
@@ -42,7 +43,7 @@ std::string format_of(const ConvertedSource& source) {
   for (std::size_t i = 0; i != std::min(source.columns.size(), kShown); ++i) {
     text += (i == 0 ? ": " : ", ") + source.columns[i].name + " " + std::string(to_string(source.columns[i].type));
   }
-  if (source.columns.size() > kShown) text += ", ...; " + std::to_string(source.columns.size()) + " columns";
+  if (source.columns.size() > kShown) text += ", ...; " + format::count_of(source.columns.size(), "column");
   return text;
 }
 
@@ -113,7 +114,7 @@ std::optional<std::string> large_runs(const ConvertSummary& summary) {
   const std::uint64_t records = report.datasets.front().shards.front().run_records;
   const std::uint64_t bytes = report.raw_bytes / report.records * records;
   if (records == 1 || bytes <= 2 * summary.run_bytes) return std::nullopt;
-  return "a run has " + std::to_string(records) + " records, on average " + human_bytes(bytes) +
+  return "a run has " + format::count_of(records, "record") + ", on average " + human_bytes(bytes) +
          ", because the first records are smaller than the others; give fewer --run-records, so that readers need "
          "less memory";
 }
@@ -181,12 +182,12 @@ std::string to_text(const ConvertSummary& summary) {
   if (summary.part) listing.add("part", text_of(*summary.part) + "; `dovetail merge` makes the dataset of all parts");
   for (std::size_t i = 0; i != report.datasets.size(); ++i) {
     const DatasetInfo& dataset = report.datasets[i];
-    const std::string of = summary.names.empty() ? "" : ", " + std::to_string(records_of(dataset)) + " records";
+    const std::string of = summary.names.empty() ? "" : ", " + format::count_of(records_of(dataset), "record");
     listing.add("manifest", dataset.manifest + of);
   }
   if (!report.datasets.empty()) listing.add("dataset", report.datasets.front().id.to_hex());
   if (!report.formats.empty()) {
-    listing.add("input", std::to_string(report.files) + " files, " + human_bytes(report.input_bytes));
+    listing.add("input", format::count_of(report.files, "file") + ", " + human_bytes(report.input_bytes));
     add_sources(report.sources, listing);
   }
   listing.add("records", std::to_string(report.records) + ", " + human_bytes(report.raw_bytes));

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "format/count_of.h"
 #include "tools/json_fields.h"
 #include "tools/step_rows.h"
 #include "tools/text_file.h"
@@ -40,6 +41,9 @@ std::string list(const std::vector<StepRange>& stretches) {
 Result<RankDigest> parse(const std::string& file) {
   const Result<std::string> text = read_text(file, kMaxFileBytes);
   if (!text) return text.error();
+  if (text->find("\"plan_id\"") == std::string::npos) {
+    return Error(Errc::unknown_format, "this is no output of `dovetail read --json`").in_file(file);
+  }
   const Result<boost::json::value> value = parse_json(*text);
   if (!value) return value.error().in_file(file);
   RankDigest report;
@@ -301,8 +305,8 @@ std::string to_text(const DigestVerdict& verdict) {
   for (const std::string& problem : verdict.problems) text += problem + '\n';
   switch (verdict.kind) {
     case DigestVerdict::Kind::good:
-      return text + "good: the digests of " + std::to_string(verdict.files) + " files add up to the plan's, " +
-             verdict.planned.to_hex() + '\n';
+      return text + "good: the digests of " + format::count_of(verdict.files, "file") +
+             (verdict.files == 1 ? " adds" : " add") + " up to the plan's, " + verdict.planned.to_hex() + '\n';
     case DigestVerdict::Kind::differs:
       return text + "differs: the digests add up to " + verdict.found.to_hex() + ", and the plan's is " +
              verdict.planned.to_hex() + '\n';

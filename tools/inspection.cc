@@ -91,7 +91,7 @@ Result<void> inspect_source(RecordSource& source, Inspection& inspection) {
 Result<Inspection> inspect(const std::string& path, const InspectOptions& options, std::optional<Error>& unfinished) {
   Inspection inspection;
   inspection.path = path;
-  Result<Input> input = open_input(path);
+  Result<Input> input = open_input(path, options.from);
   Result<void> read;
   if (!input) {
     read = input.error();

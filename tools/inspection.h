@@ -52,6 +52,7 @@ struct Inspection {
 };
 
 struct InspectOptions {
+  SourceFormat from = SourceFormat::detect;
   bool full = false;  ///< Read every record of a dataset, instead of some where there are many.
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "format/count_of.h"
 #include "format/utf8.h"
 #include "format/visible.h"
 #include "tools/inspection.h"
@@ -162,9 +163,9 @@ std::string to_text(const Inspection& inspection, bool with_blocks, const Colour
   listing.add("finished", inspection.finished ? "yes" : "no");
   if (!inspection.finished) return listing.to_text(colours);
   listing.add("records", std::to_string(inspection.records) + ", " + std::to_string(inspection.min_record_bytes) +
-                             " to " + std::to_string(inspection.max_record_bytes) + " bytes");
-  listing.add("raw", std::to_string(inspection.raw_bytes) + " bytes");
-  listing.add("stored", std::to_string(inspection.stored_bytes) + " bytes");
+                             " to " + format::count_of(inspection.max_record_bytes, "byte"));
+  listing.add("raw", format::count_of(inspection.raw_bytes, "byte"));
+  listing.add("stored", format::count_of(inspection.stored_bytes, "byte"));
   listing.add("payload", payload_text(inspection.survey.payloads));
   if (inspection.foreign) {
     listing.add("files", inspection.files);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "format/count_of.h"
 #include "tools/render.h"
 
 namespace dovetail::tools {
@@ -21,19 +22,20 @@ std::string range_text(const SizeHistogram::Bucket& bucket) {
 }
 
 std::string sizes_note(const RecordSurvey& survey) {
-  const std::string records = std::to_string(survey.sizes.records());
+  const std::string records = format::count_of(survey.sizes.records(), "record");
   const std::string damaged = survey.damaged_blocks == 0
                                   ? std::string()
                                   : "; without damaged blocks, " + std::to_string(survey.damaged_blocks) +
                                         " of them: `dovetail verify` tells more";
-  if (survey.exact) return "all " + records + " records";
-  return "a sample of " + records + " records" + (damaged.empty() ? "; --full reads all" : damaged);
+  if (survey.exact) return survey.sizes.records() == 1 ? "of the one record" : "all " + records;
+  return "a sample of " + records + (damaged.empty() ? "; --full reads all" : damaged);
 }
 
 std::string payload_text(const PayloadCounts& payloads) {
   if (payloads.total() == 0) return "unknown, for want of records to look at";
   std::string text(describe(payloads.guess()));
-  const std::string looked_at = std::to_string(payloads.total()) + " records looked at";
+  const std::string looked_at = format::count_of(payloads.total(), "record") + " looked at";
+  if (payloads.total() == 1) return text + "; " + looked_at;
   if (payloads.of(payloads.guess()) == payloads.total()) return text + ", as all " + looked_at;
   text += "; of " + looked_at;
   const char* separator = ": ";
@@ -54,7 +56,7 @@ std::vector<std::pair<Payload, std::uint64_t>> by_count(const PayloadCounts& pay
 }
 
 std::string share_text(const Inspection::CodecShare& share, const Inspection& inspection) {
-  std::string text = std::to_string(share.blocks) + " blocks";
+  std::string text = format::count_of(share.blocks, "block");
   if (share.blocks == 0) return text;
   const double part =
       static_cast<double>(share.raw_bytes) / static_cast<double>(std::max<std::uint64_t>(inspection.raw_bytes, 1));

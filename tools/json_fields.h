@@ -46,7 +46,7 @@ class JsonFields {
       into = meaning;
       return *this;
     }
-    return fail(name, "is none of the known words");
+    return fail(name, "has an unknown word");
   }
 
   /// Null where there is none.

@@ -18,13 +18,14 @@ constexpr auto kSummary = "Packs training records into shards and gives every ra
 constexpr auto kFooter =
     "Exit codes: 0 good, 1 damaged data, 2 usage, 3 input or output failed, 130 interrupted.\n"
     "`dovetail SUBCOMMAND --help` lists the flags of a subcommand.";
+constexpr Examples kExamples = {"dovetail convert images --to data", "dovetail inspect data"};
 
 int run(int argc, char** argv) {
   // A closed pipe and a file size limit then are failed writes, which are answered, instead of the process's death.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
 
-  CommandLine line("dovetail", version(), version_text, kSummary, kFooter);
+  CommandLine line("dovetail", version(), version_text, kSummary, kFooter, kExamples);
   add_convert(line);
   add_index(line);
   add_merge(line);
@@ -38,6 +39,7 @@ int run(int argc, char** argv) {
   add_bench(line);
   add_completion(line);
   add_man(line);
+  add_help(line);
 
   const CommandLine::Parsed parsed = line.parse(argc, argv);
   if (!parsed.action) return parsed.exit_code;

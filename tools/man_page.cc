@@ -104,6 +104,13 @@ std::string flags_text(const std::vector<FlagSpec>& flags) {
   return text;
 }
 
+/// In lines of their own, which are not filled.
+std::string examples_text(const Examples& examples) {
+  std::string text = ".SH EXAMPLES\n.nf\n";
+  for (const std::string_view example : examples) text += roff(example) + '\n';
+  return text + ".fi\n";
+}
+
 constexpr auto kExitStatus = R"(.SH "EXIT STATUS"
 .TP
 0
@@ -131,7 +138,7 @@ std::string man_page(const ProgramSpec& program) {
   for (const CommandSpec& command : program.commands) {
     text += ".TP\n" + bold(page_name(program, command.name)) + "(1)\n" + roff(command.summary) + ".\n";
   }
-  return text + kExitStatus;
+  return text + examples_text(program.examples) + kExitStatus;
 }
 
 std::string man_page(const ProgramSpec& program, const CommandSpec& command) {
@@ -145,7 +152,8 @@ std::string man_page(const ProgramSpec& program, const CommandSpec& command) {
     const std::string name = italic(flag.name) + (flag.many ? " ..." : "");
     text += flag.required ? ' ' + name : " [" + name + ']';
   }
-  return text + '\n' + flags_text(command.flags) + kExitStatus + ".SH \"SEE ALSO\"\n" + bold(program.name) + "(1)\n";
+  return text + '\n' + flags_text(command.flags) + examples_text(command.examples) + kExitStatus +
+         ".SH \"SEE ALSO\"\n" + bold(program.name) + "(1)\n";
 }
 
 std::string man_file_name(const ProgramSpec& program, std::string_view command) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "format/count_of.h"
 #include "tools/plan_words.h"
 #include "tools/render.h"
 
@@ -129,7 +130,7 @@ std::vector<MixingRow> mixing_rows(const PlanReport& report) {
 
 std::string mixing_extent(const PlanReport& report) {
   const MixingReport& mixing = *report.mixing;
-  const std::string batch_rows = std::to_string(report.plan.options().batch) + " rows";
+  const std::string batch_rows = format::count_of(report.plan.options().batch, "row");
   if (mixing.batches == 0 && mixing.all_batches > 0) return "not measured: batches of " + batch_rows + " are too large";
   std::string text = "measured " + std::to_string(mixing.batches) + " of " + std::to_string(mixing.all_batches) +
                      " batches of " + batch_rows;
@@ -137,8 +138,8 @@ std::string mixing_extent(const PlanReport& report) {
     text += ", on " + std::to_string(mixing.readers) + " of " + std::to_string(report.plan.readers()) + " readers";
   }
   if (mixing.labels) {
-    text += ", and the labels of " + std::to_string(mixing.labels->records) + " records in " +
-            std::to_string(mixing.labels->batches) + " batches";
+    text += ", and the labels of " + format::count_of(mixing.labels->records, "record") + " in " +
+            format::count_of(mixing.labels->batches, "batch", "batches");
     if (!mixing.labels->judged()) text += ", too few to judge them";
   }
   return text;

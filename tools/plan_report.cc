@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "format/count_of.h"
 #include "tools/mixing_report.h"
 #include "tools/plan_words.h"
 #include "tools/render.h"
@@ -76,14 +77,15 @@ std::optional<std::string> narrow_lanes(const PlanReport& report) {
   const std::uint64_t runs = count_runs(report.plan.dataset().shards) / report.epoch.lanes();
   if (options.assign == Assign::runs) {
     if (runs >= kWide) return {};
-    return "a lane has only " + std::to_string(runs) + " runs: pack with fewer --run-records, or use --order global";
+    return "a lane has only " + format::count_of(runs, "run") +
+           ": pack with fewer --run-records, or use --order global";
   }
   if (options.assign != Assign::even) return {};
   std::uint64_t least = kWide;
   for (const RankShare& share : report.shares) least = std::min<std::uint64_t>(least, share.shards.value_or(kWide));
   if (least >= kWide) return {};
   const std::string narrow = "a rank's share touches only " + std::to_string(least) + " of " +
-                             std::to_string(report.plan.dataset().shards.size()) + " shards: ";
+                             format::count_of(report.plan.dataset().shards.size(), "shard") + ": ";
   if (!can_deal_runs(report.plan)) {
     return narrow + "pack all shards" + (options.mix.enabled() ? " of a source" : "") +
            " with the same --run-records and use --assign runs, or use --order global";
@@ -135,13 +137,13 @@ std::string to_text(const PlanReport& report) {
   listing.add("dataset", plan.dataset().fingerprint.to_hex());
   listing.add("check", hex64(plan.check()));
   listing.add("records",
-              std::to_string(plan.records()) + " in " + std::to_string(plan.dataset().shards.size()) + " shards");
+              std::to_string(plan.records()) + " in " + format::count_of(plan.dataset().shards.size(), "shard"));
   if (const Mix& mix = plan.options().mix; mix.enabled()) {
     listing.add("mix", "weights " + to_text(mix.schedule) + ", stop " + std::string(word_of(kStopWords, mix.stop)));
   }
   listing.add("epoch", epoch.epoch());
-  listing.add("steps", std::to_string(epoch.steps()) + " of " + std::to_string(plan.options().batch) +
-                           " rows on each of " + std::to_string(plan.options().world) + " ranks" +
+  listing.add("steps", std::to_string(epoch.steps()) + " of " + format::count_of(plan.options().batch, "row") +
+                           " on each of " + format::count_of(plan.options().world, "rank") +
                            (epoch.first_step() > 0
                                 ? "; the first " + std::to_string(epoch.first_step()) + " were in another world"
                                 : ""));

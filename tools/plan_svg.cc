@@ -12,6 +12,7 @@
 #include <dovetail/mixing.h>
 #include <dovetail/shard_line.h>
 
+#include "format/count_of.h"
 #include "tools/mixing_report.h"
 #include "tools/plan_words.h"
 #include "tools/render.h"
@@ -38,10 +39,6 @@ const Svg::TextStyle kHeading{.size = 15, .anchor = Svg::Anchor::start, .colour 
 const Svg::TextStyle kNote{.size = 12, .anchor = Svg::Anchor::start, .colour = "#555"};
 const Svg::TextStyle kCentred{.size = 11, .anchor = Svg::Anchor::middle};
 const Svg::TextStyle kRight{.size = 11, .anchor = Svg::Anchor::end};
-
-std::string count_of(std::uint64_t count, const std::string& noun) {
-  return std::to_string(count) + ' ' + noun + (count == 1 ? "" : "s");
-}
 
 class Drawing {
  public:
@@ -90,15 +87,16 @@ void Drawing::draw_title(const std::string& name) {
   const EpochPlan& epoch = report_.epoch;
   svg_.text(kMargin, 34, name, {.size = 20, .anchor = Svg::Anchor::start, .colour = "#111", .bold = true});
   svg_.text(kMargin, 56,
-            "epoch " + std::to_string(epoch.epoch()) + ": " + count_of(plan_.records(), "record") + " in " +
-                count_of(shards_, "shard") + ", " + count_of(epoch.steps(), "step") + " of " +
-                count_of(options_.batch, "row") + " on " + count_of(options_.world, "rank") + ", " +
-                count_of(epoch.dropped(), "record") + " dropped, " + count_of(epoch.padded(), "row") + " padded",
+            "epoch " + std::to_string(epoch.epoch()) + ": " + format::count_of(plan_.records(), "record") + " in " +
+                format::count_of(shards_, "shard") + ", " + format::count_of(epoch.steps(), "step") + " of " +
+                format::count_of(options_.batch, "row") + " on " + format::count_of(options_.world, "rank") + ", " +
+                format::count_of(epoch.dropped(), "record") + " dropped, " + format::count_of(epoch.padded(), "row") +
+                " padded",
             kNote);
   std::string order = "order " + std::string(word_of(kOrderWords, options_.order));
   if (options_.order == OrderKind::shuffle) {
     order += ", assign " + std::string(word_of(kAssignWords, options_.assign)) + ", at least " +
-             std::to_string(options_.open_runs) + " runs open, a pool of " + std::to_string(options_.pool) +
+             format::count_of(options_.open_runs, "run") + " open, a pool of " + std::to_string(options_.pool) +
              (options_.sticky ? ", sticky" : "");
   }
   svg_.text(kMargin, 74, order + ", seed " + std::to_string(options_.seed) + "; plan " + plan_.plan_id().to_hex(),
@@ -148,7 +146,7 @@ Result<void> Drawing::draw_line() {
   for (const auto& parts : sources) longest = std::max(longest, length(parts));
   for (const auto& parts : sources) {
     if (&parts - sources.data() == kMaxSources) {
-      svg_.text(kMargin, y_ + 10, "and " + count_of(sources.size() - kMaxSources, "more source"), kNote);
+      svg_.text(kMargin, y_ + 10, "and " + format::count_of(sources.size() - kMaxSources, "more source"), kNote);
       y_ += 20;
       break;
     }
@@ -247,7 +245,7 @@ void Drawing::draw_ranks() {
   const std::size_t world = report_.shares.size();
   std::string note = "In this epoch, from 0 upwards, rank 0 at the left.";
   if (report_.epoch.first_step() > 0) note = "From step " + std::to_string(report_.epoch.first_step()) + " on.";
-  if (world > kMaxBars) note += " Each bar is the mean of some " + std::to_string(world / kMaxBars) + " ranks.";
+  if (world > kMaxBars) note += " Each bar is the mean of some " + format::count_of(world / kMaxBars, "rank") + ".";
   svg_.text(kMargin, y_ + 18, note, kNote);
   y_ += 34;
   std::vector<double> records;

@@ -14,19 +14,23 @@ Error begins_too_late(std::uint64_t first, std::uint64_t records) {
 
 /// Whether something else than a dataset may be there.
 bool may_be_foreign(const Error& error) {
-  return error.is(Errc::not_indexed) || error.is(Errc::not_dovetail) || error.is(Errc::empty_input);
+  return error.is(Errc::not_indexed) || error.is(Errc::not_dovetail) || error.is(Errc::foreign_file) ||
+         error.is(Errc::empty_input);
 }
 
 }  // namespace
 
-Result<Input> open_input(const std::string& path) {
-  Result<Dataset> dataset = Dataset::open(path);
+Result<Input> open_input(const std::string& path, SourceFormat from) {
+  const bool detect = from == SourceFormat::detect;
+  Result<Dataset> dataset =
+      detect || from == SourceFormat::dovetail ? Dataset::open(path) : Result<Dataset>(Error(Errc::foreign_file));
   if (dataset) return Input(std::move(*dataset));
-  if (may_be_foreign(dataset.error())) {
-    Result<RecordSource> source = RecordSource::open(path);
-    if (source && source->format() != SourceFormat::folder) return Input(std::move(*source));
-  }
-  return dataset.error();
+  if (!may_be_foreign(dataset.error()) || from == SourceFormat::dovetail) return dataset.error();
+  SourceOptions options;
+  options.format = from;
+  Result<RecordSource> source = RecordSource::open(path, options);
+  if (source) return Input(std::move(*source));
+  return detect ? dataset.error() : source.error();
 }
 
 RecordStream::RecordStream(Input input, const IdRange& range)

@@ -18,9 +18,9 @@ namespace dovetail::tools {
 /// What a PATH names: a dataset, or records in another format, which some subcommands take as they are.
 using Input = std::variant<Dataset, RecordSource>;
 
-/// Opens a dataset; where PATH holds none but records of a known format, those. A folder of any files is none. Otherwise the
-/// error is that of the dataset.
-Result<Input> open_input(const std::string& path);
+/// Opens what PATH holds as `from` says. `detect` takes a dataset, and where there is none records of a known format, or the
+/// files of a folder; where there are none either, the error is that of the dataset.
+Result<Input> open_input(const std::string& path, SourceFormat from = SourceFormat::detect);
 
 /// A record and its place. `bytes` is valid until the next record.
 struct PlacedRecord {

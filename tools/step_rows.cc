@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "format/count_of.h"
 #include "tools/state_file.h"
 
 namespace dovetail::tools {
@@ -85,8 +86,8 @@ Result<StepPlan> plan_of(PlanFlags flags, const std::shared_ptr<const DatasetSha
 Result<void> check(const StepPlan& found, const EpochPlan& epoch, const StepQuery& query) {
   if (query.step < epoch.first_step() || query.step >= epoch.steps()) {
     return Error(Errc::invalid_option, "--step = " + std::to_string(query.step) + " is out of range: epoch " +
-                                           std::to_string(*query.epoch) + " has " + std::to_string(epoch.steps()) +
-                                           " steps");
+                                           std::to_string(*query.epoch) + " has " +
+                                           format::count_of(epoch.steps(), "step"));
   }
   if (epoch.rows_per_lane() > kMaxRows / epoch.lanes()) {
     return Error(Errc::invalid_option, "step " + std::to_string(query.step) + " has more than " +

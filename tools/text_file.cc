@@ -12,8 +12,6 @@
 #include <random>
 #include <utility>
 
-#include <boost/system/errc.hpp>
-
 #include "tools/sink.h"
 
 namespace dovetail::tools {
@@ -40,6 +38,11 @@ class Descriptor {
 bool is_special(const std::string& path) {
   struct stat found {};
   return ::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode);
+}
+
+std::string folder_of(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  return parent.empty() ? "." : parent.string();
 }
 
 Result<void> write_whole(Sink sink, std::string_view text) {
@@ -92,20 +95,25 @@ Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
   return text;
 }
 
+Result<void> check_folder_of(const std::string& path) {
+  if (is_special(path)) return {};
+  const std::string folder = folder_of(path);
+  if (::access(folder.c_str(), W_OK | X_OK) == 0) return {};
+  const std::string what = errno == ENOENT ? "there is no folder '" + folder + "': make it first"
+                                           : "cannot create a file in the folder '" + folder + "'";
+  return Error::from_errno(errno, what).in_file(path);
+}
+
 Result<void> replace_text(const std::string& path, std::string_view text) {
   if (is_special(path)) {
     Result<Sink> sink = Sink::create(path);
     return sink ? write_whole(std::move(*sink), text) : sink.error();
   }
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  const std::string folder = parent.empty() ? "." : parent.string();
+  if (auto possible = check_folder_of(path); !possible) return possible;
+  const std::string folder = folder_of(path);
   const std::string aside = folder + '/' + random_name();
   Result<Sink> sink = Sink::create_new(aside);
-  if (!sink) {
-    const bool no_folder = sink.error().code() == boost::system::errc::no_such_file_or_directory;
-    return Error(sink.error().code(), no_folder ? "make its folder first" : "cannot create a file in its folder")
-        .in_file(path);
-  }
+  if (!sink) return Error(sink.error().code(), "cannot create a file in its folder").in_file(path);
   if (auto replaced = write_aside(std::move(*sink), aside, path, text); !replaced) {
     ::unlink(aside.c_str());
     return Error(replaced.error().code()).in_file(path);

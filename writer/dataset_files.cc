@@ -41,7 +41,8 @@ Result<void> check_vacant(const OutputFolder& folder) {
   if (!names) return names.error();
   for (const std::string& name : *names) {
     if (name == format::kManifestName || shard_number_of(name)) {
-      return Error(Errc::already_exists, "the folder holds a dataset").in_file(folder.path_of(name));
+      return Error(Errc::already_exists, "the folder holds a dataset; overwrite (--overwrite) replaces it")
+          .in_file(folder.path_of(name));
     }
   }
   return {};

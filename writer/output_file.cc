@@ -183,7 +183,8 @@ Result<void> OutputFile::publish(bool overwrite) {
   } else if (::renameat(folder, partial_.c_str(), folder, name_.c_str()) != 0) {
     reason = errno;
   }
-  if (reason == EEXIST && !overwrite) return Error(Errc::already_exists).in_file(path());
+  if (reason == EEXIST && !overwrite)
+    return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(path());
   if (reason != 0) return Error::from_errno(reason, "cannot give the file its name").in_file(path());
   state_ = State::published;
   return {};

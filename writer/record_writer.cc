@@ -23,7 +23,7 @@ Result<void> check_target(const std::string& path, bool overwrite) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return {};  // what keeps it from being seen will keep it from being made
   if (S_ISDIR(status.st_mode)) return Error::from_errno(EISDIR, "a shard is a file").in_file(path);
-  if (!overwrite) return Error(Errc::already_exists).in_file(path);
+  if (!overwrite) return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(path);
   return {};
 }
 

@@ -52,6 +52,7 @@ enum class Errc {
   state_mismatch = 41,    ///< A state or plan of another dataset or order; the message names what differs.
   too_many_changes = 42,  ///< More changes of world in one epoch than a state can hold.
   several_datasets = 43,  ///< A folder of several datasets; the message names them.
+  foreign_file = 44,      ///< A file of another format; the message says how to pack what it holds.
 
   // The call came at the wrong time.
   closed = 60,      ///< The object was finished, stopped or moved from.

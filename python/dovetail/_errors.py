@@ -47,6 +47,7 @@ class ErrorCode(enum.IntEnum):
     state_mismatch = 41
     too_many_changes = 42
     several_datasets = 43
+    foreign_file = 44
     closed = 60
     busy = 61
     slots_held = 62

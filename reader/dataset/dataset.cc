@@ -112,7 +112,7 @@ Result<ShardList> list_shards(const std::string& path, const DatasetOptions& opt
   if (!listing) return listing.error();
   if (listing->kind == detail::Listing::Kind::file) {
     auto shard = detail::ShardFile::open(path);
-    if (!shard) return shard.error();
+    if (!shard) return detail::of_named_file(shard.error(), path);
     auto metadata = shard->read_metadata();
     if (!metadata) return metadata.error();
     if (shard->header().shard_number == format::kTfrecordIndexShardNumber) return detail::is_index_only(path);

@@ -97,7 +97,22 @@ constexpr std::array kFields = {
     Field{"fingerprint", [](const ShardInfo& info) { return info.fingerprint; }, true},
 };
 
+bool ends_as_dovetail(const std::string& path) {
+  std::array<std::byte, format::kTrailerBytes> end;
+  const auto file = InputFile::open(path);
+  if (!file || file->size() < end.size() || !file->read(file->size() - end.size(), end)) return false;
+  return std::memcmp(end.data() + format::trailer::kMagic, format::kTrailerMagic.data(),
+                     format::kTrailerMagic.size()) == 0;
+}
+
 }  // namespace
+
+Error of_named_file(const Error& error, const std::string& path) {
+  if (!error.is(Errc::not_dovetail) || error.path() != path) return error;
+  if (path.ends_with(format::kShardSuffix) || ends_as_dovetail(path)) return error;
+  const std::string pack = "pack what it holds with `dovetail convert " + path + " --to DIR`";
+  return Error(Errc::foreign_file, error.offset() ? pack : error.detail()).in_file(path);
+}
 
 Result<ShardEnds> read_shard_ends(const std::string& path) {
   auto file = InputFile::open(path);

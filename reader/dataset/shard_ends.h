@@ -32,6 +32,10 @@ struct ShardEnds {
 ///         system's; all name the file.
 Result<ShardEnds> read_shard_ends(const std::string& path);
 
+/// What to say of a file that was asked for by itself and could not be opened: `foreign_file` in place of `not_dovetail`
+/// where neither its name nor its end is that of a shard. Such a file is not damaged, it is of another kind.
+Error of_named_file(const Error& error, const std::string& path);
+
 /// Whether a shard is the one that its dataset was planned with. The name is not compared.
 /// Errors: `manifest_mismatch` naming the first field that differs and both values, without a file.
 Result<void> check_shard_info(const ShardInfo& expected, const ShardInfo& found);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "format/count_of.h"
 #include "reader/dataset/glob.h"
 #include "reader/dataset/paths.h"
 
@@ -86,7 +87,7 @@ std::optional<Error> find_gaps(const OneDataset& dataset, std::size_t unread) {
   }
   if (!gaps.any()) return std::nullopt;
   const std::string among =
-      unread == 0 ? "" : " (unless they are among the " + std::to_string(unread) + " files that cannot be opened)";
+      unread == 0 ? "" : " (unless they are in " + format::count_of(unread, "file") + " that cannot be opened)";
   const Place& last = dataset.places.back();
   return Error(Errc::missing_shard,
                "there is no good manifest, and " + gaps.words() + " of the dataset whose number " +

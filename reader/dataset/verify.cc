@@ -188,9 +188,13 @@ Result<VerifyReport> verify_manifest(const std::string& folder, const std::strin
   return report;
 }
 
-bool is_manifest_file(const std::string& path) {
+/// Whether one file is a manifest. Errors: `foreign_file`; what is damaged is none.
+Result<bool> is_manifest_file(const std::string& path) {
   const auto shard = detail::ShardFile::open(path);
-  if (!shard) return false;
+  if (!shard) {
+    const Error error = detail::of_named_file(shard.error(), path);
+    return error.is(Errc::foreign_file) ? Result<bool>(error) : false;
+  }
   const auto metadata = shard->read_metadata();
   return metadata && detail::is_manifest(*metadata);
 }
@@ -203,7 +207,9 @@ Result<VerifyReport> verify(const std::string& path, unsigned threads, const std
     auto listing = detail::list_dataset(path);
     if (!listing) return listing.error();
     const bool one_file = listing->kind == detail::Listing::Kind::file;
-    if (listing->kind == detail::Listing::Kind::manifest || (one_file && is_manifest_file(path))) {
+    const Result<bool> manifest_file = one_file ? is_manifest_file(path) : false;
+    if (!manifest_file) return manifest_file.error();
+    if (listing->kind == detail::Listing::Kind::manifest || *manifest_file) {
       return verify_manifest(listing->folder, listing->names.front(), manner);
     }
     if (!one_file) {

@@ -14,7 +14,9 @@
 #include <string_view>
 #include <utility>
 
+#include "format/count_of.h"
 #include "reader/delivery/open_runs.h"
+#include "reader/memory/host_registration.h"
 #include "reader/storage/watched_storage.h"
 
 namespace dovetail::detail {
@@ -280,7 +282,7 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   if (!steps.has_value()) return steps.error();
   if (options.start.step > *steps) {
     return out_of_range("start.step", options.start.step,
-                        "epoch " + std::to_string(options.start.epoch) + " has " + std::to_string(*steps) + " steps");
+                        "epoch " + std::to_string(options.start.epoch) + " has " + format::count_of(*steps, "step"));
   }
   if (options.replay > *steps - options.start.step) {
     return out_of_range("replay", options.replay,
@@ -321,7 +323,10 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   Result<std::shared_ptr<SlotRing>> ring =
       SlotRing::make(memory->slots, memory->slot_bytes, host_memory(options, memory->scatters));
   if (!ring.has_value()) return ring.error();
-  if (options.log && options.registration == Registration::preferred && !(*ring)->registered()) {
+  // Where there is no device, nobody misses its memory.
+  const bool misses = options.registration == Registration::preferred && !(*ring)->registered() &&
+                      (options.device >= 0 || HostRegistration::device(options.device).has_value());
+  if (options.log && misses) {
     options.log("batches are not in page-locked memory: " + (*ring)->memory().note());
   }
   return EngineSetup{.dataset = dataset,

@@ -24,7 +24,7 @@ Result<std::shared_ptr<const MixEntries>> make_entries(const Mix& mix, std::size
     return Error(Errc::invalid_option, std::to_string(sources) + " sources are too many to mix: at most " +
                                            std::to_string(MixTable::kMaxSources) + " are allowed");
   }
-  if (mix.stop > MixStop::steps) return Error(Errc::invalid_option, "mix.stop is none of first, all and steps");
+  if (mix.stop > MixStop::steps) return Error(Errc::invalid_option, "mix.stop must be first, all or steps");
   if ((mix.stop == MixStop::steps) != (mix.steps != 0)) {
     return Error(Errc::invalid_option, mix.steps == 0 ? "mix.stop = steps needs mix.steps above 0"
                                                       : "mix.steps is for mix.stop = steps only");

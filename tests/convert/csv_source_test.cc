@@ -107,7 +107,7 @@ TEST_F(CsvSourceTest, NamesLineAndReasonOfRowsThatDoNotFit) {
   struct {
     const char* row;
     const char* says;
-  } const kCases[] = {{"1", "1 fields; there are 2"},
+  } const kCases[] = {{"1", "1 field for 2"},
                       {"1,2,3", "3 fields"},
                       {"\"1\"x,2", "closing quote"},
                       {"1,\xFF\xFE", "column 2 is not UTF-8"},

@@ -90,7 +90,7 @@ TEST_F(MemoryTest, OfARowOfCommasIsThatOfTheRow) {
   const std::size_t taken = memory_of(put("a.csv", "a,b\n" + commas + "\n"), {.format = SourceFormat::csv}, read);
   ASSERT_FALSE(read);
   EXPECT_TRUE(read.error().is(Errc::malformed_input));
-  EXPECT_THAT(read.error().detail(), HasSubstr(std::to_string(commas.size() + 1) + " fields; there are 2"));
+  EXPECT_THAT(read.error().detail(), HasSubstr(std::to_string(commas.size() + 1) + " fields for 2"));
   EXPECT_LT(taken, commas.size() * 3 + 4 * kMiB);
 }
 

@@ -67,7 +67,7 @@ TEST(ErrorCodeTest, EveryValueHasItsOwnMessage) {
     char buffer[64];
     EXPECT_EQ(message, error_category().message(value, buffer, sizeof buffer));
   }
-  EXPECT_EQ(messages.size(), 38u);
+  EXPECT_EQ(messages.size(), 39u);
   std::sort(messages.begin(), messages.end());
   EXPECT_EQ(std::adjacent_find(messages.begin(), messages.end()), messages.end());
 }
@@ -108,12 +108,19 @@ TEST(ErrorTest, StaysUsableAfterItWasMovedFrom) {
 
 TEST(ErrorTest, KindFollowsTheCode) {
   const std::pair<Errc, ErrorKind> expected[] = {
-      {Errc::not_dovetail, ErrorKind::damaged},   {Errc::file_changed, ErrorKind::damaged},
-      {Errc::missing_shard, ErrorKind::damaged},  {Errc::misplaced_shard, ErrorKind::damaged},
-      {Errc::invalid_option, ErrorKind::usage},   {Errc::resource_limit, ErrorKind::usage},
-      {Errc::several_datasets, ErrorKind::usage}, {Errc::closed, ErrorKind::usage},
-      {Errc::slots_held, ErrorKind::usage},       {Errc::registration_failed, ErrorKind::usage},
-      {Errc::device_failed, ErrorKind::io},       {Errc::stream_captured, ErrorKind::usage},
+      {Errc::not_dovetail, ErrorKind::damaged},
+      {Errc::file_changed, ErrorKind::damaged},
+      {Errc::missing_shard, ErrorKind::damaged},
+      {Errc::misplaced_shard, ErrorKind::damaged},
+      {Errc::invalid_option, ErrorKind::usage},
+      {Errc::resource_limit, ErrorKind::usage},
+      {Errc::several_datasets, ErrorKind::usage},
+      {Errc::foreign_file, ErrorKind::usage},
+      {Errc::closed, ErrorKind::usage},
+      {Errc::slots_held, ErrorKind::usage},
+      {Errc::registration_failed, ErrorKind::usage},
+      {Errc::device_failed, ErrorKind::io},
+      {Errc::stream_captured, ErrorKind::usage},
   };
   for (const auto& [code, kind] : expected) EXPECT_EQ(Error(code).kind(), kind) << Error(code).to_string();
   for (const int value : {ENOSPC, EIO, ENOENT, EACCES}) EXPECT_EQ(Error::from_errno(value).kind(), ErrorKind::io);

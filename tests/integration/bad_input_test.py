@@ -5,6 +5,7 @@
 import json
 import os
 import struct
+import tarfile
 import tempfile
 
 from support import (DAMAGED, IO, USAGE, CommandTest, crc32c, flip_byte, gzip_bytes, main, make_records, read_file, run,
@@ -66,14 +67,14 @@ class SourcesTest(CommandTest):
     def test_a_target_that_holds_a_dataset(self):
         dataset = self.make_dataset(make_records(40, seed=23))
         before = run_good("cat", dataset, "--format", "hex")
-        self.assert_fails(USAGE, "convert", dataset + ".tfrecord", "--to", dataset, says=dataset)
+        self.assert_fails(USAGE, "convert", dataset + ".tfrecord", "--to", dataset, says=[dataset, "--overwrite"])
         self.assertEqual(run_good("cat", dataset, "--format", "hex"), before)
 
     def test_options_out_of_range(self):
         source = write_file(self.path("source"), tfrecord([b"x"]))
         for flags, says in ((("--block-bytes", "1"), "block_bytes"), (("--run-bytes", "2G"), "run_bytes"),
                             (("--dataset-id", "12"), "32 hex digits"), (("--meta", "novalue"), "KEY=VALUE"),
-                            (("--codec", "zip"), "none|snappy"), (("--shards", "-1"), "--shards"),
+                            (("--codec", "zip"), "must be none or snappy, not 'zip'"), (("--shards", "-1"), "--shards"),
                             (("--shards", "2", "--shard-bytes", "1M"), "--shard")):
             with self.subTest(flags=flags):
                 self.assert_refused(USAGE, source, *flags, says=says)
@@ -179,6 +180,32 @@ class DatasetsTest(CommandTest):
         text = write_file(self.path("notes.dvt"), b"just text, long enough for a header " * 10)
         self.assert_fails(DAMAGED, "plan", text, "--world", "1", "--batch", "1", says=text)
 
+    def test_a_file_of_another_kind_is_no_damage(self):
+        with tarfile.open(self.path("x.tar"), "w") as tar:
+            tar.add(self.dataset, "x")
+        write_file(self.path("README.md"), b"# Words\n")
+        write_file(self.path("x.gz"), gzip_bytes(b"words"))
+        write_file(self.path("empty"), b"")
+        plan = ("--world", "1", "--batch", "1")
+        for name in ("x.tar", "README.md", "x.gz", "empty"):
+            path = self.path(name)
+            for command in (("plan", path, *plan), ("read", path, *ONE_RANK), ("bench", path), ("verify", path),
+                            ("show", path, "--step", "0", *plan)):
+                with self.subTest(name=name, command=command[0]):
+                    done = run(*command)
+                    self.assertEqual(done.returncode, USAGE, done.stderr)
+                    self.assertIn(f"{path}: no file of Dovetail: ", done.stderr.decode())
+                    if name != "empty":
+                        self.assertIn(f"`dovetail convert {path} --to DIR`", done.stderr.decode())
+
+    def test_a_shard_of_another_name_stays_a_shard(self):
+        other = self.path("shard")
+        os.rename(self.shard, other)
+        self.assertEqual(run("verify", other).returncode, 0)
+        flip_byte(other, 0)
+        self.assertEqual(run("verify", other).returncode, DAMAGED)
+        self.assert_fails(DAMAGED, "plan", other, "--world", "1", "--batch", "1", says="not a Dovetail file")
+
 
 class RequestsTest(CommandTest):
     """Requests that cannot be carried out name the option and what would work."""
@@ -196,8 +223,8 @@ class RequestsTest(CommandTest):
         for flags, says in ((("--world", "0"), "world"), (("--batch", "0"), "batch"), (("--pool", "0"), "pool"),
                             (("--pool", "16777217"), "pool"), (("--open-runs", "0"), "open_runs"),
                             (("--open-runs", "65537"), "open_runs"), (("--lanes", "3"), "lanes"),
-                            (("--replicate", "3"), "replicate"), (("--tail", "keep"), "drop|pad|wrap"),
-                            (("--order", "random"), "shuffle|sequential"), (("--seed", "-1"), "--seed")):
+                            (("--replicate", "3"), "replicate"), (("--tail", "keep"), "drop, pad or wrap"),
+                            (("--order", "random"), "shuffle, sequential"), (("--seed", "-1"), "--seed")):
             base = {"--world": "2", "--batch": "4", **dict([flags])}
             with self.subTest(flags=flags):
                 self.assert_fails(USAGE, "plan", self.dataset, *sum(base.items(), ()), says=says)
@@ -230,6 +257,26 @@ class RequestsTest(CommandTest):
                      for text in (seed, same)]
             self.assertEqual(plans[0], plans[1])
 
+    def test_other_files_than_asked_for(self):
+        words = write_file(self.path("words"), b"some words\n")
+        long = write_file(self.path("long"), bytes(10_000))
+        for path in (words, long, os.path.join(self.dataset, "manifest.dvt")):
+            for command, says in ((("read", *ONE_RANK, "--from-state"), "read --state-out FILE"),
+                                  (("plan", "--world", "1", "--batch", "1", "--plan"), "plan --save FILE"),
+                                  (("plan", "--world", "1", "--batch", "1", "--check-digests"), "read --json")):
+                with self.subTest(path=path, command=command[-1]):
+                    self.assert_fails(USAGE, command[0], self.dataset, *command[1:], path, says=[path, says])
+
+    def test_a_missing_folder_is_refused_before_the_work(self):
+        os.remove(os.path.join(self.dataset, "shard-000000.dvt"))  # what the work would meet first
+        path = self.path("nowhere", "file")
+        plan = ("--world", "1", "--batch", "1")
+        for command in (("inspect", self.dataset, "--html"), ("plan", self.dataset, *plan, "--svg"),
+                        ("plan", self.dataset, *plan, "--save"), ("read", self.dataset, *ONE_RANK, "--state-out"),
+                        ("read", self.dataset, *ONE_RANK, "--timeline")):
+            with self.subTest(command=command):
+                self.assert_fails(IO, *command, path, says=[path, "there is no folder", "make it first"])
+
     def test_an_index_of_a_folder_or_of_a_pattern(self):
         self.assert_fails(USAGE, "index", self.dataset, says=[self.dataset, "this is a folder", "*.tfrecord"])
         self.assert_fails(USAGE, "index", self.path("*.tfr"), says=[self.path("*.tfr"), "not quoted"])
@@ -246,7 +293,7 @@ class RequestsTest(CommandTest):
         self.assert_fails(USAGE, "inspect", self.dataset, "--record", "100", says="100")
 
     def test_command_lines_that_make_no_sense(self):
-        for arguments in ((), ("fly",), ("plan",), ("plan", self.dataset), ("read", self.dataset, "--batch", "many"),
+        for arguments in (("fly",), ("plan",), ("plan", self.dataset), ("read", self.dataset, "--batch", "many"),
                           ("cat", self.dataset, "--colour"), ("verify",)):
             with self.subTest(arguments=arguments):
                 done = run(*arguments)

@@ -98,10 +98,10 @@ class RecoverTest(CommandTest):
         self.assertEqual((done.returncode, len(lines)), (DAMAGED, 2))
         self.assertTrue(lines[0].startswith(f"{shard}:{block['offset']}: "), lines[0])
         self.assertIn(f"records [{block['first_record']}, {block['first_record'] + block['records']})", lines[0])
-        self.assertTrue(lines[1].startswith("damaged: 1 places; saved "), lines[1])
+        self.assertTrue(lines[1].startswith("damaged: 1 place; saved "), lines[1])
         done = run("recover", shard, self.path("again.dvt"), "--regions", "0")
         self.assertEqual(done.returncode, DAMAGED)
-        self.assertEqual(done.stdout.decode().splitlines(), ["and 1 places more", lines[1]])
+        self.assertEqual(done.stdout.decode().splitlines(), ["and 1 more place", lines[1]])
 
     def test_files_of_another_dataset_are_told(self):
         dataset = self.make_dataset(make_records(300, seed=85), "dataset", 3)

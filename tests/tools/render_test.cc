@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/render.h"
 
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
+#include "format/count_of.h"
 #include "tools/progress.h"
+#include "tools/suggestion.h"
 
 namespace dovetail::tools {
 namespace {
@@ -71,9 +76,31 @@ TEST(ProgressTest, SaysRecordsBytesRateAndTimeLeft) {
   EXPECT_EQ(progress_text("reading", 10, 2048, 1, 2), "reading: 10 records, 2.0 KiB, 1.0 KiB/s, 100 %, 0 s left");
 }
 
+TEST(CountTest, OneOfAThingIsNoPlural) {
+  EXPECT_EQ(format::count_of(0, "file"), "0 files");
+  EXPECT_EQ(format::count_of(1, "file"), "1 file");
+  EXPECT_EQ(format::count_of(2, "file"), "2 files");
+  EXPECT_EQ(format::count_of(1, "batch", "batches"), "1 batch");
+  EXPECT_EQ(format::count_of(11, "batch", "batches"), "11 batches");
+}
+
+TEST(SuggestionTest, IsTheNearestThatIsNotFarOff) {
+  const std::vector<std::string> known = {"inspect", "index", "read", "--world", "--replay", "-h"};
+  EXPECT_EQ(closest("inspekt", known), "inspect");
+  EXPECT_EQ(closest("inspcet", known), "inspect") << "two letters swapped";
+  EXPECT_EQ(closest("--word", known), "--world");
+  EXPECT_EQ(closest("raed", known), "read");
+  EXPECT_EQ(closest("write", known), "");
+  EXPECT_EQ(closest("--rank", known), "") << "dashes are no letters that fit";
+  EXPECT_EQ(closest("", known), "");
+  EXPECT_EQ(closest("read", {}), "");
+  EXPECT_EQ(suggestion("inspekt", known), "; did you mean 'inspect'?");
+  EXPECT_EQ(suggestion("write", known), "");
+}
+
 TEST(ProgressTest, LeavesOutWhatIsNotKnown) {
-  EXPECT_EQ(progress_text("reading", 1, 100, -1, 2), "reading: 1 records, 100 B, 50 B/s");
-  EXPECT_EQ(progress_text("reading", 1, 100, 0, 2), "reading: 1 records, 100 B, 50 B/s, 0 %");
+  EXPECT_EQ(progress_text("reading", 1, 100, -1, 2), "reading: 1 record, 100 B, 50 B/s");
+  EXPECT_EQ(progress_text("reading", 1, 100, 0, 2), "reading: 1 record, 100 B, 50 B/s, 0 %");
   EXPECT_EQ(progress_text("reading", 0, 0, 0, 0), "reading: 0 records, 0 B, 0 %");
 }
 

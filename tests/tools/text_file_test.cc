@@ -103,11 +103,17 @@ TEST(StateFileTest, BothFormsAreReadBack) {
 
 TEST(StateFileTest, WhatIsNoStateIsAnErrorThatNamesTheFile) {
   const std::string path = test_file("state");
-  for (const std::string text : {"", "dvt:", "hello", "{\"dovetail_plan\":1}"}) {
+  const std::pair<std::string, Errc> cases[] = {{"", Errc::bad_state},
+                                                {"dvt:", Errc::bad_state},
+                                                {" dvt:AAAA", Errc::bad_state},
+                                                {"hello", Errc::unknown_format},
+                                                {"{\"dovetail_plan\":1}", Errc::unknown_format},
+                                                {std::string(10'000, 'x'), Errc::unknown_format}};
+  for (const auto& [text, code] : cases) {
     ASSERT_TRUE(replace_text(path, text));
     const auto state = read_state(path);
     ASSERT_FALSE(state) << text;
-    EXPECT_TRUE(state.error().is(Errc::bad_state)) << text;
+    EXPECT_TRUE(state.error().is(code)) << state.error().to_string();
     EXPECT_EQ(state.error().path(), path);
   }
   fs::remove(path);

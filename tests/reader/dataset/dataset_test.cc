@@ -5,11 +5,14 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <boost/system/errc.hpp>
+
+#include <dovetail/record_reader.h>
 
 #include "format/crc32c.h"
 #include "format/endian.h"
@@ -430,6 +433,32 @@ TEST(DatasetTest, ForeignFilesAreNotDovetail) {
     const Error error = open_error(folder.file("a.dvt"));
     EXPECT_TRUE(error.is(Errc::not_dovetail)) << error.to_string();
     EXPECT_EQ(error.path(), folder.file("a.dvt"));
+  }
+}
+
+TEST(DatasetTest, FilesOfAnotherKindAreNoDamage) {
+  TempFolder folder;
+  const std::string gzip = std::string("\x1F\x8B\x08\x00", 4) + std::string(80, 'x');
+  for (const std::string& content : {std::string(), std::string("x"), std::string(500, 'x'), gzip}) {
+    write_file(folder.file("a.tar"), content);
+    const Error error = open_error(folder.file("a.tar"));
+    EXPECT_TRUE(error.is(Errc::foreign_file)) << error.to_string();
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_EQ(error.path(), folder.file("a.tar"));
+    EXPECT_TRUE(verify(folder.file("a.tar")).error().is(Errc::foreign_file));
+  }
+}
+
+TEST(DatasetTest, AShardWhoseBeginIsDamagedStaysAShardByNameOrEnd) {
+  TempFolder folder;
+  write_shard(folder.path(), "a.dvt", shard_of(4));
+  for (const char* name : {"a.dvt", "renamed"}) {
+    std::filesystem::copy_file(folder.file("a.dvt"), folder.file("renamed"),
+                               std::filesystem::copy_options::overwrite_existing);
+    std::fstream(folder.file(name), std::ios::in | std::ios::out | std::ios::binary).put('x');
+    EXPECT_TRUE(open_error(folder.file(name)).is(Errc::not_dovetail)) << name;
+    const VerifyReport report = verify(folder.file(name)).value();
+    EXPECT_EQ(report.damaged.size(), 1u) << name;
   }
 }
 

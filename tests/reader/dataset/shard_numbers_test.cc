@@ -32,7 +32,7 @@ TEST(ShardNumbersTest, TheOnlyDatasetIsMissedWhateverElseLiesThere) {
   const ShardInfo last = shard(7, 1, "shard-1.dvt");
   EXPECT_TRUE(tells(check_shard_numbers("d", {last}), "shard number 0 is missing"));
   EXPECT_TRUE(tells(check_shard_numbers("d", {last, tfrecord("a.tfrecord")}), "shard number 0 is missing"));
-  EXPECT_TRUE(tells(check_shard_numbers("d", {last}, 1), "unless they are among the 1 files that cannot be opened"));
+  EXPECT_TRUE(tells(check_shard_numbers("d", {last}, 1), "unless they are in 1 file that cannot be opened"));
 }
 
 TEST(ShardNumbersTest, EachDatasetOfSeveralFilesCountsByItself) {

@@ -160,7 +160,9 @@ TEST_P(MemoryConformanceTest, AFallbackIsLoggedInOneLine) {
   options.registration = GetParam() == Kind::pageable ? Registration::off : Registration::preferred;
   options.slot_memory = provider();
   const BatchReader reader = BatchReader::open(dataset(), options).value();
-  ASSERT_EQ(lines.size(), GetParam() == Kind::provided ? 1u : 0u);
+  // Where there is no device, nobody misses its memory.
+  const bool misses = GetParam() == Kind::provided && HostRegistration::device(-1).has_value();
+  ASSERT_EQ(lines.size(), misses ? 1u : 0u);
   if (!lines.empty()) {
     EXPECT_NE(lines[0].find(reader.stats().registration_note), std::string::npos) << lines[0];
   }
