@@ -12,6 +12,7 @@
 
 #include "format/utf8.h"
 #include "fuzz/support.h"
+#include "tools/feature_table.h"
 #include "tools/payload.h"
 #include "tools/record_cards.h"
 #include "tools/record_json.h"
@@ -21,8 +22,9 @@ namespace dovetail::fuzz {
 namespace {
 
 constexpr std::size_t kMostImageBytes = 4096;
-constexpr std::array<std::string_view, 15> kTags = {"article", "code",  "div",   "h3", "img", "p",     "pre", "q",
-                                                    "span",    "table", "tbody", "td", "th",  "thead", "tr"};
+constexpr std::array<std::string_view, 17> kTags = {"article", "code", "details", "div",   "h3",      "img",
+                                                    "p",       "pre",  "q",       "span",  "summary", "table",
+                                                    "tbody",   "td",   "th",      "thead", "tr"};
 constexpr std::array<std::string_view, 9> kAttributes = {"alt", "class", "data-id", "data-key", "data-payload",
                                                          "id",  "scope", "src",     "title"};
 
@@ -79,6 +81,9 @@ void judge(ByteView bytes) {
   tools::RecordCards cards(kMostImageBytes);
   cards.add({.id = 7, .bytes = bytes});
   require_own_markup(cards.html());
+  tools::FeatureTable features;
+  features.add(bytes);
+  require_own_markup(features.html());
 }
 
 }  // namespace

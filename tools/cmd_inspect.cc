@@ -2,6 +2,7 @@
 // `dovetail inspect`: what a file says about itself.
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "format/count_of.h"
 #include "format/utf8.h"
@@ -10,6 +11,7 @@
 #include "tools/inspection.h"
 #include "tools/inspection_page.h"
 #include "tools/json.h"
+#include "tools/page_records.h"
 #include "tools/pager.h"
 #include "tools/record_json.h"
 #include "tools/render.h"
@@ -21,8 +23,7 @@ namespace dovetail::tools {
 
 namespace {
 
-/// What a page shows of the records: the first ones, and their images up to so many bytes.
-constexpr std::uint64_t kPageRecords = 24;
+/// The images of a page have up to so many bytes together.
 constexpr std::size_t kPageImageBytes = std::size_t{8} << 20;
 
 /// As much of a record as a person looks at.
@@ -79,26 +80,13 @@ Result<int> run_record(const InspectArguments& arguments) {
   return print(to_text(**record, {pager.colours()}), kExitGood);
 }
 
-/// What stopped the cards before they were enough; empty where nothing did.
-Result<std::string> add_cards(const InspectArguments& arguments, RecordCards& cards) {
+Result<int> write_page(const InspectArguments& arguments, const Inspection& inspection) {
   Result<Input> input = open_input(arguments.path, arguments.from);
   if (!input) return input.error();
-  Result<RecordStream> records = RecordStream::open(std::move(*input), {.first = 0, .end = kPageRecords});
-  if (!records) return records.error();
-  for (;;) {
-    const Result<std::optional<PlacedRecord>> record = records->next();
-    if (!record && record.error().kind() != ErrorKind::damaged) return record.error();
-    if (!record) return "No further record can be shown: " + record.error().to_string();
-    if (!record->has_value()) return std::string();
-    cards.add(**record);
-  }
-}
-
-Result<int> write_page(const InspectArguments& arguments, const Inspection& inspection) {
-  RecordCards cards(kPageImageBytes);
-  const Result<std::string> trouble = add_cards(arguments, cards);
-  if (!trouble) return trouble.error();
-  const std::string page = inspection_page(inspection, cards, *trouble);
+  PageRecords records(kPageImageBytes);
+  if (Result<void> taken = take_records(std::move(*input), inspection.records, records); !taken) return taken.error();
+  const RecordCards& cards = records.cards;
+  const std::string page = inspection_page(inspection, records);
   if (const Result<void> written = replace_text(*arguments.html, page); !written) return written.error();
   if (arguments.json) {
     return print(to_line(boost::json::object{{"page", format::to_utf8(*arguments.html)},
@@ -145,7 +133,9 @@ void add_inspect(CommandLine& line) {
   const Flag record =
       flags.add("--record", arguments->record, "Show one record of the dataset, counted from 0").excludes(blocks);
   flags
-      .add("--html", arguments->html, "Write one page with tables, pictures of the sizes and blocks, and first records")
+      .add("--html", arguments->html,
+           "Write one page: tables of what there is, of features too, pictures of sizes and blocks, and records from "
+           "all over")
       .shown_as("FILE")
       .excludes(blocks)
       .excludes(record);

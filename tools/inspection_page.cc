@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "format/count_of.h"
 #include "tools/block_map.h"
 #include "tools/html.h"
 #include "tools/inspection_words.h"
@@ -23,7 +24,7 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
 }
 
 std::string both(std::uint64_t bytes) {
-  return human_bytes(bytes) + " (" + std::to_string(bytes) + " bytes)";
+  return human_bytes(bytes) + " (" + format::count_of(bytes, "byte") + ")";
 }
 
 std::string section(std::string_view title, std::string_view note, std::string_view content) {
@@ -36,8 +37,8 @@ std::string facts(const Inspection& inspection) {
   HtmlFacts facts("facts");
   facts.add("format", inspection.format);
   facts.add("records", std::to_string(inspection.records));
-  facts.add("smallest record", std::to_string(inspection.min_record_bytes) + " bytes");
-  facts.add("largest record", std::to_string(inspection.max_record_bytes) + " bytes");
+  facts.add("smallest record", format::count_of(inspection.min_record_bytes, "byte"));
+  facts.add("largest record", format::count_of(inspection.max_record_bytes, "byte"));
   facts.add("payload", payload_text(inspection.survey.payloads));
   facts.add("raw", both(inspection.raw_bytes));
   facts.add("stored", both(inspection.stored_bytes));
@@ -56,6 +57,7 @@ std::string facts(const Inspection& inspection) {
   facts.add("version", version_text(first));
   facts.add("dataset id", first.dataset_id.to_hex());
   facts.add("record type", first.record_type);
+  if (!first.schema.empty()) facts.add("schema", first.schema);
   facts.add("writer", first.writer);
   for (const auto& [key, value] : first.metadata) facts.add("meta " + key, value);
   return facts.finish();
@@ -83,7 +85,7 @@ std::string sizes_svg(const SizeHistogram& sizes) {
     const double x = static_cast<double>(i) * step;
     const double middle = x + step / 2;
     svg.rect(x + 2, 20 + kHeight - height, step - 4, height, "", "bar",
-             range_text(bucket) + " bytes: " + std::to_string(bucket.records) + " records");
+             range_text(bucket) + " bytes: " + format::count_of(bucket.records, "record"));
     const Svg::TextStyle style{.size = 11, .anchor = Svg::Anchor::middle, .colour = "currentColor"};
     if (bucket.records > 0) svg.text(middle, 14 + kHeight - height, percent(bucket.records, sizes.records()), style);
     svg.text(middle, 36 + kHeight, short_size(bucket.from), style);
@@ -108,7 +110,7 @@ std::string payloads(const PayloadCounts& payloads) {
     table.add(to_string(payload),
               {std::to_string(count), percent(count, payloads.total()), std::string(describe(payload))});
   }
-  return section("Payload", "a guess from the bytes of " + std::to_string(payloads.total()) + " records",
+  return section("Payload", "a guess from the bytes of " + format::count_of(payloads.total(), "record"),
                  table.finish());
 }
 
@@ -154,19 +156,31 @@ std::string shards(const Inspection& inspection) {
   return section("Shards", note, table.finish());
 }
 
-std::string cards(const RecordCards& records, const std::string& trouble) {
-  std::string note = "the first " + std::to_string(records.records());
-  if (records.images_left_out() > 0) {
-    note += "; " + std::to_string(records.images_left_out()) + " images are left out";
+std::string features(const PageRecords& records) {
+  if (records.features.examples() == 0) return {};
+  std::string note = std::to_string(records.features.examples()) + " of the " +
+                     format::count_of(records.looked_at, "record") +
+                     " looked at, from all over, hold a tf.train.Example";
+  if (records.features.left_out() > 0) note += "; features beyond the first names are left out";
+  return section("Features", note, records.features.html());
+}
+
+std::string cards(const PageRecords& records, std::uint64_t all) {
+  const std::size_t shown = records.cards.records();
+  std::string note = shown == all ? "all " + std::to_string(all)
+                                  : std::to_string(shown) + " of " + std::to_string(all) +
+                                        ", at equal distances; the same ones each time";
+  if (records.cards.images_left_out() > 0) {
+    note += "; left out: " + format::count_of(records.cards.images_left_out(), "image");
   }
-  std::string html = records.html();
-  if (!trouble.empty()) html += "<p class=\"note\" id=\"trouble\">" + html_text(trouble) + "</p>\n";
+  std::string html = records.cards.html();
+  if (!records.trouble.empty()) html += "<p class=\"note\" id=\"trouble\">" + html_text(records.trouble) + "</p>\n";
   return section("Records", note, "<div id=\"records\">\n" + html + "</div>\n");
 }
 
 }  // namespace
 
-std::string inspection_page(const Inspection& inspection, const RecordCards& records, const std::string& trouble) {
+std::string inspection_page(const Inspection& inspection, const PageRecords& records) {
   const std::string name = html_text(inspection.path);
   // The policy holds even where something hostile should get through the escaping.
   std::string html =
@@ -176,9 +190,9 @@ std::string inspection_page(const Inspection& inspection, const RecordCards& rec
       "initial-scale=1\">\n<title>" +
       name + "</title>\n<style>" + kPageStyle + "</style>\n</head>\n<body>\n<h1>" + name +
       "</h1>\n<p class=\"note\">seen by <code>dovetail inspect</code></p>\n" + facts(inspection);
-  html += sizes(inspection.survey) + payloads(inspection.survey.payloads);
+  html += features(records) + sizes(inspection.survey) + payloads(inspection.survey.payloads);
   if (!inspection.foreign) html += codecs(inspection) + block_map(inspection) + shards(inspection);
-  return html + cards(records, trouble) + "</body>\n</html>\n";
+  return html + cards(records, inspection.records) + "</body>\n</html>\n";
 }
 
 }  // namespace dovetail::tools

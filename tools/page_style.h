@@ -33,7 +33,13 @@ rect.plain, .key.plain { fill: var(--plain); background: var(--plain); }
 .key { display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 .9em; }
 .scale { display: inline-block; width: 7rem; height: .8em; margin: 0 .4em 0 .9em; }
 .record { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .9rem 1.1rem;
-  margin: .8rem 0; }
+  min-width: 0; grid-column: 1 / -1; }
+#records { display: grid; grid-template-columns: repeat(auto-fill, minmax(13.5rem, 1fr)); gap: .8rem; }
+#records > p { grid-column: 1 / -1; }
+.record.picture { grid-column: auto; display: flex; flex-direction: column; }
+.record.picture:has(details[open]) { grid-column: 1 / -1; }
+.picture .thumb, .picture .left-out { order: -1; align-self: flex-start; }
+.caption { margin: 0; overflow-wrap: anywhere; unicode-bidi: isolate; }
 .thumb { max-width: 12rem; max-height: 9rem; min-width: 2rem; min-height: 2rem; border-radius: 4px; margin: .2rem .4rem
   .2rem 0; image-rendering: auto; object-fit: contain; background: repeating-conic-gradient(var(--line) 0 25%,
   transparent 0 50%) 0 0 / 16px 16px; }

@@ -44,19 +44,69 @@ bool is_huge(Payload payload, ByteView image) {
   return size && std::uint64_t{size->width} * size->height > kMostPixels;
 }
 
+/// Calls `visit` with each image of an Example, and its feature's name.
+template <class Visit>
+void for_each_image(const format::ExampleFeatures& features, const Visit& visit) {
+  for (const format::FeatureView& feature : features.all().first(std::min(kMostFeatures, features.all().size()))) {
+    if (feature.kind != format::FeatureKind::bytes) continue;
+    format::FeatureValues values(feature);
+    ByteView value;
+    for (std::size_t count = 0; count < kMostValues && values.next(value); ++count) {
+      const Payload payload = guess_payload(value);
+      if (!image_type(payload).empty()) visit(value, payload, feature.name);
+    }
+  }
+}
+
+/// "label 7, caption a word": short single values, for below a picture.
+std::string caption_of(const format::ExampleFeatures& features) {
+  constexpr std::size_t kMostParts = 3;
+  constexpr std::size_t kPartBytes = 40;
+  std::string text;
+  std::size_t parts = 0;
+  for (const format::FeatureView& feature : features.all()) {
+    if (feature.count != 1 || feature.name.size() > kPartBytes || parts == kMostParts) continue;
+    std::string value;
+    if (feature.kind == format::FeatureKind::bytes) {
+      format::FeatureValues values(feature);
+      ByteView bytes;
+      if (!values.next(bytes) || bytes.size() > kPartBytes || guess_payload(bytes) != Payload::text) continue;
+      value = as_chars(bytes);
+    } else {
+      append_values(value, feature, 1);
+      value = value.substr(1, value.size() - 2);
+    }
+    text += (parts++ == 0 ? "" : ", ") + std::string(feature.name) + ' ' + value;
+  }
+  return text;
+}
+
 }  // namespace
 
 void RecordCards::add(const PlacedRecord& record) {
   const Payload payload = guess_payload(record.bytes);
+  const bool is_image = !image_type(payload).empty();
+  format::ExampleFeatures features;
+  const bool is_example = payload == Payload::example && features.parse(record.bytes);
+  bool has_image = is_image;
+  if (is_example) for_each_image(features, [&](ByteView, Payload, std::string_view) { has_image = true; });
   const std::string id = std::to_string(record.id);
-  html_ += "<article class=\"record\" id=\"record-" + id + "\" data-id=\"" + id + "\" data-payload=\"" +
-           std::string(to_string(payload)) + "\">\n<h3>Record " + id + "</h3>\n<p class=\"note\">" +
-           html_text(describe(payload, record.bytes)) + "; " + human_bytes(record.bytes.size()) + "; shard " +
-           std::to_string(record.shard) + ", record " + std::to_string(record.record) + " there</p>\n";
-  if (!image_type(payload).empty()) {
+  html_ += "<article class=\"record" + std::string(has_image ? " picture" : "") + "\" id=\"record-" + id +
+           "\" data-id=\"" + id + "\" data-payload=\"" + std::string(to_string(payload)) + "\">\n<h3>Record " + id +
+           "</h3>\n";
+  const std::string caption = is_example && has_image ? caption_of(features) : "";
+  if (!caption.empty()) html_ += "<p class=\"caption\">" + html_text(caption) + "</p>\n";
+  html_ += "<p class=\"note\">" + html_text(describe(payload, record.bytes)) + "; " + human_bytes(record.bytes.size()) +
+           "; shard " + std::to_string(record.shard) + ", record " + std::to_string(record.record) + " there</p>\n";
+  if (is_image) {
     add_image(record.bytes, payload, "record " + id);
-  } else if (payload == Payload::example) {
-    add_example(record.bytes);
+  } else if (is_example) {
+    for_each_image(features, [&](ByteView image, Payload kind, std::string_view name) {
+      add_image(image, kind, std::string(format::utf8_prefix(name, kValueTextBytes)));
+    });
+    if (has_image) html_ += "<details><summary>features</summary>\n";
+    add_features(features);
+    if (has_image) html_ += "</details>\n";
   } else if (payload == Payload::text || payload == Payload::json) {
     add_text(as_chars(record.bytes));
   } else if (payload != Payload::empty) {
@@ -79,9 +129,7 @@ void RecordCards::add_image(ByteView image, Payload payload, const std::string& 
            "\" src=\"data:" + std::string(image_type(payload)) + ";base64," + to_base64(image) + "\">\n";
 }
 
-void RecordCards::add_example(ByteView record) {
-  format::ExampleFeatures features;
-  if (!features.parse(record)) return add_dump(record);
+void RecordCards::add_features(const format::ExampleFeatures& features) {
   html_ +=
       "<div class=\"wide\"><table class=\"features\"><thead><tr><th scope=\"col\">feature</th><th "
       "scope=\"col\">list</th>"
@@ -95,7 +143,7 @@ void RecordCards::add_example(ByteView record) {
       format::FeatureValues values(feature);
       std::size_t count = 0;
       for (ByteView value; count < kMostValues && values.next(value); ++count) {
-        add_bytes_value(value, std::string(format::utf8_prefix(feature.name, kValueTextBytes)));
+        add_bytes_value(value);
       }
       if (feature.count > count) html_ += more(feature.count - count, "values");
     } else {
@@ -109,14 +157,18 @@ void RecordCards::add_example(ByteView record) {
   if (features.all().size() > shown) html_ += more(features.all().size() - shown, "features");
 }
 
-void RecordCards::add_bytes_value(ByteView value, const std::string& name) {
+void RecordCards::add_bytes_value(ByteView value) {
   const Payload payload = guess_payload(value);
-  if (!image_type(payload).empty()) return add_image(value, payload, name);
   if (payload == Payload::text || payload == Payload::json || payload == Payload::empty) {
     const std::string_view text = as_chars(value);
     const std::string_view shown = format::utf8_prefix(text, kValueTextBytes);
     html_ += "<q>" + html_text(shown) + "</q>";
     if (shown.size() < text.size()) html_ += more(text.size() - shown.size(), "bytes");
+    return;
+  }
+  if (!image_type(payload).empty()) {
+    html_ +=
+        "<span class=\"note\">" + html_text(describe(payload, value)) + ", " + human_bytes(value.size()) + "</span> ";
     return;
   }
   html_ += "<code>" + hex(value.first(std::min(kValueHexBytes, value.size()))) +

@@ -5,12 +5,13 @@
 #include <cstddef>
 #include <string>
 
+#include "format/example_wire.h"
 #include "tools/payload.h"
 #include "tools/record_input.h"
 
 namespace dovetail::tools {
 
-/// Turns records into HTML, one card each. Everything in a record is hostile: it is escaped and cut. Pictures go in
+/// Turns records into HTML, one card each; cards with pictures are small and make a contact sheet. Everything in a record is hostile: it is escaped and cut. Pictures go in
 /// whole, up to 50 megapixels, and share a limit of bytes.
 class RecordCards {
  public:
@@ -26,8 +27,8 @@ class RecordCards {
 
  private:
   void add_image(ByteView image, Payload payload, const std::string& name);
-  void add_example(ByteView record);
-  void add_bytes_value(ByteView value, const std::string& name);
+  void add_features(const format::ExampleFeatures& features);
+  void add_bytes_value(ByteView value);
   void add_text(std::string_view text);
   void add_dump(ByteView bytes);
 

@@ -92,9 +92,7 @@ Result<void> survey_payloads(Visitor& visitor, const Dataset& dataset, RecordSur
   const std::uint64_t samples = std::min<std::uint64_t>(kSamples, dataset.records());
   std::uint64_t bytes = 0;
   for (std::uint64_t i = 0; i < samples && bytes < kMostBytes; ++i) {
-    // Without a product that could overflow: the whole part of the distance, then the rest of it.
-    const std::uint64_t id = i * (dataset.records() / samples) + i * (dataset.records() % samples) / samples;
-    const Dataset::Place place = dataset.locate(id);
+    const Dataset::Place place = dataset.locate(evenly(i, samples, dataset.records()));
     if (Result<void> gone = visitor.go_to(place.shard, place.record); !gone) return gone;
     const Result<std::optional<ByteView>> record = visitor.next();
     if (!record) return record.error();
@@ -135,6 +133,11 @@ Result<void> survey_all(const Dataset& dataset, RecordSurvey& found) {
 }
 
 }  // namespace
+
+std::uint64_t evenly(std::uint64_t i, std::uint64_t samples, std::uint64_t records) noexcept {
+  // Without a product that could overflow: the whole part of the distance, then the rest of it.
+  return i * (records / samples) + i * (records % samples) / samples;
+}
 
 void PayloadSampler::add(ByteView record) {
   if (passed_++ % stride_ != 0) return;

@@ -34,6 +34,9 @@ class PayloadSampler {
   std::uint64_t stride_ = 1;
 };
 
+/// The number of the i-th of `samples` records at equal distances, of so many in all. Needs: i < samples <= records.
+std::uint64_t evenly(std::uint64_t i, std::uint64_t samples, std::uint64_t records) noexcept;
+
 /// Takes sizes from the index where a block's records have one size, and otherwise reads blocks: all of them if they are
 /// few, else some at equal distances. `full` reads everything.
 ///

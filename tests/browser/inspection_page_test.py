@@ -10,7 +10,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 
 from payloads import example, gif, jpeg, npy, png, webp  # noqa: E402
-from support import CommandTest, flip_byte, main, run_good, run_json  # noqa: E402
+from support import CommandTest, flip_byte, main, run_good, run_json, tfrecord, write_file  # noqa: E402
 
 from chromium import PROGRAM, Chromium  # noqa: E402
 
@@ -79,15 +79,59 @@ class InspectionPageTest(CommandTest):
                          [(shard["name"], shard["records"]) for shard in found["shards"]])
 
     def test_thumbnails_are_decoded_and_seen(self):
-        for dataset in (self.make(), self.make(name="tf") + ".tfrecord"):
+        for dataset in (self.make(extra=10), self.make(extra=10, name="tf") + ".tfrecord"):
             self.open(dataset)
             self.assertEqual(self.browser.evaluate(IMAGES),
                              [["record 0", 64, 48, True], ["record 1", 40, 24, True], ["record 2", 1, 1, True],
                               ["record 3", 1, 1, True], ["image", 20, 10, True]])
             self.assertEqual(self.count("#records article"), 24)
 
+    def test_records_are_drawn_from_all_over(self):
+        records = [b"class %d" % (i // 100) for i in range(1000)]
+        drawn = [k * 1000 // 24 for k in range(24)]
+        dataset = self.make_dataset(records)
+        for source in (dataset, dataset + ".tfrecord"):
+            self.open(source)
+            self.assertEqual(self.browser.evaluate(
+                "[...document.querySelectorAll('#records article')].map(card => Number(card.dataset.id))"), drawn)
+            self.assertEqual(self.text(f"#record-{drawn[-1]} pre"), "class 9")
+
+    def test_pictures_make_a_contact_sheet(self):
+        records = [example({"image": [png(40 + i, 30)], "label": [i // 4], "name": [b"<b>%d</b>" % i]})
+                   for i in range(24)]
+        self.open(self.make_dataset(records))
+        boxes = self.browser.evaluate("""[...document.querySelectorAll('#records article.picture')].map(card => {
+            const box = card.getBoundingClientRect(), image = card.querySelector('img').getBoundingClientRect();
+            return [box.top, image.width > 0, image.bottom <= card.querySelector('h3').getBoundingClientRect().top + 1];
+        })""")
+        self.assertEqual(len(boxes), 24)
+        self.assertTrue(all(seen and above for _, seen, above in boxes), boxes)
+        self.assertLessEqual(len({top for top, *_ in boxes}), 12, "several pictures lie side by side")
+        self.assertEqual(self.text("#record-9 .caption"), "label 2, name <b>9</b>")
+        self.assertEqual(self.browser.evaluate("document.querySelector('#record-9 details').open"), False)
+
+    def test_features_are_a_table(self):
+        records = [example({"label": [i], "tags": [b"tag"] * (i % 3 + 1), "image": [png(20, 10)],
+                            **({"rare": [0.5]} if i % 4 == 0 else {}), "<i>": [b"x"]}) for i in range(40)]
+        self.open(self.make_dataset(records + [b"no Example"] * 8))
+        rows = {key: cells[1:] for key, cells in self.table("features").items()}
+        self.assertEqual(rows["label"], ["int64_list", "40", "1", "[0]"])
+        self.assertEqual(rows["tags"], ["bytes_list", "40", "1 to 3", '"tag"'])
+        self.assertEqual(rows["rare"], ["float_list", "10", "1", "[0.5]"])
+        self.assertEqual(rows["<i>"], ["bytes_list", "40", "1", '"x"'])
+        self.assertTrue(rows["image"][3].startswith("PNG image, 20 × 10, "), rows["image"])
+        self.assertIn("40 of the 48 records looked at", self.browser.evaluate("document.body.innerText"))
+
+    def test_schema_and_metadata_are_facts(self):
+        source = self.path("source.tfrecord")
+        write_file(source, tfrecord([example({"label": [1]})]))
+        run_good("convert", source, "--to", self.path("typed"), "--schema", "label:i64", "--meta", "licence=<free>")
+        self.open(self.path("typed"))
+        facts = {key: cells[1] for key, cells in self.table("facts").items()}
+        self.assertEqual((facts["schema"], facts["meta licence"]), ("label:i64", "<free>"))
+
     def test_an_example_is_a_table_of_its_features(self):
-        self.open(self.make())
+        self.open(self.make(extra=10))
         rows = self.browser.evaluate("""Object.fromEntries([...document.querySelectorAll('#record-4 tbody tr')].map(
             row => [row.dataset.key, [...row.cells].slice(1).map(cell => cell.textContent.trim())]))""")
         self.assertEqual(rows["label"], ["int64_list", "2", "[7, -1]"])
@@ -98,7 +142,7 @@ class InspectionPageTest(CommandTest):
         self.assertEqual(rows["none"][:2], ["none", "0"])
 
     def test_hostile_records_stay_text(self):
-        self.open(self.make())
+        self.open(self.make(extra=10))
         self.assertIsNone(self.browser.evaluate("window.hacked"))
         self.assertEqual(self.count("script, object, iframe, link, [onerror], [onload]"), 0)
         for i, record in enumerate(HOSTILE, len(first_records()) - len(HOSTILE)):
@@ -162,12 +206,13 @@ class InspectionPageTest(CommandTest):
         self.assertEqual((self.count("img"), self.count(".left-out")), (2, 2))
         self.assertEqual([image[1] for image in self.browser.evaluate(IMAGES)], [1, 1])
 
-    def test_damage_ends_the_records_and_is_told(self):
-        dataset = self.make(shards=1)
+    def test_damaged_records_are_left_out_and_told(self):
+        dataset = self.make(extra=10, shards=1)
         block = run_json("inspect", dataset, "--blocks")["block_list"][1]
         flip_byte(dataset + "/shard-000000.dvt", block["offset"] + 64)
         self.open(dataset)
-        self.assertEqual(self.count("#records article"), block["first_record"])
+        self.assertEqual(self.count("#records article"), 24 - block["records"])
+        self.assertIn(f"Of 24 records {block['records']} could not be read", self.text("#trouble"))
         self.assertIn("shard-000000.dvt", self.text("#trouble"))
 
 

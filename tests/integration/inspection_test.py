@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `inspect` says of records: how large they are, what they hold, and how they are stored."""
 
+import os
 import random
+import re
 
-from payloads import one_of_each
-from support import CommandTest, flip_byte, main, make_records, run_good, run_json, write_file
+from payloads import example, one_of_each, png
+from support import DAMAGED, USAGE, CommandTest, flip_byte, main, make_records, run_good, run_json, write_file
 
 
 def bucket_of(size):
@@ -102,6 +104,46 @@ class InspectionTest(CommandTest):
             self.assertEqual((found["damaged_blocks"], found["record_sizes"]["exact"]), (1, False))
             self.assertEqual(found["record_sizes"]["records"], 1000 - block["records"])
         self.assertIn("dovetail verify", run_good("inspect", dataset).decode())
+
+    def test_a_page_has_features_and_records_from_all_over(self):
+        records = [example({"label": [i // 100], **({"rare": [0.5]} if i == 0 else {})}) for i in range(1000)]
+        dataset = self.make_dataset(records)
+        for source in (dataset, dataset + ".tfrecord"):
+            summary = run_json("inspect", source, "--html", self.path("page.html"))
+            self.assertEqual(summary["records"], 24)
+            with open(self.path("page.html"), encoding="utf-8") as file:
+                page = file.read()
+            self.assertEqual([int(number) for number in re.findall(r'data-id="(\d+)"', page)],
+                             [k * 1000 // 24 for k in range(24)])
+            table = page.split('id="features"')[1].split("</table>")[0]
+            rows = [re.findall("<td>(.*?)</td>", row) for row in table.split("<tr")[2:]]
+            self.assertEqual(rows, [["label", "int64_list", "96", "1", "[0]"],
+                                    ["rare", "float_list", "1", "1", "[0.5]"]])
+
+    def test_a_folder_of_images_is_looked_at_as_it_is(self):
+        os.makedirs(self.path("images", "cat"))
+        for i in range(5):
+            write_file(self.path("images", "cat", f"{i}.png"), png(2 + i, 3))
+        images = self.path("images")
+        found = run_json("inspect", images)
+        self.assertEqual((found["format"], found["records"], found["files"], found["payload"]["kinds"]),
+                         ("folder", 5, 5, {"png": 5}))
+        self.assertEqual(run_json("inspect", images, "--html", self.path("page.html"))["images"], 5)
+        self.assertEqual(run_good("cat", images, "--range", "1:2", "--format", "raw"), png(3, 3))
+        self.assertEqual(run_good("cat", images, "--from", "folder", "--range", "4:", "--format", "raw"), png(6, 3))
+
+    def test_the_format_can_be_named(self):
+        table = write_file(self.path("table"), b"1;x\n2;y\n")
+        lines = [b"1;x", b"2;y"]
+        self.assertEqual(run_good("cat", table, "--from", "lines"), b"\n".join(lines) + b"\n")
+        self.assertEqual(run_json("inspect", table, "--from", "lines")["format"], "lines")
+        self.assertEqual(run_json("inspect", self.make_dataset(lines), "--from", "dovetail")["format"], "dovetail")
+        self.assert_fails(DAMAGED, "cat", table, "--from", "tfrecord", says=table)
+        self.assert_fails(USAGE, "cat", table, "--from", "dovetail", says=[table, "dovetail convert"])
+        self.assert_fails(USAGE, "inspect", table, "--from", "cvs", says="did you mean 'csv'?")
+        os.mkdir(self.path("empty"))
+        for command in ("inspect", "cat"):
+            self.assert_fails(USAGE, command, self.path("empty"), says=self.path("empty"))
 
     def test_codec_shares_add_up_to_the_whole(self):
         source = random.Random(313)

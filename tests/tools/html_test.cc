@@ -8,6 +8,7 @@
 
 #include "format/utf8.h"
 #include "tools/block_map.h"
+#include "tools/feature_table.h"
 #include "tools/record_cards.h"
 #include "tools/record_json.h"
 
@@ -98,6 +99,46 @@ TEST(RecordCardsTest, PicturesOfMoreThan50MegapixelsStayOut) {
   EXPECT_NE(huge.find("5000 \xC3\x97 10001, 33 B: left out, it has more than 50 megapixels"), std::string::npos)
       << huge;
   EXPECT_EQ(card(png_of("\xFF\xFF\xFF\xFF", "\xFF\xFF\xFF\xFF"), 1000).find("<img "), std::string::npos);
+}
+
+TEST(FeatureTableTest, CountsRecordsAndValues) {
+  FeatureTable table;
+  table.add(as_bytes("text"s));
+  EXPECT_EQ(table.examples(), 0u);
+  // x: an empty bytes_list, then one value with markup, then an int64_list of two.
+  const std::string empty = "\x0A\x09\x0A\x07\x0A\x01x\x12\x02\x0A\0"s;
+  const std::string bytes = "\x0A\x0E\x0A\x0C\x0A\x01x\x12\x07\x0A\x05\x0A\x03<b>"s;
+  const std::string ints = "\x0A\x0D\x0A\x0B\x0A\x01x\x12\x06\x1A\x04\x0A\x02\x07\x08"s;
+  for (const std::string& record : {empty, bytes, ints}) table.add(as_bytes(record));
+  EXPECT_EQ(table.examples(), 3u);
+  EXPECT_NE(table.html().find("<td>x</td><td>bytes_list, int64_list</td><td>3</td><td>0 to 2</td>"
+                              "<td>&quot;&lt;b&gt;&quot;</td>"),
+            std::string::npos)
+      << table.html();
+}
+
+TEST(FeatureTableTest, HoldsSoManyNamesAndNoMore) {
+  FeatureTable table;
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = std::to_string(1000 + i);
+    table.add(as_bytes("\x0A\x0C\x0A\x0A\x0A\x04" + name + "\x12\x02\x1A\0"s));
+  }
+  EXPECT_EQ(table.examples(), 300u);
+  EXPECT_EQ(table.left_out(), 300u - 256u);
+}
+
+TEST(RecordCardsTest, PicturesHaveSmallCardsWithACaption) {
+  const std::string png = "\x89PNG\r\n\x1A\n\0\0\0\x0DIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0crc."s;
+  EXPECT_NE(card(png, png.size()).find("class=\"record picture\""), std::string::npos);
+  EXPECT_EQ(card("text").find("picture"), std::string::npos);
+  // {x: [png], y: [7]}
+  const std::string image = "\x0A\x2C\x0A\x01x\x12\x27\x0A\x25\x0A\x23"s + png.substr(0, 33) + "\0\0"s;
+  const std::string label = "\x0A\x0A\x0A\x01y\x12\x05\x1A\x03\x0A\x01\x07"s;
+  const std::string record = "\x0A"s + static_cast<char>(image.size() + label.size()) + image + label;
+  const std::string html = card(record, 1000);
+  EXPECT_NE(html.find("class=\"record picture\""), std::string::npos) << html;
+  EXPECT_NE(html.find("<p class=\"caption\">y 7</p>"), std::string::npos) << html;
+  EXPECT_NE(html.find("<details>"), std::string::npos) << html;
 }
 
 TEST(RecordCardsTest, WhateverIsInARecordTheCardIsWhole) {

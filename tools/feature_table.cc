@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/feature_table.h"
+
+#include <algorithm>
+
+#include "format/utf8.h"
+#include "tools/html.h"
+#include "tools/payload.h"
+#include "tools/record_json.h"
+#include "tools/render.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+constexpr std::size_t kMostNames = 256;
+constexpr std::size_t kNameBytes = 160;
+constexpr std::size_t kExampleBytes = 80;
+constexpr std::size_t kExampleHexBytes = 16;
+constexpr std::uint64_t kExampleValues = 8;
+
+std::string bytes_text(ByteView value) {
+  const Payload payload = guess_payload(value);
+  if (payload == Payload::text || payload == Payload::json) {
+    const std::string_view shown = format::utf8_prefix(as_chars(value), kExampleBytes);
+    return '"' + std::string(shown) + (shown.size() < value.size() ? "\xE2\x80\xA6" : "") + '"';
+  }
+  std::string text(describe(payload));
+  if (const auto size = image_size(payload, value)) {
+    text += ", " + std::to_string(size->width) + " \xC3\x97 " + std::to_string(size->height);
+  }
+  if (payload == Payload::raw) {
+    text = hex(value.first(std::min(kExampleHexBytes, value.size()))) +
+           (value.size() > kExampleHexBytes ? "\xE2\x80\xA6" : "");
+  }
+  return text + ", " + human_bytes(value.size());
+}
+
+std::string example_of(const format::FeatureView& feature) {
+  std::string text;
+  if (feature.kind != format::FeatureKind::bytes) {
+    append_values(text, feature, kExampleValues);
+    return text;
+  }
+  format::FeatureValues values(feature);
+  ByteView value;
+  return values.next(value) ? bytes_text(value) : text;
+}
+
+std::string span_text(std::uint64_t least, std::uint64_t most) {
+  return least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
+}
+
+std::string cell(std::string_view text) {
+  return "<td>" + html_text(text) + "</td>";
+}
+
+}  // namespace
+
+void FeatureTable::add(ByteView record) {
+  if (guess_payload(record) != Payload::example) return;
+  format::ExampleFeatures features;
+  if (!features.parse(record)) return;
+  ++examples_;
+  for (const format::FeatureView& feature : features.all()) {
+    const std::string_view name = format::utf8_prefix(feature.name, kNameBytes);
+    auto found = features_.find(name);
+    if (found == features_.end()) {
+      if (features_.size() == kMostNames) {
+        ++left_out_;
+        continue;
+      }
+      found = features_.emplace(name, Feature()).first;
+      found->second.least = feature.count;
+    }
+    Feature& known = found->second;
+    known.kinds.insert(feature.kind);
+    ++known.records;
+    known.least = std::min(known.least, feature.count);
+    known.most = std::max(known.most, feature.count);
+    if (known.example.empty() && feature.count > 0) known.example = example_of(feature);
+  }
+}
+
+std::string FeatureTable::html() const {
+  std::string html =
+      "<div class=\"wide\"><table class=\"features\" id=\"features\"><thead><tr><th scope=\"col\">feature</th><th "
+      "scope=\"col\">list</th><th scope=\"col\">records</th><th scope=\"col\">values</th><th "
+      "scope=\"col\">such as</th></tr></thead><tbody>\n";
+  for (const auto& [name, feature] : features_) {
+    std::string kinds;
+    for (const format::FeatureKind kind : feature.kinds) {
+      kinds += (kinds.empty() ? "" : ", ") + std::string(format::to_text(kind));
+    }
+    html += "<tr data-key=\"" + html_text(name) + "\">" + cell(name) + cell(kinds) +
+            cell(std::to_string(feature.records)) + cell(span_text(feature.least, feature.most)) +
+            cell(feature.example) + "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+}  // namespace dovetail::tools
