@@ -41,7 +41,7 @@ std::string list(const std::vector<StepRange>& stretches) {
 Result<RankDigest> parse(const std::string& file) {
   const Result<std::string> text = read_text(file, kMaxFileBytes);
   if (!text) return text.error();
-  if (text->find("\"plan_id\"") == std::string::npos) {
+  if (!text->empty() && text->find("\"plan_id\"") == std::string::npos) {
     return Error(Errc::unknown_format, "this is no output of `dovetail read --json`").in_file(file);
   }
   const Result<boost::json::value> value = parse_json(*text);

@@ -127,7 +127,7 @@ TEST_F(RecordioSourceTest, TakesKeysFromTheIndex) {
 TEST_F(RecordioSourceTest, RefusesAnIndexThatDoesNotFit) {
   put(recordio("one") + recordio("three"));
   const std::pair<const char*, const char*> kCases[] = {
-      {"0\t0\n", "only 1 records"},          {"0\t0\n1\t8\n", "next record begins at 8"},
+      {"0\t0\n", "only 1 record,"},          {"0\t0\n1\t8\n", "next record begins at 8"},
       {"0\t0\n1\t12\n2\t20\n", "has ended"}, {"0\t0\n1\t28\n", "line 2: offset 28"},
       {"0\t0\n1 12\n", "line 2: no key"},    {"0\tx\n", "no number"},
       {"0\t0\n1\t0\n", "two keys"},          {"", "only 0 records"},

@@ -224,9 +224,12 @@ class SavedPlanTest(PlanTest):
     def test_a_damaged_plan_is_refused(self):
         path, _ = self.save()
         content = read_file(path)
-        for damaged in (b"", content[:100], b"[]", content.replace(b'"seed"', b'"sead"'), b"dvt:"):
+        for damaged in (b"", content[:100], content.replace(b'"seed"', b'"sead"')):
             write_file(path, damaged)
             self.assert_fails(DAMAGED, "plan", self.dataset, "--plan", path, says=path)
+        for other in (b"[]", b"dvt:", b"{}"):
+            write_file(path, other)
+            self.assert_fails(USAGE, "plan", self.dataset, "--plan", path, says=[path, "no saved plan"])
         write_file(path, content.replace(b'"dovetail_plan":1', b'"dovetail_plan":2'))
         self.assert_fails(DAMAGED, "plan", self.dataset, "--plan", path, says="version 2")
 
@@ -306,8 +309,10 @@ class CheckDigestsTest(PlanTest):
         self.assertIn("the same steps twice", twice["problems"][0])
         other = self.check(USAGE, *self.WHERE, "--seed", 1, "--check-digests", *files)
         self.assertEqual(len([text for text in other["problems"] if "another plan" in text]), 4)
-        broken = write_file(self.path("broken.json"), b"{}")
+        broken = write_file(self.path("broken.json"), b'{"plan_id":"12"}')
         self.assert_fails(DAMAGED, "plan", self.dataset, *self.WHERE, "--check-digests", broken, says=broken)
+        other = write_file(self.path("other.json"), b"{}")
+        self.assert_fails(USAGE, "plan", self.dataset, *self.WHERE, "--check-digests", other, says=other)
         self.assert_fails(3, "plan", self.dataset, *self.WHERE, "--check-digests", self.path("none.json"))
 
     def test_replicas_count_once(self):
