@@ -45,8 +45,8 @@ class Dataset {
   /// their relative paths, and the tail of each is read. In a folder the numbers that shards have in their dataset must
   /// ascend in this order, and leave out none; files that are named with a glob may be any.
   /// Errors: `empty_input`, `several_datasets` for a folder without a manifest above ones that have theirs,
-  ///         `missing_shard`, `misplaced_shard`, `not_indexed` for a TFRecord without an index, `outside_dataset`,
-  ///         anything damaged, or the system's.
+  ///         `missing_shard`, `misplaced_shard`, `not_indexed` for a TFRecord without an index, `foreign_file`
+  ///         for a file of another format, `outside_dataset`, anything damaged, or the system's.
   static Result<Dataset> open(const std::string& path, const DatasetOptions& options = {});
 
   /// Lays datasets end to end: their shards, and so their ids, in the order given. A plan reads the whole as one dataset,
