@@ -29,7 +29,6 @@ namespace dovetail::detail {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 constexpr std::chrono::milliseconds kBetweenQuestions{100};
@@ -78,6 +77,8 @@ class StreamCopy {
   std::string identity() const { return std::to_string(copied_) + ' ' + hash_->hex(); }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   // A pipe is waited for, one without a writer as well.
   Result<void> wait() {
     for (;;) {

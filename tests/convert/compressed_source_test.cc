@@ -25,11 +25,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-struct Packing {
+struct CompressedAs {
   Compression compression;
   const char* suffix;
 };
-const std::vector<Packing> kPackings = {
+const std::vector<CompressedAs> kCompressions = {
     {Compression::gzip, ".gz"}, {Compression::zstd, ".zst"}, {Compression::bzip2, ".bz2"}, {Compression::xz, ".xz"}};
 
 struct Content {
@@ -99,14 +99,14 @@ TEST_F(CompressedSourceTest, HoldsTheRecordsOfThePlainFile) {
   for (const Content& content : contents_) {
     const test::Records plain = test::read_source(put(content.name, content.bytes)).value();
     ASSERT_EQ(plain.size(), 3000u) << content.name;
-    for (const Packing& packing : kPackings) {
+    for (const CompressedAs& as : kCompressions) {
       const std::string path =
-          put(std::string(content.name) + packing.suffix, test::compress(content.bytes, packing.compression));
+          put(std::string(content.name) + as.suffix, test::compress(content.bytes, as.compression));
       SCOPED_TRACE(path);
       auto source = RecordSource::open(path);
       ASSERT_TRUE(source) << source.error().to_string();
       EXPECT_EQ(source->format(), content.format);
-      EXPECT_EQ(source->compression(), packing.compression);
+      EXPECT_EQ(source->compression(), as.compression);
       EXPECT_TRUE(test::read_source(std::move(*source)).value() == plain);
       EXPECT_THAT(test::parts_that_differ(path), IsEmpty());
     }
@@ -116,10 +116,10 @@ TEST_F(CompressedSourceTest, HoldsTheRecordsOfThePlainFile) {
 TEST_F(CompressedSourceTest, IsKnownWithoutItsName) {
   for (const Content& content : contents_) {
     if (content.format == SourceFormat::csv) continue;  // which only its name tells
-    for (const Packing& packing : kPackings) {
-      const auto source = RecordSource::open(put("no_name", test::compress(content.bytes, packing.compression)));
-      ASSERT_TRUE(source) << content.name << packing.suffix << ": " << source.error().to_string();
-      EXPECT_EQ(source->format(), content.format) << content.name << packing.suffix;
+    for (const CompressedAs& as : kCompressions) {
+      const auto source = RecordSource::open(put("no_name", test::compress(content.bytes, as.compression)));
+      ASSERT_TRUE(source) << content.name << as.suffix << ": " << source.error().to_string();
+      EXPECT_EQ(source->format(), content.format) << content.name << as.suffix;
     }
   }
 }
@@ -132,28 +132,27 @@ TEST_F(CompressedSourceTest, IsKnownWhereBlocksAreLarge) {
   }
   test::Records noise = test::sample_records(64, 65536, 9);
   for (const std::string& record : noise) members.push_back({std::to_string(members.size()) + ".bin", record});
-  for (const Packing& packing : kPackings) {
-    const auto source =
-        RecordSource::open(put("no_name", test::compress(test::tar_bytes(members), packing.compression)));
-    ASSERT_TRUE(source) << packing.suffix << ": " << source.error().to_string();
-    EXPECT_EQ(source->format(), SourceFormat::tar) << packing.suffix;
+  for (const CompressedAs& as : kCompressions) {
+    const auto source = RecordSource::open(put("no_name", test::compress(test::tar_bytes(members), as.compression)));
+    ASSERT_TRUE(source) << as.suffix << ": " << source.error().to_string();
+    EXPECT_EQ(source->format(), SourceFormat::tar) << as.suffix;
   }
 }
 
 TEST_F(CompressedSourceTest, ReadsMembersThatFollowEachOtherAsOne) {
   for (const Content& content : contents_) {
     const test::Records plain = test::read_source(put(content.name, content.bytes)).value();
-    for (const Packing& packing : kPackings) {
-      std::string joined = test::compress("", packing.compression);
+    for (const CompressedAs& as : kCompressions) {
+      std::string joined = test::compress("", as.compression);
       const std::string_view bytes = content.bytes;
       for (const auto& [begin, end] :
            std::vector<std::pair<std::size_t, std::size_t>>{{0, 700}, {700, 701}, {701, 701}}) {
-        joined += test::compress(bytes.substr(begin, end - begin), packing.compression);
+        joined += test::compress(bytes.substr(begin, end - begin), as.compression);
       }
-      joined += test::compress(bytes.substr(701), packing.compression);
-      const auto read = test::read_source(put(std::string(content.name) + packing.suffix, joined));
-      ASSERT_TRUE(read) << content.name << packing.suffix << ": " << read.error().to_string();
-      EXPECT_TRUE(*read == plain) << content.name << packing.suffix;
+      joined += test::compress(bytes.substr(701), as.compression);
+      const auto read = test::read_source(put(std::string(content.name) + as.suffix, joined));
+      ASSERT_TRUE(read) << content.name << as.suffix << ": " << read.error().to_string();
+      EXPECT_TRUE(*read == plain) << content.name << as.suffix;
     }
   }
 }
@@ -177,17 +176,17 @@ TEST_F(CompressedSourceTest, PassesOverWhatZstdSkipsAndXzPads) {
 }
 
 TEST_F(CompressedSourceTest, IsNeverReadToTheEndWhereItIsCut) {
-  for (const Packing& packing : kPackings) {
+  for (const CompressedAs& as : kCompressions) {
     const Content& content = contents_.front();
     const test::Records plain = test::read_source(put(content.name, content.bytes)).value();
-    const std::string whole = test::compress(content.bytes, packing.compression);
+    const std::string whole = test::compress(content.bytes, as.compression);
     std::vector<std::size_t> lengths = {whole.size() / 2, whole.size() - 9, whole.size() - 4, whole.size() - 1};
     for (std::size_t length = 1; length < 40; ++length) lengths.push_back(length);
     for (const std::size_t length : lengths) {
       const std::string path = put("a.jsonl", whole.substr(0, length));
       Error error;
       const test::Records read = read_good(path, error, {.format = SourceFormat::jsonl});
-      SCOPED_TRACE(std::string(packing.suffix) + " cut to " + std::to_string(length) + ": " + error.to_string());
+      SCOPED_TRACE(std::string(as.suffix) + " cut to " + std::to_string(length) + ": " + error.to_string());
       EXPECT_EQ(error.kind(), ErrorKind::damaged);
       EXPECT_EQ(error.path(), path);
       if (length > 10) {
@@ -199,14 +198,14 @@ TEST_F(CompressedSourceTest, IsNeverReadToTheEndWhereItIsCut) {
 }
 
 TEST_F(CompressedSourceTest, GivesWhatWasDecodedBeforeACut) {
-  for (const Packing& packing : kPackings) {
-    const std::string first = test::compress("one\ntwo\n", packing.compression);
-    const std::string second = test::compress("three\n", packing.compression);
+  for (const CompressedAs& as : kCompressions) {
+    const std::string first = test::compress("one\ntwo\n", as.compression);
+    const std::string second = test::compress("three\n", as.compression);
     Error error;
     EXPECT_THAT(read_good(put("a.txt", first + second.substr(0, second.size() / 2)), error),
                 AnyOf(ElementsAre("one", "two"), ElementsAre("one", "two", "three")));
-    EXPECT_TRUE(error.is(Errc::truncated)) << packing.suffix << ": " << error.to_string();
-    EXPECT_EQ(error.offset(), first.size() + second.size() / 2) << packing.suffix;
+    EXPECT_TRUE(error.is(Errc::truncated)) << as.suffix << ": " << error.to_string();
+    EXPECT_EQ(error.offset(), first.size() + second.size() / 2) << as.suffix;
   }
 }
 
@@ -214,8 +213,8 @@ TEST_F(CompressedSourceTest, GivesWhatWasDecodedBeforeACut) {
 TEST_F(CompressedSourceTest, NeverGivesOtherRecordsWhereItIsDamaged) {
   const Content& content = contents_[2];
   const test::Records plain = test::read_source(put(content.name, content.bytes)).value();
-  for (const Packing& packing : kPackings) {
-    const std::string whole = test::compress(content.bytes, packing.compression);
+  for (const CompressedAs& as : kCompressions) {
+    const std::string whole = test::compress(content.bytes, as.compression);
     std::size_t found = 0;
     constexpr std::size_t kMagic = 10;  // what no longer begins as compressed is text, if that was asked for
     constexpr std::size_t kTries = 97;
@@ -228,20 +227,20 @@ TEST_F(CompressedSourceTest, NeverGivesOtherRecordsWhereItIsDamaged) {
         EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << read.error().to_string();
         ++found;
       } else {
-        EXPECT_TRUE(*read == plain) << packing.suffix << ' ' << i;
+        EXPECT_TRUE(*read == plain) << as.suffix << ' ' << i;
       }
     }
-    EXPECT_GT(found, kTries - 5) << packing.suffix;
+    EXPECT_GT(found, kTries - 5) << as.suffix;
   }
 }
 
 TEST_F(CompressedSourceTest, IsAnErrorWhereSomethingElseFollows) {
   for (const Content& content : contents_) {
-    for (const Packing& packing : kPackings) {
-      const std::string whole = test::compress(content.bytes, packing.compression);
+    for (const CompressedAs& as : kCompressions) {
+      const std::string whole = test::compress(content.bytes, as.compression);
       for (const std::string_view more : {"x", "more of it, as text", "\x1F\x8B", "\xFD", "B"}) {
-        const auto read = test::read_source(put(std::string(content.name) + packing.suffix, whole + std::string(more)));
-        SCOPED_TRACE(std::string(content.name) + packing.suffix + " and " + std::string(more));
+        const auto read = test::read_source(put(std::string(content.name) + as.suffix, whole + std::string(more)));
+        SCOPED_TRACE(std::string(content.name) + as.suffix + " and " + std::string(more));
         ASSERT_FALSE(read);
         EXPECT_TRUE(read.error().is(Errc::decompression) || read.error().is(Errc::truncated))
             << read.error().to_string();
@@ -252,13 +251,13 @@ TEST_F(CompressedSourceTest, IsAnErrorWhereSomethingElseFollows) {
 }
 
 TEST_F(CompressedSourceTest, MayBeEmpty) {
-  for (const Packing& packing : kPackings) {
-    const std::string path = put(std::string("a.jsonl") + packing.suffix, test::compress("", packing.compression));
+  for (const CompressedAs& as : kCompressions) {
+    const std::string path = put(std::string("a.jsonl") + as.suffix, test::compress("", as.compression));
     const auto guessed = RecordSource::open(path);
     ASSERT_FALSE(guessed);
     EXPECT_THAT(guessed.error().detail(), HasSubstr("the file is empty"));
     for (const SourceFormat format : {SourceFormat::jsonl, SourceFormat::lines, SourceFormat::tfrecord}) {
-      EXPECT_THAT(test::read_source(path, {.format = format}).value(), IsEmpty()) << packing.suffix;
+      EXPECT_THAT(test::read_source(path, {.format = format}).value(), IsEmpty()) << as.suffix;
     }
   }
 }
@@ -290,19 +289,19 @@ TEST_F(CompressedSourceTest, IsRefusedWhereItsWindowTakesMuchMemory) {
 
 TEST_F(CompressedSourceTest, CanBeCancelledWhileLittleInputBecomesMuch) {
   const std::string endless(std::size_t{64} << 20, 'x');  // no newline, so no record comes
-  for (const Packing& packing : kPackings) {
-    const std::string path = put("a.txt", test::compress(endless, packing.compression));
+  for (const CompressedAs& as : kCompressions) {
+    const std::string path = put("a.txt", test::compress(endless, as.compression));
     int asked = 0;
     SourceOptions options{.format = SourceFormat::lines};
     options.cancelled = [&asked] { return ++asked > 20; };
     const auto read = test::read_source(path, options);
-    ASSERT_FALSE(read) << packing.suffix;
+    ASSERT_FALSE(read) << as.suffix;
     EXPECT_EQ(read.error().kind(), ErrorKind::cancelled) << read.error().to_string();
   }
 }
 
 TEST_F(CompressedSourceTest, NamesPromiseWhatTheyPromiseWithoutTheCompression) {
-  for (const Packing& packing : kPackings) {
+  for (const CompressedAs& as : kCompressions) {
     for (const auto& [name, format] :
          std::vector<std::pair<std::string, SourceFormat>>{{"a.jsonl", SourceFormat::jsonl},
                                                            {"a.csv", SourceFormat::csv},
@@ -310,11 +309,11 @@ TEST_F(CompressedSourceTest, NamesPromiseWhatTheyPromiseWithoutTheCompression) {
                                                            {"a.tar", SourceFormat::tar},
                                                            {"a.tfrecord", SourceFormat::tfrecord},
                                                            {"x-images-idx3-ubyte", SourceFormat::idx}}) {
-      EXPECT_EQ(detail::format_of_name(name + packing.suffix), format) << name << packing.suffix;
+      EXPECT_EQ(detail::format_of_name(name + as.suffix), format) << name << as.suffix;
     }
-    EXPECT_TRUE(detail::has_tsv_name(std::string("a.tsv") + packing.suffix));
-    EXPECT_THAT(detail::labels_of_images(std::string("x-images-idx3-ubyte") + packing.suffix),
-                ::testing::Contains(std::string("x-labels-idx1-ubyte") + packing.suffix));
+    EXPECT_TRUE(detail::has_tsv_name(std::string("a.tsv") + as.suffix));
+    EXPECT_THAT(detail::labels_of_images(std::string("x-images-idx3-ubyte") + as.suffix),
+                ::testing::Contains(std::string("x-labels-idx1-ubyte") + as.suffix));
   }
   for (const char* const tar : {"a.tgz", "a.tzst", "a.tbz2", "a.txz"}) {
     EXPECT_EQ(detail::format_of_name(tar), SourceFormat::tar) << tar;
