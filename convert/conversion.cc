@@ -87,6 +87,7 @@ Result<void> Conversion::plan() {
   SourceOptions source = options_.source;
   source.format = options_.from;
   source.max_record_bytes = options_.writer.shard.max_record_bytes;
+  source.cancelled = [&] { return options_.progress && !options_.progress({}); };
   auto line = InputLine::open(files_->paths(), source);
   if (!line) return line.error();
   line_ = std::move(*line);

@@ -12,6 +12,10 @@ namespace dovetail::detail {
 
 namespace {
 
+// Names of columns in messages: so many bytes of one, and so many of them.
+constexpr std::size_t kShownName = 40;
+constexpr std::size_t kShownNames = 3;
+
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -25,6 +29,37 @@ bool has_leading_zero(std::string_view text) {
 bool is_whole(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+std::string quoted_name(std::string_view name) {
+  return '"' + std::string(name.substr(0, kShownName)) + '"';
+}
+
+std::vector<std::string_view> sorted_names(const std::vector<CsvColumn>& columns) {
+  std::vector<std::string_view> names;
+  names.reserve(columns.size());
+  for (const CsvColumn& column : columns) names.push_back(column.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// The first few, and how many more there are.
+std::string names_only_in(const std::vector<CsvColumn>& columns, const std::vector<CsvColumn>& others) {
+  const std::vector<std::string_view> known = sorted_names(others);
+  std::string text;
+  std::size_t found = 0;
+  for (const CsvColumn& column : columns) {
+    if (std::binary_search(known.begin(), known.end(), std::string_view(column.name))) continue;
+    if (found++ < kShownNames) text += (text.empty() ? "" : ", ") + quoted_name(column.name);
+  }
+  if (found > kShownNames) text += " and " + std::to_string(found - kShownNames) + " more";
+  return text;
+}
+
+// Whole numbers are numbers too; all else is bytes.
+ColumnType wider(ColumnType a, ColumnType b) {
+  if (a == b) return a;
+  return a == ColumnType::bytes || b == ColumnType::bytes ? ColumnType::bytes : ColumnType::real;
 }
 
 }  // namespace
@@ -104,16 +139,47 @@ ColumnType ColumnGuess::type() const noexcept {
 }
 
 std::string CsvLayout::name_of(std::size_t column) const {
-  return "column " + std::to_string(column + 1) + ", \"" + names[column] + '"';
+  return "column " + std::to_string(column + 1) + ", " + quoted_name(columns[column].name);
 }
 
-Result<void> check_names(const std::vector<std::string>& names) {
-  std::vector<std::string_view> sorted(names.begin(), names.end());
-  std::sort(sorted.begin(), sorted.end());
+Result<void> check_names(const std::vector<CsvColumn>& columns) {
+  const std::vector<std::string_view> sorted = sorted_names(columns);
   if (!sorted.empty() && sorted.front().empty()) return Error(Errc::malformed_input, "a column has no name");
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice == sorted.end()) return {};
-  return Error(Errc::malformed_input, "two columns are named \"" + std::string(*twice) + '"');
+  return Error(Errc::malformed_input, "two columns are named " + quoted_name(*twice));
+}
+
+Result<void> check_same_names(const CsvLayout& layout, const std::vector<CsvColumn>& columns) {
+  const auto same_name = [](const CsvColumn& a, const CsvColumn& b) { return a.name == b.name; };
+  const auto& known = layout.columns;
+  const auto [at, other] = std::mismatch(known.begin(), known.end(), columns.begin(), columns.end(), same_name);
+  if (at == known.end() && other == columns.end()) return {};
+  const std::string lacks = names_only_in(known, columns);
+  const std::string has = names_only_in(columns, known);
+  std::string how = lacks.empty() ? "" : "it lacks " + lacks;
+  if (!has.empty()) how += (how.empty() ? "it also has " : ", and has ") + has;
+  if (how.empty()) {  // the same names: none is at its end
+    how = "column " + std::to_string(at - known.begin() + 1) + " is " + quoted_name(other->name) + ", and " +
+          quoted_name(at->name) + " there";
+  }
+  return Error(Errc::malformed_input, "the columns are not those of " + layout.file + ": " + how);
+}
+
+Result<void> join(CsvLayout& layout, const std::string& file, const std::vector<CsvColumn>& columns) {
+  if (columns.empty()) return {};
+  if (layout.columns.empty()) {
+    layout = {file, columns};
+    return {};
+  }
+  if (auto same = check_same_names(layout, columns); !same) return same;
+  for (std::size_t i = 0; i != columns.size(); ++i) {
+    CsvColumn& column = layout.columns[i];
+    if (columns[i].empty) continue;
+    column.type = column.empty ? columns[i].type : wider(column.type, columns[i].type);
+    column.empty = false;
+  }
+  return {};
 }
 
 }  // namespace dovetail::detail

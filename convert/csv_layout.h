@@ -45,10 +45,13 @@ std::optional<std::int64_t> parse_int(std::string_view text) noexcept;
 /// near.
 std::optional<float> parse_real(std::string_view text) noexcept;
 
-/// What the first values of a column say about its type: all numbers without a point, all numbers, or anything else.
+/// What the values of a column say about its type: all whole numbers, all numbers, or anything else.
 class ColumnGuess {
  public:
   void look_at(std::string_view value) noexcept;
+  bool any() const noexcept { return any_; }
+  /// Of `bytes`, whatever comes.
+  bool settled() const noexcept { return any_ && !reals_; }
   ColumnType type() const noexcept;
 
  private:
@@ -59,15 +62,22 @@ class ColumnGuess {
 
 /// The columns of CSV files.
 struct CsvLayout {
-  std::vector<std::string> names;
-  std::vector<ColumnType> types;
+  std::string file;  ///< The first that has them.
+  std::vector<CsvColumn> columns;
 
-  std::size_t columns() const noexcept { return names.size(); }
   /// "column 3, \"name\"".
   std::string name_of(std::size_t column) const;
 };
 
 /// Errors: `malformed_input` without file and offset, for a name that is empty or comes twice.
-Result<void> check_names(const std::vector<std::string>& names);
+Result<void> check_names(const std::vector<CsvColumn>& columns);
+
+/// Whether other columns have the same names in the same order.
+/// Errors: `malformed_input` without file and offset, naming the file of the layout, and what differs.
+Result<void> check_same_names(const CsvLayout& layout, const std::vector<CsvColumn>& columns);
+
+/// Gives the layout types that hold the values of both, and takes the columns where it has none yet.
+/// Errors: as `check_same_names`.
+Result<void> join(CsvLayout& layout, const std::string& file, const std::vector<CsvColumn>& columns);
 
 }  // namespace dovetail::detail

@@ -12,9 +12,8 @@
 namespace dovetail::detail {
 
 /// Reads the rows of CSV files: Examples with a feature for each column, or the bytes of the row as they are. All files
-/// have the same columns; the types of those that were not given follow from the first rows of the first file.
-/// Errors: `malformed_input` with file, line and column; the next row is read after it. `invalid_option` for the type of
-///         a column that there is not.
+/// have the same columns: see `find_csv_layout`.
+/// Errors: `malformed_input` with file, line and column; the next row is read after it. Those of `find_csv_layout`.
 Result<std::unique_ptr<FileOpener>> make_csv_opener(const SourceListing& listing, const SourceOptions& options);
 
 }  // namespace dovetail::detail

@@ -5,22 +5,31 @@
 #include <iterator>
 #include <utility>
 
+#include "convert/csv_layout.h"
+
 namespace dovetail::detail {
 
 Result<InputLine> InputLine::open(const std::vector<std::string>& paths, const SourceOptions& options) {
   if (paths.empty()) return Error(Errc::empty_input, "no source is given");
   InputLine line;
   line.options_ = options;
+  CsvLayout columns;
   for (const std::string& path : paths) {
     auto source = RecordSource::open(path, options);
     if (!source) return source.error();
     line.sources_.push_back({path, source->format(), source->files(), line.bytes_, source->input_bytes(),
                              source->record_type(), source->metadata(), source->schema(), source->hidden(),
                              source->classes(), source->columns()});
+    if (auto joined = join(columns, source->file(), source->columns()); !joined) {
+      return joined.error().in_file(source->file());
+    }
     line.bytes_ += source->input_bytes();
     line.files_ += source->files();
   }
   line.number_classes_alike();
+  for (LineSource& source : line.sources_) {
+    if (!source.columns.empty()) source.columns = columns.columns;
+  }
   return line;
 }
 
@@ -51,6 +60,7 @@ Result<void> LineCursor::open_source() {
   SourceOptions options = line_->options();
   options.format = known.format;
   options.cancelled = cancelled_;
+  for (const CsvColumn& column : known.columns) options.csv.types[column.name] = column.type;
   options.skipped = [this, before = known.before](const SkippedRecord& record) {
     const std::uint64_t place = before + record.consumed_bytes;
     if (place < scope_.begin || place >= scope_.end) return;

@@ -44,8 +44,9 @@ class InputLine {
  public:
   static constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
 
-  /// Errors: as `RecordSource::open`; `empty_input` without sources.
-  /// Folders with labels number their classes alike, if no numbers are given: those of all of them.
+  /// Folders with labels number their classes alike, if no numbers are given: those of all of them. CSV files of all sources
+  /// have the same columns and types.
+  /// Errors: as `RecordSource::open`; `empty_input` without sources; `malformed_input` for sources with other columns.
   static Result<InputLine> open(const std::vector<std::string>& paths, const SourceOptions& options);
 
   const std::vector<LineSource>& sources() const noexcept { return sources_; }

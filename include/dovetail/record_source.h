@@ -27,7 +27,7 @@ namespace dovetail {
 /// Errors:    name file and offset, in a compressed file that of the compressed bytes, and the record, line or key.
 ///            The first that `next()` returns is final.
 /// Cost:      about 1 MiB and one record; for a folder also the names of its files, for RecordIO and MDS the offsets of
-///            the records in a file.
+///            the records in a file. CSV files are read when they are opened, see `CsvOptions::types`.
 class RecordSource {
  public:
   /// Errors: `unknown_format` where the format cannot be told; `empty_input` for a folder without files, or a range

@@ -42,10 +42,11 @@ enum class RecordForm : std::uint8_t {
 /// What a column of a CSV file becomes.
 enum class ColumnType : std::uint8_t { bytes, int64, real };
 
-/// A column of CSV files, as it was read or guessed.
+/// A column of CSV files, as it was given or found.
 struct CsvColumn {
   std::string name;
   ColumnType type = ColumnType::bytes;
+  bool empty = false;  ///< Whether there is no value in it, so that its type says nothing.
 
   friend bool operator==(const CsvColumn&, const CsvColumn&) = default;
 };
@@ -78,7 +79,8 @@ struct CsvOptions {
   char delimiter = 0;
   /// Whether the first row names the columns; otherwise they are c0, c1 and so on.
   bool header = true;
-  /// By name, for columns whose type is not to be guessed from the first rows.
+  /// By name. For the other columns all files are read once more, before the first record: `int64` where all values of all
+  /// files are whole numbers, `real` where all are numbers, else `bytes`.
   std::map<std::string, ColumnType> types = {};
 };
 

@@ -66,21 +66,25 @@ TEST_F(CsvSourceTest, GivesRowsAsTheyAreInTheRawForm) {
   EXPECT_TRUE(error_of("a,b\n1\n", raw_).is(Errc::malformed_input)) << "it is checked all the same";
 }
 
-TEST_F(CsvSourceTest, GuessesTypesFromTheFirstRows) {
+TEST_F(CsvSourceTest, FindsTypesThatHoldAllValues) {
   EXPECT_THAT(read("i,f,zip,big,none,mixed,e\n1,1e3,012,9999999999999999999,,1,inf\n,-.5,3,1,,x,1\n"),
               ElementsAre("big=<9999999999999999999> e=(inf) f=(1000) i=[1] mixed=<1> none=<> zip=<012>",
                           "big=<1> e=(1) f=(-0.5) i=[] mixed=<x> none=<> zip=<3>"));
-  std::string text = "a\n";
-  for (int i = 0; i < 1000; ++i) text += "1\n";
-  const Error late = error_of(text + "x\n");
-  EXPECT_TRUE(late.is(Errc::malformed_input));
-  EXPECT_EQ(late.offset(), 2002u);
-  EXPECT_THAT(late.detail(), HasSubstr("line 1002: column 1, \"a\": \"x\" is not of type int64"));
+  std::string text = "a,b,c\n";
+  for (int i = 0; i < 200'000; ++i) text += "1,2,3\n";
+  put(text + "2.5,x,4\n");
+  EXPECT_THAT(RecordSource::open(path_).value().columns(),
+              ElementsAre(CsvColumn{"a", ColumnType::real}, CsvColumn{"b", ColumnType::bytes},
+                          CsvColumn{"c", ColumnType::int64}));
 }
 
 TEST_F(CsvSourceTest, TakesTypesThatAreGiven) {
   const SourceOptions options{.csv = {.types = {{"a", ColumnType::bytes}, {"b", ColumnType::real}}}};
   EXPECT_THAT(read("a,b,c\n1,2,3\n", options), ElementsAre("a=<1> b=(2) c=[3]"));
+  EXPECT_THAT(error_of("a,b\n1,x\n", options).detail(),
+              HasSubstr("line 2: column 2, \"b\": \"x\" is not of type real; say --csv-type b=bytes to take it"));
+  const SourceOptions whole{.csv = {.types = {{"b", ColumnType::int64}}}};
+  EXPECT_THAT(error_of("a,b\n1,2.5\n", whole).detail(), HasSubstr("say --csv-type b=real"));
   const Error none = error_of("a,c\n1,2\n", options);
   EXPECT_TRUE(none.is(Errc::invalid_option));
   EXPECT_THAT(none.detail(), HasSubstr("\"b\""));
@@ -167,19 +171,6 @@ TEST_F(CsvSourceTest, SkipsAQuoteThatDoesNotEndOnce) {
   while (source.next().value()) ++rows;
   EXPECT_EQ(rows, 1u);
   EXPECT_EQ(source.skipped(), 1u);
-}
-
-TEST_F(CsvSourceTest, WantsTheSameColumnsInEveryFile) {
-  std::filesystem::create_directory(folder_ / "csv");
-  test::write_file(folder_ / "csv/1.csv", "a,b\n1,x\n");
-  test::write_file(folder_ / "csv/2.csv.gz", test::gzip("a,b\n2,y\n"));
-  EXPECT_EQ(test::read_source(folder_ / "csv").value().size(), 2u);
-  test::write_file(folder_ / "csv/3.csv", "b,a\nz,3\n");
-  const auto differs = test::read_source(folder_ / "csv");
-  ASSERT_FALSE(differs);
-  EXPECT_EQ(differs.error().path(), folder_ / "csv/3.csv");
-  EXPECT_THAT(differs.error().detail(), HasSubstr("first file"));
-  EXPECT_EQ(test::read_source(folder_ / "csv", {.on_error = OnError::skip}).value().size(), 2u);
 }
 
 TEST_F(CsvSourceTest, RefusesNamesThatCannotBeTold) {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert/csv_rows.h"
+
+#include <utility>
+
+#include "convert/names.h"
+
+namespace dovetail::detail {
+
+namespace {
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+}  // namespace
+
+Result<CsvRows> CsvRows::open(SourceFile file, Compression compression, const SourceOptions& options) {
+  CsvRows rows;
+  rows.path_ = file.path();
+  rows.delimiter_ = options.csv.delimiter;
+  if (rows.delimiter_ == 0) rows.delimiter_ = has_tsv_name(rows.path_) ? '\t' : ',';
+  auto records = open_scanned(std::move(file), compression, CsvScanner(rows.delimiter_, options.max_record_bytes));
+  if (!records) return records.error();
+  rows.records_ = std::move(*records);
+  return rows;
+}
+
+Result<bool> CsvRows::next() {
+  bad_row_ = false;
+  for (;;) {
+    auto row = records_->next();
+    if (!row) {
+      bad_row_ = records_->goes_on();
+      row_ = {};
+      return row.error();
+    }
+    if (!*row) return false;
+    row_ = as_chars(**row);
+    if (std::exchange(first_, false) && row_.starts_with(kByteOrderMark)) row_.remove_prefix(kByteOrderMark.size());
+    if (!row_.empty()) break;
+    ++ignored_;
+  }
+  if (auto parsed = fields_.parse(row_, delimiter_, kept_); !parsed) return fault(parsed.error());
+  return true;
+}
+
+Error CsvRows::fault(const Error& error) {
+  bad_row_ = true;
+  return Error(error.code(), "line " + std::to_string(records_->scanner().row_line()) + ": " + error.detail())
+      .at(path_, records_->place().offset);
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names and types of the columns of CSV files: the same over all files of a source, and over all sources of a conversion.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <dovetail/tfrecord_export.h>
+
+#include "tests/convert/part_conversions.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class CsvTypesTest : public test::PartsTest {
+ protected:
+  std::vector<std::string> texts_of(const std::string& dataset) {
+    std::vector<std::string> texts;
+    for (const auto& record : test::read_dataset(dataset).records) texts.push_back(test::example_text(record));
+    return texts;
+  }
+  Error error_of(const std::vector<std::string>& sources, const SourceOptions& source = {}) {
+    ConvertOptions wanted = options(sources, 1);
+    wanted.source = source;
+    const auto converted = convert(out_, wanted);
+    EXPECT_FALSE(converted);
+    return converted ? Error() : converted.error();
+  }
+};
+
+TEST_F(CsvTypesTest, AreThoseOfAllFilesOfAFolder) {
+  put("csv/1.csv", "id,v,note,none\n1,1,,\n");
+  put("csv/2.csv.gz", test::gzip("id,v,note,none\n2,2.5,,\n"));
+  put("csv/3.csv", "id,v,note,none\n");
+  put("csv/4.csv", "id,v,note,none\n3,,7,\n");
+  RecordSource source = RecordSource::open(folder_ / "csv").value();
+  EXPECT_THAT(source.columns(),
+              ElementsAre(CsvColumn{"id", ColumnType::int64}, CsvColumn{"v", ColumnType::real},
+                          CsvColumn{"note", ColumnType::int64}, CsvColumn{"none", ColumnType::bytes, true}));
+  EXPECT_EQ(test::example_text(as_chars(*source.next().value())), "id=[1] none=<> note=[] v=(1)");
+}
+
+TEST_F(CsvTypesTest, AreThoseOfAllSources) {
+  const std::vector<std::string> sources = {put("1.csv", "id,v,w,x\n1,1,,\n"), put("2.csv", "id,v,w,x\n2,2.5,5,a\n"),
+                                            put("more/3.csv", "id,v,w,x\n3,3,,\n")};
+  const auto report = convert(out_, options({sources[0], sources[1], folder_ / "more"}, 3)).value();
+  for (const ConvertedSource& source : report.sources) {
+    EXPECT_THAT(source.columns, ElementsAre(CsvColumn{"id", ColumnType::int64}, CsvColumn{"v", ColumnType::real},
+                                            CsvColumn{"w", ColumnType::int64}, CsvColumn{"x", ColumnType::bytes}));
+  }
+  EXPECT_THAT(texts_of(out_),
+              ElementsAre("id=[1] v=(1) w=[] x=<>", "id=[2] v=(2.5) w=[5] x=<a>", "id=[3] v=(3) w=[] x=<>"));
+  // A folder of the same files makes the same records.
+  for (const std::string& source : sources) {
+    const std::filesystem::path path(source);
+    std::filesystem::create_directories(folder_ / "all");
+    std::filesystem::copy(path, std::filesystem::path(folder_ / "all") / path.filename());
+  }
+  convert(folder_ / "folder", options({folder_ / "all"}, 3)).value();
+  EXPECT_EQ(texts_of(folder_ / "folder"), texts_of(out_));
+}
+
+TEST_F(CsvTypesTest, AreTheSameInEveryPart) {
+  const std::string first = put("1.csv", "v\n" + std::string(500, '1') + "x\n1\n2\n3\n4\n");
+  const std::string second = put("2.csv", "v\n1\n2\n3\n4\n");
+  const ConvertOptions wanted = options({second, first}, 4);
+  convert(folder_ / "whole", wanted).value();
+  for (const std::uint32_t part : {1u, 0u}) ASSERT_TRUE(run_part(wanted, part, 2));
+  ASSERT_TRUE(merge(out_));
+  EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
+  EXPECT_EQ(texts_of(out_).front(), "v=<1>");
+}
+
+TEST_F(CsvTypesTest, HoldForAnExportToo) {
+  TfrecordExportOptions wanted;
+  wanted.sources = {put("1.csv", "v\n1\n"), put("2.csv", "v\n0.5\n")};
+  ASSERT_TRUE(export_tfrecords(folder_ / "out.tfrecord", wanted));
+  EXPECT_EQ(test::example_text(test::read_source(folder_ / "out.tfrecord").value().front()), "v=(1)");
+}
+
+TEST_F(CsvTypesTest, OtherColumnsAreRefusedWithBothFilesAndTheDifference) {
+  const std::string first = put("csv/1.csv", "a,b\n1,x\n");
+  struct {
+    const char* header;
+    const char* says;
+  } const kCases[] = {{"a,c", "it lacks \"b\", and has \"c\""},
+                      {"b,a", "column 1 is \"b\", and \"a\" there"},
+                      {"a,b,c,d,e,f", "it also has \"c\", \"d\", \"e\" and 1 more"},
+                      {"b", "it lacks \"a\""}};
+  for (const auto& [header, says] : kCases) {
+    const std::string second = put("csv/2.csv", std::string(header) + "\n");
+    for (const std::vector<std::string>& sources : {std::vector{first, second}, {folder_ / "csv"}}) {
+      const Error error = error_of(sources);
+      EXPECT_TRUE(error.is(Errc::malformed_input));
+      EXPECT_EQ(error.path(), second);
+      EXPECT_THAT(error.detail(), AllOf(HasSubstr("the columns are not those of " + first), HasSubstr(says)));
+    }
+  }
+  const SourceOptions typed{.csv = {.types = {{"b", ColumnType::bytes}}}};
+  EXPECT_EQ(error_of({first, folder_ / "csv/2.csv"}, typed).path(), folder_ / "csv/2.csv");
+  const SourceOptions bare{.csv = {.delimiter = ',', .header = false}};
+  EXPECT_THAT(error_of({first, put("4.csv", "1,2,3\n")}, bare).detail(), HasSubstr("also has \"c2\""));
+}
+
+TEST_F(CsvTypesTest, AFileOfOtherColumnsIsPassedOverWhereAsked) {
+  put("csv/1.csv", "a,b\n1,x\n");
+  put("csv/2.csv", "b,a\nz,3\n");
+  put("csv/3.csv", "a,b\n2,x\n");
+  ConvertOptions wanted = options({folder_ / "csv"}, 1);
+  wanted.source.on_error = OnError::skip;
+  const ConvertReport report = convert(out_, wanted).value();
+  EXPECT_THAT(texts_of(out_), ElementsAre("a=[1] b=<x>", "a=[2] b=<x>"));
+  EXPECT_EQ(report.skipped, 1u);
+  ASSERT_EQ(report.first_skipped.size(), 1u);
+  EXPECT_EQ(report.first_skipped.front().error.path(), folder_ / "csv/2.csv");
+}
+
+TEST_F(CsvTypesTest, WhatCannotBeReadHasNoSay) {
+  const std::string path = put("a.csv", "a,b\n1,2\nx\n3,4\n" + std::string(90, '5') + ",6\n7,8\n");
+  RecordSource source = RecordSource::open(path, {.max_record_bytes = 50, .on_error = OnError::skip}).value();
+  EXPECT_THAT(source.columns(), ElementsAre(CsvColumn{"a", ColumnType::int64}, CsvColumn{"b", ColumnType::int64}));
+  // Where it is the end, records come up to there.
+  EXPECT_TRUE(RecordSource::open(path).value().next().value());
+  put("empty/1.csv", "");
+  put("empty/2.csv", "a\n1\n");
+  EXPECT_THAT(test::read_source(folder_ / "empty", {.format = SourceFormat::csv}).value().size(), 1u);
+}
+
+TEST_F(CsvTypesTest, AreFoundWithoutReadingWhatCannotChangeThem) {
+  const std::string path = put("a.csv", "a,b\n1,x\n" + std::string(std::size_t{5} << 20, '\n'));
+  int reads = 0;
+  SourceOptions options{.csv = {.types = {{"a", ColumnType::real}, {"b", ColumnType::bytes}}}};
+  options.cancelled = [&reads] { return ++reads < 0; };
+  ASSERT_TRUE(RecordSource::open(path, options));
+  EXPECT_EQ(reads, 1);
+  options.csv.types.erase("b");
+  reads = 0;
+  ASSERT_TRUE(RecordSource::open(path, options));
+  EXPECT_EQ(reads, 1) << "what is bytes stays bytes";
+  options.csv.types.clear();
+  reads = 0;
+  ASSERT_TRUE(RecordSource::open(path, options));
+  EXPECT_GT(reads, 5);
+  const auto cancelled = RecordSource::open(path, {.cancelled = [&reads] { return --reads == 0; }});
+  ASSERT_FALSE(cancelled);
+  EXPECT_EQ(cancelled.error().kind(), ErrorKind::cancelled);
+}
+
+TEST_F(CsvTypesTest, TheSearchForThemCanBeCancelled) {
+  ConvertOptions wanted = options({put("a.csv", "a\n" + std::string(std::size_t{5} << 20, '1') + "\n1\n")}, 1);
+  int asked = 0;
+  wanted.progress = [&asked](const ConvertProgress&) { return ++asked < 3; };
+  const auto cancelled = convert(out_, wanted);
+  ASSERT_FALSE(cancelled);
+  EXPECT_EQ(cancelled.error().kind(), ErrorKind::cancelled);
+  EXPECT_EQ(asked, 3);
+  EXPECT_FALSE(std::filesystem::exists(out_));
+}
+
+}  // namespace
+}  // namespace dovetail
