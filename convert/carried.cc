@@ -6,6 +6,13 @@
 #include <charconv>
 #include <utility>
 
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <dovetail/convert.h>
+
+#include "format/utf8.h"
+
 namespace dovetail::detail {
 
 namespace {
@@ -18,6 +25,14 @@ Value common(const InputLine& line, Value LineSource::*value) {
   const bool alike =
       std::all_of(sources.begin(), sources.end(), [&](const LineSource& source) { return source.*value == first; });
   return alike ? first : Value();
+}
+
+// As a JSON array. Names of folders need not be UTF-8.
+std::string classes_text(const std::vector<std::string>& classes) {
+  boost::json::array names;
+  names.reserve(classes.size());
+  for (const std::string& name : classes) names.push_back(boost::json::string(format::to_utf8(name)));
+  return boost::json::serialize(names);
 }
 
 }  // namespace
@@ -33,6 +48,10 @@ WriterOptions carry_on(WriterOptions shard, const InputLine& line) {
     });
     if (alike) shard.metadata.emplace(key, value);
   }
+  const std::vector<std::string> classes = common(line, &LineSource::classes);
+  if (std::string text = classes_text(classes); !classes.empty() && text.size() <= kMaxClassesBytes) {
+    shard.metadata.emplace(kClassesKey, std::move(text));
+  }
   return shard;
 }
 
@@ -42,6 +61,10 @@ std::string describe_options(const SourceOptions& options) {
   std::string text = "records=" + std::string(to_string(options.records));
   text += options.labels ? " labels" : "";
   for (const std::string& name : options.classes) text += " class=" + std::to_string(name.size()) + ':' + name;
+  for (const std::string& pattern : options.include)
+    text += " include=" + std::to_string(pattern.size()) + ':' + pattern;
+  for (const std::string& pattern : options.exclude)
+    text += " exclude=" + std::to_string(pattern.size()) + ':' + pattern;
   text += " delimiter=" + std::to_string(static_cast<int>(options.csv.delimiter));
   text += options.csv.header ? "" : " no-header";
   for (const auto& [name, type] : options.csv.types) {

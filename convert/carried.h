@@ -11,7 +11,7 @@
 namespace dovetail::detail {
 
 /// The options of the shards, with what they leave open taken from the sources: record type and schema where all sources
-/// have the same, and every key of the metadata that has the same value in all of them.
+/// have the same, every key of the metadata that has the same value in all of them, and the names of classes, see `kClassesKey`.
 WriterOptions carry_on(WriterOptions shard, const InputLine& line);
 
 /// All that decides which records a source gives, and what they are, as one line; the same for equal options.

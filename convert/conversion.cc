@@ -91,7 +91,7 @@ Result<void> Conversion::plan() {
   auto line = InputLine::open(files_->paths(), source);
   if (!line) return line.error();
   line_ = std::move(*line);
-  auto input = files_->identify();
+  auto input = files_->identify(options_.source);
   if (!input) return input.error();
   input_ = std::move(*input);
   shard_ = carry_on(options_.writer.shard, *line_);
@@ -158,7 +158,7 @@ Facts Conversion::describe() const {
 
 // Shards that were made of a file before and after it was written again are no dataset of either.
 Result<void> Conversion::check_input() const {
-  auto now = files_->identify();
+  auto now = files_->identify(options_.source);
   if (!now) return now.error();
   if (now->content == input_.content && now->times == input_.times) return {};
   return Error(Errc::file_changed, "a file of the sources was written while it was converted")
@@ -375,7 +375,7 @@ void Conversion::add_input(ConvertReport& report) const {
   for (std::size_t i = 0; i != line_->sources().size(); ++i) {
     const LineSource& source = line_->sources()[i];
     report.formats.push_back(source.format);
-    report.sources.push_back({options_.sources[i], source.format, source.hidden, source.classes, source.columns});
+    report.sources.push_back({options_.sources[i], source.format, source.left_out, source.classes, source.columns});
   }
 }
 

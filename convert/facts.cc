@@ -67,15 +67,18 @@ Result<SeenFile> look_at(const fs::path& path, std::string name) {
 }
 
 // `below` is a path relative to `folder`; both are empty or end with a slash. Links to folders are not followed.
-Result<void> look_below(const std::string& folder, const std::string& below, std::vector<SeenFile>& seen) {
+Result<void> look_below(const std::string& folder, const std::string& below, const SourceOptions& options,
+                        std::vector<SeenFile>& seen) {
   auto found = names_in(folder + below);
   if (!found) return found.error();
   for (const std::string& name : found->names) {
     std::string relative = below + name;
     const std::string path = folder + relative;
     std::error_code unknown;
-    if (fs::is_directory(fs::symlink_status(path, unknown))) {
-      if (auto looked = look_below(folder, relative + '/', seen); !looked) return looked;
+    const bool is_folder = fs::is_directory(fs::symlink_status(path, unknown));
+    if (reason_to_leave(relative, is_folder, options) != nullptr) continue;
+    if (is_folder) {
+      if (auto looked = look_below(folder, relative + '/', options, seen); !looked) return looked;
     } else if (fs::is_regular_file(path, unknown)) {
       auto file = look_at(path, std::move(relative));
       if (!file) return file.error();
@@ -85,8 +88,8 @@ Result<void> look_below(const std::string& folder, const std::string& below, std
   return {};
 }
 
-Result<void> look_into_folder(const std::string& folder, std::vector<SeenFile>& seen) {
-  if (auto looked = look_below((fs::path(folder) / "").native(), {}, seen); !looked) return looked;
+Result<void> look_into_folder(const std::string& folder, const SourceOptions& options, std::vector<SeenFile>& seen) {
+  if (auto looked = look_below((fs::path(folder) / "").native(), {}, options, seen); !looked) return looked;
   std::sort(seen.begin(), seen.end(), [](const SeenFile& a, const SeenFile& b) { return a.name < b.name; });
   return {};
 }
@@ -194,7 +197,7 @@ DatasetId Facts::derived_id() const {
   return id;
 }
 
-Result<InputIdentity> identify_inputs(const std::vector<std::string>& paths) {
+Result<InputIdentity> identify_inputs(const std::vector<std::string>& paths, const SourceOptions& options) {
   std::string content;
   std::string times;
   for (const std::string& path : paths) {
@@ -202,7 +205,7 @@ Result<InputIdentity> identify_inputs(const std::vector<std::string>& paths) {
     std::error_code failed;
     const bool exists = fs::exists(path, failed);
     const bool folder = exists && fs::is_directory(path, failed);
-    auto looked = folder ? look_into_folder(path, seen) : Result<void>();
+    auto looked = folder ? look_into_folder(path, options, seen) : Result<void>();
     if (exists && !folder) looked = look_beside(path, seen);
     // A glob, and the manifest of a dataset, stand for their shards.
     if (!exists || (!folder && format_of_name(path) == SourceFormat::dovetail)) looked = look_at_shards(path, seen);

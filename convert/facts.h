@@ -9,6 +9,7 @@
 
 #include <dovetail/error.h>
 #include <dovetail/identity.h>
+#include <dovetail/source_options.h>
 
 namespace dovetail::detail {
 
@@ -43,9 +44,9 @@ struct InputIdentity {
   std::string times;
 };
 
-/// Looks at the sources: below those that are folders, at the index or the labels beside a file, and at the shards of a
+/// Looks at the sources: at what they take of those that are folders, at the index or the labels beside a file, and at the shards of a
 /// glob or a manifest. Where they lie does not matter, only what is in them.
 /// Errors: the system's; those of `Dataset::open`.
-Result<InputIdentity> identify_inputs(const std::vector<std::string>& paths);
+Result<InputIdentity> identify_inputs(const std::vector<std::string>& paths, const SourceOptions& options);
 
 }  // namespace dovetail::detail

@@ -42,15 +42,11 @@ std::string_view class_of(std::string_view name) {
   return slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
 }
 
-/// The folder's classes in bytewise order. Errors: `unknown_format` where a file has none.
-Result<std::vector<std::string>> classes_of(const SourceListing& listing) {
+/// The folder's classes in bytewise order.
+std::vector<std::string> classes_of(const SourceListing& listing) {
   std::vector<std::string> classes;
   for (const ListedFile& file : listing.files) {
     const std::string_view name = class_of(file.name);
-    if (name.empty()) {
-      return Error(Errc::unknown_format, "the file lies in no subfolder, which would be its label")
-          .in_file(listing.folder + file.name);
-    }
     if (classes.empty() || classes.back() != name) classes.emplace_back(name);
   }
   // Whole paths are in order, and '/' is not the first of all bytes: "a-/x" comes before "a/x".
@@ -147,22 +143,21 @@ Result<std::unique_ptr<FileOpener>> make_folder_opener(const SourceListing& list
   FolderShape shape;
   shape.max_record_bytes = options.max_record_bytes;
   shape.builder = ExampleBuilder(options.max_record_bytes);
-  shape.examples = options.labels || options.records == RecordForm::example;
+  shape.examples = options.labels || options.records != RecordForm::raw;
   if (options.labels) {
     if (options.records == RecordForm::raw) {
       return Error(Errc::invalid_option, "raw records have no place for labels").in_file(listing.folder);
     }
-    auto found = classes_of(listing);
-    if (!found) return found.error();
-    auto numbers = number_classes(options.classes.empty() ? *found : options.classes);
+    std::vector<std::string> found = classes_of(listing);
+    auto numbers = number_classes(options.classes.empty() ? found : options.classes);
     if (!numbers) return numbers.error().in_file(listing.folder);
-    for (const std::string& name : *found) {
+    for (const std::string& name : found) {
       if (numbers->contains(name)) continue;
       return Error(Errc::invalid_option,
                    "the folder is none of the " + std::to_string(options.classes.size()) + " classes that were given")
           .in_file(listing.folder + name);
     }
-    shape.classes = std::move(*found);
+    shape.classes = std::move(found);
     if (!options.classes.empty()) shape.classes = options.classes;
     shape.numbers = std::move(*numbers);
   }

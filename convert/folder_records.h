@@ -13,7 +13,7 @@ namespace dovetail::detail {
 
 /// Reads every file of a folder as one record, with its relative path as key. As an Example it holds `data` and `__key__`,
 /// and with labels also `class`, the first folder on the way to it, and `label`, the number of that in bytewise order.
-/// Errors: `unknown_format` for labels where a file lies in no subfolder.
+/// Needs: with labels every file in a subfolder.
 Result<std::unique_ptr<FileOpener>> make_folder_opener(const SourceListing& listing, const SourceOptions& options);
 
 }  // namespace dovetail::detail

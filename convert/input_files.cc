@@ -207,8 +207,8 @@ Result<std::string> InputFiles::copy(const std::string& source, const std::strin
   return path;
 }
 
-Result<InputIdentity> InputFiles::identify() const {
-  auto identity = identify_inputs(named_);
+Result<InputIdentity> InputFiles::identify(const SourceOptions& options) const {
+  auto identity = identify_inputs(named_, options);
   if (!identity) return identity;
   for (const Copy& copy : copies_) identity->content += ' ' + copy.identity;
   return identity;

@@ -39,7 +39,7 @@ class InputFiles {
   /// In the order of the sources.
   const std::vector<std::string>& paths() const noexcept { return paths_; }
   /// See `identify_inputs`. That of a stream are its bytes: the same ones that come again are the same input.
-  Result<InputIdentity> identify() const;
+  Result<InputIdentity> identify(const SourceOptions& options) const;
   /// The same error, of the stream where it names the copy.
   Error renamed(const Error& error) const;
 

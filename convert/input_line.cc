@@ -18,7 +18,7 @@ Result<InputLine> InputLine::open(const std::vector<std::string>& paths, const S
     auto source = RecordSource::open(path, options);
     if (!source) return source.error();
     line.sources_.push_back({path, source->format(), source->files(), line.bytes_, source->input_bytes(),
-                             source->record_type(), source->metadata(), source->schema(), source->hidden(),
+                             source->record_type(), source->metadata(), source->schema(), source->left_out(),
                              source->classes(), source->columns()});
     if (auto joined = join(columns, source->file(), source->columns()); !joined) {
       return joined.error().in_file(source->file());

@@ -32,7 +32,7 @@ struct LineSource {
   std::map<std::string, std::string> metadata = {};
   std::optional<Schema> schema = {};
   // What the report says of it.
-  std::uint64_t hidden = 0;
+  LeftOut left_out = {};
   std::vector<std::string> classes = {};
   std::vector<CsvColumn> columns = {};
 };

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <map>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "convert/shard_records.h"
 #include "convert/source_file.h"
 #include "format/layout.h"
+#include "format/wildcard.h"
 
 namespace dovetail::detail {
 
@@ -56,6 +58,36 @@ Result<struct stat> status_of(const std::string& path, bool follow) {
   return status;
 }
 
+bool leads_nowhere(const Error& of_link) {
+  const auto& code = of_link.code();
+  return code == boost::system::errc::no_such_file_or_directory || code == boost::system::errc::not_a_directory ||
+         code == boost::system::errc::too_many_symbolic_link_levels;
+}
+
+// What is in each folder that Windows or macOS has shown or packed.
+bool is_litter(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kNames = {"thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx"};
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return std::find(kNames.begin(), kNames.end(), lower) != kNames.end();
+}
+
+// Itself, or by a folder on the way to it.
+bool is_named_by(const std::vector<std::string>& patterns, std::string_view relative) {
+  return std::any_of(patterns.begin(), patterns.end(), [relative](std::string_view pattern) {
+    if (pattern.ends_with('/')) pattern.remove_suffix(1);
+    const bool by_name = pattern.find('/') == std::string_view::npos;
+    for (std::size_t begin = 0; begin <= relative.size();) {
+      const std::size_t end = std::min(relative.find('/', begin), relative.size());
+      const std::size_t from = by_name ? begin : 0;
+      if (format::matches(relative.substr(from, end - from), pattern)) return true;
+      begin = end + 1;
+    }
+    return false;
+  });
+}
+
 // What was to come would be left out.
 Error unfinished_folder(const std::string& folder, const std::string& name) {
   const std::string shown = folder.size() == 1 ? folder : folder.substr(0, folder.rfind('/'));
@@ -85,25 +117,33 @@ Error unfinished_folder(const std::string& folder, const std::string& name) {
 
 // Adds the files in `below`, a path relative to the listing's folder that is empty or ends with a slash. What is hidden was
 // put there by programs, such as .git and .DS_Store, and is nobody's record.
-Result<void> list_below(SourceListing& listing, const std::string& below) {
+Result<void> list_below(SourceListing& listing, const std::string& below, const SourceOptions& options) {
   auto found = names_in(listing.folder + below);
   if (!found) return found.error();
   if (!found->unfinished.empty()) return unfinished_folder(listing.folder + below, found->unfinished);
-  listing.hidden += found->hidden;
+  listing.left_out.hidden += found->hidden;
   for (const std::string& name : found->names) {
     const std::string relative = below + name;
     auto status = status_of(listing.folder + relative, false);
     if (!status) return status.error();
-    if (S_ISDIR(status->st_mode)) {
-      if (auto listed = list_below(listing, relative + '/'); !listed) return listed;
+    const bool is_folder = S_ISDIR(status->st_mode);
+    if (const LeaveReason reason = reason_to_leave(relative, is_folder, options)) {
+      ++(listing.left_out.*reason);
+      continue;
+    }
+    if (is_folder) {
+      if (auto listed = list_below(listing, relative + '/', options); !listed) return listed;
       continue;
     }
     if (S_ISLNK(status->st_mode)) {
-      // A link to a folder is not followed, and so cannot lead in circles; one that leads nowhere is an error.
+      // A link to a folder is not followed, and so cannot lead in circles.
       status = status_of(listing.folder + relative, true);
-      if (!status) return status.error();
+      if (!status && !leads_nowhere(status.error())) return status.error();
     }
-    if (!S_ISREG(status->st_mode)) continue;
+    if (!status || !S_ISREG(status->st_mode)) {
+      ++listing.left_out.special;
+      continue;
+    }
     listing.files.push_back({relative, static_cast<std::uint64_t>(status->st_size)});
   }
   return {};
@@ -242,7 +282,8 @@ Result<std::optional<SourceListing>> list_mds(const std::string& folder, SourceF
   return std::optional(std::move(listing));
 }
 
-Result<SourceListing> list_folder(const std::string& path, SourceFormat wanted) {
+Result<SourceListing> list_folder(const std::string& path, const SourceOptions& options) {
+  const SourceFormat wanted = options.format;
   SourceListing listing;
   listing.folder = path.ends_with('/') ? path : path + '/';
   if (wanted == SourceFormat::detect || wanted == SourceFormat::mds) {
@@ -250,10 +291,12 @@ Result<SourceListing> list_folder(const std::string& path, SourceFormat wanted) 
     if (!mds) return mds.error();
     if (*mds) return std::move(**mds);
   }
-  if (auto listed = list_below(listing, ""); !listed) return listed.error();
+  if (auto listed = list_below(listing, "", options); !listed) return listed.error();
   if (listing.files.empty()) {
-    const std::string hidden = listing.hidden == 0 ? "" : " but hidden ones, whose names begin with a dot";
-    return Error(Errc::empty_input, "the folder holds no file" + hidden).in_file(path);
+    const std::string left_out = to_string(listing.left_out);
+    return Error(Errc::empty_input, left_out.empty() ? "the folder holds no file"
+                                                     : "the folder holds nothing but what is left out: " + left_out)
+        .in_file(path);
   }
   if (auto chosen = choose_format(listing, wanted, path); !chosen) return chosen.error();
   std::sort(listing.files.begin(), listing.files.end(),
@@ -294,6 +337,16 @@ Result<SourceListing> list_pattern(const std::string& path, const SourceOptions&
 
 }  // namespace
 
+LeaveReason reason_to_leave(std::string_view relative, bool is_folder, const SourceOptions& options) {
+  const std::size_t slash = relative.rfind('/');
+  if (is_litter(relative.substr(slash == std::string_view::npos ? 0 : slash + 1))) return &LeftOut::litter;
+  if (is_named_by(options.exclude, relative)) return &LeftOut::excluded;
+  if (is_folder) return nullptr;
+  if (options.labels && slash == std::string_view::npos) return &LeftOut::unlabelled;
+  if (!options.include.empty() && !is_named_by(options.include, relative)) return &LeftOut::excluded;
+  return nullptr;
+}
+
 Result<SourceListing> list_source(const std::string& path, const SourceOptions& options) {
   const SourceFormat wanted = options.format;
   const bool may_be_dataset = wanted == SourceFormat::detect || wanted == SourceFormat::dovetail;
@@ -305,7 +358,7 @@ Result<SourceListing> list_source(const std::string& path, const SourceOptions& 
   } else if (S_ISDIR(status->st_mode)) {
     const bool packed = status_of(path + '/' + format::kManifestName, true).has_value();
     if (packed && !may_be_dataset) return packed_already(path);
-    if (!packed && wanted != SourceFormat::dovetail) listing = list_folder(path, wanted);
+    if (!packed && wanted != SourceFormat::dovetail) listing = list_folder(path, options);
     if (listing && (packed || wanted == SourceFormat::dovetail || listing->format == SourceFormat::dovetail)) {
       listing = list_dataset(path, options);
     }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dovetail/dataset.h>
@@ -34,7 +35,7 @@ struct SourceListing {
   SourceFormat format = SourceFormat::folder;  ///< Never `detect`.
   std::string folder;                          ///< Empty, or ends with a slash.
   std::vector<ListedFile> files;
-  std::uint64_t hidden = 0;                     ///< Entries of the folder that were left out for their names.
+  LeftOut left_out;                             ///< Of a folder.
   std::uint64_t bytes = 0;                      ///< Sizes added up.
   Compression compression = Compression::none;  ///< Of a source that is a file.
   std::shared_ptr<const MdsIndex> mds;          ///< Of an MDS folder: shard i is file i.
@@ -47,6 +48,11 @@ struct SourceListing {
 /// Looks at a source, and below it where it is a folder.
 /// Errors: as `RecordSource::open`.
 Result<SourceListing> list_source(const std::string& path, const SourceOptions& options);
+
+/// Of what lies at a path below a folder: the count of `LeftOut` that it goes to, which is null where it is a part of the source. Of
+/// a folder that is none, nothing is.
+using LeaveReason = std::uint64_t LeftOut::*;
+LeaveReason reason_to_leave(std::string_view relative, bool is_folder, const SourceOptions& options);
 
 /// What is in a folder, in no order.
 struct FolderNames {

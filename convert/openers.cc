@@ -26,6 +26,9 @@ Result<void> check_options(const SourceListing& listing, const SourceOptions& op
   const SourceFormat format = listing.format;
   if (options.labels && format != SourceFormat::folder) return has_no(listing, "labels; a folder of files has");
   if (!options.classes.empty() && !options.labels) return has_no(listing, "classes without labels");
+  const bool chosen = !options.include.empty() || !options.exclude.empty();
+  const bool choosable = !listing.folder.empty() && format != SourceFormat::mds && format != SourceFormat::dovetail;
+  if (chosen && !choosable) return has_no(listing, "files to include or exclude; a folder has");
   const bool csv = options.csv.delimiter != 0 || !options.csv.header || !options.csv.types.empty();
   if (csv && format != SourceFormat::csv) return has_no(listing, "columns; options for CSV were given");
   if (format != SourceFormat::dovetail && (options.first != 0 || options.end || options.sample != 1)) {

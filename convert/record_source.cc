@@ -246,8 +246,8 @@ std::uint64_t RecordSource::files() const noexcept {
 std::uint64_t RecordSource::input_bytes() const noexcept {
   return impl_->listing().bytes;
 }
-std::uint64_t RecordSource::hidden() const noexcept {
-  return impl_->listing().hidden;
+const LeftOut& RecordSource::left_out() const noexcept {
+  return impl_->listing().left_out;
 }
 std::vector<std::string> RecordSource::classes() const {
   return impl_->opener().classes();

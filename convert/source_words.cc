@@ -75,4 +75,29 @@ std::string_view to_string(ColumnType type) noexcept {
   return "unknown";
 }
 
+LeftOut& LeftOut::operator+=(const LeftOut& other) noexcept {
+  hidden += other.hidden;
+  litter += other.litter;
+  special += other.special;
+  excluded += other.excluded;
+  unlabelled += other.unlabelled;
+  return *this;
+}
+
+std::string to_string(const LeftOut& left_out) {
+  std::string text;
+  const auto add = [&text](std::uint64_t count, const char* one, const char* many) {
+    if (count != 0) text += (text.empty() ? "" : "; ") + std::to_string(count) + ' ' + (count == 1 ? one : many);
+  };
+  add(left_out.hidden, "hidden file or folder, named with a dot in front",
+      "hidden files or folders, named with a dot in front");
+  add(left_out.litter, "file or folder that a system left behind, such as Thumbs.db",
+      "files or folders that a system left behind, such as Thumbs.db");
+  add(left_out.special, "link that leads to no file, or special file", "links that lead to no file, or special files");
+  add(left_out.excluded, "by include and exclude", "by include and exclude");
+  add(left_out.unlabelled, "file in no subfolder, which would be its label",
+      "files in no subfolder, which would be their label");
+  return text;
+}
+
 }  // namespace dovetail

@@ -270,6 +270,12 @@ void add_source_arguments(Flags& flags, ConvertArguments& arguments) {
       .add("--classes", arguments.classes,
            "With --labels: the subfolders, one in each line, in the order of their numbers; by default those there are")
       .shown_as("FILE");
+  flags
+      .add("--include", source.include,
+           "Of folders: only files that it matches by name, or with a slash by path; may be given several times")
+      .shown_as("GLOB");
+  flags.add("--exclude", source.exclude, "Of folders: leave out such files and folders; may be given several times")
+      .shown_as("GLOB");
   flags.add_choice("--on-error", source.on_error,
                    std::array{Answer{"fail", OnError::fail}, Answer{"skip", OnError::skip}},
                    "What is done about a record that cannot be read; skipped ones are counted");

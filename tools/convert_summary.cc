@@ -64,23 +64,30 @@ class DistinctLines {
 };
 
 void add_sources(const std::vector<ConvertedSource>& sources, Listing& listing) {
-  std::uint64_t hidden = 0;
+  LeftOut left_out;
   DistinctLines formats;
   DistinctLines classes;
   for (const ConvertedSource& source : sources) {
-    hidden += source.hidden;
+    left_out += source.left_out;
     formats.add(format_of(source));
     classes.add(text_of(source.classes));
   }
   formats.write("format", listing);
   classes.write("classes", listing);
-  if (hidden != 0)
-    listing.add("left out", std::to_string(hidden) + " hidden files or folders, named with a dot in front");
+  if (left_out != LeftOut()) listing.add("left out", to_string(left_out));
+}
+
+boost::json::object to_json(const LeftOut& left_out) {
+  return {{"hidden", left_out.hidden},
+          {"litter", left_out.litter},
+          {"special", left_out.special},
+          {"excluded", left_out.excluded},
+          {"unlabelled", left_out.unlabelled}};
 }
 
 boost::json::object to_json(const ConvertedSource& source) {
   boost::json::object json = {{"path", format::to_utf8(source.path)}, {"format", to_string(source.format)}};
-  if (source.hidden != 0) json["hidden"] = source.hidden;
+  if (source.left_out != LeftOut()) json["left_out"] = to_json(source.left_out);
   if (!source.classes.empty()) {
     boost::json::array classes;
     for (const std::string& name : source.classes) classes.push_back(boost::json::string(format::to_utf8(name)));

@@ -59,7 +59,7 @@ std::string facts(const Inspection& inspection) {
   facts.add("record type", first.record_type);
   if (!first.schema.empty()) facts.add("schema", first.schema);
   facts.add("writer", first.writer);
-  for (const auto& [key, value] : first.metadata) facts.add("meta " + key, value);
+  for (const auto& [key, value] : first.metadata) facts.add("meta " + key, beginning_of(value));
   return facts.finish();
 }
 

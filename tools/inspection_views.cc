@@ -123,7 +123,7 @@ void add_common(const ShardDescription& shard, Listing& listing) {
   if (!shard.record_type.empty()) listing.add("record type", shard.record_type);
   if (!shard.schema.empty()) listing.add("schema", shard.schema);
   listing.add("writer", shard.writer);
-  for (const auto& [key, value] : shard.metadata) listing.add("meta " + key, value);
+  for (const auto& [key, value] : shard.metadata) listing.add("meta " + key, beginning_of(value));
 }
 
 }  // namespace

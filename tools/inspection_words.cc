@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "format/count_of.h"
+#include "format/utf8.h"
 #include "tools/render.h"
 
 namespace dovetail::tools {
@@ -14,6 +15,13 @@ std::string_view codec_text(Codec codec) {
 
 std::string version_text(const ShardDescription& shard) {
   return std::to_string(shard.version_major) + '.' + std::to_string(shard.version_minor);
+}
+
+std::string beginning_of(const std::string& value) {
+  constexpr std::size_t kShown = 200;
+  if (value.size() <= kShown) return value;
+  return std::string(format::utf8_prefix(value, kShown)) + "... (" + std::to_string(value.size()) +
+         " bytes; --json has all)";
 }
 
 std::string range_text(const SizeHistogram::Bucket& bucket) {

@@ -16,6 +16,9 @@ std::string_view codec_text(Codec codec);
 /// "1.0".
 std::string version_text(const ShardDescription& shard);
 
+/// A value of metadata, cut where it is long; `--json` has all of it.
+std::string beginning_of(const std::string& value);
+
 /// "64 - 127", or one number.
 std::string range_text(const SizeHistogram::Bucket& bucket);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -42,6 +43,11 @@ struct ConvertPart {
 
   friend bool operator==(const ConvertPart&, const ConvertPart&) = default;
 };
+
+/// In the metadata of a dataset that was converted with labels: the names of its classes in the order of their numbers, as a
+/// JSON array of strings. Not there where it would have more than `kMaxClassesBytes`, or sources have other classes.
+inline constexpr std::string_view kClassesKey = "dovetail.classes";
+inline constexpr std::size_t kMaxClassesBytes = std::size_t{1} << 20;
 
 /// What is converted, and into what.
 struct ConvertOptions {
@@ -97,7 +103,7 @@ struct ConvertOptions {
 struct ConvertedSource {
   std::string path;
   SourceFormat format = SourceFormat::detect;
-  std::uint64_t hidden = 0;          ///< See `RecordSource::hidden`.
+  LeftOut left_out;                  ///< See `RecordSource::left_out`.
   std::vector<std::string> classes;  ///< See `RecordSource::classes`.
   std::vector<CsvColumn> columns;    ///< See `RecordSource::columns`.
 };

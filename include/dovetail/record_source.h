@@ -19,8 +19,7 @@ namespace dovetail {
 /// Records of files or a folder, of a dataset too, in order, one after the other. docs/sources.md tells for each format
 /// what a record is and what is checked.
 ///
-/// A folder's files are listed when it is opened, links to files followed, links to folders not, and what is
-/// hidden left out. Where some of its files have names of one format and others have not, `detect` refuses to choose, and that format takes those that have.
+/// A folder's files are listed when it is opened, links to files followed, and the rest left out, see `LeftOut`. Where some of its files have names of one format and others have not, `detect` refuses to choose, and that format takes those that have.
 ///
 /// Ownership: a record is valid until the next call of `next()`.
 /// Threads:   none; one thread at a time.
@@ -58,8 +57,8 @@ class RecordSource {
   /// Files that the source is made of, and their sizes added up when it was opened.
   std::uint64_t files() const noexcept;
   std::uint64_t input_bytes() const noexcept;
-  /// Files and folders of a folder that were left out because their names begin with a dot.
-  std::uint64_t hidden() const noexcept;
+  /// What lies in the folder and is no part of the source.
+  const LeftOut& left_out() const noexcept;
   /// Of a folder with labels: the class with label i. Empty for others.
   std::vector<std::string> classes() const;
   /// Of CSV files. Empty for others.

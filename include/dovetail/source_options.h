@@ -18,7 +18,7 @@ namespace dovetail {
 enum class SourceFormat : std::uint8_t {
   detect,    ///< By content; a folder by the names of its files.
   tfrecord,  ///< The records of TFRecord files: also in zlib or TensorFlow's Snappy. Compressions are told by content.
-  folder,  ///< Every regular file below a folder that is not hidden, one record each, in bytewise order of their relative paths.
+  folder,    ///< Every file below a folder, one record each, in bytewise order of their relative paths.
   lines,     ///< Every line of a text file, without its newline.
   jsonl,     ///< Every line of a text file, each checked to be JSON. Blank lines are none.
   tar,       ///< WebDataset: the consecutive members of a tar that share a key.
@@ -50,6 +50,21 @@ struct CsvColumn {
 
   friend bool operator==(const CsvColumn&, const CsvColumn&) = default;
 };
+
+/// What lies in a folder and is no part of its source: how much of it, by why. All below a folder counts once.
+struct LeftOut {
+  std::uint64_t hidden = 0;      ///< Named with a dot in front.
+  std::uint64_t litter = 0;      ///< What systems leave: Thumbs.db, ehthumbs.db, desktop.ini, __MACOSX, in either case.
+  std::uint64_t special = 0;     ///< Links that lead nowhere or to a folder; pipes, sockets and devices.
+  std::uint64_t excluded = 0;    ///< By `SourceOptions::include` and `exclude`.
+  std::uint64_t unlabelled = 0;  ///< With labels: files in no subfolder, which would be their class.
+
+  LeftOut& operator+=(const LeftOut& other) noexcept;
+  friend bool operator==(const LeftOut&, const LeftOut&) = default;
+};
+
+/// "2 hidden files or folders, named with a dot in front; 1 link or special file"; empty where there is none.
+std::string to_string(const LeftOut& left_out);
 
 /// What is done about a record that is damaged or cannot be one.
 enum class OnError : std::uint8_t {
@@ -95,6 +110,11 @@ struct SourceOptions {
   /// With `labels`: the names of the classes in the order of their numbers; a subfolder that is none of them is an error. Empty:
   /// the subfolders in bytewise order, those of all sources together where a conversion has several.
   std::vector<std::string> classes = {};
+  /// Of a folder: patterns of the files that are taken, all where there is none, and of what is left out of these. `*` is any
+  /// text, `?` a byte, `[a-z]` one of a set, `[!a-z]` another. One without a slash is for names of files and folders at any
+  /// depth; one with a slash for paths below the source, where `*` goes over slashes. Of a folder it means all below it.
+  std::vector<std::string> include = {};
+  std::vector<std::string> exclude = {};
   CsvOptions csv = {};
 
   // Of a dataset only: records [first, end), and of these the ones that a hash of id and seed keeps.

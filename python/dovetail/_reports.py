@@ -54,13 +54,14 @@ class ConvertedDataset:
 class ConvertedSource:
     """What a source was taken for.
 
-    `hidden` counts files and folders that were left out, as their names begin with a dot. `classes` are the labels of
-    folders in the order of their numbers, `columns` name and type of each column of CSV.
+    `left_out` counts the files of a folder that are no records, by the reasons that there are: `hidden`, `litter`,
+    `special`, `excluded`, `unlabelled`. `classes` are the labels of folders in the order of their numbers, `columns` name
+    and type of each column of CSV.
     """
 
     path: str
     format: str
-    hidden: int
+    left_out: dict[str, int]
     classes: tuple[str, ...]
     columns: tuple[tuple[str, str], ...]
 
@@ -132,8 +133,8 @@ def convert_report(records: int, raw_bytes: int, input_bytes: int, files: int, f
                    stored_bytes: int, skipped: int, first_skipped: list[DovetailError],
                    datasets: list[tuple[str, str, list[ShardInfo]]]) -> ConvertReport:
     written = tuple(ConvertedDataset(manifest, dataset_id, tuple(of)) for manifest, dataset_id, of in datasets)
-    taken = tuple(ConvertedSource(path, format, hidden, tuple(classes), tuple(columns))
-                  for path, format, hidden, classes, columns in sources)
+    taken = tuple(ConvertedSource(path, format, left_out, tuple(classes), tuple(columns))
+                  for path, format, left_out, classes, columns in sources)
     return ConvertReport(records, raw_bytes, input_bytes, files, tuple(formats), taken, shards, kept_shards,
                          stored_bytes, skipped, tuple(first_skipped), written)
 

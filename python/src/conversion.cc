@@ -82,10 +82,11 @@ void set_labels(ConvertOptions& options, const char* name, py::handle given) {
   options.source.labels = to_option<bool>(name, given);
 }
 
-void set_classes(ConvertOptions& options, const char* name, py::handle given) {
-  options.source.classes.clear();
+template <std::vector<std::string> SourceOptions::*kNames>
+void set_names(ConvertOptions& options, const char* name, py::handle given) {
+  (options.source.*kNames).clear();
   for (const py::object& each : to_items(name, given, "a list of strings")) {
-    options.source.classes.push_back(to_utf8("a name in classes", each));
+    (options.source.*kNames).push_back(to_utf8("an item of " + std::string(name), each));
   }
 }
 
@@ -106,7 +107,9 @@ constexpr OptionSetter<ConvertOptions> kConvertSetters[] = {
     {"records", set_records},
     {"on_error", set_on_error},
     {"labels", set_labels},
-    {"classes", set_classes},
+    {"classes", set_names<&SourceOptions::classes>},
+    {"include", set_names<&SourceOptions::include>},
+    {"exclude", set_names<&SourceOptions::exclude>},
     {"shards", set_field<&ConvertOptions::shards>},
     {"shard_bytes", [](ConvertOptions& options, const char* name,
                        py::handle given) { options.writer.shard_bytes = to_option<std::uint64_t>(name, given); }},
@@ -130,6 +133,19 @@ void set_options(ConvertOptions& options, const py::dict& given) {
   }
 }
 
+py::dict to_dict(const LeftOut& left_out) {
+  py::dict counts;
+  const auto add = [&](const char* reason, std::uint64_t count) {
+    if (count != 0) counts[reason] = count;
+  };
+  add("hidden", left_out.hidden);
+  add("litter", left_out.litter);
+  add("special", left_out.special);
+  add("excluded", left_out.excluded);
+  add("unlabelled", left_out.unlabelled);
+  return counts;
+}
+
 py::tuple to_tuple(const ConvertedSource& source) {
   py::list classes;
   for (const std::string& name : source.classes) classes.append(path_text(name));
@@ -137,7 +153,7 @@ py::tuple to_tuple(const ConvertedSource& source) {
   for (const CsvColumn& column : source.columns) {
     columns.append(py::make_tuple(message_text(column.name), to_string(column.type)));
   }
-  return py::make_tuple(path_text(source.path), to_string(source.format), source.hidden, classes, columns);
+  return py::make_tuple(path_text(source.path), to_string(source.format), to_dict(source.left_out), classes, columns);
 }
 
 py::object to_object(const ConvertReport& report) {
@@ -240,6 +256,8 @@ Args:
     format: "detect", "tfrecord", "folder", "lines", "jsonl", "tar", "csv", "mds", "recordio", "idx" or "dovetail".
     records: "automatic", "raw" or "example"; labels: whether folders name labels; classes: their names in the order of
         their numbers, by default those there are in bytewise order.
+    include, exclude: of folders, patterns of the files that are taken, and of what is left out: by name, or with a slash
+        by path.
     on_error: "fail" or "skip".
     shards: exactly so many; None goes by shard_bytes.
     shuffle_seed: shuffles all records; split: "train=0.9,val=0.1", by split_seed.

@@ -9,14 +9,6 @@
 
 namespace dovetail::detail {
 
-/// Whether a path holds `*`, `?` or `[`.
-bool has_wildcard(std::string_view path) noexcept;
-
-/// Whether one path component matches a pattern, byte by byte: `*` any bytes, `?` one, `[a-z]` one of a set, `[!a-z]`
-/// one outside it. A `[` that is never closed stands for itself, and so does every byte in a set: `[*]` matches a star.
-/// Names that begin with a dot match only patterns that do.
-bool matches(std::string_view name, std::string_view pattern) noexcept;
-
 /// A pattern, in quotes, for the shards of one folder, whatever characters are in its name.
 std::string shard_pattern(std::string_view folder);
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "format/layout.h"
+#include "format/wildcard.h"
 #include "reader/dataset/glob.h"
 #include "reader/dataset/paths.h"
 #include "reader/dataset/shard_ends.h"
@@ -176,7 +177,7 @@ Result<Listing> list_dataset(const std::string& path) {
     return Listing{kind, folder_of(path), {name_of(path)}};
   }
   const int reason = errno;
-  if ((reason == ENOENT || reason == ENOTDIR) && has_wildcard(path)) return list_glob(path);
+  if ((reason == ENOENT || reason == ENOTDIR) && format::has_wildcard(path)) return list_glob(path);
   return Error::from_errno(reason, "cannot open the dataset").in_file(path);
 }
 

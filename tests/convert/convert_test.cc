@@ -50,7 +50,9 @@ TEST_F(ConvertTest, PacksEverySourceInTheGivenOrder) {
   const std::string text = put("a.txt", "3\n4");
   put("files/x", "5");
   put("files/y", "");
-  const ConvertReport report = run(options({tfrecords, text, folder_ / "files"})).value();
+  ConvertOptions wanted = options({tfrecords, text, folder_ / "files"});
+  wanted.source.records = RecordForm::raw;
+  const ConvertReport report = run(wanted).value();
   const test::DecodedDataset dataset = result();
   EXPECT_THAT(dataset.records, ElementsAre("1", "2", "3", "4", "5", ""));
   EXPECT_EQ(report.records, 6u);
@@ -69,6 +71,9 @@ TEST_F(ConvertTest, NamesTheRecordType) {
   put("files/x", "5");
   ConvertOptions files = options({folder_ / "files"});
   files.writer.shard.overwrite = true;
+  ASSERT_TRUE(run(files));
+  EXPECT_EQ(result().shards.front().metadata.record_type, "example");
+  files.source.records = RecordForm::raw;
   ASSERT_TRUE(run(files));
   EXPECT_EQ(result().shards.front().metadata.record_type, "file");
   files.writer.shard.record_type = "mine";

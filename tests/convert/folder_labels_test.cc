@@ -100,9 +100,38 @@ TEST_F(FolderLabelsTest, SourcesOfAConversionNumberTheirClassesAlike) {
 TEST_F(FolderLabelsTest, KeepsThePathWithoutLabelsToo) {
   put("a", "1");
   put("b/c", "2");
-  EXPECT_THAT(read({.records = RecordForm::example}), ElementsAre("__key__=<a> data=<1>", "__key__=<b/c> data=<2>"));
-  EXPECT_TRUE(RecordSource::open(root_, {.records = RecordForm::example}).value().makes_examples());
-  EXPECT_FALSE(RecordSource::open(root_).value().makes_examples());
+  for (const RecordForm form : {RecordForm::automatic, RecordForm::example}) {
+    EXPECT_THAT(read({.records = form}), ElementsAre("__key__=<a> data=<1>", "__key__=<b/c> data=<2>"));
+    EXPECT_TRUE(RecordSource::open(root_, {.records = form}).value().makes_examples());
+  }
+  EXPECT_THAT(test::read_source(root_, {.records = RecordForm::raw}).value(), ElementsAre("1", "2"));
+}
+
+TEST_F(FolderLabelsTest, ClassesAreInTheMetadataAndCarriedOn) {
+  put("one/cat/1", "");
+  put("one/a \"b\" \xFF/1", "");
+  put("two/dog/1", "");
+  ConvertOptions options;
+  options.sources = {root_ + "/one", root_ + "/two"};
+  options.source.labels = true;
+  const auto metadata = [&](const std::string& to) { return RecordSource::open(folder_ / to).value().metadata(); };
+  const std::string key(kClassesKey);
+  ASSERT_TRUE(convert(folder_ / "to", options));
+  EXPECT_EQ(metadata("to").at(key), "[\"a \\\"b\\\" \xEF\xBF\xBD\",\"cat\",\"dog\"]");
+  ConvertOptions again;
+  again.sources = {folder_ / "to"};
+  ASSERT_TRUE(convert(folder_ / "again", again));
+  EXPECT_EQ(metadata("again"), metadata("to"));
+
+  options.source.classes = {"dog", "cat", "a \"b\" \xFF"};
+  for (int i = 0; i < 20'000; ++i) options.source.classes.push_back(std::to_string(100'000 + i));
+  ASSERT_TRUE(convert(folder_ / "given", options));
+  EXPECT_TRUE(metadata("given").at(key).starts_with("[\"dog\",\"cat\","));
+  for (std::string& name : options.source.classes) {
+    if (name.front() == '1') name += std::string(60, 'x');
+  }
+  ASSERT_TRUE(convert(folder_ / "large", options));
+  EXPECT_FALSE(metadata("large").contains(key)) << "of more than 1 MiB";
 }
 
 TEST_F(FolderLabelsTest, HiddenFilesAndFoldersAreNoRecordsAndNoClasses) {
@@ -116,7 +145,7 @@ TEST_F(FolderLabelsTest, HiddenFilesAndFoldersAreNoRecordsAndNoClasses) {
                                                   "__key__=<dog/1> class=<dog> data=<y> label=[1]"));
   const RecordSource source = RecordSource::open(root_, {.labels = true}).value();
   EXPECT_EQ(source.files(), 2u);
-  EXPECT_EQ(source.hidden(), 3u) << "a folder counts once";
+  EXPECT_EQ(source.left_out(), LeftOut{.hidden = 3}) << "a folder counts once";
   EXPECT_THAT(source.classes(), ElementsAre("cat", "dog"));
 
   ConvertOptions options;
@@ -125,7 +154,7 @@ TEST_F(FolderLabelsTest, HiddenFilesAndFoldersAreNoRecordsAndNoClasses) {
   const ConvertReport report = convert(folder_ / "to", options).value();
   ASSERT_EQ(report.sources.size(), 1u);
   EXPECT_EQ(report.sources[0].format, SourceFormat::folder);
-  EXPECT_EQ(report.sources[0].hidden, 3u);
+  EXPECT_EQ(report.sources[0].left_out, LeftOut{.hidden = 3});
   EXPECT_THAT(report.sources[0].classes, ElementsAre("cat", "dog"));
 }
 
@@ -134,16 +163,18 @@ TEST_F(FolderLabelsTest, AFolderOfHiddenFilesSaysSo) {
   const auto refused = RecordSource::open(root_);
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().is(Errc::empty_input));
-  EXPECT_THAT(refused.error().detail(), HasSubstr("but hidden ones"));
+  EXPECT_THAT(refused.error().detail(), HasSubstr("nothing but what is left out: 1 hidden file or folder"));
 }
 
-TEST_F(FolderLabelsTest, RefusesFilesWithoutALabel) {
-  put("a/1", "x");
-  put("loose", "x");
+TEST_F(FolderLabelsTest, LeavesOutFilesWithoutALabelAndCountsThem) {
+  put("loose.csv", "x");
   const auto refused = RecordSource::open(root_, {.labels = true});
   ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::unknown_format));
-  EXPECT_EQ(refused.error().path(), root_ + "/loose");
+  EXPECT_TRUE(refused.error().is(Errc::empty_input));
+  EXPECT_THAT(refused.error().detail(), HasSubstr("1 file in no subfolder"));
+  put("a/1", "x");
+  EXPECT_THAT(read({.labels = true}), ElementsAre("__key__=<a/1> class=<a> data=<x> label=[0]"));
+  EXPECT_EQ(RecordSource::open(root_, {.labels = true}).value().left_out(), LeftOut{.unlabelled = 1});
 }
 
 TEST_F(FolderLabelsTest, RefusesLabelsWhereThereIsNoPlaceForThem) {

@@ -21,11 +21,11 @@ class InputIdentityTest : public test::ConversionTest {
   };
   /// What a change of `file` does to the identity of `source`.
   Changes changes(const std::string& source, const std::string& file, bool longer) const {
-    const detail::InputIdentity before = detail::identify_inputs({source}).value();
+    const detail::InputIdentity before = detail::identify_inputs({source}, {}).value();
     const auto written = fs::last_write_time(file);
     if (longer) fs::resize_file(file, fs::file_size(file) + 1);
     fs::last_write_time(file, longer ? written : written + std::chrono::hours(1));
-    const detail::InputIdentity after = detail::identify_inputs({source}).value();
+    const detail::InputIdentity after = detail::identify_inputs({source}, {}).value();
     return {before.content != after.content, before.times != after.times};
   }
   void expect_part_of(const std::string& source, const std::string& file) const {
@@ -43,9 +43,9 @@ TEST_F(InputIdentityTest, HoldsTheFileAndWhatIsReadWithIt) {
   const std::string images = put("train-images-idx3-ubyte", "images");
   const std::string labels = put("train-labels-idx1-ubyte.gz", "labels");
   expect_part_of(records, records);
-  const std::string alone = detail::identify_inputs({records}).value().content;
+  const std::string alone = detail::identify_inputs({records}, {}).value().content;
   const std::string index = put("a.idx", "index");
-  EXPECT_NE(detail::identify_inputs({records}).value().content, alone) << "the index came";
+  EXPECT_NE(detail::identify_inputs({records}, {}).value().content, alone) << "the index came";
   expect_part_of(records, index);
   expect_part_of(images, images);
   expect_part_of(images, labels);
@@ -66,10 +66,10 @@ TEST_F(InputIdentityTest, HoldsTheShardsOfAGlobAndOfAManifest) {
     EXPECT_FALSE(touched.content) << source;
     EXPECT_TRUE(touched.times) << source;
   }
-  const std::string two = detail::identify_inputs({out_ + "/shard-00000[01].dvt"}).value().content;
-  EXPECT_NE(two, detail::identify_inputs({out_ + "/shard-00000[02].dvt"}).value().content);
+  const std::string two = detail::identify_inputs({out_ + "/shard-00000[01].dvt"}, {}).value().content;
+  EXPECT_NE(two, detail::identify_inputs({out_ + "/shard-00000[02].dvt"}, {}).value().content);
   fs::remove(out_ + "/shard-000002.dvt");
-  EXPECT_TRUE(detail::identify_inputs({out_ + "/manifest.dvt"})) << "it may not be wanted";
+  EXPECT_TRUE(detail::identify_inputs({out_ + "/manifest.dvt"}, {})) << "it may not be wanted";
 }
 
 TEST(FactsTest, TheFirstThatDiffersIsToldWhateverTheOrder) {

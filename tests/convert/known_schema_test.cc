@@ -133,8 +133,8 @@ TEST_F(KnownSchemaTest, HasKeysAndLabelsOfFolders) {
   EXPECT_EQ(labelled.column(1).text(0), "cat");
   EXPECT_THAT(labelled.column(2).as<std::int64_t>(), ElementsAre(0, 1));
   EXPECT_EQ(labelled.column(3).text(0), "meow");
-  EXPECT_EQ(Decoded(folder_ / "data", {.records = RecordForm::example}).schema(), "__key__:bytes, data:bytes");
-  EXPECT_FALSE(RecordSource::open(folder_ / "data").value().schema());
+  EXPECT_EQ(Decoded(folder_ / "data", {}).schema(), "__key__:bytes, data:bytes");
+  EXPECT_FALSE(RecordSource::open(folder_ / "data", {.records = RecordForm::raw}).value().schema());
 }
 
 }  // namespace

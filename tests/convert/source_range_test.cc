@@ -52,7 +52,7 @@ TEST_F(SourceRangeTest, HoldsEachCompressedTfrecordOnce) {
 
 TEST_F(SourceRangeTest, GoesOnlyForward) {
   for (const char* const name : {"a", "b", "c", "d"}) test::write_file(root_ + "/" + name, std::string(2, *name));
-  RecordSource source = RecordSource::open(root_).value();
+  RecordSource source = RecordSource::open(root_, {.records = RecordForm::raw}).value();
   source.skip_to(3).value();
   source.skip_to(0).value();
   EXPECT_EQ(as_chars(source.next().value().value()), "cc");
@@ -67,7 +67,7 @@ TEST_F(SourceRangeTest, GoesOnlyForward) {
 TEST_F(SourceRangeTest, DoesNotOpenFilesThatLieBefore) {
   test::write_file(root_ + "/a", "first");
   test::write_file(root_ + "/b", "second");
-  RecordSource source = RecordSource::open(root_).value();
+  RecordSource source = RecordSource::open(root_, {.records = RecordForm::raw}).value();
   std::filesystem::remove(root_ + "/a");
   source.skip_to(5).value();
   EXPECT_EQ(as_chars(source.next().value().value()), "second");
@@ -93,7 +93,7 @@ TEST_F(SourceRangeTest, NamesTheFilesOfAFolder) {
   test::write_file(root_ + "/a", "first");
   std::filesystem::create_directory(root_ + "/below");
   test::write_file(root_ + "/below/b", "second");
-  RecordSource source = RecordSource::open(root_).value();
+  RecordSource source = RecordSource::open(root_, {.records = RecordForm::raw}).value();
   EXPECT_EQ(source.key(), "");
   std::vector<std::string> keys;
   while (source.next().value()) keys.emplace_back(source.key());

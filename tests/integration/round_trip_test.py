@@ -72,7 +72,7 @@ class RoundTripTest(CommandTest):
             path = self.path("files", name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             write_file(path, data)
-        run_good("convert", self.path("files"), "--to", self.path("dataset"), "--from", "folder")
+        run_good("convert", self.path("files"), "--to", self.path("dataset"), "--from", "folder", "--records", "raw")
         expected = b"".join(content[name] for name in sorted(content, key=os.fsencode))
         self.assertEqual(run_good("cat", self.path("dataset"), "--format", "raw"), expected)
 

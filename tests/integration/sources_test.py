@@ -167,11 +167,32 @@ class SourcesTest(CommandTest):
         write_file(self.path("photos", ".DS_Store"), b"junk")
         source = self.path("photos")
         summary = run_json("convert", source, "--labels", "--to", self.path("json"))
-        self.assertEqual((summary["records"], summary["sources"][0]["hidden"]), (12, 2))
+        self.assertEqual((summary["records"], summary["sources"][0]["left_out"]["hidden"]), (12, 2))
         self.assertEqual(summary["sources"][0]["classes"], [f"c{i:02}" for i in range(12)])
         text = run_good("convert", source, "--labels", "--to", self.path("text")).decode()
         self.assertRegex(text, r"classes +c00 0, c01 1, .*, c09 9, \.\.\.; 12 in all\n")
         self.assertRegex(text, r"left out +2 hidden")
+
+    def test_what_is_no_record_of_a_folder_is_left_out_and_told(self):
+        for name in ("cat/1.jpg", "cat/1.txt", "cat/Thumbs.db", "dog/raw/2.jpg", "dog/3.jpg", "labels.csv"):
+            os.makedirs(os.path.dirname(self.path("photos", name)), exist_ok=True)
+            write_file(self.path("photos", name), b"x")
+        os.symlink("gone", self.path("photos", "dog", "4.jpg"))
+        convert = ("convert", self.path("photos"), "--labels", "--exclude", "*.txt", "--exclude", "raw", "--to")
+        summary = run_json(*convert, self.path("json"))
+        self.assertEqual(summary["records"], 2)
+        self.assertEqual(summary["sources"][0]["left_out"],
+                         {"hidden": 0, "litter": 1, "special": 1, "excluded": 2, "unlabelled": 1})
+        text = run_good(*convert, self.path("text")).decode()
+        self.assertRegex(text, r"left out +1 file .* Thumbs.db; 1 link .*; 2 by include and exclude; 1 file in no sub")
+        metadata = run_json("inspect", self.path("json"))["metadata"]
+        self.assertEqual(json.loads(metadata["dovetail.classes"]), ["cat", "dog"])
+        text = run_good("inspect", self.path("json")).decode()
+        self.assertRegex(text, r'meta dovetail.classes +\["cat","dog"\]\n')
+        some = run_json("convert", self.path("photos"), "--include", "dog/*.jpg", "--to", self.path("some"))
+        self.assertEqual(some["records"], 2)
+        self.assert_fails(USAGE, "convert", self.path("photos", "labels.csv"), "--include", "*", "--to",
+                          self.path("no"), says="a folder has")
 
     def test_classes_that_are_packed_one_after_the_other_are_told(self):
         for folder, of_class in (("photos", "cat"), ("photos", "dog"), ("one", "cow")):
@@ -210,6 +231,10 @@ class SourcesTest(CommandTest):
         classes = write_file(self.path("classes"), b"zebra\r\ndog\ncat")
         self.assertEqual(run_json(*convert, classes)["sources"][0]["classes"], ["zebra", "dog", "cat"])
         few = write_file(self.path("few"), b"dog\n")
+        many = "".join(f"class {i:04}\n" for i in range(1000))
+        run_good(*convert, write_file(self.path("many"), b"dog\ncat\n" + many.encode()), "--overwrite")
+        text = run_good("inspect", self.path("to")).decode()
+        self.assertRegex(text, r'meta dovetail.classes +\["dog","cat","class 0000",.{150,180}\.\.\. \(13\d{3} bytes; ')
         self.assert_fails(USAGE, *convert, few, "--overwrite", says=("photos/cat", "none of the 1 classes"))
         self.assert_fails(USAGE, *convert, write_file(self.path("none"), b""), says="a class in each line")
         self.assert_fails(USAGE, *[word for word in (*convert, classes) if word != "--labels"], says="without labels")

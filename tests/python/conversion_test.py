@@ -65,7 +65,7 @@ class ConversionTest(ModuleTest):
             os.makedirs(self.path("photos", name))
             write_file(self.path("photos", name, "1"), name.encode())
         report = dovetail.convert([self.path("photos")], self.path("to"), labels=True)
-        photos = dovetail.ConvertedSource(self.path("photos"), "folder", 1, ("cat", "dog"), ())
+        photos = dovetail.ConvertedSource(self.path("photos"), "folder", {"hidden": 1}, ("cat", "dog"), ())
         self.assertEqual(report.sources, (photos,))
         again = dovetail.convert([self.path("photos")], self.path("as before"), labels=True,
                                  classes=report.sources[0].classes)
@@ -74,7 +74,7 @@ class ConversionTest(ModuleTest):
         report = dovetail.convert(tables, self.path("tables"))
         self.assertEqual([source.path for source in report.sources], tables)
         for source in report.sources:
-            self.assertEqual((source.format, source.hidden, source.classes), ("csv", 0, ()))
+            self.assertEqual((source.format, source.left_out, source.classes), ("csv", {}, ()))
             self.assertEqual(source.columns, (("id", "int64"), ("price", "real"), ("name", "bytes")))
 
     def test_the_recipes_for_arrays_do_what_they_say(self):
@@ -93,6 +93,16 @@ class ConversionTest(ModuleTest):
                                  columns="label:i64, weight:f32")
         self.assertEqual(batch["label"].tolist(), labels.tolist())
         self.assertEqual(batch["weight"].tolist(), (labels / 2).tolist())
+
+    def test_patterns_choose_the_files_of_a_folder(self):
+        os.mkdir(self.path("folder"))
+        for name in ("a.jpg", "a.txt", "b.jpg"):
+            write_file(self.path("folder", name), name.encode())
+        for names, options in ((["a.jpg", "b.jpg"], {"include": ["*.jpg"]}),
+                               (["b.jpg"], {"include": ["*.jpg"], "exclude": ["a.*"]})):
+            dovetail.convert([self.path("folder")], self.path("to"), format="folder", overwrite=True, records="raw",
+                             **options)
+            self.assertEqual(self.records_of("to"), [name.encode() for name in names])
 
     def test_progress_is_told_and_rises(self):
         seen = []

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lies in a folder and is no part of the source: it is left out and counted, and has no say in what the source is.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "convert/facts.h"
+#include "convert/listing.h"
+#include "tests/convert/conversions.h"
+
+namespace dovetail {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class LeftOutTest : public test::ConversionTest {
+ protected:
+  /// Of the files in `src`, their names and how many are left out.
+  std::vector<std::string> taken(const SourceOptions& options) {
+    std::vector<std::string> names;
+    auto source = RecordSource::open(folder_ / "src", options);
+    if (!source) return {source.error().detail()};
+    while (source->next().value()) names.emplace_back(source->key());
+    left_out_ = source->left_out();
+    return names;
+  }
+
+  LeftOut left_out_;
+};
+
+TEST_F(LeftOutTest, LinksThatLeadToNoFileAreCounted) {
+  put("src/a", "file");
+  fs::create_symlink("gone", folder_ / "src/dangling");
+  fs::create_symlink("circle", folder_ / "src/circle");
+  fs::create_symlink("a/below", folder_ / "src/astray");
+  fs::create_directory_symlink(".", folder_ / "src/folder");
+  fs::create_symlink("a", folder_ / "src/link");
+  EXPECT_THAT(taken({}), ElementsAre("a", "link"));
+  EXPECT_EQ(left_out_, LeftOut{.special = 4});
+}
+
+TEST_F(LeftOutTest, WhatSystemsLeaveBehindIsNoRecord) {
+  for (const char* const name : {"cat/1.jpg", "cat/Thumbs.db", "cat/Desktop.ini", "dog/ehthumbs.db", "dog/2.jpg",
+                                 "__MACOSX/cat/_1.jpg", "dog/Thumbs.db.jpg"}) {
+    put(std::string("src/") + name, "x");
+  }
+  EXPECT_THAT(taken({.labels = true}), ElementsAre("cat/1.jpg", "dog/2.jpg", "dog/Thumbs.db.jpg"));
+  EXPECT_EQ(left_out_, LeftOut{.litter = 4});
+  fs::remove_all(folder_ / "src");
+  put("src/1.jsonl", "{}\n");
+  put("src/Thumbs.db", "x");
+  EXPECT_EQ(RecordSource::open(folder_ / "src").value().format(), SourceFormat::jsonl);
+}
+
+TEST_F(LeftOutTest, PatternsChooseByNameOrByPath) {
+  for (const char* const name : {"a.jpg", "a.txt", "raw/b.jpg", "x/raw/c.jpg", "x/y/d.jpg", "x/y/d.txt", "x/e.JPG"}) {
+    put(std::string("src/") + name, "x");
+  }
+  struct {
+    std::vector<std::string> include;
+    std::vector<std::string> exclude;
+    std::vector<std::string> taken;
+    std::uint64_t excluded;
+  } const kCases[] = {
+      {{"*.jpg"}, {}, {"a.jpg", "raw/b.jpg", "x/raw/c.jpg", "x/y/d.jpg"}, 3},
+      {{"*.[jJ][pP][gG]"}, {"raw"}, {"a.jpg", "x/e.JPG", "x/y/d.jpg"}, 4},
+      {{}, {"raw/"}, {"a.jpg", "a.txt", "x/e.JPG", "x/y/d.jpg", "x/y/d.txt"}, 2},
+      {{}, {"x/raw", "a.?pg"}, {"a.txt", "raw/b.jpg", "x/e.JPG", "x/y/d.jpg", "x/y/d.txt"}, 2},
+      {{"x/*.jpg"}, {}, {"x/raw/c.jpg", "x/y/d.jpg"}, 5},
+      {{"x/**/d*"}, {"*.txt"}, {"x/y/d.jpg"}, 6},
+      {{"x"}, {"*"}, {}, 0},
+      {{"y", "a*"}, {}, {"a.jpg", "a.txt", "x/y/d.jpg", "x/y/d.txt"}, 3},
+  };
+  for (const auto& [include, exclude, wanted, excluded] : kCases) {
+    const SourceOptions options{.format = SourceFormat::folder, .include = include, .exclude = exclude};
+    if (wanted.empty()) {
+      EXPECT_THAT(taken(options), ElementsAre(HasSubstr("nothing but what is left out: 4 by include and exclude")));
+    } else {
+      EXPECT_EQ(taken(options), wanted) << testing::PrintToString(include) << testing::PrintToString(exclude);
+      EXPECT_EQ(left_out_.excluded, excluded) << testing::PrintToString(include) << testing::PrintToString(exclude);
+    }
+  }
+}
+
+TEST_F(LeftOutTest, PatternsAreForFilesOfAFolder) {
+  const std::string file = put("src/a.jsonl", "{}\n");
+  const auto refused = RecordSource::open(file, {.include = {"*"}});
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::invalid_option));
+  EXPECT_THAT(refused.error().detail(), HasSubstr("a folder has"));
+}
+
+TEST_F(LeftOutTest, PatternsBelongToAConversion) {
+  const std::string src = put_tfrecords(4, 300, 7);
+  put("src/notes.txt", "x");
+  ConvertOptions wanted = options({src}, 8);
+  wanted.jobs = 1;
+  wanted.source.exclude = {"*.txt"};
+  std::uint64_t changed = 0;
+  wanted.progress = [&](const ConvertProgress& progress) {
+    if (progress.records != 0) put("src/notes.txt", std::string(++changed, 'x'));  // nobody's business
+    return progress.records < 700;
+  };
+  ASSERT_EQ(convert(out_, wanted).error().kind(), ErrorKind::cancelled);
+  ASSERT_GT(changed, 0u);
+  wanted.progress = {};
+  ConvertOptions other = wanted;
+  other.source.exclude = {"*.txt", "nothing"};
+  EXPECT_TRUE(convert(out_, other).error().is(Errc::state_mismatch));
+  const ConvertReport report = convert(out_, wanted).value();
+  EXPECT_GT(report.kept_shards, 0u);
+  EXPECT_EQ(report.sources.front().left_out, LeftOut{.excluded = 1});
+  EXPECT_TRUE(test::read_dataset(out_).records == all_);
+  EXPECT_EQ(detail::identify_inputs({src}, {.exclude = {"*.txt"}}).value().content,
+            detail::identify_inputs({src}, {.include = {"*.tfrecord*"}}).value().content);
+}
+
+}  // namespace
+}  // namespace dovetail
