@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/tar_records.h"
 
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <span>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "convert/decoder.h"
 #include "convert/example_builder.h"
 #include "convert/tar_reader.h"
 
@@ -22,6 +27,47 @@ struct Part {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
+
+// WebDataset decodes `x.json.gz` as `x.json`.
+constexpr std::string_view kGzip = ".gz";
+
+// Behind what `bytes` holds already. It grows with what comes out, whatever the input claims.
+Result<void> gunzip(ByteView packed, std::vector<std::byte>& bytes, std::uint64_t limit) {
+  auto decoder = make_decoder(Compression::gzip);
+  if (!decoder) return decoder.error();
+  const std::size_t step = std::clamp<std::size_t>(4 * packed.size(), 4096, kReadBytes);
+  for (;;) {
+    const std::size_t filled = bytes.size();
+    bytes.resize(filled + step);
+    std::span<std::byte> space = std::span(bytes).subspan(filled);
+    auto run = (*decoder)->run(packed, space);
+    if (!run) return run;
+    bytes.resize(bytes.size() - space.size());
+    if (bytes.size() > limit) {
+      return Error(Errc::record_too_large, "unpacked, the record is longer than " + std::to_string(limit) + " bytes");
+    }
+    if (space.empty()) continue;
+    if ((*decoder)->at_end()) return {};
+    return Error(Errc::truncated, "the gzip stream ends early");
+  }
+}
+
+bool is_class_number(std::string_view extension) {
+  const std::string_view last = extension.substr(extension.rfind('.') + 1);
+  return last == "cls" || last == "cls2" || last == "index" || last == "inx";
+}
+
+// As Python's int reads it: blanks around it, and zeros and a plus sign before it, say nothing.
+std::optional<std::int64_t> class_number(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n\f\v";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  text = text.substr(0, text.find_last_not_of(kBlanks) + 1);
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+  std::int64_t value = 0;
+  const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || stop != text.data() + text.size()) return std::nullopt;
+  return value;
+}
 
 class TarRecords final : public FileRecords {
  public:
@@ -91,12 +137,20 @@ class TarRecords final : public FileRecords {
     builder_.begin();
     builder_.add_bytes(kKeyFeature, as_bytes(key_));
     for (const Part& part : parts_) {
-      builder_.add_bytes(part.extension, ByteView(bytes_).subspan(part.begin, part.end - part.begin));
+      const ByteView bytes = ByteView(bytes_).subspan(part.begin, part.end - part.begin);
+      const auto number = is_class_number(part.extension) ? class_number(as_chars(bytes)) : std::nullopt;
+      if (number) {
+        builder_.add_int(part.extension, *number);
+      } else {
+        builder_.add_bytes(part.extension, bytes);
+      }
     }
     return builder_.finish();
   }
 
   Result<void> take_member() {
+    const bool packed = !raw_ && ahead_extension_.size() > kGzip.size() && ahead_extension_.ends_with(kGzip);
+    if (packed) ahead_extension_.resize(ahead_extension_.size() - kGzip.size());
     if (raw_ && !parts_.empty()) {
       return Error(Errc::malformed_input, "the key has several members; only as Examples can they be one record")
           .at(path_, ahead_->place.offset);
@@ -117,9 +171,17 @@ class TarRecords final : public FileRecords {
                                                std::to_string(max_record_bytes_) + " bytes")
           .at(path_, ahead_->place.offset);
     }
-    if (auto read = tar_.read(bytes_, max_record_bytes_); !read) {
+    packed_.clear();
+    if (auto read = tar_.read(packed ? packed_ : bytes_, max_record_bytes_); !read) {
       broken_ = !read.error().is(Errc::record_too_large);
       return read.error();
+    }
+    if (packed) {
+      if (auto unpacked = gunzip(packed_, bytes_, max_record_bytes_); !unpacked) {
+        const Error& error = unpacked.error();
+        return Error(error.code(), "member \"" + ahead_extension_ + std::string(kGzip) + "\": " + error.detail())
+            .at(path_, ahead_->place.offset);
+      }
     }
     parts_.push_back({ahead_extension_, begin, bytes_.size()});
     return {};
@@ -153,6 +215,7 @@ class TarRecords final : public FileRecords {
   std::vector<Part> parts_;
   std::unordered_set<std::string> extensions_;  // of these
   std::vector<std::byte> bytes_;
+  std::vector<std::byte> packed_;  // a member, before it is unpacked
   std::size_t name_bytes_ = 0;
   std::uint64_t nameless_ = 0;
   bool broken_ = false;       // the archive itself

@@ -21,7 +21,7 @@ struct MemberName {
 MemberName split_member_name(std::string_view name);
 
 /// Reads tars of WebDataset: consecutive members of one key are a record, an Example with each member under its extension
-/// and the key as `__key__`; in the raw form a key has one member, whose bytes they are.
+/// and the key as `__key__`, those named `.gz` unpacked, class numbers as int64; in the raw form a key has one member, whose bytes they are.
 /// Errors: `malformed_input` for a key that has two members of one extension, or several in the raw form; those of
 ///         `TarReader`. The next record is read after one of a single record.
 std::unique_ptr<FileOpener> make_tar_opener(const SourceOptions& options);

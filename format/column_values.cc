@@ -21,12 +21,31 @@ bool write_int(std::int64_t value, Dtype dtype, std::byte* to) noexcept {
   return unpack_ints(ByteView(varint.data(), bytes), dtype, to, 1);
 }
 
+/// The same as a floating number. False where that would be another one.
+template <class Float>
+bool write_exactly(std::int64_t value, std::byte* to) noexcept {
+  constexpr auto kBeyond = static_cast<Float>(0x1p63);  // what does not fit back
+  const auto number = static_cast<Float>(value);
+  if (number == kBeyond || static_cast<std::int64_t>(number) != value) return false;
+  std::memcpy(to, &number, sizeof(number));
+  return true;
+}
+
 bool write_ints(Dtype dtype, const FeatureView& feature, std::byte* to) noexcept {
   FeatureValues values(feature);
   for (std::int64_t value = 0; values.next(value); to += dtype_bytes(dtype)) {
-    if (!write_int(value, dtype, to)) return false;
+    const bool written = dtype == Dtype::f32   ? write_exactly<float>(value, to)
+                         : dtype == Dtype::f64 ? write_exactly<double>(value, to)
+                                               : write_int(value, dtype, to);
+    if (!written) return false;
   }
   return true;
+}
+
+/// Of a ragged column they could take eight times their bytes in the record, for which slots would need room.
+bool takes_ints(const Column& column) noexcept {
+  const bool exact = column.dtype == Dtype::f32 || column.dtype == Dtype::f64;
+  return is_integer(column.dtype) || (exact && !column.ragged);
 }
 
 }  // namespace
@@ -51,7 +70,7 @@ void unpack_floats(ByteView packed, Dtype dtype, std::byte* to) noexcept {
 }
 
 bool count_values(const Column& column, const FeatureView& feature, std::uint64_t& count, std::string* why) {
-  const bool numbers = (feature.kind == FeatureKind::ints && is_integer(column.dtype)) ||
+  const bool numbers = (feature.kind == FeatureKind::ints && takes_ints(column)) ||
                        (feature.kind == FeatureKind::floats && is_floating(column.dtype));
   count = feature.count;
   if (numbers || (column.dtype == Dtype::bytes && feature.kind == FeatureKind::bytes)) return true;

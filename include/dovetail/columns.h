@@ -58,9 +58,10 @@ ColumnView view_column(const Schema& schema, const ColumnLayout& layout, ByteVie
 /// Turns records of tf.train.Example into columns of a slab, without an object per record.
 ///
 /// What a record means is what protobuf makes of it: of entries with one name the last one counts, lists in pieces are laid end
-/// to end, fields that are not known are passed over. int64_list fills columns of integers and float_list those of floating
-/// point, with a change of width; a value of bytes_list fills a text, or any other row with exactly as many bytes, which are
-/// taken as they are (little endian). Numbers that do not fit are errors, as is any other number of values than the shape has.
+/// to end, fields that are not known are passed over. int64_list fills columns of integers, and f32 and f64 of a fixed shape
+/// where that is exact; float_list those of floating point, with a change of width. A value of bytes_list fills a text, or any
+/// other row with exactly as many bytes, which are taken as they are (little endian). Numbers that do not fit are errors, as is
+/// any other number of values than the shape has.
 ///
 /// Ownership: a slab belongs to the caller, and records must stay until `finish` or `keep`.
 /// Threads:   one thread at a time; copies of a decoder are independent.

@@ -45,10 +45,57 @@ class TarSourceTest : public ::testing::Test {
   const std::string path_ = folder_ / "input";
 };
 
+TEST_F(TarSourceTest, ClassNumbersAreNumbers) {
+  const std::string tar = test::tar_bytes({{"a.cls", "7\n"},
+                                           {"a.x.cls2", " -12 "},
+                                           {"a.index", "+007"},
+                                           {"a.id", "5"},
+                                           {"b.cls", "dog"},
+                                           {"b.inx", ""},
+                                           {"c.cls", "1 2"},
+                                           {"d.cls", "+-1"}});
+  EXPECT_THAT(read(tar), ElementsAre("__key__=<a> cls=[7] id=<5> index=[7] x.cls2=[-12]",
+                                     "__key__=<b> cls=<dog> inx=<>", "__key__=<c> cls=<1 2>", "__key__=<d> cls=<+-1>"));
+  EXPECT_THAT(test::read_source(put(test::tar_bytes({{"a.cls", "7\n"}})), kRaw).value(), ElementsAre("7\n"));
+}
+
+TEST_F(TarSourceTest, UnpacksMembersNamedGz) {
+  const std::string large(std::size_t{3} << 20, 'x');
+  const std::string packed = test::gzip("{\"a\": 1}");
+  EXPECT_THAT(read(test::tar_bytes({{"a.json.gz", packed}, {"a.cls.GZ", test::gzip("3")}, {"b.gz", packed}})),
+              ElementsAre("__key__=<a> cls=[3] json=<{\"a\": 1}>", "__key__=<b> gz=<" + packed + ">"));
+  EXPECT_THAT(read(test::tar_bytes({{"a.txt.gz", test::gzip(large) + test::gzip("y")}})),
+              ElementsAre("__key__=<a> txt=<" + large + "y>"));
+  EXPECT_THAT(test::read_source(put(test::tar_bytes({{"a.json.gz", packed}})), kRaw).value(), ElementsAre(packed));
+  EXPECT_TRUE(error_of(test::tar_bytes({{"a.json.gz", packed}, {"a.json", "{}"}})).is(Errc::malformed_input));
+}
+
+TEST_F(TarSourceTest, AMemberThatCannotBeUnpackedIsThatOfOneRecord) {
+  const std::string packed = test::gzip("words");
+  const std::string large = test::gzip(std::string(100'000, 'x'));
+  struct {
+    std::string bytes;
+    Errc code;
+  } const kCases[] = {{"", Errc::truncated},
+                      {packed.substr(0, packed.size() - 1), Errc::truncated},
+                      {"words", Errc::decompression},
+                      {packed + "x", Errc::decompression},
+                      {large, Errc::record_too_large}};
+  for (const auto& [bytes, code] : kCases) {
+    const std::string tar =
+        test::tar_bytes({{"a.txt", "1"}, {"b.jpg", "2"}, {"b.txt.gz", bytes}, {"b.z", "3"}, {"c.txt", "4"}});
+    const Error error = error_of(tar, {.max_record_bytes = 5000});
+    EXPECT_TRUE(error.is(code)) << error.to_string();
+    EXPECT_THAT(error.detail(), HasSubstr("key \"b\": member \"txt.gz\": "));
+    EXPECT_THAT(read(tar, {.max_record_bytes = 5000, .on_error = OnError::skip}),
+                ElementsAre("__key__=<a> txt=<1>", "__key__=<c> txt=<4>"));
+  }
+}
+
 TEST_F(TarSourceTest, GroupsConsecutiveMembersByKey) {
   const std::string tar = test::tar_bytes(
       {{"d/a.JPG", "picture"}, {"d/a.cls", "1"}, {"d/b.jpg", ""}, {"c.seg.png", "x"}, {"c.txt", "words"}});
-  EXPECT_THAT(read(tar), ElementsAre("__key__=<d/a> cls=<1> jpg=<picture>", "__key__=<d/b> jpg=<>",
+  EXPECT_THAT(read(tar), ElementsAre("__key__=<d/a> cls=[1] jpg=<picture>", "__key__=<d/b> jpg=<>",
                                      "__key__=<c> seg.png=<x> txt=<words>"));
   EXPECT_THAT(read(test::gzip(tar)).size(), 3u);
   RecordSource source = RecordSource::open(put(tar)).value();

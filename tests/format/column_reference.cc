@@ -51,6 +51,18 @@ std::optional<std::string> integer(std::int64_t value, Dtype dtype) {
   }
 }
 
+std::optional<std::string> whole(std::int64_t value, const Column& column) {
+  const auto wide = static_cast<long double>(value);  // 64 bits hold every int64
+  if (column.ragged || column.dtype < Dtype::f16) return integer(value, column.dtype);
+  if (column.dtype == Dtype::f32 && static_cast<long double>(static_cast<float>(value)) == wide) {
+    return bytes_of(static_cast<float>(value));
+  }
+  if (column.dtype == Dtype::f64 && static_cast<long double>(static_cast<double>(value)) == wide) {
+    return bytes_of(static_cast<double>(value));
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> floating(float value, Dtype dtype) {
   if (dtype == Dtype::f16) return bytes_of(to_half(value));
   if (dtype == Dtype::f32) return bytes_of(value);
@@ -101,7 +113,7 @@ std::optional<Row> row_of(const Column& column, const tfexample::Feature& featur
     if (!texts.empty()) row.values = texts.Get(0);
   }
   for (const std::int64_t value : feature.int64_list().value()) {
-    const auto bytes = integer(value, column.dtype);
+    const auto bytes = whole(value, column);
     if (!bytes) return std::nullopt;
     row.values += *bytes;
   }
@@ -110,7 +122,8 @@ std::optional<Row> row_of(const Column& column, const tfexample::Feature& featur
     if (!bytes) return std::nullopt;
     row.values += *bytes;
   }
-  if (feature.has_int64_list() && column.dtype >= Dtype::f16) return std::nullopt;
+  const bool wide = column.dtype == Dtype::f32 || column.dtype == Dtype::f64;
+  if (feature.has_int64_list() && column.dtype >= Dtype::f16 && (column.ragged || !wide)) return std::nullopt;
   if (feature.has_float_list() && column.dtype < Dtype::f16) return std::nullopt;
   const bool none = texts.empty() && feature.int64_list().value().empty() && feature.float_list().value().empty();
   if (none && column.fallback) return fallback_row(column);
@@ -193,6 +206,7 @@ std::string random_feature(const Column& column, Draws& draws) {
   if (draws.below(5) == 0) {
     return wire_field(1, wire_field(1, noise(random_count(column, draws) * dtype_bytes(column.dtype), draws.next())));
   }
+  if (column.dtype >= Dtype::f16 && draws.below(8) == 0) return wire_field(3, list_of_integers(column, draws));
   if (column.dtype >= Dtype::f16) return wire_field(2, list_of_floats(column, draws));
   return wire_field(3, list_of_integers(column, draws));
 }

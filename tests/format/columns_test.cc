@@ -2,6 +2,7 @@
 #include <dovetail/columns.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -298,7 +299,7 @@ TEST(ColumnsTest, AListWithoutValuesIsAsIfTheFeatureWereMissing) {
                             wire_entry("c", wire_field(2, "")) + wire_entry("d", wire_field(2, "")) +
                             wire_entry("e", bytes_list({}));
   ASSERT_NO_FATAL_FAILURE(expect_same(fallbacks, {wire_record(empty), std::nullopt}));
-  EXPECT_EQ(error_of(fallbacks, wire_record(wire_entry("d", ints({})))).find("row 0, column \"d\": int64_list cannot"),
+  EXPECT_EQ(error_of(fallbacks, wire_record(wire_entry("c", ints({})))).find("row 0, column \"c\": int64_list cannot"),
             0u)
       << "another kind of list is another feature than was meant";
   ColumnDecoder none = decoder_of("d:f32");
@@ -323,13 +324,35 @@ TEST(ColumnsTest, ErrorsNameRowColumnAndByte) {
   expect("a", bytes_list({"12345"}), "5 values, expected 4");
   expect("a", bytes_list({"1234", "1234"}), "a bytes_list of 2 values, where 1 is its bytes");
   expect("a", wire_field(2, wire_field(1, std::string(16, '\0'))), "float_list cannot fill it");
-  expect("b", ints({1}), "int64_list cannot fill it");
+  expect("b", ints({16777217}), "a number that is no f32");
   expect("b", bytes_list({"123"}), "3 bytes, no multiple of its dtype");
   expect("c", ints({1}), "int64_list cannot fill it");
   expect("c", bytes_list({}), "0 values, expected 1");
   expect("d", ints({1, 2, 3}), "3 values, expected a multiple of 2");
   expect("d", "", "the feature is empty");
   EXPECT_THAT(error_of(decoder, wire_record(rest) + "\x0A"), HasSubstr("row 0: tf.train.Example: a length"));
+}
+
+TEST(ColumnsTest, WholeNumbersFillFloatingColumnsOfAFixedSizeWhereTheyAreExact) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kWide = std::int64_t{1} << 53;
+  ColumnDecoder single = decoder_of("a:f32");
+  ColumnDecoder pair = decoder_of("b:f64[2]");
+  for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-7}, std::int64_t{16777216}, kWide, kLeast}) {
+    ASSERT_NO_FATAL_FAILURE(expect_same(single, {wire_record(wire_entry("a", ints({value})))}));
+    ASSERT_NO_FATAL_FAILURE(expect_same(pair, {wire_record(wire_entry("b", ints({value, 3})))}));
+  }
+  for (const std::int64_t value : {std::int64_t{16777217}, std::int64_t{-16777217}, kMost}) {
+    EXPECT_THAT(error_of(single, wire_record(wire_entry("a", ints({value})))), HasSubstr("a number that is no f32"));
+  }
+  for (const std::int64_t value : {kWide + 1, -kWide - 1, kMost}) {
+    EXPECT_THAT(error_of(pair, wire_record(wire_entry("b", ints({1, value})))), HasSubstr("a number that is no f64"));
+  }
+  for (const char* const schema : {"a:f16", "a:f32[*]", "a:f64[*]"}) {
+    ColumnDecoder other = decoder_of(schema);
+    EXPECT_THAT(error_of(other, wire_record(wire_entry("a", ints({1})))), HasSubstr("int64_list cannot fill it"));
+  }
 }
 
 TEST(ColumnsTest, AnErrorLeavesOtherBatchesAlone) {
