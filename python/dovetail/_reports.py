@@ -129,8 +129,8 @@ def verify_report(records: int, blocks: int, damaged: list[dict[str, Any]], dama
 
 
 def convert_report(records: int, raw_bytes: int, input_bytes: int, files: int, formats: list[str],
-                   sources: list[tuple[str, str, int, list[str], list[tuple[str, str]]]], shards: int, kept_shards: int,
-                   stored_bytes: int, skipped: int, first_skipped: list[DovetailError],
+                   sources: list[tuple[str, str, dict[str, int], list[str], list[tuple[str, str]]]],
+                   shards: int, kept_shards: int, stored_bytes: int, skipped: int, first_skipped: list[DovetailError],
                    datasets: list[tuple[str, str, list[ShardInfo]]]) -> ConvertReport:
     written = tuple(ConvertedDataset(manifest, dataset_id, tuple(of)) for manifest, dataset_id, of in datasets)
     taken = tuple(ConvertedSource(path, format, left_out, tuple(classes), tuple(columns))

@@ -83,12 +83,15 @@ TEST_F(DeviceFailuresTest, NamesTheDevicesThatThereAre) {
   EXPECT_TRUE(BatchReader::open(dataset(), wanted).error().is(Errc::invalid_option));
 }
 
-TEST_F(DeviceFailuresTest, NoDeviceIsSaidOnce) {
+TEST_F(DeviceFailuresTest, NoDeviceIsSaidOnceWhereOneIsNamed) {
   emulated_cuda::set_device_count(0);
   ReaderOptions preferred = options();
   preferred.registration = Registration::preferred;
   std::vector<std::string> lines;
   preferred.log = [&](std::string_view line) { lines.emplace_back(line); };
+  EXPECT_FALSE(BatchReader::open(dataset(), preferred).value().registered());
+  EXPECT_TRUE(lines.empty()) << lines[0];
+  preferred.device = 0;
   BatchReader reader = BatchReader::open(dataset(), preferred).value();
   EXPECT_FALSE(reader.registered());
   ASSERT_EQ(lines.size(), 1u);
