@@ -49,9 +49,12 @@ Error unfinished_conversion(const std::string& folder) {
       .in_file(folder);
 }
 
-/// Whether a file is meant to be a TFRecord: `a.tfrecord`, `a.tfrecords`, `train.tfrecord-00000-of-00010`, `a.tfrec`.
+/// Whether a file is meant to be a TFRecord: `a.tfrecord`, `a.tfrecords`, `train.tfrecord-00000-of-00010`, `a.tfrec`. What has
+/// another ending, as `a.tfrecord.idx` and `a.tfrecord.md5`, is something else.
 bool is_tfrecord_name(std::string_view path) {
-  return name_of(path).find(".tfrec") != std::string::npos;
+  const std::string name = name_of(path);
+  const std::string_view ending = std::string_view(name).substr(std::min(name.rfind('.'), name.size()));
+  return ending.starts_with(".tfrec");
 }
 
 /// Where some TFRecords of a folder have an index and others have none, indexing was not completed, or files have come later.

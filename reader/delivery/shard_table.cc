@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/delivery/shard_table.h"
 
-#include <algorithm>
 #include <exception>
 #include <iterator>
 #include <new>
@@ -18,10 +17,12 @@ Storage::Answer open_shared(const Dataset& dataset, std::uint32_t shard,
                             const std::shared_ptr<std::atomic<std::uint32_t>>& live) try {
   Result<ShardFile> file = open_shard(dataset, shard);
   if (!file.has_value()) return file.error();
-  ++*live;
-  const std::shared_ptr<void> counted(nullptr, [live](void*) { --*live; });
   auto owned = std::make_unique<ShardFile>(std::move(*file));
-  return std::shared_ptr<const ShardFile>(owned.release(), [counted](const ShardFile* closed) { delete closed; });
+  ++*live;
+  return std::shared_ptr<const ShardFile>(owned.release(), [live](const ShardFile* closed) {
+    delete closed;
+    --*live;
+  });
 } catch (const std::exception& failure) {
   const Error error = error_from(failure);
   try {
@@ -46,7 +47,7 @@ void ShardTable::want(std::uint32_t shard) {
   {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[shard];
-    if (entry.open || entry.opening || entry.failed) return;
+    if (entry.open || !entry.let_go.expired() || entry.opening || entry.failed) return;
     entry.opening = true;
   }
   ++opening_;
@@ -84,40 +85,45 @@ Result<void> ShardTable::keep_locked(std::uint32_t shard, const Storage::Answer&
     return error_from(failure);
   }
   ++opened_;
+  ++ahead_;
   entries_[shard].open = recent_.begin();
   let_go_locked(closing);
   return {};
 }
 
 void ShardTable::let_go_locked(std::list<Open>& closing) noexcept {
-  const std::uint32_t most = max_open_ - max_open_ / 4;
-  std::uint32_t excess = *live_ - std::min<std::uint32_t>(*live_, most);
-  for (auto place = recent_.end(); excess > 0 && place != std::next(recent_.begin());) {
-    const auto last = std::prev(place);
-    // One that nobody has cannot get a user now: `find` takes the lock.
-    if (!last->found || last->file.use_count() > 1) {
-      place = last;
-      continue;
-    }
-    entries_[last->shard].open.reset();
-    closing.splice(closing.end(), recent_, last);
-    --excess;
-  }
+  if (recent_.size() <= max_open_) return;
+  Open& last = recent_.back();
+  mark_found_locked(last);
+  entries_[last.shard].open.reset();
+  entries_[last.shard].let_go = last.file;
+  closing.splice(closing.end(), recent_, std::prev(recent_.end()));
+}
+
+void ShardTable::mark_found_locked(Open& open) noexcept {
+  if (!std::exchange(open.found, true)) --ahead_;
 }
 
 std::shared_ptr<const ShardFile> ShardTable::find(std::uint32_t shard) {
+  std::list<Open> closing;  // outside of the lock
   const std::lock_guard lock(mutex_);
-  const Entry& entry = entries_[shard];
-  if (!entry.open) return nullptr;
+  Entry& entry = entries_[shard];
+  if (!entry.open) {
+    std::shared_ptr<const ShardFile> used = entry.let_go.lock();
+    if (used == nullptr) return nullptr;
+    recent_.push_front({.shard = shard, .file = std::move(used), .found = true});
+    entry.open = recent_.begin();
+    let_go_locked(closing);
+  }
   recent_.splice(recent_.begin(), recent_, *entry.open);
-  recent_.front().found = true;
+  mark_found_locked(recent_.front());
   return recent_.front().file;
 }
 
 std::shared_ptr<const ShardFile> ShardTable::peek(std::uint32_t shard) const {
   const std::lock_guard lock(mutex_);
   const Entry& entry = entries_[shard];
-  return entry.open ? (*entry.open)->file : nullptr;
+  return entry.open ? (*entry.open)->file : entry.let_go.lock();
 }
 
 bool ShardTable::failed(std::uint32_t shard) const {

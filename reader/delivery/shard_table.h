@@ -19,8 +19,8 @@ namespace dovetail::detail {
 
 /// The shards that a reader has open, each opened on first use and checked against the manifest; many at a time.
 ///
-/// Each is open once, however many use it. Beyond three quarters of `max_open`, those that were found and that nobody uses
-/// any more are closed, the one found longest ago first, so that they do not make the table crowded.
+/// At most `max_open` are kept; beyond that the one found or opened longest ago is let go, and closes when its last run is
+/// done. Until then it is found again: a shard is open once, however many use it.
 /// Threads: all functions may be called from any thread. Opening itself runs on the storage's threads.
 class ShardTable {
  public:
@@ -32,7 +32,7 @@ class ShardTable {
 
   /// The shard, null where it is not open (yet).
   std::shared_ptr<const ShardFile> find(std::uint32_t shard);
-  /// The same for who only looks ahead, and finds it later: until then it stays open.
+  /// The same for who only looks ahead, and finds it later.
   std::shared_ptr<const ShardFile> peek(std::uint32_t shard) const;
   bool failed(std::uint32_t shard) const;
   /// Why a shard could not be opened the last time that it failed. Needs: it has failed.
@@ -45,8 +45,9 @@ class ShardTable {
   std::uint32_t live() const noexcept { return *live_ + opening_; }
   /// Whether some are about to be, so that who asks for one may have to wait.
   bool opening() const noexcept { return opening_ > 0; }
-  /// Whether opening more than is needed now would be too much.
-  bool crowded() const noexcept { return live() >= max_open_; }
+  /// Whether opening more than is needed now would be too much. Of those that are kept, half may be opened ahead: then they
+  /// are found before they are let go, as runs are looked at in the order in which they are needed.
+  bool crowded() const noexcept { return 2 * (ahead_ + opening_) >= max_open_ || 2 * live() >= 3 * max_open_; }
   /// Shards opened so far, those opened again included.
   std::uint64_t opened() const noexcept { return opened_; }
   /// Shards that opened or failed to so far: grows whenever a caller that found a shard missing may look again.
@@ -60,6 +61,7 @@ class ShardTable {
   };
   struct Entry {
     std::optional<std::list<Open>::iterator> open;
+    std::weak_ptr<const ShardFile> let_go;
     std::optional<Error> failure;
     bool opening = false;
     bool failed = false;
@@ -68,6 +70,7 @@ class ShardTable {
   /// Keeps a shard that was opened, in place of others if there are too many. Errors: those of opening; no memory.
   Result<void> keep_locked(std::uint32_t shard, const Storage::Answer& opened, std::list<Open>& closing) noexcept;
   void let_go_locked(std::list<Open>& closing) noexcept;
+  void mark_found_locked(Open& open) noexcept;
 
   const Dataset dataset_;
   Storage& storage_;
@@ -78,6 +81,7 @@ class ShardTable {
   std::list<Open> recent_;  // most recently found first
   std::vector<std::uint32_t> failed_;
   std::atomic<std::uint32_t> opening_ = 0;
+  std::atomic<std::uint32_t> ahead_ = 0;  // of `recent_`, not found yet
   std::atomic<std::uint64_t> opened_ = 0;
   std::atomic<std::uint64_t> changes_ = 0;  // grows under the lock, behind what may be found then
   std::shared_ptr<std::atomic<std::uint32_t>> live_ = std::make_shared<std::atomic<std::uint32_t>>(0);

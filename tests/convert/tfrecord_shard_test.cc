@@ -83,6 +83,10 @@ TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhateverIsWrongWithIt) {
   EXPECT_EQ(dataset.error().path(), zeroed);
   EXPECT_FALSE(verify(folder_.path()));
   fs::remove(zeroed);
+  for (const char* const other : {"a.tfrecord.idx", "a.tfrecord.md5", "a.tfrecord.gz"}) {
+    test::write_file(folder_ / other, "0 17\n");
+  }
+  EXPECT_EQ(Dataset::open(folder_.path()).value().records(), 2u);
 
   const std::string locked = folder_ / "locked";
   test::write_file(locked, "what it holds nobody can tell");
