@@ -190,11 +190,10 @@ bool is_refuted(const std::string& path, const ShardInfo& entry) {
          (found->info.records != entry.records || found->info.fingerprint != entry.fingerprint);
 }
 
-// Of files with one number: the finished one whose end is good, and not refuted by what a manifest says; or else the first.
-std::size_t best_of(const std::string& folder, std::span<const Candidate> same, const ShardInfo* entry) {
+// Of files with one number: the finished one whose end is good, or else the first.
+std::size_t best_of(const std::string& folder, std::span<const Candidate> same) {
   for (std::size_t i = 0; same.size() > 1 && i < same.size() && same[i].finished; ++i) {
-    const std::string path = path_in(folder, same[i]);
-    if (describe_shard(path) && !(entry != nullptr && is_refuted(path, *entry))) return i;
+    if (describe_shard(path_in(folder, same[i]))) return i;
   }
   return 0;
 }
@@ -210,7 +209,7 @@ Result<void> list_folder(const std::string& folder, const CheckedBytes& checked,
   for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
     const std::optional<std::uint32_t> number = all[begin].number;
     for (end = begin + 1; number && end < all.size() && all[end].number == number;) ++end;
-    const std::size_t best = begin + best_of(folder, all.subspan(begin, end - begin), nullptr);
+    const std::size_t best = begin + best_of(folder, all.subspan(begin, end - begin));
     for (std::size_t i = begin; i < end; ++i) {
       if (i != best) listing.passed_over.push_back(path_in(folder, all[i]));
     }
@@ -271,9 +270,16 @@ Result<void> find_renamed(const std::string& folder, const Dataset& dataset, Rec
   for (ListedShard& shard : listing.shards) {
     const auto same = is_missing(shard) ? unnamed->find(shard.entry->file_id) : unnamed->end();
     if (same == unnamed->end()) continue;
+    std::erase_if(same->second, [&](const Candidate& candidate) {
+      const std::string path = path_in(folder, candidate);
+      if (!is_refuted(path, *shard.entry)) return false;
+      listing.foreign.push_back(path);
+      listing.passed_over.push_back(path);
+      return true;
+    });
+    if (same->second.empty()) continue;
     sort_candidates(same->second);
-    const std::size_t best = best_of(folder, same->second, &*shard.entry);
-    if (is_refuted(path_in(folder, same->second[best]), *shard.entry)) continue;
+    const std::size_t best = best_of(folder, same->second);
     for (std::size_t i = 0; i < same->second.size(); ++i) {
       if (i != best) listing.passed_over.push_back(path_in(folder, same->second[i]));
     }

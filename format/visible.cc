@@ -76,16 +76,22 @@ std::string visible_lines(std::string_view text) {
 std::string visible_json(std::string json) {
   // The first bytes of all hidden characters: others are not looked at.
   constexpr std::string_view kBegins = "\x7F\xC2\xD8\xE2";
-  for (std::size_t at = json.find_first_of(kBegins); at != std::string::npos; at = json.find_first_of(kBegins, at)) {
-    const std::size_t length = std::max<std::size_t>(utf8_length(std::string_view(json).substr(at)), 1);
-    const std::uint32_t code = code_point(std::string_view(json).substr(at, length));
-    if (!is_hidden(code)) {
-      at += length;
-      continue;
+  const std::string_view text = json;
+  std::string shown;
+  std::size_t taken = 0;
+  for (std::size_t at = text.find_first_of(kBegins); at != text.npos; at = text.find_first_of(kBegins, at)) {
+    const std::size_t length = std::max<std::size_t>(utf8_length(text.substr(at)), 1);
+    const std::uint32_t code = code_point(text.substr(at, length));
+    if (is_hidden(code)) {
+      shown += text.substr(taken, at - taken);
+      shown += escaped("\\u%04x", code);
+      taken = at + length;
     }
-    json.replace(at, length, escaped("\\u%04x", code));
+    at += length;
   }
-  return json;
+  if (taken == 0) return json;
+  shown += text.substr(taken);
+  return shown;
 }
 
 }  // namespace dovetail::format
