@@ -10,6 +10,7 @@
 #include "convert/carried.h"
 #include "convert/keyed_hash.h"
 #include "convert/shuffle_jobs.h"
+#include "convert/workers.h"
 #include "format/layout.h"
 #include "writer/dataset_files.h"
 #include "writer/writer_options.h"
@@ -87,7 +88,7 @@ Result<void> Conversion::plan() {
   SourceOptions source = options_.source;
   source.format = options_.from;
   source.max_record_bytes = options_.writer.shard.max_record_bytes;
-  source.cancelled = [&] { return options_.progress && !options_.progress({}); };
+  source.cancelled = ask_seldom(options_.progress);
   auto line = InputLine::open(files_->paths(), source);
   if (!line) return line.error();
   line_ = std::move(*line);
@@ -95,8 +96,7 @@ Result<void> Conversion::plan() {
   if (!input) return input.error();
   input_ = std::move(*input);
   shard_ = carry_on(options_.writer.shard, *line_);
-  const auto cancelled = [&] { return options_.progress && !options_.progress({.input_total = line_->bytes()}); };
-  auto surveyed = survey(*line_, options_.writer.shard.run_bytes, cancelled);
+  auto surveyed = survey(*line_, options_.writer.shard.run_bytes, ask_seldom(options_.progress, line_->bytes()));
   if (!surveyed) return surveyed.error();
   survey_ = *surveyed;
   if (options_.writer.shard.run_records != 0) survey_.run_records = options_.writer.shard.run_records;

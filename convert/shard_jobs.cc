@@ -148,7 +148,7 @@ Result<void> read_range(LineCursor& cursor, std::uint64_t begin, std::uint64_t e
     }
     return meter.add(std::exchange(done, {}));
   };
-  cursor.watch([&meter] { return !meter.add({}); });
+  cursor.watch([&meter] { return meter.cancelled(); });
   auto moved = cursor.seek(begin);
   for (; moved && cursor.has_record() && cursor.place() < end; moved = cursor.advance()) {
     // Once before the first record too, so that a conversion of one shard can be cancelled at once.

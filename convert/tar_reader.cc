@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <utility>
 
 #include "convert/stream_places.h"
@@ -53,6 +54,7 @@ struct TarReader::State {
   std::unique_ptr<archive, ArchiveEnd> tar;
   StreamPlaces places;
   std::optional<Error> stream_failure;
+  std::exception_ptr thrown;
   std::uint64_t content_end = 0;  // of the last byte that is not 0, in what the stream has given
   std::uint64_t header_at = 0;    // of the present entry
   std::uint64_t entries_end = 0;  // of the entries so far, their padding included
@@ -81,7 +83,13 @@ struct TarReader::State {
       return -1;
     }
     ByteView bytes;
-    const auto more = state.pull(bytes);
+    Result<bool> more = false;
+    try {
+      more = state.pull(bytes);
+    } catch (...) {  // by the caller's own function: it must not pass through C
+      state.thrown = std::current_exception();
+      more = Error::from_errno(ECANCELED);
+    }
     if (!more) {
       state.stream_failure = more.error();
       ::archive_set_error(tar, EIO, "the stream failed");
@@ -92,6 +100,7 @@ struct TarReader::State {
   }
 
   Error failure_at(std::uint64_t decoded_offset) {
+    if (thrown) std::rethrow_exception(std::exchange(thrown, nullptr));
     if (stream_failure) return stream_failure->in_file(path);
     const char* const text = ::archive_error_string(tar.get());
     const std::string reason = text != nullptr ? text : "libarchive gives no reason";

@@ -197,7 +197,7 @@ Result<std::unique_ptr<ExportInput>> open_input(const TfrecordExportOptions& opt
   }
   SourceOptions source_options = options.source;
   source_options.format = options.from;
-  source_options.cancelled = [&options] { return options.progress && !options.progress({}); };
+  source_options.cancelled = detail::ask_seldom(options.progress);
   auto line = detail::InputLine::open(paths, source_options);
   if (!line) return line.error();
   return std::make_unique<LineInput>(std::move(*line), options.files);

@@ -35,6 +35,21 @@ class FailureGate {
   std::optional<Error> failure_;
 };
 
+/// Keeps a question from being asked more than some twenty times a second. Threads: any.
+class SeldomAsked {
+ public:
+  /// Whether it is time to ask; true for one thread only.
+  bool is_due() noexcept;
+  void was_asked() noexcept;
+
+ private:
+  std::atomic<std::int64_t> asked_ns_{INT64_MIN};  // relaxed: no other memory depends on it
+};
+
+/// Whether the caller's `progress` ends the work, asked now and then with nothing done: for `SourceOptions::cancelled`.
+/// Ownership: keeps a copy of `progress`.
+std::function<bool()> ask_seldom(std::function<bool(const ConvertProgress&)> progress, std::uint64_t input_total = 0);
+
 /// Adds up what the threads of a conversion do, and passes it on.
 ///
 /// Threads: any.
@@ -51,8 +66,11 @@ class ProgressMeter {
   };
   /// Errors: `operation_canceled`, for ever once it was.
   Result<void> add(const Done& done);
+  /// Whether it was cancelled. Asks anew where nothing was passed on for a while: cheap enough for every piece of input.
+  bool cancelled();
 
  private:
+  SeldomAsked asked_;
   std::mutex mutex_;
   std::function<bool(const ConvertProgress&)> progress_;
   double work_total_;

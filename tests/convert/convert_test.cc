@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/convert.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,6 +23,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+
+constexpr std::chrono::milliseconds kTime(60);  // longer than it takes until progress is asked again
 
 class ConvertTest : public ::testing::Test {
  protected:
@@ -182,12 +188,43 @@ TEST_F(ConvertTest, StopsWhereNoRecordComesForLong) {
   int calls = 0;
   options.progress = [&](const ConvertProgress& progress) {
     EXPECT_EQ(progress.records, 0u);
-    return ++calls < 15;
+    std::this_thread::sleep_for(kTime);
+    return ++calls < 8;
   };
   const auto cancelled = run(options);
   ASSERT_FALSE(cancelled);
   EXPECT_EQ(cancelled.error().kind(), ErrorKind::cancelled);
-  EXPECT_EQ(calls, 15) << "of 20 pieces of 1 MiB, of a single line";
+  EXPECT_EQ(calls, 8) << "of 20 pieces of 1 MiB, of a single line";
+}
+
+TEST_F(ConvertTest, AsksSeldomHoweverManyFilesAreRead) {
+  for (int i = 0; i < 2000; ++i) put("many/" + std::to_string(i), "x");
+  ConvertOptions options = this->options({folder_ / "many"});
+  std::atomic<int> calls = 0;
+  options.progress = [&](const ConvertProgress&) {
+    ++calls;
+    return true;
+  };
+  const auto began = std::chrono::steady_clock::now();
+  run(options).value();
+  const auto took = std::chrono::steady_clock::now() - began;
+  EXPECT_LE(calls, 40 + 4 * took / kTime) << "for 2000 files";
+}
+
+TEST_F(ConvertTest, WhatProgressThrowsComesOutWhoeverAsksIt) {
+  const std::string tar = test::tar_bytes({{"a.txt", std::string(4 << 20, 'x')}, {"b.txt", std::string(4 << 20, 'x')}});
+  ConvertOptions options = this->options({put("a.tar", tar)});
+  options.jobs = 1;
+  for (int last = 1; last <= 6; ++last) {
+    int calls = 0;
+    options.progress = [&](const ConvertProgress&) {
+      std::this_thread::sleep_for(kTime);
+      if (++calls == last) throw std::out_of_range("said by progress");
+      return true;
+    };
+    EXPECT_THROW((void)run(options), std::out_of_range) << "at call " << last;
+    EXPECT_EQ(calls, last);
+  }
 }
 
 TEST_F(ConvertTest, StopsWhenProgressSaysSo) {
