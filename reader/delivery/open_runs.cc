@@ -46,13 +46,18 @@ std::uint64_t lanes_of_rank(const Plan& plan) {
   return plan.lanes() / plan.readers();
 }
 
-/// Shards of the sources of a mix that are open at a time where each has as many runs open as it may.
+/// Shards that are open at a time where each source has as many runs open as it may. A run of one record is done at once, and
+/// without a mix others wait for it.
 std::uint64_t shards_at_once(const Plan& plan) {
-  if (!plan.options().mix.enabled()) return 0;
+  const bool mix = plan.options().mix.enabled();
+  if (!mix && plan.options().order != OrderKind::shuffle) return 0;
   std::uint64_t shards = 0;
   for (const Shards& source : ordered_apart(plan)) {
     const std::span<const ShardShape> own = shapes_of(plan, source);
-    shards += std::min<std::uint64_t>(own.size(), lanes_of_rank(plan) * most_open_runs(plan, own));
+    const auto held = std::count_if(own.begin(), own.end(), [mix](const ShardShape& shard) {
+      return mix || std::min(shard.run_records, shard.records) > 1;
+    });
+    shards += std::min(static_cast<std::uint64_t>(held), lanes_of_rank(plan) * most_open_runs(plan, own));
   }
   return shards;
 }

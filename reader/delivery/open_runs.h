@@ -15,7 +15,7 @@ namespace dovetail::detail {
 /// Runs of a lane that are open at a time, at most, where the lanes share out these shards; docs/order.md has the rule.
 std::uint64_t most_open_runs(const Plan& plan, std::span<const ShardShape> shards);
 
-/// How many shards may be open. A plain plan waits for some to close; the sources of a mix cannot wait for each other.
+/// How many shards may be open: at least those of all runs that are open at a time.
 /// Errors: `resource_limit` where the process may not open what the plan needs.
 Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_per_shard);
 

@@ -125,11 +125,19 @@ class FewDescriptorsTest(CommandTest):
 
         return run("read", *arguments, "--rank", 0, "--world", 1, "--batch", 32, preexec_fn=limit)
 
-    def pack(self, name, seed):
-        """More shards than there are descriptors, and each record a run of its own."""
+    def pack(self, name, seed, run_records=1):
+        """More shards than there are descriptors."""
         source = write_file(self.path(name + ".tfrecord"), tfrecord(make_records(450, seed=seed, longest=20)))
-        run_good("convert", source, "--to", self.path(name), "--shards", 150, "--run-records", 1)
+        run_good("convert", source, "--to", self.path(name), "--shards", 150, "--run-records", run_records)
         return self.path(name)
+
+    def check_advice(self, *arguments):
+        done = self.read(*arguments)
+        self.assertEqual(done.returncode, USAGE, done.stderr)
+        advised = int(re.search(r"ulimit -n\) to at least (\d+)", done.stderr.decode()).group(1))
+        for files, code in ((advised - 1, USAGE), (advised, GOOD)):
+            done = self.read(*arguments, files=files)
+            self.assertEqual(done.returncode, code, done.stderr)
 
     def test_shards_beyond_the_limit_wait_for_each_other(self):
         one, two = self.pack("one", 1), self.pack("two", 2)
@@ -139,13 +147,12 @@ class FewDescriptorsTest(CommandTest):
             self.assertEqual(json.loads(done.stdout)["steps"], 450 * len(paths) // 32)
 
     def test_a_mix_that_needs_more_says_so(self):
-        mix = self.pack("one", 1), self.pack("two", 2), "--weights", "1,1"
-        done = self.read(*mix)
-        self.assertEqual(done.returncode, USAGE)
-        advised = int(re.search(r"ulimit -n\) to at least (\d+)", done.stderr.decode()).group(1))
-        for files, code in ((advised - 1, USAGE), (advised, GOOD)):
-            done = self.read(*mix, files=files)
-            self.assertEqual(done.returncode, code, done.stderr)
+        self.check_advice(self.pack("one", 1), self.pack("two", 2), "--weights", "1,1")
+
+    def test_runs_that_need_more_at_a_time_say_so(self):
+        runs = self.pack("runs", 3, run_records=3)
+        self.check_advice(runs)
+        self.assertEqual(self.read(runs, "--open-runs", 20).returncode, GOOD)
 
 
 if __name__ == "__main__":
