@@ -191,12 +191,27 @@ Error holds_tables(const std::string& path) {
       .in_file(path);
 }
 
+// Where the index of a TFRecord has lost its file, records are missing.
+Result<void> check_no_index_alone(const SourceListing& listing) {
+  constexpr std::string_view kIndex = format::kTfrecordIndexSuffix;
+  for (const ListedFile& file : listing.files) {
+    if (!file.name.ends_with(kIndex)) continue;
+    const std::string indexed = listing.folder + file.name.substr(0, file.name.size() - kIndex.size());
+    const auto there = status_of(indexed, true);
+    if (there) continue;
+    return Error(there.error().code(), "its index lies here; remove that where the file is not meant to be read")
+        .in_file(indexed);
+  }
+  return {};
+}
+
 // Decides what the files of a folder are, and leaves those that are wanted.
 Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const std::string& path) {
   if (wanted == SourceFormat::folder) {
     listing.format = wanted;
     return {};
   }
+  if (auto whole = check_no_index_alone(listing); !whole) return whole;
   const NamedFormat named = wanted == SourceFormat::detect ? most_named(listing) : NamedFormat{wanted, 0};
   const auto holds_records = [&](const ListedFile& file) { return format_of_name(file.name) == named.format; };
   const auto known = static_cast<std::size_t>(std::count_if(listing.files.begin(), listing.files.end(), holds_records));

@@ -88,6 +88,7 @@ SourceFormat format_of_name(std::string_view path) {
   const auto ends = [&name](const Ending& ending) { return name.ends_with(ending.first); };
   if (const auto* found = std::find_if(kPlain.begin(), kPlain.end(), ends); found != kPlain.end()) return found->second;
   if (has_tfrecord_name(path)) return SourceFormat::tfrecord;
+  if (name.find(".mds.") != std::string_view::npos) return SourceFormat::mds;  // with any compression of MosaicML's
   cut_compression(name);
   if (const auto* found = std::find_if(kPacked.begin(), kPacked.end(), ends); found != kPacked.end()) {
     return found->second;

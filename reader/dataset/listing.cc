@@ -66,7 +66,7 @@ Result<void> check_all_indexed(const std::string& folder, std::vector<std::strin
     if (std::binary_search(indexes.begin(), indexes.end(), name)) continue;
     const std::string path = join_path(folder, name);
     auto ends = read_shard_ends(path);
-    if (ends) continue;
+    if (ends) continue;  // of a shard by another name, which is not looked for
     const Error& error = ends.error();
     if (error.is(Errc::not_indexed) || error.kind() == ErrorKind::io || is_tfrecord_name(name)) return error;
   }
@@ -220,7 +220,11 @@ Result<FilesBelow> list_shards_below(const std::string& folder) {
     }
     if (failure) return Error::from_errno(failure.value(), "cannot list the folder").in_file(listed);
   }
-  if (!indexes.empty() && datasets.empty()) {
+  // Beside shards only what has the name of a TFRecord is missed: its index may be what is lost.
+  if (indexes.empty()) {
+    std::erase_if(others, [&](const std::string& name) { return names.empty() || !is_tfrecord_name(name); });
+  }
+  if (datasets.empty()) {
     if (auto all = check_all_indexed(folder, indexes, others); !all) return all.error();
   }
   // One whose file cannot be found is listed too: opening it says so, while leaving it out would hide records.

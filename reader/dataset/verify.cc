@@ -188,13 +188,14 @@ Result<VerifyReport> verify_manifest(const std::string& folder, const std::strin
   return report;
 }
 
-/// Whether one file is a manifest. Errors: `foreign_file`; what is damaged is none.
+/// Whether one file is a manifest. Errors: `foreign_file`, and that of an index by itself; what is damaged is none.
 Result<bool> is_manifest_file(const std::string& path) {
   const auto shard = detail::ShardFile::open(path);
   if (!shard) {
     const Error error = detail::of_named_file(shard.error(), path);
     return error.is(Errc::foreign_file) ? Result<bool>(error) : false;
   }
+  if (shard->header().shard_number == format::kTfrecordIndexShardNumber) return detail::is_index_only(path);
   const auto metadata = shard->read_metadata();
   return metadata && detail::is_manifest(*metadata);
 }

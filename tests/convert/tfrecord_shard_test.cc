@@ -119,6 +119,48 @@ TEST_F(TfrecordShardTest, IsComparedWithItsIndexWhereItIsASource) {
   }
 }
 
+TEST_F(TfrecordShardTest, IsMissedBesideShardsOnceItsIndexIsLost) {
+  put("a.tfrecord", {"1", "2"});
+  ConvertOptions options{.sources = {folder_ / "a.tfrecord"}};
+  convert(folder_ / "packed", options).value();
+  fs::create_directory(folder_ / "both");
+  fs::copy(folder_ / "packed/shard-000000.dvt", folder_ / "both/a.dvt");
+  test::write_file(folder_ / "both/notes.txt", "not a TFRecord");
+  EXPECT_TRUE(verify(folder_ / "both").value().ok());
+  fs::copy(folder_ / "a.tfrecord", folder_ / "both/b.tfrecord");
+  const auto dataset = Dataset::open(folder_ / "both");
+  ASSERT_FALSE(dataset);
+  EXPECT_TRUE(dataset.error().is(Errc::not_indexed)) << dataset.error().to_string();
+  EXPECT_FALSE(verify(folder_ / "both"));
+}
+
+TEST_F(TfrecordShardTest, IsMissedInAFolderOfSourcesWhereItsIndexIs) {
+  fs::create_directory(folder_ / "src");
+  put_indexed("src/a.tfrecord", {"1", "2"});
+  put_indexed("src/b.tfrecord", {"3"});
+  fs::remove(folder_ / "src/b.tfrecord");
+  for (const auto& exclude : {std::vector<std::string>(), std::vector<std::string>{"a.*"}}) {
+    SourceOptions options;
+    options.exclude = exclude;
+    const auto source = RecordSource::open(folder_ / "src", options);
+    ASSERT_FALSE(source);
+    EXPECT_EQ(source.error().path(), folder_ / "src/b.tfrecord");
+    EXPECT_THAT(source.error().detail(), HasSubstr("its index lies here"));
+  }
+  SourceOptions others;
+  others.exclude = {"b.*"};
+  EXPECT_TRUE(RecordSource::open(folder_ / "src", others));
+}
+
+TEST_F(TfrecordShardTest, IsNotItsIndexByAnotherName) {
+  put_indexed("a.tfrecord", {"1", "2"});
+  fs::create_directory(folder_ / "other");
+  fs::copy(folder_ / "a.tfrecord.dvi", folder_ / "other/x.dvt");
+  const auto verdict = verify(folder_ / "other/x.dvt");
+  ASSERT_FALSE(verdict);
+  EXPECT_TRUE(verdict.error().is(Errc::unknown_format)) << verdict.error().to_string();
+}
+
 TEST_F(TfrecordShardTest, IsMissedWhereOnlyItsIndexIsThere) {
   put_indexed("a.tfrecord", {"1", "2"});
   const std::string gone = put_indexed("b.tfrecord", {"3", "4"});
