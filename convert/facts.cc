@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/facts.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
-#include <chrono>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -54,16 +56,15 @@ std::string in_quotes(std::string_view text) {
 struct SeenFile {
   std::string name;
   std::uint64_t size = 0;
-  std::int64_t written = 0;
+  std::string written;  // seconds and nanoseconds, of any year
 };
 
 Result<SeenFile> look_at(const fs::path& path, std::string name) {
-  std::error_code failed;
-  SeenFile seen{std::move(name), 0, 0};
-  seen.size = fs::file_size(path, failed);
-  if (!failed) seen.written = static_cast<std::int64_t>(fs::last_write_time(path, failed).time_since_epoch().count());
-  if (failed) return Error::from_errno(failed.value(), "cannot look at the file").in_file(path.native());
-  return seen;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0)
+    return Error::from_errno(errno, "cannot look at the file").in_file(path.native());
+  const std::string written = std::to_string(status.st_mtim.tv_sec) + '.' + std::to_string(status.st_mtim.tv_nsec);
+  return SeenFile{std::move(name), static_cast<std::uint64_t>(status.st_size), written};
 }
 
 // `below` is a path relative to `folder`; both are empty or end with a slash. Links to folders are not followed.
@@ -212,7 +213,7 @@ Result<InputIdentity> identify_inputs(const std::vector<std::string>& paths, con
     if (!looked) return looked.error();
     for (const SeenFile& file : seen) {
       content += file.name + '\0' + std::to_string(file.size) + '\n';
-      times += std::to_string(file.written) + '\n';
+      times += file.written + '\n';
     }
     content += '\n';
   }

@@ -186,8 +186,7 @@ void sort_candidates(Candidates& candidates) {
 // this one, with the same id.
 bool is_refuted(const std::string& path, const ShardInfo& entry) {
   const auto found = describe_shard(path);
-  return found && !found->tfrecord && found->info.file_id == entry.file_id &&
-         (found->info.records != entry.records || found->info.fingerprint != entry.fingerprint);
+  return found && !found->tfrecord && found->info.file_id == entry.file_id && holds_other_records(found->info, entry);
 }
 
 // Of files with one number: the finished one whose end is good, or else the first.
@@ -299,8 +298,7 @@ Result<void> take_manifest(const std::string& folder, const Dataset& dataset, Re
     ListedShard shard{.path = path ? *path : dataset.shard_path(i), .entry = dataset.shards()[i]};
     if (!path) shard.unreadable = path.error();
     if (path && is_refuted(*path, *shard.entry)) {
-      shard.unreadable = Error(Errc::manifest_mismatch,
-                               "another version of the shard, with records of its own: recover it alone to have them");
+      shard.unreadable = refuted_shard();
       listing.foreign.push_back(*path);
     }
     listing.shards.push_back(std::move(shard));

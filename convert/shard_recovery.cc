@@ -29,6 +29,9 @@ Result<ShardRecovery> ShardRecovery::find(const std::string& path, const ShardIn
         .in_file(path);
   }
   if (auto read = shard.read_messages(); !read) return read.error();
+  if (entry != nullptr && shard.footer_ && holds_other_records(*shard.footer_, *entry)) {
+    return refuted_shard().in_file(path);
+  }
   std::optional<KnownContent> content;
   if (shard.content_) content = KnownContent{shard.content_->records, shard.content_->fingerprint};
   if (auto chosen = choose_blocks(shard.file_, content, checked, shard.scan_); !chosen) return chosen.error();
@@ -138,6 +141,15 @@ void ShardRecovery::tell(std::uint64_t most_regions, RecoverReport& report) {
     if (report.lost.size() < most_regions) region.file = file_.path();
     tell_region(std::move(region), most_regions, report);
   }
+}
+
+bool holds_other_records(const ShardInfo& footer, const ShardInfo& entry) noexcept {
+  return footer.records != entry.records || footer.fingerprint != entry.fingerprint;
+}
+
+Error refuted_shard() {
+  return Error(Errc::manifest_mismatch,
+               "another version of the shard, with records of its own: recover it alone to have them");
 }
 
 Result<void> keep_metadata(const format::Metadata& metadata, WriterOptions& options) {

@@ -24,7 +24,8 @@ class ShardRecovery {
  public:
   /// Finds the blocks. `entry` is what a manifest says of the shard, and `file_id` what is known otherwise; without them
   /// the file id is the file's own.
-  /// Errors: `not_dovetail` where nothing is found, those of `scan_shard`.
+  /// Errors: `not_dovetail` where nothing is found, `manifest_mismatch` where the footer tells of other records than `entry`,
+  ///         those of `scan_shard`.
   static Result<ShardRecovery> find(const std::string& path, const ShardInfo* entry,
                                     std::optional<std::uint64_t> file_id, const CheckedBytes& checked);
 
@@ -60,6 +61,11 @@ class ShardRecovery {
   std::optional<ShardInfo> footer_;
   DecodedBlocks decoded_;
 };
+
+/// Whether a shard with the file id of `entry` is of another packing with the same dataset id, by its footer.
+bool holds_other_records(const ShardInfo& footer, const ShardInfo& entry) noexcept;
+/// `manifest_mismatch`, of such a shard.
+Error refuted_shard();
 
 /// Record type, schema and user's pairs into the options of a writer. A schema that cannot be read is left out, and told.
 Result<void> keep_metadata(const format::Metadata& metadata, WriterOptions& options);

@@ -67,7 +67,7 @@ bool SourceFile::is_being_written() const noexcept {
 
 Result<std::size_t> SourceFile::read(std::span<std::byte> out) {
   if (cancelled_ && cancelled_()) {
-    return Error(make_error_code(boost::system::errc::operation_canceled)).at(path_, position_);
+    return Error(make_error_code(boost::system::errc::operation_canceled), "interrupted").at(path_, position_);
   }
   Result<std::size_t> read = read_at(position_, out);
   if (read) position_ += *read;

@@ -115,8 +115,8 @@ std::string to_text(const BenchReport& report) {
                              format::count_of(report.shards, "shard") + ", " + human_bytes(mean_record(report)) +
                              " each on average");
   listing.add("codec",
-              percent(report.snappy_share) + " of the bytes Snappy, in " + std::to_string(report.sampled_blocks) +
-                  " blocks looked at; " +
+              percent(report.snappy_share) + " of the bytes Snappy, in " +
+                  format::count_of(report.sampled_blocks, "block") + " looked at; " +
                   decimal(share(static_cast<double>(report.stored_bytes), static_cast<double>(report.raw_bytes)), 2) +
                   " stored for each byte");
   listing.add("reader", "rank " + std::to_string(report.rank) + " of " + std::to_string(report.world) +

@@ -2,6 +2,7 @@
 #include "tools/html.h"
 
 #include "format/utf8.h"
+#include "format/visible.h"
 
 namespace dovetail::tools {
 
@@ -36,7 +37,7 @@ std::string html_text(std::string_view text) {
       html += c;
     }
   }
-  return html;
+  return format::visible_lines(html);
 }
 
 HtmlTable::HtmlTable(std::string_view id, const std::vector<std::string_view>& heading)

@@ -301,6 +301,13 @@ TEST(RecoverFolderTest, AShardThatAGoodManifestRefutesIsForeign) {
     fs::copy_file(folder / "earlier" + name_of(shard), data + name_of(shard), fs::copy_options::overwrite_existing);
   }
   fs::copy_file(folder / "earlier" + name_of(2), data + "/a.dvt");
+  // Also where its trailer is lost: the footer tells.
+  const Bytes whole = test::read_file(data + name_of(0));
+  test::write_file(data + name_of(0), as_chars(whole).substr(0, whole.size() - 64));
+  recovered(data, folder / "before");
+  EXPECT_EQ(test::read_dataset(folder / "before").records, records_of("right", {1, 2}));
+  test::write_file(data + name_of(0), as_chars(whole));
+
   const RecoverReport report = recovered(data, folder / "out");
   EXPECT_EQ(test::read_dataset(folder / "out").records, records_of("right", {1, 2}));
   EXPECT_EQ(describe_shard(folder / ("out" + name_of(1))).value().record_type, "right");
