@@ -2,6 +2,7 @@
 #include "convert/csv_layout.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -12,8 +13,7 @@ namespace dovetail::detail {
 
 namespace {
 
-// Names of columns in messages: so many bytes of one, and so many of them.
-constexpr std::size_t kShownName = 40;
+// Names of columns in messages: so many of them.
 constexpr std::size_t kShownNames = 3;
 
 bool is_digit(char c) {
@@ -29,10 +29,6 @@ bool has_leading_zero(std::string_view text) {
 bool is_whole(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
-}
-
-std::string quoted_name(std::string_view name) {
-  return '"' + std::string(name.substr(0, kShownName)) + '"';
 }
 
 std::vector<std::string_view> sorted_names(const std::vector<CsvColumn>& columns) {
@@ -56,13 +52,25 @@ std::string names_only_in(const std::vector<CsvColumn>& columns, const std::vect
   return text;
 }
 
-// Whole numbers are numbers too; all else is bytes.
-ColumnType wider(ColumnType a, ColumnType b) {
-  if (a == b) return a;
-  return a == ColumnType::bytes || b == ColumnType::bytes ? ColumnType::bytes : ColumnType::real;
+bool is_exact_as_float(std::int64_t value) {
+  const auto bits = static_cast<std::uint64_t>(value);
+  const std::uint64_t magnitude = value < 0 ? 0 - bits : bits;
+  return static_cast<int>(std::bit_width(magnitude)) - std::countr_zero(magnitude) <=
+         std::numeric_limits<float>::digits;
+}
+
+// Whole numbers are numbers too, where a float holds them; all else is bytes.
+ColumnType wider(const CsvColumn& a, const CsvColumn& b) {
+  if (a.type == b.type) return a.type;
+  const bool bytes = a.type == ColumnType::bytes || b.type == ColumnType::bytes || a.inexact || b.inexact;
+  return bytes ? ColumnType::bytes : ColumnType::real;
 }
 
 }  // namespace
+
+std::string quoted_name(std::string_view name) {
+  return '"' + std::string(name.substr(0, kShownName)) + '"';
+}
 
 Result<void> CsvFields::parse(std::string_view row, char delimiter, std::size_t most) {
   fields_.clear();
@@ -127,15 +135,17 @@ std::optional<float> parse_real(std::string_view text) noexcept {
 void ColumnGuess::look_at(std::string_view value) noexcept {
   if (value.empty()) return;  // missing
   any_ = true;
-  const bool whole = parse_int(value).has_value();
-  ints_ = ints_ && whole;
+  const auto whole = parse_int(value);
+  ints_ = ints_ && whole.has_value();
+  exact_ = exact_ && (!whole || is_exact_as_float(*whole));
   // A number of so many digits that it is no int64 would lose most of them as a float.
-  reals_ = reals_ && (whole || (!is_whole(value) && parse_real(value).has_value()));
+  reals_ = reals_ && (whole.has_value() || (!is_whole(value) && parse_real(value).has_value()));
 }
 
 ColumnType ColumnGuess::type() const noexcept {
   if (!any_ || !reals_) return ColumnType::bytes;
-  return ints_ ? ColumnType::int64 : ColumnType::real;
+  if (ints_) return ColumnType::int64;
+  return exact_ ? ColumnType::real : ColumnType::bytes;
 }
 
 std::string CsvLayout::name_of(std::size_t column) const {
@@ -176,7 +186,8 @@ Result<void> join(CsvLayout& layout, const std::string& file, const std::vector<
   for (std::size_t i = 0; i != columns.size(); ++i) {
     CsvColumn& column = layout.columns[i];
     if (columns[i].empty) continue;
-    column.type = column.empty ? columns[i].type : wider(column.type, columns[i].type);
+    column.type = column.empty ? columns[i].type : wider(column, columns[i]);
+    column.inexact = column.inexact || columns[i].inexact;
     column.empty = false;
   }
   return {};

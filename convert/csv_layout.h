@@ -18,6 +18,12 @@ namespace dovetail::detail {
 /// take, which SECURITY.md says.
 constexpr std::size_t kMaxColumns = std::size_t{1} << 16;
 
+/// Bytes of a name, or of a value, in messages.
+constexpr std::size_t kShownName = 40;
+
+/// A name as messages have it, which is cut where it is longer.
+std::string quoted_name(std::string_view name);
+
 /// The fields of one row, their quotes taken away. Ownership: keeps copies where there were quotes, borrows the rest.
 class CsvFields {
  public:
@@ -51,13 +57,16 @@ class ColumnGuess {
   void look_at(std::string_view value) noexcept;
   bool any() const noexcept { return any_; }
   /// Of `bytes`, whatever comes.
-  bool settled() const noexcept { return any_ && !reals_; }
+  bool settled() const noexcept { return any_ && type() == ColumnType::bytes; }
+  /// Whether it holds whole numbers of which one is no float.
+  bool inexact() const noexcept { return ints_ && !exact_; }
   ColumnType type() const noexcept;
 
  private:
   bool any_ = false;
   bool ints_ = true;
   bool reals_ = true;
+  bool exact_ = true;  // all whole numbers as floats
 };
 
 /// The columns of CSV files.

@@ -93,9 +93,10 @@ class CsvRecords final : public FileRecords {
   std::string wrong_type(std::size_t number, std::string_view field) const {
     const CsvColumn& column = shape_.layout.columns[number];
     const ColumnType holds_it = parse_real(field) ? ColumnType::real : ColumnType::bytes;
-    return shape_.layout.name_of(number) + ": \"" + std::string(field.substr(0, 40)) + "\" is not of type " +
-           std::string(to_string(column.type)) + "; say --csv-type " + column.name + '=' +
-           std::string(to_string(holds_it)) + " to take it";
+    std::string what = shape_.layout.name_of(number) + ": " + quoted_name(field) + " is not of type " +
+                       std::string(to_string(column.type));
+    if (column.name.size() > kShownName) return what;
+    return what + "; say --csv-type " + column.name + '=' + std::string(to_string(holds_it)) + " to take it";
   }
 
   CsvRows rows_;

@@ -72,32 +72,51 @@ class LayoutFinder {
       const ColumnGuess& guess = guesses_->of(column);
       layout_->columns[column].type = guess.type();
       layout_->columns[column].empty = !guess.any();
+      layout_->columns[column].inexact = guess.inexact();
     }
     return std::move(*layout_);
   }
 
  private:
   bool skips() const noexcept { return options_.on_error == OnError::skip; }
+  // Rows as they are have no types.
+  bool raw() const noexcept { return options_.records == RecordForm::raw; }
 
   Result<void> look_into(std::size_t number) {
     auto rows = open(number);
     if (!rows) return rows.error();
-    auto more = rows->next();
+    auto more = first_row(*rows);
     if (!more) return more.error();
     if (!*more) return {};
-    if (rows->count() > kMaxColumns) {
-      return rows->fault("the row has " + std::to_string(rows->count()) + " columns; the limit is " +
-                         std::to_string(kMaxColumns));
-    }
-    std::vector<CsvColumn> columns = columns_of(*rows, options_.csv.header);
-    if (layout_) {
-      if (auto same = check_same_names(*layout_, columns); !same) return rows->fault(same.error());
-    } else if (auto taken = take(*rows, std::move(columns)); !taken) {
-      return taken;
+    if (!layout_) {
+      if (auto taken = take(*rows, columns_of(*rows, options_.csv.header)); !taken) return taken;
     }
     rows->keep(layout_->columns.size());
     if (!options_.csv.header) guesses_->look_at(rows->fields());
     return look_through(*rows);
+  }
+
+  // Without a header it is a row as all others are: one that is bad is left out where it is read as a record.
+  Result<bool> first_row(CsvRows& rows) const {
+    for (;;) {
+      auto more = rows.next();
+      if (more && *more) {
+        if (auto checked = check_first(rows); !checked) more = checked.error();
+      }
+      if (more || options_.csv.header || !skips() || !rows.goes_on()) return more;
+    }
+  }
+
+  Result<void> check_first(CsvRows& rows) const {
+    if (rows.count() > kMaxColumns) {
+      return rows.fault("the row has " + std::to_string(rows.count()) + " columns; the limit is " +
+                        std::to_string(kMaxColumns));
+    }
+    if (!layout_) return {};
+    if (auto same = check_same_names(*layout_, columns_of(rows, options_.csv.header)); !same) {
+      return rows.fault(same.error());
+    }
+    return {};
   }
 
   Result<CsvRows> open(std::size_t number) const {
@@ -120,7 +139,7 @@ class LayoutFinder {
     for (std::size_t i = 0; i != columns.size(); ++i) {
       const auto type = options_.csv.types.find(columns[i].name);
       if (type == options_.csv.types.end()) {
-        untyped_.push_back(i);
+        if (!raw()) untyped_.push_back(i);
       } else {
         columns[i].type = type->second;
         ++given;
@@ -128,7 +147,7 @@ class LayoutFinder {
     }
     layout_ = {rows.path(), std::move(columns)};
     guesses_.emplace(untyped_);
-    ended_ = untyped_.empty();
+    ended_ = given == layout_->columns.size();
     if (given == options_.csv.types.size()) return {};
     return unknown_column().in_file(rows.path());
   }
@@ -139,7 +158,7 @@ class LayoutFinder {
       return std::none_of(known.begin(), known.end(),
                           [&](const CsvColumn& column) { return column.name == type.first; });
     });
-    return Error(Errc::invalid_option, "there is no column \"" + unknown->first + "\", whose type is given");
+    return Error(Errc::invalid_option, "there is no column " + quoted_name(unknown->first) + ", whose type is given");
   }
 
   // To the end of the file, as long as its rows can tell more.

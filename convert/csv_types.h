@@ -17,7 +17,7 @@ namespace dovetail::detail {
 std::vector<CsvColumn> columns_of(const CsvRows& first_row, bool header);
 
 /// The columns of a source's files with the types that are given, and else those that hold all values of all files. Where all
-/// are given nothing is read but the first row of the first file that has one.
+/// are given nothing is read but the first row of the first file that has one, and where rows stay raw that of each.
 ///
 /// Errors: `malformed_input` for a file with other columns than the first, which is passed over under `OnError::skip`, and
 ///         for names that cannot be; `invalid_option` for a doubtful delimiter, and for the type of a column that there is

@@ -127,21 +127,21 @@ Result<void> list_below(SourceListing& listing, const std::string& below, const 
     auto status = status_of(listing.folder + relative, false);
     if (!status) return status.error();
     const bool is_folder = S_ISDIR(status->st_mode);
-    if (const LeaveReason reason = reason_to_leave(relative, is_folder, options)) {
+    LeaveReason reason = reason_to_leave(relative, is_folder, options);
+    if (S_ISLNK(status->st_mode)) status = status_of(listing.folder + relative, true);
+    if (!status) {
+      const bool chosen = reason == nullptr || reason == &LeftOut::unlabelled;
+      if (chosen && leads_nowhere(status.error())) reason = &LeftOut::dangling;
+      if (reason == nullptr) return status.error();
+    } else if (S_ISDIR(status->st_mode) ? !is_folder : reason == nullptr && !S_ISREG(status->st_mode)) {
+      reason = &LeftOut::special;  // a link to a folder is not followed, and so cannot lead in circles
+    }
+    if (reason != nullptr) {
       ++(listing.left_out.*reason);
       continue;
     }
     if (is_folder) {
       if (auto listed = list_below(listing, relative + '/', options); !listed) return listed;
-      continue;
-    }
-    if (S_ISLNK(status->st_mode)) {
-      // A link to a folder is not followed, and so cannot lead in circles.
-      status = status_of(listing.folder + relative, true);
-      if (!status && !leads_nowhere(status.error())) return status.error();
-    }
-    if (!status || !S_ISREG(status->st_mode)) {
-      ++listing.left_out.special;
       continue;
     }
     listing.files.push_back({relative, static_cast<std::uint64_t>(status->st_size)});
@@ -309,9 +309,12 @@ Result<SourceListing> list_folder(const std::string& path, const SourceOptions& 
   if (auto listed = list_below(listing, "", options); !listed) return listed.error();
   if (listing.files.empty()) {
     const std::string left_out = to_string(listing.left_out);
-    return Error(Errc::empty_input, left_out.empty() ? "the folder holds no file"
-                                                     : "the folder holds nothing but what is left out: " + left_out)
-        .in_file(path);
+    std::string why =
+        left_out.empty() ? "the folder holds no file" : "the folder holds nothing but what is left out: " + left_out;
+    if (listing.left_out.dangling != 0) {
+      why += "; fetch the content that the links stand for, as with `git annex get` or `dvc pull`";
+    }
+    return Error(Errc::empty_input, why).in_file(path);
   }
   if (auto chosen = choose_format(listing, wanted, path); !chosen) return chosen.error();
   std::sort(listing.files.begin(), listing.files.end(),

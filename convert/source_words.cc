@@ -78,6 +78,7 @@ std::string_view to_string(ColumnType type) noexcept {
 LeftOut& LeftOut::operator+=(const LeftOut& other) noexcept {
   hidden += other.hidden;
   litter += other.litter;
+  dangling += other.dangling;
   special += other.special;
   excluded += other.excluded;
   unlabelled += other.unlabelled;
@@ -93,8 +94,9 @@ std::string to_string(const LeftOut& left_out) {
       "hidden files or folders, named with a dot in front");
   add(left_out.litter, "file or folder that a system left behind, such as Thumbs.db",
       "files or folders that a system left behind, such as Thumbs.db");
-  add(left_out.special, "link that leads to no file, or special file", "links that lead to no file, or special files");
-  add(left_out.excluded, "by include and exclude", "by include and exclude");
+  add(left_out.dangling, "link that leads nowhere", "links that lead nowhere");
+  add(left_out.special, "link to a folder, or special file", "links to folders, or special files");
+  add(left_out.excluded, "file or folder by include and exclude", "files or folders by include and exclude");
   add(left_out.unlabelled, "file in no subfolder, which would be its label",
       "files in no subfolder, which would be their label");
   return text;

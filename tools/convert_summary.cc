@@ -78,11 +78,8 @@ void add_sources(const std::vector<ConvertedSource>& sources, Listing& listing) 
 }
 
 boost::json::object to_json(const LeftOut& left_out) {
-  return {{"hidden", left_out.hidden},
-          {"litter", left_out.litter},
-          {"special", left_out.special},
-          {"excluded", left_out.excluded},
-          {"unlabelled", left_out.unlabelled}};
+  return {{"hidden", left_out.hidden},   {"litter", left_out.litter},     {"dangling", left_out.dangling},
+          {"special", left_out.special}, {"excluded", left_out.excluded}, {"unlabelled", left_out.unlabelled}};
 }
 
 boost::json::object to_json(const ConvertedSource& source) {

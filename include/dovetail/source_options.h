@@ -46,7 +46,8 @@ enum class ColumnType : std::uint8_t { bytes, int64, real };
 struct CsvColumn {
   std::string name;
   ColumnType type = ColumnType::bytes;
-  bool empty = false;  ///< Whether there is no value in it, so that its type says nothing.
+  bool empty = false;    ///< Whether there is no value in it, so that its type says nothing.
+  bool inexact = false;  ///< Of `int64`: whether a float would round a number, so that beside fractions it is `bytes`.
 
   friend bool operator==(const CsvColumn&, const CsvColumn&) = default;
 };
@@ -55,7 +56,8 @@ struct CsvColumn {
 struct LeftOut {
   std::uint64_t hidden = 0;      ///< Named with a dot in front.
   std::uint64_t litter = 0;      ///< What systems leave: Thumbs.db, ehthumbs.db, desktop.ini, __MACOSX, in either case.
-  std::uint64_t special = 0;     ///< Links that lead nowhere or to a folder; pipes, sockets and devices.
+  std::uint64_t dangling = 0;    ///< Links that lead nowhere, as where the content of a tree was not fetched.
+  std::uint64_t special = 0;     ///< Links to folders, whatever is asked for; pipes, sockets and devices.
   std::uint64_t excluded = 0;    ///< By `SourceOptions::include` and `exclude`.
   std::uint64_t unlabelled = 0;  ///< With labels: files in no subfolder, which would be their class.
 
@@ -63,7 +65,7 @@ struct LeftOut {
   friend bool operator==(const LeftOut&, const LeftOut&) = default;
 };
 
-/// "2 hidden files or folders, named with a dot in front; 1 link or special file"; empty where there is none.
+/// "2 hidden files or folders, named with a dot in front; 1 link that leads nowhere"; empty where there is none.
 std::string to_string(const LeftOut& left_out);
 
 /// What is done about a record that is damaged or cannot be one.
@@ -94,8 +96,8 @@ struct CsvOptions {
   char delimiter = 0;
   /// Whether the first row names the columns; otherwise they are c0, c1 and so on.
   bool header = true;
-  /// By name. For the other columns all files are read once more, before the first record: `int64` where all values of all
-  /// files are whole numbers, `real` where all are numbers, else `bytes`.
+  /// By name. For the other columns, unless rows stay raw, all files are read once more, before the first record: `int64` where all values of all
+  /// files are whole numbers, `real` where all are numbers and a float rounds no whole one, else `bytes`.
   std::map<std::string, ColumnType> types = {};
 };
 

@@ -55,8 +55,8 @@ class ConvertedSource:
     """What a source was taken for.
 
     `left_out` counts the files of a folder that are no records, by the reasons that there are: `hidden`, `litter`,
-    `special`, `excluded`, `unlabelled`. `classes` are the labels of folders in the order of their numbers, `columns`
-    name and type of each column of CSV.
+    `dangling`, `special`, `excluded`, `unlabelled`. `classes` are the labels of folders in the order of their numbers,
+    `columns` name and type of each column of CSV.
     """
 
     path: str

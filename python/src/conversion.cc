@@ -140,6 +140,7 @@ py::dict to_dict(const LeftOut& left_out) {
   };
   add("hidden", left_out.hidden);
   add("litter", left_out.litter);
+  add("dangling", left_out.dangling);
   add("special", left_out.special);
   add("excluded", left_out.excluded);
   add("unlabelled", left_out.unlabelled);

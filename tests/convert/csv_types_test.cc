@@ -14,6 +14,10 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::UnorderedElementsAre;
+
+constexpr std::size_t kTooManyColumns = std::size_t{1} << 16;  // so many commas: one more
 
 class CsvTypesTest : public test::PartsTest {
  protected:
@@ -61,6 +65,26 @@ TEST_F(CsvTypesTest, AreThoseOfAllSources) {
   }
   convert(folder_ / "folder", options({folder_ / "all"}, 3)).value();
   EXPECT_EQ(texts_of(folder_ / "folder"), texts_of(out_));
+}
+
+TEST_F(CsvTypesTest, AFractionRoundsNoWholeNumber) {
+  const std::string ids = put("csv/1.csv", "id,n\n1700000001,16777216\n9007199254740993,-9223372036854775808\n");
+  const std::string half = put("csv/2.csv", "id,n\n0.5,0.5\n");
+  int outputs = 0;
+  for (const std::vector<std::string>& sources : {std::vector{ids, half}, {half, ids}, {folder_ / "csv"}}) {
+    ConvertOptions wanted = options(sources, 1);
+    const std::string out = folder_ / ("out" + std::to_string(++outputs));
+    const auto report = convert(out, wanted).value();
+    EXPECT_EQ(report.sources.front().columns.front().type, ColumnType::bytes);
+    EXPECT_THAT(texts_of(out), UnorderedElementsAre("id=<1700000001> n=(1.67772e+07)", HasSubstr("id=<90071992547409"),
+                                                    "id=<0.5> n=(0.5)"));
+  }
+  // One file, with the fraction in front and behind.
+  for (const char* const rows : {"v\n0.5\n16777217\n", "v\n16777217\n0.5\n", "v\n16777216\n-16777217\n0.5\n"}) {
+    EXPECT_EQ(RecordSource::open(put("a.csv", rows)).value().columns().front().type, ColumnType::bytes) << rows;
+  }
+  EXPECT_EQ(RecordSource::open(put("a.csv", "v\n16777217\n")).value().columns().front().type, ColumnType::int64);
+  EXPECT_EQ(RecordSource::open(put("a.csv", "v\n0\n0.5\n")).value().columns().front().type, ColumnType::real);
 }
 
 TEST_F(CsvTypesTest, AreTheSameInEveryPart) {
@@ -116,6 +140,46 @@ TEST_F(CsvTypesTest, AFileOfOtherColumnsIsPassedOverWhereAsked) {
   EXPECT_EQ(report.skipped, 1u);
   ASSERT_EQ(report.first_skipped.size(), 1u);
   EXPECT_EQ(report.first_skipped.front().error.path(), folder_ / "csv/2.csv");
+}
+
+TEST_F(CsvTypesTest, WithoutAHeaderABadFirstRowIsOneRow) {
+  const std::string wide(kTooManyColumns, ',');
+  put("csv/0.csv", wide + "\n1,2\n");
+  put("csv/1.csv", "1,2\n");
+  put("csv/2.csv", "x\n3,word\n");
+  put("csv/3.csv", "\xFF,1\nword,4\n");
+  put("csv/4.csv", wide + "\n5,6\n");
+  SourceOptions options{.format = SourceFormat::csv, .csv = {.header = false}, .on_error = OnError::skip};
+  RecordSource source = RecordSource::open(folder_ / "csv", options).value();
+  EXPECT_THAT(source.columns(), ElementsAre(CsvColumn{"c0", ColumnType::bytes}, CsvColumn{"c1", ColumnType::bytes}));
+  EXPECT_EQ(test::read_source(std::move(source)).value().size(), 5u);
+}
+
+TEST_F(CsvTypesTest, RowsThatStayRawHaveNone) {
+  const std::string text = "a\n1\n" + std::string(std::size_t{5} << 20, '2') + "\n";
+  const std::string first = put("csv/1.csv", text);
+  put("csv/2.csv", text);
+  int reads = 0;
+  SourceOptions options{.records = RecordForm::raw};
+  options.cancelled = [&reads] { return ++reads < 0; };
+  ASSERT_TRUE(RecordSource::open(folder_ / "csv", options));
+  EXPECT_LE(reads, 2) << "the first rows";
+  put("csv/2.csv", "b\n1\n");
+  const auto other = RecordSource::open(folder_ / "csv", options);
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().detail(), HasSubstr("the columns are not those of " + first));
+}
+
+TEST_F(CsvTypesTest, MessagesCutLongNames) {
+  const std::string name(std::size_t{1} << 20, 'n');
+  const std::string path = put("a.csv", name + ",b\nword,1\n");
+  const SourceOptions typed{.csv = {.types = {{name, ColumnType::real}}}};
+  const Error wrong = test::read_source(path, typed).error();
+  EXPECT_THAT(wrong.detail(), AllOf(HasSubstr("\"word\" is not of type real"), Not(HasSubstr("--csv-type"))));
+  EXPECT_LT(wrong.detail().size(), 500u);
+  const Error unknown = RecordSource::open(path, {.csv = {.types = {{name + "x", ColumnType::real}}}}).error();
+  EXPECT_THAT(unknown.detail(), HasSubstr("there is no column \"nnn"));
+  EXPECT_LT(unknown.detail().size(), 500u);
 }
 
 TEST_F(CsvTypesTest, WhatCannotBeReadHasNoSay) {

@@ -12,6 +12,7 @@ namespace dovetail {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -39,7 +40,25 @@ TEST_F(LeftOutTest, LinksThatLeadToNoFileAreCounted) {
   fs::create_directory_symlink(".", folder_ / "src/folder");
   fs::create_symlink("a", folder_ / "src/link");
   EXPECT_THAT(taken({}), ElementsAre("a", "link"));
-  EXPECT_EQ(left_out_, LeftOut{.special = 4});
+  EXPECT_EQ(left_out_, (LeftOut{.dangling = 3, .special = 1}));
+}
+
+TEST_F(LeftOutTest, LinksAreToldByWhereTheyLead) {
+  put("real/cat/1.jpg", "x");
+  put("src/dog/1.jpg", "x");
+  fs::create_directory_symlink("../real/cat", folder_ / "src/cat");
+  fs::create_symlink("../real/gone", folder_ / "src/cow");
+  fs::create_symlink("gone", folder_ / "src/notes.txt");
+  EXPECT_THAT(taken({.labels = true}), ElementsAre("dog/1.jpg"));
+  EXPECT_EQ(left_out_, (LeftOut{.dangling = 2, .special = 1}));
+  EXPECT_THAT(taken({.format = SourceFormat::folder, .include = {"*.jpg"}}), ElementsAre("dog/1.jpg"));
+  EXPECT_EQ(left_out_, (LeftOut{.special = 1, .excluded = 2}));
+}
+
+TEST_F(LeftOutTest, AFolderOfLinksThatLeadNowhereAsksForTheirContent) {
+  fs::create_directories(folder_ / "src/.git");
+  for (const char* const name : {"src/1.jpg", "src/2.jpg"}) fs::create_symlink(".git/annex/gone", folder_ / name);
+  EXPECT_THAT(taken({}), ElementsAre(AllOf(HasSubstr("2 links that lead nowhere"), HasSubstr("fetch the content"))));
 }
 
 TEST_F(LeftOutTest, WhatSystemsLeaveBehindIsNoRecord) {
@@ -77,7 +96,8 @@ TEST_F(LeftOutTest, PatternsChooseByNameOrByPath) {
   for (const auto& [include, exclude, wanted, excluded] : kCases) {
     const SourceOptions options{.format = SourceFormat::folder, .include = include, .exclude = exclude};
     if (wanted.empty()) {
-      EXPECT_THAT(taken(options), ElementsAre(HasSubstr("nothing but what is left out: 4 by include and exclude")));
+      EXPECT_THAT(taken(options),
+                  ElementsAre(HasSubstr("nothing but what is left out: 4 files or folders by include and exclude")));
     } else {
       EXPECT_EQ(taken(options), wanted) << testing::PrintToString(include) << testing::PrintToString(exclude);
       EXPECT_EQ(left_out_.excluded, excluded) << testing::PrintToString(include) << testing::PrintToString(exclude);

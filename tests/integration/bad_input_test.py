@@ -33,7 +33,7 @@ class SourcesTest(CommandTest):
     def test_a_link_that_leads_nowhere(self):
         os.mkdir(self.path("files"))
         os.symlink("nowhere", self.path("files", "link"))
-        self.assert_refused(USAGE, self.path("files"), "--from", "folder", says="1 link that leads to no file")
+        self.assert_refused(USAGE, self.path("files"), "--from", "folder", says="1 link that leads nowhere; fetch")
 
     def test_a_cut_tfrecord(self):
         records = make_records(50, seed=20)

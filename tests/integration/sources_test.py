@@ -182,9 +182,9 @@ class SourcesTest(CommandTest):
         summary = run_json(*convert, self.path("json"))
         self.assertEqual(summary["records"], 2)
         self.assertEqual(summary["sources"][0]["left_out"],
-                         {"hidden": 0, "litter": 1, "special": 1, "excluded": 2, "unlabelled": 1})
+                         {"hidden": 0, "litter": 1, "dangling": 1, "special": 0, "excluded": 2, "unlabelled": 1})
         text = run_good(*convert, self.path("text")).decode()
-        self.assertRegex(text, r"left out +1 file .* Thumbs.db; 1 link .*; 2 by include and exclude; 1 file in no sub")
+        self.assertRegex(text, r"left out +1 file .* Thumbs.db; 1 link .*; 2 files .* by include .*; 1 file in no sub")
         metadata = run_json("inspect", self.path("json"))["metadata"]
         self.assertEqual(json.loads(metadata["dovetail.classes"]), ["cat", "dog"])
         text = run_good("inspect", self.path("json")).decode()
