@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstdint>
 #include <span>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -33,6 +33,7 @@ constexpr std::string_view kGzip = ".gz";
 
 // Behind what `bytes` holds already. It grows with what comes out, whatever the input claims.
 Result<void> gunzip(ByteView packed, std::vector<std::byte>& bytes, std::uint64_t limit) {
+  if (packed.empty()) return {};  // no stream, so no value
   auto decoder = make_decoder(Compression::gzip);
   if (!decoder) return decoder.error();
   const std::size_t step = std::clamp<std::size_t>(4 * packed.size(), 4096, kReadBytes);
@@ -57,7 +58,8 @@ bool is_class_number(std::string_view extension) {
   return last == "cls" || last == "cls2" || last == "index" || last == "inx";
 }
 
-// As Python's int reads it: blanks around it, and zeros and a plus sign before it, say nothing.
+// In decimal digits. Blanks around it, and zeros and a plus sign before it, say nothing, as for Python's int, which takes more
+// than that: underscores between digits, and digits of other scripts.
 std::optional<std::int64_t> class_number(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n\f\v";
   text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
@@ -155,9 +157,18 @@ class TarRecords final : public FileRecords {
       return Error(Errc::malformed_input, "the key has several members; only as Examples can they be one record")
           .at(path_, ahead_->place.offset);
     }
-    const bool again = !extensions_.insert(ahead_extension_).second;
-    if (again || (!raw_ && ahead_extension_ == kKeyFeature)) {
-      return Error(Errc::malformed_input, "two members of the key are \"" + ahead_extension_ + "\"")
+    const auto stored = [this](bool gzipped) {
+      return '"' + ahead_extension_ + std::string(gzipped ? kGzip : std::string_view()) + '"';
+    };
+    const auto [first, added] = extensions_.emplace(ahead_extension_, packed);
+    if (!added) {
+      const bool same = first->second == packed;
+      return Error(Errc::malformed_input, "two members of the key are " + stored(first->second) +
+                                              (same ? "" : " and " + stored(packed) + ", which become one feature"))
+          .at(path_, ahead_->place.offset);
+    }
+    if (!raw_ && ahead_extension_ == kKeyFeature) {
+      return Error(Errc::malformed_input, "the member " + stored(packed) + " has the name of the feature for the key")
           .at(path_, ahead_->place.offset);
     }
     if (parts_.size() == kMaxMembers) {
@@ -213,7 +224,7 @@ class TarRecords final : public FileRecords {
   std::string key_;
   RecordPlace place_;
   std::vector<Part> parts_;
-  std::unordered_set<std::string> extensions_;  // of these
+  std::unordered_map<std::string, bool> extensions_;  // of these, and whether they were packed
   std::vector<std::byte> bytes_;
   std::vector<std::byte> packed_;  // a member, before it is unpacked
   std::size_t name_bytes_ = 0;

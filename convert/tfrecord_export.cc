@@ -186,7 +186,7 @@ Result<std::unique_ptr<ExportInput>> open_input(const TfrecordExportOptions& opt
   // What would be without effect on a dataset is for sources to take or to refuse.
   const bool plain = source.records == RecordForm::automatic && !source.labels && source.classes.empty() &&
                      source.on_error == OnError::fail && source.csv.delimiter == 0 && source.csv.header &&
-                     source.csv.types.empty();
+                     source.csv.types.empty() && source.include.empty() && source.exclude.empty();
   if (paths.size() == 1 && options.from == SourceFormat::detect && whole && plain) {
     auto dataset = Dataset::open(paths.front());
     if (dataset) return std::make_unique<DatasetInput>(std::move(*dataset), options.files, source.max_record_bytes);

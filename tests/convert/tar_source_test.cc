@@ -53,9 +53,11 @@ TEST_F(TarSourceTest, ClassNumbersAreNumbers) {
                                            {"b.cls", "dog"},
                                            {"b.inx", ""},
                                            {"c.cls", "1 2"},
-                                           {"d.cls", "+-1"}});
-  EXPECT_THAT(read(tar), ElementsAre("__key__=<a> cls=[7] id=<5> index=[7] x.cls2=[-12]",
-                                     "__key__=<b> cls=<dog> inx=<>", "__key__=<c> cls=<1 2>", "__key__=<d> cls=<+-1>"));
+                                           {"d.cls", "+-1"},
+                                           {"e.cls", "1_000"}});
+  EXPECT_THAT(read(tar),
+              ElementsAre("__key__=<a> cls=[7] id=<5> index=[7] x.cls2=[-12]", "__key__=<b> cls=<dog> inx=<>",
+                          "__key__=<c> cls=<1 2>", "__key__=<d> cls=<+-1>", "__key__=<e> cls=<1_000>"));
   EXPECT_THAT(test::read_source(put(test::tar_bytes({{"a.cls", "7\n"}})), kRaw).value(), ElementsAre("7\n"));
 }
 
@@ -67,7 +69,24 @@ TEST_F(TarSourceTest, UnpacksMembersNamedGz) {
   EXPECT_THAT(read(test::tar_bytes({{"a.txt.gz", test::gzip(large) + test::gzip("y")}})),
               ElementsAre("__key__=<a> txt=<" + large + "y>"));
   EXPECT_THAT(test::read_source(put(test::tar_bytes({{"a.json.gz", packed}})), kRaw).value(), ElementsAre(packed));
-  EXPECT_TRUE(error_of(test::tar_bytes({{"a.json.gz", packed}, {"a.json", "{}"}})).is(Errc::malformed_input));
+  EXPECT_THAT(read(test::tar_bytes({{"a.json.gz", ""}, {"a.x", ""}})), ElementsAre("__key__=<a> json=<> x=<>"));
+}
+
+TEST_F(TarSourceTest, MembersOfOneFeatureAreNamedAsTheyAre) {
+  const std::string packed = test::gzip("{}");
+  struct {
+    const char* first;
+    const char* second;
+    const char* says;
+  } const kCases[] = {{"a.json.gz", "a.json", "two members of the key are \"json.gz\" and \"json\""},
+                      {"a.json", "a.json.gz", "two members of the key are \"json\" and \"json.gz\""},
+                      {"a.json.gz", "a.JSON.gz", "two members of the key are \"json.gz\""},
+                      {"a.x", "a.__key__.gz", "the member \"__key__.gz\" has the name"}};
+  for (const auto& [first, second, says] : kCases) {
+    const Error error = error_of(test::tar_bytes({{first, packed}, {second, packed}}));
+    EXPECT_TRUE(error.is(Errc::malformed_input));
+    EXPECT_THAT(error.detail(), HasSubstr(says));
+  }
 }
 
 TEST_F(TarSourceTest, AMemberThatCannotBeUnpackedIsThatOfOneRecord) {
@@ -76,8 +95,7 @@ TEST_F(TarSourceTest, AMemberThatCannotBeUnpackedIsThatOfOneRecord) {
   struct {
     std::string bytes;
     Errc code;
-  } const kCases[] = {{"", Errc::truncated},
-                      {packed.substr(0, packed.size() - 1), Errc::truncated},
+  } const kCases[] = {{packed.substr(0, packed.size() - 1), Errc::truncated},
                       {"words", Errc::decompression},
                       {packed + "x", Errc::decompression},
                       {large, Errc::record_too_large}};

@@ -157,8 +157,11 @@ TEST_F(TfrecordExportTest, OptionsOfSourcesAreNotPassedOverForADataset) {
   TfrecordExportOptions wanted = exports(packed(2), TfrecordCompression::none);
   wanted.source.labels = true;
   EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::invalid_option));
-  wanted.source = {.csv = {.delimiter = ';'}};
-  EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::invalid_option));
+  const SourceOptions kOthers[] = {{.csv = {.delimiter = ';'}}, {.include = {"*"}}, {.exclude = {"x"}}};
+  for (const SourceOptions& other : kOthers) {
+    wanted.source = other;
+    EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::invalid_option));
+  }
 }
 
 TEST_F(TfrecordExportTest, TellsWhatWasSkipped) {
