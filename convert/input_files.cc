@@ -38,6 +38,24 @@ std::string shown_name(const std::string& source) {
   return source == kStandardInput ? "(standard input)" : source;
 }
 
+using FileNumber = std::pair<dev_t, ino_t>;
+
+// By which a stream is known under each of its names.
+Result<FileNumber> number_of(const std::string& source) {
+  struct stat status {};
+  const int failed = source == kStandardInput ? ::fstat(STDIN_FILENO, &status) : ::stat(source.c_str(), &status);
+  if (failed != 0) return Error::from_errno(errno, "cannot look at the stream").in_file(shown_name(source));
+  return FileNumber{status.st_dev, status.st_ino};
+}
+
+// `/dev/stdin` too: a named pipe that is opened once more does not tell that its writer has left.
+bool is_standard_input(const std::string& source) {
+  if (source == kStandardInput) return true;
+  const auto input = number_of(kStandardInput);
+  const auto stream = number_of(source);
+  return input && stream && *input == *stream;
+}
+
 // The target itself may not be there yet: it will be on the same file system, and who may make it may write above it.
 Result<std::shared_ptr<OutputFolder>> folder_near(const std::string& target) {
   fs::path folder(target);
@@ -129,11 +147,13 @@ Error no_file(std::string_view what, const std::string& shown) {
 
 // Before any of them is read, which may take long.
 Result<void> check_streams(const std::vector<std::string>& sources, SourceFormat format) {
-  std::set<std::string_view> streams;
+  std::set<FileNumber> streams;
   for (const std::string& source : sources) {
     if (!is_stream(source)) continue;
     const std::string shown = shown_name(source);
-    if (!streams.insert(source).second) {
+    const auto number = number_of(source);
+    if (!number) return number.error();
+    if (!streams.insert(*number).second) {
       return Error(Errc::invalid_option, "sources: a stream can be read once, and is given twice").in_file(shown);
     }
     if (format == SourceFormat::folder || format == SourceFormat::mds || format == SourceFormat::dovetail) {
@@ -189,18 +209,22 @@ InputFiles::~InputFiles() {
 
 Result<std::string> InputFiles::copy(const std::string& source, const std::string& target, const Cancelled& cancelled) {
   const std::string shown = shown_name(source);
+  const bool standard = is_standard_input(source);
   const auto folder = folder_near(target);
   if (!folder) return folder.error();
   const auto to = open_unnamed(**folder);
   if (!to) return to.error();
   descriptors_.push_back(*to);
   // A pipe is opened without waiting for its writer, which may never come.
-  const bool standard = source == kStandardInput;
   const int from = standard ? STDIN_FILENO : ::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (from < 0) return Error::from_errno(errno, "cannot open the file").in_file(shown);
   if (!standard) descriptors_.push_back(from);
   StreamCopy stream(from, *to, shown, (*folder)->path_of(""), cancelled);
   const auto copied = stream.run();
+  if (!standard) {  // whoever writes to the pipe from now on is not to think that it is read
+    descriptors_.pop_back();
+    ::close(from);
+  }
   if (!copied) return copied.error();
   std::string path = "/proc/self/fd/" + std::to_string(*to);
   copies_.push_back({path, shown, stream.identity()});

@@ -3,6 +3,7 @@
 """Standard input and pipes as sources: what they make, what they cannot be, and how waiting for them ends."""
 
 import bz2
+import errno
 import gzip
 import io
 import json
@@ -173,10 +174,58 @@ class StreamsTest(CommandTest):
         self.assertEqual(self.targets(), [])
 
     def test_a_closed_standard_input_is_an_error(self):
-        done = subprocess.run(["sh", "-c", f'exec "{COMMAND}" convert - --to "{self.path("out")}" <&-'],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
-        self.assertEqual(done.returncode, IO, done.stderr)
-        self.assertIn(STREAM, done.stderr)
+        for target in ("--to", "--to-tfrecord"):
+            done = subprocess.run(["sh", "-c", f'exec "{COMMAND}" convert - {target} "{self.path("out")}" <&-'],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+            self.assertEqual(done.returncode, IO, done.stderr)
+            self.assertIn(STREAM, done.stderr)
+            self.assertIn(os.strerror(errno.EBADF).encode(), done.stderr)
+            self.assertEqual(self.targets(), [])
+
+    def test_a_pipe_is_closed_where_its_first_writer_leaves(self):
+        pipe = self.path("pipe")
+        os.mkfifo(pipe)
+        process = start("convert", pipe, "-", "--from", "jsonl", "--to", self.path("out"), "--json",
+                        stdin=subprocess.PIPE)
+        write_file(pipe, json_lines(20))
+        refused = None
+        for _ in range(200):  # until the end was seen
+            try:
+                os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+            except OSError as error:
+                refused = error.errno
+                break
+            time.sleep(0.05)
+        done, told = process.communicate(json_lines(10), timeout=60)
+        self.assertEqual(process.returncode, GOOD, told)
+        self.assertEqual(json.loads(done)["records"], 30)
+        self.assertEqual(refused, errno.ENXIO, "a second writer has nobody who reads")
+
+    def test_standard_input_is_known_by_its_other_names(self):
+        pipe = self.path("pipe")
+        os.mkfifo(pipe)
+        os.symlink("/dev/stdin", self.path("link"))
+        os.symlink("pipe", self.path("other"))
+        for source in ("/dev/stdin", self.path("link"), "/dev/fd/0", pipe):
+            with self.subTest(source=source):
+                reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+                write_file(pipe, json_lines(20))  # and its writer has left
+                process = start("convert", source, "--overwrite", "--to", self.path("out"), "--json", stdin=reading)
+                try:
+                    done, told = process.communicate(timeout=30)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.communicate()
+                    self.fail("it waits")
+                finally:
+                    os.close(reading)
+                self.assertEqual(process.returncode, GOOD, told)
+                self.assertEqual(json.loads(done)["records"], 20)
+        for sources in (["-", "/dev/stdin"], ["-", self.path("link")], [pipe, self.path("other")]):
+            with self.subTest(sources=sources):
+                done = run("convert", *sources, "--to", self.path("x"), input=json_lines(20))
+                self.assertEqual(done.returncode, USAGE, done.stderr)
+                self.assertIn(b"given twice", done.stderr)
 
     def test_stopped_it_continues_with_the_same_bytes_and_with_no_others(self):
         data = tfrecord([bytes([i % 251]) * 100_000 for i in range(1500)])
