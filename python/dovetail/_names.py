@@ -11,7 +11,7 @@ _Call = TypeVar("_Call", bound=Callable[..., Any])
 
 _HERE = {
     "batch_size": "batch",
-    "shuffle": 'order, "shuffle" by default, or "sequential"',
+    "shuffle": 'order, "shuffle" by default, "sequential" or "global"',
     "drop_last": 'tail, "drop" by default, or "pad" or "wrap"',
     "num_workers": "decode_threads, of threads of the library, which read ahead in the same process",
     "prefetch_factor": "prefetch",

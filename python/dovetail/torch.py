@@ -116,7 +116,8 @@ class BatchDataset(torch.utils.data.IterableDataset):
 
     Iterating gives the batches up to the end of the epoch at hand; iterating again, the next epoch. All ranks get
     equally many. No batch is alive beside those whose tensors the consumer holds. A DataLoader without
-    `batch_size=None` would make batches of batches, and is refused.
+    `batch_size=None` would make batches of batches, and is refused where it has this dataset itself; behind a dataset
+    that wraps it, and an `__iter__` of a derived class, which may give rows, it is not.
 
     The reader is opened when it is first needed: by iterating, `len()`, a state, or statistics. A dataset can thus be
     made before `torch.distributed.init_process_group`, which it never calls. Pickling takes the state along and not the
@@ -153,7 +154,10 @@ class BatchDataset(torch.utils.data.IterableDataset):
         self._closed = False
 
     def __iter__(self) -> Iterator[Any]:
-        self._refuse_batches_of_batches(sys._getframe(1).f_locals.get("self"))
+        caller = sys._getframe(1)
+        # Before Python 3.13, f_locals keeps alive what a frame's variables hold: no frame but PyTorch's is asked.
+        if caller.f_globals.get("__name__") == "torch.utils.data._utils.fetch":
+            self._refuse_batches_of_batches(caller.f_locals.get("self"))
         # A generator would keep its last batch in a local variable until it is asked for the next one.
         return map(self._collate, self.reader)
 

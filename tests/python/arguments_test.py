@@ -106,7 +106,8 @@ class NameTest(ErrorTest):
 
     def test_names_of_pytorch_are_told_as_they_are_here(self):
         path = self.make_dataset()
-        for name, here in (("batch_size", "batch"), ("shuffle", 'order, "shuffle"'), ("drop_last", "tail"),
+        for name, here in (("batch_size", "batch"), ("drop_last", "tail"),
+                           ("shuffle", 'order, "shuffle" by default, "sequential" or "global"'),
                            ("num_workers", "decode_threads"), ("prefetch_factor", "prefetch"),
                            ("pin_memory", "registration"), ("num_replicas", "world")):
             said = self.refused(dovetail.Reader, path, **{name: 4})
@@ -135,7 +136,7 @@ class NameTest(ErrorTest):
                 (lambda: dovetail.convert([source], to, part=3), r"part must be two numbers, \(number, parts\), not"),
                 (lambda: dovetail.convert([source], to, part=(1, 2, 3)), "part must be two numbers"),
                 (lambda: dovetail.convert([source], to, classes="ab"), "classes must be a list of strings, not str"),
-                (lambda: dovetail.convert([source], to, classes=["a", 3]), "a name in classes must be a string"),
+                (lambda: dovetail.convert([source], to, classes=["a", 3]), "an item of classes must be a string"),
                 (lambda: dovetail.Plan(dataset, batch=4, mix=3), r"mix must be a list of weights, \[3, 1\], or"),
                 (lambda: dovetail.Plan(dataset, batch=4, mix=[(0, 3)]), "mix must be a list of weights"),
                 (lambda: dovetail.Plan(dataset, batch=4, mix=[(0, [1], 2)]), "mix must be a list of weights"),

@@ -190,6 +190,15 @@ class DatasetTest(TorchTest):
                 for batch in batches:
                     pass
 
+    def test_variables_of_the_consumer_are_not_kept_alive(self):
+        for wrap in (lambda dataset: dataset, lambda dataset: DataLoader(dataset, batch_size=None, num_workers=0)):
+            batches = wrap(self.open(self.records(f"data{id(wrap)}"), max_held=2))
+            steps = 0
+            for _ in range(3):
+                for batch in batches:
+                    steps += 1
+            self.assertEqual(steps, 3 * (RECORDS // BATCH))
+
     def test_collate_gets_the_whole_batch(self):
         dataset = self.open(self.records(), order="sequential", collate=lambda batch: (type(batch), batch.rows()))
         kind, rows = next(iter(dataset))
