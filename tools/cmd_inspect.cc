@@ -70,11 +70,7 @@ Result<int> run_record(const InspectArguments& arguments) {
   if (!records) return records.error().in_file(arguments.path);
   const Result<std::optional<PlacedRecord>> record = records->next();
   if (!record) return record.error();
-  if (!record->has_value()) {
-    return Error(Errc::invalid_option, "--record = " + std::to_string(id) + ": the dataset has only " +
-                                           format::count_of(id, "record") + ", from 0")
-        .in_file(arguments.path);
-  }
+  if (!record->has_value()) return no_such_record(id, id).in_file(arguments.path);
   if (arguments.json) return print(to_line(to_json(**record)), kExitGood);
   const Pager pager(!arguments.no_pager);
   return print(to_text(**record, {pager.colours()}), kExitGood);

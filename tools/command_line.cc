@@ -164,9 +164,12 @@ std::vector<std::string> subcommand_names(const CLI::App& app) {
 
 /// What was given and is not known, of which CLI11 tells only where nothing required is missing. Empty where there is none.
 std::string unknown_argument(const CLI::App& app) {
-  const std::vector<std::string> left = app.remaining();
+  std::vector<std::string> left = app.remaining();
+  // CLI11 keeps the mark after which nothing is an option.
+  const bool only_positionals = !left.empty() && left.front() == "--";
+  std::erase(left, "--");
   const std::string of = app.get_parent() == nullptr ? "" : " of '" + app.get_name() + "'";
-  if (!left.empty() && left.front().starts_with('-')) {
+  if (!left.empty() && !only_positionals && left.front().size() > 1 && left.front().starts_with('-')) {
     const std::string name = left.front().substr(0, left.front().find('='));
     return "there is no option " + name + of + suggestion(name, long_names(app));
   }

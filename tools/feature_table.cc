@@ -13,18 +13,19 @@ namespace dovetail::tools {
 
 namespace {
 
-constexpr std::size_t kMostNames = 256;
 constexpr std::size_t kNameBytes = 160;
 constexpr std::size_t kExampleBytes = 80;
 constexpr std::size_t kExampleHexBytes = 16;
 constexpr std::uint64_t kExampleValues = 8;
 
+std::string cut(std::string_view text, std::size_t most_bytes) {
+  const std::string_view shown = format::utf8_prefix(text, most_bytes);
+  return std::string(shown) + (shown.size() < text.size() ? "\xE2\x80\xA6" : "");
+}
+
 std::string bytes_text(ByteView value) {
   const Payload payload = guess_payload(value);
-  if (payload == Payload::text || payload == Payload::json) {
-    const std::string_view shown = format::utf8_prefix(as_chars(value), kExampleBytes);
-    return '"' + std::string(shown) + (shown.size() < value.size() ? "\xE2\x80\xA6" : "") + '"';
-  }
+  if (payload == Payload::text || payload == Payload::json) return '"' + cut(as_chars(value), kExampleBytes) + '"';
   std::string text(describe(payload));
   if (const auto size = image_size(payload, value)) {
     text += ", " + std::to_string(size->width) + " \xC3\x97 " + std::to_string(size->height);
@@ -63,14 +64,13 @@ void FeatureTable::add(ByteView record) {
   if (!features.parse(record)) return;
   ++examples_;
   for (const format::FeatureView& feature : features.all()) {
-    const std::string_view name = format::utf8_prefix(feature.name, kNameBytes);
-    auto found = features_.find(name);
+    auto found = features_.find(feature.name);
     if (found == features_.end()) {
       if (features_.size() == kMostNames) {
         ++left_out_;
         continue;
       }
-      found = features_.emplace(name, Feature()).first;
+      found = features_.emplace(feature.name, Feature()).first;
       found->second.least = feature.count;
     }
     Feature& known = found->second;
@@ -92,7 +92,8 @@ std::string FeatureTable::html() const {
     for (const format::FeatureKind kind : feature.kinds) {
       kinds += (kinds.empty() ? "" : ", ") + std::string(format::to_text(kind));
     }
-    html += "<tr data-key=\"" + html_text(name) + "\">" + cell(name) + cell(kinds) +
+    const std::string shown = cut(name, kNameBytes);
+    html += "<tr data-key=\"" + html_text(shown) + "\">" + cell(shown) + cell(kinds) +
             cell(std::to_string(feature.records)) + cell(span_text(feature.least, feature.most)) +
             cell(feature.example) + "</tr>\n";
   }

@@ -2,6 +2,7 @@
 // What features the Examples among some records have.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -17,11 +18,13 @@ namespace dovetail::tools {
 /// and cut, and of more than 256 names the later ones are counted only.
 class FeatureTable {
  public:
+  static constexpr std::size_t kMostNames = 256;
+
   /// Counts an Example; other records are passed over.
   void add(ByteView record);
 
   std::uint64_t examples() const noexcept { return examples_; }
-  /// Features that did not find room in the table.
+  /// How often a feature came whose name did not find room in the table.
   std::uint64_t left_out() const noexcept { return left_out_; }
   /// A row for each feature: name, list, records that have it, fewest and most values, and the values of one record.
   std::string html() const;

@@ -161,7 +161,9 @@ std::string features(const PageRecords& records) {
   std::string note = std::to_string(records.features.examples()) + " of the " +
                      format::count_of(records.looked_at, "record") +
                      " looked at, from all over, hold a tf.train.Example";
-  if (records.features.left_out() > 0) note += "; features beyond the first names are left out";
+  if (records.features.left_out() > 0) {
+    note += "; features beyond the first " + std::to_string(FeatureTable::kMostNames) + " names are left out";
+  }
   return section("Features", note, records.features.html());
 }
 

@@ -174,8 +174,9 @@ Result<void> save_plan(const std::string& path, const SavedPlan& saved) {
 
 Result<SavedPlan> load_plan(const std::string& path) {
   const Result<std::string> text = read_text(path, kMaxFileBytes);
-  if (!text) return text.error();
-  if (!text->empty() && text->find("\"dovetail_plan\"") == std::string::npos) {
+  const bool too_long = !text && text.error().is(Errc::bad_state);
+  if (!text && !too_long) return text.error();
+  if (too_long || (!text->empty() && text->find("\"dovetail_plan\"") == std::string::npos)) {
     return Error(Errc::unknown_format, "this is no saved plan; `dovetail plan --save FILE` writes one").in_file(path);
   }
   Result<SavedPlan> saved = saved_plan_from_text(*text);

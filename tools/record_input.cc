@@ -3,14 +3,11 @@
 
 #include <utility>
 
+#include "format/count_of.h"
+
 namespace dovetail::tools {
 
 namespace {
-
-Error begins_too_late(std::uint64_t first, std::uint64_t records) {
-  return Error(Errc::invalid_option, "the range begins at record " + std::to_string(first) + ", but there are only " +
-                                         std::to_string(records));
-}
 
 /// Whether something else than a dataset may be there.
 bool may_be_foreign(const Error& error) {
@@ -19,6 +16,11 @@ bool may_be_foreign(const Error& error) {
 }
 
 }  // namespace
+
+Error no_such_record(std::uint64_t id, std::uint64_t records) {
+  return Error(Errc::invalid_option, "record " + std::to_string(id) + " was asked for, but there are only " +
+                                         format::count_of(records, "record") + ", from 0");
+}
 
 Result<Input> open_input(const std::string& path, SourceFormat from) {
   const bool detect = from == SourceFormat::detect;
@@ -30,7 +32,10 @@ Result<Input> open_input(const std::string& path, SourceFormat from) {
   options.format = from;
   Result<RecordSource> source = RecordSource::open(path, options);
   if (source) return Input(std::move(*source));
-  return detect ? dataset.error() : source.error();
+  if (!detect) return source.error();
+  // The dataset's advice is to convert it, which what cannot be told would refuse.
+  const bool refused = dataset.error().is(Errc::foreign_file) || dataset.error().is(Errc::empty_input);
+  return refused && source.error().is(Errc::unknown_format) ? source.error() : dataset.error();
 }
 
 RecordStream::RecordStream(Input input, const IdRange& range)
@@ -39,7 +44,7 @@ RecordStream::RecordStream(Input input, const IdRange& range)
 Result<RecordStream> RecordStream::open(Input input, const IdRange& range) {
   RecordStream stream(std::move(input), range);
   if (const Dataset* dataset = std::get_if<Dataset>(&stream.input_)) {
-    if (range.first > dataset->records()) return begins_too_late(range.first, dataset->records());
+    if (range.first > dataset->records()) return no_such_record(range.first, dataset->records());
     if (range.end.value_or(dataset->records()) >= dataset->records()) stream.range_.end = dataset->records();
   } else {
     stream.next_id_ = 0;
@@ -88,7 +93,7 @@ Result<std::optional<PlacedRecord>> RecordStream::next_foreign(RecordSource& sou
     const Result<std::optional<ByteView>> bytes = source.next();
     if (!bytes) return bytes.error();
     if (!bytes->has_value()) {
-      if (next_id_ < range_.first) return begins_too_late(range_.first, next_id_);
+      if (next_id_ < range_.first) return no_such_record(range_.first, next_id_);
       break;
     }
     const std::uint64_t id = next_id_++;

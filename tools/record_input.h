@@ -18,6 +18,9 @@ namespace dovetail::tools {
 /// What a PATH names: a dataset, or records in another format, which some subcommands take as they are.
 using Input = std::variant<Dataset, RecordSource>;
 
+/// What to say where a record, or the first of a range, is behind the end.
+Error no_such_record(std::uint64_t id, std::uint64_t records);
+
 /// Opens what PATH holds as `from` says. `detect` takes a dataset, and where there is none records of a known format, or the
 /// files of a folder; where there are none either, the error is that of the dataset.
 Result<Input> open_input(const std::string& path, SourceFormat from = SourceFormat::detect);

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <random>
+#include <system_error>
 #include <utility>
 
 #include "tools/sink.h"
@@ -96,6 +97,10 @@ Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
 }
 
 Result<void> check_folder_of(const std::string& path) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) {
+    return Error::from_errno(EISDIR, "this is a folder: name a file in it").in_file(path);
+  }
   if (is_special(path)) return {};
   const std::string folder = folder_of(path);
   if (::access(folder.c_str(), W_OK | X_OK) == 0) return {};

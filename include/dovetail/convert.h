@@ -60,9 +60,10 @@ struct ConvertOptions {
   /// How all of them are read. Format, `max_record_bytes`, `skipped` and `cancelled` are not taken from it.
   SourceOptions source = {};
   /// `shard.max_record_bytes` limits what is read as well. An empty `shard.record_type` becomes that of the
-  /// sources where all have the same; so does the schema, and the metadata of datasets are kept where all have the same. `shard_bytes` is the mean that is aimed at: the number of shards is
-  /// fixed before anything is written, from the size of the input and the first records. `encode_threads`, `shards` and
-  /// `expected_records` are not for conversions.
+  /// sources where all have the same; so does the schema, and the metadata of datasets are kept where all have the
+  /// same. `shard_bytes` is the mean that is aimed at: the number of shards is fixed before anything is written, from
+  /// the size of the input and the first records. `encode_threads`, `shards` and `expected_records` are not for
+  /// conversions.
   DatasetWriterOptions writer = {};
   /// Exactly this many shards, of about equal shares of the input: record r goes to shard b * shards / t, where b of
   /// all t input bytes lie before it. The order of the records is kept, and some shards may be empty. Up to

@@ -19,7 +19,9 @@ namespace dovetail {
 /// Records of files or a folder, of a dataset too, in order, one after the other. docs/sources.md tells for each format
 /// what a record is and what is checked.
 ///
-/// A folder's files are listed when it is opened, links to files followed, and the rest left out, see `LeftOut`. Where some of its files have names of one format and others have not, `detect` refuses to choose, and that format takes those that have.
+/// A folder's files are listed when it is opened, links to files followed, and the rest left out, see `LeftOut`. Where
+/// some of its files have names of one format and others have not, `detect` refuses to choose, and that format takes
+/// those that have.
 ///
 /// Ownership: a record is valid until the next call of `next()`.
 /// Threads:   none; one thread at a time.

@@ -260,7 +260,8 @@ class RequestsTest(CommandTest):
     def test_other_files_than_asked_for(self):
         words = write_file(self.path("words"), b"some words\n")
         long = write_file(self.path("long"), bytes(10_000))
-        for path in (words, long, os.path.join(self.dataset, "manifest.dvt")):
+        longer = write_file(self.path("longer"), bytes(2 << 20))
+        for path in (words, long, longer, os.path.join(self.dataset, "manifest.dvt")):
             for command, says in ((("read", *ONE_RANK, "--from-state"), "read --state-out FILE"),
                                   (("plan", "--world", "1", "--batch", "1", "--plan"), "plan --save FILE"),
                                   (("plan", "--world", "1", "--batch", "1", "--check-digests"), "read --json")):

@@ -73,7 +73,10 @@ class HelpTest(CommandTest):
                                 (("convert", "--shufle", "1"), "did you mean '--shuffle'?"),
                                 (("--versoin",), "there is no option --versoin; did you mean '--version'?"),
                                 (("convert", "x", "--codec", "snapy"), "not 'snapy'; did you mean 'snappy'?"),
-                                (("cat", "x", "y"), "'cat' takes no further argument: 'y'")):
+                                (("cat", "x", "y"), "'cat' takes no further argument: 'y'"),
+                                (("cat", "--", "x", "--foo"), "'cat' takes no further argument: '--foo'"),
+                                (("cat", "x", "-"), "'cat' takes no further argument: '-'"),
+                                (("cat", "--foo", "--", "x"), "there is no option --foo of 'cat'")):
             with self.subTest(arguments=arguments):
                 self.assert_fails(USAGE, *arguments, says=says)
 

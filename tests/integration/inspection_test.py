@@ -7,7 +7,7 @@ import random
 import re
 
 from payloads import example, one_of_each, png
-from support import DAMAGED, USAGE, CommandTest, flip_byte, main, make_records, run_good, run_json, write_file
+from support import DAMAGED, USAGE, CommandTest, flip_byte, main, make_records, run, run_good, run_json, write_file
 
 
 def bucket_of(size):
@@ -127,10 +127,31 @@ class InspectionTest(CommandTest):
         images = self.path("images")
         found = run_json("inspect", images)
         self.assertEqual((found["format"], found["records"], found["files"], found["payload"]["kinds"]),
-                         ("folder", 5, 5, {"png": 5}))
+                         ("folder", 5, 5, {"example": 5}))
         self.assertEqual(run_json("inspect", images, "--html", self.path("page.html"))["images"], 5)
-        self.assertEqual(run_good("cat", images, "--range", "1:2", "--format", "raw"), png(3, 3))
-        self.assertEqual(run_good("cat", images, "--from", "folder", "--range", "4:", "--format", "raw"), png(6, 3))
+        for flags, number in (("--range", "1:2"), 1), (("--from", "folder", "--range", "4:"), 4):
+            record = run_good("cat", images, *flags, "--format", "raw")
+            self.assertIn(png(2 + number, 3), record)
+            self.assertIn(f"cat/{number}.png".encode(), record)
+
+    def test_known_formats_that_are_not_read_have_their_recipe(self):
+        table = write_file(self.path("b.parquet"), b"PAR1" + bytes(100) + b"PAR1")
+        for command in ("inspect", "cat"):
+            said = self.assert_fails(USAGE, command, table, says=["a Parquet file", "read_parquet"])
+            self.assertNotIn("dovetail convert", said)
+
+    def test_a_record_behind_the_end(self):
+        dataset = self.make_dataset([b"x"] * 3)
+        for source in (dataset, dataset + ".tfrecord"):
+            for number in (3, 99):
+                said = self.assert_fails(USAGE, "inspect", source, "--record", number,
+                                         says=[f"record {number} was asked for", "only 3 records, from 0"])
+                self.assertNotIn("range", said)
+
+    def test_a_folder_is_no_page(self):
+        os.mkdir(self.path("folder"))
+        said = run("inspect", self.path("none"), "--html", self.path("folder")).stderr.decode()
+        self.assertIn("name a file in it", said)
 
     def test_the_format_can_be_named(self):
         table = write_file(self.path("table"), b"1;x\n2;y\n")

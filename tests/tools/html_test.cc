@@ -127,6 +127,20 @@ TEST(FeatureTableTest, HoldsSoManyNamesAndNoMore) {
   EXPECT_EQ(table.left_out(), 300u - 256u);
 }
 
+TEST(FeatureTableTest, LongNamesWithOneBeginningAreTwo) {
+  FeatureTable table;
+  for (const char last : {'a', 'b'}) {
+    const std::string entry = "\x0A\xC9\x01"s + std::string(200, 'n') + last + "\x12\x02\x1A\0"s;
+    const std::string list = "\x0A\xD0\x01"s + entry;
+    table.add(as_bytes("\x0A\xD3\x01"s + list));
+  }
+  EXPECT_EQ(table.examples(), 2u);
+  const std::string row = "<td>" + std::string(160, 'n') + "\xE2\x80\xA6</td><td>int64_list</td><td>1</td>";
+  const std::string html = table.html();
+  EXPECT_NE(html.find(row), std::string::npos) << html;
+  EXPECT_NE(html.find(row), html.rfind(row)) << html;
+}
+
 TEST(RecordCardsTest, PicturesHaveSmallCardsWithACaption) {
   const std::string png = "\x89PNG\r\n\x1A\n\0\0\0\x0DIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0crc."s;
   EXPECT_NE(card(png, png.size()).find("class=\"record picture\""), std::string::npos);

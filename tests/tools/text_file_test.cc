@@ -48,6 +48,15 @@ TEST(TextFileTest, AFolderThatIsNotThereIsAnErrorThatNamesTheFile) {
   EXPECT_NE(written.error().to_string().find("nowhere"), std::string::npos);
 }
 
+TEST(TextFileTest, AFolderIsNoFileToWrite) {
+  const std::string folder = test_file("target");
+  fs::create_directories(folder);
+  const auto possible = check_folder_of(folder);
+  ASSERT_FALSE(possible);
+  EXPECT_NE(possible.error().to_string().find("name a file in it"), std::string::npos);
+  fs::remove_all(folder);
+}
+
 TEST(TextFileTest, WritersOfOneLongNameDoNotMeet) {
   const std::string folder = test_file("folder");
   fs::create_directories(folder);
