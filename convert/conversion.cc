@@ -57,7 +57,7 @@ Result<InputFiles> Conversion::open_input() const {
     if (options_.part) {
       return Error(Errc::invalid_option,
                    "part: every part reads the sources, and a stream can be read once; write it to a file first")
-          .in_file(*stream);
+          .in_file(shown_name(*stream));
     }
     // Better before all of it was read than after, where no earlier conversion has to be looked at first.
     std::error_code failed;
@@ -162,7 +162,7 @@ Result<void> Conversion::check_input() const {
   if (!now) return now.error();
   if (now->content == input_.content && now->times == input_.times) return {};
   return Error(Errc::file_changed, "a file of the sources was written while it was converted")
-      .in_file(options_.sources.front());
+      .in_file(shown_name(options_.sources.front()));
 }
 
 Result<void> Conversion::check_targets() const {
@@ -337,7 +337,7 @@ Result<WholePart> Conversion::write_part_of(const WorkFolder& work) {
     const bool any = std::any_of(part.shards.begin(), part.shards.end(), [&](const auto& infos) {
       return std::any_of(infos.begin(), infos.end(), holds_records);
     });
-    if (!any) return Error(Errc::empty_input, "no record in any source").in_file(options_.sources.front());
+    if (!any) return Error(Errc::empty_input, "no record in any source").in_file(shown_name(options_.sources.front()));
   }
   if (auto done = write_part(work, part, options_.writer.shard.codec); !done) return done.error();
   return part;

@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -31,12 +31,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+constexpr std::uint64_t kCheckedBytes = std::uint64_t{1} << 20;
 constexpr std::chrono::milliseconds kBetweenQuestions{100};
 constexpr const char* kStandardInput = "-";
-
-std::string shown_name(const std::string& source) {
-  return source == kStandardInput ? "(standard input)" : source;
-}
 
 using FileNumber = std::pair<dev_t, ino_t>;
 
@@ -80,8 +77,9 @@ class StreamCopy {
         buffer_(std::make_unique_for_overwrite<std::byte[]>(kPieceBytes)),
         hash_(make_content_hash("xxh128")) {}
 
-  Result<void> run() {
-    for (;;) {
+  /// Asks `check` once, where a long stream has begun.
+  Result<void> run(const std::function<Result<void>()>& check) {
+    for (bool checked = false;;) {
       if (auto ready = wait(); !ready) return ready;
       const ssize_t got = ::read(from_, buffer_.get(), kPieceBytes);
       if (got == 0) return {};
@@ -90,6 +88,9 @@ class StreamCopy {
       const ByteView piece(buffer_.get(), static_cast<std::size_t>(got));
       hash_->add(piece);
       if (auto kept = keep(piece); !kept) return kept;
+      if (checked || copied_ < kCheckedBytes) continue;
+      checked = true;
+      if (auto good = check(); !good) return good;
     }
   }
   std::string identity() const { return std::to_string(copied_) + ' ' + hash_->hex(); }
@@ -163,12 +164,22 @@ Result<void> check_streams(const std::vector<std::string>& sources, SourceFormat
   return {};
 }
 
-// A file without a name is told by its bytes alone.
-Result<void> check_content(const std::string& path, const std::string& shown) {
+// One path may be the beginning of another, which has a longer number.
+void replace_path(std::string& text, const std::string& path, const std::string& shown) {
+  for (std::size_t at = text.find(path); at != std::string::npos; at = text.find(path, at)) {
+    const std::size_t end = at + path.size();
+    const bool whole = end == text.size() || text[end] < '0' || text[end] > '9';
+    if (whole) text.replace(at, path.size(), shown);
+    at += whole ? shown.size() : path.size();
+  }
+}
+
+// A file without a name is told by its bytes alone. Its beginning tells text; for others the size counts.
+Result<void> check_content(const std::string& path, const std::string& shown, bool whole) {
   const auto file = SourceFile::open(path);
   if (!file) return file.error();
   const auto kind = detect_bytes(*file);
-  if (!kind) return kind.error();
+  if (!kind) return whole ? kind.error() : Result<void>();
   if (kind->format == SourceFormat::dovetail) return no_file("this is a Dovetail shard", shown);
   if (kind->format != SourceFormat::lines) return {};
   return Error(Errc::unknown_format, "it is text, and no name tells of which kind; say --from csv or --from lines")
@@ -176,6 +187,10 @@ Result<void> check_content(const std::string& path, const std::string& shown) {
 }
 
 }  // namespace
+
+std::string shown_name(const std::string& source) {
+  return source == kStandardInput ? "(standard input)" : source;
+}
 
 bool is_stream(const std::string& source) {
   struct stat status {};
@@ -193,10 +208,11 @@ Result<InputFiles> InputFiles::open(const std::vector<std::string>& sources, Sou
       files.named_.push_back(source);
       continue;
     }
-    auto path = files.copy(source, target, cancelled);
+    auto path = files.copy(source, format, target, cancelled);
     if (!path) return path.error();
     if (format == SourceFormat::detect) {
-      if (auto checked = check_content(*path, shown_name(source)); !checked) return files.renamed(checked.error());
+      if (auto checked = check_content(*path, shown_name(source), true); !checked)
+        return files.renamed(checked.error());
     }
     files.paths_.push_back(std::move(*path));
   }
@@ -207,7 +223,8 @@ InputFiles::~InputFiles() {
   for (const int descriptor : descriptors_) ::close(descriptor);
 }
 
-Result<std::string> InputFiles::copy(const std::string& source, const std::string& target, const Cancelled& cancelled) {
+Result<std::string> InputFiles::copy(const std::string& source, SourceFormat format, const std::string& target,
+                                     const Cancelled& cancelled) {
   const std::string shown = shown_name(source);
   const bool standard = is_standard_input(source);
   const auto folder = folder_near(target);
@@ -215,18 +232,23 @@ Result<std::string> InputFiles::copy(const std::string& source, const std::strin
   const auto to = open_unnamed(**folder);
   if (!to) return to.error();
   descriptors_.push_back(*to);
+  std::string path = "/proc/self/fd/" + std::to_string(*to);
+  if (::access(path.c_str(), R_OK) != 0) {
+    return Error::from_errno(errno, "a stream can be converted only where /proc is mounted").in_file(path);
+  }
   // A pipe is opened without waiting for its writer, which may never come.
   const int from = standard ? STDIN_FILENO : ::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (from < 0) return Error::from_errno(errno, "cannot open the file").in_file(shown);
   if (!standard) descriptors_.push_back(from);
   StreamCopy stream(from, *to, shown, (*folder)->path_of(""), cancelled);
-  const auto copied = stream.run();
+  const auto copied = stream.run([&]() -> Result<void> {
+    return format == SourceFormat::detect ? check_content(path, shown, false) : Result<void>();
+  });
   if (!standard) {  // whoever writes to the pipe from now on is not to think that it is read
     descriptors_.pop_back();
     ::close(from);
   }
   if (!copied) return copied.error();
-  std::string path = "/proc/self/fd/" + std::to_string(*to);
   copies_.push_back({path, shown, stream.identity()});
   return path;
 }
@@ -239,11 +261,15 @@ Result<InputIdentity> InputFiles::identify(const SourceOptions& options) const {
 }
 
 Error InputFiles::renamed(const Error& error) const {
-  const auto copy =
-      std::find_if(copies_.begin(), copies_.end(), [&](const Copy& each) { return each.path == error.path(); });
-  if (copy == copies_.end()) return error;
-  const Error plain(error.code(), error.detail());
-  return error.offset() ? plain.at(copy->shown, *error.offset()) : plain.in_file(copy->shown);
+  std::string path = error.path();
+  std::string detail = error.detail();
+  for (const Copy& copy : copies_) {
+    if (path == copy.path) path = copy.shown;
+    replace_path(detail, copy.path, copy.shown);
+  }
+  const Error plain(error.code(), detail);
+  if (path.empty()) return plain;
+  return error.offset() ? plain.at(path, *error.offset()) : plain.in_file(path);
 }
 
 }  // namespace dovetail::detail

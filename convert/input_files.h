@@ -17,6 +17,9 @@ namespace dovetail::detail {
 /// Whether a source is read once only: `-`, which is standard input, or a pipe.
 bool is_stream(const std::string& source);
 
+/// A source as errors name it.
+std::string shown_name(const std::string& source);
+
 /// The sources of a conversion as files that can be read as often as is needed. A stream is copied, as it is, to a file
 /// without a name at or above the target, before anything else is done: what is planned needs the size of all input,
 /// shards begin anywhere, and a shuffle reads twice.
@@ -40,7 +43,7 @@ class InputFiles {
   const std::vector<std::string>& paths() const noexcept { return paths_; }
   /// See `identify_inputs`. That of a stream are its bytes: the same ones that come again are the same input.
   Result<InputIdentity> identify(const SourceOptions& options) const;
-  /// The same error, of the stream where it names the copy.
+  /// The same error, with the stream wherever it names the copy.
   Error renamed(const Error& error) const;
 
  private:
@@ -50,7 +53,8 @@ class InputFiles {
     std::string identity;
   };
   InputFiles() = default;
-  Result<std::string> copy(const std::string& source, const std::string& target, const Cancelled& cancelled);
+  Result<std::string> copy(const std::string& source, SourceFormat format, const std::string& target,
+                           const Cancelled& cancelled);
 
   std::vector<std::string> paths_;
   std::vector<std::string> named_;  // those that are no copies

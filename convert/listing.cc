@@ -22,6 +22,7 @@
 #include "convert/source_file.h"
 #include "format/layout.h"
 #include "format/wildcard.h"
+#include "writer/output_file.h"
 
 namespace dovetail::detail {
 
@@ -32,6 +33,7 @@ Result<FolderNames> names_in(const std::string& folder) {
   } while (opened == nullptr && errno == EINTR);
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(opened, &::closedir);
   if (!stream) return Error::from_errno(errno, "cannot open the folder").in_file(folder);
+  const std::string unnamed = partial_name_begin(std::string(kUnnamed));
   FolderNames found;
   errno = 0;
   while (const dirent* entry = ::readdir(stream.get())) {
@@ -40,7 +42,8 @@ Result<FolderNames> names_in(const std::string& folder) {
       found.names.push_back(std::move(name));
     } else if (name != "." && name != "..") {
       ++found.hidden;
-      const bool unfinished = is_partial_name(name) || name.starts_with(kPartFolderPrefix);
+      const bool unfinished =
+          (is_partial_name(name) && !name.starts_with(unnamed)) || name.starts_with(kPartFolderPrefix);
       if (unfinished && (found.unfinished.empty() || name < found.unfinished)) found.unfinished = std::move(name);
     }
     errno = 0;

@@ -29,6 +29,9 @@ bool is_sidecar(std::string_view path, SourceFormat of);
 /// In the names of files that are being written, before what makes them unique.
 inline constexpr std::string_view kPartialMark = ".partial-";
 
+/// Names a file that loses its name at once: nobody misses what is in it.
+inline constexpr std::string_view kUnnamed = "dovetail-unnamed";
+
 /// Whether a writer that is at work, or was killed, has left a file under this name: `.NAME.partial-PID-RANDOM`.
 bool is_partial_name(std::string_view path);
 

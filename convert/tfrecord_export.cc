@@ -241,6 +241,26 @@ Result<Targets> name_files(const std::string& target, const TfrecordExportOption
   return targets;
 }
 
+Result<void> check_vacant(const detail::OutputFolder& folder, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    auto there = folder.contains(name);
+    if (!there) return there.error();
+    if (*there) return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(folder.path_of(name));
+  }
+  return {};
+}
+
+// Better before all of a stream was read than after. It is no dataset, so that the number of files is known.
+Result<void> check_targets(const std::string& target, const TfrecordExportOptions& options) {
+  auto targets = name_files(target, options, std::max(options.files, 1u));
+  if (!targets) return targets.error();
+  std::error_code failed;
+  if (options.overwrite || (!targets->folder.empty() && !fs::exists(targets->folder, failed))) return {};
+  auto folder = detail::OutputFolder::open(targets->folder);
+  if (!folder) return folder.error();
+  return check_vacant(**folder, targets->names);
+}
+
 /// The files of an export; what is not published when it goes is removed.
 class Export {
  public:
@@ -255,14 +275,8 @@ class Export {
         meter_(options.progress, input.total(), static_cast<double>(input.total())) {}
 
   Result<TfrecordExportReport> run() {
-    if (!options_.overwrite) {
-      for (const std::string& name : names_) {
-        auto there = folder_->contains(name);
-        if (!there) return there.error();
-        if (*there)
-          return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(folder_->path_of(name));
-      }
-    }
+    const auto vacant = options_.overwrite ? Result<void>() : check_vacant(*folder_, names_);
+    if (!vacant) return vacant.error();
     const unsigned cores = options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
     detail::run_workers(static_cast<unsigned>(std::min<std::size_t>(cores, names_.size())), gate_, [this] { work(); });
     if (auto done = gate_.outcome(); !done) return done.error();
@@ -406,6 +420,9 @@ Result<TfrecordExportReport> export_files(const std::string& target, const Tfrec
 Result<TfrecordExportReport> export_all(const std::string& target, const TfrecordExportOptions& options) {
   if (target.empty()) return Error(Errc::invalid_option, "target = \"\": must name a file or a folder");
   if (auto checked = check_files(options.files); !checked) return checked.error();
+  if (std::any_of(options.sources.begin(), options.sources.end(), detail::is_stream)) {
+    if (auto possible = check_targets(target, options); !possible) return possible.error();
+  }
   const auto files = detail::InputFiles::open(options.sources, options.from, target, [&](std::uint64_t copied) {
     return options.progress && !options.progress({.input_bytes = copied});
   });

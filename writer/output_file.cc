@@ -29,18 +29,18 @@ std::string name_in_partial(const std::string& name) {
   return name.substr(0, kMaxNameInPartial - kKeptEnd) + name.substr(name.size() - kKeptEnd);
 }
 
+}  // namespace
+
+std::string partial_name_begin(const std::string& name) {
+  return '.' + name_in_partial(name) + ".partial-";
+}
+
 std::string random_partial_name(const std::string& name) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::random_device source;
   std::string suffix;
   for (std::uint32_t word = source(), i = 0; i < 8; ++i, word >>= 4) suffix += kDigits[word & 15];
   return partial_name_begin(name) + std::to_string(::getpid()) + '-' + suffix;
-}
-
-}  // namespace
-
-std::string partial_name_begin(const std::string& name) {
-  return '.' + name_in_partial(name) + ".partial-";
 }
 
 int link_without_replacing(int folder, const char* from, const char* to) noexcept {

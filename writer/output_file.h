@@ -71,6 +71,8 @@ class OutputFile {
 
 /// What begins the partial name of a file, whoever writes it: `.NAME.partial-`.
 std::string partial_name_begin(const std::string& name);
+/// One that nobody else has: `.NAME.partial-PID-RANDOM`.
+std::string random_partial_name(const std::string& name);
 
 /// Renames within a folder; an existing target is EEXIST. Returns 0 or an errno value.
 int rename_without_replacing(int folder, const char* from, const char* to) noexcept;

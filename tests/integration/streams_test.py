@@ -110,13 +110,18 @@ class StreamsTest(CommandTest):
 
     def test_what_a_stream_cannot_do_is_refused_before_it_is_read(self):
         run_good("convert", write_file(self.path("a.jsonl"), json_lines(3)), "--to", self.path("there"))
+        run_good("convert", self.path("a.jsonl"), "--to-tfrecord", self.path("all.tfrecord"))
+        run_good("convert", self.path("a.jsonl"), "--to-tfrecord", self.path("exported"))
         before = self.targets()
         for arguments, said in (
                 (["-", "-", "--to", "x"], b"given twice"),
                 (["-", "--to", "x", "--part", "0/2"], b"part"),
                 (["-", "--to", "x", "--from", "folder"], b"stream is one file"),
                 (["-", "--to", "x", "--from", "mds"], b"stream is one file"),
-                (["-", "--to", "there"], b"already")):
+                (["-", "--to", "there"], b"already"),
+                (["-", "--to-tfrecord", "all.tfrecord"], b"exists"),
+                (["-", "--to-tfrecord", "x.tfrecord", "--shards", "2"], b"names one"),
+                (["-", "--to-tfrecord", "exported"], b"exists")):
             with self.subTest(arguments=arguments):
                 reading, writing = os.pipe()  # nothing comes, and it does not end
                 try:
@@ -135,6 +140,78 @@ class StreamsTest(CommandTest):
         self.assertEqual(packed.returncode, USAGE)
         self.assertIn(b"Dovetail shard", packed.stderr)
         self.assertEqual(self.targets(), before)
+
+    def test_text_is_refused_where_it_begins(self):
+        for pack in (bytes, gzip.compress):
+            process = start("convert", "-", "--to", self.path("x"), stdin=subprocess.PIPE)
+            line = pack(os.urandom(1 << 21).hex().encode() + b"\n")
+            try:
+                process.stdin.write(line)
+                process.stdin.flush()
+                process.wait(30)  # while there may be more
+            except BrokenPipeError:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                self.fail("it waits")
+            finally:
+                told = process.stderr.read() if process.poll() is not None else b""
+                process.stdout.close()
+                process.stderr.close()
+                try:
+                    process.stdin.close()
+                except BrokenPipeError:
+                    pass
+            self.assertEqual(process.returncode, USAGE, told)
+            self.assertIn(b"--from csv or --from lines", told)
+        pixels = bytes(i % 251 for i in range(2 << 20))  # an IDX file is told by its size, too
+        images = b"\0\0\x08\x03" + b"".join(n.to_bytes(4, "big") for n in (2048, 32, 32)) + pixels
+        done = run("convert", "-", "--to", self.path("x"), "--json", input=images)
+        self.assertEqual(done.returncode, GOOD, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["sources"][0]["format"], "idx")
+
+    def test_a_stream_has_one_name_in_errors(self):
+        other = write_file(self.path("other.csv"), b"a,c\n1,2\n")
+        for sources in (["-", other], [other, "-"]):
+            done = run("convert", *sources, "--from", "csv", "--to", self.path("x"), input=b"a,b\n1,2\n")
+            self.assertNotEqual(done.returncode, GOOD)
+            self.assertIn(STREAM, done.stderr)
+            self.assertIn(b"other.csv", done.stderr)
+            self.assertNotIn(b"/proc/", done.stderr)
+        for arguments in (["--part", "0/2"], ["--from", "tfrecord"]):
+            done = run("convert", "-", *arguments, "--to", self.path("x"), input=b"")
+            self.assertEqual(done.returncode, USAGE, done.stderr)
+            self.assertIn(STREAM, done.stderr)
+
+    def test_a_missing_proc_is_told_before_anything_is_read(self):
+        hidden = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+                  'mount -t tmpfs none /proc && exec "$@"', "sh"]
+        try:
+            possible = subprocess.run([*hidden, "true"], stderr=subprocess.DEVNULL).returncode == 0
+        except FileNotFoundError:
+            possible = False
+        if not possible:
+            self.skipTest("/proc cannot be hidden here")
+        reading, writing = os.pipe()  # nothing comes, and it does not end
+        try:
+            done = subprocess.run([*hidden, COMMAND, "convert", "-", "--to", self.path("x")], stdin=reading,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30)
+        except subprocess.TimeoutExpired:
+            self.fail("it waits")
+        finally:
+            os.close(reading)
+            os.close(writing)
+        self.assertEqual(done.returncode, IO, done.stderr)
+        self.assertIn(b"where /proc is mounted", done.stderr)
+        self.assertEqual(self.targets(), [])
+
+    def test_what_a_killed_copy_has_left_is_no_unfinished_output(self):
+        os.mkdir(self.path("in"))
+        source = write_file(self.path("in", "a.jsonl"), json_lines(3))
+        write_file(self.path("in", ".dovetail-unnamed.partial-1-0123abcd"), b"begun")
+        done = run("convert", os.path.dirname(source), "--to", self.path("out"), "--json")
+        self.assertEqual(done.returncode, GOOD, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["records"], 3)
 
     def test_damage_and_emptiness_leave_nothing_and_name_the_stream(self):
         whole = gzip.compress(json_lines(2000))
