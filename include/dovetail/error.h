@@ -35,7 +35,7 @@ enum class Errc {
   malformed_input = 16,     ///< A source is not what its format promises: JSON, CSV, an archive, a header.
   sidecar_mismatch = 17,    ///< A source's index or partner file does not belong to it, or is older.
   missing_shard = 18,       ///< Others of its dataset are there; the message names its number.
-  misplaced_shard = 19,     ///< Without a manifest: names that sort other than the numbers of shards, or a number twice.
+  misplaced_shard = 19,     ///< Without a manifest: names that sort other than shard numbers, or a number twice.
 
   // The request cannot be carried out as given.
   invalid_option = 30,    ///< An option out of its range; the message names it and the range.
