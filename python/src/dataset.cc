@@ -131,7 +131,7 @@ Raises:
       .def("describe", describe_dataset,
            R"(What its shards say of themselves, and which features its first records have: a `DatasetDescription`.
 
-Opens every shard, and reads the first block. Ctrl-C ends it soon.
+Opens every shard, and reads the first 64 records. Ctrl-C ends it soon.
 
 Raises:
     MissingFileError, StorageError, DamagedError: for a shard that cannot be read, or is not the one of the manifest.)")

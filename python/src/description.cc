@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,6 +30,7 @@ namespace {
 
 /// Records that are looked at for their features.
 constexpr int kLookedAt = 64;
+constexpr std::size_t kMostFeatures = 256;
 
 /// What all shards of a dataset have in common, of one of them.
 void add_common(const ShardDescription& shard, py::dict& dict) {
@@ -70,7 +73,7 @@ struct Found {
   std::uint32_t max_record_bytes = 0;
   std::uint64_t snappy_blocks = 0;
   std::optional<ShardDescription> first;
-  std::map<std::string, format::FeatureKind> features;
+  std::map<std::string, format::FeatureKind, std::less<>> features;
 };
 
 void add_shard(ShardDescription shard, Found& found) {
@@ -99,8 +102,12 @@ Result<void> find_features(const Dataset& dataset, Found& found) {
       if (!record->has_value()) break;
       if (!features.parse(**record).has_value()) continue;
       for (const format::FeatureView& feature : features.all()) {
-        const auto [place, added] = found.features.emplace(feature.name, feature.kind);
-        if (!added && place->second == format::FeatureKind::none) place->second = feature.kind;
+        const auto known = found.features.find(feature.name);
+        if (known == found.features.end()) {
+          if (found.features.size() < kMostFeatures) found.features.emplace(feature.name, feature.kind);
+        } else if (known->second == format::FeatureKind::none) {
+          known->second = feature.kind;
+        }
       }
     }
   }
