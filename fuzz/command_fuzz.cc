@@ -67,14 +67,15 @@ void arguments(std::string_view text) {
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());
 
+  const tools::Examples examples = {"fuzz run --small 1", "fuzz run --large 1"};
   tools::CommandLine line(
-      "fuzz", "0", [] { return std::string(); }, "", "");
+      "fuzz", "0", [] { return std::string(); }, "", "", examples);
   std::uint32_t small = 0;
   std::uint64_t large = 0;
   std::optional<std::uint32_t> count;
   double real = 0;
   std::vector<std::string> paths;
-  tools::Flags flags = line.subcommand("run", "", [] { return Result<int>(0); });
+  tools::Flags flags = line.subcommand("run", "", examples, [] { return Result<int>(0); });
   flags.add_size("--small", small, "");
   flags.add_size("--large", large, "");
   flags.add("--count", count, "");
