@@ -95,8 +95,8 @@ class DatasetDescription:
     `raw_bytes` are those of all records before compression, `stored_bytes` those of blocks, `file_bytes` those of
     files. `codecs` counts the blocks of each codec. `version` to `schema` are those of the first shard; `schema` is
     None where it has none. `tfrecord` is True for TFRecord files with an index. `features` has the list that each
-    feature of the first 64 records is, such as {"image": "bytes_list", "label": "int64_list"}: at most 256 names, and none
-    where records are no tf.train.Examples.
+    feature of the first 64 records is, such as {"image": "bytes_list", "label": "int64_list"}: at most 256 names, and
+    none where records are no tf.train.Examples.
     """
 
     path: str
