@@ -30,8 +30,8 @@ class Decoder {
 ///
 /// Needs:  a compression, not `none`.
 /// Errors: the system's, where memory is short.
-/// Cost:   40 KiB for gzip and zlib, 4 MiB for bzip2, up to 128 MiB for the window of xz and Zstandard, as the file
-///         claims: a larger one is an error, whatever the file decodes to.
+/// Cost:   40 KiB for gzip and zlib, 4 MiB for bzip2; for xz and Zstandard the window that the file claims, at most
+///         128 MiB: a larger claim is an error.
 Result<std::unique_ptr<Decoder>> make_decoder(Compression compression);
 
 }  // namespace dovetail::detail

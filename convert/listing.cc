@@ -201,9 +201,9 @@ Result<void> check_no_index_alone(const SourceListing& listing) {
     if (!file.name.ends_with(kIndex)) continue;
     const std::string indexed = listing.folder + file.name.substr(0, file.name.size() - kIndex.size());
     const auto there = status_of(indexed, true);
-    if (there) continue;
-    return Error(there.error().code(), "its index lies here; remove that where the file is not meant to be read")
-        .in_file(indexed);
+    if (there && S_ISREG(there->st_mode)) continue;
+    const auto code = there ? make_error_code(Errc::unknown_format) : there.error().code();
+    return Error(code, "its index lies here, but no such file; remove the index if it is not wanted").in_file(indexed);
   }
   return {};
 }

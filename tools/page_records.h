@@ -25,7 +25,7 @@ struct PageRecords {
   std::string trouble;  ///< What could not be read, and why; empty where nothing was missed.
 };
 
-/// Errors: those of the readers, but for damage, which `trouble` tells.
+/// Errors: those of the readers, except damage: `trouble` says what was damaged.
 /// Cost:   reads the blocks of these records; of what is no dataset, all up to the last of them.
 Result<void> take_records(Input input, std::uint64_t records, PageRecords& into);
 

@@ -42,9 +42,8 @@ class Dataset {
   ///
   /// A manifest is believed here: its shards are checked against it when they are opened for reading. A file named
   /// `manifest.dvt` has to be one. Without a manifest, the shards of a glob or a folder are taken in bytewise order of
-  /// their relative paths, and the tail of each is read. In a folder the numbers that shards have in their dataset must
-  /// ascend in this order, and leave out none, but for datasets of which only one file is there; files that are named
-  /// with a glob may be any.
+  /// their relative paths, and the tail of each is read. In a folder the shards of one dataset must have the numbers 0, 1,
+  /// 2, ... in this order, unless only one of them is there. A glob may name any files.
   /// Errors: `empty_input`, `several_datasets` for a folder without a manifest above ones that have theirs,
   ///         `missing_shard`, `misplaced_shard`, `not_indexed` for a TFRecord without an index, `foreign_file`
   ///         for a file of another format, `outside_dataset`, anything damaged, or the system's.

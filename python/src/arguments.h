@@ -44,7 +44,7 @@ inline std::filesystem::path to_path(const std::string& name, pybind11::handle g
   }
 }
 
-/// The items of a list, a tuple or another sequence that is no text. Errors: TypeError that says what it must be.
+/// The items of any sequence except a str or bytes. Errors: TypeError that says what it must be.
 inline std::vector<pybind11::object> to_items(const std::string& name, pybind11::handle given,
                                               const std::string& what) {
   const bool text = PyUnicode_Check(given.ptr()) != 0 || PyBytes_Check(given.ptr()) != 0;

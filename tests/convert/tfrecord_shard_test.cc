@@ -147,6 +147,9 @@ TEST_F(TfrecordShardTest, IsMissedInAFolderOfSourcesWhereItsIndexIs) {
     EXPECT_EQ(source.error().path(), folder_ / "src/b.tfrecord");
     EXPECT_THAT(source.error().detail(), HasSubstr("its index lies here"));
   }
+  fs::create_directory(folder_ / "elsewhere");
+  fs::create_symlink(folder_ / "elsewhere", folder_ / "src/b.tfrecord");
+  EXPECT_FALSE(RecordSource::open(folder_ / "src", {}));
   SourceOptions others;
   others.exclude = {"b.*"};
   EXPECT_TRUE(RecordSource::open(folder_ / "src", others));
