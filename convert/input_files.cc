@@ -166,9 +166,10 @@ Result<void> check_streams(const std::vector<std::string>& sources, SourceFormat
 
 // One path may be the beginning of another, which has a longer number.
 void replace_path(std::string& text, const std::string& path, const std::string& shown) {
+  constexpr std::string_view kDigits = "0123456789";
   for (std::size_t at = text.find(path); at != std::string::npos; at = text.find(path, at)) {
     const std::size_t end = at + path.size();
-    const bool whole = end == text.size() || text[end] < '0' || text[end] > '9';
+    const bool whole = end == text.size() || kDigits.find(text[end]) == kDigits.npos;
     if (whole) text.replace(at, path.size(), shown);
     at += whole ? shown.size() : path.size();
   }
