@@ -40,11 +40,11 @@ std::vector<std::string_view> sorted_names(const std::vector<CsvColumn>& columns
 }
 
 // The first few, and how many more there are.
-std::string names_only_in(const std::vector<CsvColumn>& columns, const std::vector<CsvColumn>& others) {
+std::string names_only_in(const std::vector<CsvColumn>& these, const std::vector<CsvColumn>& others) {
   const std::vector<std::string_view> known = sorted_names(others);
   std::string text;
   std::size_t found = 0;
-  for (const CsvColumn& column : columns) {
+  for (const CsvColumn& column : these) {
     if (std::binary_search(known.begin(), known.end(), std::string_view(column.name))) continue;
     if (found++ < kShownNames) text += (text.empty() ? "" : ", ") + quoted_name(column.name);
   }

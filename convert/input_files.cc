@@ -268,7 +268,7 @@ Error InputFiles::renamed(const Error& error) const {
     if (path == copy.path) path = copy.shown;
     replace_path(detail, copy.path, copy.shown);
   }
-  const Error plain(error.code(), detail);
+  Error plain(error.code(), detail);
   if (path.empty()) return plain;
   return error.offset() ? plain.at(path, *error.offset()) : plain.in_file(path);
 }
