@@ -33,6 +33,7 @@ Result<ShardFile> ShardFile::open_shard(const std::string& path, const ShardInfo
   auto ends = read_shard_ends(path);
   if (!ends) return ends.error();
   if (auto same = check_expected(expected, ends->info(), path); !same) return same.error();
+  if (auto checked = check_in_its_place(path); !checked) return checked.error();
   ShardFile shard(std::move(*ends));
   if (auto loaded = shard.load_index(); !loaded) return loaded.error().in_file(path);
   shard.ends_.tail_bytes = {};

@@ -105,6 +105,13 @@ Result<TfrecordSidecar> read_sidecar(const InputFile& file, bool with_blocks) {
   return sidecar;
 }
 
+Result<void> check_in_its_place(const std::string& path) {
+  if (path.ends_with(format::kShardSuffix) || !has_sidecar(path)) return {};
+  return Error(Errc::index_mismatch, "this is a shard, and the index of a TFRecord lies beside it; remove " +
+                                         sidecar_path(path) + " if the shard is what is wanted")
+      .in_file(path);
+}
+
 Error is_index_only(const std::string& path) {
   return Error(Errc::unknown_format, "this is the index of a TFRecord file, which lies beside it; open that")
       .in_file(path);
@@ -127,6 +134,7 @@ Result<ShardInfo> read_shard_info(const std::string& path) {
     if (!sidecar) return sidecar.error();
     return std::move(sidecar->facts.info);
   }
+  if (auto checked = check_in_its_place(path); !checked) return checked.error();
   if (ends->header.shard_number == format::kManifestShardNumber) {
     return Error(Errc::unknown_format, "this is a manifest, not a shard; open it by itself").in_file(path);
   }

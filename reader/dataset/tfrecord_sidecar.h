@@ -34,6 +34,10 @@ bool is_indexed_tfrecord(const std::string& path, const Error& not_a_shard) noex
 /// Errors: `index_mismatch` where they are not, or where the index is something else; those of reading a shard, with the path of the index; the system's.
 Result<TfrecordSidecar> read_sidecar(const InputFile& file, bool with_blocks);
 
+/// For a file that is a shard. Errors: `index_mismatch` where its name is not that of one and the index of a TFRecord lies
+/// beside it: then it has taken the place of that TFRecord.
+Result<void> check_in_its_place(const std::string& path);
+
 /// The error for an index where a shard is wanted.
 Error is_index_only(const std::string& path);
 /// The error for the manifest of a part of a conversion.

@@ -182,6 +182,24 @@ TEST_F(TfrecordShardTest, CountsAShardWithAnIndexBesideItOnce) {
   EXPECT_EQ(Dataset::open(folder_.path()).value().records(), 2u);
 }
 
+TEST_F(TfrecordShardTest, IsMissedWhereAShardHasTakenItsPlace) {
+  put_indexed("a.tfrecord", {"1", "2"});
+  auto writer = RecordWriter::create(folder_ / "x.dvt").value();
+  writer.append(as_bytes("3")).value();
+  writer.finish().value();
+  fs::rename(folder_ / "x.dvt", folder_ / "a.tfrecord");
+  for (const std::string& path : {folder_ / "a.tfrecord", folder_.path()}) {
+    const auto dataset = Dataset::open(path);
+    ASSERT_FALSE(dataset);
+    EXPECT_TRUE(dataset.error().is(Errc::index_mismatch)) << dataset.error().to_string();
+    const auto verdict = verify(path);
+    EXPECT_TRUE(!verdict || !verdict->ok());
+  }
+  EXPECT_FALSE(RecordReader::open(folder_ / "a.tfrecord"));
+  fs::remove(folder_ / "a.tfrecord.dvi");
+  EXPECT_EQ(Dataset::open(folder_ / "a.tfrecord").value().records(), 1u);
+}
+
 TEST_F(TfrecordShardTest, IsNotTakenForAShardByItsIndex) {
   const std::string path = put_indexed("a.tfrecord", {"1", "2"});
   fs::create_directory(folder_ / "other");
