@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "convert/byte_stream.h"
@@ -15,6 +17,7 @@
 #include "convert/foreign_formats.h"
 #include "convert/names.h"
 #include "format/json_check.h"
+#include "format/layout.h"
 
 namespace dovetail::detail {
 
@@ -127,6 +130,10 @@ Result<FileKind> detect_bytes(const SourceFile& file) {
 }
 
 Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
+  std::error_code absent;
+  if (wanted == SourceFormat::detect && std::filesystem::exists(file.path() + format::kTfrecordIndexSuffix, absent)) {
+    wanted = SourceFormat::tfrecord;
+  }
   if (wanted == SourceFormat::detect) {
     auto kind = detect_bytes(file);
     if (!kind || kind->format == SourceFormat::dovetail) return kind;

@@ -17,8 +17,9 @@ struct FileKind {
 /// What the first bytes of a file say. Errors: `unknown_format`; the system's.
 Result<FileKind> detect_bytes(const SourceFile& file);
 
-/// The same, and with `detect` not against what the name promises. A format other than `detect` leaves only the compression open,
-/// and is not compared with the bytes, but for a Dovetail shard, which is taken for nothing else.
+/// The same, and with `detect` not against what the name promises; a file with the index of a TFRecord beside it is one,
+/// whatever its bytes are by now. A format other than `detect` leaves only the compression open, and is not compared with
+/// the bytes, but for a Dovetail shard, which is taken for nothing else.
 /// Errors: `unknown_format`; the system's.
 Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted);
 

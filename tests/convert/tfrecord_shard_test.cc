@@ -111,6 +111,8 @@ TEST_F(TfrecordShardTest, IsComparedWithItsIndexWhereItIsASource) {
   EXPECT_EQ(convert(folder_ / "out", options).value().records, 5u);
   for (const std::uintmax_t bytes : {fs::file_size(cut) / 2, std::uintmax_t{0}}) {
     fs::resize_file(cut, bytes);
+    const auto source = RecordSource::open(cut, {});  // by itself, with nothing said of its format
+    ASSERT_TRUE(!source || source->format() == SourceFormat::tfrecord);
     const auto report = convert(folder_ / "out", options);
     ASSERT_FALSE(report) << bytes;
     EXPECT_TRUE(report.error().is(Errc::index_mismatch)) << report.error().to_string();
