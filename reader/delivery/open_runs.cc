@@ -46,28 +46,43 @@ std::uint64_t lanes_of_rank(const Plan& plan) {
   return plan.lanes() / plan.readers();
 }
 
-/// Shards that are open at a time where each source has as many runs open as it may. A run of one record is done at once, and
+std::uint64_t product(std::uint64_t a, std::uint64_t b) {
+  return product_overflows(a, b) ? UINT64_MAX : a * b;
+}
+
+/// Shards that are open at a time where each source has as many runs open as it may, and a batch begins new groups of runs
+/// while the files of those before are still held: they are let go with the batch. A run of one record is done at once, and
 /// without a mix others wait for it.
 std::uint64_t shards_at_once(const Plan& plan) {
   const bool mix = plan.options().mix.enabled();
   if (!mix && plan.options().order != OrderKind::shuffle) return 0;
-  std::uint64_t shards = 0;
+  const std::uint64_t lanes = lanes_of_rank(plan);
+  const std::uint64_t rows = plan.options().batch;
+  std::uint64_t all = 0;
+  std::uint64_t open = 0;
+  std::uint64_t begun = 0;
   for (const Shards& source : ordered_apart(plan)) {
     const std::span<const ShardShape> own = shapes_of(plan, source);
-    const auto held = std::count_if(own.begin(), own.end(), [mix](const ShardShape& shard) {
-      return mix || std::min(shard.run_records, shard.records) > 1;
-    });
-    shards += std::min(static_cast<std::uint64_t>(held), lanes_of_rank(plan) * most_open_runs(plan, own));
+    std::uint64_t held = 0;
+    std::uint64_t shortest = UINT64_MAX;
+    for (const ShardShape& shard : own) {
+      const std::uint64_t run = std::min(shard.run_records, shard.records);
+      if (run == 0 || (!mix && run == 1)) continue;
+      ++held;
+      shortest = std::min(shortest, run);
+    }
+    if (held == 0) continue;
+    const std::uint64_t most = std::min(held, lanes * most_open_runs(plan, own));
+    const std::uint64_t group_rows = product(lanes * plan.options().open_runs, shortest);
+    all += held;
+    open += most;
+    begun = saturating_add(begun, product(most, 1 + rows / group_rows));
   }
-  return shards;
+  return std::min(all, saturating_add(open, std::min(rows, begun)));
 }
 
 /// Smaller data are mostly in the page cache, from where reading again costs little.
 constexpr std::uint64_t kMayNotFit = std::uint64_t{64} << 20;
-
-std::uint64_t product(std::uint64_t a, std::uint64_t b) {
-  return product_overflows(a, b) ? UINT64_MAX : a * b;
-}
 
 /// What the open runs of a rank take of memory. Shards whose blocks have mostly one record count for nothing: such a record
 /// goes to its row as soon as it is read.
@@ -124,15 +139,17 @@ Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_pe
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMinOpenShards;
   const std::uint64_t share = limit.rlim_cur / 2 / descriptors_per_shard;  // the trainer has files of its own
-  const std::uint64_t wanted = std::max<std::uint64_t>(
-      std::min<std::size_t>(plan.dataset().shards.size(), kMinOpenShards), shards_at_once(plan));
+  const std::uint64_t at_once = shards_at_once(plan);
+  const std::uint64_t wanted =
+      std::max<std::uint64_t>(std::min<std::size_t>(plan.dataset().shards.size(), kMinOpenShards), at_once);
   const std::uint64_t possible = std::max(
       share, (limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, kOfTheTrainer)) / descriptors_per_shard);
   if (wanted > possible) {
-    return Error(Errc::resource_limit,
-                 "the process may have " + std::to_string(limit.rlim_cur) + " files open, and " +
-                     std::to_string(wanted) + " shards are read at a time: raise the limit (ulimit -n) to at least " +
-                     std::to_string(wanted * descriptors_per_shard + kOfTheTrainer) + ", or lower open_runs");
+    return Error(Errc::resource_limit, "the process may have " + std::to_string(limit.rlim_cur) + " files open, and " +
+                                           std::to_string(wanted) +
+                                           " shards are read at a time: raise the limit (ulimit -n) to at least " +
+                                           std::to_string(wanted * descriptors_per_shard + kOfTheTrainer) +
+                                           (at_once > kMinOpenShards ? ", or lower open_runs" : ""));
   }
   return static_cast<std::uint32_t>(std::max(std::min<std::uint64_t>(share, kMaxOpenShards), wanted));
 }

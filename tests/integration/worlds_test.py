@@ -119,24 +119,24 @@ class WorldsTest(CommandTest):
 
 
 class FewDescriptorsTest(CommandTest):
-    def read(self, *arguments, files=128):
+    def read(self, *arguments, files=128, batch=32):
         def limit():
             resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
-        return run("read", *arguments, "--rank", 0, "--world", 1, "--batch", 32, preexec_fn=limit)
+        return run("read", *arguments, "--rank", 0, "--world", 1, "--batch", batch, preexec_fn=limit)
 
-    def pack(self, name, seed, run_records=1):
+    def pack(self, name, seed, run_records=1, shards=150):
         """More shards than there are descriptors."""
-        source = write_file(self.path(name + ".tfrecord"), tfrecord(make_records(450, seed=seed, longest=20)))
-        run_good("convert", source, "--to", self.path(name), "--shards", 150, "--run-records", run_records)
+        source = write_file(self.path(name + ".tfrecord"), tfrecord(make_records(3 * shards, seed=seed, longest=20)))
+        run_good("convert", source, "--to", self.path(name), "--shards", shards, "--run-records", run_records)
         return self.path(name)
 
-    def check_advice(self, *arguments):
-        done = self.read(*arguments)
+    def check_advice(self, *arguments, batch=32):
+        done = self.read(*arguments, batch=batch)
         self.assertEqual(done.returncode, USAGE, done.stderr)
         advised = int(re.search(r"ulimit -n\) to at least (\d+)", done.stderr.decode()).group(1))
         for files, code in ((advised - 1, USAGE), (advised, GOOD)):
-            done = self.read(*arguments, files=files)
+            done = self.read(*arguments, files=files, batch=batch)
             self.assertEqual(done.returncode, code, done.stderr)
 
     def test_shards_beyond_the_limit_wait_for_each_other(self):
@@ -153,6 +153,9 @@ class FewDescriptorsTest(CommandTest):
         runs = self.pack("runs", 3, run_records=3)
         self.check_advice(runs)
         self.assertEqual(self.read(runs, "--open-runs", 20).returncode, GOOD)
+
+    def test_a_batch_that_begins_new_groups_of_runs_needs_those_too(self):
+        self.check_advice(self.pack("groups", 4, run_records=3, shards=400), "--open-runs", 40, batch=128)
 
 
 if __name__ == "__main__":
