@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "format/layout.h"
+#include "format/tfrecord_name.h"
 
 namespace dovetail::detail {
 
@@ -34,18 +35,6 @@ void cut_compression(std::string_view& name) {
   }
 }
 
-// Cuts `-NNNNN-of-NNNNN` off the end of a name.
-bool cut_shard_suffix(std::string_view& name) {
-  constexpr std::string_view kPattern = "-00000-of-00000";
-  if (name.size() < kPattern.size()) return false;
-  const std::string_view end = name.substr(name.size() - kPattern.size());
-  for (std::size_t i = 0; i < kPattern.size(); ++i) {
-    if (kPattern[i] == '0' ? !is_digit(end[i]) : end[i] != kPattern[i]) return false;
-  }
-  name.remove_suffix(kPattern.size());
-  return true;
-}
-
 // `-idx3-ubyte`, or with a dot before `idx`.
 bool has_idx_name(std::string_view name) {
   if (!cut_suffix(name, "-ubyte") || name.empty() || !is_digit(name.back())) return false;
@@ -54,15 +43,6 @@ bool has_idx_name(std::string_view name) {
 }
 
 }  // namespace
-
-bool has_tfrecord_name(std::string_view path) {
-  std::string_view name = base_name(path);
-  for (const std::string_view suffix : {".gz", ".gzip", ".zlib", ".zz", ".snappy", ".zst", ".bz2", ".xz"}) {
-    if (cut_suffix(name, suffix)) break;
-  }
-  if (name.ends_with(".tfrecord") || name.ends_with(".tfrecords")) return true;
-  return cut_shard_suffix(name) && !name.empty();
-}
 
 bool is_partial_name(std::string_view path) {
   const std::string_view name = base_name(path);
@@ -87,8 +67,11 @@ SourceFormat format_of_name(std::string_view path) {
   std::string_view name = base_name(path);
   const auto ends = [&name](const Ending& ending) { return name.ends_with(ending.first); };
   if (const auto* found = std::find_if(kPlain.begin(), kPlain.end(), ends); found != kPlain.end()) return found->second;
-  if (has_tfrecord_name(path)) return SourceFormat::tfrecord;
-  if (name.find(".mds.") != std::string_view::npos) return SourceFormat::mds;  // with any compression of MosaicML's
+  if (format::has_tfrecord_name(path)) return SourceFormat::tfrecord;
+  constexpr std::array<std::string_view, 5> kOfMosaicml = {".mds.br", ".mds.bz2", ".mds.gz", ".mds.snappy",
+                                                           ".mds.zstd"};
+  const auto is_ending = [&name](std::string_view ending) { return name.ends_with(ending); };
+  if (std::any_of(kOfMosaicml.begin(), kOfMosaicml.end(), is_ending)) return SourceFormat::mds;
   cut_compression(name);
   if (const auto* found = std::find_if(kPacked.begin(), kPacked.end(), ends); found != kPacked.end()) {
     return found->second;

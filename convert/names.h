@@ -9,10 +9,6 @@
 
 namespace dovetail::detail {
 
-/// Whether a file is named as TFRecords are: `*.tfrecord` or `*.tfrecords`, `-NNNNN-of-NNNNN` behind or instead of it,
-/// and at the end perhaps a compression: `.gz`, `.gzip`, `.zlib`, `.zz`, `.snappy`, `.zst`, `.bz2` or `.xz`.
-bool has_tfrecord_name(std::string_view path);
-
 /// The format that files of this name have, or `detect` where a name says nothing: `.tar`, `.csv`, `.tsv`, `.jsonl`,
 /// `.ndjson`, `-idx3-ubyte` and the like, perhaps with `.gz`, `.zst`, `.bz2` or `.xz`; `.tgz`, `.tzst`, `.tbz2`, `.txz`;
 /// `.rec`; `.mds`; `.dvt`; and those of TFRecords.

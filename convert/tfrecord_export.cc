@@ -23,6 +23,7 @@
 #include "convert/tfrecord_output.h"
 #include "convert/workers.h"
 #include "format/guard_memory.h"
+#include "format/tfrecord_name.h"
 
 namespace dovetail {
 
@@ -218,7 +219,7 @@ Result<void> check_files(std::uint64_t files) {
 Result<Targets> name_files(const std::string& target, const TfrecordExportOptions& options, std::uint32_t files) {
   if (auto checked = check_files(files); !checked) return checked.error();
   std::error_code failed;
-  if (detail::has_tfrecord_name(target) && !fs::is_directory(target, failed)) {
+  if (format::has_tfrecord_name(target) && !fs::is_directory(target, failed)) {
     if (files != 1) {
       return Error(Errc::invalid_option, "there are " + std::to_string(files) +
                                              " files to write and the target names one: name a folder, or ask for 1")

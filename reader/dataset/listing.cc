@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "format/layout.h"
+#include "format/tfrecord_name.h"
 #include "format/wildcard.h"
 #include "reader/dataset/glob.h"
 #include "reader/dataset/paths.h"
@@ -49,16 +50,8 @@ Error unfinished_conversion(const std::string& folder) {
       .in_file(folder);
 }
 
-/// Whether a file is meant to be a TFRecord: `a.tfrecord`, `a.tfrecords`, `train.tfrecord-00000-of-00010`, `a.tfrec`. What has
-/// another ending, as `a.tfrecord.idx` and `a.tfrecord.md5`, is something else.
-bool is_tfrecord_name(std::string_view path) {
-  const std::string name = name_of(path);
-  const std::string_view ending = std::string_view(name).substr(std::min(name.rfind('.'), name.size()));
-  return ending.starts_with(".tfrec");
-}
-
-/// Where some TFRecords of a folder have an index and others have none, indexing was not completed, or files have come later.
-/// One that cannot be looked at may be such a file.
+/// A TFRecord without an index beside shards has come later, or its index is lost. Beside indexed ones a file that cannot be
+/// looked at may be such a file.
 Result<void> check_all_indexed(const std::string& folder, std::vector<std::string>& indexes,
                                const std::vector<std::string>& others) {
   std::sort(indexes.begin(), indexes.end());
@@ -68,7 +61,8 @@ Result<void> check_all_indexed(const std::string& folder, std::vector<std::strin
     auto ends = read_shard_ends(path);
     if (ends) continue;  // of a shard by another name, which is not looked for
     const Error& error = ends.error();
-    if (error.is(Errc::not_indexed) || error.kind() == ErrorKind::io || is_tfrecord_name(name)) return error;
+    const bool unknown = error.kind() == ErrorKind::io && !indexes.empty();
+    if (error.is(Errc::not_indexed) || unknown || format::has_tfrecord_name(name)) return error;
   }
   return {};
 }
@@ -220,11 +214,7 @@ Result<FilesBelow> list_shards_below(const std::string& folder) {
     }
     if (failure) return Error::from_errno(failure.value(), "cannot list the folder").in_file(listed);
   }
-  // Beside shards only what has the name of a TFRecord is missed: its index may be what is lost.
-  if (indexes.empty()) {
-    std::erase_if(others, [&](const std::string& name) { return names.empty() || !is_tfrecord_name(name); });
-  }
-  if (datasets.empty()) {
+  if (datasets.empty() && !(names.empty() && indexes.empty())) {
     if (auto all = check_all_indexed(folder, indexes, others); !all) return all.error();
   }
   // One whose file cannot be found is listed too: opening it says so, while leaving it out would hide records.

@@ -83,7 +83,12 @@ TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhateverIsWrongWithIt) {
   EXPECT_EQ(dataset.error().path(), zeroed);
   EXPECT_FALSE(verify(folder_.path()));
   fs::remove(zeroed);
-  for (const char* const other : {"a.tfrecord.idx", "a.tfrecord.md5", "a.tfrecord.gz"}) {
+  for (const char* const packed : {"b.tfrecord.gz", "train-00001-of-00010.gz"}) {
+    test::write_file(folder_ / packed, test::gzip(test::tfrecord_bytes({"3"})));
+    EXPECT_FALSE(Dataset::open(folder_.path())) << packed;
+    fs::remove(folder_ / packed);
+  }
+  for (const char* const other : {"a.tfrecord.idx", "a.tfrecord.md5", "notes.gz"}) {
     test::write_file(folder_ / other, "0 17\n");
   }
   EXPECT_EQ(Dataset::open(folder_.path()).value().records(), 2u);
@@ -129,7 +134,7 @@ TEST_F(TfrecordShardTest, IsMissedBesideShardsOnceItsIndexIsLost) {
   fs::copy(folder_ / "packed/shard-000000.dvt", folder_ / "both/a.dvt");
   test::write_file(folder_ / "both/notes.txt", "not a TFRecord");
   EXPECT_TRUE(verify(folder_ / "both").value().ok());
-  fs::copy(folder_ / "a.tfrecord", folder_ / "both/b.tfrecord");
+  fs::copy(folder_ / "a.tfrecord", folder_ / "both/train-00000-of-01024");
   const auto dataset = Dataset::open(folder_ / "both");
   ASSERT_FALSE(dataset);
   EXPECT_TRUE(dataset.error().is(Errc::not_indexed)) << dataset.error().to_string();
