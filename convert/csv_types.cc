@@ -97,13 +97,14 @@ class LayoutFinder {
   }
 
   // Without a header it is a row as all others are: one that is bad is left out where it is read as a record.
-  Result<bool> first_row(CsvRows& rows) const {
+  Result<bool> first_row(CsvRows& rows) {
     for (;;) {
       auto more = rows.next();
       if (more && *more) {
         if (auto checked = check_first(rows); !checked) more = checked.error();
       }
       if (more || options_.csv.header || !skips() || !rows.goes_on()) return more;
+      if (!passed_over_) passed_over_ = more.error();
     }
   }
 

@@ -235,7 +235,9 @@ Result<std::string> InputFiles::copy(const std::string& source, SourceFormat for
   descriptors_.push_back(*to);
   std::string path = "/proc/self/fd/" + std::to_string(*to);
   if (::access(path.c_str(), R_OK) != 0) {
-    return Error::from_errno(errno, "a stream can be converted only where /proc is mounted").in_file(path);
+    const char* const why =
+        errno == ENOENT ? "a stream can be converted only where /proc is mounted" : "cannot open it again";
+    return Error::from_errno(errno, why).in_file(path);
   }
   // A pipe is opened without waiting for its writer, which may never come.
   const int from = standard ? STDIN_FILENO : ::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);

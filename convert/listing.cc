@@ -203,7 +203,10 @@ Result<void> check_no_index_alone(const SourceListing& listing) {
     const auto there = status_of(indexed, true);
     if (there && S_ISREG(there->st_mode)) continue;
     const auto code = there ? make_error_code(Errc::unknown_format) : there.error().code();
-    return Error(code, "its index lies here, but no such file; remove the index if it is not wanted").in_file(indexed);
+    const auto itself = status_of(indexed, false);
+    const bool link = itself && S_ISLNK(itself->st_mode);
+    const char* const advice = link ? "fetch what the link leads to" : "remove the index if it is not wanted";
+    return Error(code, "its index lies here, but no file that can be read; " + std::string(advice)).in_file(indexed);
   }
   return {};
 }
@@ -214,7 +217,9 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
     listing.format = wanted;
     return {};
   }
-  if (auto whole = check_no_index_alone(listing); !whole) return whole;
+  if (wanted == SourceFormat::detect || wanted == SourceFormat::tfrecord) {
+    if (auto whole = check_no_index_alone(listing); !whole) return whole;
+  }
   const NamedFormat named = wanted == SourceFormat::detect ? most_named(listing) : NamedFormat{wanted, 0};
   const auto holds_records = [&](const ListedFile& file) { return format_of_name(file.name) == named.format; };
   const auto known = static_cast<std::size_t>(std::count_if(listing.files.begin(), listing.files.end(), holds_records));

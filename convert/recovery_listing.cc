@@ -273,7 +273,7 @@ Result<void> find_renamed(const std::string& folder, const Dataset& dataset, Rec
       const std::string path = path_in(folder, candidate);
       if (!is_refuted(path, *shard.entry)) return false;
       listing.foreign.push_back(path);
-      listing.passed_over.push_back(path);
+      listing.lost.push_back({.file = path, .bytes = candidate.bytes, .reason = refuted_shard().detail()});
       return true;
     });
     if (same->second.empty()) continue;

@@ -13,7 +13,8 @@ namespace dovetail::tools {
 
 namespace {
 
-constexpr std::size_t kNameBytes = 160;
+constexpr std::size_t kNameBytes = 160;  // shown
+constexpr std::size_t kMostNameBytes = 4096;
 constexpr std::size_t kExampleBytes = 80;
 constexpr std::size_t kExampleHexBytes = 16;
 constexpr std::uint64_t kExampleValues = 8;
@@ -66,7 +67,7 @@ void FeatureTable::add(ByteView record) {
   for (const format::FeatureView& feature : features.all()) {
     auto found = features_.find(feature.name);
     if (found == features_.end()) {
-      if (features_.size() == kMostNames) {
+      if (features_.size() == kMostNames || feature.name.size() > kMostNameBytes) {
         ++left_out_;
         continue;
       }

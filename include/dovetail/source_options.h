@@ -91,13 +91,14 @@ struct SkippedRecord {
 
 /// How CSV files are read.
 struct CsvOptions {
-  /// 0: a tab where the name says `.tsv`, else a comma; where that leaves one column in whose name another one stands, it
-  /// has to be given.
+  /// 0: a tab where the name says `.tsv`, else a comma; where that leaves one column in whose name another one stands,
+  /// it has to be given.
   char delimiter = 0;
   /// Whether the first row names the columns; otherwise they are c0, c1 and so on.
   bool header = true;
-  /// By name. For the other columns, unless rows stay raw, all files are read once more, before the first record: `int64` where all values of all
-  /// files are whole numbers, `real` where all are numbers and a float rounds no whole one, else `bytes`.
+  /// By name. For the other columns, unless rows stay raw, all files are read once more, before the first record:
+  /// `int64` where all values of all files are whole numbers, `real` where all are numbers and a float rounds none
+  /// that is written whole, else `bytes`.
   std::map<std::string, ColumnType> types = {};
 };
 
@@ -109,12 +110,13 @@ struct SourceOptions {
   RecordForm records = RecordForm::automatic;
   /// A folder's records become Examples with their subfolder as label.
   bool labels = false;
-  /// With `labels`: the names of the classes in the order of their numbers; a subfolder that is none of them is an error. Empty:
-  /// the subfolders in bytewise order, those of all sources together where a conversion has several.
+  /// With `labels`: the names of the classes in the order of their numbers; a subfolder that is none of them is an
+  /// error. Empty: the subfolders in bytewise order, those of all sources together where a conversion has several.
   std::vector<std::string> classes = {};
-  /// Of a folder: patterns of the files that are taken, all where there is none, and of what is left out of these. `*` is any
-  /// text, `?` a byte, `[a-z]` one of a set, `[!a-z]` another. One without a slash is for names of files and folders at any
-  /// depth; one with a slash for paths below the source, where `*` goes over slashes. Of a folder it means all below it.
+  /// Of a folder: patterns of the files that are taken, all where there is none, and of what is left out of these. `*`
+  /// is any text, `?` a byte, `[a-z]` one of a set, `[!a-z]` another. One without a slash is for names of files and
+  /// folders at any depth; one with a slash for paths below the source, where `*` goes over slashes. Of a folder it
+  /// means all below it.
   std::vector<std::string> include = {};
   std::vector<std::string> exclude = {};
   CsvOptions csv = {};
@@ -125,8 +127,8 @@ struct SourceOptions {
   double sample = 1;
   std::uint64_t sample_seed = 0;
 
-  /// Asked by the reading thread before each piece of a file, of 1 MiB at most, also where no record comes for long: true
-  /// ends the source with `operation_canceled`.
+  /// Asked by the reading thread before each piece of a file, of 1 MiB at most, also where no record comes for long:
+  /// true ends the source with `operation_canceled`.
   std::function<bool()> cancelled = {};
 
   OnError on_error = OnError::fail;
