@@ -18,6 +18,7 @@
 
 #include "bench/contestants.h"
 #include "bench/files.h"
+#include "bench/leveldb_log.h"
 #include "format/tfrecord.h"
 
 namespace dovetail::bench {
@@ -74,17 +75,38 @@ void write_shards(const Workload& workload, Codec codec, const DataSettings& set
   writer.finish().value();
 }
 
-void write_tfrecords(const Workload& workload, const DataSettings& settings, const std::string& folder,
-                     Records& records) {
+/// Calls `write(file, count)` for a new file for each shard, and `written(path)` once it is complete.
+template <class Write, class Written>
+void write_files(const Workload& workload, const std::string& folder, const std::string& suffix, const Write& write,
+                 const Written& written) {
   std::uint32_t number = 0;
   for (const std::uint64_t count : workload.shard_records()) {
     char name[32];
-    std::snprintf(name, sizeof(name), "/shard-%06u.tfrecord", number++);
+    std::snprintf(name, sizeof(name), "/shard-%06u", number++);
+    const std::string path = folder + name + suffix;
     // Written in small pieces, a file lies in small pieces in the page cache too, and is slower to read.
     std::vector<char> buffer(std::size_t{1} << 20);
     std::ofstream file;
     file.rdbuf()->pubsetbuf(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-    file.open(folder + name, std::ios::binary);
+    file.open(path, std::ios::binary);
+    write(file, count);
+    if (!file.flush()) throw std::runtime_error(path + " cannot be written");
+    file.close();
+    written(path);
+  }
+}
+
+void write_logs(const Workload& workload, const std::string& folder, Records& records) {
+  const auto write = [&](std::ofstream& file, std::uint64_t count) {
+    LogWriter log(file);
+    for (std::uint64_t i = 0; i < count; ++i) log.append(records.next());
+  };
+  write_files(workload, folder, ".log", write, [](const std::string&) {});
+}
+
+void write_tfrecords(const Workload& workload, const DataSettings& settings, const std::string& folder,
+                     Records& records) {
+  const auto write = [&](std::ofstream& file, std::uint64_t count) {
     const auto put = [&](ByteView bytes) {
       file.write(as_chars(bytes).data(), static_cast<std::streamsize>(bytes.size()));
     };
@@ -98,16 +120,18 @@ void write_tfrecords(const Workload& workload, const DataSettings& settings, con
       put(record);
       put(footer);
     }
-    if (!file.flush()) throw std::runtime_error(folder + name + " cannot be written");
-    file.close();
-    index_tfrecord(folder + name, {.block_bytes = settings.block_bytes, .run_bytes = settings.run_bytes}).value();
-  }
+  };
+  const auto index = [&](const std::string& path) {
+    index_tfrecord(path, {.block_bytes = settings.block_bytes, .run_bytes = settings.run_bytes}).value();
+  };
+  write_files(workload, folder, ".tfrecord", write, index);
 }
 
 std::string recipe_of(const Workload& workload, Form form, const DataSettings& settings) {
   std::ostringstream text;
   text << Workload::recipe() << '\n' << workload.name() << ' ' << to_string(form) << ' ' << workload.records();
-  if (form != Form::lmdb) text << " run_bytes " << settings.run_bytes << " block_bytes " << settings.block_bytes;
+  if (form != Form::lmdb && form != Form::log)
+    text << " run_bytes " << settings.run_bytes << " block_bytes " << settings.block_bytes;
   text << '\n';
   return text.str();
 }
@@ -124,6 +148,9 @@ Delivered make(const Workload& workload, Form form, const DataSettings& settings
       break;
     case Form::tfrecord:
       write_tfrecords(workload, settings, folder, records);
+      break;
+    case Form::log:
+      write_logs(workload, folder, records);
       break;
     case Form::lmdb: {
       std::uint64_t bytes = 0;
@@ -146,7 +173,7 @@ bool read_recipe(const std::string& path, const std::string& recipe, Delivered& 
 }  // namespace
 
 std::string_view to_string(Form form) noexcept {
-  constexpr std::string_view names[] = {"stored", "snappy", "tfrecord", "lmdb"};
+  constexpr std::string_view names[] = {"stored", "snappy", "tfrecord", "lmdb", "log"};
   return names[static_cast<std::size_t>(form)];
 }
 
@@ -162,7 +189,7 @@ Data prepare(const Workload& workload, Form form, const DataSettings& settings) 
          << data.all.id_squares << '\n';
     if (!file.flush()) throw std::runtime_error(recipe_path + " cannot be written");
   }
-  constexpr std::string_view suffixes[] = {".dvt", ".dvt", ".tfrecord", ".lmdb"};
+  constexpr std::string_view suffixes[] = {".dvt", ".dvt", ".tfrecord", ".lmdb", ".log"};
   data.files = files_in(data.path, suffixes[static_cast<std::size_t>(form)]);
   for (const std::string& path : data.files) data.file_bytes += fs::file_size(path);
   if (form == Form::lmdb) data.path += "/data.lmdb";

@@ -19,6 +19,7 @@ enum class Form : std::uint8_t {
   snappy,    ///< The same with Snappy.
   tfrecord,  ///< One TFRecord file for each shard, with an index.
   lmdb,      ///< One LMDB file for all.
+  log,       ///< One file in LevelDB's log format for each shard.
 };
 std::string_view to_string(Form form) noexcept;
 

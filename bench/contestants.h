@@ -23,8 +23,8 @@ struct Contestant {
   Outcome (*run)(const Job& job);
 };
 
-/// Whether a contestant is the library, which tells what it delivers.
-bool is_ours(std::string_view name) noexcept;
+/// Whether a contestant tells the ids of what it delivers.
+bool tells_ids(std::string_view name) noexcept;
 
 /// Nothing where there is none of this name.
 const Contestant* find_contestant(std::string_view name) noexcept;
@@ -33,8 +33,12 @@ const Contestant* find_contestant(std::string_view name) noexcept;
 Outcome run_dovetail(const Job& job);
 /// The same with TFRecord files where they lie, by their indexes.
 Outcome run_indexed(const Job& job);
+/// The yardstick: the same order and checks on shards of Dovetail, in one loop with nothing around it.
+Outcome run_bare_walk(const Job& job);
 /// TFRecord framing, one buffer of 256 KiB for each file, both CRCs of every record checked. Ranks share out the files.
 Outcome run_tfrecord(const Job& job);
+/// The log format of LevelDB, block by block of 32 KiB, the CRC of every fragment checked. Ranks share out the files.
+Outcome run_leveldb_log(const Job& job);
 /// The shards of Dovetail through packaged Snappy: block after block of each file, checked and decoded. Ranks share out
 /// the files.
 Outcome run_packaged_snappy(const Job& job);

@@ -73,6 +73,8 @@ json::object to_json(const Cell& cell) {
   put("bytes_per_second_with_opening", [](const Measured& m) { return m.bytes_per_second_with_opening; });
   put("rows_per_second", [](const Measured& m) { return m.rows_per_second; });
   put("first_batch_seconds", [](const Measured& m) { return m.first_batch_seconds; });
+  put("longest_gap_seconds", [](const Measured& m) { return m.longest_gap_seconds; });
+  put("p999_gap_seconds", [](const Measured& m) { return m.p999_gap_seconds; });
   put("peak_rss_mib", [](const Measured& m) { return static_cast<double>(m.peak_rss_kib) / 1024; });
   json::array rounds;
   for (const Measured& measured : cell.rounds) {

@@ -42,12 +42,14 @@ void add_contestants(const Settings& settings, Form form, bool cold, std::vector
       cells.push_back({.task = "indexed", .form = Form::tfrecord, .mode = mode, .cold = cold});
     }
   }
-  if (!settings.peers) return;
   for (const Mode mode : modes_without_threads(settings)) {
+    if (!cold) cells.push_back({.task = "bare_walk", .form = form, .mode = mode});
+    if (!settings.peers) continue;
     if (form == Form::snappy) {
       cells.push_back({.task = "packaged_snappy", .form = form, .mode = mode, .cold = cold});
     } else {
       cells.push_back({.task = "tfrecord", .form = Form::tfrecord, .mode = mode, .cold = cold});
+      cells.push_back({.task = "leveldb_log", .form = Form::log, .mode = mode, .cold = cold});
       cells.push_back({.task = "lmdb",
                        .form = Form::lmdb,
                        .mode = mode,
@@ -125,6 +127,8 @@ Measured together(std::vector<Outcome> outcomes) {
     longest_after_first = std::max(longest_after_first, outcome.seconds - outcome.first_batch_seconds);
     cpu_seconds += outcome.cpu_seconds;
     measured.first_batch_seconds = std::max(measured.first_batch_seconds, outcome.first_batch_seconds);
+    measured.longest_gap_seconds = std::max(measured.longest_gap_seconds, outcome.longest_gap_seconds);
+    measured.p999_gap_seconds = std::max(measured.p999_gap_seconds, outcome.p999_gap_seconds);
     measured.peak_rss_kib = std::max(measured.peak_rss_kib, outcome.peak_rss_kib);
   }
   const auto bytes = static_cast<double>(all.bytes);
@@ -148,7 +152,8 @@ void check_delivered(const Cell& cell, const Measured& measured, const Delivered
   Delivered found;
   for (const Outcome& outcome : measured.outcomes) found.add(outcome.delivered);
   found.batches = expected.batches;
-  if (!is_ours(cell.task)) {
+  found.id_prefixes = expected.id_prefixes;
+  if (!tells_ids(cell.task)) {
     found.ids = expected.ids;
     found.id_squares = expected.id_squares;
   }
@@ -171,6 +176,22 @@ void run(Cell& cell, const WorkloadResult& result, const Workload& workload, con
   measured.other_load = others.share();
   if (cell.limit == nullptr) check_delivered(cell, measured, data.all);
   if (counts) cell.rounds.push_back(std::move(measured));
+}
+
+/// The yardstick delivers the rows of every rank in the order in which the library does.
+void check_order(const std::vector<Cell>& cells) {
+  for (const Cell& cell : cells) {
+    if (cell.task != "bare_walk" || cell.rounds.empty()) continue;
+    const auto ours = std::find_if(cells.begin(), cells.end(), [&](const Cell& other) {
+      return other.task == "dovetail" && other.form == cell.form && other.mode == cell.mode && !other.cold &&
+             !other.rounds.empty();
+    });
+    if (ours == cells.end()) continue;
+    for (std::size_t rank = 0; rank < cell.rounds.back().outcomes.size(); ++rank) {
+      if (cell.rounds.back().outcomes[rank].delivered == ours->rounds.back().outcomes[rank].delivered) continue;
+      throw std::runtime_error("rank " + std::to_string(rank) + " of the bare walk has another order than the reader");
+    }
+  }
 }
 
 }  // namespace
@@ -219,6 +240,7 @@ WorkloadResult measure(const Workload& workload, const Settings& settings) {
       }
     }
   }
+  check_order(result.cells);
   return result;
 }
 

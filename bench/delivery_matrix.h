@@ -24,7 +24,7 @@ std::string_view to_string(Mode mode) noexcept;
 /// What is measured, and how often.
 struct Settings {
   DataSettings data;
-  std::vector<std::string> workloads = {"w1", "w2", "w3"};
+  std::vector<std::string> workloads = {"w1", "w2", "w3", "w4"};
   std::vector<std::string> codecs = {"stored", "snappy"};
   std::vector<std::string> modes = {"two_processes", "one_process"};
   std::vector<std::string> caches = {"warm", "cold"};
@@ -47,6 +47,8 @@ struct Measured {
   double cpu_seconds_per_gb = 0;
   double other_load = 0;           ///< Share of the processors that other programs took meanwhile.
   double first_batch_seconds = 0;  ///< Of the slowest process.
+  double longest_gap_seconds = 0;  ///< Of all processes,
+  double p999_gap_seconds = 0;     ///< and the greatest of theirs.
   std::uint64_t peak_rss_kib = 0;  ///< Of the largest process.
   std::vector<Outcome> outcomes;
 };

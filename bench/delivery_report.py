@@ -5,11 +5,13 @@
 import argparse
 import json
 
-TITLES = {"w1": "W1, 1 KiB tokens", "w2": "W2, 16 to 400 KiB images", "w3": "W3, 64 B records"}
+TITLES = {"w1": "W1, 1 KiB tokens", "w2": "W2, 16 to 400 KiB images", "w3": "W3, 64 B records",
+          "w4": "W4, lines of 60 to 2,000 B"}
 MODES = {"two_processes": "2 processes, a core each", "one_process": "1 process, 2 cores", "one_core": "1 core"}
 # Peers and limits have no threads: two cores are two processes for them.
 SAME = {"one_process": "two_processes"}
 OURS = ("dovetail", "indexed")
+YARDSTICK = "bare_walk"
 
 
 def gigabytes(value):
@@ -28,9 +30,10 @@ def composed(workload, cell):
     return None
 
 
-def best_peer(workload, cell):
+def best(workload, cell, wanted):
+    """The highest rate of the contestants that `wanted` picks, under the conditions of a cell."""
     rates = [peer["bytes_per_second"]["median"] for peer in workload["cells"]
-             if peer["task"] not in OURS and "skipped" not in peer and codec(peer) == codec(cell)
+             if wanted(peer["task"]) and "skipped" not in peer and codec(peer) == codec(cell)
              and peer["cache"] == cell["cache"] and peer["mode"] == SAME.get(cell["mode"], cell["mode"])]
     return max(rates, default=None)
 
@@ -40,17 +43,21 @@ def line(workload, cell):
     if "skipped" in cell:
         return f"{name} skipped: {cell['skipped']}"
     rate = cell["bytes_per_second"]
-    limit, peer = composed(workload, cell), best_peer(workload, cell)
+    limit = composed(workload, cell)
+    peer = best(workload, cell, lambda task: task not in (*OURS, YARDSTICK))
+    bare = best(workload, cell, lambda task: task == YARDSTICK)
     spread = f"{gigabytes(rate['min'])}-{gigabytes(rate['max'])}"
     cpu = cell["cpu_seconds_per_gb"]["median"]
     share = f"{rate['median'] / limit['bytes_per_second']:.0%}" if limit else ""
     cpu_share = f"{limit['cpu_seconds_per_gb'] / cpu:.0%}" if limit and cell["cache"] == "warm" else ""
-    ratio = f"{rate['median'] / peer:.2f}" if peer and cell["task"] in OURS else ""
+    of_bare, of_peer = (f"{rate['median'] / other:.2f}" if other and cell["task"] in (*OURS, YARDSTICK) else ""
+                        for other in (bare, peer))
     return (f"{name}{gigabytes(rate['median']):>7} {spread:>13}"
             f"{gigabytes(cell['bytes_per_second_with_opening']['median']):>9}"
             f"{cell['rows_per_second']['median'] / 1e6:>9.3f}{cpu:>9.3f}"
             f"{cell['peak_rss_mib']['median']:>8.0f}"
-            f"{share:>8}{cpu_share:>6}{ratio:>8}{cell['other_load']['median']:>8.0%}")
+            f"{cell['p999_gap_seconds']['median'] * 1e3:>8.2f}"
+            f"{share:>8}{cpu_share:>6}{of_bare:>8}{of_peer:>8}{cell['other_load']['median']:>8.0%}")
 
 
 def print_workload(workload):
@@ -58,7 +65,7 @@ def print_workload(workload):
     sizes = ", ".join(f"{data['form']} {gigabytes(data['file_bytes'])}" for data in workload["data"])
     print(f"\n{TITLES[workload['name']]}: {workload['records']:,} records, {gigabytes(payload)} GB; files: {sizes} GB")
     print(f"{'':53}{'GB/s':>7} {'least-most':>13}{'opening':>9}{'Mrec/s':>9}{'CPU s/GB':>9}{'RSS MiB':>8}"
-          f"{'limit':>8}{'CPU':>6}{'x peer':>8}{'others':>8}")
+          f"{'gap ms':>8}{'limit':>8}{'CPU':>6}{'x bare':>8}{'x peer':>8}{'others':>8}")
     for cell in sorted(workload["cells"], key=lambda cell: (codec(cell) != "stored", cell["cache"] != "warm")):
         print(line(workload, cell))
     for limit in workload["composed"]:
@@ -89,9 +96,10 @@ def main():
     print(f"{machine['processor']}, {machine['usable_cpus']} processors, Linux {machine['kernel']}")
     print(f"Payload from the first batch to the last; \"opening\": from before the files are opened. Medians of "
           f"{settings['rounds']} rounds, cold {settings['cold_rounds']}; scale {settings['scale']:g}.")
-    print(f"Every consumer {settings['consumer']}. RSS of the larger process; mapped files count. "
-          f"\"limit\": share of the composed limit, \"CPU\": the same by time of processors; \"x peer\": against the "
-          f"fastest peer on as many cores; \"others\": share of the processors that other programs took meanwhile.")
+    print(f"Every consumer {settings['consumer']}. RSS of the larger process; mapped files count. \"gap\": between two "
+          f"batches, exceeded by one in a thousand. \"limit\": share of the composed limit, \"CPU\": the same by time "
+          f"of processors; \"x bare\": against the bare walk, \"x peer\": against the fastest peer, on as many cores; "
+          f"\"others\": share of the processors that other programs took meanwhile.")
     for workload in measured["workloads"]:
         print_workload(workload)
 

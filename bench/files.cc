@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <stdexcept>
@@ -42,6 +44,14 @@ std::size_t ReadFile::read_some(std::uint64_t offset, std::span<std::byte> out) 
 
 void ReadFile::read(std::uint64_t offset, std::span<std::byte> out) const {
   if (read_some(offset, out) != out.size()) throw std::runtime_error(path_ + " ends too early");
+}
+
+void ReadFile::read_two(std::uint64_t offset, std::span<std::byte> first, std::span<std::byte> second) const {
+  const std::array<iovec, 2> parts{{{first.data(), first.size()}, {second.data(), second.size()}}};
+  const ssize_t got = ::preadv(fd_, parts.data(), static_cast<int>(parts.size()), static_cast<off_t>(offset));
+  if (got == static_cast<ssize_t>(first.size() + second.size())) return;
+  read(offset, first);
+  read(offset + first.size(), second);
 }
 
 std::vector<std::string> files_in(const std::string& folder, std::string_view suffix) {

@@ -31,6 +31,8 @@ class ReadFile {
   std::size_t read_some(std::uint64_t offset, std::span<std::byte> out) const;
   /// Throws where the file ends before `out` is full.
   void read(std::uint64_t offset, std::span<std::byte> out) const;
+  /// The same with one call into two places, one after the other.
+  void read_two(std::uint64_t offset, std::span<std::byte> first, std::span<std::byte> second) const;
 
  private:
   std::string path_;

@@ -23,6 +23,14 @@ void Delivered::take(const std::byte* values, std::span<const std::int64_t> offs
   bytes += static_cast<std::uint64_t>(offsets.back() - offsets.front());
 }
 
+void Delivered::take_ids(std::span<const std::uint64_t> of_rows) noexcept {
+  for (const std::uint64_t id : of_rows) {
+    ids += id;
+    id_squares += id * id;
+    id_prefixes += ids;
+  }
+}
+
 void Delivered::add(const Delivered& other) noexcept {
   batches += other.batches;
   rows += other.rows;
@@ -30,6 +38,7 @@ void Delivered::add(const Delivered& other) noexcept {
   words += other.words;
   ids += other.ids;
   id_squares += other.id_squares;
+  id_prefixes += other.id_prefixes;
 }
 
 std::string to_text(const Job& job) {

@@ -23,7 +23,7 @@ namespace dovetail::bench {
 namespace {
 
 constexpr unsigned kDepth = 32;
-constexpr std::uint64_t kRunBytes = 64 << 10;
+constexpr std::uint64_t kColdRunBytes = 64 << 10;
 constexpr std::uint64_t kSector = 4096;  // what reads past the page cache are aligned to
 
 struct Piece {
@@ -48,8 +48,8 @@ std::vector<Piece> pieces_of(const std::vector<ReadFile>& files, const std::vect
         pieces.push_back({&file, begin, end - begin});
       }
     } else {
-      for (std::uint64_t at = 0; at < file.size(); at += kRunBytes) {
-        pieces.push_back({&file, at, std::min(kRunBytes, file.size() - at)});
+      for (std::uint64_t at = 0; at < file.size(); at += kColdRunBytes) {
+        pieces.push_back({&file, at, std::min(kColdRunBytes, file.size() - at)});
       }
     }
   }

@@ -74,8 +74,8 @@ void write_lmdb(const std::string& path, std::uint64_t records, std::uint64_t by
 
 Outcome run_lmdb(const Job& job) {
   Outcome outcome;
-  ShuffledRows rows(job);
   Start start;
+  ShuffledRows rows(job, start);
   start.wait();
   // Mapped as large as it is; nobody else has it open, so it needs no lock.
   const Environment environment = open(job.data, 0, MDB_RDONLY | MDB_NOLOCK);
@@ -98,8 +98,9 @@ Outcome run_lmdb(const Job& job) {
       record.assign(static_cast<const char*>(value.mv_data), value.mv_size);
       return true;
     };
-    rows.epoch(next, start, outcome);
+    rows.epoch(next, outcome);
   }
+  rows.finish(outcome);
   outcome.seconds = start.seconds();
   outcome.cpu_seconds = start.cpu_seconds();
   return outcome;

@@ -7,6 +7,7 @@
 #include <dovetail/batch_reader.h>
 #include <dovetail/dataset.h>
 
+#include "bench/batch_gaps.h"
 #include "bench/contestants.h"
 #include "bench/processes.h"
 
@@ -73,15 +74,10 @@ ReaderOptions options_of(const Job& job) {
 void take(const Batch& batch, Delivered& delivered) {
   delivered.take(batch.values().data(), batch.offsets());
   if (batch.valid() == batch.rows()) {
-    for (const std::uint64_t id : batch.ids()) {
-      delivered.ids += id;
-      delivered.id_squares += id * id;
-    }
+    delivered.take_ids(batch.ids());
   } else {
     for (std::uint32_t i = 0; i < batch.rows(); ++i) {
-      if (batch.status()[i] != RowStatus::first) continue;
-      delivered.ids += batch.ids()[i];
-      delivered.id_squares += batch.ids()[i] * batch.ids()[i];
+      if (batch.status()[i] == RowStatus::first) delivered.take_ids(batch.ids().subspan(i, 1));
     }
   }
   delivered.rows += batch.valid();
@@ -93,6 +89,7 @@ Outcome run_dovetail(const Job& job) {
   Outcome outcome;
   const ReaderOptions options = options_of(job);
   Start start;
+  BatchGaps gaps(start);
   start.wait();
   const Dataset dataset = Dataset::open(job.data).value();
   BatchReader reader = BatchReader::open(dataset, options).value();
@@ -103,11 +100,9 @@ Outcome run_dovetail(const Job& job) {
       continue;
     }
     take(*batch, outcome.delivered);
-    if (outcome.delivered.batches == 1) {
-      outcome.first_batch_seconds = start.seconds();
-      outcome.first_batch_bytes = outcome.delivered.bytes;
-    }
+    gaps.taken(outcome);
   }
+  gaps.finish(outcome);
   outcome.seconds = start.seconds();
   outcome.cpu_seconds = start.cpu_seconds();
   outcome.stats = reader.stats().to_json();

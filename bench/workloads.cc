@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <string>
 
 #include "bench/random.h"
 #include "format/endian.h"
@@ -34,6 +35,13 @@ constexpr std::uint32_t kTinyNumbers = 4;
 constexpr std::uint32_t kTinyBelow = 1000;
 constexpr std::uint32_t kTinyFloats = 10;
 
+constexpr std::uint32_t kMinLine = 60;
+constexpr std::uint32_t kMaxLine = 2000;
+constexpr double kMeanLine = 400;
+constexpr std::uint32_t kWords = 20'000;
+constexpr std::uint32_t kMinWord = 2;
+constexpr std::uint32_t kMaxWord = 11;
+
 /// Independent numbers for each record of each workload.
 Random random_of(WorkloadKind kind, std::uint64_t record, std::uint64_t purpose) {
   return Random(scrambled(kSeed + 3 * purpose + static_cast<std::uint64_t>(kind)) + record);
@@ -45,10 +53,23 @@ std::uint64_t full_records(WorkloadKind kind) {
       return 1'000'000;
     case WorkloadKind::images:
       return 20'000;
+    case WorkloadKind::lines:
+      return 2'500'000;
     case WorkloadKind::tiny:
       break;
   }
   return 5'000'000;
+}
+
+/// Gamma-distributed around a mean, drawn again until it is within bounds.
+std::uint32_t gamma_bytes(Random random, double mean, std::uint32_t least, std::uint32_t most) {
+  for (;;) {
+    // A gamma variate of a whole shape is a sum of exponential ones.
+    double product = 1;
+    for (int i = 0; i < kGammaShape; ++i) product *= 1 - random.unit();
+    const double bytes = -std::log(product) * (mean / kGammaShape);
+    if (bytes >= least && bytes <= most) return static_cast<std::uint32_t>(bytes);
+  }
 }
 
 }  // namespace
@@ -63,12 +84,19 @@ struct Workload::Tables {
   AliasTable phrase_of = AliasTable::zipf(kPhrases, kZipf);
   AliasTable tiny_numbers = AliasTable::zipf(kTinyBelow, kZipf);
   std::vector<Phrase> phrases;
+  AliasTable word_of = AliasTable::zipf(kWords, kZipf);
+  std::vector<std::string> words;
 
-  Tables() : phrases(kPhrases) {
+  Tables() : phrases(kPhrases), words(kWords) {
     Random random(scrambled(kSeed));
     for (Phrase& phrase : phrases) {
       phrase.size = static_cast<std::uint16_t>(kMinPhrase + random.below(kMaxPhrase - kMinPhrase + 1));
       for (std::uint16_t& token : phrase.tokens) token = static_cast<std::uint16_t>(tokens.draw(random));
+    }
+    for (std::string& word : words) {
+      word.resize(kMinWord + random.below(kMaxWord - kMinWord + 1));
+      for (char& letter : word) letter = static_cast<char>('a' + random.below(26));
+      word += ' ';
     }
   }
 
@@ -86,6 +114,15 @@ struct Workload::Tables {
       }
     }
     for (std::size_t i = 0; i < kTokenBytes / 2; ++i) format::store_le(out.data() + 2 * i, drawn[i]);
+  }
+
+  void fill_line(Random random, std::span<std::byte> out) const {
+    while (!out.empty()) {
+      const std::string& word = words[word_of.draw(random)];
+      const std::size_t bytes = std::min(word.size(), out.size());
+      std::memcpy(out.data(), word.data(), bytes);
+      out = out.subspan(bytes);
+    }
   }
 
   void fill_tiny(Random random, std::uint64_t record, std::span<std::byte> out) const {
@@ -109,7 +146,7 @@ Workload::Workload(WorkloadKind kind, double scale)
       tables_(std::make_shared<const Tables>()) {}
 
 std::string_view Workload::name() const noexcept {
-  constexpr std::string_view names[] = {"w1", "w2", "w3"};
+  constexpr std::string_view names[] = {"w1", "w2", "w3", "w4"};
   return names[static_cast<std::size_t>(kind_)];
 }
 
@@ -131,20 +168,21 @@ std::vector<std::uint64_t> Workload::shard_records() const {
 }
 
 std::uint32_t Workload::max_record_bytes() const noexcept {
-  constexpr std::uint32_t most[] = {kTokenBytes, kMaxImage, kTinyBytes};
+  constexpr std::uint32_t most[] = {kTokenBytes, kMaxImage, kTinyBytes, kMaxLine};
   return most[static_cast<std::size_t>(kind_)];
 }
 
 std::uint32_t Workload::record_bytes(std::uint64_t record) const {
-  if (kind_ != WorkloadKind::images) return max_record_bytes();
-  Random random = random_of(kind_, record, 1);
-  for (;;) {
-    // A gamma variate of a whole shape is a sum of exponential ones.
-    double product = 1;
-    for (int i = 0; i < kGammaShape; ++i) product *= 1 - random.unit();
-    const double bytes = -std::log(product) * (kMeanImage / kGammaShape);
-    if (bytes >= kMinImage && bytes <= kMaxImage) return static_cast<std::uint32_t>(bytes);
+  switch (kind_) {
+    case WorkloadKind::images:
+      return gamma_bytes(random_of(kind_, record, 1), kMeanImage, kMinImage, kMaxImage);
+    case WorkloadKind::lines:
+      return gamma_bytes(random_of(kind_, record, 1), kMeanLine, kMinLine, kMaxLine);
+    case WorkloadKind::tokens:
+    case WorkloadKind::tiny:
+      break;
   }
+  return max_record_bytes();
 }
 
 void Workload::fill(std::uint64_t record, std::span<std::byte> out) const {
@@ -156,6 +194,8 @@ void Workload::fill(std::uint64_t record, std::span<std::byte> out) const {
       return random.fill(out);
     case WorkloadKind::tiny:
       return tables_->fill_tiny(random, record, out);
+    case WorkloadKind::lines:
+      return tables_->fill_line(random, out);
   }
 }
 

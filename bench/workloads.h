@@ -15,8 +15,10 @@ enum class WorkloadKind : std::uint8_t {
   tokens,  ///< W1: 1,000,000 records of 1 KiB, uint16 token ids with phrases that recur; Snappy about 1.75 at 64 KiB.
   images,  ///< W2: 20,000 records of 16 to 400 KiB, gamma-distributed around 110 KiB, random bytes.
   tiny,    ///< W3: 5,000,000 records of 64 B: a key, four Zipf numbers, ten random floats; Snappy about 1.18.
+  lines,   ///< W4: 2,500,000 lines of text, 60 to 2,000 bytes, gamma-distributed around 400; Snappy about 1.6.
 };
-inline constexpr WorkloadKind kWorkloads[] = {WorkloadKind::tokens, WorkloadKind::images, WorkloadKind::tiny};
+inline constexpr WorkloadKind kWorkloads[] = {WorkloadKind::tokens, WorkloadKind::images, WorkloadKind::tiny,
+                                              WorkloadKind::lines};
 
 /// The records of a workload: each a pure function of its number, the same on every machine.
 ///
@@ -30,7 +32,7 @@ class Workload {
   explicit Workload(WorkloadKind kind, double scale = 1.0);
 
   WorkloadKind kind() const noexcept { return kind_; }
-  /// "w1", "w2" or "w3".
+  /// "w1", "w2", "w3" or "w4".
   std::string_view name() const noexcept;
   /// Names what the records are made by; data of another recipe is not to be used again.
   static std::string_view recipe() noexcept { return "dovetail bench data 1"; }
@@ -42,7 +44,7 @@ class Workload {
   std::uint32_t max_record_bytes() const noexcept;
   /// Needs: `record < records()`.
   std::uint32_t record_bytes(std::uint64_t record) const;
-  /// Needs: `out.size() == record_bytes(record)`. Cost: about 2 ns a byte, of images 0.2.
+  /// Needs: `out.size() == record_bytes(record)`. Cost: about 2 ns a byte, of images 0.2, of lines 0.7.
   void fill(std::uint64_t record, std::span<std::byte> out) const;
 
   /// Whole records back to back from `first` on, as many as fit `bytes`, at least one: what a block holds.
