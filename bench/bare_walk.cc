@@ -19,11 +19,11 @@
 
 #include <dovetail/dataset.h>
 
+#include "bench/bare_entries.h"
+#include "bench/bare_shards.h"
 #include "bench/batch_gaps.h"
 #include "bench/contestants.h"
-#include "bench/files.h"
 #include "bench/processes.h"
-#include "format/block_decoder.h"
 #include "format/layout.h"
 #include "format/snappy_decoder.h"
 #include "reader/plan/epoch_layout.h"
@@ -31,169 +31,12 @@
 #include "reader/plan/pool.h"
 #include "reader/plan/run_group.h"
 
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define DOVETAIL_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define DOVETAIL_VECTORS
-#endif
-
 namespace dovetail::bench {
 
 namespace {
 
 using detail::PassLayout;
 using detail::RunGroup;
-using format::IndexEntry;
-
-/// A record on its way: all of them have one size, or each brings its own.
-struct Entry {
-  std::uint64_t where = 0;  ///< Its address; of an image, the number of its block.
-  std::uint64_t id = 0;
-};
-struct SizedEntry {
-  std::uint64_t where = 0;
-  std::uint64_t id = 0;
-  std::uint64_t bytes = 0;
-};
-
-const std::byte* address_of(std::uint64_t where) {
-  return reinterpret_cast<const std::byte*>(where);  // NOLINT(performance-no-int-to-ptr)
-}
-
-/// A file and where its blocks lie.
-struct Shard {
-  ReadFile file;
-  std::uint64_t file_id = 0;
-  std::vector<IndexEntry> index;
-  std::vector<std::uint64_t> first_record;  ///< Of each block.
-  std::uint64_t first_block = 0;            ///< Number of its first block in the dataset.
-
-  explicit Shard(const std::string& path) : file(path) {}
-
-  std::size_t block_of(std::uint64_t record) const {
-    const auto after = std::upper_bound(first_record.begin(), first_record.end(), record);
-    return static_cast<std::size_t>(after - first_record.begin()) - 1;
-  }
-};
-
-class Shards {
- public:
-  explicit Shards(const Dataset& dataset, const std::string& folder) {
-    std::uint64_t blocks = 0;
-    for (const std::string& path : shards_in(folder)) {
-      Shard& shard = shards_.emplace_back(path);
-      shard.file_id = dataset.shards()[shards_.size() - 1].file_id;
-      shard.index = read_index(shard.file);
-      shard.first_block = blocks;
-      blocks += shard.index.size();
-      std::uint64_t records = 0;
-      for (const IndexEntry& entry : shard.index) {
-        shard.first_record.push_back(records);
-        records += entry.records;
-        max_block_ = std::max<std::size_t>(
-            max_block_, format::kBlockHeaderBytes + entry.table_bytes + std::max(entry.stored_bytes, entry.raw_bytes));
-      }
-    }
-    stored_ = std::make_unique<std::byte[]>(max_block_);
-  }
-
-  const Shard& operator[](std::size_t number) const { return shards_[number]; }
-  std::size_t max_block_bytes() const { return max_block_; }
-
-  /// The shard that has a block, and the block's number in it.
-  std::pair<const Shard*, std::size_t> find(std::uint64_t block) const {
-    const auto after = std::upper_bound(shards_.begin(), shards_.end(), block,
-                                        [](std::uint64_t at, const Shard& shard) { return at < shard.first_block; });
-    const Shard& shard = *(after - 1);
-    return {&shard, static_cast<std::size_t>(block - shard.first_block)};
-  }
-
-  /// Reads, checks and decodes a block to `out`, where a header fits before it where it is stored as it is; where its
-  /// records lie then. Throws what is damaged.
-  format::BlockRecords load(const Shard& shard, std::size_t number, std::span<std::byte> out) {
-    const IndexEntry& entry = shard.index[number];
-    const bool decoded = entry.codec != Codec::none;
-    std::byte* const to = decoded ? stored_.get() : out.data();
-    const std::size_t bytes = format::kBlockHeaderBytes + entry.table_bytes + entry.stored_bytes;
-    shard.file.read(entry.offset, {to, bytes});
-    const auto header = format::decode_block_header(std::span<const std::byte, format::kBlockHeaderBytes>(to, 64));
-    header.value();
-    format::check_block_header(*header, entry, shard.file_id, static_cast<std::uint32_t>(number + 1),
-                               shard.first_record[number])
-        .value();
-    return format::decode_block(*header, {to + format::kBlockHeaderBytes, bytes - format::kBlockHeaderBytes},
-                                decoded ? out : std::span<std::byte>())
-        .value();
-  }
-
- private:
-  std::vector<Shard> shards_;
-  std::size_t max_block_ = 0;
-  std::unique_ptr<std::byte[]> stored_;  // a compressed block before it is decoded
-};
-
-/// The runs that give a record in each turn, and where their next records are: fields side by side, for vectors.
-struct Dealers {
-  std::size_t count = 0;
-  std::vector<std::uint32_t> index;  ///< In the group.
-  std::vector<std::uint64_t> base;   ///< Where record 0 of the run is,
-  std::vector<std::uint64_t> id;     ///< and its id.
-  std::vector<std::uint32_t> at;     ///< The next record.
-  std::vector<std::uint32_t> step;
-  std::vector<std::uint32_t> size;
-
-  explicit Dealers(std::size_t most) : index(most), base(most), id(most), at(most), step(most), size(most) {}
-
-  template <class Function>
-  void for_all(const Function& function) {
-    function(index);
-    function(base);
-    function(id);
-    function(at);
-    function(step);
-    function(size);
-  }
-  std::size_t slot_of(std::uint32_t run) const {
-    return static_cast<std::size_t>(
-        std::lower_bound(index.begin(), index.begin() + static_cast<std::ptrdiff_t>(count), run) - index.begin());
-  }
-  void erase(std::size_t slot) {
-    for_all([&](auto& values) {
-      std::copy(values.begin() + static_cast<std::ptrdiff_t>(slot) + 1,
-                values.begin() + static_cast<std::ptrdiff_t>(count),
-                values.begin() + static_cast<std::ptrdiff_t>(slot));
-    });
-    --count;
-  }
-  /// Makes room at a slot.
-  void open(std::size_t slot) {
-    for_all([&](auto& values) {
-      std::copy_backward(values.begin() + static_cast<std::ptrdiff_t>(slot),
-                         values.begin() + static_cast<std::ptrdiff_t>(count),
-                         values.begin() + static_cast<std::ptrdiff_t>(count) + 1);
-    });
-    ++count;
-  }
-};
-
-/// One turn where all records have `bytes` bytes.
-DOVETAIL_VECTORS
-void deal_turn(std::size_t count, const std::uint64_t* __restrict base, const std::uint64_t* __restrict id,
-               std::uint32_t* __restrict at, const std::uint32_t* __restrict step, const std::uint32_t* __restrict size,
-               std::uint32_t bytes, Entry* __restrict out) {
-  for (std::size_t i = 0; i < count; ++i) {
-    out[i] = {base[i] + std::uint64_t{at[i]} * bytes, id[i] + at[i]};
-    const std::uint32_t moved = at[i] + step[i];
-    at[i] = std::min(moved, moved - size[i]);  // what is not to be taken off wraps and is the larger one
-  }
-}
-
-/// Where a record of a run lies, from the beginning of the run's memory.
-struct Extent {
-  std::uint32_t begin = 0;
-  std::uint32_t bytes = 0;
-};
 
 /// Walks and fills one lane for one epoch after the other. `E` is what a record is on its way.
 template <class E>
@@ -201,7 +44,7 @@ class BareWalk {
   static constexpr bool kSized = std::is_same_v<E, SizedEntry>;
 
  public:
-  BareWalk(const Job& job, Shards& shards, std::uint32_t record_bytes, bool images, const Start& start,
+  BareWalk(const Job& job, BareShards& shards, std::uint32_t record_bytes, bool images, const Start& start,
            Outcome& outcome)
       : job_(job), shards_(shards), record_bytes_(record_bytes), images_(images), outcome_(outcome), gaps_(start) {
     for (Batch& batch : batches_) batch.values.resize(std::size_t{kBatch} * job.max_record_bytes);
@@ -273,7 +116,8 @@ class BareWalk {
     const auto most = static_cast<std::size_t>(lane.largest_group());
     if (rooms_.size() < most) rooms_.resize(most);
     image_extents_.resize(most);
-    dealers_.emplace(most);
+    bases_of_.emplace(most);
+    next_.emplace(most);
     inputs_.resize(std::max<std::size_t>(most, kInputs));
     rest_ = {};
   }
@@ -302,7 +146,7 @@ class BareWalk {
 
   void deal() {
     if (turns_left_ == 0) next_section();
-    const std::size_t runs = dealers_->count;
+    const std::size_t runs = next_->size();
     if (runs == 0) {
       turns_left_ = 0;
       return;
@@ -311,15 +155,15 @@ class BareWalk {
     for (std::uint64_t turn = 0; turn < turns; ++turn) {
       E* const out = inputs_.data() + turn * runs;
       if constexpr (!kSized) {
-        deal_turn(runs, dealers_->base.data(), dealers_->id.data(), dealers_->at.data(), dealers_->step.data(),
-                  dealers_->size.data(), record_bytes_, out);
+        deal_turn(runs, bases_of_->data<1>(), bases_of_->data<2>(), next_->data<0>(), next_->data<1>(),
+                  next_->data<2>(), record_bytes_, out);
       } else {
         for (std::size_t i = 0; i < runs; ++i) {
-          const std::uint32_t at = dealers_->at[i];
-          const Extent extent = extents_[dealers_->index[i]][at];
-          out[i] = {dealers_->base[i] + extent.begin, dealers_->id[i] + at, extent.bytes};
-          const std::uint32_t moved = at + dealers_->step[i];
-          dealers_->at[i] = std::min(moved, moved - dealers_->size[i]);
+          std::uint32_t& at = next_->data<0>()[i];
+          const Extent extent = extents_[bases_of_->data<0>()[i]][at];
+          out[i] = {bases_of_->data<1>()[i] + extent.begin, bases_of_->data<2>()[i] + at, extent.bytes};
+          const std::uint32_t moved = at + next_->data<1>()[i];
+          at = std::min(moved, moved - next_->data<2>()[i]);
         }
       }
     }
@@ -331,12 +175,14 @@ class BareWalk {
     if (section_ < sections_) {
       const std::uint64_t turn = group_->section(section_).first_turn;
       for (const RunGroup::Event& event : group_->events(section_)) {
-        const std::size_t slot = dealers_->slot_of(event.run);
+        const std::uint32_t* const begin = bases_of_->data<0>();
+        const auto slot =
+            static_cast<std::size_t>(std::lower_bound(begin, begin + bases_of_->size(), event.run) - begin);
         if (event.ends_pause) {
-          dealers_->open(slot);
-          put(slot, event.run, turn);
+          insert(slot, event.run, turn);
         } else {
-          dealers_->erase(slot);
+          bases_of_->erase(slot);
+          next_->erase(slot);
         }
       }
       turns_left_ = group_->section_end(section_) - turn;
@@ -356,7 +202,8 @@ class BareWalk {
     runs_.clear();
     bases_.clear();
     extents_.clear();
-    dealers_->count = 0;
+    bases_of_->clear();
+    next_->clear();
     for (std::uint32_t index = 0; index < group_->runs(); ++index) {
       runs_.push_back(lane_->run(group_->first_run() + index));
       if (images_) {
@@ -364,23 +211,19 @@ class BareWalk {
       } else {
         load(runs_.back(), rooms_[index]);
       }
-      if (!group_->gives(index, 0)) continue;
-      put(dealers_->count++, index, 0);
+      if (group_->gives(index, 0)) insert(next_->size(), index, 0);
     }
   }
 
-  void put(std::size_t slot, std::uint32_t index, std::uint64_t turn) {
+  void insert(std::size_t slot, std::uint32_t index, std::uint64_t turn) {
     const detail::Stride deal = group_->deal(index);
-    dealers_->index[slot] = index;
-    dealers_->base[slot] = bases_[index];
-    dealers_->id[slot] = runs_[index].first_id;
-    dealers_->at[slot] = static_cast<std::uint32_t>(deal.at(group_->given_before(index, turn)));
-    dealers_->step[slot] = static_cast<std::uint32_t>(deal.step);
-    dealers_->size[slot] = static_cast<std::uint32_t>(deal.size);
+    bases_of_->insert(slot, index, bases_[index], runs_[index].first_id);
+    next_->insert(slot, static_cast<std::uint32_t>(deal.at(group_->given_before(index, turn))),
+                  static_cast<std::uint32_t>(deal.step), static_cast<std::uint32_t>(deal.size));
   }
 
   void open_image(const Run& run) {
-    const Shard& shard = shards_[run.shard];
+    const BareShard& shard = shards_[run.shard];
     const std::size_t block = shard.block_of(run.first_record);
     if (shard.index[block].records != 1) throw std::runtime_error("a block of images has several records");
     bases_.push_back(shard.first_block + block);
@@ -390,7 +233,7 @@ class BareWalk {
 
   /// Reads all blocks of a run, one behind the other.
   void load(const Run& run, Room& room) {
-    const Shard& shard = shards_[run.shard];
+    const BareShard& shard = shards_[run.shard];
     const std::size_t first = shard.block_of(run.first_record);
     std::size_t end = first;
     std::size_t bytes = format::kDecodeSlack;
@@ -408,7 +251,7 @@ class BareWalk {
     std::byte* to = room.bytes.get();
     for (std::size_t block = first; block < end; ++block) {
       const format::BlockRecords records =
-          shards_.load(shard, block, {to, room.size - static_cast<std::size_t>(to - room.bytes.get())});
+          shards_.load_block(shard, block, {to, room.size - static_cast<std::size_t>(to - room.bytes.get())});
       auto* begin = const_cast<std::byte*>(records.begin_of(0));
       if (base == nullptr) {
         base = begin;
@@ -478,13 +321,12 @@ class BareWalk {
         const E& entry = batch.entries[batch.filled];
         const auto [shard, block] = shards_.find(entry.where);
         const std::int64_t at = batch.offsets[batch.filled];
-        read_image(*shard, block, {batch.values.data() + at, entry.bytes});
+        BareShards::read_image(*shard, block, {batch.values.data() + at, entry.bytes});
         batch.ids[batch.filled] = entry.id;
         batch.offsets[batch.filled + 1] = at + static_cast<std::int64_t>(entry.bytes);
       }
     }
   }
-  void read_image(const Shard& shard, std::size_t block, std::span<std::byte> row) const;
 
   void deliver(Batch& batch) {
     fill(batch);
@@ -500,7 +342,7 @@ class BareWalk {
   static constexpr std::size_t kPrefetch = 256;
 
   const Job& job_;
-  Shards& shards_;
+  BareShards& shards_;
   std::uint32_t record_bytes_;
   bool images_;
   Outcome& outcome_;
@@ -518,7 +360,8 @@ class BareWalk {
   std::vector<std::uint64_t> bases_;  // where their record 0 is
   std::vector<const Extent*> extents_;
   std::vector<Extent> image_extents_;
-  std::optional<Dealers> dealers_;
+  std::optional<Bases> bases_of_;
+  std::optional<Turns> next_;
   std::vector<E> inputs_;
   std::span<const E> rest_;
   std::vector<E> pool_;
@@ -529,19 +372,6 @@ class BareWalk {
   Batch* before_ = &batches_[1];
 };
 
-template <class E>
-void BareWalk<E>::read_image(const Shard& shard, std::size_t block, std::span<std::byte> row) const {
-  const IndexEntry& entry = shard.index[block];
-  std::array<std::byte, format::kBlockHeaderBytes> bytes;
-  shard.file.read_two(entry.offset, bytes, row);
-  const auto header = format::decode_block_header(bytes);
-  header.value();
-  format::check_block_header(*header, entry, shard.file_id, static_cast<std::uint32_t>(block + 1),
-                             shard.first_record[block])
-      .value();
-  format::decode_block(*header, row, {}).value();
-}
-
 }  // namespace
 
 Outcome run_bare_walk(const Job& job) {
@@ -549,7 +379,7 @@ Outcome run_bare_walk(const Job& job) {
   Start start;
   start.wait();
   const Dataset dataset = Dataset::open(job.data).value();
-  Shards shards(dataset, job.data);
+  BareShards shards(dataset, job.data);
   PlanOptions options;
   options.world = job.world;
   options.batch = kBatch;

@@ -130,6 +130,10 @@ class Stretch {
 
 class LaneCursor;
 
+namespace detail {
+struct LaneLayout;
+}
+
 /// The order of one lane in one epoch: a pure function from output number to record. After a change of world it is what
 /// the lane gives of the rest of the epoch.
 ///
@@ -148,10 +152,9 @@ class LaneOrder {
 
  private:
   friend class EpochPlan;
-  friend class LaneCursor;
-  struct Layout;
-  explicit LaneOrder(std::shared_ptr<const Layout> layout);
-  std::shared_ptr<const Layout> layout_;
+  friend struct detail::LaneLayout;
+  explicit LaneOrder(std::shared_ptr<const detail::LaneLayout> layout);
+  std::shared_ptr<const detail::LaneLayout> layout_;
 };
 
 /// Walks a lane output by output.

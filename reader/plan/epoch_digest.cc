@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "reader/plan/digest.h"
+#include "reader/plan/pick_runs.h"
 #include "reader/plan/wide_math.h"
 
 namespace dovetail::detail {
@@ -82,9 +83,9 @@ class EpochSums {
       });
       return sum;
     }
-    const PassCursor cursor(pass, output, 0);
-    for (const Pick& pick : cursor.pooled()) sum += record_digest(pass.run(pick.run).first_id + pick.record);
-    for (const OpenRun& open : cursor.open_runs()) {
+    const PickWalk walk(pass, output, PickRuns(0));
+    for (const Pick& pick : walk.pooled()) sum += record_digest(pass.run(pick.run).first_id + pick.record);
+    for (const OpenRun& open : walk.open_runs()) {
       const Run run = pass.run(open.run);
       const Stride records = pass.deal(open.run, run.count);
       if (open.given < run.count / 2) {
@@ -93,7 +94,7 @@ class EpochSums {
         sum += given(run, records, open.given, run.count);
       }
     }
-    for (std::uint64_t run = cursor.next_run(); run < pass.runs(); ++run) sum += over(pass.run(run));
+    for (std::uint64_t run = walk.next_run(); run < pass.runs(); ++run) sum += over(pass.run(run));
     return sum;
   }
 

@@ -122,7 +122,7 @@ std::uint64_t EpochPlan::first_output(std::uint64_t step) const noexcept {
 }
 
 LaneOrder EpochPlan::lane(std::uint32_t lane) const {
-  auto made = std::make_shared<LaneOrder::Layout>();
+  auto made = std::make_shared<detail::LaneLayout>();
   made->epoch = layout_;
   if (layout_->over) return LaneOrder(std::move(made));
   made->begin = layout_->lanes.lengths().begin(lane);

@@ -6,7 +6,7 @@
 
 namespace dovetail {
 
-std::optional<LaneOrder::Layout::Segment> LaneOrder::Layout::segment(std::uint64_t output) const noexcept {
+std::optional<detail::LaneLayout::Segment> detail::LaneLayout::segment(std::uint64_t output) const noexcept {
   const bool wraps = epoch->facts->options.tail == Tail::wrap && !epoch->over && epoch->lanes.lengths().total() != 0;
   if (output >= records && !wraps) return std::nullopt;
   Segment found;
@@ -24,19 +24,19 @@ std::optional<LaneOrder::Layout::Segment> LaneOrder::Layout::segment(std::uint64
   return found;
 }
 
-detail::PassOrder LaneOrder::Layout::order(detail::PassOrders& orders, std::uint32_t base_lane, std::uint32_t source,
-                                           std::uint64_t pass) const {
+detail::PassOrder detail::LaneLayout::order(detail::PassOrders& orders, std::uint32_t base_lane, std::uint32_t source,
+                                            std::uint64_t pass) const {
   return pass == 0 && !first_passes.empty() ? first_passes[source] : orders.order(base_lane, source, pass);
 }
 
-LaneOrder::LaneOrder(std::shared_ptr<const Layout> layout) : layout_(std::move(layout)) {}
+LaneOrder::LaneOrder(std::shared_ptr<const detail::LaneLayout> layout) : layout_(std::move(layout)) {}
 
 std::uint64_t LaneOrder::records() const noexcept {
   return layout_->records;
 }
 
 PlannedRecord LaneOrder::at(std::uint64_t output) const {
-  const std::optional<Layout::Segment> segment = layout_->segment(output);
+  const std::optional<detail::LaneLayout::Segment> segment = layout_->segment(output);
   if (!segment) return {};
   const detail::EpochLayout& epoch = *layout_->epoch;
   const std::uint32_t lane = segment->range.lane;

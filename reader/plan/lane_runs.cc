@@ -17,9 +17,9 @@ Run clip(Run run, std::uint64_t first, std::uint64_t count) noexcept {
   return run;
 }
 
-std::uint64_t most_common_length(const std::vector<Piece>& pieces) {
+std::uint64_t most_common_length(const std::vector<LanePiece>& pieces) {
   std::vector<RunCount> full_runs;
-  for (const Piece& piece : pieces) {
+  for (const LanePiece& piece : pieces) {
     const std::uint64_t first = divide_up(piece.begin, piece.run_records);
     const std::uint64_t last = piece.end / piece.run_records;
     if (first < last) add_runs(full_runs, {piece.run_records, last - first});
@@ -29,7 +29,7 @@ std::uint64_t most_common_length(const std::vector<Piece>& pieces) {
 
 }  // namespace
 
-Run Piece::run(std::uint64_t index) const noexcept {
+Run LanePiece::run(std::uint64_t index) const noexcept {
   const std::uint64_t whole = begin - begin % run_records + index * run_records;
   const std::uint64_t first = std::max(begin, whole);
   return {.shard = shard,
@@ -55,8 +55,8 @@ RunCount most_common_run(std::vector<RunCount>& counts) {
   return best;
 }
 
-LaneRuns::LaneRuns(std::vector<Piece> pieces) : pieces_(std::move(pieces)), common_run_(most_common_length(pieces_)) {
-  for (Piece& piece : pieces_) {
+LaneRuns::LaneRuns(std::vector<LanePiece> pieces) : pieces_(std::move(pieces)), common_run_(most_common_length(pieces_)) {
+  for (LanePiece& piece : pieces_) {
     piece.first_run = runs_;
     runs_ += piece.runs();
     records_ += piece.end - piece.begin;
@@ -80,8 +80,8 @@ Run LaneRuns::run(std::uint64_t number) const noexcept {
     return clip(run, first, number + 1 == runs_ ? last_records_ : run.count - first);
   }
   const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), number,
-                                      [](std::uint64_t run, const Piece& piece) { return run < piece.first_run; });
-  const Piece& piece = *(after - 1);
+                                      [](std::uint64_t run, const LanePiece& piece) { return run < piece.first_run; });
+  const LanePiece& piece = *(after - 1);
   return piece.run(number - piece.first_run);
 }
 
@@ -101,7 +101,7 @@ std::vector<LaneRuns::OddRun> LaneRuns::odd_runs() const {
     if (runs_ > 1) add(runs_ - 1, last_records_);
     return odd;
   }
-  for (const Piece& piece : pieces_) {
+  for (const LanePiece& piece : pieces_) {
     const std::uint64_t count = piece.runs();
     // Inside of a piece all runs are whole.
     const std::uint64_t step = piece.run_records == common_run_ && count > 2 ? count - 1 : 1;

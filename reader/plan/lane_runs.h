@@ -12,7 +12,7 @@
 namespace dovetail::detail {
 
 /// Consecutive records of one shard that a lane holds, and the runs that they are cut into.
-struct Piece {
+struct LanePiece {
   std::uint64_t first_run = 0;    ///< Number of its first run in the lane's line; set by `LaneRuns`.
   std::uint64_t begin = 0;        ///< First record, in the shard.
   std::uint64_t end = 0;          ///< Past the last record; above `begin`.
@@ -49,7 +49,7 @@ RunCount most_common_run(std::vector<RunCount>& counts);
 /// Cost:    memory for the pieces, or for what is short of a run.
 class LaneRuns {
  public:
-  explicit LaneRuns(std::vector<Piece> pieces);
+  explicit LaneRuns(std::vector<LanePiece> pieces);
   /// The records [begin, end) of a line.
   LaneRuns(std::shared_ptr<const RunLine> line, std::uint64_t begin, std::uint64_t end);
 
@@ -61,7 +61,7 @@ class LaneRuns {
   /// Cost: where runs are permuted, as looking at each of them.
   template <typename Visit>
   void for_each_part(Visit visit) const {
-    for (const Piece& piece : pieces_) {
+    for (const LanePiece& piece : pieces_) {
       visit(ShardPart{piece.shard, piece.shard_id + piece.begin, piece.end - piece.begin});
     }
     for (std::uint64_t number = 0; line_ != nullptr && number < runs_; ++number) {
@@ -80,7 +80,7 @@ class LaneRuns {
   std::vector<OddRun> odd_runs() const;
 
  private:
-  std::vector<Piece> pieces_;
+  std::vector<LanePiece> pieces_;
   std::shared_ptr<const RunLine> line_;
   std::uint64_t first_position_ = 0;  // in the line
   std::uint64_t cut_front_ = 0;       // records of the first run that the lane has not

@@ -53,8 +53,8 @@ std::vector<std::uint64_t> ShardLine::file_lanes() const {
   return lanes;
 }
 
-std::vector<Piece> ShardLine::pieces(const PlanFacts& facts, std::uint32_t lane) const {
-  std::vector<Piece> pieces;
+std::vector<LanePiece> ShardLine::pieces(const PlanFacts& facts, std::uint32_t lane) const {
+  std::vector<LanePiece> pieces;
   if (facts.options.assign == Assign::files) {
     pieces.reserve(shards_.size() / lanes_ + 1);
     for (std::size_t position = lane; position < shards_.size(); position += lanes_) {
@@ -78,7 +78,7 @@ std::vector<Piece> ShardLine::pieces(const PlanFacts& facts, std::uint32_t lane)
 }
 
 void ShardLine::append_piece(const PlanFacts& facts, std::uint32_t shard, std::uint64_t begin, std::uint64_t end,
-                             std::vector<Piece>& pieces) const {
+                             std::vector<LanePiece>& pieces) const {
   if (begin == end) return;
   const ShardShape& shape = facts.dataset->shards[shard];
   pieces.push_back({.begin = begin,

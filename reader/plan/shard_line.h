@@ -34,11 +34,11 @@ class ShardLine {
   /// Records of the lanes that hold shards, which are the first. With `Assign::files` only; even lanes are a formula.
   std::vector<std::uint64_t> file_lanes() const;
   /// The parts of shards that a lane holds, in line order; none of them empty.
-  std::vector<Piece> pieces(const PlanFacts& facts, std::uint32_t lane) const;
+  std::vector<LanePiece> pieces(const PlanFacts& facts, std::uint32_t lane) const;
 
  private:
   void append_piece(const PlanFacts& facts, std::uint32_t shard, std::uint64_t begin, std::uint64_t end,
-                    std::vector<Piece>& pieces) const;
+                    std::vector<LanePiece>& pieces) const;
 
   std::uint32_t lanes_;
   LaneLengths even_;                        // even: the lanes' cuts of the line

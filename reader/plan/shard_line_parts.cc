@@ -24,7 +24,7 @@ Result<std::vector<LinePart>> shard_line(const Plan& plan, std::uint32_t epoch) 
   for (std::uint32_t source = 0; source < facts->sources.size(); ++source) {
     const detail::ShardLine shards(*facts, lanes, {epoch, source, 0});
     for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-      for (const detail::Piece& piece : shards.pieces(*facts, lane)) {
+      for (const detail::LanePiece& piece : shards.pieces(*facts, lane)) {
         line.push_back({source, lane, piece.shard, piece.begin, piece.end});
       }
     }

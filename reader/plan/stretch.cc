@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "reader/plan/pick_runs.h"
+
 namespace dovetail {
 namespace {
 
@@ -21,16 +23,16 @@ struct InFlight {
 };
 
 InFlight in_flight(const detail::PassOrder& order, std::uint64_t output, std::uint64_t first_run) {
-  const detail::PassCursor cursor(order, output, first_run);
+  const detail::PickWalk walk(order, output, detail::PickRuns(first_run));
   InFlight found;
-  found.next_run = cursor.next_run();
+  found.next_run = first_run + walk.next_run();
   const auto part_of = [&](std::uint64_t run) -> InFlight::Part& {
     const auto [part, is_new] = found.parts.try_emplace(run);
     if (is_new) part->second.given = order.run(run - first_run).count;
     return part->second;
   };
-  for (const Pick& pick : cursor.pooled()) part_of(pick.run).pooled.push_back(pick.record);
-  for (const detail::OpenRun& open : cursor.open_runs()) part_of(open.run).given = open.given;
+  for (const Pick& pick : walk.pooled()) part_of(pick.run).pooled.push_back(pick.record);
+  for (const detail::OpenRun& open : walk.open_runs()) part_of(first_run + open.run).given = open.given;
   for (auto& [run, part] : found.parts) std::sort(part.pooled.begin(), part.pooled.end());
   return found;
 }

@@ -13,6 +13,7 @@ ALLOWED = {
     "writer": ["format", "writer"],
     "reader/plan": ["reader/plan"],
     "reader/mixing": ["reader/plan", "reader/mixing"],
+    "reader/walk": ["reader/plan", "reader/walk"],
     "reader/dataset": ["format", "reader/plan", "reader/storage", "reader/dataset"],
     "reader": ["format", "reader"],
     "convert": ["format", "writer", "convert"],

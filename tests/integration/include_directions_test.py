@@ -16,6 +16,7 @@ WRONG = {
     "reader/delivery/a.cc": "writer/block_cutter.h",
     "reader/plan/a.cc": "format/layout.h",
     "reader/dataset/a.cc": "reader/delivery/step.h",
+    "reader/walk/a.cc": "reader/storage/storage.h",
     "convert/a.cc": "reader/dataset/shard_file.h",
     "tools/a.cc": "tests/support/a.h",
     "reader/delivery/b.cc": "cuda_runtime_api.h",

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "reader/plan/input_cursor.h"
+#include "reader/plan/pick_runs.h"
 #include "reader/plan/run_group.h"
 #include "reader/plan/stride.h"
 #include "tests/plan/random_source.h"
@@ -15,10 +16,11 @@
 namespace dovetail::testing {
 namespace {
 
-using detail::InputCursor;
+using detail::InputWalk;
 using detail::LaneRuns;
 using detail::PassLayout;
-using detail::Piece;
+using detail::PickRuns;
+using detail::LanePiece;
 using detail::RunGroup;
 using detail::Stride;
 using detail::stride_over;
@@ -82,7 +84,7 @@ TEST(StrideTest, CountsTheNumbersOfARangeThatAreAtSomePlaces) {
 
 /// Pieces of so many records, each a run.
 PassLayout layout_of(const std::vector<std::uint64_t>& lengths, std::uint32_t open_runs) {
-  std::vector<Piece> pieces;
+  std::vector<LanePiece> pieces;
   std::uint64_t id = 0;
   for (std::uint32_t shard = 0; shard < lengths.size(); ++shard) {
     pieces.push_back(
@@ -144,42 +146,60 @@ TEST(RunGroupTest, EveryRunGivesItsRecordsInTurnsThatItDoesNotPause) {
   }
 }
 
-TEST(InputCursorTest, GivesTheSameFromAnyPlaceInAnyPortions) {
+using PickInputs = InputWalk<PickRuns>;
+
+/// Takes all of `out`, group by group.
+void take_all(PickInputs& inputs, std::span<Pick> out) {
+  while (!out.empty()) {
+    const std::size_t taken = inputs.take(out);
+    ASSERT_GT(taken, 0u);
+    out = out.subspan(taken);
+  }
+}
+
+TEST(InputWalkTest, GivesTheSameFromAnyPlaceInAnyPortions) {
   RandomSource random(5);
   for (int i = 0; i < 100; ++i) {
     const PassLayout lane = layout_of(random_lengths(random), 1 + static_cast<std::uint32_t>(random.below(50)));
+    PickRuns runs(0);
+    RunGroup group(lane);
     std::vector<Pick> all(lane.records());
-    InputCursor(lane, 100).take(all);
-    InputCursor cursor(lane, 100);
+    PickInputs whole(lane, runs);
+    take_all(whole, all);
+    PickInputs inputs(lane, runs);
     for (int seeks = 0; seeks < 20; ++seeks) {
       std::uint64_t input = random.below(lane.records());
-      ASSERT_EQ(cursor.at(input), all[input]);
-      cursor.seek(input);
+      ASSERT_EQ(pick_of_input(lane, group, input), all[input]);
+      inputs.seek(input);
       while (input < lane.records() && random.chance(70)) {
         std::vector<Pick> some(1 + random.below(std::min<std::uint64_t>(lane.records() - input, 100)));
-        cursor.take(some);
+        take_all(inputs, some);
         for (const Pick& pick : some) ASSERT_EQ(pick, all[input++]);
         // What is open and what is to come are all records that were not given.
         std::uint64_t left = 0;
-        for (const detail::OpenRun& open : cursor.open_runs()) left += lane.run(open.run - 100).count - open.given;
-        for (std::uint64_t run = cursor.next_run() - 100; run < lane.runs(); ++run) left += lane.run(run).count;
+        for (const detail::OpenRun& open : inputs.open_runs()) left += lane.run(open.run).count - open.given;
+        for (std::uint64_t run = inputs.next_run(); run < lane.runs(); ++run) left += lane.run(run).count;
         ASSERT_EQ(left, lane.records() - input);
       }
     }
   }
 }
 
-TEST(InputCursorTest, WalksTheLongestRun) {
+TEST(InputWalkTest, WalksTheLongestRun) {
   constexpr std::uint64_t kLongest = std::uint64_t{1} << 31;
   const PassLayout lane = layout_of({kLongest, kLongest - 1}, 1);
   RandomSource random(7);
-  InputCursor cursor(lane, 0);
+  PickRuns runs(0);
+  PickInputs inputs(lane, runs);
+  RunGroup group(lane);
   for (int i = 0; i < 50; ++i) {
     const std::uint64_t input = random.below(lane.records() - 100);
-    cursor.seek(input);
+    inputs.seek(input);
     std::vector<Pick> some(100);
-    cursor.take(some);
-    for (const std::uint64_t ahead : {0u, 1u, 50u, 99u}) ASSERT_EQ(some[ahead], InputCursor(lane, 0).at(input + ahead));
+    take_all(inputs, some);
+    for (const std::uint64_t ahead : {0u, 1u, 50u, 99u}) {
+      ASSERT_EQ(some[ahead], pick_of_input(lane, group, input + ahead));
+    }
   }
 }
 

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <dovetail/order.h>
+
+#include "reader/plan/run_group.h"
+#include "reader/plan/side_by_side.h"
+
+namespace dovetail::detail {
+
+/// A run of the group that is under way, by its position in the pass.
+struct OpenRun {
+  std::uint64_t run = 0;
+  std::uint64_t given = 0;  ///< So many of its records have entered the pool, in the order in which it gives them.
+};
+
+/// The place of an input: a run by its position in the pass, and a record of it. Cost: opens the group.
+Pick pick_of_input(const PassLayout& lane, RunGroup& group, std::uint64_t input);
+
+/// Walks the inputs of a lane's pool: group after group, turn after turn, one record from every run that does not pause.
+///
+/// `Runs` says what a record is on its way, its *entry*, and when a group may be dealt:
+///
+///     using Entry = ...;            a value
+///     using Bases = SideBySide<..>; what the entries of runs follow from
+///     bool ready(const RunGroup&);  whether the group may be dealt now; asked again until it may
+///     void bind(Bases&, std::size_t slot, std::uint64_t position);  inserts the run at that position of the pass
+///     void give(const Bases&, std::size_t slot, std::size_t some, const std::uint32_t* at, Entry* out);
+///                                   record at[i] of each run from a slot on; `at` and `out` begin with that slot's
+///
+/// Ownership: borrows layout and runs.
+/// Threads:   none.
+/// Cost:      memory for the largest group, allocated at construction. The turns of a section are dealt by additions.
+template <class Runs>
+class InputWalk {
+ public:
+  using Entry = typename Runs::Entry;
+
+  /// At input 0.
+  InputWalk(const PassLayout& lane, Runs& runs)
+      : lane_(lane),
+        runs_(runs),
+        group_(lane),
+        dealers_(static_cast<std::size_t>(lane.largest_group())),
+        bases_(static_cast<std::size_t>(lane.largest_group())) {}
+
+  /// Moves to `input`, at most the lane's records.
+  void seek(std::uint64_t input);
+  /// Fills the front of `out` with the next inputs and returns how many: fewer than `out` has where the group ends, and
+  /// none where the next one is not ready. Needs: as many left in the lane.
+  std::size_t take(std::span<Entry> out);
+  /// Whether the last input of a group was the last that was taken.
+  bool between_groups() const noexcept { return !open_ && !target_; }
+  /// Inputs that `take` gives at once: what is left of the group, or of the next one if it is ready.
+  std::uint64_t left_in_group();
+
+  /// The runs of the open group that have records left, ascending.
+  std::vector<OpenRun> open_runs() const;
+  /// The position of the first run of the first group that is not opened.
+  std::uint64_t next_run() const noexcept { return lane_.group_begin(next_group_); }
+
+ private:
+  enum Field : std::size_t { kIndex, kAt, kStep, kSize };
+  // The runs that give a record in each turn of the section, ascending: the number in the group, and the next record.
+  using Dealers = SideBySide<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
+
+  bool open_group();
+  void enter_section(std::size_t section, std::uint64_t turn);
+  void insert(std::size_t slot, std::uint32_t index, std::uint64_t turn);
+  void end_section();
+  void give(std::size_t slot, std::size_t some, Entry* out) {
+    runs_.give(bases_, slot, some, dealers_.template data<kAt>() + slot, out);
+    advance(slot, some);
+  }
+  void advance(std::size_t slot, std::size_t some) noexcept {
+    std::uint32_t* const __restrict at = dealers_.template data<kAt>() + slot;
+    const std::uint32_t* const __restrict step = dealers_.template data<kStep>() + slot;
+    const std::uint32_t* const __restrict size = dealers_.template data<kSize>() + slot;
+    for (std::size_t i = 0; i < some; ++i) {
+      // Modulo the size: where nothing is to be taken off, the difference wraps and is the larger one.
+      const std::uint32_t moved = at[i] + step[i];
+      at[i] = std::min(moved, moved - size[i]);
+    }
+  }
+
+  const PassLayout& lane_;
+  Runs& runs_;
+  RunGroup group_;
+  std::uint64_t next_group_ = 0;         // to be opened when the open one ends
+  std::optional<std::uint64_t> target_;  // an input that was sought, while its group is not open
+  bool open_ = false;
+  std::size_t section_ = 0;
+  std::uint64_t turn_ = 0;
+  std::size_t slot_ = 0;  // in `dealers_`
+  Dealers dealers_;
+  typename Runs::Bases bases_;
+};
+
+template <class Runs>
+void InputWalk<Runs>::seek(std::uint64_t input) {
+  open_ = false;
+  target_.reset();
+  if (input == lane_.records()) {
+    next_group_ = lane_.groups();
+    return;
+  }
+  target_ = input;
+  next_group_ = lane_.group_of(input);
+  open_group();
+}
+
+template <class Runs>
+bool InputWalk<Runs>::open_group() {
+  if (group_.runs() == 0 || group_.number() != next_group_) group_.open(next_group_);
+  if (!runs_.ready(group_)) return false;
+  open_ = true;
+  ++next_group_;
+  if (!target_) {
+    enter_section(0, 0);
+    return true;
+  }
+  const std::size_t section = group_.section_of(*target_);
+  const RunGroup::Section& found = group_.section(section);
+  const std::uint64_t offset = *target_ - found.first_input;
+  enter_section(section, found.first_turn + offset / found.runs);
+  slot_ = static_cast<std::size_t>(offset % found.runs);
+  advance(0, slot_);  // what comes before in this turn has been given
+  target_.reset();
+  return true;
+}
+
+template <class Runs>
+void InputWalk<Runs>::insert(std::size_t slot, std::uint32_t index, std::uint64_t turn) {
+  const Stride records = group_.deal(index);
+  const std::uint64_t given = group_.given_before(index, turn);
+  dealers_.insert(slot, index, static_cast<std::uint32_t>(given == 0 ? records.start : records.at(given)),
+                  static_cast<std::uint32_t>(records.step), static_cast<std::uint32_t>(records.size));
+  runs_.bind(bases_, slot, group_.first_run() + index);
+}
+
+template <class Runs>
+void InputWalk<Runs>::enter_section(std::size_t section, std::uint64_t turn) {
+  section_ = section;
+  turn_ = turn;
+  slot_ = 0;
+  dealers_.clear();
+  bases_.clear();
+  for (std::uint32_t index = 0; index < group_.runs(); ++index) {
+    if (group_.turns() == 1) {  // each record a run, as images are: nothing is drawn
+      dealers_.append(index, 0, 1, 1);
+      runs_.bind(bases_, index, group_.first_run() + index);
+    } else if (group_.gives(index, turn)) {
+      insert(dealers_.size(), index, turn);
+    }
+  }
+}
+
+template <class Runs>
+void InputWalk<Runs>::end_section() {
+  if (section_ + 1 == group_.sections()) {
+    open_ = false;
+    return;
+  }
+  ++section_;
+  for (const RunGroup::Event& event : group_.events(section_)) {
+    const std::uint32_t* const begin = dealers_.template data<kIndex>();
+    const auto slot = static_cast<std::size_t>(std::lower_bound(begin, begin + dealers_.size(), event.run) - begin);
+    if (event.ends_pause) {
+      insert(slot, event.run, turn_);
+    } else {
+      dealers_.erase(slot);
+      bases_.erase(slot);
+    }
+  }
+}
+
+template <class Runs>
+std::size_t InputWalk<Runs>::take(std::span<Entry> out) {
+  if (out.empty() || (!open_ && !open_group())) return 0;
+  std::size_t taken = 0;
+  while (taken < out.size() && open_) {
+    const std::size_t runs = dealers_.size();
+    const std::uint64_t end = group_.section_end(section_);
+    const std::size_t left = out.size() - taken;
+    if (slot_ == 0 && runs > 0 && left >= runs) {
+      for (std::uint64_t turns = std::min<std::uint64_t>(end - turn_, left / runs); turns > 0; --turns, ++turn_) {
+        give(0, runs, out.data() + taken);
+        taken += runs;
+      }
+    } else {
+      const std::size_t some = std::min(left, runs - slot_);
+      give(slot_, some, out.data() + taken);
+      taken += some;
+      slot_ += some;
+      if (slot_ < runs) continue;
+      slot_ = 0;
+      ++turn_;
+    }
+    if (turn_ == end) end_section();
+  }
+  return taken;
+}
+
+template <class Runs>
+std::uint64_t InputWalk<Runs>::left_in_group() {
+  if (!open_ && (next_group_ == lane_.groups() || !open_group())) return 0;
+  const RunGroup::Section& section = group_.section(section_);
+  const std::uint64_t taken = section.first_input + (turn_ - section.first_turn) * section.runs + slot_;
+  return group_.end_input() - taken;
+}
+
+template <class Runs>
+std::vector<OpenRun> InputWalk<Runs>::open_runs() const {
+  std::vector<OpenRun> open;
+  if (!open_) return open;
+  const std::uint32_t before = slot_ == 0 ? 0 : dealers_.template data<kIndex>()[slot_ - 1] + 1;
+  for (std::uint32_t index = 0; index < group_.runs(); ++index) {
+    std::uint64_t given = group_.given_before(index, turn_);
+    if (index < before && group_.gives(index, turn_)) ++given;
+    if (given < group_.length(index)) open.push_back({group_.first_run() + index, given});
+  }
+  return open;
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <dovetail/order.h>
+
+#include "reader/plan/input_walk.h"
+#include "reader/plan/pass_order.h"
+#include "reader/plan/pool.h"
+
+namespace dovetail::detail {
+
+/// What a slot of the pool holds where a walk begins in the middle of a pass.
+struct PooledPick {
+  std::uint32_t slot = 0;
+  Pick pick;  ///< The run by its position in the pass.
+};
+
+/// Walks a pass output by output. `Runs`, see `InputWalk`, has beside that
+///
+///     bool restore(std::span<const PooledPick>, std::span<Entry> pool);  fills the slots, once; false: not yet
+///     void entered(const Entry&);          an entry is in the pool now
+///     void retire(std::span<Entry> pool);  all records of the open group are on their way: those that have not left the
+///                                   pool are there, and may be changed
+///     Entry scattered(std::uint64_t position);                           the only record of a run, of `OrderKind::global`
+///
+/// Ownership: owns the runs, shares the order.
+/// Threads:   none.
+/// Cost:      memory for the pool and the open runs: O(K + C), never for records.
+template <class Runs>
+class PassWalk {
+ public:
+  using Entry = typename Runs::Entry;
+
+  /// Before output `output`, at most the pass's records. Cost: about K ln K draws for a pool of K, whatever the output.
+  PassWalk(PassOrder order, std::uint64_t output, Runs runs)
+      : order_(std::move(order)), position_(output), runs_(std::move(runs)) {
+    if (order_.layout_ == nullptr) return;
+    walk_ = std::make_unique<Walk>(*order_.layout_, runs_);
+    if (position_ != 0) begin_in_the_middle();
+  }
+  PassWalk(const PassWalk&) = delete;
+  PassWalk& operator=(const PassWalk&) = delete;
+
+  const PassOrder& order() const noexcept { return order_; }
+  std::uint64_t position() const noexcept { return position_; }
+  Runs& runs() noexcept { return runs_; }
+
+  /// Fills the front of `out` with the next outputs, and returns how many: fewer than `out` has only where runs are not
+  /// ready. Needs: as many left in the pass. Cost: no allocation.
+  std::size_t next(std::span<Entry> out);
+  /// So many `next` gives without opening another group; 0 where runs are not ready.
+  std::uint64_t ready_outputs();
+
+  /// What is in flight at this position: exactly the entries of `pooled()`, the rest of `open_runs()`, and the runs from
+  /// position `next_run()` on are still to come. Needs: runs that are ready whenever they are asked.
+  std::vector<Entry> pooled() const;
+  std::vector<OpenRun> open_runs() const {
+    return walk_ == nullptr || position_ == 0 ? std::vector<OpenRun>{} : walk_->inputs.open_runs();
+  }
+  std::uint64_t next_run() const noexcept {
+    if (walk_ == nullptr) return position_;
+    return position_ == 0 ? 0 : walk_->inputs.next_run();
+  }
+
+ private:
+  struct Walk {
+    Walk(const PassLayout& layout, Runs& runs)
+        : lane(layout), inputs(layout, runs), slots(layout), pool(layout.pool()) {}
+
+    /// Outputs whose slot is refilled; the others empty the pool.
+    std::uint64_t refilled() const noexcept { return lane.records() - lane.pool(); }
+    /// Puts the inputs in `entries` into the slots that the outputs from `output` on leave, and these outputs in their
+    /// place.
+    void pass_through_pool(std::uint64_t output, std::span<Entry> entries, const Runs& runs) noexcept;
+
+    const PassLayout& lane;
+    InputWalk<Runs> inputs;
+    SlotDraws slots;
+    std::vector<Entry> pool;
+    std::size_t filled = 0;        // slots of the pool
+    std::vector<PooledPick> held;  // to be restored
+  };
+
+  void begin_in_the_middle();
+  bool fill_pool();
+
+  PassOrder order_;
+  std::uint64_t position_;
+  Runs runs_;
+  std::unique_ptr<Walk> walk_;  // null for scattered records
+};
+
+template <class Runs>
+void PassWalk<Runs>::Walk::pass_through_pool(std::uint64_t output, std::span<Entry> entries,
+                                             const Runs& runs) noexcept {
+  if (pool.empty()) return;
+  Entry* const slot_of = pool.data();
+  while (!entries.empty()) {
+    const std::span<const std::uint32_t> left = slots.from(output);
+    const std::size_t count = std::min(entries.size(), left.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      runs.entered(entries[i]);
+      std::swap(entries[i], slot_of[left[i]]);
+    }
+    output += count;
+    entries = entries.subspan(count);
+  }
+}
+
+template <class Runs>
+void PassWalk<Runs>::begin_in_the_middle() {
+  Walk& walk = *walk_;
+  RunGroup group(walk.lane);
+  for (const Held& held : pool_before(walk.lane, std::min(position_, walk.refilled()))) {
+    walk.held.push_back({held.slot, pick_of_input(walk.lane, group, held.input)});
+  }
+  walk.inputs.seek(std::min(position_ + walk.lane.pool(), walk.lane.records()));
+  fill_pool();
+}
+
+template <class Runs>
+bool PassWalk<Runs>::fill_pool() {
+  Walk& walk = *walk_;
+  if (!walk.held.empty()) {
+    if (!runs_.restore(walk.held, walk.pool)) return false;
+    walk.held = {};
+    walk.filled = walk.pool.size();
+  }
+  while (walk.filled < walk.pool.size()) {
+    const std::size_t taken = walk.inputs.take(std::span(walk.pool).subspan(walk.filled));
+    if (taken == 0) return false;
+    walk.filled += taken;
+    if (walk.inputs.between_groups()) runs_.retire(std::span(walk.pool).first(walk.filled));
+  }
+  return true;
+}
+
+template <class Runs>
+std::size_t PassWalk<Runs>::next(std::span<Entry> out) {
+  if (walk_ == nullptr) {
+    for (Entry& entry : out) entry = runs_.scattered(position_++);
+    return out.size();
+  }
+  Walk& walk = *walk_;
+  if (walk.filled < walk.pool.size() && !fill_pool()) return 0;
+  std::size_t given = 0;
+  while (given < out.size() && position_ < walk.refilled()) {
+    const std::uint64_t most = std::min<std::uint64_t>(out.size() - given, walk.refilled() - position_);
+    const std::span<Entry> part = out.subspan(given, static_cast<std::size_t>(most));
+    const std::size_t taken = walk.inputs.take(part);
+    if (taken == 0) return given;
+    walk.pass_through_pool(position_, part.first(taken), runs_);
+    position_ += taken;
+    given += taken;
+    if (walk.inputs.between_groups()) runs_.retire(walk.pool);
+  }
+  for (; given < out.size(); ++given) {
+    out[given] = walk.pool[static_cast<std::size_t>(walk.lane.drain()(position_++ - walk.refilled()))];
+  }
+  return given;
+}
+
+template <class Runs>
+std::uint64_t PassWalk<Runs>::ready_outputs() {
+  const std::uint64_t left = order_.records() - position_;
+  if (walk_ == nullptr || position_ >= walk_->refilled()) return walk_ == nullptr || fill_pool() ? left : 0;
+  if (!fill_pool()) return 0;
+  const std::uint64_t inputs = walk_->inputs.left_in_group();
+  return inputs == walk_->refilled() - position_ ? left : inputs;  // the pool empties without another group
+}
+
+template <class Runs>
+std::vector<typename PassWalk<Runs>::Entry> PassWalk<Runs>::pooled() const {
+  std::vector<Entry> entries;
+  if (walk_ == nullptr || position_ == 0) return entries;
+  if (position_ <= walk_->refilled()) return walk_->pool;
+  for (std::uint64_t i = position_ - walk_->refilled(); i < walk_->pool.size(); ++i) {
+    entries.push_back(walk_->pool[static_cast<std::size_t>(walk_->lane.drain()(i))]);
+  }
+  return entries;
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/walk/live_runs.h"
+
+#include <algorithm>
+#include <cstring>
+
+// Which version runs is decided when the program is loaded. A sanitizer must not look at the deciding function, which
+// runs before it.
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define DOVETAIL_WIDE_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define DOVETAIL_WIDE_VECTORS
+#endif
+
+namespace dovetail::detail {
+namespace {
+
+constexpr std::size_t kCacheLine = 64;
+// Of a larger record the processor fetches the rest by itself, once it is copied.
+constexpr std::size_t kPrefetchBytes = 256;
+
+DOVETAIL_WIDE_VECTORS
+void give_same_size(std::size_t some, const std::uint64_t* __restrict where, const std::uint64_t* __restrict id,
+                    const std::uint32_t* __restrict at, std::uint32_t bytes, Entry* __restrict out) noexcept {
+  for (std::size_t i = 0; i < some; ++i) out[i] = {where[i] + std::uint64_t{at[i]} * bytes, id[i] + at[i]};
+}
+
+SizedEntry sized_entry(const ReadyRun& run, std::uint32_t record) noexcept {
+  const std::uint64_t id = run.first_id + record;
+  if (run.extents == nullptr) return {run.where, id, 0, SizedEntry::kInMemory};
+  const RecordExtent extent = run.extents[record];
+  if ((extent.begin & RecordExtent::kPlaced) == 0) {
+    return {run.where + extent.begin, id, extent.bytes, SizedEntry::kInMemory};
+  }
+  return {run.first_block + (extent.begin - RecordExtent::kPlaced), id, extent.bytes, run.shard};
+}
+
+template <class E>
+E entry_from(const SizedEntry& found) noexcept {
+  if constexpr (std::is_same_v<E, SizedEntry>) {
+    return found;
+  } else {
+    return {found.where, found.id};
+  }
+}
+
+}  // namespace
+
+template <class E>
+LiveRuns<E>::LiveRuns(LiveRuns&& other) noexcept
+    : memory_(std::exchange(other.memory_, nullptr)),
+      stretch_(other.stretch_),
+      order_(std::move(other.order_)),
+      runs_(std::move(other.runs_)),
+      first_run_(other.first_run_),
+      open_(other.open_),
+      record_bytes_(other.record_bytes_),
+      spare_(other.spare_),
+      spare_used_(other.spare_used_) {}
+
+template <class E>
+LiveRuns<E>::~LiveRuns() {
+  if (memory_ == nullptr) return;
+  if (open_) memory_->close(stretch_);
+  if (!spare_.empty()) memory_->give_back(stretch_, spare_);
+  memory_->end(stretch_);
+}
+
+template <class E>
+bool LiveRuns<E>::ready(const RunGroup& group) {
+  if (open_) return first_run_ == group.first_run();
+  if (!memory_->open(stretch_, group.first_run(), std::span(runs_).first(group.runs()))) return false;
+  first_run_ = group.first_run();
+  open_ = true;
+  return true;
+}
+
+template <class E>
+void LiveRuns<E>::bind(Bases& bases, std::size_t slot, std::uint64_t position) const {
+  const ReadyRun& run = runs_[static_cast<std::size_t>(position - first_run_)];
+  bases.insert(slot, run.where, run.first_id, &run);
+}
+
+template <class E>
+void LiveRuns<E>::give(const Bases& bases, std::size_t slot, std::size_t some, const std::uint32_t* at, E* out) const {
+  if constexpr (kSized) {
+    const ReadyRun* const* const run = bases.template data<2>() + slot;
+    for (std::size_t i = 0; i < some; ++i) out[i] = sized_entry(*run[i], at[i]);
+  } else {
+    give_same_size(some, bases.template data<0>() + slot, bases.template data<1>() + slot, at, record_bytes_, out);
+  }
+}
+
+template <class E>
+bool LiveRuns<E>::restore(std::span<const PooledPick> held, std::span<E> pool) {
+  std::vector<SizedEntry> found(held.size());
+  if (!memory_->find(stretch_, held, found)) return false;
+  for (std::size_t i = 0; i < held.size(); ++i) pool[held[i].slot] = entry_from<E>(found[i]);
+  return true;
+}
+
+template <class E>
+void LiveRuns<E>::entered(const E& entry) const noexcept {
+  if constexpr (kSized) {
+    if (!entry.in_memory()) return;
+  }
+  const std::byte* const data = address_of(entry.where);
+  const std::size_t bytes = std::min(bytes_of(entry), kPrefetchBytes);
+  for (std::size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(data + at);
+}
+
+template <class E>
+std::size_t LiveRuns<E>::bytes_to_move(const E& entry) const noexcept {
+  const std::size_t bytes = bytes_of(entry);
+  if (bytes == 0 || ((entry.where & detail::Entry::kDamage) != 0 && memory_->is_damaged(entry.id))) return 0;
+  const std::byte* const data = address_of(entry.where);
+  return data >= spare_.data() && data < spare_.data() + spare_.size() ? 0 : bytes;
+}
+
+template <class E>
+void LiveRuns<E>::move_to_spare(std::span<E> pool) noexcept {
+  for (E& entry : pool) {
+    const std::size_t bytes = bytes_to_move(entry);
+    if (bytes == 0) continue;
+    std::byte* const to = spare_.data() + spare_used_;
+    std::memcpy(to, address_of(entry.where), bytes);
+    entry.where = to_where(to);
+    spare_used_ += bytes;
+  }
+}
+
+template <class E>
+void LiveRuns<E>::retire(std::span<E> pool) {
+  std::size_t bytes = 0;
+  for (const E& entry : pool) bytes += bytes_to_move(entry);
+  if (bytes > spare_.size() - spare_used_) {
+    const std::span<std::byte> full = std::exchange(spare_, {});
+    bytes = 0;
+    for (const E& entry : pool) bytes += bytes_to_move(entry);
+    // As much again, so that what stays in the pool is not copied each time.
+    spare_ = memory_->take_spare(stretch_, 2 * bytes);
+    spare_used_ = 0;
+    move_to_spare(pool);
+    if (!full.empty()) memory_->give_back(stretch_, full);
+  } else {
+    move_to_spare(pool);
+  }
+  memory_->close(stretch_);
+  open_ = false;
+}
+
+template <class E>
+E LiveRuns<E>::scattered(std::uint64_t position) const {
+  const Run run = order_.run(position);
+  return entry_from<E>({run.first_record, run.first_id, 0, run.shard});
+}
+
+template class LiveRuns<Entry>;
+template class LiveRuns<SizedEntry>;
+
+}  // namespace dovetail::detail

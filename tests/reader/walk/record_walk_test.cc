@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// A walk over records in memory gives the rows of the plan, whatever is not ready when, and reads no memory that is gone.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <dovetail/plan.h>
+#include <dovetail/state.h>
+
+#include "reader/walk/record_walk.h"
+#include "tests/plan/random_case.h"
+#include "tests/plan/random_source.h"
+#include "tests/support/cases.h"
+
+namespace dovetail::testing {
+namespace {
+
+using detail::Entry;
+using detail::PooledPick;
+using detail::ReadyRun;
+using detail::RecordExtent;
+using detail::SizedEntry;
+using detail::StretchBegin;
+
+constexpr std::uint32_t kRecordBytes = 24;
+
+/// Of a record: whether it is damaged, lies in a file, or how long it is, follows from its id.
+struct Kind {
+  bool same_size = true;
+  bool damage = false;
+
+  std::uint32_t bytes(std::uint64_t id) const {
+    return same_size ? kRecordBytes : static_cast<std::uint32_t>(8 + id % 17 * 8);
+  }
+  bool is_placed(std::uint64_t id) const { return !same_size && id % 13 == 5; }
+  bool is_damaged(std::uint64_t id) const { return damage && !is_placed(id) && id % 11 == 3; }
+};
+
+/// Runs whose records hold their ids. A run is ready some time after it is first asked for, and memory that was given up is
+/// overwritten as soon as the rows walked before are filled.
+class ScriptedMemory final : public detail::RunMemory {
+ public:
+  ScriptedMemory(RandomSource& random, Kind kind) : random_(random), kind_(kind) {}
+  ~ScriptedMemory() override {
+    EXPECT_TRUE(stretches_.empty()) << "a stretch has not ended";
+    EXPECT_EQ(opened_, closed_);
+    EXPECT_TRUE(spares_.empty()) << "spare room was not given back";
+  }
+
+  std::uint64_t begin(const StretchBegin& stretch) override {
+    stretches_.emplace(next_, stretch.order);
+    return next_++;
+  }
+  void end(std::uint64_t stretch) noexcept override {
+    give_up(found_[stretch]);
+    found_.erase(stretch);
+    EXPECT_EQ(stretches_.erase(stretch), 1u);
+    EXPECT_FALSE(open_.contains(stretch));
+  }
+
+  bool open(std::uint64_t stretch, std::uint64_t first, std::span<ReadyRun> runs) override {
+    EXPECT_FALSE(open_.contains(stretch)) << "two groups are open";
+    if (random_.chance(30)) return false;
+    ++opened_;
+    for (ReadyRun& ready : runs) ready = load(stretches_.at(stretch).run(first++), open_[stretch]);
+    open_[stretch];
+    return true;
+  }
+  void close(std::uint64_t stretch) noexcept override {
+    ++closed_;
+    give_up(open_[stretch]);
+    give_up(found_[stretch]);
+    open_.erase(stretch);
+  }
+
+  bool find(std::uint64_t stretch, std::span<const PooledPick> picks, std::span<SizedEntry> entries) override {
+    if (random_.chance(50)) return false;
+    for (std::size_t i = 0; i < picks.size(); ++i) {
+      const Run run = stretches_.at(stretch).run(picks[i].pick.run);
+      entries[i] = entry_of(run, picks[i].pick.record, found_[stretch]);
+    }
+    return true;
+  }
+  bool is_damaged(std::uint64_t id) const noexcept override { return kind_.is_damaged(id); }
+
+  std::span<std::byte> take_spare(std::uint64_t, std::size_t bytes) override {
+    spares_.push_back(std::make_unique<Room>(bytes));
+    return {spares_.back()->data(), bytes};
+  }
+  void give_back(std::uint64_t, std::span<std::byte> spare) noexcept override {
+    const auto found =
+        std::find_if(spares_.begin(), spares_.end(), [&](const auto& room) { return room->data() == spare.data(); });
+    ASSERT_NE(found, spares_.end());
+    given_up_.push_back(std::move(*found));
+    spares_.erase(found);
+  }
+
+  /// All rows that were walked are filled. What was given up is overwritten and not freed, so that who reads it is found.
+  void filled() {
+    for (auto& room : given_up_) {
+      std::fill(room->begin(), room->end(), std::byte{0xEE});
+      overwritten_.push_back(std::move(room));
+    }
+    given_up_.clear();
+  }
+  /// What a row holds of an entry.
+  std::uint64_t id_in(const Entry& entry) const { return id_at(entry.where, entry.id); }
+  std::uint64_t id_in(const SizedEntry& entry) const {
+    if (kind_.is_damaged(entry.id)) return entry.id;
+    EXPECT_EQ(entry.bytes, kind_.bytes(entry.id));
+    EXPECT_EQ(entry.in_memory(), !kind_.is_placed(entry.id));
+    return entry.in_memory() ? id_at(entry.where, entry.id) : entry.where;
+  }
+
+ private:
+  using Room = std::vector<std::byte>;
+  using Rooms = std::vector<std::unique_ptr<Room>>;
+
+  std::uint64_t id_at(std::uint64_t where, std::uint64_t id) const {
+    if (kind_.is_damaged(id)) {
+      EXPECT_NE(where & Entry::kDamage, 0u);
+      return id;
+    }
+    std::uint64_t found = 0;
+    std::memcpy(&found, detail::address_of(where), sizeof(found));
+    return found;
+  }
+
+  void give_up(Rooms& rooms) {
+    for (auto& room : rooms) given_up_.push_back(std::move(room));
+    rooms.clear();
+  }
+
+  ReadyRun load(const Run& run, Rooms& rooms) {
+    std::vector<RecordExtent> extents;
+    std::size_t bytes = 0;
+    bool damaged = false;
+    for (std::uint64_t id = run.first_id; id < run.first_id + run.count; ++id) {
+      const bool placed = kind_.is_placed(id);
+      const auto at = placed ? static_cast<std::uint32_t>(id - run.first_id) + RecordExtent::kPlaced
+                             : static_cast<std::uint32_t>(bytes);
+      extents.push_back({at, kind_.bytes(id)});
+      if (!placed) bytes += kind_.bytes(id);
+      damaged = damaged || kind_.is_damaged(id);
+    }
+    Room& room = *rooms.emplace_back(std::make_unique<Room>(bytes));
+    for (std::uint64_t i = 0; i < run.count; ++i) {
+      const std::uint64_t id = run.first_id + i;
+      if (!kind_.is_placed(id)) std::memcpy(room.data() + extents[i].begin, &id, sizeof(id));
+    }
+    ReadyRun ready{detail::to_where(room.data()), run.first_id, nullptr, run.first_id, run.shard};
+    if (damaged) ready.where |= Entry::kDamage;
+    if (!kind_.same_size) {
+      // The extents live as long as the run's memory does.
+      Room& table = *rooms.emplace_back(std::make_unique<Room>(extents.size() * sizeof(RecordExtent)));
+      std::memcpy(table.data(), extents.data(), table.size());
+      ready.extents = reinterpret_cast<const RecordExtent*>(table.data());
+    }
+    return ready;
+  }
+
+  SizedEntry entry_of(const Run& run, std::uint64_t record, Rooms& rooms) {
+    const std::uint64_t id = run.first_id + record;
+    if (kind_.is_placed(id)) return {id, id, kind_.bytes(id), run.shard};
+    Room& room = *rooms.emplace_back(std::make_unique<Room>(kind_.bytes(id)));
+    std::memcpy(room.data(), &id, sizeof(id));
+    const std::uint64_t damage = kind_.is_damaged(id) ? Entry::kDamage : 0;
+    return {detail::to_where(room.data()) | damage, id, kind_.bytes(id), SizedEntry::kInMemory};
+  }
+
+  RandomSource& random_;
+  const Kind kind_;
+  std::map<std::uint64_t, detail::PassOrder> stretches_;
+  std::map<std::uint64_t, Rooms> open_;
+  std::map<std::uint64_t, Rooms> found_;
+  std::uint64_t next_ = 0;
+  std::uint64_t opened_ = 0;
+  std::uint64_t closed_ = 0;
+  Rooms spares_;
+  Rooms given_up_;
+  Rooms overwritten_;
+};
+
+/// Walks a lane from an output in portions, each filled at once or after some more, and compares it with the plan.
+template <class E>
+void expect_rows(const LaneOrder& lane, std::uint64_t begin, std::uint64_t end, Kind kind, bool scattered,
+                 RandomSource& random) {
+  ScriptedMemory memory(random, kind);
+  detail::RecordWalk<E> walk(lane, begin, memory, kRecordBytes);
+  LaneCursor plan = lane.cursor(begin);
+  std::vector<E> rows;
+  std::vector<Pick> picks(1);
+  std::vector<RowStatus> status;
+  while (begin < end) {
+    rows.clear();
+    status.clear();
+    do {
+      std::vector<E> some(1 + random.below(std::min<std::uint64_t>(end - begin, 700)));
+      const auto part = walk.next(some);
+      ASSERT_LE(part.rows, some.size());
+      begin += part.rows;
+      ASSERT_EQ(walk.position(), begin);
+      rows.insert(rows.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(part.rows));
+      status.insert(status.end(), part.rows, part.status);
+    } while (begin < end && random.chance(60));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      plan.next(picks);
+      const PlannedRecord wanted = plan.record(picks.front());
+      ASSERT_EQ(status[i], wanted.status);
+      if (wanted.status == RowStatus::empty) continue;
+      ASSERT_EQ(rows[i].id, wanted.id);
+      if (scattered) continue;
+      ASSERT_EQ(memory.id_in(rows[i]), wanted.id);
+    }
+    memory.filled();
+  }
+}
+
+TEST(RecordWalkTest, GivesTheRowsOfThePlanFromAnyPlace) {
+  RandomSource random(31);
+  std::uint64_t walked = 0;
+  const std::uint64_t count = Cases{.sanitized = 300, .some = 2000, .all = 40'000}.count();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    RandomCase drawn = random_case(random);
+    SCOPED_TRACE(drawn.describe());
+    auto plan = Plan::make(drawn.dataset, drawn.options);
+    if (!plan) continue;
+    auto epoch = plan->epoch(drawn.epoch);
+    if (!epoch) continue;
+    if (random.chance(40) && epoch->steps() > 1) {  // lanes of a world that changed are made of parts of others
+      PlanOptions changed = drawn.options;
+      change_world(changed, random);
+      const auto state = plan->state({drawn.epoch, 1 + random.below(epoch->steps() - 1)});
+      if (!state) continue;
+      auto resumed = Plan::resume(drawn.dataset, changed, *state);
+      if (!resumed) continue;
+      auto rest = resumed->epoch(drawn.epoch);
+      if (!rest) continue;
+      plan = std::move(resumed);
+      epoch = std::move(rest);
+    }
+    const std::uint32_t number = static_cast<std::uint32_t>(random.below(epoch->lanes()));
+    const LaneOrder lane = epoch->lane(number);
+    const std::uint64_t rows_per_lane = std::uint64_t{plan->readers()} * plan->options().batch / epoch->lanes();
+    // A little beyond the end as well, where rows are empty.
+    const std::uint64_t outputs = (epoch->steps() - epoch->first_step()) * rows_per_lane + random.below(5);
+    if (outputs == 0) continue;
+    const std::uint64_t begin = random.chance(50) ? 0 : random.below(outputs);
+    const Kind kind{.same_size = random.chance(50), .damage = random.chance(40)};
+    const bool scattered = drawn.options.order == OrderKind::global;
+    if (kind.same_size) {
+      expect_rows<Entry>(lane, begin, outputs, kind, scattered, random);
+    } else {
+      expect_rows<SizedEntry>(lane, begin, outputs, kind, scattered, random);
+    }
+    if (HasFatalFailure()) return;
+    ++walked;
+  }
+  EXPECT_GT(walked, count / 3);
+}
+
+}  // namespace
+}  // namespace dovetail::testing
