@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <dovetail/order.h>
+
+#include "reader/dataset/shard_file.h"
+
+namespace dovetail::detail {
+
+/// How runs are read.
+struct FetchRules {
+  /// Blocks are read with one call, and decoded by one thread, up to so many bytes.
+  std::uint64_t read_bytes = 0;
+  /// A block of one record from this size on is not brought into memory: its record has a *place*, and is read straight
+  /// into its row.
+  std::uint64_t placed_bytes = 0;
+  /// All records have so many bytes, and lie in a row in the memory of their run; 0 where they differ in size.
+  std::uint32_t record_bytes = 0;
+};
+
+/// Consecutive blocks of a run that are read together.
+struct RunPiece {
+  std::size_t first_block = 0;  ///< Blocks [first_block, end_block) of the shard.
+  std::size_t end_block = 0;
+  std::uint64_t file_offset = 0;
+  std::uint64_t stored_bytes = 0;  ///< From the first header to the end of the last body.
+  /// Where its records begin in the memory of the run; if they stay where they are read, where it is read to.
+  std::size_t room_offset = 0;
+  bool in_place = false;
+};
+
+/// How a run comes into memory, by the index alone.
+struct RunPieces {
+  std::vector<RunPiece> pieces;  ///< None where all records are placed.
+  std::size_t room_bytes = 0;    ///< Memory of the run.
+  bool placed = false;           ///< Some records are.
+
+  /// Needs: records of the shard.
+  static RunPieces of(const ShardFile& file, const Run& run, const FetchRules& rules);
+};
+
+/// Whether the record of a block has a place and is not brought into memory.
+bool is_placed(const ShardFile& file, std::size_t block, const FetchRules& rules) noexcept;
+
+/// From one record of `record_bytes` to the next, where a run lies in memory.
+std::uint32_t stride_of(const ShardFile& file, std::uint32_t record_bytes) noexcept;
+
+}  // namespace dovetail::detail
