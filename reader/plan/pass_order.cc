@@ -17,6 +17,11 @@ Run ScatteredLane::run(std::uint64_t position) const noexcept {
   return {.shard = shard, .first_record = id - facts->first_id[shard], .count = 1, .first_id = id};
 }
 
+std::uint64_t PassOrder::groups_before(std::uint64_t end) const noexcept {
+  const std::uint64_t inputs = std::min(end + layout_->pool(), layout_->records());
+  return inputs == 0 ? 0 : layout_->group_of(inputs - 1) + 1;
+}
+
 Pick PassOrder::at(std::uint64_t output) const {
   if (scattered_ != nullptr) return {output, 0};
   RunGroup group(*layout_);

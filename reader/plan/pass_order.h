@@ -37,7 +37,13 @@ class PassOrder {
   std::uint64_t records() const noexcept {
     return layout_ != nullptr ? layout_->records() : scattered_->end - scattered_->begin;
   }
-  /// The most runs that are dealt at a time; 0 where none are.
+  /// The groups of runs that are dealt together; none with `OrderKind::global`.
+  std::uint64_t groups() const noexcept { return layout_ != nullptr ? layout_->groups() : 0; }
+  /// The position of a group's first run; `runs()` for `groups()`. Needs: there are groups.
+  std::uint64_t group_begin(std::uint64_t group) const noexcept { return layout_->group_begin(group); }
+  /// The first group that outputs from `end` on alone need. Needs: there are groups.
+  std::uint64_t groups_before(std::uint64_t end) const noexcept;
+  /// The most runs of a group; 0 where there are none.
   std::uint64_t largest_group() const noexcept { return layout_ != nullptr ? layout_->largest_group() : 0; }
   std::uint64_t runs() const noexcept { return layout_ != nullptr ? layout_->runs() : records(); }
   /// The run opened as number `position`, below `runs()`.

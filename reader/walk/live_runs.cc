@@ -70,7 +70,7 @@ LiveRuns<E>::~LiveRuns() {
 template <class E>
 bool LiveRuns<E>::ready(const RunGroup& group) {
   if (open_) return first_run_ == group.first_run();
-  if (!memory_->open(stretch_, group.first_run(), std::span(runs_).first(group.runs()))) return false;
+  if (!memory_->open(stretch_, group.number(), std::span(runs_).first(group.runs()))) return false;
   first_run_ = group.first_run();
   open_ = true;
   return true;

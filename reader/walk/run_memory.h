@@ -22,9 +22,9 @@ class RunMemory {
   virtual std::uint64_t begin(const StretchBegin& stretch) = 0;
   virtual void end(std::uint64_t stretch) noexcept = 0;
 
-  /// Fills `runs` with those from position `first` on in the pass and returns true, if all of them are ready. They are open
-  /// then until they are closed: one group at a time in each stretch.
-  virtual bool open(std::uint64_t stretch, std::uint64_t first, std::span<ReadyRun> runs) = 0;
+  /// Fills `runs` with those of a group and returns true, if all of them are ready. They are open then until they are
+  /// closed: one group at a time in each stretch, ascending.
+  virtual bool open(std::uint64_t stretch, std::uint64_t group, std::span<ReadyRun> runs) = 0;
   virtual void close(std::uint64_t stretch) noexcept = 0;
 
   /// Fills `entries` with records of a pass that a walk begins in the middle of, each somewhere in memory or a place, and

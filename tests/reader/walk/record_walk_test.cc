@@ -67,10 +67,11 @@ class ScriptedMemory final : public detail::RunMemory {
     EXPECT_FALSE(open_.contains(stretch));
   }
 
-  bool open(std::uint64_t stretch, std::uint64_t first, std::span<ReadyRun> runs) override {
+  bool open(std::uint64_t stretch, std::uint64_t group, std::span<ReadyRun> runs) override {
     EXPECT_FALSE(open_.contains(stretch)) << "two groups are open";
     if (random_.chance(30)) return false;
     ++opened_;
+    std::uint64_t first = stretches_.at(stretch).group_begin(group);
     for (ReadyRun& ready : runs) ready = load(stretches_.at(stretch).run(first++), open_[stretch]);
     open_[stretch];
     return true;

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "reader/delivery/buffer_pool.h"
+#include "reader/delivery/shard_table.h"
+#include "reader/fetch/loaded_run.h"
+#include "reader/fetch/run_pieces.h"
+#include "reader/storage/storage.h"
+#include "reader/walk/run_memory.h"
+
+namespace dovetail::detail {
+
+/// The runs that a reader has in memory, and those that are on their way there.
+///
+/// Whoever has nothing better to do claims a piece of a run, reads it, and finishes it. A walk takes a group once all of
+/// its runs are there, and gives it up when its last record is dealt; the memory is free once the rows walked until then
+/// are filled.
+///
+/// Threads: all functions may be called from any thread; those of `RunMemory` from one walk at a time.
+class RunStore final : public RunMemory {
+ public:
+  struct Options {
+    FetchRules rules;
+    std::uint64_t budget = 0;  ///< For all that is in memory.
+  };
+  /// Borrows the shards and the storage.
+  RunStore(const Options& options, ShardTable& shards, Storage& storage);
+  ~RunStore() override;
+
+  /// A piece of a run that one thread reads and fills.
+  struct Work {
+    class Fetched* run = nullptr;
+    std::size_t piece = 0;
+  };
+  /// The piece that is needed soonest: of the groups that walks wait for, or `ahead`, also of the next ones. None where
+  /// nothing is to be read, has memory, or has its shard open.
+  std::optional<Work> claim(bool ahead);
+  /// Reads and fills a piece on this thread, waiting for storage if it must.
+  void run(const Work& work);
+
+  /// Rows that have been walked, at the latest when the present step of the walk ends: what is closed in it is free after
+  /// these.
+  void walk_to(std::uint64_t rows);
+  /// All rows before have been filled.
+  void filled_to(std::uint64_t rows);
+
+  /// What is wrong with a record that is damaged; its block's error names file and offset.
+  Error damage_of(std::uint64_t id) const;
+  /// Why the walk cannot go on; it will never be ready.
+  std::optional<Error> failure() const;
+  std::uint64_t peak_bytes() const;
+
+  std::uint64_t begin(const StretchBegin& stretch) override;
+  void end(std::uint64_t stretch) noexcept override;
+  bool open(std::uint64_t stretch, std::uint64_t group, std::span<ReadyRun> runs) override;
+  void close(std::uint64_t stretch) noexcept override;
+  bool find(std::uint64_t stretch, std::span<const PooledPick> picks, std::span<SizedEntry> entries) override;
+  bool is_damaged(std::uint64_t id) const noexcept override;
+  std::span<std::byte> take_spare(std::uint64_t stretch, std::size_t bytes) override;
+  void give_back(std::uint64_t stretch, std::span<std::byte> spare) noexcept override;
+
+ private:
+  struct Group;
+  struct Stretch;
+  /// Memory, or a shard, that goes once so many rows are filled.
+  struct Leaving {
+    std::uint64_t rows = 0;
+    AlignedBuffer buffer;
+    std::shared_ptr<const ShardFile> file;
+  };
+
+  Group make_group(const Stretch& stretch, std::uint64_t number) const;
+  std::optional<Work> claim_of(Group& group, bool needed);
+  bool prepare(Fetched& run, bool needed);
+  void give_up(Group& group);
+  void note_damage(std::uint64_t first_id, std::uint64_t records, const Error& error);
+  void finish(const Work& work, LoadedRun::Filled filled);
+
+  const Options options_;
+  ShardTable& shards_;
+  Storage& storage_;
+  mutable std::mutex mutex_;
+  BufferPool buffers_;
+  std::map<std::uint64_t, Stretch> stretches_;
+  std::uint64_t next_stretch_ = 0;
+  std::uint64_t walked_ = 0;
+  std::uint64_t filled_ = 0;
+  std::deque<Leaving> leaving_;  // by their rows
+  std::vector<AlignedBuffer> spares_;
+  struct Damage {
+    std::uint64_t end_id = 0;
+    Error error;
+  };
+  std::map<std::uint64_t, Damage> damage_;  // by the first id
+  std::optional<Error> failure_;
+};
+
+}  // namespace dovetail::detail

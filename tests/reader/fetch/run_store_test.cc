@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walk and store together: the records of a dataset in the order of its plan, within the budget.
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <dovetail/plan.h>
+
+#include "reader/fetch/run_store.h"
+#include "reader/walk/record_walk.h"
+#include "tests/plan/random_source.h"
+#include "tests/reader/delivery/sample_dataset.h"
+#include "tests/support/cases.h"
+
+namespace dovetail::testing {
+namespace {
+
+using detail::Entry;
+using detail::RunStore;
+using detail::SizedEntry;
+
+/// Reads pieces ahead until it is told to end.
+class Helper {
+ public:
+  explicit Helper(RunStore& store)
+      : thread_([this, &store] {
+          while (!ended_) {
+            if (const auto work = store.claim(true)) {
+              store.run(*work);
+            } else {
+              std::this_thread::yield();
+            }
+          }
+        }) {}
+  ~Helper() {
+    ended_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> ended_ = false;
+  std::thread thread_;
+};
+
+struct RunStoreCase {
+  SampleShape shape;
+  PlanOptions options;
+  std::uint64_t placed_bytes = UINT64_MAX;
+  std::uint64_t begin = 0;
+};
+
+std::string bytes_of(const Entry& entry, std::uint32_t record_bytes) {
+  return {reinterpret_cast<const char*>(detail::address_of(entry.where)), record_bytes};
+}
+std::string bytes_of(const SizedEntry& entry, std::uint32_t) {
+  return {reinterpret_cast<const char*>(detail::address_of(entry.where)), entry.bytes};
+}
+constexpr bool is_placed(const Entry&) {
+  return false;
+}
+bool is_placed(const SizedEntry& entry) {
+  return !entry.in_memory();
+}
+
+template <class E>
+void expect_lane(const Dataset& dataset, const RunStoreCase& drawn, std::uint64_t begin, bool helped,
+                 RandomSource& random) {
+  const std::uint32_t record_bytes = std::is_same_v<E, Entry> ? drawn.shape.max_bytes : 0;
+  const EpochPlan epoch = Plan::make(dataset.shape(), drawn.options).value().epoch(1).value();
+  const LaneOrder lane = epoch.lane(0);
+  const auto storage = detail::make_pread_pool(2);
+  detail::ShardTable shards(dataset, *storage, 100, [] {});
+  RunStore store({.rules = {.read_bytes = 1 << 16, .placed_bytes = drawn.placed_bytes, .record_bytes = record_bytes},
+                  .budget = 64 << 20},
+                 shards, *storage);
+  {
+    detail::RecordWalk<E> walk(lane, begin, store, record_bytes);
+    LaneCursor plan = lane.cursor(begin);
+    std::vector<Pick> picks(1);
+    const auto helper = helped ? std::make_unique<Helper>(store) : nullptr;
+    while (walk.position() < lane.records()) {
+      std::vector<E> rows(1 + random.below(std::min<std::uint64_t>(lane.records() - walk.position(), 100)));
+      store.walk_to(walk.position() + rows.size());
+      const auto part = walk.next(rows);
+      if (part.rows == 0) {
+        ASSERT_FALSE(store.failure().has_value()) << store.failure()->to_string();
+        if (const auto work = store.claim(false)) {
+          store.run(*work);
+        } else {
+          std::this_thread::sleep_for(std::chrono::microseconds(100));
+        }
+        continue;
+      }
+      for (std::size_t i = 0; i < part.rows; ++i) {
+        plan.next(picks);
+        const PlannedRecord wanted = plan.record(picks.front());
+        ASSERT_EQ(rows[i].id, wanted.id);
+        if (is_placed(rows[i])) continue;
+        ASSERT_EQ(bytes_of(rows[i], record_bytes), sample_record(wanted.id, drawn.shape));
+      }
+      store.filled_to(walk.position());
+    }
+  }
+  store.filled_to(UINT64_MAX);
+  storage->stop();
+}
+
+TEST(RunStoreTest, AWalkGetsTheRecordsOfThePlan) {
+  RandomSource random(51);
+  const std::uint64_t count = Cases{.sanitized = 20, .some = 100, .all = 2000}.count();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    RunStoreCase drawn;
+    const bool same_size = random.chance(50);
+    for (std::uint64_t shards = 1 + random.below(6); shards > 0; --shards) {
+      drawn.shape.shard_records.push_back(1 + random.below(500));
+    }
+    drawn.shape.max_bytes = 1 + static_cast<std::uint32_t>(random.below(300));
+    drawn.shape.min_bytes = same_size ? drawn.shape.max_bytes : 0;
+    drawn.shape.codec = random.chance(50) ? Codec::snappy : Codec::none;
+    drawn.shape.run_records = 1 + random.below(60);
+    drawn.options.seed = random.word();
+    drawn.options.open_runs = 1 + static_cast<std::uint32_t>(random.below(20));
+    drawn.options.pool = 1 + static_cast<std::uint32_t>(random.below(300));
+    drawn.options.tail = Tail::pad;
+    if (!same_size && random.chance(50)) drawn.placed_bytes = random.below(300);
+    const TempFolder folder;
+    const Dataset dataset = make_sample(folder.path("data"), drawn.shape);
+    const std::uint64_t begin = random.chance(50) ? 0 : random.below(dataset.shape()->shards.front().records);
+    const bool helped = random.chance(50);
+    SCOPED_TRACE(i);
+    if (same_size) {
+      expect_lane<Entry>(dataset, drawn, begin, helped, random);
+    } else {
+      expect_lane<SizedEntry>(dataset, drawn, begin, helped, random);
+    }
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace dovetail::testing
