@@ -11,6 +11,7 @@
 #include <dovetail/error.h>
 #include <dovetail/order.h>
 
+#include "format/block_decoder.h"
 #include "reader/dataset/shard_file.h"
 #include "reader/delivery/buffer_pool.h"
 #include "reader/fetch/run_pieces.h"

@@ -55,7 +55,8 @@ RunCount most_common_run(std::vector<RunCount>& counts) {
   return best;
 }
 
-LaneRuns::LaneRuns(std::vector<LanePiece> pieces) : pieces_(std::move(pieces)), common_run_(most_common_length(pieces_)) {
+LaneRuns::LaneRuns(std::vector<LanePiece> pieces)
+    : pieces_(std::move(pieces)), common_run_(most_common_length(pieces_)) {
   for (LanePiece& piece : pieces_) {
     piece.first_run = runs_;
     runs_ += piece.runs();

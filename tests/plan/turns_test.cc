@@ -17,10 +17,10 @@ namespace dovetail::testing {
 namespace {
 
 using detail::InputWalk;
+using detail::LanePiece;
 using detail::LaneRuns;
 using detail::PassLayout;
 using detail::PickRuns;
-using detail::LanePiece;
 using detail::RunGroup;
 using detail::Stride;
 using detail::stride_over;
