@@ -18,6 +18,7 @@
 #include "convert/names.h"
 #include "format/json_check.h"
 #include "format/layout.h"
+#include "format/tfrecord_name.h"
 
 namespace dovetail::detail {
 
@@ -100,8 +101,27 @@ Error unknown(const Head& head, const std::string& path) {
     return Error(Errc::unknown_format, "the file is empty; say --from tfrecord or lines where it may be").in_file(path);
   }
   if (auto foreign = advice_on_foreign_bytes(head.bytes)) return Error(Errc::unknown_format, *foreign).in_file(path);
-  const auto advice = advice_on_name(format_promised_by(path), path);
+  const SourceFormat promised = format_promised_by(path);
+  if (promised == SourceFormat::tfrecord) {
+    return Error(Errc::malformed_input,
+                 "its name promises tfrecord, and it does not begin as one: its first bytes are cut or damaged; or, if "
+                 "it is something else, say what with --from")
+        .at(path, 0);
+  }
+  const auto advice = advice_on_name(promised, path);
   return Error(Errc::unknown_format, "its bytes are those of no known format; " + advice.value_or(format_advice()))
+      .in_file(path);
+}
+
+bool has_index(const std::string& path) {
+  std::error_code absent;
+  return std::filesystem::exists(path + format::kTfrecordIndexSuffix, absent);
+}
+
+Error overwritten_tfrecord(const std::string& path) {
+  return Error(Errc::malformed_input,
+               "its name or the index beside it is that of a TFRecord, and it is a shard, a manifest or an index of "
+               "Dovetail: put the TFRecord back, or give this file another name")
       .in_file(path);
 }
 
@@ -118,35 +138,46 @@ Result<FileKind> recognise(ByteView plain, const SourceFile& file) {
   return unknown(decoded ? head : stored, file.path());
 }
 
-}  // namespace
-
-Result<FileKind> detect_bytes(const SourceFile& file) {
+Result<std::vector<std::byte>> read_head(const SourceFile& file) {
   std::vector<std::byte> bytes(kHeadBytes);
   const auto read = file.peek(bytes);
   if (!read) return read.error();
-  const ByteView head = ByteView(bytes).first(*read);
+  bytes.resize(*read);
+  return bytes;
+}
+
+Result<FileKind> detect_head(ByteView head, const SourceFile& file) {
   if (has_shard_magic(head)) return FileKind{SourceFormat::dovetail, Compression::none};
   return recognise(head, file);
 }
 
+}  // namespace
+
+bool is_known_as_tfrecord(const std::string& path) {
+  return format::has_tfrecord_name(path) || has_index(path);
+}
+
+Result<FileKind> detect_bytes(const SourceFile& file) {
+  auto head = read_head(file);
+  if (!head) return head.error();
+  return detect_head(*head, file);
+}
+
 Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
-  std::error_code absent;
-  if (wanted == SourceFormat::detect && std::filesystem::exists(file.path() + format::kTfrecordIndexSuffix, absent)) {
-    wanted = SourceFormat::tfrecord;
-  }
+  if (wanted == SourceFormat::detect && has_index(file.path())) wanted = SourceFormat::tfrecord;
+  const auto bytes = read_head(file);
+  if (!bytes) return bytes.error();
+  const ByteView head(*bytes);
   if (wanted == SourceFormat::detect) {
-    auto kind = detect_bytes(file);
+    auto kind = detect_head(head, file);
     if (!kind || kind->format == SourceFormat::dovetail) return kind;
     const SourceFormat promised = format_promised_by(file.path());
     if (promised == SourceFormat::detect || promised == kind->format) return kind;
     return disagreement(promised, kind->format, file.path());
   }
-  std::vector<std::byte> bytes(kHeadBytes);
-  const auto read = file.peek(bytes);
-  if (!read) return read.error();
-  const ByteView head = ByteView(bytes).first(*read);
   if (has_shard_magic(head)) {
     if (wanted == SourceFormat::dovetail) return FileKind{wanted, Compression::none};
+    if (wanted == SourceFormat::tfrecord && is_known_as_tfrecord(file.path())) return overwritten_tfrecord(file.path());
     return Error(Errc::unknown_format, "this is a Dovetail shard: it is packed already").in_file(file.path());
   }
   if (wanted == SourceFormat::tfrecord) return FileKind{wanted, compression_of_tfrecord(head, file.size())};

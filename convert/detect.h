@@ -14,13 +14,19 @@ struct FileKind {
   Compression compression = Compression::none;
 };
 
-/// What the first bytes of a file say. Errors: `unknown_format`; the system's.
+/// Whether a file is to be a TFRecord, whatever its bytes are by now: by its name, or because an
+/// index lies beside it.
+bool is_known_as_tfrecord(const std::string& path);
+
+/// What the first bytes of a file say. Errors: `unknown_format`, or `malformed_input` where the name
+/// is that of a TFRecord; the system's.
 Result<FileKind> detect_bytes(const SourceFile& file);
 
 /// The same, and with `detect` not against what the name promises; a file with the index of a TFRecord beside it is one,
 /// whatever its bytes are by now. A format other than `detect` leaves only the compression open, and is not compared with
 /// the bytes, but for a Dovetail shard, which is taken for nothing else.
-/// Errors: `unknown_format`; the system's.
+/// Errors: `unknown_format`; `malformed_input` where the name, or an index beside it, says that it is
+/// a TFRecord and its bytes do not; the system's.
 Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted);
 
 /// "say which with --from ...", with the formats that a file can have.

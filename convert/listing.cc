@@ -345,6 +345,18 @@ Result<SourceListing> list_file(const std::string& path, SourceFormat wanted) {
   return listing;
 }
 
+Error to_be_recovered(const Error& not_dovetail) {
+  return Error(not_dovetail.code(), not_dovetail.detail() + "; `dovetail recover " + not_dovetail.path() +
+                                        " TARGET` saves what is left of a shard")
+      .in_file(not_dovetail.path());
+}
+
+// A shard whose beginning is damaged is told by its name or its end, as where it is opened.
+Error of_unknown_file(const Error& unknown, const std::string& path) {
+  const auto dataset = Dataset::open(path);
+  return !dataset && dataset.error().is(Errc::not_dovetail) ? to_be_recovered(dataset.error()) : unknown;
+}
+
 // A pattern that came here was in quotes, or has matched nothing: only those of datasets are expanded by us.
 Result<SourceListing> list_pattern(const std::string& path, const SourceOptions& options, const Error& absent) {
   const std::string advice = "patterns of other files are for the shell, without quotes, and have to match some";
@@ -354,6 +366,7 @@ Result<SourceListing> list_pattern(const std::string& path, const SourceOptions&
   auto listing = list_dataset(path, options);
   if (listing) return listing;
   const Error& error = listing.error();
+  if (error.is(Errc::not_dovetail) && error.path().ends_with(format::kShardSuffix)) return to_be_recovered(error);
   const bool other = error.is(Errc::not_indexed) || error.is(Errc::not_dovetail) || error.is(Errc::foreign_file);
   if (!other) return error;
   return Error(Errc::unknown_format,
@@ -390,6 +403,9 @@ Result<SourceListing> list_source(const std::string& path, const SourceOptions& 
     }
   } else {
     listing = list_file(path, wanted);
+    if (!listing && may_be_dataset && listing.error().is(Errc::unknown_format)) {
+      return of_unknown_file(listing.error(), path);
+    }
     if (listing && listing->format == SourceFormat::dovetail) listing = list_dataset(path, options);
   }
   if (!listing) return listing;

@@ -137,8 +137,18 @@ Result<detail::SourceFile> open_plain(const std::string& path) {
   if (!file) return file;
   if (file->size() == 0) return file;
   const auto kind = detail::detect_bytes(*file);  // whatever its name promises
-  if (!kind) return kind.error();
-  if (kind->format != SourceFormat::tfrecord) return Error(Errc::unknown_format, "no TFRecord").in_file(path);
+  const bool unlike = !kind && (kind.error().is(Errc::unknown_format) || kind.error().is(Errc::malformed_input));
+  if (!kind && !unlike) return kind.error();
+  if (!kind && detail::is_known_as_tfrecord(path)) {
+    return Error(Errc::malformed_input, "it does not begin as a TFRecord: its first bytes are cut or damaged")
+        .at(path, 0);
+  }
+  if (!kind || kind->format != SourceFormat::tfrecord) {
+    return Error(Errc::unknown_format,
+                 "this is no TFRecord file, and only those are indexed; pack it with `dovetail convert " + path +
+                     " --to DIR`")
+        .in_file(path);
+  }
   if (kind->compression != Compression::none) {
     return Error(Errc::unknown_format, "it is compressed (" + std::string(to_string(kind->compression)) +
                                            "), so that records cannot be found from their places; pack it with "

@@ -50,6 +50,15 @@ Error unfinished_conversion(const std::string& folder) {
       .in_file(folder);
 }
 
+/// The error for a TFRecord by its name that holds a shard, an index or a manifest.
+Error no_tfrecord(const std::string& path) {
+  return Error(
+             Errc::malformed_input,
+             "its name is that of a TFRecord, and it is a shard, a manifest or an index of Dovetail: put the TFRecord "
+             "back, or give this file another name")
+      .in_file(path);
+}
+
 /// A TFRecord without an index beside shards has come later, or its index is lost. Beside indexed ones a file that cannot be
 /// looked at may be such a file.
 Result<void> check_all_indexed(const std::string& folder, std::vector<std::string>& indexes,
@@ -59,6 +68,7 @@ Result<void> check_all_indexed(const std::string& folder, std::vector<std::strin
     if (std::binary_search(indexes.begin(), indexes.end(), name)) continue;
     const std::string path = join_path(folder, name);
     auto ends = read_shard_ends(path);
+    if (ends && format::has_tfrecord_name(name)) return no_tfrecord(path);
     if (ends) continue;  // of a shard by another name, which is not looked for
     const Error& error = ends.error();
     const bool unknown = error.kind() == ErrorKind::io && !indexes.empty();

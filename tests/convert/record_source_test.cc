@@ -292,13 +292,48 @@ TEST_F(RecordSourceTest, AdvisesNoFormatThatCannotBeRead) {
     EXPECT_THAT(mds.detail(), Not(HasSubstr("--from mds")));
     put("one.dvt", bytes);
     const Error shard = error_of("one.dvt");
-    EXPECT_TRUE(shard.is(Errc::unknown_format)) << shard.to_string();
+    EXPECT_TRUE(shard.is(Errc::not_dovetail)) << shard.to_string();
     EXPECT_THAT(shard.detail(), HasSubstr("`dovetail recover " + root_ + "/one.dvt TARGET`"));
     EXPECT_THAT(shard.detail(), Not(HasSubstr("--from dovetail")));
   }
   put("one.mds", "some text\n");
   EXPECT_THAT(error_of("one.mds").detail(), HasSubstr("--from lines"));
   EXPECT_TRUE(RecordSource::open(root_ + "/one.mds", {.format = SourceFormat::lines})) << "as it says";
+}
+
+TEST_F(RecordSourceTest, TakesAShardWhoseBeginningIsDamagedForADamagedOne) {
+  {
+    RecordWriter writer = RecordWriter::create(root_ + "/one.dvt").value();
+    ASSERT_TRUE(writer.append(as_bytes("record")));
+    ASSERT_TRUE(writer.finish());
+  }
+  std::string bytes(as_chars(test::read_file(root_ + "/one.dvt")));
+  bytes[0] = 'X';
+  put("one.dvt", bytes);
+  put("by its end", bytes);
+  put("empty.dvt", "");
+  for (const auto& [source, file] : {std::pair("one.dvt", "one.dvt"),
+                                     {"by its end", "by its end"},
+                                     {"empty.dvt", "empty.dvt"},
+                                     {"one.d*", "one.dvt"}}) {
+    const Error damaged = error_of(source);
+    EXPECT_TRUE(damaged.is(Errc::not_dovetail)) << source << ": " << damaged.to_string();
+    EXPECT_EQ(damaged.path(), root_ + '/' + file);
+    EXPECT_THAT(damaged.detail(), HasSubstr("`dovetail recover " + damaged.path() + " TARGET`"));
+  }
+}
+
+TEST_F(RecordSourceTest, TakesAFileThatIsATfrecordByItsNameOnlyForADamagedOne) {
+  put("a.tfrecord", 'X' + test::tfrecord_bytes({"1", "2"}));
+  put("b.tfrecord.gz", test::gzip('X' + test::tfrecord_bytes({"1", "2"})));
+  for (const char* const name : {"a.tfrecord", "b.tfrecord.gz"}) {
+    const Error damaged = error_of(name);
+    EXPECT_TRUE(damaged.is(Errc::malformed_input)) << damaged.to_string();
+    EXPECT_EQ(damaged.path(), root_ + '/' + name);
+  }
+  put("empty.tfrecord.gz", test::gzip(""));  // as TensorFlow writes one without records
+  EXPECT_TRUE(error_of("empty.tfrecord.gz").is(Errc::unknown_format));
+  EXPECT_TRUE(RecordSource::open(root_ + "/empty.tfrecord.gz", {.format = SourceFormat::tfrecord}));
 }
 
 TEST_F(RecordSourceTest, SaysThatPatternsAreForTheShell) {

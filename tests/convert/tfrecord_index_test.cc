@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class TfrecordIndexTest : public test::IndexedFileTest {
  protected:
@@ -156,7 +157,9 @@ TEST_F(TfrecordIndexTest, RefusesCutAndDamagedFilesByPlaceAndLeavesNoIndex) {
     if (bytes == 21 || bytes == 43) continue;  // a file that ends between records has fewer
     test::write_file(path, std::string_view(whole).substr(0, bytes));
     const Error error = error_of(path);
-    EXPECT_TRUE(error.is(Errc::truncated) || error.is(Errc::unknown_format)) << bytes << ": " << error.to_string();
+    // One byte may be a text.
+    const Errc unlike = bytes == 1 ? Errc::unknown_format : Errc::malformed_input;
+    EXPECT_TRUE(error.is(Errc::truncated) || error.is(unlike)) << bytes << ": " << error.to_string();
     EXPECT_EQ(error.path(), path);
     EXPECT_FALSE(fs::exists(path + ".dvi"));
   }
@@ -179,6 +182,12 @@ TEST_F(TfrecordIndexTest, SaysWhatToDoWithCompressedFilesAndShards) {
   EXPECT_THAT(error_of(path).to_string(), HasSubstr("compressed (zlib)"));
   test::write_file(path, "just text\n");
   EXPECT_TRUE(error_of(path).is(Errc::unknown_format));
+  for (const std::string& other : {path, folder_ / "other"}) {
+    test::write_file(other, 'X' + test::tfrecord_bytes({"first"}));
+    const Error damaged = error_of(other);
+    EXPECT_TRUE(damaged.is(other == path ? Errc::malformed_input : Errc::unknown_format)) << damaged.to_string();
+    EXPECT_THAT(damaged.to_string(), Not(HasSubstr("--from"))) << "which `dovetail index` does not have";
+  }
   auto writer = RecordWriter::create(folder_ / "a.dvt").value();
   writer.append(as_bytes("record")).value();
   writer.finish().value();

@@ -180,6 +180,39 @@ TEST_F(TfrecordShardTest, IsMissedWhereOnlyItsIndexIsThere) {
   EXPECT_EQ(dataset.error().path(), gone);
 }
 
+TEST_F(TfrecordShardTest, IsMissedWhereDovetailsOwnFileHasTakenItsPlace) {
+  const std::string path = put_indexed("a.tfrecord", {"1", "2"});
+  DatasetWriter packed = DatasetWriter::create(folder_ / "packed").value();
+  packed.append(as_bytes("3")).value();
+  packed.finish().value();
+  fs::create_directory(folder_ / "files");
+  for (const std::string& own : {path + ".dvi", folder_ / "packed/manifest.dvt", folder_ / "packed/shard-000000.dvt"}) {
+    const std::string overwritten = folder_ / "files/b.tfrecord";
+    for (const bool indexed : {false, true}) {
+      fs::remove_all(folder_ / "files");
+      fs::create_directory(folder_ / "files");
+      for (const char* const end : {"", ".dvi"}) fs::copy_file(path + end, folder_ / "files/a.tfrecord" + end);
+      fs::copy_file(own, overwritten);
+      if (indexed) fs::copy_file(path + ".dvi", overwritten + ".dvi");
+      SCOPED_TRACE(own + (indexed ? " with an index" : ""));
+      const auto dataset = Dataset::open(folder_ / "files");
+      ASSERT_FALSE(dataset);
+      EXPECT_EQ(dataset.error().kind(), ErrorKind::damaged) << dataset.error().to_string();
+      EXPECT_EQ(dataset.error().path(), overwritten);
+      const auto verdict = verify(folder_ / "files");
+      EXPECT_TRUE(!verdict || !verdict->ok());
+      const auto source = test::read_source(folder_ / "files");
+      ASSERT_FALSE(source);
+      EXPECT_EQ(source.error().kind(), ErrorKind::damaged) << source.error().to_string();
+      EXPECT_EQ(source.error().path(), overwritten);
+      if (!indexed) continue;
+      const auto alone = RecordSource::open(overwritten);
+      ASSERT_FALSE(alone);
+      EXPECT_EQ(alone.error().kind(), ErrorKind::damaged) << alone.error().to_string();
+    }
+  }
+}
+
 TEST_F(TfrecordShardTest, CountsAShardWithAnIndexBesideItOnce) {
   auto writer = RecordWriter::create(folder_ / "a.dvt").value();
   writer.append(as_bytes("1")).value();
