@@ -125,6 +125,25 @@ Error overwritten_tfrecord(const std::string& path) {
       .in_file(path);
 }
 
+// An emptied file would pass for one without records, and damaged first bytes for text.
+Result<void> check_promised_compression(ByteView head, const SourceFile& file) {
+  const Compression promised = compression_promised_by(file.path());
+  if (promised == Compression::none || has_shard_magic(head)) return {};
+  // TFRecords have checksums of their own, and TensorFlow writes zlib under any name.
+  const bool tfrecord = format::has_tfrecord_name(file.path());
+  const Compression found = tfrecord ? compression_of_tfrecord(head, file.size()) : compression_of_magic(head);
+  if (found != Compression::none || begins_with_tfrecord(head)) return {};
+  const std::string word(to_string(promised));
+  if (head.empty()) {
+    return Error(Errc::truncated, "the file is empty, and its name promises " + word + ": fetch or write it again")
+        .in_file(file.path());
+  }
+  return Error(Errc::malformed_input, "its name promises " + word +
+                                          ", and it does not begin so: it is cut or damaged; or, if it was never "
+                                          "compressed, give it a name that says so")
+      .at(file.path(), 0);
+}
+
 Result<FileKind> recognise(ByteView plain, const SourceFile& file) {
   const Compression compression = compression_of_tfrecord(plain, file.size());
   if (compression == Compression::snappy) return FileKind{SourceFormat::tfrecord, compression};
@@ -168,6 +187,7 @@ Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
   const auto bytes = read_head(file);
   if (!bytes) return bytes.error();
   const ByteView head(*bytes);
+  if (auto checked = check_promised_compression(head, file); !checked) return checked.error();
   if (wanted == SourceFormat::detect) {
     auto kind = detect_head(head, file);
     if (!kind || kind->format == SourceFormat::dovetail) return kind;

@@ -25,8 +25,9 @@ Result<FileKind> detect_bytes(const SourceFile& file);
 /// The same, and with `detect` not against what the name promises; a file with the index of a TFRecord beside it is one,
 /// whatever its bytes are by now. A format other than `detect` leaves only the compression open, and is not compared with
 /// the bytes, but for a Dovetail shard, which is taken for nothing else.
-/// Errors: `unknown_format`; `malformed_input` where the name, or an index beside it, says that it is
-/// a TFRecord and its bytes do not; the system's.
+/// Errors: `unknown_format`; `truncated` and `malformed_input` where the name promises a
+/// compression and the file is empty or does not begin so, and where the name, or an index beside
+/// it, says that it is a TFRecord and its bytes do not; the system's.
 Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted);
 
 /// "say which with --from ...", with the formats that a file can have.

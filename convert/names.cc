@@ -89,6 +89,22 @@ SourceFormat format_promised_by(std::string_view path) {
   return format == SourceFormat::detect && name.ends_with(".json") ? SourceFormat::jsonl : format;
 }
 
+Compression compression_promised_by(std::string_view path) {
+  using Ending = std::pair<std::string_view, Compression>;
+  constexpr std::array kAny = {
+      Ending{".gz", Compression::gzip},   Ending{".tgz", Compression::gzip},  Ending{".zst", Compression::zstd},
+      Ending{".tzst", Compression::zstd}, Ending{".bz2", Compression::bzip2}, Ending{".tbz2", Compression::bzip2},
+      Ending{".xz", Compression::xz},     Ending{".txz", Compression::xz},
+  };
+  constexpr std::array kOfTfrecords = {Ending{".gzip", Compression::gzip}, Ending{".zlib", Compression::zlib},
+                                       Ending{".zz", Compression::zlib}};
+  const auto ends = [&path](const Ending& ending) { return path.ends_with(ending.first); };
+  if (const auto* found = std::find_if(kAny.begin(), kAny.end(), ends); found != kAny.end()) return found->second;
+  if (!format::has_tfrecord_name(path)) return Compression::none;
+  const auto* const found = std::find_if(kOfTfrecords.begin(), kOfTfrecords.end(), ends);
+  return found == kOfTfrecords.end() ? Compression::none : found->second;
+}
+
 bool is_sidecar(std::string_view path, SourceFormat of) {
   if (of == SourceFormat::recordio) return path.ends_with(".idx") || path.ends_with(".lst");
   return of == SourceFormat::tfrecord && (path.ends_with(format::kTfrecordIndexSuffix) || path.ends_with(".idx"));

@@ -18,6 +18,11 @@ SourceFormat format_of_name(std::string_view path);
 /// nothing, because files of every kind have them.
 SourceFormat format_promised_by(std::string_view path);
 
+/// The compression that a name promises, or `none`: `.gz`, `.zst`, `.bz2`, `.xz`, `.tgz` and the
+/// like; of TFRecords also `.gzip`, `.zlib` and `.zz`. In Snappy's framing an empty file is a whole
+/// one, so its name promises nothing.
+Compression compression_promised_by(std::string_view path);
+
 /// Whether a file of this name goes with those of the format, and holds no records itself: `.idx` and `.lst` beside
 /// `.rec`, `.dvi` and `.idx` beside TFRecords.
 bool is_sidecar(std::string_view path, SourceFormat of);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -196,6 +197,54 @@ TEST_F(CompressedSourceTest, IsNeverReadToTheEndWhereItIsCut) {
       }
       EXPECT_THAT(test::Records(plain.begin(), plain.begin() + static_cast<std::ptrdiff_t>(read.size())), read);
     }
+  }
+}
+
+// What an emptied file decodes to is nothing, and what is damaged at its beginning would be text.
+TEST_F(CompressedSourceTest, IsDamagedWhereItDoesNotBeginAsItsNameSays) {
+  struct Case {
+    const char* name;
+    std::string whole;
+    SourceFormat format;
+  };
+  std::vector<Case> cases = {{"a.tgz", test::gzip(contents_[3].bytes), SourceFormat::tar},
+                             {"a.tfrecord.gzip", test::gzip(contents_[4].bytes), SourceFormat::tfrecord},
+                             {"a.tfrecord.zlib", test::zlib(contents_[4].bytes), SourceFormat::tfrecord}};
+  std::vector<std::string> names;
+  for (const Content& content : contents_) {
+    for (const CompressedAs& as : kCompressions) names.push_back(std::string(content.name) + as.suffix);
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Content& content = contents_[i / kCompressions.size()];
+    const Compression compression = kCompressions[i % kCompressions.size()].compression;
+    cases.push_back({names[i].c_str(), test::compress(content.bytes, compression), content.format});
+  }
+  for (const Case& each : cases) {
+    for (const std::string& bytes : {std::string(), each.whole.substr(0, 1), 'X' + each.whole.substr(1)}) {
+      const std::string path = put(each.name, bytes);
+      for (const SourceFormat format : {SourceFormat::detect, each.format}) {
+        const auto read = test::read_source(path, {.format = format});
+        SCOPED_TRACE(path + ' ' + std::to_string(bytes.size()) + " bytes as " + std::string(to_string(format)));
+        ASSERT_FALSE(read);
+        EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << read.error().to_string();
+        EXPECT_EQ(read.error().path(), path);
+        EXPECT_THAT(read.error().detail(), HasSubstr("its name promises ")) << read.error().to_string();
+      }
+      std::filesystem::remove(path);
+    }
+  }
+}
+
+TEST_F(CompressedSourceTest, IsDamagedInAFolderWhereOneFileIsEmpty) {
+  for (const Content& content : contents_) {
+    std::filesystem::create_directory(folder_ / "files");
+    put("files/0." + std::string(content.name) + ".gz", "");
+    put("files/1." + std::string(content.name) + ".gz", test::gzip(content.bytes));
+    const auto read = test::read_source(folder_ / "files", {.format = content.format});
+    ASSERT_FALSE(read) << content.name;
+    EXPECT_TRUE(read.error().is(Errc::truncated)) << read.error().to_string();
+    EXPECT_THAT(read.error().path(), HasSubstr("/0.")) << read.error().to_string();
+    std::filesystem::remove_all(folder_ / "files");
   }
 }
 
