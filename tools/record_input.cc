@@ -33,9 +33,10 @@ Result<Input> open_input(const std::string& path, SourceFormat from) {
   Result<RecordSource> source = RecordSource::open(path, options);
   if (source) return Input(std::move(*source));
   if (!detect) return source.error();
-  // The dataset's advice is to convert it, which what cannot be told would refuse.
-  const bool refused = dataset.error().is(Errc::foreign_file) || dataset.error().is(Errc::empty_input);
-  return refused && source.error().is(Errc::unknown_format) ? source.error() : dataset.error();
+  // The dataset's advice is to convert it, which would fail with the error of the source. Where
+  // neither finds a file, the dataset says more.
+  const bool damaged = dataset.error().kind() == ErrorKind::damaged;
+  return damaged || source.error().is(Errc::empty_input) ? dataset.error() : source.error();
 }
 
 RecordStream::RecordStream(Input input, const IdRange& range)

@@ -22,7 +22,8 @@ using Input = std::variant<Dataset, RecordSource>;
 Error no_such_record(std::uint64_t id, std::uint64_t records);
 
 /// Opens what PATH holds as `from` says. `detect` takes a dataset, and where there is none records of a known format, or the
-/// files of a folder; where there are none either, the error is that of the dataset.
+/// files of a folder. Where there are none either, the error is that of the source, but for a
+/// damaged shard and where there is nothing at all.
 Result<Input> open_input(const std::string& path, SourceFormat from = SourceFormat::detect);
 
 /// A record and its place. `bytes` is valid until the next record.

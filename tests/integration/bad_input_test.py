@@ -46,6 +46,27 @@ class SourcesTest(CommandTest):
         source = write_file(self.path("cut.gz"), gzip_bytes(tfrecord(make_records(50, seed=21)))[:-9])
         self.assert_refused(DAMAGED, source, says=f"{source}:")
 
+    def test_damage_in_a_folder_is_told_by_every_subcommand_that_takes_it(self):
+        table = b"a,b\n1,2\n"
+        index = b'{"version":2,"shards":[{"format":"mds","column_names":["x"],"column_encodings":["bytes"],' \
+                b'"column_sizes":[null],"compression":null,"raw_data":{"basename":"x.mds","bytes":9,"hashes":{}},' \
+                b'"samples":1,"zip_data":null}]}'
+        for name, code, files, says in (
+                ("table", DAMAGED, {"0.csv": b"\0" + table[1:], "1.csv": table}, "1.csv:0: "),
+                ("emptied", DAMAGED, {"0.csv.gz": b"", "1.csv.gz": gzip_bytes(table)}, "0.csv.gz: "),
+                ("no compression", DAMAGED, {"0.csv.gz": b"X" + gzip_bytes(table)[1:]}, "0.csv.gz:0: "),
+                ("a shard is missing", IO, {"index.json": index}, "x.mds: "),
+                ("a shard is cut", DAMAGED, {"index.json": index, "x.mds": b"12345678"}, "x.mds"),
+                ("a broken index", DAMAGED, {"index.json": index[:-1]}, "index.json: ")):
+            folder = self.path(name)
+            os.mkdir(folder)
+            for file, content in files.items():
+                write_file(os.path.join(folder, file), content)
+            with self.subTest(damage=name):
+                self.assert_refused(code, folder, says=f"{folder}/{says}")
+                self.assert_fails(code, "cat", folder, says=f"{folder}/{says}")
+                self.assert_fails(code, "inspect", folder, says=f"{folder}/{says}")
+
     def test_a_flipped_bit_in_a_tfrecord(self):
         framed = tfrecord([b"a" * 100, b"b" * 100])
         source = write_file(self.path("flipped"), framed)
