@@ -13,6 +13,7 @@
 #include "format/structures.h"
 #include "reader/dataset/block_loader.h"
 #include "reader/dataset/shard_file.h"
+#include "reader/dataset/tfrecord_sidecar.h"
 
 namespace dovetail::detail {
 namespace {
@@ -37,7 +38,7 @@ class ShardVerifier {
     if (expected != nullptr) {
       if (auto same = check_shard_info(*expected, shard_.info()); !same) report(same.error(), 0, 0, 0);
     }
-    // Opening has checked all of a TFRecord's index, and that its blocks fill the file.
+    // Opening has checked that the blocks in a TFRecord's index fill the file.
     const bool has_ends = shard_.framing() == Framing::blocks;
     if (auto read = has_ends ? check_front() : Result<void>(); !read) return read.error();
     if (auto read = check_data(); !read) return read.error();
@@ -205,6 +206,18 @@ std::uint64_t known_records(const std::string& path, const ShardInfo* expected) 
   return ends ? ends->info().records : 0;
 }
 
+// Opening has checked what the index of a TFRecord says, but not the bytes that say nothing. Its
+// own records are none of the dataset's.
+Result<void> verify_sidecar(const std::string& path, const DamageSink& damaged) {
+  const DamageSink without_records = [&](Damage damage) {
+    damage.first_record = damage.end_record = 0;
+    damaged(std::move(damage));
+  };
+  auto verified = verify_shard(sidecar_path(path), nullptr, without_records);
+  if (!verified) return verified.error();
+  return {};
+}
+
 }  // namespace
 
 Damage as_damage(const Error& error, const std::string& file, std::uint64_t first, std::uint64_t end) {
@@ -215,9 +228,16 @@ Damage as_damage(const Error& error, const std::string& file, std::uint64_t firs
 
 Result<GoodBlocks> verify_shard(const std::string& path, const ShardInfo* expected, const DamageSink& damaged) {
   auto shard = ShardFile::open(path);
-  if (shard) return ShardVerifier(std::move(*shard), damaged).run(expected);
+  if (shard) {
+    if (shard->framing() == Framing::tfrecord) {
+      if (auto read = verify_sidecar(path, damaged); !read) return read.error();
+    }
+    return ShardVerifier(std::move(*shard), damaged).run(expected);
+  }
   if (!is_damage(shard.error())) return shard.error();
-  damaged(as_damage(shard.error(), path, 0, known_records(path, expected)));
+  // It may be the index of a TFRecord that is damaged.
+  const std::string& file = shard.error().path().empty() ? path : shard.error().path();
+  damaged(as_damage(shard.error(), file, 0, known_records(path, expected)));
   return GoodBlocks{};
 }
 

@@ -213,6 +213,38 @@ TEST_F(TfrecordShardTest, IsMissedWhereDovetailsOwnFileHasTakenItsPlace) {
   }
 }
 
+TEST_F(TfrecordShardTest, DamageOfItsIndexIsToldOfThat) {
+  const std::string path = put_indexed("a.tfrecord", {"1", "2"});
+  const std::string index = path + ".dvi";
+  const std::string whole(as_chars(test::read_file(index)));
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, whole.size() - 1}) {
+    test::write_file(index, whole.substr(0, bytes));
+    const VerifyReport report = verify(folder_.path()).value();
+    ASSERT_EQ(report.damaged.size(), 1u) << bytes;
+    EXPECT_EQ(report.damaged[0].file, index) << bytes;
+  }
+}
+
+// Every byte of an index is covered by a checksum, or is padding.
+TEST_F(TfrecordShardTest, EveryChangedByteOfItsIndexIsDamage) {
+  const std::string path = put_indexed("a.tfrecord", {"1", "2"});
+  const std::string index = path + ".dvi";
+  const std::string whole(as_chars(test::read_file(index)));
+  std::size_t good = 0;
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    std::string changed = whole;
+    changed[at] = static_cast<char>(changed[at] ^ 4);
+    test::write_file(index, changed);
+    const auto report = verify(path);
+    ASSERT_TRUE(report) << at << ": " << report.error().to_string();
+    ASSERT_EQ(report->damaged.size(), 1u) << at;
+    EXPECT_EQ(report->damaged[0].file, index) << at;
+    EXPECT_EQ(report->damaged[0].end_record, 0u) << at;
+    good += report->records == 2 ? 1 : 0;
+  }
+  EXPECT_GT(good, 0u) << "what lies in the padding costs no record";
+}
+
 TEST_F(TfrecordShardTest, CountsAShardWithAnIndexBesideItOnce) {
   auto writer = RecordWriter::create(folder_ / "a.dvt").value();
   writer.append(as_bytes("1")).value();
