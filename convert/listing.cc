@@ -206,7 +206,9 @@ Result<void> check_no_index_alone(const SourceListing& listing) {
     const auto itself = status_of(indexed, false);
     const bool link = itself && S_ISLNK(itself->st_mode);
     const char* const advice = link ? "fetch what the link leads to" : "remove the index if it is not wanted";
-    return Error(code, "its index lies here, but no file that can be read; " + std::string(advice)).in_file(indexed);
+    return Error(code,
+                 "its index lies here, " + listing.folder + file.name + ", but no file that can be read; " + advice)
+        .in_file(indexed);
   }
   return {};
 }
@@ -305,6 +307,19 @@ Result<std::optional<SourceListing>> list_mds(const std::string& folder, SourceF
   return std::optional(std::move(listing));
 }
 
+// The index of an MDS folder names its shards. What says that something else is missing is refused
+// all the same, as in every other folder.
+Result<void> check_beside_mds(const std::string& folder, SourceFormat wanted) {
+  auto found = names_in(folder);
+  if (!found) return found.error();
+  if (!found->unfinished.empty()) return unfinished_folder(folder, found->unfinished);
+  if (wanted != SourceFormat::detect) return {};
+  SourceListing others;
+  others.folder = folder;
+  for (std::string& name : found->names) others.files.push_back({std::move(name), 0});
+  return check_no_index_alone(others);
+}
+
 Result<SourceListing> list_folder(const std::string& path, const SourceOptions& options) {
   const SourceFormat wanted = options.format;
   SourceListing listing;
@@ -312,7 +327,10 @@ Result<SourceListing> list_folder(const std::string& path, const SourceOptions& 
   if (wanted == SourceFormat::detect || wanted == SourceFormat::mds) {
     auto mds = list_mds(listing.folder, wanted);
     if (!mds) return mds.error();
-    if (*mds) return std::move(**mds);
+    if (*mds) {
+      if (auto whole = check_beside_mds(listing.folder, wanted); !whole) return whole.error();
+      return std::move(**mds);
+    }
   }
   if (auto listed = list_below(listing, "", options); !listed) return listed.error();
   if (listing.files.empty()) {

@@ -25,7 +25,9 @@ Result<void> check_expected(const ShardInfo* expected, const ShardInfo& found, c
 Result<ShardFile> ShardFile::open(const std::string& path, const ShardInfo* expected) {
   return guard_memory(path, [&] {
     auto shard = open_shard(path, expected);
-    return !shard && is_indexed_tfrecord(path, shard.error()) ? open_tfrecord(path, expected) : std::move(shard);
+    if (shard) return shard;
+    if (is_indexed_tfrecord(path, shard.error())) return open_tfrecord(path, expected);
+    return Result<ShardFile>(of_lone_index(path, shard.error()));
   });
 }
 

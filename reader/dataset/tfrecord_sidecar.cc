@@ -8,6 +8,8 @@
 #include <span>
 #include <utility>
 
+#include <boost/system/errc.hpp>
+
 #include "format/crc32c.h"
 #include "format/layout.h"
 #include "format/tfrecord_index.h"
@@ -78,6 +80,13 @@ bool is_indexed_tfrecord(const std::string& path, const Error& not_a_shard) noex
   return (not_a_shard.is(Errc::not_indexed) || not_a_shard.is(Errc::not_dovetail)) && has_sidecar(path);
 }
 
+Error of_lone_index(const std::string& path, const Error& error) {
+  if (error.code() != boost::system::errc::no_such_file_or_directory || !has_sidecar(path)) return error;
+  return Error(error.code(), "only its index " + sidecar_path(path) +
+                                 " is there: put the file back, or remove the index if it is not wanted")
+      .in_file(path);
+}
+
 Result<TfrecordSidecar> read_sidecar(const InputFile& file, bool with_blocks) {
   const std::string path = sidecar_path(file.path());
   auto shard = ShardFile::open(path);
@@ -127,7 +136,7 @@ Error is_part_manifest(const std::string& path) {
 Result<ShardInfo> read_shard_info(const std::string& path) {
   auto ends = read_shard_ends(path);
   if (!ends) {
-    if (!is_indexed_tfrecord(path, ends.error())) return ends.error();
+    if (!is_indexed_tfrecord(path, ends.error())) return of_lone_index(path, ends.error());
     auto file = InputFile::open(path);
     if (!file) return file.error();
     auto sidecar = read_sidecar(*file, false);

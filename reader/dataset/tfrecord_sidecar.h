@@ -30,6 +30,9 @@ bool has_sidecar(const std::string& path) noexcept;
 /// Whether what could not be opened as a shard, for this reason, is to be opened as a TFRecord file with an index.
 bool is_indexed_tfrecord(const std::string& path, const Error& not_a_shard) noexcept;
 
+/// The error of opening a file, with what to do where the file is gone and an index of it is there.
+Error of_lone_index(const std::string& path, const Error& error);
+
 /// Reads the index of a TFRecord file, and checks that the file's size, first and last bytes are those that were indexed.
 /// Errors: `index_mismatch` where they are not, or where the index is something else; those of reading a shard, with the path of the index; the system's.
 Result<TfrecordSidecar> read_sidecar(const InputFile& file, bool with_blocks);

@@ -115,6 +115,18 @@ TEST_F(MdsSourceTest, RefusesWhatItCannotReadOrMustNot) {
   EXPECT_TRUE(error_of({.format = SourceFormat::mds}).is(Errc::unknown_format));
 }
 
+TEST_F(MdsSourceTest, IsRefusedWhereFilesBesideTheIndexSayThatOthersAreMissing) {
+  put("s", first_);
+  put("index.json", test::mds_index(test::mds_entry("s", first_.size(), 2)));
+  for (const auto& [name, path] : {std::pair(".s.dvt.partial-1", "/.s.dvt.partial-1"), {"zz.dvi", "/zz"}}) {
+    put(name, "");
+    const Error refused = error_of();
+    EXPECT_EQ(refused.path(), root_ + path) << refused.to_string();
+    std::filesystem::remove(root_ + '/' + name);
+  }
+  EXPECT_EQ(test::read_source(root_).value().size(), 2u);
+}
+
 TEST_F(MdsSourceTest, SkipsSingleSamplesWhereAsked) {
   std::string bad = test::mds_sample(2, 0, "bad");
   bad[0] = 9;
