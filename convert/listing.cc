@@ -363,16 +363,20 @@ Result<SourceListing> list_file(const std::string& path, SourceFormat wanted) {
   return listing;
 }
 
-Error to_be_recovered(const Error& not_dovetail) {
-  return Error(not_dovetail.code(), not_dovetail.detail() + "; `dovetail recover " + not_dovetail.path() +
-                                        " TARGET` saves what is left of a shard")
-      .in_file(not_dovetail.path());
+Error to_be_recovered(const Error& damaged) {
+  return Error(damaged.code(),
+               damaged.detail() + "; `dovetail recover " + damaged.path() + " TARGET` saves what is left of a shard")
+      .in_file(damaged.path());
 }
 
-// A shard whose beginning is damaged is told by its name or its end, as where it is opened.
+// A shard whose beginning is damaged is told by its name or its end, as where it is opened. One that
+// is cut within its first bytes is told by its name alone: texts may begin with them.
 Error of_unknown_file(const Error& unknown, const std::string& path) {
   const auto dataset = Dataset::open(path);
-  return !dataset && dataset.error().is(Errc::not_dovetail) ? to_be_recovered(dataset.error()) : unknown;
+  if (dataset) return unknown;
+  const Error& error = dataset.error();
+  const bool cut = error.is(Errc::unfinished) && path.ends_with(format::kShardSuffix);
+  return cut || error.is(Errc::not_dovetail) ? to_be_recovered(error) : unknown;
 }
 
 // A pattern that came here was in quotes, or has matched nothing: only those of datasets are expanded by us.

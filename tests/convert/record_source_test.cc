@@ -321,6 +321,11 @@ TEST_F(RecordSourceTest, TakesAShardWhoseBeginningIsDamagedForADamagedOne) {
     EXPECT_EQ(damaged.path(), root_ + '/' + file);
     EXPECT_THAT(damaged.detail(), HasSubstr("`dovetail recover " + damaged.path() + " TARGET`"));
   }
+  bytes[0] = '\x89';
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    put("cut.dvt", bytes.substr(0, length));
+    EXPECT_EQ(error_of("cut.dvt").kind(), ErrorKind::damaged) << length;
+  }
 }
 
 TEST_F(RecordSourceTest, TakesAFileThatIsATfrecordByItsNameOnlyForADamagedOne) {
