@@ -389,6 +389,7 @@ Result<SourceListing> list_pattern(const std::string& path, const SourceOptions&
   if (listing) return listing;
   const Error& error = listing.error();
   if (error.is(Errc::not_dovetail) && error.path().ends_with(format::kShardSuffix)) return to_be_recovered(error);
+  if (error.is(Errc::not_dovetail) && error.path().ends_with(format::kTfrecordIndexSuffix)) return error;
   const bool other = error.is(Errc::not_indexed) || error.is(Errc::not_dovetail) || error.is(Errc::foreign_file);
   if (!other) return error;
   return Error(Errc::unknown_format,

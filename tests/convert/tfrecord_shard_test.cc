@@ -226,6 +226,10 @@ TEST_F(TfrecordShardTest, DamageOfItsIndexIsToldOfThat) {
     const VerifyReport report = verify(folder_.path()).value();
     ASSERT_EQ(report.damaged.size(), 1u) << bytes;
     EXPECT_EQ(report.damaged[0].file, index) << bytes;
+    const auto source = RecordSource::open(folder_ / "*.tfrecord");
+    ASSERT_FALSE(source) << bytes;
+    EXPECT_EQ(source.error().kind(), ErrorKind::damaged) << source.error().to_string();
+    EXPECT_EQ(source.error().path(), index) << bytes;
   }
 }
 
