@@ -242,10 +242,10 @@ void RunStore::run(const Work& work) {
   finish(work, loaded.fill(work.piece, read, into, storage_));
 }
 
-void RunStore::finish(const Work& work, LoadedRun::Filled filled) {
+void RunStore::finish(const Work& work, const LoadedRun::Filled& filled) {
   const std::lock_guard lock(mutex_);
   --work.run->left;
-  for (DamagedBlock& block : filled.damage) {
+  for (const DamagedBlock& block : filled.damage) {
     work.run->damaged = true;
     note_damage(block.first_id, block.records, block.error);
   }

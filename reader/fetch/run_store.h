@@ -84,7 +84,7 @@ class RunStore final : public RunMemory {
   bool prepare(Fetched& run, bool needed);
   void give_up(Group& group);
   void note_damage(std::uint64_t first_id, std::uint64_t records, const Error& error);
-  void finish(const Work& work, LoadedRun::Filled filled);
+  void finish(const Work& work, const LoadedRun::Filled& filled);
 
   const Options options_;
   ShardTable& shards_;

@@ -67,8 +67,11 @@ class InputWalk {
   std::uint64_t next_run() const noexcept { return lane_.group_begin(next_group_); }
 
  private:
-  enum Field : std::size_t { kIndex, kAt, kStep, kSize };
   // The runs that give a record in each turn of the section, ascending: the number in the group, and the next record.
+  static constexpr std::size_t kIndex = 0;
+  static constexpr std::size_t kAt = 1;
+  static constexpr std::size_t kStep = 2;
+  static constexpr std::size_t kSize = 3;
   using Dealers = SideBySide<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
 
   bool open_group();

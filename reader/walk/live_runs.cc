@@ -23,7 +23,10 @@ constexpr std::size_t kPrefetchBytes = 256;
 DOVETAIL_WIDE_VECTORS
 void give_same_size(std::size_t some, const std::uint64_t* __restrict where, const std::uint64_t* __restrict id,
                     const std::uint32_t* __restrict at, std::uint32_t bytes, Entry* __restrict out) noexcept {
-  for (std::size_t i = 0; i < some; ++i) out[i] = {where[i] + std::uint64_t{at[i]} * bytes, id[i] + at[i]};
+  for (std::size_t i = 0; i < some; ++i) {
+    const std::uint64_t offset = std::uint64_t{at[i]} * bytes;
+    out[i] = {where[i] + offset, id[i] + at[i]};
+  }
 }
 
 SizedEntry sized_entry(const ReadyRun& run, std::uint32_t record) noexcept {
