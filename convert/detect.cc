@@ -113,11 +113,6 @@ Error unknown(const Head& head, const std::string& path) {
       .in_file(path);
 }
 
-bool has_index(const std::string& path) {
-  std::error_code absent;
-  return std::filesystem::exists(path + format::kTfrecordIndexSuffix, absent);
-}
-
 Error overwritten_tfrecord(const std::string& path) {
   return Error(Errc::malformed_input,
                "its name or the index beside it is that of a TFRecord, and it is a shard, a manifest or an index of "
@@ -171,6 +166,11 @@ Result<FileKind> detect_head(ByteView head, const SourceFile& file) {
 }
 
 }  // namespace
+
+bool has_index(const std::string& path) {
+  std::error_code absent;
+  return std::filesystem::exists(path + format::kTfrecordIndexSuffix, absent);
+}
 
 bool is_known_as_tfrecord(const std::string& path) {
   return format::has_tfrecord_name(path) || has_index(path);

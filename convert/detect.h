@@ -14,6 +14,9 @@ struct FileKind {
   Compression compression = Compression::none;
 };
 
+/// Whether the index of a TFRecord lies beside a file.
+bool has_index(const std::string& path);
+
 /// Whether a file is to be a TFRecord, whatever its bytes are by now: by its name, or because an
 /// index lies beside it.
 bool is_known_as_tfrecord(const std::string& path);

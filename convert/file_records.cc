@@ -1,28 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/file_records.h"
 
-#include <filesystem>
-#include <system_error>
-
-#include <dovetail/dataset.h>
-
+#include "convert/detect.h"
 #include "convert/line_scanner.h"
 #include "convert/scanned_file.h"
+#include "convert/shard_records.h"
 #include "convert/tfrecord_cutter.h"
-#include "format/layout.h"
 
 namespace dovetail::detail {
 
 namespace {
-
-/// An index knows the size and both ends of the file that it was made for: a file that was emptied or cut off later is
-/// found by it, which nothing in a TFRecord would tell.
-Result<void> check_against_index(const std::string& path) {
-  std::error_code unknown;
-  if (!std::filesystem::exists(path + format::kTfrecordIndexSuffix, unknown)) return {};
-  const Result<Dataset> indexed = Dataset::open(path);
-  return indexed ? Result<void>() : indexed.error();
-}
 
 class PlainOpener final : public FileOpener {
  public:
@@ -31,7 +18,8 @@ class PlainOpener final : public FileOpener {
 
   Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
     if (format_ == SourceFormat::lines) return scan_file(std::move(bytes), compression, LineScanner(max_record_bytes_));
-    if (auto checked = check_against_index(bytes.path()); !checked) return checked.error();
+    // Without its index nothing in a TFRecord tells that it was emptied, cut or written anew.
+    if (has_index(bytes.path())) return open_indexed_tfrecord(bytes, max_record_bytes_);
     return scan_file(std::move(bytes), compression, TfrecordCutter(max_record_bytes_));
   }
 

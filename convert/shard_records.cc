@@ -224,4 +224,13 @@ Result<std::unique_ptr<FileOpener>> make_shard_opener(const SourceListing& listi
   return std::unique_ptr<FileOpener>(std::move(opener));
 }
 
+Result<std::unique_ptr<FileRecords>> open_indexed_tfrecord(const SourceFile& file, std::uint32_t max_record_bytes) {
+  const auto dataset = Dataset::open(file.path());
+  if (!dataset) return dataset.error();
+  auto reader = RecordReader::open(*dataset, 0);
+  if (!reader) return reader.error();
+  const Selection all{.share = {0, 0, dataset->records()}, .bytes = file.size(), .max_record_bytes = max_record_bytes};
+  return std::unique_ptr<FileRecords>(std::make_unique<ShardRecords>(std::move(*reader), file.path(), all));
+}
+
 }  // namespace dovetail::detail

@@ -26,4 +26,9 @@ Result<SourceListing> list_dataset(const std::string& path, const SourceOptions&
 /// Errors: those of `RecordReader`. After damage the records behind it are read.
 Result<std::unique_ptr<FileOpener>> make_shard_opener(const SourceListing& listing, const SourceOptions& options);
 
+/// Reads a TFRecord by the index beside it, which knows its records and the checksums of each block:
+/// another file in its place is found, whatever it holds. Errors: those of `Dataset::open` and
+/// `RecordReader`.
+Result<std::unique_ptr<FileRecords>> open_indexed_tfrecord(const SourceFile& file, std::uint32_t max_record_bytes);
+
 }  // namespace dovetail::detail

@@ -102,7 +102,7 @@ Result<int> write_page(const InspectArguments& arguments, const Inspection& insp
 Result<int> run(const InspectArguments& arguments) {
   if (arguments.record) return run_record(arguments);
   if (arguments.html) {
-    if (const Result<void> possible = check_folder_of(*arguments.html); !possible) return possible.error();
+    if (const Result<void> possible = check_output(*arguments.html); !possible) return possible.error();
   }
   std::optional<Error> unfinished;
   const Result<Inspection> inspection =

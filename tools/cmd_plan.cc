@@ -113,7 +113,7 @@ Result<int> run(const PlanArguments& arguments) {
   }
   for (const std::string& path : {arguments.svg_path, arguments.save_path}) {
     if (path.empty()) continue;
-    if (auto possible = check_folder_of(path); !possible) return possible.error();
+    if (auto possible = check_output(path); !possible) return possible.error();
   }
   const Result<Dataset> dataset = open_datasets(arguments.paths);
   if (!dataset) return dataset.error();

@@ -218,7 +218,8 @@ Result<void> read_all(BatchReader& reader, const Dataset& dataset, const ReadArg
   return end ? Result<void>() : end.error();
 }
 
-Result<Summary> read_epoch(ReadArguments& arguments, Sink* ids) {
+/// Opens `ids` where lines are asked for, and everything else is well.
+Result<Summary> read_epoch(ReadArguments& arguments, std::optional<Sink>& ids) {
   using Clock = std::chrono::steady_clock;
   const Result<RankContext> ranks = rank_context(arguments);
   if (!ranks) return ranks.error();
@@ -245,6 +246,11 @@ Result<Summary> read_epoch(ReadArguments& arguments, Sink* ids) {
   arguments.reader.columns = std::move(*columns);
   Result<BatchReader> reader = BatchReader::open(*dataset, arguments.reader);
   if (!reader) return reader.error();
+  if (!arguments.ids_path.empty()) {
+    Result<Sink> sink = Sink::create(arguments.ids_path);
+    if (!sink) return sink.error();
+    ids.emplace(std::move(*sink));
+  }
 
   Summary summary;
   summary.replay = arguments.reader.replay;
@@ -255,7 +261,7 @@ Result<Summary> read_epoch(ReadArguments& arguments, Sink* ids) {
   const Position begin = reader->state().position();
   summary.epoch = begin.epoch;
   summary.first_step = begin.step;
-  const Result<void> read = read_all(*reader, *dataset, arguments, ids, summary);
+  const Result<void> read = read_all(*reader, *dataset, arguments, ids ? &*ids : nullptr, summary);
   if (!read) return read.error();
   summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   summary.stats = reader->stats();
@@ -270,18 +276,13 @@ Result<Summary> read_epoch(ReadArguments& arguments, Sink* ids) {
 Result<int> run(ReadArguments& arguments) {
   arguments.reader.hung_after = std::chrono::seconds(arguments.hung_after);
   arguments.reader.log = warn;
-  for (const std::string& path : {arguments.state_path, arguments.timeline_path}) {
+  for (const std::string& path : {arguments.state_path, arguments.timeline_path, arguments.ids_path}) {
     if (path.empty()) continue;
-    if (const Result<void> possible = check_folder_of(path); !possible) return possible.error();
+    if (const Result<void> possible = check_output(path); !possible) return possible.error();
   }
   std::optional<Sink> ids;
-  if (!arguments.ids_path.empty()) {
-    Result<Sink> sink = Sink::create(arguments.ids_path);
-    if (!sink) return sink.error();
-    ids.emplace(std::move(*sink));
-  }
   if (!arguments.timeline_path.empty()) arguments.reader.timeline = std::make_shared<Timeline>(kTimelineEvents);
-  const Result<Summary> summary = read_epoch(arguments, ids ? &*ids : nullptr);
+  const Result<Summary> summary = read_epoch(arguments, ids);
   // The lines of what was read before a failure are kept: they show how far it came.
   const Result<void> ids_written = ids ? ids->finish() : Result<void>();
   // So is the timeline.

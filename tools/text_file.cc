@@ -7,12 +7,14 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <random>
 #include <system_error>
 #include <utility>
 
+#include "format/layout.h"
 #include "tools/sink.h"
 
 namespace dovetail::tools {
@@ -39,6 +41,13 @@ class Descriptor {
 bool is_special(const std::string& path) {
   struct stat found {};
   return ::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode);
+}
+
+bool holds_dovetail_file(const std::string& path) {
+  const Descriptor file(path, O_RDONLY);
+  std::array<std::uint8_t, format::kFileMagic.size()> head{};
+  return file.good() && ::pread(file.number(), head.data(), head.size(), 0) == static_cast<ssize_t>(head.size()) &&
+         head == format::kFileMagic;
 }
 
 std::string folder_of(const std::string& path) {
@@ -96,12 +105,15 @@ Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
   return text;
 }
 
-Result<void> check_folder_of(const std::string& path) {
+Result<void> check_output(const std::string& path) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
     return Error::from_errno(EISDIR, "this is a folder: name a file in it").in_file(path);
   }
   if (is_special(path)) return {};
+  if (holds_dovetail_file(path)) {
+    return Error(Errc::already_exists, "this is a file of Dovetail's: name another one for the output").in_file(path);
+  }
   const std::string folder = folder_of(path);
   if (::access(folder.c_str(), W_OK | X_OK) == 0) return {};
   const std::string what = errno == ENOENT ? "there is no folder '" + folder + "': make it first"
@@ -114,7 +126,7 @@ Result<void> replace_text(const std::string& path, std::string_view text) {
     Result<Sink> sink = Sink::create(path);
     return sink ? write_whole(std::move(*sink), text) : sink.error();
   }
-  if (auto possible = check_folder_of(path); !possible) return possible;
+  if (auto possible = check_output(path); !possible) return possible;
   const std::string folder = folder_of(path);
   const std::string aside = folder + '/' + random_name();
   Result<Sink> sink = Sink::create_new(aside);

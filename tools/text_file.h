@@ -12,9 +12,10 @@ namespace dovetail::tools {
 /// The whole of a small file. Errors: the system's; `bad_state` for more than `max_bytes`.
 Result<std::string> read_text(const std::string& path, std::size_t max_bytes);
 
-/// Whether `replace_text` could make a file there, before the work for its text is done. Errors: the system's, with what to
-/// do about a folder that is missing.
-Result<void> check_folder_of(const std::string& path);
+/// Whether output may be written to a path, before the work for it is done. Errors: `already_exists`
+/// for a file of Dovetail's, which is never replaced by a text; the system's, with what to do about
+/// a folder that is missing.
+Result<void> check_output(const std::string& path);
 
 /// Replaces a file in one go: whoever reads it, and whatever fails, finds the old text or the new one, also after a
 /// power cut. Devices and pipes are written to as they are.

@@ -126,6 +126,26 @@ TEST_F(TfrecordShardTest, IsComparedWithItsIndexWhereItIsASource) {
   }
 }
 
+// All frames are good, the size and both ends are those that were indexed: its blocks tell.
+TEST_F(TfrecordShardTest, IsComparedWithItsIndexBlockByBlockWhereItIsASource) {
+  const std::string first(40, '1');
+  const std::string last(40, '9');
+  const std::string path = put_indexed("a.tfrecord", {first, "aa", "bb", last});
+  const std::string index(as_chars(test::read_file(path + ".dvi")));
+  ASSERT_EQ(test::read_source(path).value(), (std::vector<std::string>{first, "aa", "bb", last}));
+  // Two records swapped, one replaced, and two that became one.
+  for (const std::vector<std::string>& others : {std::vector<std::string>{first, "bb", "aa", last},
+                                                 {first, "aa", "cc", last},
+                                                 {first, std::string(2 + 2 + 16, 'x'), last}}) {
+    put_indexed("a.tfrecord", others);
+    test::write_file(path + ".dvi", index);
+    const auto source = test::read_source(path);
+    ASSERT_FALSE(source);
+    EXPECT_EQ(source.error().kind(), ErrorKind::damaged) << source.error().to_string();
+    EXPECT_EQ(source.error().path(), path);
+  }
+}
+
 TEST_F(TfrecordShardTest, IsMissedBesideShardsOnceItsIndexIsLost) {
   put("a.tfrecord", {"1", "2"});
   ConvertOptions options{.sources = {folder_ / "a.tfrecord"}};

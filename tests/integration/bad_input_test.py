@@ -158,6 +158,21 @@ class DatasetsTest(CommandTest):
     def test_a_path_that_is_not_there(self):
         self.assert_fails(IO, "inspect", self.path("nothing"), says=self.path("nothing"))
 
+    def test_output_takes_the_place_of_no_shard(self):
+        before = read_file(self.shard)
+        plan = ("plan", self.dataset, "--world", "1", "--batch", "1")
+        for command in (("read", self.dataset, *ONE_RANK, "--ids"), ("read", self.dataset, *ONE_RANK, "--state-out"),
+                        ("read", self.dataset, *ONE_RANK, "--timeline"), ("inspect", self.dataset, "--html"),
+                        (*plan, "--svg"), (*plan, "--save")):
+            with self.subTest(command=command):
+                self.assert_fails(USAGE, *command, self.shard, says=self.shard)
+                self.assertEqual(read_file(self.shard), before)
+
+    def test_lines_that_are_there_stay_where_nothing_can_be_read(self):
+        write_file(self.path("ids"), b"older lines")
+        self.assert_fails(IO, "read", self.path("nothing"), *ONE_RANK, "--ids", self.path("ids"), says="nothing")
+        self.assertEqual(read_file(self.path("ids")), b"older lines")
+
     def test_a_truncated_shard(self):
         data = read_file(self.shard)
         write_file(self.shard, data[:-100])

@@ -51,7 +51,7 @@ TEST(TextFileTest, AFolderThatIsNotThereIsAnErrorThatNamesTheFile) {
 TEST(TextFileTest, AFolderIsNoFileToWrite) {
   const std::string folder = test_file("target");
   fs::create_directories(folder);
-  const auto possible = check_folder_of(folder);
+  const auto possible = check_output(folder);
   ASSERT_FALSE(possible);
   EXPECT_NE(possible.error().to_string().find("name a file in it"), std::string::npos);
   fs::remove_all(folder);
