@@ -29,9 +29,7 @@ Result<ShardRecovery> ShardRecovery::find(const std::string& path, const ShardIn
         .in_file(path);
   }
   if (auto read = shard.read_messages(); !read) return read.error();
-  if (entry != nullptr && shard.footer_ && holds_other_records(*shard.footer_, *entry)) {
-    return refuted_shard().in_file(path);
-  }
+  if (entry != nullptr && shard.is_refuted(*entry)) return refuted_shard().in_file(path);
   std::optional<KnownContent> content;
   if (shard.content_) content = KnownContent{shard.content_->records, shard.content_->fingerprint};
   if (auto chosen = choose_blocks(shard.file_, content, checked, shard.scan_); !chosen) return chosen.error();
@@ -70,6 +68,21 @@ Result<void> ShardRecovery::read_messages() {
   if (*footer) footer_ = std::move((*footer)->info);
   content_ = entry_ != nullptr ? std::optional(*entry_) : footer_;
   return {};
+}
+
+// Where the footer is lost, what else counts the records of the whole shard tells, or a block behind
+// the last record that there should be.
+bool ShardRecovery::is_refuted(const ShardInfo& entry) const {
+  if (footer_) return holds_other_records(*footer_, entry);
+  std::vector<std::uint64_t> told;
+  if (scan_.trailer_position) told.push_back(scan_.trailer.records);
+  if (scan_.footer) told.push_back(scan_.footer->header.first_record);
+  if (scan_.index) told.push_back(scan_.index->header.first_record);
+  if (scan_.cut_index_records) told.push_back(*scan_.cut_index_records);
+  if (!told.empty()) return std::find(told.begin(), told.end(), entry.records) == told.end();
+  return std::any_of(scan_.blocks.begin(), scan_.blocks.end(), [&](const FoundBlock& block) {
+    return block.is_data() && !block.rejected && block.end_record() > entry.records;
+  });
 }
 
 Codec ShardRecovery::codec() const noexcept {

@@ -24,7 +24,7 @@ class ShardRecovery {
  public:
   /// Finds the blocks. `entry` is what a manifest says of the shard, and `file_id` what is known otherwise; without them
   /// the file id is the file's own.
-  /// Errors: `not_dovetail` where nothing is found, `manifest_mismatch` where the footer tells of other records than `entry`,
+  /// Errors: `not_dovetail` where nothing is found, `manifest_mismatch` where the file is another packing than that of `entry`,
   ///         those of `scan_shard`.
   static Result<ShardRecovery> find(const std::string& path, const ShardInfo* entry,
                                     std::optional<std::uint64_t> file_id, const CheckedBytes& checked);
@@ -47,6 +47,8 @@ class ShardRecovery {
  private:
   explicit ShardRecovery(SalvageFile file) : file_(std::move(file)) {}
   Result<void> read_messages();
+  /// Whether the file holds another packing of the shard than `entry` tells of.
+  bool is_refuted(const ShardInfo& entry) const;
   Result<std::optional<std::vector<std::byte>>> read_body(const FoundMessage& message);
   template <class Decode>
   auto read_message(std::optional<FoundMessage>& message, Decode&& decode)

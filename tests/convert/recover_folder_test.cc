@@ -46,9 +46,9 @@ DatasetId id_of(std::uint8_t first) {
 }
 
 /// Shard i has records "TEXT i 0" to "TEXT i 49".
-Records records_of(const std::string& text, std::uint32_t shard) {
+Records records_of(const std::string& text, std::uint32_t shard, int count = 50) {
   Records records;
-  for (int i = 0; i < 50; ++i) records.push_back(text + ' ' + std::to_string(shard) + ' ' + std::to_string(i));
+  for (int i = 0; i < count; ++i) records.push_back(text + ' ' + std::to_string(shard) + ' ' + std::to_string(i));
   return records;
 }
 
@@ -62,7 +62,8 @@ Records records_of(const std::string& text, const std::vector<std::uint32_t>& sh
 }
 
 /// The text is also the type of the records.
-void write_dataset(const std::string& folder, const std::string& text, std::uint32_t shards, std::uint8_t id) {
+void write_dataset(const std::string& folder, const std::string& text, std::uint32_t shards, std::uint8_t id,
+                   int count = 50) {
   DatasetWriterOptions options;
   options.shard.record_type = text;
   options.shard.dataset_id = id_of(id);
@@ -70,7 +71,7 @@ void write_dataset(const std::string& folder, const std::string& text, std::uint
   options.shard.run_records = 10;
   DatasetWriter writer = DatasetWriter::create(folder, options).value();
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
-    for (const std::string& record : records_of(text, shard)) writer.append(as_bytes(record)).value();
+    for (const std::string& record : records_of(text, shard, count)) writer.append(as_bytes(record)).value();
     writer.next_shard().value();
   }
   writer.finish().value();
@@ -326,6 +327,25 @@ TEST(RecoverFolderTest, AShardThatAGoodManifestRefutesIsForeign) {
   // It is never replaced either.
   const Error error = failure(data + "/manifest.dvt", data, {.overwrite = true});
   EXPECT_TRUE(error.is(Errc::invalid_option)) << error.to_string();
+}
+
+// Of another count than the manifest tells of, whatever is left of its end.
+TEST(RecoverFolderTest, AShardThatAGoodManifestRefutesIsForeignHoweverItIsCut) {
+  const TempFolder folder;
+  write_dataset(folder / "earlier", "wrong", 3, 1);
+  const Bytes whole = test::read_file(folder / "earlier" + name_of(1));
+  write_dataset(folder / "data", "right", 3, 1, 30);
+  // As long as a block is left behind the 30 records of the manifest.
+  const auto reader = RecordReader::open(folder / "earlier" + name_of(1)).value();
+  const std::size_t least = reader.shard().blocks[4].offset;
+  for (std::size_t cut = 0; cut <= whole.size() - least; cut += 7) {
+    test::write_file(folder / "data" + name_of(1), as_chars(whole).substr(0, whole.size() - cut));
+    const RecoverReport report = recovered(folder / "data", folder / "out");
+    for (const std::string& record : test::read_dataset(folder / "out").records) {
+      ASSERT_TRUE(record.starts_with("right")) << "cut by " << cut;
+    }
+    fs::remove_all(folder / "out");
+  }
 }
 
 TEST(RecoverErrorTest, AManifestThatLeadsOutsideThroughALinkIsAnErrorOfTheWhole) {

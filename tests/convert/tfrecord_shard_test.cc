@@ -105,6 +105,16 @@ TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhateverIsWrongWithIt) {
   EXPECT_EQ(dataset.error().path(), locked);
 }
 
+TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhereItsLinkLeadsNowhere) {
+  put_indexed("a.tfrecord", {"1", "2"});
+  const std::string link = folder_ / "b.tfrecord";
+  fs::create_symlink("nowhere", link);
+  const auto dataset = Dataset::open(folder_.path());
+  ASSERT_FALSE(dataset);
+  EXPECT_EQ(dataset.error().kind(), ErrorKind::io) << dataset.error().to_string();
+  EXPECT_EQ(dataset.error().path(), link);
+}
+
 TEST_F(TfrecordShardTest, IsComparedWithItsIndexWhereItIsASource) {
   const std::string whole = put_indexed("a.tfrecord", {"1", "2"});
   const std::string cut = put_indexed("b.tfrecord", {"3", "4"});
