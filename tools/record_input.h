@@ -21,9 +21,9 @@ using Input = std::variant<Dataset, RecordSource>;
 /// What to say where a record, or the first of a range, is behind the end.
 Error no_such_record(std::uint64_t id, std::uint64_t records);
 
-/// Opens what PATH holds as `from` says. `detect` takes a dataset, and where there is none records of a known format, or the
-/// files of a folder. Where there are none either, the error is that of the source, but for a
-/// damaged shard and where there is nothing at all.
+/// Opens what PATH holds as `from` says. `detect` tries a dataset, then records of a known format,
+/// then the files of a folder. If all fail, it returns the error of the source. It returns the error
+/// of the dataset if a shard is damaged, or if there is no file at all.
 Result<Input> open_input(const std::string& path, SourceFormat from = SourceFormat::detect);
 
 /// A record and its place. `bytes` is valid until the next record.

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "reader/plan/digest.h"
-#include "reader/plan/pick_runs.h"
+#include "reader/plan/pass_walk.h"
 #include "reader/plan/wide_math.h"
 
 namespace dovetail::detail {

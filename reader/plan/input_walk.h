@@ -21,12 +21,10 @@ struct OpenRun {
   std::uint64_t given = 0;  ///< So many of its records have entered the pool, in the order in which it gives them.
 };
 
-/// The place of an input: a run by its position in the pass, and a record of it. Cost: opens the group.
-Pick pick_of_input(const PassLayout& lane, RunGroup& group, std::uint64_t input);
-
 /// Walks the inputs of a lane's pool: group after group, turn after turn, one record from every run that does not pause.
 ///
-/// `Runs` says what a record is on its way, its *entry*, and when a group may be dealt:
+/// The template parameter `Runs` defines an *entry*, which stands for a record between its run and its
+/// row, and says when a group may be dealt:
 ///
 ///     using Entry = ...;            a value
 ///     using Bases = SideBySide<..>; what the entries of runs follow from

@@ -5,7 +5,7 @@
 #include <dovetail/order.h>
 
 #include "reader/plan/lane_walk.h"
-#include "reader/plan/pick_runs.h"
+#include "reader/plan/pass_walk.h"
 #include "reader/plan/stretch.h"
 
 namespace dovetail {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "reader/plan/input_walk.h"
 #include "reader/plan/pool.h"
+#include "reader/plan/run_group.h"
 
 namespace dovetail::detail {
 

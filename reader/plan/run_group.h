@@ -82,4 +82,7 @@ class RunGroup {
   std::vector<Event> events_;  // by their turns
 };
 
+/// The place of an input: a run by its position in the pass, and a record of it. Cost: opens the group.
+Pick pick_of_input(const PassLayout& lane, RunGroup& group, std::uint64_t input);
+
 }  // namespace dovetail::detail

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "reader/plan/pick_runs.h"
+#include "reader/plan/pass_walk.h"
 
 namespace dovetail {
 namespace {
