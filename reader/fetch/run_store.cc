@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
+#include <deque>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -27,11 +29,14 @@ class Fetched {
   bool ready() const noexcept { return prepared && left == 0; }
 };
 
-/// Runs that are needed together.
+/// Memory that is given up together: runs that are needed together, or spare room.
 struct RunStore::Group {
   std::uint64_t number = 0;
   std::deque<Fetched> runs;
   std::size_t next_run = 0;  // all before it are claimed
+  std::size_t working = 0;   // pieces that are being filled
+  AlignedBuffer spare;
+  std::uint64_t rows = 0;  // once it is given up: it stays until these are filled
 
   bool ready() const noexcept {
     return std::all_of(runs.begin(), runs.end(), [](const Fetched& run) { return run.ready(); });
@@ -42,12 +47,12 @@ struct RunStore::Stretch {
   explicit Stretch(PassOrder of) : order(std::move(of)) {}
 
   PassOrder order;
-  std::uint64_t end_group = 0;   // it needs none from here on
-  std::optional<Group> singles;  // for the pool that it begins with
-  std::vector<AlignedBuffer> found;
-  std::deque<Group> groups;  // those that are open, wanted, or read ahead, ascending
-  bool open = false;         // the first of them is
-  bool waits = false;        // a walk has asked for the next one
+  std::uint64_t end_group = 0;  // it needs none from here on
+  std::list<Group> singles;     // one, for the pool that it begins with
+  std::list<Group> groups;      // those that are open, wanted, or read ahead, ascending
+  bool open = false;            // the first of them is
+  bool waits = false;           // a walk has asked for the next one
+  bool found = false;           // the singles have been given
 };
 
 RunStore::RunStore(const Options& options, ShardTable& shards, Storage& storage)
@@ -55,14 +60,14 @@ RunStore::RunStore(const Options& options, ShardTable& shards, Storage& storage)
 
 RunStore::~RunStore() = default;
 
-RunStore::Group RunStore::make_group(const Stretch& stretch, std::uint64_t number) const {
-  Group group;
-  group.number = number;
+void RunStore::append_group(Stretch& stretch, std::uint64_t number) {
+  std::list<Group> made(1);  // whole, or not there
+  made.front().number = number;
   const std::uint64_t end = stretch.order.group_begin(number + 1);
   for (std::uint64_t run = stretch.order.group_begin(number); run < end; ++run) {
-    group.runs.emplace_back(stretch.order.run(run));
+    made.front().runs.emplace_back(stretch.order.run(run));
   }
-  return group;
+  stretch.groups.splice(stretch.groups.end(), made);
 }
 
 std::uint64_t RunStore::begin(const StretchBegin& stretch) {
@@ -76,16 +81,15 @@ std::uint64_t RunStore::begin(const StretchBegin& stretch) {
 void RunStore::end(std::uint64_t stretch) noexcept {
   const std::lock_guard lock(mutex_);
   const auto ending = stretches_.find(stretch);
-  // What was read ahead for nothing goes like the rest; nobody ends a stretch while its runs are being filled.
-  for (Group& group : ending->second.groups) give_up(group);
-  for (AlignedBuffer& found : ending->second.found) leaving_.push_back({walked_, std::move(found), nullptr});
+  give_up(ending->second.singles);
+  give_up(ending->second.groups);  // what was read ahead for nothing, too
   stretches_.erase(ending);
 }
 
 bool RunStore::open(std::uint64_t stretch, std::uint64_t group, std::span<ReadyRun> runs) {
   const std::lock_guard lock(mutex_);
   Stretch& of = stretches_.at(stretch);
-  if (of.groups.empty()) of.groups.push_back(make_group(of, group));
+  if (of.groups.empty()) append_group(of, group);
   Group& wanted = of.groups.front();
   of.waits = !wanted.ready();
   if (of.waits) return false;
@@ -100,72 +104,61 @@ bool RunStore::open(std::uint64_t stretch, std::uint64_t group, std::span<ReadyR
 
 void RunStore::close(std::uint64_t stretch) noexcept {
   const std::lock_guard lock(mutex_);
-  Stretch& of = stretches_.at(stretch);
-  give_up(of.groups.front());
-  of.groups.pop_front();
+  Stretch& of = stretches_.find(stretch)->second;
+  give_up(of.singles);
+  std::list<Group> first;
+  first.splice(first.end(), of.groups, of.groups.begin());
+  give_up(first);
   of.open = false;
-  for (AlignedBuffer& found : of.found) leaving_.push_back({walked_, std::move(found), nullptr});
-  of.found.clear();
 }
 
-void RunStore::give_up(Group& group) {
-  for (Fetched& run : group.runs) leaving_.push_back({walked_, run.loaded.take_room(), std::move(run.file)});
+// Nothing is allocated: there is no way back from here.
+void RunStore::give_up(std::list<Group>& groups) noexcept {
+  for (Group& group : groups) group.rows = walked_;
+  leaving_.splice(leaving_.end(), groups);
 }
 
 bool RunStore::find(std::uint64_t stretch, std::span<const PooledPick> picks, std::span<SizedEntry> entries) {
   const std::lock_guard lock(mutex_);
   Stretch& of = stretches_.at(stretch);
-  if (!of.singles) {
-    of.singles.emplace();
+  if (of.singles.empty()) {
+    Group& singles = of.singles.emplace_back();
     for (const PooledPick& pick : picks) {
       Run one = of.order.run(pick.pick.run);
       one.first_record += pick.pick.record;
       one.first_id += pick.pick.record;
       one.count = 1;
-      of.singles->runs.emplace_back(one);
+      singles.runs.emplace_back(one);
     }
   }
-  of.waits = !of.singles->ready();
+  const Group& singles = of.singles.front();
+  of.waits = !singles.ready();
   if (of.waits) return false;
-  for (std::size_t i = 0; i < picks.size(); ++i) {
-    Fetched& run = of.singles->runs[i];
-    if (run.file == nullptr) {
-      entries[i] = {Entry::kDamage, run.run.first_id, 0, SizedEntry::kInMemory};
-      continue;
-    }
-    const ReadyRun ready = run.loaded.ready(run.run.shard, run.damaged);
-    entries[i] = {ready.where, ready.first_id, options_.rules.record_bytes, SizedEntry::kInMemory};
-    if (ready.extents != nullptr) {
-      const RecordExtent extent = ready.extents[0];
-      if ((extent.begin & RecordExtent::kPlaced) != 0) {
-        entries[i] = {ready.first_block + (extent.begin - RecordExtent::kPlaced), ready.first_id, extent.bytes,
-                      run.run.shard};
-      } else {
-        entries[i].where += extent.begin;
-        entries[i].bytes = extent.bytes;
-      }
-    }
-    of.found.push_back(run.loaded.take_room());
-  }
-  of.singles->runs.clear();
+  for (std::size_t i = 0; i < picks.size(); ++i) entries[i] = entry_of(singles.runs[i]);
+  of.found = true;
   return true;
+}
+
+SizedEntry RunStore::entry_of(const Fetched& run) const {
+  if (run.file == nullptr) return {Entry::kDamage, run.run.first_id, 0, SizedEntry::kInMemory};
+  const ReadyRun ready = run.loaded.ready(run.run.shard, run.damaged);
+  if (ready.extents == nullptr)
+    return {ready.where, ready.first_id, options_.rules.record_bytes, SizedEntry::kInMemory};
+  return entry_in(ready, 0);
 }
 
 std::optional<RunStore::Work> RunStore::claim(bool ahead) {
   const std::lock_guard lock(mutex_);
   for (auto& [number, stretch] : stretches_) {
     if (!stretch.waits) continue;
-    if (stretch.singles && !stretch.singles->runs.empty()) {
-      if (const auto work = claim_of(*stretch.singles, true)) return work;
-    } else if (const auto work = claim_of(stretch.groups.front(), true)) {
-      return work;
-    }
+    Group& wanted = stretch.singles.empty() || stretch.found ? stretch.groups.front() : stretch.singles.front();
+    if (const auto work = claim_of(wanted, true)) return work;
   }
   if (!ahead) return std::nullopt;
   for (auto& [number, stretch] : stretches_) {
     if (!stretch.open) continue;
     if (stretch.groups.size() == 1 && stretch.groups.front().number + 1 < stretch.end_group) {
-      stretch.groups.push_back(make_group(stretch, stretch.groups.front().number + 1));
+      append_group(stretch, stretch.groups.front().number + 1);
     }
     if (stretch.groups.size() == 1) continue;
     if (const auto work = claim_of(stretch.groups.back(), false)) return work;
@@ -178,7 +171,10 @@ std::optional<RunStore::Work> RunStore::claim_of(Group& group, bool needed) {
   for (std::size_t i = group.next_run; i < group.runs.size(); ++i) {
     Fetched& run = group.runs[i];
     if (run.prepared || prepare(run, needed)) {
-      if (run.file != nullptr && run.next_piece < run.loaded.pieces().size()) return Work{&run, run.next_piece++};
+      if (run.file != nullptr && run.next_piece < run.loaded.pieces().size()) {
+        ++group.working;
+        return Work{&group, &run, run.next_piece++};
+      }
       if (all_before) group.next_run = i + 1;
     } else {
       all_before = false;
@@ -245,6 +241,7 @@ void RunStore::run(const Work& work) {
 void RunStore::finish(const Work& work, const LoadedRun::Filled& filled) {
   const std::lock_guard lock(mutex_);
   --work.run->left;
+  --work.group->working;
   for (const DamagedBlock& block : filled.damage) {
     work.run->damaged = true;
     note_damage(block.first_id, block.records, block.error);
@@ -282,26 +279,33 @@ void RunStore::walk_to(std::uint64_t rows) {
 }
 
 void RunStore::filled_to(std::uint64_t rows) {
+  std::list<Group> freed;  // files close without the lock
   const std::lock_guard lock(mutex_);
-  filled_ = rows;
-  while (!leaving_.empty() && leaving_.front().rows <= filled_) {
-    buffers_.give_back(std::move(leaving_.front().buffer));
-    leaving_.pop_front();
+  for (auto group = leaving_.begin(); group != leaving_.end();) {
+    const auto next = std::next(group);
+    if (group->rows <= rows && group->working == 0) {
+      for (Fetched& run : group->runs) buffers_.give_back(run.loaded.take_room());
+      buffers_.give_back(std::move(group->spare));
+      freed.splice(freed.end(), leaving_, group);
+    }
+    group = next;
   }
 }
 
 std::span<std::byte> RunStore::take_spare(std::uint64_t, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  spares_.push_back(buffers_.take(bytes));
-  return {spares_.back().data(), spares_.back().size()};
+  Group& made = spares_.emplace_back();
+  made.spare = buffers_.take(bytes);
+  return {made.spare.data(), made.spare.size()};
 }
 
 void RunStore::give_back(std::uint64_t, std::span<std::byte> spare) noexcept {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(spares_.begin(), spares_.end(),
-                                  [&](const AlignedBuffer& buffer) { return buffer.data() == spare.data(); });
-  leaving_.push_back({walked_, std::move(*found), nullptr});
-  spares_.erase(found);
+                                  [&](const Group& group) { return group.spare.data() == spare.data(); });
+  std::list<Group> given;
+  given.splice(given.end(), spares_, found);
+  give_up(given);
 }
 
 }  // namespace dovetail::detail

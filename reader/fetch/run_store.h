@@ -3,13 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "reader/delivery/buffer_pool.h"
 #include "reader/delivery/shard_table.h"
@@ -24,7 +23,7 @@ namespace dovetail::detail {
 ///
 /// Whoever has nothing better to do claims a piece of a run, reads it, and finishes it. A walk takes a group once all of
 /// its runs are there, and gives it up when its last record is dealt; the memory is free once the rows walked until then
-/// are filled.
+/// are filled. A piece that was claimed is filled, whatever is given up meanwhile.
 ///
 /// Threads: all functions may be called from any thread; those of `RunMemory` from one walk at a time.
 class RunStore final : public RunMemory {
@@ -37,8 +36,10 @@ class RunStore final : public RunMemory {
   RunStore(const Options& options, ShardTable& shards, Storage& storage);
   ~RunStore() override;
 
+  struct Group;
   /// A piece of a run that one thread reads and fills.
   struct Work {
+    Group* group = nullptr;
     class Fetched* run = nullptr;
     std::size_t piece = 0;
   };
@@ -70,19 +71,13 @@ class RunStore final : public RunMemory {
   void give_back(std::uint64_t stretch, std::span<std::byte> spare) noexcept override;
 
  private:
-  struct Group;
   struct Stretch;
-  /// Memory, or a shard, that goes once so many rows are filled.
-  struct Leaving {
-    std::uint64_t rows = 0;
-    AlignedBuffer buffer;
-    std::shared_ptr<const ShardFile> file;
-  };
 
-  Group make_group(const Stretch& stretch, std::uint64_t number) const;
+  static void append_group(Stretch& stretch, std::uint64_t number);
   std::optional<Work> claim_of(Group& group, bool needed);
   bool prepare(Fetched& run, bool needed);
-  void give_up(Group& group);
+  SizedEntry entry_of(const Fetched& run) const;
+  void give_up(std::list<Group>& groups) noexcept;
   void note_damage(std::uint64_t first_id, std::uint64_t records, const Error& error);
   void finish(const Work& work, const LoadedRun::Filled& filled);
 
@@ -94,9 +89,8 @@ class RunStore final : public RunMemory {
   std::map<std::uint64_t, Stretch> stretches_;
   std::uint64_t next_stretch_ = 0;
   std::uint64_t walked_ = 0;
-  std::uint64_t filled_ = 0;
-  std::deque<Leaving> leaving_;  // by their rows
-  std::vector<AlignedBuffer> spares_;
+  std::list<Group> leaving_;
+  std::list<Group> spares_;
   struct Damage {
     std::uint64_t end_id = 0;
     Error error;

@@ -49,6 +49,17 @@ struct ReadyRun {
   std::uint32_t shard = 0;
 };
 
+/// A record of a run whose records differ in size.
+inline SizedEntry entry_in(const ReadyRun& run, std::uint32_t record) noexcept {
+  const std::uint64_t id = run.first_id + record;
+  if (run.extents == nullptr) return {run.where, id, 0, SizedEntry::kInMemory};
+  const RecordExtent extent = run.extents[record];
+  if ((extent.begin & RecordExtent::kPlaced) == 0) {
+    return {run.where + extent.begin, id, extent.bytes, SizedEntry::kInMemory};
+  }
+  return {run.first_block + (extent.begin - RecordExtent::kPlaced), id, extent.bytes, run.shard};
+}
+
 /// The address of a record in memory. Needs: it is not damaged.
 inline const std::byte* address_of(std::uint64_t where) noexcept {
   return reinterpret_cast<const std::byte*>(where & ~Entry::kDamage);  // NOLINT(performance-no-int-to-ptr)

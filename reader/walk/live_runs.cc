@@ -29,16 +29,6 @@ void give_same_size(std::size_t some, const std::uint64_t* __restrict where, con
   }
 }
 
-SizedEntry sized_entry(const ReadyRun& run, std::uint32_t record) noexcept {
-  const std::uint64_t id = run.first_id + record;
-  if (run.extents == nullptr) return {run.where, id, 0, SizedEntry::kInMemory};
-  const RecordExtent extent = run.extents[record];
-  if ((extent.begin & RecordExtent::kPlaced) == 0) {
-    return {run.where + extent.begin, id, extent.bytes, SizedEntry::kInMemory};
-  }
-  return {run.first_block + (extent.begin - RecordExtent::kPlaced), id, extent.bytes, run.shard};
-}
-
 template <class E>
 E entry_from(const SizedEntry& found) noexcept {
   if constexpr (std::is_same_v<E, SizedEntry>) {
@@ -89,7 +79,7 @@ template <class E>
 void LiveRuns<E>::give(const Bases& bases, std::size_t slot, std::size_t some, const std::uint32_t* at, E* out) const {
   if constexpr (kSized) {
     const ReadyRun* const* const run = bases.template data<2>() + slot;
-    for (std::size_t i = 0; i < some; ++i) out[i] = sized_entry(*run[i], at[i]);
+    for (std::size_t i = 0; i < some; ++i) out[i] = entry_in(*run[i], at[i]);
   } else {
     give_same_size(some, bases.template data<0>() + slot, bases.template data<1>() + slot, at, record_bytes_, out);
   }

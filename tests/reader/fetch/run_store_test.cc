@@ -80,12 +80,13 @@ void expect_lane(const Dataset& dataset, const RunStoreCase& drawn, std::uint64_
                   .budget = 64 << 20},
                  shards, *storage);
   {
+    const auto helper = helped ? std::make_unique<Helper>(store) : nullptr;  // still reads when the walk ends
     detail::RecordWalk<E> walk(lane, begin, store, record_bytes);
     LaneCursor plan = lane.cursor(begin);
     std::vector<Pick> picks(1);
-    const auto helper = helped ? std::make_unique<Helper>(store) : nullptr;
-    while (walk.position() < lane.records()) {
-      std::vector<E> rows(1 + random.below(std::min<std::uint64_t>(lane.records() - walk.position(), 100)));
+    const std::uint64_t end = random.chance(70) ? lane.records() : begin + random.below(lane.records() - begin + 1);
+    while (walk.position() < end) {
+      std::vector<E> rows(1 + random.below(std::min<std::uint64_t>(end - walk.position(), 100)));
       store.walk_to(walk.position() + rows.size());
       const auto part = walk.next(rows);
       if (part.rows == 0) {
