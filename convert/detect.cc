@@ -121,11 +121,11 @@ Error overwritten_tfrecord(const std::string& path) {
 }
 
 // An emptied file would pass for one without records, and damaged first bytes for text.
-Result<void> check_promised_compression(ByteView head, const SourceFile& file) {
+Result<void> check_promised_compression(ByteView head, const SourceFile& file, SourceFormat wanted) {
   const Compression promised = compression_promised_by(file.path());
   if (promised == Compression::none || has_shard_magic(head)) return {};
   // TFRecords have checksums of their own, and TensorFlow writes zlib under any name.
-  const bool tfrecord = format::has_tfrecord_name(file.path());
+  const bool tfrecord = wanted == SourceFormat::tfrecord || format::has_tfrecord_name(file.path());
   const Compression found = tfrecord ? compression_of_tfrecord(head, file.size()) : compression_of_magic(head);
   if (found != Compression::none || begins_with_tfrecord(head)) return {};
   const std::string word(to_string(promised));
@@ -168,8 +168,10 @@ Result<FileKind> detect_head(ByteView head, const SourceFile& file) {
 }  // namespace
 
 bool has_index(const std::string& path) {
+  // A link that leads nowhere counts, as it does where a dataset is opened.
   std::error_code absent;
-  return std::filesystem::exists(path + format::kTfrecordIndexSuffix, absent);
+  return std::filesystem::symlink_status(path + format::kTfrecordIndexSuffix, absent).type() !=
+         std::filesystem::file_type::not_found;
 }
 
 bool is_known_as_tfrecord(const std::string& path) {
@@ -187,7 +189,7 @@ Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
   const auto bytes = read_head(file);
   if (!bytes) return bytes.error();
   const ByteView head(*bytes);
-  if (auto checked = check_promised_compression(head, file); !checked) return checked.error();
+  if (auto checked = check_promised_compression(head, file, wanted); !checked) return checked.error();
   if (wanted == SourceFormat::detect) {
     auto kind = detect_head(head, file);
     if (!kind || kind->format == SourceFormat::dovetail) return kind;

@@ -276,9 +276,12 @@ Result<Summary> read_epoch(ReadArguments& arguments, std::optional<Sink>& ids) {
 Result<int> run(ReadArguments& arguments) {
   arguments.reader.hung_after = std::chrono::seconds(arguments.hung_after);
   arguments.reader.log = warn;
-  for (const std::string& path : {arguments.state_path, arguments.timeline_path, arguments.ids_path}) {
+  for (const std::string& path : {arguments.state_path, arguments.timeline_path}) {
     if (path.empty()) continue;
     if (const Result<void> possible = check_output(path); !possible) return possible.error();
+  }
+  if (!arguments.ids_path.empty()) {
+    if (const Result<void> possible = check_not_replaced(arguments.ids_path); !possible) return possible.error();
   }
   std::optional<Sink> ids;
   if (!arguments.timeline_path.empty()) arguments.reader.timeline = std::make_shared<Timeline>(kTimelineEvents);

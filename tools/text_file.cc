@@ -105,15 +105,19 @@ Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
   return text;
 }
 
-Result<void> check_output(const std::string& path) {
+Result<void> check_not_replaced(const std::string& path) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
     return Error::from_errno(EISDIR, "this is a folder: name a file in it").in_file(path);
   }
-  if (is_special(path)) return {};
-  if (holds_dovetail_file(path)) {
+  if (!is_special(path) && holds_dovetail_file(path)) {
     return Error(Errc::already_exists, "this is a file of Dovetail's: name another one for the output").in_file(path);
   }
+  return {};
+}
+
+Result<void> check_output(const std::string& path) {
+  if (auto possible = check_not_replaced(path); !possible || is_special(path)) return possible;
   const std::string folder = folder_of(path);
   if (::access(folder.c_str(), W_OK | X_OK) == 0) return {};
   const std::string what = errno == ENOENT ? "there is no folder '" + folder + "': make it first"

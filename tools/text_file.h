@@ -17,6 +17,10 @@ Result<std::string> read_text(const std::string& path, std::size_t max_bytes);
 /// a folder that is missing.
 Result<void> check_output(const std::string& path);
 
+/// The same for output that is written to a file as it is, and needs no other one beside it.
+/// Errors: `already_exists` as above; the system's for a folder.
+Result<void> check_not_replaced(const std::string& path);
+
 /// Replaces a file in one go: whoever reads it, and whatever fails, finds the old text or the new one, also after a
 /// power cut. Devices and pipes are written to as they are.
 /// Errors: the system's, naming the file; what was written in part is removed.

@@ -219,7 +219,7 @@ Result<FilesBelow> list_shards_below(const std::string& folder) {
         // It may be a folder of shards, or a TFRecord. What looks like a shard is listed: opening it gives the reason.
         return Error::from_errno(refused.value(), "cannot look at it").in_file(join_path(listed, name));
       } else if (it->is_regular_file(unknown) ||
-                 (type == fs::file_type::symlink && format::has_tfrecord_name(name))) {
+                 (type == fs::file_type::symlink && format::has_tfrecord_name(name) && !it->is_directory(unknown))) {
         // A TFRecord that was not fetched is a link that leads nowhere.
         others.push_back(join_path(below, name));
       }

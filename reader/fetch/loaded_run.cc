@@ -57,6 +57,10 @@ Result<void> LoadedRun::fill_block(const RunPiece& piece, std::size_t block, std
   const format::IndexEntry& entry = file_->blocks()[block];
   const ByteView of_block = stored.subspan(static_cast<std::size_t>(entry.offset - piece.file_offset),
                                            static_cast<std::size_t>(stored_bytes(*file_, block)));
+  // The index is checked in its sums only, and the memory follows from the one size of all records.
+  if (rules_.record_bytes != 0 && entry.raw_bytes != std::uint64_t{entry.records} * rules_.record_bytes) {
+    return Error(Errc::index_mismatch, "records are not all of " + std::to_string(rules_.record_bytes) + " bytes");
+  }
   // A TFRecord's records stay where they are read; what is decoded beside them is where they end.
   std::vector<std::byte> ends;
   std::span<std::byte> out;
@@ -65,7 +69,12 @@ Result<void> LoadedRun::fill_block(const RunPiece& piece, std::size_t block, std
     out = ends;
   } else if (!piece.in_place) {
     std::size_t offset = piece.room_offset;
-    for (std::size_t before = piece.first_block; before < block; ++before) offset += file_->blocks()[before].raw_bytes;
+    if (rules_.record_bytes != 0) {
+      const std::uint64_t before = file_->first_record(block) - file_->first_record(piece.first_block);
+      offset += static_cast<std::size_t>(before * rules_.record_bytes);
+    } else {
+      for (std::size_t i = piece.first_block; i < block; ++i) offset += file_->blocks()[i].raw_bytes;
+    }
     // What the decoder may overwrite behind the bytes is free only behind the last ones.
     const bool last = block + 1 == pieces_.pieces.back().end_block;
     out = {room_.data() + offset, entry.raw_bytes + (last ? AlignedBuffer::kSlack : 0)};
@@ -105,7 +114,8 @@ ReadyRun LoadedRun::ready(std::uint32_t shard, bool damaged) const noexcept {
                  .first_id = run_.first_id,
                  .extents = rules_.record_bytes == 0 ? extents_.data() : nullptr,
                  .first_block = first,
-                 .shard = shard};
+                 .shard = shard,
+                 .stride = stride_of(*file_, rules_.record_bytes)};
   if (rules_.record_bytes != 0) {
     const RunPiece& piece = pieces_.pieces.front();
     std::size_t head = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/fetch/run_pieces.h"
 
+#include <algorithm>
+
 #include "format/tfrecord.h"
 #include "reader/dataset/stored_block.h"
 
@@ -50,8 +52,11 @@ void lay_out_row(const ShardFile& file, std::uint32_t record_bytes, RunPieces& r
     piece.in_place = in_place;
     const std::uint64_t records = file.first_record(piece.first_block) - first_record;
     piece.room_offset = begin + static_cast<std::size_t>(records * stride_of(file, record_bytes));
-    run.room_bytes = piece.room_offset +
-                     (in_place ? static_cast<std::size_t>(piece.stored_bytes) : blocks_of(file, piece).raw_bytes);
+    const std::size_t bytes =
+        in_place ? static_cast<std::size_t>(piece.stored_bytes)
+                 : static_cast<std::size_t>(
+                       (file.first_record(piece.end_block) - file.first_record(piece.first_block)) * record_bytes);
+    run.room_bytes = std::max(run.room_bytes, piece.room_offset + bytes);
   }
 }
 

@@ -5,10 +5,12 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <iterator>
 #include <string>
 #include <utility>
 
+#include "format/guard_memory.h"
 #include "reader/dataset/stored_block.h"
 
 namespace dovetail::detail {
@@ -185,7 +187,9 @@ std::optional<RunStore::Work> RunStore::claim_of(Group& group, bool needed) {
 
 bool RunStore::prepare(Fetched& run, bool needed) {
   if (shards_.failed(run.run.shard)) {
-    note_damage(run.run.first_id, run.run.count, shards_.failure(run.run.shard));
+    // All of the shard, so that ranges never overlap.
+    note_damage(run.run.first_id - run.run.first_record, shards_.records(run.run.shard),
+                shards_.failure(run.run.shard));
     return run.prepared = true;
   }
   std::shared_ptr<const ShardFile> file = shards_.find(run.run.shard);
@@ -195,6 +199,11 @@ bool RunStore::prepare(Fetched& run, bool needed) {
   }
   RunPieces pieces = RunPieces::of(*file, run.run, options_.rules);
   const std::size_t bytes = pieces.room_bytes;
+  if (bytes >= RecordExtent::kPlaced) {
+    failure_ = Error(Errc::budget_too_small, "a run has " + std::to_string(bytes) + " bytes; 2 GiB are the most")
+                   .in_file(file->file().path());
+    return false;
+  }
   if (bytes > 0 && !buffers_.fits(BufferPool::rounded(bytes))) {
     if (needed && leaving_.empty()) {
       failure_ =
@@ -209,7 +218,14 @@ bool RunStore::prepare(Fetched& run, bool needed) {
   return run.prepared = true;
 }
 
-void RunStore::run(const Work& work) {
+void RunStore::run(const Work& work) try { read_and_fill(work); } catch (const std::exception& failure) {
+  const Error error = error_from(failure);
+  const std::lock_guard lock(mutex_);
+  --work.group->working;  // its run will never be ready
+  failure_ = error;
+}
+
+void RunStore::read_and_fill(const Work& work) {
   LoadedRun& loaded = work.run->loaded;
   const RunPiece& piece = loaded.pieces()[work.piece];
   thread_local std::vector<std::byte> scratch;  // hot, and as large as the largest piece
@@ -240,12 +256,12 @@ void RunStore::run(const Work& work) {
 
 void RunStore::finish(const Work& work, const LoadedRun::Filled& filled) {
   const std::lock_guard lock(mutex_);
-  --work.run->left;
-  --work.group->working;
   for (const DamagedBlock& block : filled.damage) {
     work.run->damaged = true;
     note_damage(block.first_id, block.records, block.error);
   }
+  --work.run->left;
+  --work.group->working;
 }
 
 void RunStore::note_damage(std::uint64_t first_id, std::uint64_t records, const Error& error) {
@@ -276,6 +292,7 @@ std::uint64_t RunStore::peak_bytes() const {
 void RunStore::walk_to(std::uint64_t rows) {
   const std::lock_guard lock(mutex_);
   walked_ = rows;
+  for (Group& group : leaving_) group.rows = std::min(group.rows, rows);
 }
 
 void RunStore::filled_to(std::uint64_t rows) {

@@ -49,8 +49,8 @@ class RunStore final : public RunMemory {
   /// Reads and fills a piece on this thread, waiting for storage if it must.
   void run(const Work& work);
 
-  /// Rows that have been walked, at the latest when the present step of the walk ends: what is closed in it is free after
-  /// these.
+  /// To be called before a step of the walk with the most rows that there may be after it, and after
+  /// it with those that there are: what is closed in the step stays until these are filled.
   void walk_to(std::uint64_t rows);
   /// All rows before have been filled.
   void filled_to(std::uint64_t rows);
@@ -79,6 +79,7 @@ class RunStore final : public RunMemory {
   SizedEntry entry_of(const Fetched& run) const;
   void give_up(std::list<Group>& groups) noexcept;
   void note_damage(std::uint64_t first_id, std::uint64_t records, const Error& error);
+  void read_and_fill(const Work& work);
   void finish(const Work& work, const LoadedRun::Filled& filled);
 
   const Options options_;

@@ -47,6 +47,8 @@ struct ReadyRun {
   const RecordExtent* extents = nullptr;  ///< Of its records; null where they have one size, or none can be read.
   std::uint64_t first_block = 0;
   std::uint32_t shard = 0;
+  /// From one record to the next where all have one size: in TFRecords their frames lie between.
+  std::uint32_t stride = 0;
 };
 
 /// A record of a run whose records differ in size.

@@ -2,6 +2,7 @@
 #include "reader/walk/live_runs.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 // Which version runs is decided when the program is loaded. A sanitizer must not look at the deciding function, which
@@ -22,9 +23,10 @@ constexpr std::size_t kPrefetchBytes = 256;
 
 DOVETAIL_WIDE_VECTORS
 void give_same_size(std::size_t some, const std::uint64_t* __restrict where, const std::uint64_t* __restrict id,
-                    const std::uint32_t* __restrict at, std::uint32_t bytes, Entry* __restrict out) noexcept {
+                    const std::uint32_t* __restrict at, const std::uint32_t* __restrict stride,
+                    Entry* __restrict out) noexcept {
   for (std::size_t i = 0; i < some; ++i) {
-    const std::uint64_t offset = std::uint64_t{at[i]} * bytes;
+    const std::uint64_t offset = std::uint64_t{at[i]} * stride[i];
     out[i] = {where[i] + offset, id[i] + at[i]};
   }
 }
@@ -62,7 +64,7 @@ LiveRuns<E>::~LiveRuns() {
 
 template <class E>
 bool LiveRuns<E>::ready(const RunGroup& group) {
-  if (open_) return first_run_ == group.first_run();
+  assert(!open_);  // a group is retired before the next one is asked for
   if (!memory_->open(stretch_, group.number(), std::span(runs_).first(group.runs()))) return false;
   first_run_ = group.first_run();
   open_ = true;
@@ -72,16 +74,17 @@ bool LiveRuns<E>::ready(const RunGroup& group) {
 template <class E>
 void LiveRuns<E>::bind(Bases& bases, std::size_t slot, std::uint64_t position) const {
   const ReadyRun& run = runs_[static_cast<std::size_t>(position - first_run_)];
-  bases.insert(slot, run.where, run.first_id, &run);
+  bases.insert(slot, run.where, run.first_id, run.stride, &run);
 }
 
 template <class E>
 void LiveRuns<E>::give(const Bases& bases, std::size_t slot, std::size_t some, const std::uint32_t* at, E* out) const {
   if constexpr (kSized) {
-    const ReadyRun* const* const run = bases.template data<2>() + slot;
+    const ReadyRun* const* const run = bases.template data<3>() + slot;
     for (std::size_t i = 0; i < some; ++i) out[i] = entry_in(*run[i], at[i]);
   } else {
-    give_same_size(some, bases.template data<0>() + slot, bases.template data<1>() + slot, at, record_bytes_, out);
+    give_same_size(some, bases.template data<0>() + slot, bases.template data<1>() + slot, at,
+                   bases.template data<2>() + slot, out);
   }
 }
 

@@ -27,8 +27,8 @@ template <class E>
 class LiveRuns {
  public:
   using Entry = E;
-  // Address and id of record 0 of each run, and what only runs with records of several sizes have: its number in the group.
-  using Bases = SideBySide<std::uint64_t, std::uint64_t, const ReadyRun*>;
+  // Address and id of record 0 of each run, its stride, and the run.
+  using Bases = SideBySide<std::uint64_t, std::uint64_t, std::uint32_t, const ReadyRun*>;
 
   /// `record_bytes`: of each record, where all have one size.
   LiveRuns(RunMemory& memory, std::uint64_t stretch, const PassOrder& order, std::size_t largest_group,

@@ -32,7 +32,8 @@ class LiveStretches {
 
 /// Walks a lane, record by record, as entries: the rows of batches before they are filled.
 ///
-/// `record_bytes` is the size of each record where all have one, and `E` then is `Entry`.
+/// `record_bytes` is the size of each record where all have one, and `E` then is `Entry`; with
+/// `OrderKind::global` it is `SizedEntry` for all.
 /// Ownership: borrows the memory, which outlives it.
 /// Threads:   none.
 template <class E>

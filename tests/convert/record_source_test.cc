@@ -189,6 +189,11 @@ TEST_F(RecordSourceTest, DoesNotChooseForAFolderOfTfrecordsAndOtherFiles) {
 TEST_F(RecordSourceTest, ReadsTfrecordsOfAnyNameWhereThatIsSaid) {
   put("x", test::tfrecord_bytes({"1"}));
   put("y", test::zlib(test::tfrecord_bytes({"2"})));
+  put("part.gz", test::zlib(test::tfrecord_bytes({"3"})));
+  const std::string part = root_ + "/part.gz";
+  EXPECT_THAT(test::read_source(part, {.format = SourceFormat::tfrecord}).value(), ElementsAre("3"))
+      << "TensorFlow writes zlib under any name";
+  std::filesystem::remove(part);
   EXPECT_THAT(read(SourceFormat::tfrecord), ElementsAre("1", "2"));
 }
 

@@ -113,6 +113,10 @@ TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhereItsLinkLeadsNowhere) {
   ASSERT_FALSE(dataset);
   EXPECT_EQ(dataset.error().kind(), ErrorKind::io) << dataset.error().to_string();
   EXPECT_EQ(dataset.error().path(), link);
+  fs::remove(link);
+  fs::create_directory(folder_ / "elsewhere");
+  fs::create_directory_symlink("elsewhere", link);  // of a folder, which is not followed
+  EXPECT_EQ(Dataset::open(folder_.path()).value().records(), 2u);
 }
 
 TEST_F(TfrecordShardTest, IsComparedWithItsIndexWhereItIsASource) {

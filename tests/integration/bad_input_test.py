@@ -5,11 +5,12 @@
 import json
 import os
 import struct
+import subprocess
 import tarfile
 import tempfile
 
-from support import (DAMAGED, IO, USAGE, CommandTest, crc32c, flip_byte, gzip_bytes, main, make_records, read_file, run,
-                     run_good, run_json, tfrecord, write_file)
+from support import (COMMAND, DAMAGED, IO, USAGE, CommandTest, crc32c, flip_byte, gzip_bytes, main, make_records,
+                     read_file, run, run_good, run_json, tfrecord, write_file)
 
 ONE_RANK = ("--rank", "0", "--world", "1", "--batch", "1")
 
@@ -167,6 +168,12 @@ class DatasetsTest(CommandTest):
             with self.subTest(command=command):
                 self.assert_fails(USAGE, *command, self.shard, says=self.shard)
                 self.assertEqual(read_file(self.shard), before)
+
+    def test_ids_go_to_any_file_that_can_be_written(self):
+        read = ("read", self.dataset, *ONE_RANK, "--ids")
+        with open(self.path("lines"), "wb") as lines:
+            done = subprocess.run([COMMAND, *read, "/dev/stdout"], stdout=lines, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_lines_that_are_there_stay_where_nothing_can_be_read(self):
         write_file(self.path("ids"), b"older lines")

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -11,6 +12,8 @@
 #include <gtest/gtest.h>
 
 #include <dovetail/plan.h>
+#include <dovetail/tfrecord_export.h>
+#include <dovetail/tfrecord_index.h>
 
 #include "reader/fetch/run_store.h"
 #include "reader/walk/record_walk.h"
@@ -89,6 +92,7 @@ void expect_lane(const Dataset& dataset, const RunStoreCase& drawn, std::uint64_
       std::vector<E> rows(1 + random.below(std::min<std::uint64_t>(end - walk.position(), 100)));
       store.walk_to(walk.position() + rows.size());
       const auto part = walk.next(rows);
+      store.walk_to(walk.position());
       if (part.rows == 0) {
         ASSERT_FALSE(store.failure().has_value()) << store.failure()->to_string();
         if (const auto work = store.claim(false)) {
@@ -131,7 +135,14 @@ TEST(RunStoreTest, AWalkGetsTheRecordsOfThePlan) {
     drawn.options.tail = Tail::pad;
     if (!same_size && random.chance(50)) drawn.placed_bytes = random.below(300);
     const TempFolder folder;
-    const Dataset dataset = make_sample(folder.path("data"), drawn.shape);
+    Dataset dataset = make_sample(folder.path("data"), drawn.shape);
+    if (random.chance(40)) {  // the same records as TFRecords with indexes
+      ASSERT_TRUE(export_tfrecords(folder.path("records"), {.sources = {folder.path("data")}}).has_value());
+      for (const auto& file : std::filesystem::directory_iterator(folder.path("records"))) {
+        ASSERT_TRUE(index_tfrecord(file.path(), {.block_bytes = 1024, .run_bytes = 2048}).has_value());
+      }
+      dataset = Dataset::open(folder.path("records")).value();
+    }
     const std::uint64_t begin = random.chance(50) ? 0 : random.below(dataset.shape()->shards.front().records);
     const bool helped = random.chance(50);
     SCOPED_TRACE(i);

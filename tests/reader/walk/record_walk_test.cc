@@ -158,7 +158,7 @@ class ScriptedMemory final : public detail::RunMemory {
       const std::uint64_t id = run.first_id + i;
       if (!kind_.is_placed(id)) std::memcpy(room.data() + extents[i].begin, &id, sizeof(id));
     }
-    ReadyRun ready{detail::to_where(room.data()), run.first_id, nullptr, run.first_id, run.shard};
+    ReadyRun ready{detail::to_where(room.data()), run.first_id, nullptr, run.first_id, run.shard, kRecordBytes};
     if (damaged) ready.where |= Entry::kDamage;
     if (!kind_.same_size) {
       // The extents live as long as the run's memory does.
