@@ -146,6 +146,7 @@ std::vector<std::shared_ptr<Stream>> State::all_streams() const {
 }
 
 void State::reap() {
+  if (Stream::on_a_stream()) return;  // somebody else will
   std::vector<std::shared_ptr<Stream>> done;
   {
     const std::lock_guard lock(mutex_);

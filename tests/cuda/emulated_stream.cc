@@ -6,6 +6,13 @@
 
 namespace dovetail::test::emulated_cuda::detail {
 
+namespace {
+
+// A plain value: it is still there while the other variables of an ending thread go.
+thread_local bool does_work = false;
+
+}  // namespace
+
 Stream::~Stream() {
   assert(!thread_.joinable());
 }
@@ -91,10 +98,16 @@ void Stream::settle() {
 }
 
 void Stream::join() {
+  const std::lock_guard lock(join_mutex_);
   if (thread_.joinable()) thread_.join();  // closed, so nobody begins one
 }
 
+bool Stream::on_a_stream() noexcept {
+  return does_work;
+}
+
 void Stream::run() {
+  does_work = true;
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return !queue_.empty() || closed_; });

@@ -49,8 +49,11 @@ class Stream {
   void abandon(cudaError_t why);
   /// Waits until no work is being done, except by the calling thread.
   void settle();
-  /// Waits for the end of the thread. Needs `close`.
+  /// Waits for the end of the thread, whoever else does. Needs `close`; not on a thread of a stream, of which two could
+  /// wait for each other.
   void join();
+  /// Whether the calling thread does the work of a stream, or has done it and ends.
+  static bool on_a_stream() noexcept;
 
  private:
   void run();
@@ -68,6 +71,7 @@ class Stream {
   std::mutex delay_mutex_;
   std::condition_variable delay_ends_;
   bool delays_ = true;  ///< Until the stream is abandoned.
+  std::mutex join_mutex_;
   std::thread thread_;
 };
 
