@@ -14,17 +14,17 @@
 #include <dovetail/batch_reader.h>
 
 #include "reader/delivery/brief_mutex.h"
-#include "reader/delivery/column_decoders.h"
 #include "reader/delivery/gather.h"
 #include "reader/delivery/pipeline.h"
 #include "reader/delivery/planner.h"
 #include "reader/delivery/read_window.h"
 #include "reader/delivery/ready_queue.h"
 #include "reader/delivery/replay.h"
-#include "reader/delivery/shard_table.h"
 #include "reader/delivery/step.h"
 #include "reader/delivery/timeline_event.h"
 #include "reader/delivery/waited_reads.h"
+#include "reader/fetch/shard_table.h"
+#include "reader/fill/column_decoders.h"
 #include "reader/storage/storage.h"
 #include "reader/storage/thread_pool.h"
 

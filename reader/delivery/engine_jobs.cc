@@ -8,7 +8,7 @@
 #include "format/guard_memory.h"
 #include "reader/delivery/engine.h"
 #include "reader/delivery/scatter.h"
-#include "reader/delivery/shortage.h"
+#include "reader/fetch/shortage.h"
 
 namespace dovetail::detail {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "reader/dataset/shard_file.h"
-#include "reader/delivery/buffer_pool.h"
+#include "reader/fetch/buffer_pool.h"
 
 namespace dovetail::detail {
 

@@ -13,6 +13,7 @@
 #include "reader/delivery/scatter.h"
 #include "reader/delivery/slab.h"
 #include "reader/delivery/substitution.h"
+#include "reader/fill/needed_at_step.h"
 
 namespace dovetail::detail {
 
@@ -134,7 +135,7 @@ void end_direct_reads(Step& step, SlotRing& ring, const GatherRules& rules) {
   }
   for (const DirectRead& read : step.direct) {
     if (!read.damage.has_value()) continue;
-    const SlabParts slab(step, read.row / step.batch_rows);
+    const SlabParts slab = parts_of(step, read.row / step.batch_rows);
     RowStatus& status = slab.status[read.row % step.batch_rows];
     status = damaged_empty(status);
   }
@@ -165,7 +166,7 @@ Error damage_at_step(const Error& damage, const Extent& extent, std::uint32_t bl
 }
 
 ReadInto destination(Step& step, DirectRead& read) {
-  const SlabParts slab(step, read.row / step.batch_rows);
+  const SlabParts slab = parts_of(step, read.row / step.batch_rows);
   return {std::span(read.head).first(head_bytes(*read.extent->file)),
           {slab.values + read.at, read.extent->record_bytes()}};
 }
@@ -211,7 +212,7 @@ std::uint64_t gathered_bytes(const Step& step) {
       if (rows.end == step.batch_rows) bytes += step.lease->columns()[rows.batch].layout.bytes;
       continue;
     }
-    const SlabParts slab(step, rows.batch);
+    const SlabParts slab = parts_of(step, rows.batch);
     bytes += static_cast<std::uint64_t>(slab.offsets[rows.end] - slab.offsets[rows.first]);
   }
   return bytes;

@@ -3,8 +3,8 @@
 
 #include <dovetail/batch_reader.h>
 
-#include "reader/delivery/column_decoders.h"
 #include "reader/delivery/step.h"
+#include "reader/fill/column_decoders.h"
 #include "reader/memory/slot_ring.h"
 #include "reader/storage/storage.h"
 

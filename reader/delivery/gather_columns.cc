@@ -9,7 +9,7 @@
 
 #include "reader/delivery/record_prefetch.h"
 #include "reader/delivery/slab.h"
-#include "reader/delivery/substitution.h"
+#include "reader/fill/substitution.h"
 
 namespace dovetail::detail {
 

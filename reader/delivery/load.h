@@ -8,8 +8,8 @@
 #include <dovetail/error.h>
 
 #include "format/block_decoder.h"
-#include "reader/delivery/buffer_pool.h"
 #include "reader/delivery/extent.h"
+#include "reader/fetch/buffer_pool.h"
 #include "reader/storage/storage.h"
 
 namespace dovetail::detail {

@@ -117,7 +117,7 @@ void Pipeline::hand_out_lost() {
     const auto batch =
         static_cast<std::uint32_t>(static_cast<std::size_t>(lost.destination - bytes.data()) / step.slab_bytes);
     if (batch >= step.batches()) return true;  // the step ends with a failure before it
-    const SlabParts slab(step, batch);
+    const SlabParts slab = parts_of(step, batch);
     const std::span<const std::int64_t> offsets(slab.offsets, std::size_t{step.batch_rows} + 1);
     // Behind all rows that begin there: those before the last have no bytes.
     const auto behind = std::upper_bound(offsets.begin(), offsets.end(), lost.destination - slab.values);

@@ -7,10 +7,10 @@
 #include <memory>
 #include <vector>
 
-#include "reader/delivery/buffer_pool.h"
 #include "reader/delivery/read_window.h"
 #include "reader/delivery/run_window.h"
 #include "reader/delivery/step.h"
+#include "reader/fetch/buffer_pool.h"
 #include "reader/memory/slot_ring.h"
 
 namespace dovetail::detail {

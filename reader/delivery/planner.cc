@@ -7,7 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "reader/delivery/shortage.h"
+#include "reader/fetch/shortage.h"
+#include "reader/fill/needed_at_step.h"
 
 namespace dovetail::detail {
 

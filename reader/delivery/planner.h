@@ -12,9 +12,9 @@
 
 #include "reader/delivery/lane_feed.h"
 #include "reader/delivery/residency.h"
-#include "reader/delivery/shard_table.h"
 #include "reader/delivery/slab.h"
 #include "reader/delivery/step.h"
+#include "reader/fetch/shard_table.h"
 #include "reader/memory/slot_ring.h"
 
 namespace dovetail::detail {

@@ -21,14 +21,14 @@ void Planner::begin_rows() {
 }
 
 void Planner::begin_batch() {
-  const std::byte* const values = SlabParts(*step_, planned_ / step_->batch_rows).values;
+  const std::byte* const values = parts_of(*step_, planned_ / step_->batch_rows).values;
   values_at_ = static_cast<std::uint32_t>(values - scatter_into_->bytes().data());
   value_bytes_ = 0;
 }
 
 void Planner::end_batch() {
   const std::uint32_t batch = planned_ / step_->batch_rows - 1;
-  const SlabParts slab(*step_, batch);
+  const SlabParts slab = parts_of(*step_, batch);
   // It is long until the trainer reads them.
   streaming_copy(reinterpret_cast<std::byte*>(slab.ids), reinterpret_cast<const std::byte*>(ids_.data()),
                  ids_.size() * sizeof(ids_[0]));

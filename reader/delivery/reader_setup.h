@@ -3,8 +3,8 @@
 
 #include <dovetail/batch_reader.h>
 
-#include "reader/delivery/column_decoders.h"
 #include "reader/delivery/engine.h"
+#include "reader/fill/column_decoders.h"
 
 namespace dovetail::detail {
 

@@ -8,8 +8,8 @@
 #include <dovetail/order.h>
 
 #include "reader/delivery/extent.h"
-#include "reader/delivery/shard_table.h"
 #include "reader/delivery/step.h"
+#include "reader/fetch/shard_table.h"
 
 namespace dovetail::detail {
 

@@ -45,7 +45,7 @@ void fill_late_rows(Step& step, const GatherRules& rules) {
   std::uint32_t first_lost = unit.end_row;
   std::optional<Error> error;
   const auto lose = [&](std::uint32_t row, const Extent& extent, std::uint32_t block, const Error& damage) {
-    RowStatus& status = SlabParts(step, row / step.batch_rows).status[row % step.batch_rows];
+    RowStatus& status = parts_of(step, row / step.batch_rows).status[row % step.batch_rows];
     status = damaged_empty(status);
     step.has_gaps = true;
     if (rules.on_damage != OnDamage::fail || (error.has_value() && row >= first_lost)) return;
@@ -66,7 +66,7 @@ void fill_late_rows(Step& step, const GatherRules& rules) {
       continue;
     }
     const ByteView record = late->block->records[late->record];
-    const SlabParts slab(step, late->row / step.batch_rows);
+    const SlabParts slab = parts_of(step, late->row / step.batch_rows);
     std::memcpy(slab.values + slab.offsets[late->row % step.batch_rows], record.data(), record.size());
   }
   if (error.has_value()) step.fail(first_lost, *error);

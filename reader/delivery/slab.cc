@@ -8,33 +8,10 @@
 
 namespace dovetail::detail {
 
-SlabParts::SlabParts(std::span<std::byte> bytes, std::uint32_t rows) noexcept {
-  const SlabLayout layout = SlabLayout::for_rows(rows);
-  offsets = reinterpret_cast<std::int64_t*>(bytes.data() + layout.offsets);
-  ids = reinterpret_cast<std::uint64_t*>(bytes.data() + layout.ids);
-  status = reinterpret_cast<RowStatus*>(bytes.data() + layout.status);
-  values = bytes.data() + layout.values;
-  capacity = bytes.size() - layout.values;
-}
-
-SlabParts::SlabParts(const Step& step, std::uint32_t batch) noexcept
-    : SlabParts(step.lease->bytes().subspan(batch * step.slab_bytes,
-                                            step.batches() == 1 ? std::dynamic_extent : step.slab_bytes),
-                step.batch_rows) {}
-
-std::array<std::uint32_t, kRowStatuses> count_status(std::span<const RowStatus> rows) noexcept {
-  std::array<std::uint32_t, kRowStatuses> counts{};
-  const auto count = [&](RowStatus status, std::size_t of) {
-    const auto at = static_cast<std::size_t>(status);
-    counts[at < kRowStatuses ? at : 0] += static_cast<std::uint32_t>(of);
-  };
-  // Nearly always all are the same.
-  if (std::memcmp(rows.data(), rows.data() + 1, rows.size() - 1) == 0) {
-    count(rows[0], rows.size());
-    return counts;
-  }
-  for (const RowStatus status : rows) count(status, 1);
-  return counts;
+SlabParts parts_of(const Step& step, std::uint32_t batch) noexcept {
+  return {
+      step.lease->bytes().subspan(batch * step.slab_bytes, step.batches() == 1 ? std::dynamic_extent : step.slab_bytes),
+      step.batch_rows};
 }
 
 BatchRows BatchRows::from(const Step& step, std::uint32_t at, std::uint32_t end) noexcept {
@@ -44,7 +21,7 @@ BatchRows BatchRows::from(const Step& step, std::uint32_t at, std::uint32_t end)
 }
 
 Slab::Slab(Step& step, std::uint32_t batch, SlotRing& ring, Oversize oversize)
-    : step_(step), batch_(batch), ring_(ring), oversize_(oversize), parts_(step, batch) {}
+    : step_(step), batch_(batch), ring_(ring), oversize_(oversize), parts_(parts_of(step, batch)) {}
 
 Result<void> Slab::reserve(std::uint64_t bytes, std::uint64_t filled) {
   if (bytes <= parts_.capacity) return {};
@@ -54,7 +31,7 @@ Result<void> Slab::reserve(std::uint64_t bytes, std::uint64_t filled) {
   if (!larger.has_value()) return larger.error();
   std::memcpy((*larger)->bytes().data(), step_.lease->bytes().data(), values + filled);
   step_.lease = std::move(*larger);
-  parts_ = SlabParts(step_, batch_);
+  parts_ = parts_of(step_, batch_);
   return {};
 }
 

@@ -13,7 +13,7 @@
 
 #include "format/block_decoder.h"
 #include "reader/dataset/shard_file.h"
-#include "reader/delivery/buffer_pool.h"
+#include "reader/fetch/buffer_pool.h"
 #include "reader/fetch/run_pieces.h"
 #include "reader/storage/storage.h"
 #include "reader/walk/entry.h"

@@ -10,10 +10,10 @@
 #include <optional>
 #include <span>
 
-#include "reader/delivery/buffer_pool.h"
-#include "reader/delivery/shard_table.h"
+#include "reader/fetch/buffer_pool.h"
 #include "reader/fetch/loaded_run.h"
 #include "reader/fetch/run_pieces.h"
+#include "reader/fetch/shard_table.h"
 #include "reader/storage/storage.h"
 #include "reader/walk/run_memory.h"
 

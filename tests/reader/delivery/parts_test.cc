@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "reader/delivery/buffer_pool.h"
 #include "reader/delivery/stall_clock.h"
+#include "reader/fetch/buffer_pool.h"
 
 namespace dovetail::detail {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader/delivery/shard_table.h"
+#include "reader/fetch/shard_table.h"
 
 #include <algorithm>
 #include <memory>

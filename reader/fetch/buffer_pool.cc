@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader/delivery/buffer_pool.h"
+#include "reader/fetch/buffer_pool.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader/delivery/column_decoders.h"
+#include "reader/fill/column_decoders.h"
 
 namespace dovetail::detail {
 
