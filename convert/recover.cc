@@ -21,6 +21,7 @@
 #include "convert/shard_recovery.h"
 #include "format/guard_memory.h"
 #include "format/layout.h"
+#include "reader/dataset/shard_ends.h"
 #include "writer/dataset_files.h"
 #include "writer/output_folder.h"
 
@@ -113,7 +114,7 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
   if (auto writable = check_target(target, options.overwrite); !writable) return writable.error();
   Tally tally(options);
   auto shard = ShardRecovery::find(source, nullptr, std::nullopt, tally.checked());
-  if (!shard) return shard.error();
+  if (!shard) return detail::of_named_file(shard.error(), source);
   // By the number of the file id, or where that is gone by what the records are said to be.
   const std::string record_type = shard->metadata() ? shard->metadata()->record_type : std::string();
   if (shard->shard_number() == format::kTfrecordIndexShardNumber || record_type == format::kTfrecordIndexRecordType) {

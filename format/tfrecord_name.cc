@@ -2,6 +2,8 @@
 #include "format/tfrecord_name.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 
 namespace dovetail::format {
 
@@ -22,13 +24,22 @@ bool cut_shard_suffix(std::string_view& name) {
 }  // namespace
 
 bool has_tfrecord_name(std::string_view path) {
-  std::string_view name = path.substr(path.find_last_of('/') + 1);
+  std::string lower(path.substr(path.find_last_of('/') + 1));
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::string_view name = lower;
   for (const std::string_view suffix : {".gz", ".gzip", ".zlib", ".zz", ".snappy", ".zst", ".bz2", ".xz"}) {
     if (!name.ends_with(suffix)) continue;
     name.remove_suffix(suffix.size());
     break;
   }
-  if (name.ends_with(".tfrecord") || name.ends_with(".tfrecords") || name.ends_with(".tfrec")) return true;
+  if (const std::size_t dot = name.find_last_of('.'); dot != std::string_view::npos) {
+    const std::string_view numbered = name.substr(dot + 1);
+    const std::string_view extension = numbered.substr(0, numbered.find('-'));
+    for (const std::string_view known : {"tfrecord", "tfrecords", "tfrec", "tfr"}) {
+      if (extension == known) return true;
+    }
+  }
   return cut_shard_suffix(name) && !name.empty();
 }
 

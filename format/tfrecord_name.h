@@ -5,8 +5,8 @@
 
 namespace dovetail::format {
 
-/// Whether a file is named as TFRecords are: `*.tfrecord`, `*.tfrecords` or `*.tfrec`, `-NNNNN-of-NNNNN` behind or instead of
-/// it, compressed or not.
+/// Whether a file is named as TFRecords are, in capitals or not: `*.tfrecord`, `*.tfrecords`, `*.tfrec` or `*.tfr`, with
+/// `-1` or `-NNNNN-of-NNNNN` behind it, or only the latter; compressed or not.
 bool has_tfrecord_name(std::string_view path);
 
 }  // namespace dovetail::format

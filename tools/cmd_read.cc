@@ -150,7 +150,7 @@ std::string to_text(const Summary& summary) {
   listing.add("digest", summary.digest.to_hex());
   const std::string& note = summary.stats.storage_note;
   listing.add("storage", std::string(to_string(summary.stats.storage)) + (note.empty() ? "" : ": " + note));
-  listing.add("memory", summary.stats.registered ? "registered" : "plain pages: " + summary.stats.registration_note);
+  if (summary.stats.registered) listing.add("memory", "registered with CUDA");
   std::string text = listing.to_text();
   for (const DamagedRange& range : summary.stats.damaged) {
     text += "damaged: " + format::visible(range.file) + ':' + std::to_string(range.offset) + ": records [" +

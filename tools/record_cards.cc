@@ -20,8 +20,6 @@ constexpr std::size_t kMostFeatures = 64;
 constexpr std::size_t kMostValues = 12;
 constexpr std::size_t kValueTextBytes = 160;
 constexpr std::size_t kValueHexBytes = 16;
-// A browser decodes a picture whole, at 4 bytes a pixel, however small it is shown.
-constexpr std::uint64_t kMostPixels = 50'000'000;
 
 std::string more(std::uint64_t count, std::string_view what) {
   return "<p class=\"note\">and " + std::to_string(count) + ' ' + std::string(what) + " more</p>\n";
@@ -39,9 +37,9 @@ std::string describe(Payload payload, ByteView bytes) {
   return text;
 }
 
-bool is_huge(Payload payload, ByteView image) {
+std::uint64_t pixels_of(Payload payload, ByteView image) {
   const auto size = image_size(payload, image);
-  return size && std::uint64_t{size->width} * size->height > kMostPixels;
+  return size ? std::uint64_t{size->width} * size->height : 0;
 }
 
 /// Calls `visit` with each image of an Example, and its feature's name.
@@ -117,13 +115,15 @@ void RecordCards::add(const PlacedRecord& record) {
 }
 
 void RecordCards::add_image(ByteView image, Payload payload, const std::string& name) {
-  if (const bool huge = is_huge(payload, image); huge || image.size() > image_bytes_left_) {
+  const std::uint64_t pixels = pixels_of(payload, image);
+  if (image.size() > image_bytes_left_ || pixels > pixels_left_) {
     html_ += "<p class=\"note left-out\">" + html_text(describe(payload, image)) + ", " + human_bytes(image.size()) +
-             (huge ? ": left out, it has more than 50 megapixels" : ": left out, to keep the page small") + "</p>\n";
+             ": left out, to keep the page small</p>\n";
     ++images_left_out_;
     return;
   }
   image_bytes_left_ -= image.size();
+  pixels_left_ -= pixels;
   ++images_;
   html_ += "<img class=\"thumb\" alt=\"" + html_text(name) + "\" title=\"" + html_text(describe(payload, image)) +
            "\" src=\"data:" + std::string(image_type(payload)) + ";base64," + to_base64(image) + "\">\n";

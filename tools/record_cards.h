@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "format/example_wire.h"
@@ -11,10 +12,13 @@
 
 namespace dovetail::tools {
 
-/// Turns records into HTML, one card each; cards with pictures are small and make a contact sheet. Everything in a record is hostile: it is escaped and cut. Pictures go in
-/// whole, up to 50 megapixels, and share a limit of bytes.
+/// Turns records into HTML, one card each; cards with pictures are small and make a contact sheet. Everything in a record is
+/// hostile: it is escaped and cut. Pictures go in whole, and share a limit of bytes and one of pixels.
 class RecordCards {
  public:
+  /// A browser decodes a picture whole, at 4 bytes a pixel, however small it is shown.
+  static constexpr std::uint64_t kMostPixels = 100'000'000;
+
   explicit RecordCards(std::size_t most_image_bytes) : image_bytes_left_(most_image_bytes) {}
 
   void add(const PlacedRecord& record);
@@ -34,6 +38,7 @@ class RecordCards {
 
   std::string html_;
   std::size_t image_bytes_left_;
+  std::uint64_t pixels_left_ = kMostPixels;
   std::size_t records_ = 0;
   std::size_t images_ = 0;
   std::size_t images_left_out_ = 0;

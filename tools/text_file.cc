@@ -113,6 +113,10 @@ Result<void> check_not_replaced(const std::string& path) {
   if (!is_special(path) && holds_dovetail_file(path)) {
     return Error(Errc::already_exists, "this is a file of Dovetail's: name another one for the output").in_file(path);
   }
+  const std::string folder = folder_of(path);
+  if (!std::filesystem::exists(folder, unknown) && !unknown) {
+    return Error::from_errno(ENOENT, "there is no folder '" + folder + "': make it first").in_file(path);
+  }
   return {};
 }
 
@@ -120,9 +124,7 @@ Result<void> check_output(const std::string& path) {
   if (auto possible = check_not_replaced(path); !possible || is_special(path)) return possible;
   const std::string folder = folder_of(path);
   if (::access(folder.c_str(), W_OK | X_OK) == 0) return {};
-  const std::string what = errno == ENOENT ? "there is no folder '" + folder + "': make it first"
-                                           : "cannot create a file in the folder '" + folder + "'";
-  return Error::from_errno(errno, what).in_file(path);
+  return Error::from_errno(errno, "cannot create a file in the folder '" + folder + "'").in_file(path);
 }
 
 Result<void> replace_text(const std::string& path, std::string_view text) {

@@ -18,7 +18,7 @@ Result<std::string> read_text(const std::string& path, std::size_t max_bytes);
 Result<void> check_output(const std::string& path);
 
 /// The same for output that is written to a file as it is, and needs no other one beside it.
-/// Errors: `already_exists` as above; the system's for a folder.
+/// Errors: as above, but for a folder that may not be written to.
 Result<void> check_not_replaced(const std::string& path);
 
 /// Replaces a file in one go: whoever reads it, and whatever fails, finds the old text or the new one, also after a

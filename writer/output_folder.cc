@@ -10,6 +10,8 @@
 #include <memory>
 #include <utility>
 
+#include "format/address.h"
+
 namespace dovetail::detail {
 
 namespace {
@@ -115,6 +117,11 @@ Result<std::shared_ptr<OutputFolder>> OutputFolder::create(const std::string& pa
   const std::string folder = without_trailing_slashes(path);
   MadeFolders folders;
   if (!folder.empty()) {
+    if (format::is_address(folder)) {
+      return Error(Errc::invalid_option,
+                   "this is an address, and datasets are written to this machine: give a folder, and copy that")
+          .in_file(path);
+    }
     if (Result<void> made = make_folders(folder, folders); !made) return made.error();
   }
   Result<std::shared_ptr<OutputFolder>> opened = open(folder);

@@ -86,7 +86,7 @@ struct RecoverReport {
 /// index knows are right; without it those at their own place, and of these the longer sequence. A whole block inside a
 /// record, with the file id of the shard, is taken for one of its own where the block around it is damaged.
 ///
-/// Errors: `not_dovetail` where nothing of a shard is found; `unsupported_version`; `file_changed` where one gets
+/// Errors: `not_dovetail` where nothing of a shard is found, `foreign_file` in a file of another name; `unsupported_version`; `file_changed` where one gets
 ///         shorter meanwhile; `unknown_format` for the index of a TFRecord and what is no file; `empty_input` for a
 ///         folder without shards; `unfinished` for one in which a conversion was stopped, and for a file that a writer is
 ///         at work on; `outside_dataset`; `already_exists`; `invalid_option` where `target` is the source or has a file of

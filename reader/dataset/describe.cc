@@ -44,7 +44,7 @@ Result<ShardDescription> describe(const ShardFile& shard) {
 Result<ShardDescription> describe_shard(const std::string& path) {
   return detail::guard_memory(path, [&]() -> Result<ShardDescription> {
     auto shard = detail::ShardFile::open(path);
-    if (!shard) return shard.error();
+    if (!shard) return detail::of_named_file(shard.error(), path);
     return detail::describe(*shard);
   });
 }

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "format/address.h"
 #include "format/layout.h"
 #include "format/tfrecord_name.h"
 #include "format/wildcard.h"
@@ -184,6 +185,11 @@ Result<Listing> list_dataset(const std::string& path) {
     return Listing{kind, folder_of(path), {name_of(path)}};
   }
   const int reason = errno;
+  if (reason == ENOENT && format::is_address(path)) {
+    return Error(Errc::unknown_format,
+                 "this is an address, and datasets are read from this machine: copy it here first")
+        .in_file(path);
+  }
   if ((reason == ENOENT || reason == ENOTDIR) && format::has_wildcard(path)) return list_glob(path);
   return Error::from_errno(reason, "cannot open the dataset").in_file(path);
 }
@@ -218,9 +224,8 @@ Result<FilesBelow> list_shards_below(const std::string& folder) {
       } else if (type == fs::file_type::none) {
         // It may be a folder of shards, or a TFRecord. What looks like a shard is listed: opening it gives the reason.
         return Error::from_errno(refused.value(), "cannot look at it").in_file(join_path(listed, name));
-      } else if (it->is_regular_file(unknown) ||
-                 (type == fs::file_type::symlink && format::has_tfrecord_name(name) && !it->is_directory(unknown))) {
-        // A TFRecord that was not fetched is a link that leads nowhere.
+      } else if (it->is_regular_file(unknown) || (format::has_tfrecord_name(name) && !it->is_directory(unknown))) {
+        // A TFRecord that was not fetched is a link that leads nowhere, or a FIFO that somebody is to fill.
         others.push_back(join_path(below, name));
       }
     }

@@ -287,11 +287,12 @@ TEST(RecoverErrorTest, WhatIsNoShardIsRefusedAndNothingIsLeft) {
   test::write_file(folder / "noise", test::noise(10'000, 5));
   test::write_file(folder / "empty", "");
   fs::create_directory(folder / "nothing");
-  expect_fails(Errc::not_dovetail, folder / "noise", folder / "out");
-  expect_fails(Errc::not_dovetail, folder / "empty", folder / "out");
+  expect_fails(Errc::foreign_file, folder / "noise", folder / "out");
+  expect_fails(Errc::foreign_file, folder / "empty", folder / "out");
   expect_fails(Errc::empty_input, folder / "nothing", folder / "out");
   test::write_file(folder / "nothing/a.dvt", test::noise(10'000, 6));
   expect_fails(Errc::not_dovetail, folder / "nothing", folder / "out");
+  expect_fails(Errc::not_dovetail, folder / "nothing/a.dvt", folder / "out");
   const auto missing = recover(folder / "missing", folder / "out");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().kind(), ErrorKind::io);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An indexed TFRecord is a shard like any other: opened, read, verified, planned and delivered.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -113,6 +115,11 @@ TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhereItsLinkLeadsNowhere) {
   ASSERT_FALSE(dataset);
   EXPECT_EQ(dataset.error().kind(), ErrorKind::io) << dataset.error().to_string();
   EXPECT_EQ(dataset.error().path(), link);
+  fs::remove(link);
+  ASSERT_EQ(::mkfifo(link.c_str(), 0600), 0);
+  const auto beside_a_pipe = Dataset::open(folder_.path());
+  ASSERT_FALSE(beside_a_pipe);
+  EXPECT_EQ(beside_a_pipe.error().path(), link);
   fs::remove(link);
   fs::create_directory(folder_ / "elsewhere");
   fs::create_directory_symlink("elsewhere", link);  // of a folder, which is not followed

@@ -173,7 +173,7 @@ class RecoverTest(CommandTest):
         self.assert_fails(USAGE, "recover", shard, self.path("x.dvt"), "--dataset-id", "12", says="32 hex digits")
         self.assertEqual(read_file(shard), before)
         noise = write_file(self.path("noise"), b"no block" * 1000)
-        self.assert_fails(DAMAGED, "recover", noise, self.path("out.dvt"), says=[noise, "found"])
+        self.assert_fails(USAGE, "recover", noise, self.path("out.dvt"), says=[noise, "found"])
         self.assert_fails(IO, "recover", self.path("missing"), self.path("out.dvt"), says="missing")
         self.assert_fails(USAGE, "recover", shard, noise, says="exists")
         self.assertFalse(os.path.exists(self.path("out.dvt")))

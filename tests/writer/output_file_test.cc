@@ -194,6 +194,15 @@ TEST(OutputFolderTest, MakesWhatIsMissingAndRemovesOnlyThat) {
   EXPECT_THAT(test::names_in(folder.path()), IsEmpty());
 }
 
+TEST(OutputFolderTest, AnAddressIsNoFolder) {
+  for (const char* address : {"s3://bucket/data", "GS://bucket", "abfs+x.1-a://y"}) {
+    const auto refused = OutputFolder::create(address);
+    ASSERT_FALSE(refused) << address;
+    EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << address;
+    EXPECT_FALSE(std::filesystem::exists(std::string(address).substr(0, 3))) << address;
+  }
+}
+
 TEST(OutputFolderTest, KeepsCreatedFoldersThatHoldOtherThings) {
   const test::TempFolder folder;
   auto made = OutputFolder::create(folder / "a/b").value();

@@ -380,6 +380,14 @@ TEST(DatasetTest, WhatIsNotThereIsTheSystemsErrorWithThePath) {
   EXPECT_EQ(open_error("").kind(), ErrorKind::io);
 }
 
+TEST(DatasetTest, AnAddressIsToldToBeOne) {
+  for (const char* address : {"s3://bucket/data", "S3://bucket/*.dvt", "https://host/shard-000000.dvt"}) {
+    const Error error = open_error(address);
+    EXPECT_TRUE(error.is(Errc::unknown_format)) << error.to_string();
+    EXPECT_NE(error.detail().find("address"), std::string::npos) << error.to_string();
+  }
+}
+
 TEST(DatasetTest, AVanishedShardIsAnErrorNotASmallerDataset) {
   TempFolder folder;
   write_shard(folder.path(), "a.dvt", shard_of(3));
@@ -446,6 +454,7 @@ TEST(DatasetTest, FilesOfAnotherKindAreNoDamage) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
     EXPECT_EQ(error.path(), folder.file("a.tar"));
     EXPECT_TRUE(verify(folder.file("a.tar")).error().is(Errc::foreign_file));
+    EXPECT_TRUE(describe_shard(folder.file("a.tar")).error().is(Errc::foreign_file));
   }
 }
 
