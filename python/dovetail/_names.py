@@ -3,26 +3,92 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
-from typing import Any, Callable, TypeVar, cast
+from typing import Any, Callable, Sequence, TypeVar, cast
 
 _Call = TypeVar("_Call", bound=Callable[..., Any])
 
+_PART = "part, as (rank, world), and `merge` when all parts are there"
 _HERE = {
-    "batch_size": "batch",
-    "shuffle": 'order, "shuffle" by default, "sequential" or "global"',
-    "drop_last": 'tail, "drop" by default, or "pad" or "wrap"',
-    "num_workers": "decode_threads, of threads of the library, which read ahead in the same process",
-    "prefetch_factor": "prefetch",
-    "pin_memory": 'registration, "preferred" by default',
-    "num_replicas": "world",
-    "num_shards": "world",
-    "shard_id": "rank",
-    "collate_fn": "collate",
-    "schema": "columns",
+    "batch_size": ["batch"],
+    "shuffle": ['order, "shuffle" by default, "sequential" or "global"',
+                "shuffle_seed, a number, by which all records are shuffled"],
+    "sampler": ['order, "shuffle" by default; rank and world in place of a DistributedSampler'],
+    "batch_sampler": ["batch, and order"],
+    "generator": ["seed, a number"],
+    "seed": ["shuffle_seed, or split_seed with split"],
+    "drop_last": ['tail, "drop" by default, or "pad" or "wrap"'],
+    "num_workers": ["decode_threads, of threads of the library, which read ahead in the same process",
+                    "jobs, of threads of the library", "encode_threads, of threads that compress"],
+    "prefetch_factor": ["prefetch"],
+    "pin_memory": ['registration, "preferred" by default'],
+    "num_replicas": ["world"],
+    "world_size": ["world", _PART],
+    "rank": [_PART],
+    "world": [_PART],
+    "local_world_size": ["local_world"],
+    "num_shards": ["world", "shards"],
+    "shard_id": ["rank"],
+    "collate_fn": ["collate"],
+    "schema": ["columns"],
+    "columns": ["schema"],
+    "compression": ['codec, "snappy" by default, or "none"'],
+    "size_limit": ["shard_bytes"],
+    "memory": ["memory_bytes"],
+    "meta": ["metadata"],
 }
-"""What PyTorch and others have; the text begins with the option of this package that it is."""
+"""What PyTorch, other packers and the command have: the options that it may be here, each with words after a comma."""
+
+_ELSEWHERE = {
+    "batch_size": "batch of dovetail.Reader says how many rows a batch has",
+    "collate_fn": "a Reader gives each Batch as it is; dovetail.torch.BatchDataset has collate",
+}
+"""What no option of a call is, where another one has it."""
+
+
+def no_option(name: str, options: Sequence[str]) -> str:
+    """That it is none of the options, and which is meant."""
+    for here in _HERE.get(name, []):
+        if here.split(",")[0] in options:
+            return f"there is no option {name!r}: here it is {here}"
+    if name in _ELSEWHERE:
+        return f"there is no option {name!r}: {_ELSEWHERE[name]}"
+    return f"there is no option {name!r}; there are: {', '.join(options) or 'none'}"
+
+
+def misfit(function: Any, owner: type | None, given: Sequence[Any], named: dict[str, Any]) -> str | None:
+    """Why arguments do not fit the signature of a function of `_dovetail`, in its class if it is of one; None where
+    they do. Types are left to the functions, but that of `self`."""
+    signature = function.__doc__.split("\n", 1)[0]  # by pybind11
+    parsed = cast(ast.FunctionDef, ast.parse(f"def {signature}: ...").body[0]).args
+    names = [each.arg for each in parsed.posonlyargs + parsed.args]
+    needed = len(names) - len(parsed.defaults)
+    call = function.__name__
+    if owner is not None:
+        call = owner.__name__ if call == "__init__" else f"{owner.__name__}.{call}"
+        if names[:1] == ["self"]:  # else it is static
+            if not given or not isinstance(given[0], owner):
+                what = type(given[0]).__name__ if given else "nothing"
+                return f"{call}() must be called on a {owner.__name__}, not on {what}"
+            names, needed, given = names[1:], needed - 1, given[1:]
+    call += f"({', '.join(names)})"
+
+    if len(given) > len(names) and parsed.vararg is None:
+        takes = f"{len(names)} positional argument{'' if len(names) == 1 else 's'}"
+        others = "; others are given by name" if parsed.kwonlyargs or parsed.kwarg else ""
+        return f"{call} takes {takes}, not {len(given)}{others}"
+    options = names + [each.arg for each in parsed.kwonlyargs]
+    for name in named:
+        if name in names[:len(given)]:
+            return f"{call}: {name} is given twice"
+        if name not in options and parsed.kwarg is None:
+            return no_option(name, options)
+    missing = [name for name in names[len(given):needed] if name not in named]
+    if missing:
+        return f"{call}: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+    return None
 
 
 def names_options(*others: Callable[..., Any]) -> Callable[[_Call], _Call]:
@@ -37,17 +103,13 @@ def names_options(*others: Callable[..., Any]) -> Callable[[_Call], _Call]:
         takers: list[Callable[..., Any]] = [call, *others]
         parameters = [each for taker in takers for each in inspect.signature(taker).parameters.values()]
         names = list(dict.fromkeys(each.name for each in parameters if each.kind is not each.VAR_KEYWORD))
-        options = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+        options = list(dict.fromkeys(each.name for each in parameters if each.kind is each.KEYWORD_ONLY))
 
         @functools.wraps(call)
         def checked(*given: Any, **named: Any) -> Any:
             for name in named:
                 if name not in names:
-                    here = _HERE.get(name, "")
-                    if here.split(",")[0] in options:
-                        raise TypeError(f"there is no option {name!r}: here it is {here}")
-                    listed = ", ".join(dict.fromkeys(options))
-                    raise TypeError(f"there is no option {name!r}; there are: {listed}")
+                    raise TypeError(no_option(name, options))
             return call(*given, **named)
 
         return cast(_Call, checked)

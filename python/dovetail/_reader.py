@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import operator
-from typing import TYPE_CHECKING, Any, Iterator, Sequence, SupportsIndex, Union
+from typing import TYPE_CHECKING, Any, Iterator, NoReturn, Sequence, SupportsIndex, Union
 
 from dovetail import _dovetail
 from dovetail._errors import usage_error
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 def _number(name: str, given: SupportsIndex, bits: int) -> int:
     """A number that the library holds in so many bits."""
-    number = operator.index(given)
+    try:
+        number = operator.index(given)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, not {type(given).__name__}") from None
     if not 0 <= number < 2**bits:
         raise usage_error(f"{name}={number}: it must be 0 to {2**bits - 1}")
     return number
@@ -233,6 +236,11 @@ class Reader:
 
     def __bool__(self) -> bool:
         return True  # also when it is closed, and has no length
+
+    def __getitem__(self, i: object) -> NoReturn:
+        """There is no batch by number; a DataLoader of a reader would ask for them."""
+        raise usage_error("a Reader gives batches in its order, and none by number: iterate over it; for a DataLoader "
+                          "use dovetail.torch.BatchDataset, in DataLoader(dataset, batch_size=None, num_workers=0)")
 
     def next(self) -> Batch | None:
         """The next batch; None at the end of an epoch, after which the next one begins."""

@@ -182,8 +182,7 @@ struct Tensor {
   }
 };
 
-Tensor tensor(const PyBatch& batch, const py::object& part, const py::object& column, const py::kwargs& others) {
-  refuse_others(others, "part, column");
+Tensor tensor(const PyBatch& batch, const py::object& part, const py::object& column) {
   Tensor tensor;
   tensor.batch = batch.get();
   tensor.value_bytes = batch.value_bytes();
@@ -208,8 +207,7 @@ py::object to_dlpack_capsule(const Tensor& tensor, const py::object&, const py::
   return to_capsule(tensor.to_dlpack());
 }
 
-void release(PyBatch& batch, const py::object& stream, const py::kwargs& others) {
-  refuse_others(others, "stream");
+void release(PyBatch& batch, const py::object& stream) {
   if (stream.is_none()) return batch.release();
   // NOLINTNEXTLINE(performance-no-int-to-ptr): frameworks give a stream as a number
   batch.release(DeviceStream{reinterpret_cast<void*>(to_option<std::uintptr_t>("stream", stream))});

@@ -50,8 +50,7 @@ py::dict to_dict(const Damage& damage) {
   return dict;
 }
 
-py::object verify_path(const py::object& path_given, const py::object& threads_asked, const py::kwargs& others) {
-  refuse_others(others, "threads");
+py::object verify_path(const py::object& path_given, const py::object& threads_asked) {
   const std::filesystem::path path = to_path("path", path_given);
   const auto threads = to_option<unsigned>("threads", threads_asked);
   const VerifyReport report = run_interruptibly([&](const std::atomic<bool>& cancel) {
@@ -223,8 +222,7 @@ py::object convert_sources(const py::object& sources, const py::object& folder_g
   }
 }
 
-py::object merge_parts(const py::object& folder_given, const py::object& overwrite_given, const py::kwargs& others) {
-  refuse_others(others, "overwrite");
+py::object merge_parts(const py::object& folder_given, const py::object& overwrite_given) {
   const std::filesystem::path folder = to_path("folder", folder_given);
   const auto overwrite = to_option<bool>("overwrite", overwrite_given);
   return to_object(run_interruptibly([&](const std::atomic<bool>&) { return merge(folder.string(), overwrite); }));

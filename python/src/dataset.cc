@@ -30,9 +30,7 @@ std::filesystem::path to_open(const std::filesystem::path& path) {
   return path.empty() || failed || misread ? path : folder / path;
 }
 
-Dataset open_dataset(const py::object& path_given, const py::object& allow_outside, const py::object& threads_asked,
-                     const py::kwargs& others) {
-  refuse_others(others, "allow_outside, threads");
+Dataset open_dataset(const py::object& path_given, const py::object& allow_outside, const py::object& threads_asked) {
   const std::filesystem::path path = to_path("path", path_given);
   const DatasetOptions options{.allow_outside = to_option<bool>("allow_outside", allow_outside),
                                .threads = to_option<unsigned>("threads", threads_asked)};

@@ -44,8 +44,7 @@ void add_common(const ShardDescription& shard, py::dict& dict) {
   dict["schema"] = shard.schema.empty() ? py::object(py::none()) : py::object(message_text(shard.schema));
 }
 
-py::dict describe(const py::object& path_given, const py::kwargs& others) {
-  refuse_others(others, "path");
+py::dict describe(const py::object& path_given) {
   const std::filesystem::path path = to_path("path", path_given);
   std::error_code failed;
   if (std::filesystem::is_directory(path, failed)) {
@@ -168,7 +167,8 @@ Of texts that are not UTF-8, which other writers may have left, the bytes that a
 `Dataset.describe` is of a dataset.
 
 Raises:
-    MissingFileError, StorageError, DamagedError: with file and offset.)");
+    MissingFileError, StorageError, DamagedError: with file and offset. UsageError: for a folder, and for a file of
+    another kind.)");
 }
 
 }  // namespace dovetail::python

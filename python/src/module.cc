@@ -33,4 +33,5 @@ PYBIND11_MODULE(_dovetail, module) {
   bind_writers(module);
   bind_conversion(module);
   bind_example(module);
+  explain_misfits(module);
 }

@@ -11,6 +11,7 @@
 #include <pybind11/pybind11.h>
 
 #include "python/src/arguments.h"
+#include "python/src/gil.h"
 
 namespace dovetail::python {
 
@@ -70,12 +71,8 @@ std::string option_names(std::span<const OptionSetter<Options>> table) {
 }
 
 [[noreturn]] inline void refuse_option(pybind11::handle name, const std::string& names) {
-  throw pybind11::type_error("there is no option " + std::string(pybind11::repr(name)) + "; there are: " + names);
-}
-
-/// Where there is no table. Errors: TypeError for a keyword argument that no parameter has taken.
-inline void refuse_others(const pybind11::kwargs& given, const char* names) {
-  if (!given.empty()) refuse_option(given.begin()->first, names);
+  const pybind11::object why = import_module("dovetail._names").attr("no_option");
+  throw pybind11::type_error(pybind11::str(call_object(why, name, pybind11::str(names).attr("split")(", "))));
 }
 
 /// Of a keyword argument; empty, which no option is, for what UTF-8 cannot hold.

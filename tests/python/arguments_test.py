@@ -3,6 +3,7 @@
 """What is asked for and cannot be had: the error names it, and what can be had instead."""
 
 import ast
+import functools
 import os
 import re
 
@@ -38,15 +39,9 @@ def listed(call, *given):
 
 class StubTest(ModuleTest):
     def test_parameters_are_those_of_the_module(self):
-        batch = self.open_reader(self.make_dataset()).next()
-        with_options = {"Dataset.__init__": lambda: listed(dovetail.Dataset, "x"),
-                        "Writer.__init__": lambda: listed(dovetail.Writer, "x"),
+        with_options = {"Writer.__init__": lambda: listed(dovetail.Writer, "x"),
                         "DatasetWriter.__init__": lambda: listed(dovetail.DatasetWriter, "x"),
-                        "convert": lambda: listed(dovetail.convert, ["x"], "x"),
-                        "verify": lambda: listed(dovetail.verify, "x"),
-                        "merge": lambda: listed(dovetail.merge, "x"),
-                        "describe": lambda: listed(dovetail.describe, "x"),
-                        "Batch.tensor": lambda: listed(batch.tensor), "Batch.release": lambda: listed(batch.release)}
+                        "convert": lambda: listed(dovetail.convert, ["x"], "x")}
         module = ast.parse(read_file(STUB))
         scopes = [(module, "", _dovetail)]
         scopes += [(each, each.name + ".", getattr(_dovetail, each.name)) for each in module.body
@@ -104,15 +99,100 @@ class NameTest(ErrorTest):
                 self.assertIn(name, said.split(": ")[1].split(", "))
         self.assertNotIn("shard_number", self.refused(dovetail.DatasetWriter, path + "x", nothing=1))
 
-    def test_names_of_pytorch_are_told_as_they_are_here(self):
+    def test_names_of_other_libraries_are_told_as_they_are_here(self):
         path = self.make_dataset()
-        for name, here in (("batch_size", "batch"), ("drop_last", "tail"),
-                           ("shuffle", 'order, "shuffle" by default, "sequential" or "global"'),
-                           ("num_workers", "decode_threads"), ("prefetch_factor", "prefetch"),
-                           ("pin_memory", "registration"), ("num_replicas", "world")):
-            said = self.refused(dovetail.Reader, path, **{name: 4})
-            self.assertTrue(said.startswith(f"there is no option '{name}': here it is {here}"), said)
+        reader = functools.partial(dovetail.Reader, path)
+        convert = functools.partial(dovetail.convert, [path], "to")
+        writer = functools.partial(dovetail.DatasetWriter, "to")
+        for call, name, here in (
+                (reader, "batch_size", "batch"), (reader, "drop_last", "tail"),
+                (reader, "shuffle", 'order, "shuffle" by default, "sequential" or "global"'),
+                (reader, "sampler", 'order, "shuffle" by default; rank and world'),
+                (reader, "num_workers", "decode_threads"), (reader, "prefetch_factor", "prefetch"),
+                (reader, "pin_memory", "registration"), (reader, "num_replicas", "world"),
+                (reader, "world_size", "world"), (reader, "local_world_size", "local_world"),
+                (reader, "generator", "seed"), (reader, "memory", "memory_bytes"),
+                (convert, "shuffle", "shuffle_seed, a number"), (convert, "seed", "shuffle_seed"),
+                (convert, "num_workers", "jobs, of threads"), (convert, "num_shards", "shards"),
+                (convert, "world_size", "part, as (rank, world)"), (convert, "compression", "codec"),
+                (convert, "meta", "metadata"), (convert, "memory", "memory_bytes"),
+                (writer, "compression", "codec"), (writer, "num_workers", "encode_threads"),
+                (writer, "size_limit", "shard_bytes"), (writer, "columns", "schema")):
+            with self.subTest(name=name):
+                said = self.refused(call, **{name: 4})
+                self.assertTrue(said.startswith(f"there is no option '{name}': here it is {here}"), said)
+        for call, name, says in ((reader, "collate_fn", "a Reader gives each Batch as it is"),
+                                 (convert, "batch_size", "batch of dovetail.Reader")):
+            said = self.refused(call, **{name: 4})
+            self.assertTrue(said.startswith(f"there is no option '{name}': {says}"), said)
         self.assertIn("there are: batch, ", self.refused(dovetail.Plan, path, batch=4, num_workers=3))
+
+    def test_arguments_that_fit_no_signature(self):
+        dataset = dovetail.Dataset(self.make_dataset())
+        batch = self.open_reader(dataset).next()
+        for call, says in (
+                (lambda: dovetail.convert("n.txt"), "convert(sources, folder): folder is missing"),
+                (dovetail.convert, "convert(sources, folder): sources, folder are missing"),
+                (lambda: dovetail.convert(["a"], "to", print),
+                 "convert(sources, folder) takes 2 positional arguments, not 3; others are given by name"),
+                (lambda: dovetail.convert(["a"], "to", sources=[]), "convert(sources, folder): sources is given twice"),
+                (lambda: dovetail.example(3),
+                 "example() takes 0 positional arguments, not 1; others are given by name"),
+                (lambda: batch.rows(1), "Batch.rows() takes 0 positional arguments, not 1"),
+                (lambda: batch.row(), "Batch.row(i): i is missing"),
+                (lambda: batch.row(1, 2), "Batch.row(i) takes 1 positional argument, not 2"),
+                (lambda: batch.row(0, i=0), "Batch.row(i): i is given twice"),
+                (lambda: batch.row(0, j=0), "there is no option 'j'; there are: i"),
+                (lambda: batch.rows(i=0), "there is no option 'i'; there are: none"),
+                (lambda: dovetail.Batch.rows(3), "Batch.rows() must be called on a Batch, not on int"),
+                (lambda: dovetail.Batch.rows(), "Batch.rows() must be called on a Batch, not on nothing"),
+                (lambda: dovetail.Dataset.__init__(batch, "x"), "Dataset() must be called on a Dataset, not on Batch"),
+                (dovetail.Dataset, "Dataset(path): path is missing"),
+                (lambda: dovetail.Dataset("a", True),
+                 "Dataset(path) takes 1 positional argument, not 2; others are given by name"),
+                (dovetail.Dataset.join, "Dataset.join(datasets): datasets is missing"),
+                (lambda: dovetail.Writer("a", "none"),
+                 "Writer(path) takes 1 positional argument, not 2; others are given by name"),
+                (lambda: dataset.locate(), "Dataset.locate(id): id is missing"),
+                (lambda: dovetail.digest([1]), "digest(ids, status): status is missing"),
+                (lambda: dovetail.verify("a", 1, 2), "verify(path, threads) takes 2 positional arguments, not 3")):
+            with self.subTest(says=says):
+                self.assertEqual(self.refused(call), says)
+
+    def test_no_call_is_answered_by_a_list_of_signatures(self):
+        dataset = dovetail.Dataset(self.make_dataset())
+        batch = self.open_reader(dataset).next()
+        made = (dataset, batch, batch.tensor(), dovetail.Records(dataset), iter(dovetail.Records(dataset)),
+                dataset.shards[0], dovetail.Writer(self.path("a.dvt")), dovetail.DatasetWriter(self.path("a")))
+        calls = [(thing, ()) for thing in vars(_dovetail).values()]
+        calls += [(getattr(type(each), name), (each,)) for each in made for name in vars(type(each))]
+        calls = [(call, own) for call, own in calls if "(" in (getattr(call, "__doc__", None) or "").split("\n")[0]]
+        refused = 0
+        for call, own in calls:
+            for given, named in (((), {}), ((object(),), {}), ((*own, *[object()] * 20), {}), (own, {"nothing": 1})):
+                with self.subTest(call=call, given=len(given), named=named):
+                    try:
+                        call(*given, **named)
+                    except TypeError as error:
+                        self.assertNotRegex(str(error), "incompatible|supported|[Ii]nvoked with|`self`")
+                        refused += 1
+        self.assertGreater(refused, 150)
+
+    def test_what_is_raised_in_a_call_stays_as_it_is(self):
+        def raises():
+            raise wrong
+            yield
+
+        wrong = TypeError("of mine")
+        with dovetail.Writer(self.path("a.dvt")) as writer:
+            with self.assertRaises(TypeError) as caught:
+                writer.extend(raises())
+            self.assertIs(caught.exception, wrong)
+
+    def test_a_reader_has_no_batches_by_number(self):  # which a DataLoader asks for
+        reader = self.open_reader(self.make_dataset())
+        self.check(dovetail.UsageError, lambda: reader[0], code=dovetail.ErrorCode.invalid_option,
+                   says=("iterate", "dovetail.torch.BatchDataset", "batch_size=None"))
 
     def test_types_that_options_do_not_take(self):
         dataset = dovetail.Dataset(self.make_dataset())

@@ -7,6 +7,7 @@ import os
 import pathlib
 import pickle
 import re
+import tarfile
 import threading
 import time
 
@@ -153,6 +154,16 @@ class FileTest(ErrorTest):
                 if code:
                     self.assertEqual(caught.exception.code, dovetail.ErrorCode[code])
 
+    def test_files_of_another_kind_are_not_damaged(self):
+        tar = self.path("a.tar")
+        with tarfile.open(tar, "w") as file:
+            file.add(write_file(self.path("n.txt"), b"text\n"), "n.txt")
+        for path in (tar, self.path("n.txt"), write_file(self.path("x.bin"), b"\0\1" * 500)):
+            for call in (dovetail.describe, dovetail.Dataset, dovetail.open, dovetail.verify,
+                         lambda path: dovetail.Reader(path, batch=1)):
+                self.check(dovetail.UsageError, call, path, path=path, code=dovetail.ErrorCode.foreign_file,
+                           says="dovetail convert")
+
     def test_names_that_are_not_utf8(self):
         raw = os.fsencode(self.path("")) + b"\xff\xfe"
         path = os.fsdecode(raw)
@@ -266,7 +277,8 @@ class OptionTest(ErrorTest):
             for wrong in (-1, 2**32):
                 self.assertRaisesRegex(dovetail.UsageError, "epoch", call, wrong)
             for wrong in ("1", 1.5, None):
-                self.assertRaises(TypeError, call, wrong)
+                self.assertRaisesRegex(TypeError, "^epochs? must be a whole number, not " + type(wrong).__name__, call,
+                                       wrong)
         for wrong in (-1, 25, 2**64):
             self.assertRaisesRegex(dovetail.UsageError, "step", plan.rows, 0, wrong)
         for wrong in (-1, 26, 2**64):

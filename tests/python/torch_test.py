@@ -237,6 +237,13 @@ class DatasetTest(TorchTest):
                 self.assertEqual(dataset.state_dict()["step"], 0)
                 self.assertEqual(sum(1 for _ in DataLoader(dataset, batch_size=None)), len(dataset))
 
+    def test_a_loader_of_a_reader_is_told_what_to_use(self):
+        with dovetail.Reader(self.records(), batch=BATCH, rank=0, world=1) as reader:
+            for loading in ({}, {"batch_size": 4}, {"batch_size": None}, {"shuffle": True}, {"num_workers": 1}):
+                with self.assertRaisesRegex(dovetail.UsageError, r"(?s)dovetail.torch.BatchDataset.*batch_size=None"):
+                    next(iter(DataLoader(reader, **loading)))
+            self.assertEqual(reader.step, 0)
+
     def test_a_dataset_of_rows_may_be_batched_by_a_loader(self):
         class Rows(torch.utils.data.IterableDataset):
             def __init__(self, batches):

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls that fit no signature. pybind11 answers them with signatures in its own notation and lets nobody change it. So
+// the entry that all its functions share is called through one of this module's, which costs a jump.
+#include <unordered_map>
+
+#include "python/src/bindings.h"
+#include "python/src/gil.h"
+
+namespace dovetail::python {
+
+namespace {
+
+struct Bound {
+  py::handle function;
+  py::handle owner;  // its class, or None
+};
+
+struct Calls {
+  PyCFunctionWithKeywords entry = nullptr;         // pybind11's
+  std::unordered_map<PyObject*, Bound> functions;  // by what the entry gets for self; they live as long as the process
+
+  static Calls& get() {
+    static auto* const calls = new Calls();
+    return *calls;
+  }
+};
+
+PyCFunctionWithKeywords with_keywords(PyCFunction entry) {
+  return reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(entry));
+}
+
+PyMethodDef& definition(py::handle function) {
+  return *reinterpret_cast<PyCFunctionObject*>(function.ptr())->m_ml;
+}
+
+/// Puts what is wrong with the arguments in place of the exception that is raised, if anything is.
+void explain(const Bound& bound, py::handle given, PyObject* named) {
+  py::error_already_set raised;
+  try {
+    const py::object names = named == nullptr ? py::dict() : py::reinterpret_borrow<py::object>(named);
+    const py::object misfit = import_module("dovetail._names").attr("misfit");
+    const py::object why = call_object(misfit, bound.function, bound.owner, given, names);
+    if (why.is_none()) {
+      raised.restore();
+    } else {
+      PyErr_SetObject(PyExc_TypeError, why.ptr());
+    }
+  } catch (py::error_already_set&) {
+    raised.restore();  // a signature in words of another pybind11
+  }
+}
+
+PyObject* call(PyObject* self, PyObject* given, PyObject* named) {
+  const Calls& calls = Calls::get();
+  PyObject* const result = calls.entry(self, given, named);
+  if (result == nullptr && PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
+    explain(calls.functions.at(self), given, named);
+  }
+  return result;
+}
+
+void enter(py::handle scope, py::handle owner) {
+  Calls& calls = Calls::get();
+  for (const auto& [name, value] : py::dict(scope.attr("__dict__"))) {
+    const py::object function = py::getattr(value, "__func__", value);  // of a method
+    if (PyCFunction_Check(function.ptr()) == 0 || with_keywords(definition(function).ml_meth) != calls.entry) continue;
+    definition(function).ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call));
+    calls.functions[PyCFunction_GET_SELF(function.ptr())] = {function.inc_ref(), owner};
+  }
+}
+
+}  // namespace
+
+void explain_misfits(const py::module_& module) {
+  Calls::get().entry = with_keywords(definition(py::cpp_function([] {})).ml_meth);
+  enter(module, py::none().release());
+  for (const auto& [name, value] : py::dict(module.attr("__dict__"))) {
+    if (PyType_Check(value.ptr()) != 0) enter(value, value.inc_ref());
+  }
+}
+
+}  // namespace dovetail::python
