@@ -7,7 +7,9 @@
 #include <utility>
 
 #include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
 
 #include <dovetail/convert.h>
 
@@ -35,7 +37,27 @@ std::string classes_text(const std::vector<std::string>& classes) {
   return boost::json::serialize(names);
 }
 
+// What is no such list names no class.
+boost::json::array parse_classes(const std::string& text) {
+  boost::system::error_code failed;
+  const boost::json::value value = boost::json::parse(text, failed);
+  return !failed && value.is_array() ? value.get_array() : boost::json::array();
+}
+
 }  // namespace
+
+std::optional<std::string> difference_of_classes(const std::string& here, const std::string& there) {
+  if (here == there) return std::nullopt;
+  const boost::json::array mine = parse_classes(here);
+  const boost::json::array theirs = parse_classes(there);
+  const auto name_of = [](const boost::json::array& classes, std::size_t label) {
+    return label < classes.size() ? boost::json::serialize(classes[label]) : std::string("none");
+  };
+  std::size_t label = 0;
+  while (label != std::min(mine.size(), theirs.size()) && mine[label] == theirs[label]) ++label;
+  if (label == mine.size() && label == theirs.size()) return std::nullopt;
+  return "label " + std::to_string(label) + " is " + name_of(mine, label) + " here and " + name_of(theirs, label);
+}
 
 WriterOptions carry_on(WriterOptions shard, const InputLine& line) {
   const auto& sources = line.sources();

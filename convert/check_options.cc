@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
 #include <system_error>
 
 #include "convert/conversion.h"
+#include "format/address.h"
 #include "format/layout.h"
 #include "writer/writer_options.h"
 
@@ -39,10 +43,35 @@ Result<void> check_outside(const std::string& folder, const std::string& source)
   return Error(Errc::invalid_option, "the output folder " + folder + " lies in a source").in_file(source);
 }
 
+// Before input is read, which may take long.
+Result<void> check_output_folder(const std::string& folder) {
+  if (folder.empty()) return Error(Errc::invalid_option, "folder = \"\": must name a folder");
+  if (format::is_address(folder)) {
+    return Error(Errc::invalid_option,
+                 "this is an address, and datasets are written to this machine: give a folder, and copy that")
+        .in_file(folder);
+  }
+  std::error_code failed;
+  if (std::filesystem::exists(folder, failed) && !std::filesystem::is_directory(folder, failed)) {
+    return Error(Errc::invalid_option, "this is a file, and a dataset is a folder: give another path").in_file(folder);
+  }
+  return {};
+}
+
+// A list of classes that is not that of the records would be carried on as theirs.
+Result<void> check_metadata(const std::map<std::string, std::string>& metadata) {
+  constexpr std::string_view kReserved = "dovetail.";
+  const auto first = metadata.lower_bound(std::string(kReserved));
+  if (first == metadata.end() || !first->first.starts_with(kReserved)) return {};
+  return Error(Errc::invalid_option, "metadata: the key " + first->first + ": keys that begin with " +
+                                         std::string(kReserved) + " are Dovetail's own; choose another");
+}
+
 }  // namespace
 
 Result<void> check_options(const std::string& folder, const ConvertOptions& options) {
-  if (folder.empty()) return Error(Errc::invalid_option, "folder = \"\": must name a folder");
+  if (auto possible = check_output_folder(folder); !possible) return possible;
+  if (auto allowed = check_metadata(options.writer.shard.metadata); !allowed) return allowed;
   if (auto valid = validate(options.writer); !valid) return valid;
   if (options.writer.shards != 0 || options.writer.expected_records != 0 || options.writer.encode_threads != 0) {
     return Error(Errc::invalid_option,

@@ -375,7 +375,8 @@ void Conversion::add_input(ConvertReport& report) const {
   for (std::size_t i = 0; i != line_->sources().size(); ++i) {
     const LineSource& source = line_->sources()[i];
     report.formats.push_back(source.format);
-    report.sources.push_back({options_.sources[i], source.format, source.left_out, source.classes, source.columns});
+    report.sources.push_back(
+        {options_.sources[i], source.format, source.left_out, source.classes, source.columns, source.unmatched});
   }
 }
 

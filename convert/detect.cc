@@ -58,7 +58,7 @@ std::optional<SourceFormat> recognise_text(ByteView head, const std::string& pat
 std::optional<SourceFormat> recognise_plain(ByteView head, std::uint64_t file_bytes, const std::string& path) {
   if (begins_with_tar(head)) return SourceFormat::tar;
   if (begins_with_idx(head, file_bytes)) return SourceFormat::idx;
-  if (file_bytes != 0 && begins_with_recordio(head)) return SourceFormat::recordio;
+  if (begins_with_recordio(head)) return SourceFormat::recordio;
   return recognise_text(head, path);
 }
 
@@ -89,10 +89,6 @@ Error disagreement(SourceFormat promised, SourceFormat found, const std::string&
   return Error(Errc::unknown_format, "its name promises " + name + ", and " + why + "; say --from " + name +
                                          " to read it as that all the same, or --from " + bytes)
       .in_file(path);
-}
-
-bool may_be_compressed(SourceFormat format) {
-  return format != SourceFormat::recordio && format != SourceFormat::mds;
 }
 
 // Of a file whose beginning is that of nothing that is read.
@@ -203,7 +199,7 @@ Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
     return Error(Errc::unknown_format, "this is a Dovetail shard: it is packed already").in_file(file.path());
   }
   if (wanted == SourceFormat::tfrecord) return FileKind{wanted, compression_of_tfrecord(head, file.size())};
-  return FileKind{wanted, may_be_compressed(wanted) ? compression_of_magic(head) : Compression::none};
+  return FileKind{wanted, wanted == SourceFormat::mds ? Compression::none : compression_of_magic(head)};
 }
 
 const char* format_advice() noexcept {

@@ -14,6 +14,7 @@
 #include <dovetail/dataset.h>
 
 #include "convert/keyed_hash.h"
+#include "convert/left_out.h"
 #include "convert/listing.h"
 #include "convert/names.h"
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
+#include "format/address.h"
 #include "format/endian.h"
 
 namespace dovetail::detail {
@@ -93,11 +95,10 @@ std::optional<std::string> advice_on_foreign_bytes(ByteView head) {
 }
 
 std::optional<std::string> advice_on_address(std::string_view path) {
-  const std::size_t colon = path.find("://");
-  if (colon == std::string_view::npos) return std::nullopt;
-  const std::string_view scheme = path.substr(0, colon);
-  const auto is_word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+'; };
-  if (!std::all_of(scheme.begin(), scheme.end(), is_word)) return std::nullopt;
+  if (!format::is_address(path)) return std::nullopt;
+  std::string scheme(path.substr(0, path.find(':')));
+  std::transform(scheme.begin(), scheme.end(), scheme.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   struct Client {
     std::string_view scheme;
     std::string_view command;

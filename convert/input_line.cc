@@ -5,9 +5,38 @@
 #include <iterator>
 #include <utility>
 
+#include <dovetail/convert.h>
+
+#include "convert/carried.h"
 #include "convert/csv_layout.h"
 
 namespace dovetail::detail {
+
+namespace {
+
+// What is put together silently would be found out in training. Labels of datasets are numbers, and stay what they are.
+Result<void> check_goes_with(const std::vector<LineSource>& earlier, const LineSource& source) {
+  if (!earlier.empty() && earlier.front().format != source.format) {
+    return Error(Errc::invalid_option, "this is " + std::string(to_string(source.format)) + ", and " +
+                                           earlier.front().path + " is " +
+                                           std::string(to_string(earlier.front().format)) +
+                                           ": convert each by itself, and then the datasets together if one is wanted")
+        .in_file(source.path);
+  }
+  const std::string key(kClassesKey);
+  const auto classes = source.metadata.find(key);
+  if (classes == source.metadata.end()) return {};
+  const auto other = std::find_if(earlier.begin(), earlier.end(),
+                                  [&key](const LineSource& each) { return each.metadata.contains(key); });
+  if (other == earlier.end()) return {};
+  const auto differs = difference_of_classes(classes->second, other->metadata.at(key));
+  if (!differs) return {};
+  return Error(Errc::invalid_option, *differs + " in " + other->path +
+                                         ": convert what they were made of with --labels and the same --classes FILE")
+      .in_file(source.path);
+}
+
+}  // namespace
 
 Result<InputLine> InputLine::open(const std::vector<std::string>& paths, const SourceOptions& options) {
   if (paths.empty()) return Error(Errc::empty_input, "no source is given");
@@ -17,9 +46,20 @@ Result<InputLine> InputLine::open(const std::vector<std::string>& paths, const S
   for (const std::string& path : paths) {
     auto source = RecordSource::open(path, options);
     if (!source) return source.error();
-    line.sources_.push_back({path, source->format(), source->files(), line.bytes_, source->input_bytes(),
-                             source->record_type(), source->metadata(), source->schema(), source->left_out(),
-                             source->classes(), source->columns()});
+    LineSource known{path,
+                     source->format(),
+                     source->files(),
+                     line.bytes_,
+                     source->input_bytes(),
+                     source->record_type(),
+                     source->metadata(),
+                     source->schema(),
+                     source->left_out(),
+                     source->classes(),
+                     source->columns(),
+                     source->unmatched()};
+    if (auto fits = check_goes_with(line.sources_, known); !fits) return fits.error();
+    line.sources_.push_back(std::move(known));
     if (auto joined = join(columns, source->file(), source->columns()); !joined) {
       return joined.error().in_file(source->file());
     }

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,11 +17,11 @@
 
 #include "convert/detect.h"
 #include "convert/foreign_formats.h"
+#include "convert/left_out.h"
 #include "convert/names.h"
 #include "convert/shard_records.h"
 #include "convert/source_file.h"
 #include "format/layout.h"
-#include "format/wildcard.h"
 #include "writer/output_file.h"
 
 namespace dovetail::detail {
@@ -67,30 +67,6 @@ bool leads_nowhere(const Error& of_link) {
          code == boost::system::errc::too_many_symbolic_link_levels;
 }
 
-// What is in each folder that Windows or macOS has shown or packed.
-bool is_litter(std::string_view name) {
-  constexpr std::array<std::string_view, 4> kNames = {"thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx"};
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return std::find(kNames.begin(), kNames.end(), lower) != kNames.end();
-}
-
-// Itself, or by a folder on the way to it.
-bool is_named_by(const std::vector<std::string>& patterns, std::string_view relative) {
-  return std::any_of(patterns.begin(), patterns.end(), [relative](std::string_view pattern) {
-    if (pattern.ends_with('/')) pattern.remove_suffix(1);
-    const bool by_name = pattern.find('/') == std::string_view::npos;
-    for (std::size_t begin = 0; begin <= relative.size();) {
-      const std::size_t end = std::min(relative.find('/', begin), relative.size());
-      const std::size_t from = by_name ? begin : 0;
-      if (format::matches(relative.substr(from, end - from), pattern)) return true;
-      begin = end + 1;
-    }
-    return false;
-  });
-}
-
 // What was to come would be left out.
 Error unfinished_folder(const std::string& folder, const std::string& name) {
   const std::string shown = folder.size() == 1 ? folder : folder.substr(0, folder.rfind('/'));
@@ -118,6 +94,18 @@ Error unfinished_folder(const std::string& folder, const std::string& name) {
   return Error(Errc::unfinished, why).in_file(folder + name);
 }
 
+Error holds_no_file(const std::string& path, const LeftOut& left_out) {
+  const std::string what = to_string(left_out);
+  std::string why =
+      what.empty() ? "the folder holds no file" : "the folder holds nothing but what is left out: " + what;
+  if (left_out.dangling != 0) {
+    why += "; fetch the content that the links stand for, as with `git annex get` or `dvc pull`";
+  }
+  return Error(Errc::empty_input, why).in_file(path);
+}
+
+Result<void> list_class(SourceListing& listing, const std::string& name, const SourceOptions& options);
+
 // Adds the files in `below`, a path relative to the listing's folder that is empty or ends with a slash. What is hidden was
 // put there by programs, such as .git and .DS_Store, and is nobody's record.
 Result<void> list_below(SourceListing& listing, const std::string& below, const SourceOptions& options) {
@@ -127,6 +115,7 @@ Result<void> list_below(SourceListing& listing, const std::string& below, const 
   listing.left_out.hidden += found->hidden;
   for (const std::string& name : found->names) {
     const std::string relative = below + name;
+    drop_matching(listing.unmatched, relative);
     auto status = status_of(listing.folder + relative, false);
     if (!status) return status.error();
     const bool is_folder = S_ISDIR(status->st_mode);
@@ -144,11 +133,32 @@ Result<void> list_below(SourceListing& listing, const std::string& below, const 
       continue;
     }
     if (is_folder) {
-      if (auto listed = list_below(listing, relative + '/', options); !listed) return listed;
+      const bool is_class = options.labels && below.empty();
+      auto listed = is_class ? list_class(listing, name, options) : list_below(listing, relative + '/', options);
+      if (!listed) return listed;
       continue;
     }
     listing.files.push_back({relative, static_cast<std::uint64_t>(status->st_size)});
   }
+  return {};
+}
+
+// One that silently were none would give other numbers to those behind it. Where patterns leave no file they leave out
+// the class; but files whose content was not fetched are wanted.
+Result<void> list_class(SourceListing& listing, const std::string& name, const SourceOptions& options) {
+  SourceListing found;
+  found.folder = listing.folder;
+  std::swap(found.unmatched, listing.unmatched);
+  if (auto listed = list_below(found, name + '/', options); !listed) return listed;
+  const bool excluded = found.left_out.excluded != 0 && found.left_out.dangling == 0;
+  if (found.files.empty() && !excluded) {
+    const Error none = holds_no_file(listing.folder + name, found.left_out);
+    return Error(none.code(), none.detail() + "; with labels it is a class: remove the folder or --exclude it")
+        .in_file(none.path());
+  }
+  std::swap(found.unmatched, listing.unmatched);
+  listing.left_out += found.left_out;
+  std::move(found.files.begin(), found.files.end(), std::back_inserter(listing.files));
   return {};
 }
 
@@ -332,16 +342,10 @@ Result<SourceListing> list_folder(const std::string& path, const SourceOptions& 
       return std::move(**mds);
     }
   }
+  listing.unmatched = options.include;
+  listing.unmatched.insert(listing.unmatched.end(), options.exclude.begin(), options.exclude.end());
   if (auto listed = list_below(listing, "", options); !listed) return listed.error();
-  if (listing.files.empty()) {
-    const std::string left_out = to_string(listing.left_out);
-    std::string why =
-        left_out.empty() ? "the folder holds no file" : "the folder holds nothing but what is left out: " + left_out;
-    if (listing.left_out.dangling != 0) {
-      why += "; fetch the content that the links stand for, as with `git annex get` or `dvc pull`";
-    }
-    return Error(Errc::empty_input, why).in_file(path);
-  }
+  if (listing.files.empty()) return holds_no_file(path, listing.left_out);
   if (auto chosen = choose_format(listing, wanted, path); !chosen) return chosen.error();
   std::sort(listing.files.begin(), listing.files.end(),
             [](const ListedFile& a, const ListedFile& b) { return a.name < b.name; });
@@ -398,16 +402,6 @@ Result<SourceListing> list_pattern(const std::string& path, const SourceOptions&
 }
 
 }  // namespace
-
-LeaveReason reason_to_leave(std::string_view relative, bool is_folder, const SourceOptions& options) {
-  const std::size_t slash = relative.rfind('/');
-  if (is_litter(relative.substr(slash == std::string_view::npos ? 0 : slash + 1))) return &LeftOut::litter;
-  if (is_named_by(options.exclude, relative)) return &LeftOut::excluded;
-  if (is_folder) return nullptr;
-  if (options.labels && slash == std::string_view::npos) return &LeftOut::unlabelled;
-  if (!options.include.empty() && !is_named_by(options.include, relative)) return &LeftOut::excluded;
-  return nullptr;
-}
 
 Result<SourceListing> list_source(const std::string& path, const SourceOptions& options) {
   const SourceFormat wanted = options.format;

@@ -36,6 +36,7 @@ struct SourceListing {
   std::string folder;                          ///< Empty, or ends with a slash.
   std::vector<ListedFile> files;
   LeftOut left_out;                             ///< Of a folder.
+  std::vector<std::string> unmatched;           ///< Of its patterns, those that match nothing in it.
   std::uint64_t bytes = 0;                      ///< Sizes added up.
   Compression compression = Compression::none;  ///< Of a source that is a file.
   std::shared_ptr<const MdsIndex> mds;          ///< Of an MDS folder: shard i is file i.
@@ -48,11 +49,6 @@ struct SourceListing {
 /// Looks at a source, and below it where it is a folder.
 /// Errors: as `RecordSource::open`.
 Result<SourceListing> list_source(const std::string& path, const SourceOptions& options);
-
-/// Of what lies at a path below a folder: the count of `LeftOut` that it goes to, which is null where it is a part of the source. Of
-/// a folder that is none, nothing is.
-using LeaveReason = std::uint64_t LeftOut::*;
-LeaveReason reason_to_leave(std::string_view relative, bool is_folder, const SourceOptions& options);
 
 /// What is in a folder, in no order.
 struct FolderNames {

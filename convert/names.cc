@@ -52,17 +52,14 @@ bool is_partial_name(std::string_view path) {
 SourceFormat format_of_name(std::string_view path) {
   using Ending = std::pair<std::string_view, SourceFormat>;
   constexpr std::array kPacked = {
-      Ending{".tar", SourceFormat::tar},     Ending{".csv", SourceFormat::csv},      Ending{".tsv", SourceFormat::csv},
-      Ending{".jsonl", SourceFormat::jsonl}, Ending{".ndjson", SourceFormat::jsonl},
+      Ending{".tar", SourceFormat::tar},      Ending{".csv", SourceFormat::csv},
+      Ending{".tsv", SourceFormat::csv},      Ending{".jsonl", SourceFormat::jsonl},
+      Ending{".ndjson", SourceFormat::jsonl}, Ending{".rec", SourceFormat::recordio},
   };
   constexpr std::array kPlain = {
-      Ending{".tgz", SourceFormat::tar},
-      Ending{".tbz2", SourceFormat::tar},
-      Ending{".txz", SourceFormat::tar},
-      Ending{".tzst", SourceFormat::tar},
-      Ending{".rec", SourceFormat::recordio},
-      Ending{".mds", SourceFormat::mds},
-      Ending{format::kShardSuffix, SourceFormat::dovetail},
+      Ending{".tgz", SourceFormat::tar}, Ending{".tbz2", SourceFormat::tar},
+      Ending{".txz", SourceFormat::tar}, Ending{".tzst", SourceFormat::tar},
+      Ending{".mds", SourceFormat::mds}, Ending{format::kShardSuffix, SourceFormat::dovetail},
   };
   std::string_view name = base_name(path);
   const auto ends = [&name](const Ending& ending) { return name.ends_with(ending.first); };

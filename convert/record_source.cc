@@ -249,6 +249,9 @@ std::uint64_t RecordSource::input_bytes() const noexcept {
 const LeftOut& RecordSource::left_out() const noexcept {
   return impl_->listing().left_out;
 }
+const std::vector<std::string>& RecordSource::unmatched() const noexcept {
+  return impl_->listing().unmatched;
+}
 std::vector<std::string> RecordSource::classes() const {
   return impl_->opener().classes();
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "convert/detect.h"
 #include "convert/example_builder.h"
 #include "convert/recordio_index.h"
 #include "convert/recordio_layout.h"
@@ -240,11 +241,13 @@ class RecordioOpener final : public FileOpener {
   RecordioOpener(bool examples, std::uint32_t max_record_bytes)
       : examples_(examples), max_record_bytes_(max_record_bytes), builder_(max_record_bytes) {}
 
-  Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression /*none*/) override {
+  Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
     const std::uint64_t file_bytes = bytes.size();
-    auto index = RecordioIndex::load(bytes.path(), file_bytes);
+    // Its offsets are of no use where the file cannot be entered.
+    auto index = compression == Compression::none ? RecordioIndex::load(bytes.path(), file_bytes)
+                                                  : Result<std::optional<RecordioIndex>>(std::nullopt);
     if (!index) return index.error();
-    auto stream = StreamReader::open(std::move(bytes), Compression::none);
+    auto stream = StreamReader::open(std::move(bytes), compression);
     if (!stream) return stream.error();
     return std::unique_ptr<FileRecords>(std::make_unique<RecordioRecords>(
         RecordioScanner(std::move(*stream), max_record_bytes_), std::move(*index), file_bytes, examples_, builder_));
@@ -261,7 +264,9 @@ class RecordioOpener final : public FileOpener {
 Result<bool> begins_with_image(const SourceListing& listing, std::uint32_t max_record_bytes) {
   auto file = SourceFile::open(listing.path_of(0));
   if (!file) return file.error();
-  auto stream = StreamReader::open(std::move(*file), Compression::none);
+  const auto kind = detect_file(*file, SourceFormat::recordio);
+  if (!kind) return false;
+  auto stream = StreamReader::open(std::move(*file), kind->compression);
   if (!stream) return stream.error();
   RecordioScanner scanner(std::move(*stream), max_record_bytes);
   auto payload = scanner.next();

@@ -21,7 +21,6 @@
 #include "convert/shard_recovery.h"
 #include "format/guard_memory.h"
 #include "format/layout.h"
-#include "reader/dataset/shard_ends.h"
 #include "writer/dataset_files.h"
 #include "writer/output_folder.h"
 
@@ -114,7 +113,10 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
   if (auto writable = check_target(target, options.overwrite); !writable) return writable.error();
   Tally tally(options);
   auto shard = ShardRecovery::find(source, nullptr, std::nullopt, tally.checked());
-  if (!shard) return detail::of_named_file(shard.error(), source);
+  if (!shard && shard.error().is(Errc::not_dovetail) && !source.ends_with(format::kShardSuffix)) {
+    return Error(Errc::foreign_file, shard.error().detail()).in_file(source);  // it is not damaged, but of another kind
+  }
+  if (!shard) return shard.error();
   // By the number of the file id, or where that is gone by what the records are said to be.
   const std::string record_type = shard->metadata() ? shard->metadata()->record_type : std::string();
   if (shard->shard_number() == format::kTfrecordIndexShardNumber || record_type == format::kTfrecordIndexRecordType) {

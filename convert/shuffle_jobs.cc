@@ -13,7 +13,7 @@ namespace dovetail::detail {
 
 namespace {
 
-constexpr std::uint64_t kTickRecords = 4096;
+constexpr std::uint64_t kSortedPerTick = 4096;
 
 /// A record in memory, on its way to be sorted.
 struct LoadedRecord {
@@ -216,7 +216,7 @@ class SortJob {
       auto appended = streams_[record.head.output]->append(ByteView(bytes_).subspan(record.offset, record.bytes));
       if (!appended) return appended;
       done += record.bytes + 1;
-      if (i % kTickRecords != kTickRecords - 1 && i + 1 != records_.size()) continue;
+      if (i % kSortedPerTick != kSortedPerTick - 1 && i + 1 != records_.size()) continue;
       if (gate_.stops(shard_)) return {};
       if (auto told = meter_.add({.work = static_cast<double>(std::exchange(done, 0)) * work_per_byte_}); !told) {
         return told;

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <boost/system/errc.hpp>
 
 #include "convert/decoder.h"
 #include "convert/example_builder.h"
@@ -31,13 +34,18 @@ struct Part {
 // WebDataset decodes `x.json.gz` as `x.json`.
 constexpr std::string_view kGzip = ".gz";
 
-// Behind what `bytes` holds already. It grows with what comes out, whatever the input claims.
-Result<void> gunzip(ByteView packed, std::vector<std::byte>& bytes, std::uint64_t limit) {
+// Behind what `bytes` holds already. It grows with what comes out, whatever the input claims. A little input may become
+// gigabytes: whether to go on is asked for every piece.
+Result<void> gunzip(ByteView packed, std::vector<std::byte>& bytes, std::uint64_t limit,
+                    const std::function<bool()>& cancelled) {
   if (packed.empty()) return {};  // no stream, so no value
   auto decoder = make_decoder(Compression::gzip);
   if (!decoder) return decoder.error();
   const std::size_t step = std::clamp<std::size_t>(4 * packed.size(), 4096, kReadBytes);
   for (;;) {
+    if (cancelled && cancelled()) {
+      return Error(make_error_code(boost::system::errc::operation_canceled), "interrupted");
+    }
     const std::size_t filled = bytes.size();
     bytes.resize(filled + step);
     std::span<std::byte> space = std::span(bytes).subspan(filled);
@@ -78,6 +86,7 @@ class TarRecords final : public FileRecords {
         tar_(std::move(tar)),
         raw_(options.records == RecordForm::raw),
         max_record_bytes_(options.max_record_bytes),
+        cancelled_(options.cancelled),
         builder_(options.max_record_bytes) {}
 
   Result<std::optional<ByteView>> next() override {
@@ -188,7 +197,7 @@ class TarRecords final : public FileRecords {
       return read.error();
     }
     if (packed) {
-      if (auto unpacked = gunzip(packed_, bytes_, max_record_bytes_); !unpacked) {
+      if (auto unpacked = gunzip(packed_, bytes_, max_record_bytes_, cancelled_); !unpacked) {
         const Error& error = unpacked.error();
         return Error(error.code(), "member \"" + ahead_extension_ + std::string(kGzip) + "\": " + error.detail())
             .at(path_, ahead_->place.offset);
@@ -217,6 +226,7 @@ class TarRecords final : public FileRecords {
   TarReader tar_;
   bool raw_;
   std::uint32_t max_record_bytes_;
+  std::function<bool()> cancelled_;
   ExampleBuilder builder_;
   std::optional<TarMember> ahead_;  // the first member of the next record, or one more of this
   std::string ahead_key_;

@@ -123,9 +123,23 @@ std::optional<std::string> large_runs(const ConvertSummary& summary) {
          "less memory";
 }
 
+/// A pattern that matches nothing in any source was misspelt, or is not needed.
+std::optional<std::string> useless_patterns(const std::vector<ConvertedSource>& sources) {
+  if (sources.empty()) return std::nullopt;
+  std::string text;
+  for (const std::string& pattern : sources.front().unmatched) {
+    const bool useless = std::all_of(sources.begin(), sources.end(), [&pattern](const ConvertedSource& source) {
+      return std::find(source.unmatched.begin(), source.unmatched.end(), pattern) != source.unmatched.end();
+    });
+    if (useless) text += (text.empty() ? "" : ", ") + pattern;
+  }
+  if (text.empty()) return std::nullopt;
+  return "of --include and --exclude nothing matches " + text;
+}
+
 std::vector<std::string> notes_of(const ConvertSummary& summary) {
   std::vector<std::string> notes;
-  for (const auto& note : {class_order(summary), large_runs(summary)}) {
+  for (const auto& note : {useless_patterns(summary.report.sources), class_order(summary), large_runs(summary)}) {
     if (note) notes.push_back(*note);
   }
   return notes;

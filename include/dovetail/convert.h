@@ -45,7 +45,8 @@ struct ConvertPart {
 };
 
 /// In the metadata of a dataset that was converted with labels: the names of its classes in the order of their numbers, as a
-/// JSON array of strings. Not there where it would have more than `kMaxClassesBytes`, or sources have other classes.
+/// JSON array of strings. Not there where it would have more than `kMaxClassesBytes`, or a source has none. Metadata that is
+/// given to a conversion has no key that begins with `dovetail.`.
 inline constexpr std::string_view kClassesKey = "dovetail.classes";
 inline constexpr std::size_t kMaxClassesBytes = std::size_t{1} << 20;
 
@@ -53,8 +54,8 @@ inline constexpr std::size_t kMaxClassesBytes = std::size_t{1} << 20;
 struct ConvertOptions {
   // These change the bytes.
 
-  /// Files and folders; their records follow each other in this order. `-` is standard input; it, and pipes, are copied
-  /// beside the output first, as they are stored.
+  /// Files and folders, all of one format; their records follow each other in this order. `-` is standard input; it, and
+  /// pipes, are copied beside the output first, as they are stored.
   std::vector<std::string> sources = {};
   SourceFormat from = SourceFormat::detect;
   /// How all of them are read. Format, `max_record_bytes`, `skipped` and `cancelled` are not taken from it.
@@ -104,9 +105,10 @@ struct ConvertOptions {
 struct ConvertedSource {
   std::string path;
   SourceFormat format = SourceFormat::detect;
-  LeftOut left_out;                  ///< See `RecordSource::left_out`.
-  std::vector<std::string> classes;  ///< See `RecordSource::classes`.
-  std::vector<CsvColumn> columns;    ///< See `RecordSource::columns`.
+  LeftOut left_out;                         ///< See `RecordSource::left_out`.
+  std::vector<std::string> classes;         ///< See `RecordSource::classes`.
+  std::vector<CsvColumn> columns;           ///< See `RecordSource::columns`.
+  std::vector<std::string> unmatched = {};  ///< See `RecordSource::unmatched`.
 };
 
 /// What `convert` did.

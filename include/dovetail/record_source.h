@@ -61,6 +61,8 @@ class RecordSource {
   std::uint64_t input_bytes() const noexcept;
   /// What lies in the folder and is no part of the source.
   const LeftOut& left_out() const noexcept;
+  /// Of `SourceOptions::include` and `exclude`, the patterns that match nothing in the folder.
+  const std::vector<std::string>& unmatched() const noexcept;
   /// Of a folder with labels: the class with label i. Empty for others.
   std::vector<std::string> classes() const;
   /// Of CSV files. Empty for others.

@@ -14,7 +14,7 @@
 namespace dovetail {
 
 /// What a source is made of, and so what its records are; docs/sources.md has the details of each. Files of all but
-/// `mds`, `recordio`, `folder` and `dovetail` may be compressed as a whole with gzip, Zstandard, bzip2 or xz.
+/// `mds`, `folder` and `dovetail` may be compressed as a whole with gzip, Zstandard, bzip2 or xz.
 enum class SourceFormat : std::uint8_t {
   detect,    ///< By content; a folder by the names of its files.
   tfrecord,  ///< The records of TFRecord files: also in zlib or TensorFlow's Snappy. Compressions are told by content.
@@ -24,7 +24,7 @@ enum class SourceFormat : std::uint8_t {
   tar,       ///< WebDataset: the consecutive members of a tar that share a key.
   csv,       ///< Every row of a CSV or TSV file.
   mds,       ///< The samples of a MosaicML folder: an `index.json` and its shards, plain, gzip, bzip2 or Zstandard.
-  recordio,  ///< The records of MXNet's RecordIO files, each compared with its `.idx` where that is there.
+  recordio,  ///< The records of MXNet's RecordIO files, each that is plain compared with its `.idx`.
   idx,       ///< The items of IDX files; images together with their labels.
   dovetail,  ///< Records of a shard, a dataset or a glob of shards.
 };
@@ -55,7 +55,7 @@ struct CsvColumn {
 /// What lies in a folder and is no part of its source: how much of it, by why. All below a folder counts once.
 struct LeftOut {
   std::uint64_t hidden = 0;      ///< Named with a dot in front.
-  std::uint64_t litter = 0;      ///< What systems leave: Thumbs.db, ehthumbs.db, desktop.ini, __MACOSX, in either case.
+  std::uint64_t litter = 0;      ///< What systems leave, such as Thumbs.db and lost+found, in either case.
   std::uint64_t dangling = 0;    ///< Links that lead nowhere, as where the content of a tree was not fetched.
   std::uint64_t special = 0;     ///< Links to folders, whatever is asked for; pipes, sockets and devices.
   std::uint64_t excluded = 0;    ///< By `SourceOptions::include` and `exclude`.

@@ -3,6 +3,7 @@
 // those of a file that is cut, damaged or followed by something else.
 #include <zlib.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -54,12 +55,20 @@ std::vector<Content> contents() {
   }
   std::string idx = {0, 0, 8, 1, 0, 0, 0x0B, static_cast<char>(0xB8)};  // 3000 bytes
   for (std::size_t i = 0; i < 3000; ++i) idx += static_cast<char>(i * 7919 % 251);
+  std::string recordio;
+  for (const std::string& record : records) {
+    std::array<std::byte, 8> header;
+    format::store_le<std::uint32_t>(header.data(), 0xCED7230A);
+    format::store_le(header.data() + 4, static_cast<std::uint32_t>(record.size()));
+    recordio += std::string(as_chars(header)) + record + std::string((4 - record.size() % 4) % 4, '\0');
+  }
   return {{"a.jsonl", SourceFormat::jsonl, jsonl},
           {"a.csv", SourceFormat::csv, csv},
           {"a.txt", SourceFormat::lines, lines},
           {"a.tar", SourceFormat::tar, test::tar_bytes(members)},
           {"a.tfrecord", SourceFormat::tfrecord, test::tfrecord_bytes(records)},
-          {"a-idx1-ubyte", SourceFormat::idx, idx}};
+          {"a-idx1-ubyte", SourceFormat::idx, idx},
+          {"a.rec", SourceFormat::recordio, recordio}};
 }
 
 std::uint32_t crc32_of(const std::string& bytes) {
@@ -359,6 +368,7 @@ TEST_F(CompressedSourceTest, NamesPromiseWhatTheyPromiseWithoutTheCompression) {
                                                            {"a.tsv", SourceFormat::csv},
                                                            {"a.tar", SourceFormat::tar},
                                                            {"a.tfrecord", SourceFormat::tfrecord},
+                                                           {"a.rec", SourceFormat::recordio},
                                                            {"x-images-idx3-ubyte", SourceFormat::idx}}) {
       EXPECT_EQ(detail::format_of_name(name + as.suffix), format) << name << as.suffix;
     }

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include <dovetail/tfrecord_export.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,6 +20,7 @@ namespace dovetail {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -52,22 +54,39 @@ class ConvertTest : public ::testing::Test {
 };
 
 TEST_F(ConvertTest, PacksEverySourceInTheGivenOrder) {
-  const std::string tfrecords = put("z.tfrecord", test::tfrecord_bytes({"1", "2"}));
-  const std::string text = put("a.txt", "3\n4");
-  put("files/x", "5");
-  put("files/y", "");
-  ConvertOptions wanted = options({tfrecords, text, folder_ / "files"});
-  wanted.source.records = RecordForm::raw;
+  const std::string last = put("z.txt", "1\n2\n");
+  const std::string first = put("a.txt", "3\n4");
+  put("files/x.txt", "5\n");
+  put("files/y.txt", "");
+  ConvertOptions wanted = options({last, first, folder_ / "files"});
+  wanted.from = SourceFormat::lines;
   const ConvertReport report = run(wanted).value();
   const test::DecodedDataset dataset = result();
-  EXPECT_THAT(dataset.records, ElementsAre("1", "2", "3", "4", "5", ""));
-  EXPECT_EQ(report.records, 6u);
+  EXPECT_THAT(dataset.records, ElementsAre("1", "2", "3", "4", "5"));
+  EXPECT_EQ(report.records, 5u);
   EXPECT_EQ(report.raw_bytes, 5u);
   EXPECT_EQ(report.files, 4u);
-  EXPECT_EQ(report.input_bytes, 34u + 3u + 1u);
-  EXPECT_THAT(report.formats, ElementsAre(SourceFormat::tfrecord, SourceFormat::lines, SourceFormat::folder));
+  EXPECT_EQ(report.input_bytes, 4u + 3u + 2u);
+  EXPECT_THAT(report.formats, ElementsAre(SourceFormat::lines, SourceFormat::lines, SourceFormat::lines));
   EXPECT_EQ(report.datasets.front().shards, dataset.infos);
-  EXPECT_EQ(dataset.shards.front().metadata.record_type, "") << "there is no one type";
+}
+
+TEST_F(ConvertTest, RefusesSourcesOfDifferentFormats) {
+  const std::string table = put("a.csv", "x,y\n1,2\n");
+  const std::string json = put("b.jsonl", "{}\n");
+  put("files/x", "5");
+  for (const auto& [source, word] : {std::pair(json, "jsonl"), std::pair(folder_ / "files", "folder")}) {
+    const auto refused = run(options({table, table, source}));
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << refused.error().to_string();
+    EXPECT_EQ(refused.error().path(), source);
+    EXPECT_THAT(refused.error().detail(), AllOf(HasSubstr("this is " + std::string(word)), HasSubstr(table + " is csv"),
+                                                HasSubstr("convert each by itself")));
+    EXPECT_FALSE(fs::exists(out_));
+  }
+  ASSERT_TRUE(convert(folder_ / "one", options({table})));
+  ASSERT_TRUE(convert(folder_ / "two", options({json})));
+  EXPECT_EQ(run(options({folder_ / "one", folder_ / "two"})).value().records, 2u) << "what the error advises";
 }
 
 TEST_F(ConvertTest, NamesTheRecordType) {
@@ -285,6 +304,30 @@ TEST_F(ConvertTest, RefusesToWriteIntoItsOwnSource) {
   EXPECT_TRUE(convert(folder_ / "files-out", options({folder_ / "files"}))) << "a name that only begins alike";
 }
 
+TEST_F(ConvertTest, RefusesATargetThatIsNoFolder) {
+  const std::string text = put("a.txt", "1\n");
+  const struct {
+    std::string target;
+    const char* says;
+  } kCases[] = {{text, "give another path"},
+                {put("file", "kept"), "give another path"},
+                {"s3://bucket/a", "this is an address"},
+                {"GS://bucket/a", "this is an address"}};
+  for (const auto& [target, says] : kCases) {
+    ConvertOptions wanted = options({text});
+    wanted.writer.shard.overwrite = true;
+    const auto refused = convert(target, wanted);
+    ASSERT_FALSE(refused) << target;
+    EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << refused.error().to_string();
+    EXPECT_EQ(refused.error().path(), target);
+    EXPECT_THAT(refused.error().detail(), HasSubstr(says));
+  }
+  EXPECT_EQ(test::read_file(folder_ / "file"), test::Bytes(as_bytes("kept").begin(), as_bytes("kept").end()));
+  const auto exported = export_tfrecords("s3://bucket/a", {.sources = {text}});
+  ASSERT_FALSE(exported);
+  EXPECT_TRUE(exported.error().is(Errc::invalid_option)) << exported.error().to_string();
+}
+
 TEST_F(ConvertTest, RefusesOptionsThatAreForWritersOnly) {
   const ConvertOptions good = options({put("a.txt", "1\n")});
   const auto refuses = [&](auto change) {
@@ -302,6 +345,8 @@ TEST_F(ConvertTest, RefusesOptionsThatAreForWritersOnly) {
   refuses([](ConvertOptions& o) { o.part = ConvertPart{0, 0}; });
   refuses([](ConvertOptions& o) { o.split = {{"a", 0.5}, {"b", 0.4}}; });
   refuses([](ConvertOptions& o) { o.writer.shard.block_bytes = 1; });
+  refuses([](ConvertOptions& o) { o.writer.shard.metadata = {{"dovetail.classes", "x"}}; });
+  refuses([](ConvertOptions& o) { o.writer.shard.metadata = {{"dovetail.", "x"}}; });
 }
 
 TEST_F(ConvertTest, LimitsRecordsWithTheWritersLimit) {

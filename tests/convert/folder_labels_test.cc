@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folders whose files are Examples: with the path as key, and the subfolder as label.
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 namespace dovetail {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -134,6 +136,25 @@ TEST_F(FolderLabelsTest, ClassesAreInTheMetadataAndCarriedOn) {
   EXPECT_FALSE(metadata("large").contains(key)) << "of more than 1 MiB";
 }
 
+// Their labels are numbers already.
+TEST_F(FolderLabelsTest, DatasetsOfOtherClassesAreNotPutTogether) {
+  put("one/cat/1", "");
+  put("two/dog/1", "");
+  put("three/cat/2", "");
+  for (const char* const name : {"one", "two", "three"}) {
+    ASSERT_TRUE(convert(folder_ / name, {.sources = {root_ + '/' + name}, .source = {.labels = true}}));
+  }
+  const auto refused = convert(folder_ / "to", {.sources = {folder_ / "one", folder_ / "two"}});
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << refused.error().to_string();
+  EXPECT_EQ(refused.error().path(), folder_ / "two");
+  EXPECT_THAT(refused.error().detail(),
+              AllOf(HasSubstr("label 0 is \"dog\" here and \"cat\" in " + (folder_ / "one")), HasSubstr("--classes")));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "to"));
+  ASSERT_TRUE(convert(folder_ / "to", {.sources = {folder_ / "one", folder_ / "three"}}));
+  EXPECT_EQ(RecordSource::open(folder_ / "to").value().metadata().at(std::string(kClassesKey)), "[\"cat\"]");
+}
+
 TEST_F(FolderLabelsTest, HiddenFilesAndFoldersAreNoRecordsAndNoClasses) {
   put("cat/1", "x");
   put("dog/1", "y");
@@ -164,6 +185,52 @@ TEST_F(FolderLabelsTest, AFolderOfHiddenFilesSaysSo) {
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().is(Errc::empty_input));
   EXPECT_THAT(refused.error().detail(), HasSubstr("nothing but what is left out: 1 hidden file or folder"));
+}
+
+// Without it the classes behind it would get other numbers.
+TEST_F(FolderLabelsTest, AClassWithoutAFileIsRefused) {
+  namespace fs = std::filesystem;
+  put("dog/1.jpg", "x");
+  const struct {
+    const char* name;
+    std::function<void(const std::string& folder)> fill;
+    const char* says;
+  } kCases[] = {
+      {"empty", [](const std::string&) {}, "holds no file"},
+      {"folders only", [](const std::string& folder) { fs::create_directories(folder + "/a/b"); }, "holds no file"},
+      {"hidden", [](const std::string& folder) { test::write_file(folder + "/.DS_Store", ""); }, "1 hidden file"},
+      {"dangling", [](const std::string& folder) { fs::create_symlink("gone", folder + "/1.jpg"); }, "fetch the"},
+      {"dangling and excluded",
+       [](const std::string& folder) {
+         fs::create_symlink("gone", folder + "/1.jpg");
+         test::write_file(folder + "/1.txt", "");
+       },
+       "fetch the"},
+  };
+  for (const auto& [name, fill, says] : kCases) {
+    fs::create_directory(root_ + "/cat");
+    fill(root_ + "/cat");
+    SCOPED_TRACE(name);
+    for (const std::vector<std::string>& classes : {std::vector<std::string>{}, {"dog", "cat"}}) {
+      const auto refused = RecordSource::open(root_, {.labels = true, .classes = classes, .exclude = {"*.txt"}});
+      ASSERT_FALSE(refused);
+      EXPECT_TRUE(refused.error().is(Errc::empty_input)) << refused.error().to_string();
+      EXPECT_EQ(refused.error().path(), root_ + "/cat");
+      EXPECT_THAT(refused.error().detail(), AllOf(HasSubstr(says), HasSubstr("remove the folder or --exclude it")));
+    }
+    EXPECT_THAT(RecordSource::open(root_, {.labels = true, .exclude = {"cat"}}).value().classes(), ElementsAre("dog"));
+    fs::remove_all(root_ + "/cat");
+  }
+}
+
+TEST_F(FolderLabelsTest, AClassOfWhichPatternsLeaveNoFileIsNone) {
+  put("cat/1.txt", "x");
+  put("cow/raw/1.jpg", "x");
+  put("dog/1.jpg", "x");
+  for (const SourceOptions& options : {SourceOptions{.labels = true, .include = {"*.jpg"}, .exclude = {"raw"}},
+                                       SourceOptions{.labels = true, .include = {"dog/*"}}}) {
+    EXPECT_THAT(RecordSource::open(root_, options).value().classes(), ElementsAre("dog"));
+  }
 }
 
 TEST_F(FolderLabelsTest, LeavesOutFilesWithoutALabelAndCountsThem) {

@@ -89,6 +89,8 @@ TEST_F(ForeignFormatsTest, AnAddressIsToldFromAMissingFile) {
            {"gs://bucket/a.tar", "gcloud storage cat URL | dovetail convert -"},
            {"https://host/a.jsonl.zst?x=*", "curl -fsSL URL | dovetail convert -"},
            {"http://host/a", "curl -fsSL URL | dovetail convert -"},
+           {"S3://bucket/a.jsonl", "aws s3 cp URL - | dovetail convert -"},
+           {"Https://host/a", "curl -fsSL URL | dovetail convert -"},
            {"hdfs://host/a", "copy it here first"}}) {
     const auto source = RecordSource::open(address);
     ASSERT_FALSE(source);

@@ -62,12 +62,14 @@ TEST_F(LeftOutTest, AFolderOfLinksThatLeadNowhereAsksForTheirContent) {
 }
 
 TEST_F(LeftOutTest, WhatSystemsLeaveBehindIsNoRecord) {
-  for (const char* const name : {"cat/1.jpg", "cat/Thumbs.db", "cat/Desktop.ini", "dog/ehthumbs.db", "dog/2.jpg",
-                                 "__MACOSX/cat/_1.jpg", "dog/Thumbs.db.jpg"}) {
+  for (const char* const name :
+       {"cat/1.jpg", "cat/Thumbs.db", "cat/Desktop.ini", "dog/ehthumbs.db", "dog/2.jpg", "__MACOSX/cat/_1.jpg",
+        "dog/Thumbs.db.jpg", "@eaDir/cat/1.jpg", "dog/@eaDir/2.jpg", "$RECYCLE.BIN/S-1-5/a", "$Recycle.Bin/b",
+        "System Volume Information/c", "lost+found/#1"}) {
     put(std::string("src/") + name, "x");
   }
   EXPECT_THAT(taken({.labels = true}), ElementsAre("cat/1.jpg", "dog/2.jpg", "dog/Thumbs.db.jpg"));
-  EXPECT_EQ(left_out_, LeftOut{.litter = 4});
+  EXPECT_EQ(left_out_, LeftOut{.litter = 10});
   fs::remove_all(folder_ / "src");
   put("src/1.jsonl", "{}\n");
   put("src/Thumbs.db", "x");
@@ -92,6 +94,8 @@ TEST_F(LeftOutTest, PatternsChooseByNameOrByPath) {
       {{"x/**/d*"}, {"*.txt"}, {"x/y/d.jpg"}, 6},
       {{"x"}, {"*"}, {}, 0},
       {{"y", "a*"}, {}, {"a.jpg", "a.txt", "x/y/d.jpg", "x/y/d.txt"}, 3},
+      {{"./x/*.jpg"}, {"./x/raw"}, {"x/y/d.jpg"}, 6},
+      {{}, {"./raw/", "././a.txt"}, {"a.jpg", "x/e.JPG", "x/raw/c.jpg", "x/y/d.jpg", "x/y/d.txt"}, 2},
   };
   for (const auto& [include, exclude, wanted, excluded] : kCases) {
     const SourceOptions options{.format = SourceFormat::folder, .include = include, .exclude = exclude};
@@ -103,6 +107,19 @@ TEST_F(LeftOutTest, PatternsChooseByNameOrByPath) {
       EXPECT_EQ(left_out_.excluded, excluded) << testing::PrintToString(include) << testing::PrintToString(exclude);
     }
   }
+}
+
+TEST_F(LeftOutTest, PatternsThatMatchNothingAreTold) {
+  put("src/cat/a.jpg", "x");
+  put("src/cat/a.txt", "x");
+  SourceOptions options{.include = {"*.jpg", "dog/*", "cat"}, .exclude = {"/cat", "*.txt", "a.txt", "no"}};
+  for (const bool labels : {false, true}) {
+    options.labels = labels;
+    EXPECT_THAT(RecordSource::open(folder_ / "src", options).value().unmatched(), ElementsAre("dog/*", "/cat", "no"));
+  }
+  ConvertOptions wanted = this->options({folder_ / "src"}, 1);
+  wanted.source = options;
+  EXPECT_THAT(convert(out_, wanted).value().sources.at(0).unmatched, ElementsAre("dog/*", "/cat", "no"));
 }
 
 TEST_F(LeftOutTest, PatternsAreForFilesOfAFolder) {

@@ -124,6 +124,22 @@ TEST_F(RecordioSourceTest, TakesKeysFromTheIndex) {
   EXPECT_EQ(RecordSource::open(folder_.path()).value().files(), 1u) << "the index holds no records";
 }
 
+// Its offsets are those of the plain file.
+TEST_F(RecordioSourceTest, ReadsACompressedFileWithoutItsIndex) {
+  const std::string first = recordio(image({2.5f}, 7, "\xFF\xD8\xFF"));
+  const std::string packed = test::gzip(first + recordio(image({1}, 8, "\xFF\xD8\xFF")));
+  test::write_file(index_, "1\t0\n2\t" + std::to_string(first.size()) + '\n');
+  test::write_file(folder_ / "input.rec.gz", packed);
+  for (const std::string& path : {folder_ / "input.rec.gz", folder_ / ""}) {
+    const test::Records records = test::read_source(path).value();
+    ASSERT_EQ(records.size(), 2u);
+    EXPECT_EQ(test::example_text(records[1]), "id=[8] image=<\xFF\xD8\xFF> label=(1)");
+    EXPECT_THAT(test::parts_that_differ(path), IsEmpty());
+  }
+  std::filesystem::remove(folder_ / "input.rec.gz");
+  EXPECT_EQ(test::read_source(put(packed)).value().size(), 2u) << "whatever its name is";
+}
+
 TEST_F(RecordioSourceTest, RefusesAnIndexThatDoesNotFit) {
   put(recordio("one") + recordio("three"));
   const std::pair<const char*, const char*> kCases[] = {

@@ -72,6 +72,15 @@ TEST_F(TarSourceTest, UnpacksMembersNamedGz) {
   EXPECT_THAT(read(test::tar_bytes({{"a.json.gz", ""}, {"a.x", ""}})), ElementsAre("__key__=<a> json=<> x=<>"));
 }
 
+TEST_F(TarSourceTest, CanBeCancelledWhileAMemberIsUnpacked) {
+  const std::string large(std::size_t{64} << 20, '\0');
+  int asked = 0;
+  const SourceOptions options{.cancelled = [&asked] { return ++asked > 20; }};
+  const Error error = error_of(test::tar_bytes({{"a.txt.gz", test::gzip(large)}}), options);
+  EXPECT_EQ(error.kind(), ErrorKind::cancelled) << error.to_string();
+  EXPECT_EQ(error.path(), path_);
+}
+
 TEST_F(TarSourceTest, MembersOfOneFeatureAreNamedAsTheyAre) {
   const std::string packed = test::gzip("{}");
   struct {

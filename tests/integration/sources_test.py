@@ -191,6 +191,9 @@ class SourcesTest(CommandTest):
         self.assertRegex(text, r'meta dovetail.classes +\["cat","dog"\]\n')
         some = run_json("convert", self.path("photos"), "--include", "dog/*.jpg", "--to", self.path("some"))
         self.assertEqual(some["records"], 2)
+        self.assertEqual(summary["notes"][:-1], [])
+        notes = run_json(*convert, self.path("noted"), "--exclude", "cow", "--include", "*.jpg")["notes"]
+        self.assertEqual(notes[0], "of --include and --exclude nothing matches cow")
         self.assert_fails(USAGE, "convert", self.path("photos", "labels.csv"), "--include", "*", "--to",
                           self.path("no"), says="a folder has")
 
@@ -276,6 +279,21 @@ class SourcesTest(CommandTest):
                             (("--csv-delimiter", "ab"), "one character")):
             with self.subTest(flags=flags):
                 self.assert_fails(USAGE, "convert", source, "--to", self.path("t"), *flags, says=says)
+
+    def test_what_cannot_be_converted_says_what_to_do(self):
+        lines = write_file(self.path("a.txt"), b"1\n")
+        json_lines = write_file(self.path("a.jsonl"), b"{}\n")
+        to = ("--to", self.path("t"))
+        for arguments, says in (((lines, json_lines, *to), ("a.jsonl", "jsonl", "a.txt is lines", "each by itself")),
+                                ((lines, *to, "--meta", "dovetail.classes=x"), "dovetail.classes"),
+                                ((lines, "--to", json_lines), ("a.jsonl", "give another path")),
+                                ((lines, "--to", json_lines, "--overwrite"), ("a.jsonl", "give another path")),
+                                ((lines, "--to", "s3://bucket/t"), "this is an address"),
+                                ((lines, "--to-tfrecord", "S3://bucket/t"), "this is an address"),
+                                (("S3://bucket/t", *to), "aws s3 cp URL")):
+            with self.subTest(arguments=arguments):
+                self.assert_fails(USAGE, "convert", *arguments, says=says)
+                self.assertFalse(os.path.exists(self.path("t")))
 
 
 if __name__ == "__main__":
