@@ -13,7 +13,7 @@
 #include "reader/delivery/scatter.h"
 #include "reader/delivery/slab.h"
 #include "reader/delivery/substitution.h"
-#include "reader/fill/needed_at_step.h"
+#include "reader/fill/step_errors.h"
 
 namespace dovetail::detail {
 

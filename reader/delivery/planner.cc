@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "reader/fetch/shortage.h"
-#include "reader/fill/needed_at_step.h"
+#include "reader/fill/step_errors.h"
 
 namespace dovetail::detail {
 

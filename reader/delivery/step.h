@@ -17,6 +17,7 @@
 
 #include "reader/dataset/stored_block.h"
 #include "reader/delivery/load.h"
+#include "reader/fill/fill_rules.h"
 #include "reader/memory/slot_ring.h"
 
 namespace dovetail::detail {
@@ -51,9 +52,6 @@ struct LostRow {
   const Extent* extent = nullptr;  ///< which lives as long as the step is not gathered.
   Error damage;
 };
-
-/// Of records that do not fit the columns, so many are told apart: with the wrong columns that is every record.
-inline constexpr std::size_t kNamedUnfit = 100;
 
 /// A record that did not fit the columns.
 struct UnfitRecord {

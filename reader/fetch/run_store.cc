@@ -2,7 +2,6 @@
 #include "reader/fetch/run_store.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <exception>
@@ -12,8 +11,11 @@
 
 #include "format/guard_memory.h"
 #include "reader/dataset/stored_block.h"
+#include "reader/fetch/shortage.h"
 
 namespace dovetail::detail {
+
+using Clock = std::chrono::steady_clock;
 
 /// A run of a group, or the part of one that a walk which begins in the middle asks for.
 class Fetched {
@@ -27,6 +29,8 @@ class Fetched {
   std::size_t left = 0;        // pieces that are not filled
   bool prepared = false;
   bool damaged = false;
+  bool is_single = false;  // it is one record,
+  AlignedBuffer copy;      // which is copied out of its block
 
   bool ready() const noexcept { return prepared && left == 0; }
 };
@@ -36,9 +40,10 @@ struct RunStore::Group {
   std::uint64_t number = 0;
   std::deque<Fetched> runs;
   std::size_t next_run = 0;  // all before it are claimed
-  std::size_t working = 0;   // pieces that are being filled
+  std::size_t working = 0;   // pieces that are being read or filled
   AlignedBuffer spare;
-  std::uint64_t rows = 0;  // once it is given up: it stays until these are filled
+  bool given_up = false;
+  std::uint64_t rows = 0;  // then it stays until these are filled
 
   bool ready() const noexcept {
     return std::all_of(runs.begin(), runs.end(), [](const Fetched& run) { return run.ready(); });
@@ -57,8 +62,14 @@ struct RunStore::Stretch {
   bool found = false;           // the singles have been given
 };
 
-RunStore::RunStore(const Options& options, ShardTable& shards, Storage& storage)
-    : options_(options), shards_(shards), storage_(storage), buffers_(options.budget) {}
+RunStore::RunStore(const Options& options, ShardTable& shards, Storage& storage, DamageLog& damage,
+                   std::function<void()> on_arrival)
+    : options_(options),
+      shards_(shards),
+      storage_(storage),
+      damage_(damage),
+      on_arrival_(std::move(on_arrival)),
+      buffers_(options.budget) {}
 
 RunStore::~RunStore() = default;
 
@@ -116,7 +127,10 @@ void RunStore::close(std::uint64_t stretch) noexcept {
 
 // Nothing is allocated: there is no way back from here.
 void RunStore::give_up(std::list<Group>& groups) noexcept {
-  for (Group& group : groups) group.rows = walked_;
+  for (Group& group : groups) {
+    group.given_up = true;
+    group.rows = walked_;
+  }
   leaving_.splice(leaving_.end(), groups);
 }
 
@@ -130,7 +144,7 @@ bool RunStore::find(std::uint64_t stretch, std::span<const PooledPick> picks, st
       one.first_record += pick.pick.record;
       one.first_id += pick.pick.record;
       one.count = 1;
-      singles.runs.emplace_back(one);
+      singles.runs.emplace_back(one).is_single = true;
     }
   }
   const Group& singles = of.singles.front();
@@ -144,17 +158,23 @@ bool RunStore::find(std::uint64_t stretch, std::span<const PooledPick> picks, st
 SizedEntry RunStore::entry_of(const Fetched& run) const {
   if (run.file == nullptr) return {Entry::kDamage, run.run.first_id, 0, SizedEntry::kInMemory};
   const ReadyRun ready = run.loaded.ready(run.run.shard, run.damaged);
-  if (ready.extents == nullptr)
-    return {ready.where, ready.first_id, options_.rules.record_bytes, SizedEntry::kInMemory};
-  return entry_in(ready, 0);
+  SizedEntry entry = entry_in(ready, 0);
+  if (ready.extents == nullptr) entry.bytes = options_.rules.record_bytes;
+  if (run.copy) entry.where = to_where(run.copy.data());
+  return entry;
 }
 
 std::optional<RunStore::Work> RunStore::claim(bool ahead) {
   const std::lock_guard lock(mutex_);
+  if (!arrived_.empty()) {
+    Work work = std::move(arrived_.front());
+    arrived_.pop_front();
+    return work;
+  }
   for (auto& [number, stretch] : stretches_) {
     if (!stretch.waits) continue;
     Group& wanted = stretch.singles.empty() || stretch.found ? stretch.groups.front() : stretch.singles.front();
-    if (const auto work = claim_of(wanted, true)) return work;
+    if (auto work = claim_of(wanted, true)) return work;
   }
   if (!ahead) return std::nullopt;
   for (auto& [number, stretch] : stretches_) {
@@ -163,9 +183,23 @@ std::optional<RunStore::Work> RunStore::claim(bool ahead) {
       append_group(stretch, stretch.groups.front().number + 1);
     }
     if (stretch.groups.size() == 1) continue;
-    if (const auto work = claim_of(stretch.groups.back(), false)) return work;
+    if (auto work = claim_of(stretch.groups.back(), false)) return work;
   }
   return std::nullopt;
+}
+
+bool RunStore::has_work() const {
+  const std::lock_guard lock(mutex_);
+  if (!arrived_.empty()) return true;
+  return std::any_of(stretches_.begin(), stretches_.end(), [](const auto& numbered) {
+    const Stretch& stretch = numbered.second;
+    const auto unclaimed = [](const Group& group) { return group.next_run < group.runs.size(); };
+    if (stretch.waits && !stretch.singles.empty() && !stretch.found) return unclaimed(stretch.singles.front());
+    if (stretch.waits) return unclaimed(stretch.groups.front());
+    if (!stretch.open) return false;
+    return stretch.groups.size() > 1 ? unclaimed(stretch.groups.back())
+                                     : stretch.groups.front().number + 1 < stretch.end_group;
+  });
 }
 
 std::optional<RunStore::Work> RunStore::claim_of(Group& group, bool needed) {
@@ -175,7 +209,7 @@ std::optional<RunStore::Work> RunStore::claim_of(Group& group, bool needed) {
     if (run.prepared || prepare(run, needed)) {
       if (run.file != nullptr && run.next_piece < run.loaded.pieces().size()) {
         ++group.working;
-        return Work{&group, &run, run.next_piece++};
+        return Work{.group = &group, .run = &run, .piece = run.next_piece++, .arrival = nullptr};
       }
       if (all_before) group.next_run = i + 1;
     } else {
@@ -186,15 +220,19 @@ std::optional<RunStore::Work> RunStore::claim_of(Group& group, bool needed) {
 }
 
 bool RunStore::prepare(Fetched& run, bool needed) {
-  if (shards_.failed(run.run.shard)) {
-    // All of the shard, so that ranges never overlap.
-    note_damage(run.run.first_id - run.run.first_record, shards_.records(run.run.shard),
-                shards_.failure(run.run.shard));
+  const std::uint32_t shard = run.run.shard;
+  if (shards_.failed(shard)) {
+    if (is_shortage(shards_.failure(shard))) {
+      failure_ = shards_.failure(shard);
+      return false;
+    }
+    damage_.note(run.run.first_id - run.run.first_record, {shard, 0, shards_.records(shard), shards_.failure(shard)});
+    ++changes_;
     return run.prepared = true;
   }
-  std::shared_ptr<const ShardFile> file = shards_.find(run.run.shard);
+  std::shared_ptr<const ShardFile> file = shards_.find(shard);
   if (file == nullptr) {
-    shards_.want(run.run.shard);
+    shards_.want(shard);
     return false;
   }
   RunPieces pieces = RunPieces::of(*file, run.run, options_.rules);
@@ -204,10 +242,19 @@ bool RunStore::prepare(Fetched& run, bool needed) {
                    .in_file(file->file().path());
     return false;
   }
-  if (bytes > 0 && !buffers_.fits(BufferPool::rounded(bytes))) {
-    if (needed && leaving_.empty()) {
-      failure_ =
-          Error(Errc::budget_too_small, "the open runs do not fit " + std::to_string(options_.budget) + " bytes");
+  while (bytes > 0 && !buffers_.fits(BufferPool::rounded(bytes))) {
+    if (!needed || !leaving_.empty()) return false;
+    if (drop_ahead()) continue;
+    // What is being worked on may give memory back.
+    const auto works = [](const auto& numbered) {
+      const Stretch& stretch = numbered.second;
+      const auto any = [](const Group& group) { return group.working > 0; };
+      return std::any_of(stretch.singles.begin(), stretch.singles.end(), any) ||
+             std::any_of(stretch.groups.begin(), stretch.groups.end(), any);
+    };
+    if (std::none_of(stretches_.begin(), stretches_.end(), works)) {
+      failure_ = Error(Errc::budget_too_small, "the open runs do not fit " + std::to_string(options_.budget) +
+                                                   " bytes: raise memory_bytes, or lower open_runs");
     }
     return false;
   }
@@ -215,68 +262,140 @@ bool RunStore::prepare(Fetched& run, bool needed) {
   run.loaded = LoadedRun(*run.file, run.run, std::move(pieces), options_.rules,
                          bytes > 0 ? buffers_.take(bytes) : AlignedBuffer());
   run.left = run.loaded.pieces().size();
+  if (run.left == 0) ++changes_;
   return run.prepared = true;
 }
 
-void RunStore::run(const Work& work) try { read_and_fill(work); } catch (const std::exception& failure) {
-  const Error error = error_from(failure);
-  const std::lock_guard lock(mutex_);
-  --work.group->working;  // its run will never be ready
-  failure_ = error;
+bool RunStore::drop_ahead() {
+  for (auto& [number, stretch] : stretches_) {
+    if (stretch.waits || stretch.groups.size() < 2 || stretch.groups.back().working > 0) continue;
+    const auto ahead = std::prev(stretch.groups.end());
+    if (std::none_of(ahead->runs.begin(), ahead->runs.end(), [](const Fetched& run) { return run.prepared; })) continue;
+    std::list<Group> freed;
+    freed.splice(freed.end(), stretch.groups, ahead);
+    give_back(freed.front());
+    return true;
+  }
+  return false;
 }
 
-void RunStore::read_and_fill(const Work& work) {
+void RunStore::give_back(Group& group) {
+  for (Fetched& run : group.runs) {
+    buffers_.give_back(run.loaded.take_room());
+    buffers_.give_back(std::exchange(run.copy, {}));
+  }
+  buffers_.give_back(std::exchange(group.spare, {}));
+}
+
+void RunStore::run(Work work) try {
   LoadedRun& loaded = work.run->loaded;
+  const auto bytes = static_cast<std::size_t>(loaded.pieces()[work.piece].stored_bytes);
+  std::span<std::byte> stored = loaded.read_into(work.piece);
+  if (work.arrival != nullptr) {
+    if (stored.empty()) stored = {work.arrival->scratch.data(), bytes};
+    return fill(work, work.arrival->read, stored, {});
+  }
+  if (stored.empty()) {
+    thread_local std::vector<std::byte> scratch;  // hot, and as large as the largest piece
+    if (scratch.size() < bytes) scratch.resize(bytes);
+    stored = std::span(scratch).first(bytes);
+  }
+  const Clock::time_point began = Clock::now();
+  const std::uint64_t offset = loaded.pieces()[work.piece].file_offset;
+  const Result<bool> there = storage_.try_read(loaded.file().file(), offset, ReadInto{stored});
+  if (there && !*there) return read_later(std::move(work));
+  if (cold()) --cold_;
+  fill(work, there ? Result<void>() : there.error(), stored, Clock::now() - began);
+} catch (const std::exception& failure) {
+  fail(error_from(failure));  // its run will never be ready
+}
+
+void RunStore::read_later(Work work) {
+  constexpr int kColdFor = 16;  // reads that need no waiting
+  const LoadedRun& loaded = work.run->loaded;
   const RunPiece& piece = loaded.pieces()[work.piece];
-  thread_local std::vector<std::byte> scratch;  // hot, and as large as the largest piece
+  cold_.store(kColdFor, std::memory_order_relaxed);
   std::span<std::byte> into = loaded.read_into(work.piece);
-  if (into.empty()) {
-    if (scratch.size() < piece.stored_bytes) scratch.resize(static_cast<std::size_t>(piece.stored_bytes));
-    into = std::span(scratch).first(static_cast<std::size_t>(piece.stored_bytes));
+  work.arrival = std::make_unique<Arrival>();
+  {
+    const std::lock_guard lock(mutex_);
+    ++stats_.waiting_reads;
+    if (into.empty()) {
+      work.arrival->scratch = buffers_.take(static_cast<std::size_t>(piece.stored_bytes));
+      into = {work.arrival->scratch.data(), static_cast<std::size_t>(piece.stored_bytes)};
+    }
   }
-  Result<void> read;
-  const Result<bool> there = storage_.try_read(loaded.file().file(), piece.file_offset, ReadInto{into});
-  if (!there) {
-    read = there.error();
-  } else if (!*there) {
-    std::mutex waiting;
-    std::condition_variable arrived;
-    bool done = false;
-    storage_.read(loaded.file().file(), piece.file_offset, ReadInto{into}, [&](Result<void> outcome) {
-      const std::lock_guard lock(waiting);
-      read = std::move(outcome);
-      done = true;
-      arrived.notify_one();
-    });
-    std::unique_lock lock(waiting);
-    arrived.wait(lock, [&] { return done; });
-  }
-  finish(work, loaded.fill(work.piece, read, into, storage_));
+  const InputFile& file = loaded.file().file();
+  const std::uint64_t offset = piece.file_offset;
+  ++in_flight_;
+  storage_.read(file, offset, ReadInto{into}, [this, waiting = std::move(work)](Result<void> read) mutable {
+    waiting.arrival->read = std::move(read);
+    arrived(std::move(waiting));
+  });
 }
 
-void RunStore::finish(const Work& work, const LoadedRun::Filled& filled) {
-  const std::lock_guard lock(mutex_);
+void RunStore::arrived(Work work) try {
+  --in_flight_;
+  {
+    const std::lock_guard lock(mutex_);
+    arrived_.push_back(std::move(work));
+  }
+  on_arrival_();
+} catch (const std::exception& failure) {
+  fail(error_from(failure));
+  on_arrival_();
+}
+
+void RunStore::fill(Work& work, const Result<void>& read, std::span<std::byte> stored,
+                    std::chrono::nanoseconds reading) {
+  const Clock::time_point began = Clock::now();
+  const LoadedRun::Filled filled = work.run->loaded.fill(work.piece, read, stored, storage_);
   for (const DamagedBlock& block : filled.damage) {
-    work.run->damaged = true;
-    note_damage(block.first_id, block.records, block.error);
+    if (is_shortage(block.error)) return fail(block.error);
+    const std::uint64_t first = work.run->loaded.file().first_record(block.block);
+    damage_.note(block.first_id, {work.run->run.shard, first, first + block.records, block.error});
   }
-  --work.run->left;
-  --work.group->working;
+  const Clock::duration decoding = Clock::now() - began;
+  {
+    const std::lock_guard lock(mutex_);
+    stats_.time_reading += reading;
+    stats_.time_decoding += decoding;
+  }
+  finish(work, filled);
 }
 
-void RunStore::note_damage(std::uint64_t first_id, std::uint64_t records, const Error& error) {
-  damage_.insert_or_assign(first_id, Damage{first_id + records, error});
+void RunStore::finish(Work& work, const LoadedRun::Filled& filled) {
+  std::list<Group> freed;  // files close without the lock
+  const std::lock_guard lock(mutex_);
+  Fetched& run = *work.run;
+  if (work.arrival != nullptr) buffers_.give_back(std::move(work.arrival->scratch));
+  stats_.retried_reads += filled.retried_reads;
+  ++stats_.reads;
+  stats_.read_bytes += run.loaded.pieces()[work.piece].stored_bytes;
+  if (!filled.damage.empty()) run.damaged = true;
+  if (--run.left == 0 && run.is_single) copy_out(run);
+  --work.group->working;
+  if (work.group->given_up) free_filled(freed);
+  changes_.fetch_add(1, std::memory_order_release);
+}
+
+void RunStore::copy_out(Fetched& run) {
+  const SizedEntry entry = entry_of(run);
+  if (!entry.in_memory() || run.damaged) return;
+  AlignedBuffer copy = buffers_.take(std::max<std::size_t>(entry.bytes, 1));
+  std::memcpy(copy.data(), address_of(entry.where), entry.bytes);
+  run.copy = std::move(copy);
+  buffers_.give_back(run.loaded.take_room());
+}
+
+void RunStore::fail(const Error& error) {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = error;
+  ++changes_;
 }
 
 bool RunStore::is_damaged(std::uint64_t id) const noexcept {
-  const std::lock_guard lock(mutex_);
-  const auto after = damage_.upper_bound(id);
-  return after != damage_.begin() && id < std::prev(after)->second.end_id;
-}
-
-Error RunStore::damage_of(std::uint64_t id) const {
-  const std::lock_guard lock(mutex_);
-  return std::prev(damage_.upper_bound(id))->second.error;
+  return damage_.is_damaged(id);
 }
 
 std::optional<Error> RunStore::failure() const {
@@ -284,9 +403,12 @@ std::optional<Error> RunStore::failure() const {
   return failure_;
 }
 
-std::uint64_t RunStore::peak_bytes() const {
+RunStore::Stats RunStore::stats() const {
   const std::lock_guard lock(mutex_);
-  return buffers_.peak();
+  Stats stats = stats_;
+  stats.bytes = buffers_.used();
+  stats.peak_bytes = buffers_.peak();
+  return stats;
 }
 
 void RunStore::walk_to(std::uint64_t rows) {
@@ -298,12 +420,17 @@ void RunStore::walk_to(std::uint64_t rows) {
 void RunStore::filled_to(std::uint64_t rows) {
   std::list<Group> freed;  // files close without the lock
   const std::lock_guard lock(mutex_);
+  filled_ = std::max(filled_, rows);
+  free_filled(freed);
+}
+
+void RunStore::free_filled(std::list<Group>& freed) {
   for (auto group = leaving_.begin(); group != leaving_.end();) {
     const auto next = std::next(group);
-    if (group->rows <= rows && group->working == 0) {
-      for (Fetched& run : group->runs) buffers_.give_back(run.loaded.take_room());
-      buffers_.give_back(std::move(group->spare));
+    if (group->rows <= filled_ && group->working == 0) {
+      give_back(*group);
       freed.splice(freed.end(), leaving_, group);
+      ++changes_;
     }
     group = next;
   }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -11,6 +15,7 @@
 #include <span>
 
 #include "reader/fetch/buffer_pool.h"
+#include "reader/fetch/damage_log.h"
 #include "reader/fetch/loaded_run.h"
 #include "reader/fetch/run_pieces.h"
 #include "reader/fetch/shard_table.h"
@@ -21,9 +26,10 @@ namespace dovetail::detail {
 
 /// The runs that a reader has in memory, and those that are on their way there.
 ///
-/// Whoever has nothing better to do claims a piece of a run, reads it, and finishes it. A walk takes a group once all of
-/// its runs are there, and gives it up when its last record is dealt; the memory is free once the rows walked until then
-/// are filled. A piece that was claimed is filled, whatever is given up meanwhile.
+/// Whoever has nothing better to do claims a piece of a run and works on it: reads it, if that needs no waiting, and fills
+/// it; else it is claimed again once it has arrived. A walk takes a group once all of its runs are there, and gives it up
+/// when its last record is dealt; the memory is free once the rows walked until then are filled. A piece that was claimed
+/// is filled, whatever is given up meanwhile.
 ///
 /// Threads: all functions may be called from any thread; those of `RunMemory` from one walk at a time.
 class RunStore final : public RunMemory {
@@ -32,22 +38,36 @@ class RunStore final : public RunMemory {
     FetchRules rules;
     std::uint64_t budget = 0;  ///< For all that is in memory.
   };
-  /// Borrows the shards and the storage.
-  RunStore(const Options& options, ShardTable& shards, Storage& storage);
+  /// Borrows all but the function, which is called, with no lock held, when a piece has arrived from the storage.
+  RunStore(const Options& options, ShardTable& shards, Storage& storage, DamageLog& damage,
+           std::function<void()> on_arrival);
+  /// Needs: the storage has stopped.
   ~RunStore() override;
 
   struct Group;
-  /// A piece of a run that one thread reads and fills.
+  /// What the storage has brought.
+  struct Arrival {
+    Result<void> read;
+    AlignedBuffer scratch;  ///< The bytes, unless they are read in place.
+  };
+  /// A piece of a run that one thread works on.
   struct Work {
     Group* group = nullptr;
     class Fetched* run = nullptr;
     std::size_t piece = 0;
+    std::unique_ptr<Arrival> arrival;  ///< If it had to wait.
   };
-  /// The piece that is needed soonest: of the groups that walks wait for, or `ahead`, also of the next ones. None where
-  /// nothing is to be read, has memory, or has its shard open.
+  /// The piece that is needed soonest: one that has arrived, one of the groups that walks wait for, or `ahead`, also of the
+  /// next ones. None where nothing is to be read, has memory, or has its shard open.
   std::optional<Work> claim(bool ahead);
-  /// Reads and fills a piece on this thread, waiting for storage if it must.
-  void run(const Work& work);
+  /// Reads and fills a piece on this thread, or leaves it to the storage.
+  void run(Work work);
+  /// Whether some piece may be claimed; it may turn out that there is no memory for it.
+  bool has_work() const;
+  /// Whether the storage is at work on a piece.
+  bool waits_for_storage() const noexcept { return in_flight_.load(std::memory_order_relaxed) > 0; }
+  /// Whether reads had to wait of late, so that it is worth to begin early.
+  bool cold() const noexcept { return cold_.load(std::memory_order_relaxed) > 0; }
 
   /// To be called before a step of the walk with the most rows that there may be after it, and after
   /// it with those that there are: what is closed in the step stays until these are filled.
@@ -55,11 +75,22 @@ class RunStore final : public RunMemory {
   /// All rows before have been filled.
   void filled_to(std::uint64_t rows);
 
-  /// What is wrong with a record that is damaged; its block's error names file and offset.
-  Error damage_of(std::uint64_t id) const;
   /// Why the walk cannot go on; it will never be ready.
   std::optional<Error> failure() const;
-  std::uint64_t peak_bytes() const;
+  /// Grows whenever a walk that found something not ready may look again.
+  std::uint64_t changes() const noexcept { return changes_.load(std::memory_order_acquire); }
+
+  struct Stats {
+    std::uint64_t reads = 0;
+    std::uint64_t read_bytes = 0;
+    std::uint64_t waiting_reads = 0;
+    std::uint64_t retried_reads = 0;
+    std::uint64_t bytes = 0;  ///< In memory now,
+    std::uint64_t peak_bytes = 0;
+    std::chrono::nanoseconds time_reading{};  ///< Where that needed no waiting.
+    std::chrono::nanoseconds time_decoding{};
+  };
+  Stats stats() const;
 
   std::uint64_t begin(const StretchBegin& stretch) override;
   void end(std::uint64_t stretch) noexcept override;
@@ -76,28 +107,39 @@ class RunStore final : public RunMemory {
   static void append_group(Stretch& stretch, std::uint64_t number);
   std::optional<Work> claim_of(Group& group, bool needed);
   bool prepare(Fetched& run, bool needed);
+  /// Makes room for what a walk waits for, by giving up what is read ahead. Whether there was any.
+  bool drop_ahead();
+  void give_back(Group& group);
+  void free_filled(std::list<Group>& freed);
   SizedEntry entry_of(const Fetched& run) const;
   void give_up(std::list<Group>& groups) noexcept;
-  void note_damage(std::uint64_t first_id, std::uint64_t records, const Error& error);
-  void read_and_fill(const Work& work);
-  void finish(const Work& work, const LoadedRun::Filled& filled);
+  void read_later(Work work);
+  void arrived(Work work);
+  void fill(Work& work, const Result<void>& read, std::span<std::byte> stored, std::chrono::nanoseconds reading);
+  void finish(Work& work, const LoadedRun::Filled& filled);
+  /// Copies the only record of a run out of its block, whose memory it gives back.
+  void copy_out(Fetched& run);
+  void fail(const Error& error);
 
   const Options options_;
   ShardTable& shards_;
   Storage& storage_;
+  DamageLog& damage_;
+  const std::function<void()> on_arrival_;
   mutable std::mutex mutex_;
   BufferPool buffers_;
   std::map<std::uint64_t, Stretch> stretches_;
   std::uint64_t next_stretch_ = 0;
   std::uint64_t walked_ = 0;
+  std::uint64_t filled_ = 0;
   std::list<Group> leaving_;
   std::list<Group> spares_;
-  struct Damage {
-    std::uint64_t end_id = 0;
-    Error error;
-  };
-  std::map<std::uint64_t, Damage> damage_;  // by the first id
+  std::deque<Work> arrived_;
   std::optional<Error> failure_;
+  Stats stats_;
+  std::atomic<std::uint64_t> changes_ = 0;
+  std::atomic<int> cold_ = 0;
+  std::atomic<int> in_flight_ = 0;  // reads
 };
 
 }  // namespace dovetail::detail

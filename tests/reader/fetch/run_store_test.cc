@@ -34,8 +34,8 @@ class Helper {
   explicit Helper(RunStore& store)
       : thread_([this, &store] {
           while (!ended_) {
-            if (const auto work = store.claim(true)) {
-              store.run(*work);
+            if (auto work = store.claim(true)) {
+              store.run(std::move(*work));
             } else {
               std::this_thread::yield();
             }
@@ -79,9 +79,10 @@ void expect_lane(const Dataset& dataset, const RunStoreCase& drawn, std::uint64_
   const LaneOrder lane = epoch.lane(0);
   const auto storage = detail::make_pread_pool(2);
   detail::ShardTable shards(dataset, *storage, 100, [] {});
+  detail::DamageLog damage(dataset);
   RunStore store({.rules = {.read_bytes = 1 << 16, .placed_bytes = drawn.placed_bytes, .record_bytes = record_bytes},
                   .budget = 64 << 20},
-                 shards, *storage);
+                 shards, *storage, damage, [] {});
   {
     const auto helper = helped ? std::make_unique<Helper>(store) : nullptr;  // still reads when the walk ends
     detail::RecordWalk<E> walk(lane, begin, store, record_bytes);
@@ -95,8 +96,8 @@ void expect_lane(const Dataset& dataset, const RunStoreCase& drawn, std::uint64_
       store.walk_to(walk.position());
       if (part.rows == 0) {
         ASSERT_FALSE(store.failure().has_value()) << store.failure()->to_string();
-        if (const auto work = store.claim(false)) {
-          store.run(*work);
+        if (auto work = store.claim(false)) {
+          store.run(std::move(*work));
         } else {
           std::this_thread::sleep_for(std::chrono::microseconds(100));
         }

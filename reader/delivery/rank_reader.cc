@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/delivery/rank_reader.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+#include "format/guard_memory.h"
+#include "reader/delivery/rank_reader_lock.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+/// Blocks are read with one call up to so many bytes.
+constexpr std::uint64_t kReadBytes = 64 << 10;
+constexpr std::uint64_t kDirectReadBytes = 1 << 20;  // of a storage past the page cache
+/// A record from this size on is read straight into its row.
+constexpr std::uint64_t kPlacedBytes = 16 << 10;
+
+/// Slots whose rows are walked before they are filled, so that their records are on their way into the caches meanwhile.
+constexpr std::size_t kWalkedAhead = 2;
+
+/// What becomes columns goes through memory. Where batches share slots no record is that large, whatever a damaged index
+/// says.
+bool none_is_placed(const EngineSetup& setup) {
+  return setup.batches_per_slot > 1 || setup.options.columns.has_value();
+}
+
+/// The size of all records, if they come to their rows from runs in memory and have one; else 0.
+std::uint32_t common_record_bytes(const Dataset& dataset, const Plan& plan, const EngineSetup& setup) {
+  std::uint32_t bytes = 0;
+  if (plan.options().order == OrderKind::global) return 0;
+  for (const ShardInfo& shard : dataset.shards()) {
+    if (shard.records == 0) continue;
+    if (shard.min_record_bytes != shard.max_record_bytes || (bytes != 0 && shard.max_record_bytes != bytes)) return 0;
+    bytes = shard.max_record_bytes;
+  }
+  return bytes >= kPlacedBytes && !none_is_placed(setup) ? 0 : bytes;
+}
+
+FetchRules fetch_rules(const EngineSetup& setup, const StorageFacts& storage, std::uint32_t record_bytes) {
+  const std::uint64_t most = storage.direct ? kDirectReadBytes : kReadBytes;
+  return {.read_bytes = std::min(most, setup.read_ahead_bytes / 8),
+          .placed_bytes = none_is_placed(setup) ? UINT64_MAX : kPlacedBytes,
+          .record_bytes = record_bytes};
+}
+
+}  // namespace
+
+RankReader::RankReader(EngineSetup setup)
+    : dataset_(setup.dataset),
+      plan_(setup.plan),
+      options_(setup.options),
+      ring_(setup.ring),
+      queue_(std::make_shared<ReadyQueue>(ring_, options_.max_held, options_.timeline, options_.ranks.rank)),
+      storage_(std::move(setup.storage)),
+      threads_(setup.threads),
+      batches_per_slot_(setup.batches_per_slot),
+      columns_(std::move(setup.columns)),
+      rules_{.on_damage = options_.on_damage,
+             .oversize = options_.oversize,
+             .rank = options_.ranks.rank,
+             .batch_rows = plan_.options().batch,
+             .rows_per_lane = plan_.options().batch / (plan_.lanes() / plan_.readers()),
+             .slab_bytes = setup.slab_bytes,
+             .record_bytes = common_record_bytes(dataset_, plan_, setup),
+             .columns = columns_.get()},
+      damage_(dataset_),
+      shards_(dataset_, *storage_, std::max(1u, setup.max_open_shards / 2), [this] { kick(); }),
+      store_({.rules = fetch_rules(setup, storage_->facts(), rules_.record_bytes), .budget = setup.read_ahead_bytes},
+             shards_, *storage_, damage_, [this] { kick(); }),
+      parts_{dataset_, *ring_, shards_, *storage_, damage_},
+      workers_(setup.threads),
+      next_epoch_(options_.start.epoch),
+      first_step_(options_.start.step),
+      replay_(options_.replay) {
+  ring_->on_release([this] { slot_is_free(); }, queue_);
+}
+
+RankReader::~RankReader() {
+  stop();
+}
+
+void RankReader::start() {
+  kick();
+}
+
+void RankReader::stop() {
+  stop_all();
+  queue_->complete();
+}
+
+void RankReader::stop_all() {
+  const std::lock_guard lock(stop_mutex_);
+  if (stopped_) return;
+  stopped_ = true;
+  stopping_ = true;
+  ring_->on_release({});
+  queue_->stop();
+  storage_->stop();  // first: its completions still need the workers
+  workers_.join();
+  std::unique_lock busy(mutex_);
+  idle_.wait(busy, [this] { return helping_ == 0; });
+}
+
+void RankReader::async_next(ReadyQueue::Handler handler) {
+  queue_->async_next(std::move(handler));
+  kick();
+}
+
+bool RankReader::help() noexcept {
+  Job job;
+  {
+    const Lock lock(*this);
+    if (replay_.complete()) {
+      replay_.refill(*queue_);
+      return true;
+    }
+    job = claim_locked();
+    if (job.kind == Job::Kind::none) {
+      // From here on the trainer stands still, and its core is free for a worker.
+      queue_->stand_still(cause_locked());
+      kick_locked();
+      return false;
+    }
+    ++helping_;
+    kick_locked();
+  }
+  run(std::move(job));
+  const std::lock_guard lock(mutex_);
+  if (--helping_ == 0 && stopping_) idle_.notify_all();
+  return true;
+}
+
+void RankReader::work() {
+  for (;;) {
+    Job job;
+    {
+      const Lock lock(*this);
+      if (active_ <= threads_ - (queue_->busy_trainer() ? 1 : 0)) job = claim_locked();
+      if (job.kind == Job::Kind::none) {
+        --active_;
+        return;
+      }
+      kick_locked();
+    }
+    run(std::move(job));
+  }
+}
+
+void RankReader::slot_is_free() noexcept {
+  const std::lock_guard lock(mutex_);
+  kick_locked();
+}
+
+void RankReader::kick() noexcept {
+  const Lock lock(*this);
+  kick_locked();
+}
+
+void RankReader::kick_locked() noexcept {
+  if (replay_.complete() && !stopping_) return replay_.refill(*queue_);
+  if (queue_->waiting()) queue_->set_cause(cause_locked());
+  if (active_ >= threads_ - (queue_->busy_trainer() ? 1 : 0) || !has_work_locked()) return;
+  try {
+    boost::asio::post(workers_.executor(), [this] { work(); });
+    ++active_;
+  } catch (const std::exception& failure) {
+    fail_locked(error_from(failure));
+  }
+}
+
+bool RankReader::has_work_locked() const {
+  if (ended_locked()) return false;
+  const auto can_fill = [this](const auto& flight) { return can_fill_locked(*flight); };
+  return !arrived_.empty() || wants_walk_locked() || std::any_of(flights_.begin(), flights_.end(), can_fill) ||
+         store_.has_work();
+}
+
+RankReader::Job RankReader::claim_locked() noexcept try {
+  if (ended_locked()) return {};
+  return choose_locked();
+} catch (const std::exception& failure) {
+  fail_locked(error_from(failure));
+  return {};
+}
+
+RankReader::Job RankReader::choose_locked() {
+  if (!arrived_.empty()) {
+    const auto [flight, read] = arrived_.front();
+    arrived_.pop_front();
+    return {.kind = Job::Kind::check, .flight = flight, .read = read};
+  }
+  // What is far away is asked for before anything else is done.
+  if (store_.cold()) {
+    if (auto fetch = store_.claim(true)) return {.kind = Job::Kind::fetch, .fetch = std::move(*fetch)};
+  }
+  const auto is_walked = [](const auto& flight) { return flight->walked == flight->row_count && flight->filled == 0; };
+  const auto walked = static_cast<std::size_t>(std::count_if(flights_.begin(), flights_.end(), is_walked));
+  const bool walks = wants_walk_locked();
+  Flight* const fill = walks && walked < kWalkedAhead ? nullptr : next_fill_locked();
+  if (fill != nullptr) {
+    if (fill->lease == nullptr) fill->lease = ring_->acquire();
+    fill->busy = true;
+    return {.kind = Job::Kind::fill, .flight = fill};
+  }
+  if (walks) {
+    if (flights_.empty() || flights_.back()->is_walked()) {
+      if (spare_.empty()) spare_.push_back(std::make_unique<Flight>(rules_, parts_));
+      flights_.push_back(std::move(spare_.back()));
+      spare_.pop_back();
+    }
+    walking_ = true;
+    flights_.back()->busy = true;
+    return {.kind = Job::Kind::walk, .flight = flights_.back().get()};
+  }
+  if (auto fetch = store_.claim(true)) return {.kind = Job::Kind::fetch, .fetch = std::move(*fetch)};
+  if (std::optional<Error> failure = store_.failure()) {
+    walk_failure_ = std::move(failure);
+    hand_over_locked();
+  }
+  return {};
+}
+
+bool RankReader::wants_walk_locked() const {
+  if (walking_ || walked_all_ || walk_failure_.has_value()) return false;
+  if (blocked_at_.has_value() && *blocked_at_ == store_.changes()) return false;
+  if (flights_.empty() || flights_.back()->is_walked())
+    return flights_.size() < std::size_t{ring_->slots()} + kWalkedAhead;
+  return !flights_.back()->busy;
+}
+
+bool RankReader::can_fill_locked(const Flight& flight) const {
+  if (flight.busy || flight.reads_left > 0 || flight.filled == flight.walked || flight.error) return false;
+  // What a walk goes on with is filled in part only where it has to wait, which may be for just that.
+  if (flight.walked < flight.row_count && !blocked_at_.has_value() && !walk_failure_.has_value()) return false;
+  if (flight.shards_at.has_value() && *flight.shards_at == shards_.changes()) return false;
+  return flight.lease != nullptr || ring_->has_free();
+}
+
+Flight* RankReader::next_fill_locked() const {
+  for (const std::unique_ptr<Flight>& flight : flights_) {
+    if (can_fill_locked(*flight)) return flight.get();
+    // Slots are taken in order: the trainer gets back first what it got first.
+    if (flight->lease == nullptr && flight->row_count > 0) break;
+  }
+  return nullptr;
+}
+
+void Flight::reset() {
+  batches = 0;
+  row_count = 0;
+  end_of_epoch = false;
+  rows.parts.clear();
+  walked = 0;
+  next_part = 0;
+  filled = 0;
+  settled = 0;
+  ready = 0;
+  handed_over = 0;
+  error.reset();
+  shards_at.reset();
+}
+
+void RankReader::run(Job job) noexcept {
+  try {
+    switch (job.kind) {
+      case Job::Kind::walk:
+        return run_walk(*job.flight);
+      case Job::Kind::fill:
+        return run_fill(*job.flight);
+      case Job::Kind::check:
+        return run_check(*job.flight, *job.read);
+      case Job::Kind::fetch:
+        return run_fetch(std::move(job.fetch));
+      case Job::Kind::none:
+        return;
+    }
+  } catch (const std::exception& failure) {
+    const Error error = error_from(failure);
+    const Lock lock(*this);
+    fail_locked(error);
+  }
+}
+
+void RankReader::fail_locked(Error error) noexcept {
+  if (failed_ || replay_.complete()) return;  // what is repeated needs nothing that could fail
+  failed_ = true;
+  queue_->fail(std::move(error));
+}
+
+void RankReader::hand_over_locked() {
+  while (!failed_ && !replay_.complete() && !flights_.empty()) {
+    Flight& flight = *flights_.front();
+    if (flight.ready > flight.handed_over) {
+      queue_->make_room(options_.replay + std::size_t{2});
+      ReadyBatches batches{.lease = flight.lease,
+                           .origin = flight.origin,
+                           .step = flight.step,
+                           .next = flight.handed_over,
+                           .end = flight.ready,
+                           .rows = rules_.batch_rows,
+                           .slab_bytes = rules_.slab_bytes};
+      stats_.spilled_batches += batches.lease->spilled() ? 1 : 0;
+      if (replay_.wanted()) replay_.keep(batches);
+      // Before the trainer may be the last who has it: a slot must not come free here.
+      if (flight.ready == flight.batches) flight.lease.reset();
+      queue_->push(std::move(batches));
+      flight.handed_over = flight.ready;
+    }
+    if (flight.error.has_value()) return fail_locked(*flight.error);
+    if (flight.end_of_epoch) {
+      queue_->make_room(1);
+      queue_->push(EndOfEpoch{flight.epoch});
+    } else if (flight.busy || flight.batches == 0 || flight.handed_over < flight.batches) {
+      break;
+    }
+    flight.reset();
+    spare_.push_back(std::move(flights_.front()));
+    flights_.pop_front();
+  }
+  if (failed_ || replay_.complete()) return;
+  const bool stuck = flights_.empty() || (flights_.front()->filled == flights_.front()->walked &&
+                                          flights_.front()->reads_left == 0 && !flights_.front()->busy);
+  if (walk_failure_.has_value() && stuck) return fail_locked(*walk_failure_);
+  if (walked_all_ && flights_.empty() && !replay_.wanted()) queue_->finish();
+}
+
+Stall RankReader::cause_locked() const {
+  if (flights_.empty() || flights_.front()->reads_left > 0 || store_.waits_for_storage()) return Stall::storage;
+  return flights_.front()->lease != nullptr || ring_->has_free() ? Stall::decode : Stall::slot;
+}
+
+State RankReader::state() const {
+  const ReadyQueue::HandedOver last = queue_->handed_over();
+  if (last.origin == nullptr) return plan_.state(last.position.value_or(options_.start)).value();  // planned before
+  State state = *last.origin;
+  state.phases.back().steps += last.position->step - state.position().step;
+  return state;
+}
+
+ReaderStats RankReader::stats() const {
+  constexpr std::size_t kSlowestShards = 5;
+  ReaderStats stats;
+  {
+    const std::lock_guard lock(mutex_);
+    stats = stats_;
+    stats.slowest_shards = waited_reads_.slowest(dataset_, kSlowestShards);
+  }
+  const RunStore::Stats store = store_.stats();
+  stats.reads += store.reads;
+  stats.read_bytes += store.read_bytes;
+  stats.waiting_reads += store.waiting_reads;
+  stats.retried_reads += store.retried_reads;
+  stats.read_ahead_bytes = store.bytes;
+  stats.read_ahead_peak = store.peak_bytes;
+  stats.time_reading += store.time_reading;
+  stats.time_decoding += store.time_decoding;
+  queue_->add_to(stats);
+  stats.shards_opened = shards_.opened();
+  stats.storage = storage_->facts().kind;
+  stats.storage_note = storage_->facts().note;
+  stats.cached_reads = storage_->cached_reads();
+  HungReads hung = storage_->hung_reads();
+  stats.hung_reads = hung.met;
+  stats.given_up_reads = hung.given_up;
+  stats.hung_now = std::move(hung.now);
+  stats.registered = ring_->registered();
+  stats.registration_note = ring_->memory().note();
+  stats.registration_time = ring_->memory().registration_time();
+  stats.provided_memory = ring_->memory().provided();
+  stats.numa_node = ring_->memory().numa_node();
+  stats.slots = ring_->slots();
+  stats.slot_bytes = ring_->slot_bytes();
+  stats.budget_bytes = options_.memory_bytes;
+  return stats;
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <dovetail/batch_reader.h>
+
+#include "reader/delivery/brief_mutex.h"
+#include "reader/delivery/engine.h"
+#include "reader/delivery/ready_queue.h"
+#include "reader/delivery/replay.h"
+#include "reader/delivery/waited_reads.h"
+#include "reader/fetch/damage_log.h"
+#include "reader/fetch/run_store.h"
+#include "reader/fetch/shard_table.h"
+#include "reader/fill/column_decoders.h"
+#include "reader/fill/fill_rules.h"
+#include "reader/fill/slot_fill.h"
+#include "reader/storage/storage.h"
+#include "reader/storage/thread_pool.h"
+#include "reader/walk/rank_walk.h"
+
+namespace dovetail::detail {
+
+/// The batches of one slot on their way to the trainer; or the end of an epoch.
+struct Flight {
+  std::shared_ptr<const State> origin;  ///< That the state of a batch is counted from.
+  std::uint32_t epoch = 0;
+  std::uint64_t step = 0;  ///< Of the first batch.
+  std::uint32_t batches = 0;
+  std::uint32_t row_count = 0;
+  bool end_of_epoch = false;
+
+  std::uint64_t first_row = 0;  ///< Of all rows that were walked before.
+  WalkedRows rows;
+  std::uint32_t walked = 0;
+  std::size_t next_part = 0;         ///< Of the rows, to be filled.
+  std::uint32_t filled = 0;          ///< Rows; of whoever is at it,
+  std::uint32_t settled = 0;         ///< who says so here.
+  std::shared_ptr<SlotLease> lease;  ///< From its first row on.
+  SlotFill fill;
+  std::uint32_t reads_left = 0;  ///< Of those that the storage makes for it.
+  std::chrono::nanoseconds filling_time{};
+  std::uint32_t ready = 0;  ///< Batches,
+  std::uint32_t handed_over = 0;
+  std::optional<Error> error;              ///< Why the next one never will be.
+  bool busy = false;                       ///< Somebody walks it, or fills it.
+  std::optional<std::uint64_t> shards_at;  ///< It waits for a shard since so many changes of the table.
+
+  explicit Flight(const FillRules& rules, const FillParts& parts) : fill(rules, parts) {}
+  /// Makes it as new, but for the memory of its lists.
+  void reset();
+  bool is_walked() const noexcept { return !busy && walked == row_count && (batches > 0 || end_of_epoch); }
+};
+
+/// The machine behind a `BatchReader`: walks the rows of a rank, has the runs that they lie in fetched, fills slots with
+/// them, and hands the batches over in order.
+///
+/// There are three kinds of work, each some microseconds to some hundred long: walk the rows of a slot, fill a slot that is
+/// walked, fetch a piece of a run. Any thread takes what is due soonest, does it without the lock, and looks again. A trainer
+/// that waits for a batch works as well: it would otherwise stand still, and what it reads stays in the caches of its core.
+///
+/// Threads: all public functions may be called from any thread.
+class RankReader final : private TrainerHelp {
+ public:
+  explicit RankReader(EngineSetup setup);
+  ~RankReader();
+
+  /// Begins to read ahead.
+  void start();
+  /// Waits for reads and work under way. Idempotent.
+  void stop();
+
+  ReadyQueue::Outcome next(ReadyQueue::Deadline until = {}) { return queue_->next(*this, until); }
+  void async_next(ReadyQueue::Handler handler);
+
+  const Plan& plan() const noexcept { return plan_; }
+  std::size_t slab_bytes() const noexcept { return rules_.slab_bytes; }
+  const SlotRing& ring() const noexcept { return *ring_; }
+  std::uint64_t check() const noexcept { return plan_.check(options_.start); }
+  std::optional<Error> error() const { return queue_->error(); }
+  State state() const;
+  ReaderStats stats() const;
+
+ private:
+  struct Job {
+    enum class Kind : std::uint8_t { none, walk, fill, check, fetch };
+    Kind kind = Kind::none;
+    Flight* flight = nullptr;
+    RowRead* read = nullptr;
+    RunStore::Work fetch = {};
+  };
+  using Clock = std::chrono::steady_clock;
+  /// Holds the lock. Whom it has let get a batch is told once it is free.
+  class Lock;
+  struct Epoch {
+    EpochPlan plan;
+    std::unique_ptr<RankWalk> walk;
+    std::shared_ptr<const State> origin;
+    std::uint64_t next_step = 0;
+  };
+
+  // rank_reader.cc: who works when.
+  void stop_all();
+  bool help() noexcept override;
+  void work();
+  void kick() noexcept;
+  void kick_locked() noexcept;
+  /// The ring's lock is held, so that nobody is told of a batch.
+  void slot_is_free() noexcept;
+  bool has_work_locked() const;
+  Job claim_locked() noexcept;
+  Job choose_locked();
+  bool wants_walk_locked() const;
+  bool can_fill_locked(const Flight& flight) const;
+  Flight* next_fill_locked() const;
+  bool ended_locked() const { return stopping_ || failed_ || replay_.complete(); }
+  void run(Job job) noexcept;
+  void fail_locked(Error error) noexcept;
+  void hand_over_locked();
+  Stall cause_locked() const;
+
+  // rank_reader_jobs.cc: what is done.
+  void run_walk(Flight& flight);
+  /// Gives a flight its batches; false where the epochs are over.
+  Result<bool> begin_flight(Flight& flight);
+  Result<void> begin_epoch();
+  void run_fetch(RunStore::Work work);
+  void run_fill(Flight& flight);
+  /// Whether all rows of a part that are walked are filled.
+  bool fill_part(Flight& flight);
+  void read_later(Flight& flight, const std::vector<RowRead*>& reads);
+  void arrived(Flight& flight, RowRead& read, Clock::time_point began) noexcept;
+  void run_check(Flight& flight, RowRead& read);
+  void finish_fill(Flight& flight);
+  /// All rows before this one are filled.
+  std::uint64_t filled_rows_locked() const;
+  void note_damage();
+  void note_unfit(const std::vector<Loss>& unfit);
+  /// Says so in the log, with no lock held.
+  void warn(const std::vector<DamagedRange>& noted);
+
+  const Dataset dataset_;
+  const Plan plan_;
+  const ReaderOptions options_;
+  const std::shared_ptr<SlotRing> ring_;
+  const std::shared_ptr<ReadyQueue> queue_;
+  const std::unique_ptr<Storage> storage_;
+  const unsigned threads_;
+  const std::uint32_t batches_per_slot_;
+  const std::unique_ptr<ColumnDecoders> columns_;  // or null
+  const FillRules rules_;
+  DamageLog damage_;
+  ShardTable shards_;
+  RunStore store_;
+  const FillParts parts_;
+  ThreadPool workers_;
+
+  // Of whoever walks.
+  std::unique_ptr<Epoch> epoch_;
+  std::uint32_t next_epoch_;
+  std::uint64_t first_step_;
+  bool last_epoch_ = false;
+  std::uint64_t first_row_ = 0;  // of the next flight
+
+  mutable BriefMutex mutex_;
+  std::condition_variable_any idle_;
+  std::deque<std::unique_ptr<Flight>> flights_;
+  std::deque<std::pair<Flight*, RowRead*>> arrived_;
+  std::uint64_t walked_rows_ = 0;
+  bool walking_ = false;
+  bool walked_all_ = false;
+  std::optional<std::uint64_t> blocked_at_;  // the walk waits for runs since so many changes of the store
+  std::optional<Error> walk_failure_;        // behind what was walked
+  bool failed_ = false;
+  unsigned active_ = 0;                         // workers that are running, or about to
+  unsigned helping_ = 0;                        // trainers that do a job
+  std::vector<std::unique_ptr<Flight>> spare_;  // delivered
+  std::set<std::pair<std::uint32_t, std::uint64_t>> unfit_records_;
+  WaitedReads waited_reads_;
+  Replay replay_;
+  ReaderStats stats_;
+
+  // Stored without `mutex_`, which is taken next: who helps and takes it later sees this, who took it before has left.
+  std::atomic<bool> stopping_ = false;
+  std::mutex stop_mutex_;
+  bool stopped_ = false;
+};
+
+}  // namespace dovetail::detail

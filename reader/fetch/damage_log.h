@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include <dovetail/dataset.h>
+#include <dovetail/error.h>
+#include <dovetail/reader_stats.h>
+
+namespace dovetail::detail {
+
+/// Records of a shard that cannot be delivered: those of a block that is damaged, or of a shard that cannot be opened.
+struct Loss {
+  std::uint32_t shard = 0;
+  std::uint64_t first_record = 0;  ///< Records [first_record, end_record) of the shard.
+  std::uint64_t end_record = 0;
+  Error error;  ///< Names the file, and the offset of the block.
+};
+
+/// What a reader has found damaged, each block or shard once.
+///
+/// Threads: any.
+class DamageLog {
+ public:
+  explicit DamageLog(const Dataset& dataset) : dataset_(dataset) {}
+
+  /// `first_id` is that of its first record.
+  void note(std::uint64_t first_id, Loss loss);
+  /// What is new since the last `take_new`.
+  bool has_new() const noexcept { return has_new_.load(std::memory_order_relaxed); }
+  std::vector<DamagedRange> take_new();
+
+  bool is_damaged(std::uint64_t id) const noexcept;
+  /// Needs: `is_damaged(id)`.
+  Loss loss_of(std::uint64_t id) const;
+
+ private:
+  std::map<std::uint64_t, Loss>::const_iterator find_locked(std::uint64_t id) const noexcept;
+
+  const Dataset dataset_;
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, Loss>
+      losses_;  // by the first id; they do not overlap, but for whole shards with their blocks
+  std::vector<DamagedRange> new_;
+  std::atomic<bool> has_new_ = false;
+};
+
+}  // namespace dovetail::detail

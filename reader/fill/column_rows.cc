@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/fill/column_rows.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "reader/fill/substitution.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+std::span<std::byte> values_of(const SlotRows& rows) noexcept {
+  return {rows.parts().values, rows.parts().capacity};
+}
+
+}  // namespace
+
+Result<void> ColumnRows::begin_batch(const SlotRows& rows) {
+  largest_ = {};
+  return decoder_->begin(rules_.batch_rows, values_of(rows));
+}
+
+Result<void> ColumnRows::add(SlotRows& rows, std::uint64_t id, RowStatus status, ByteView record) {
+  const std::uint32_t row = rows.rows();
+  rows.add_without_bytes(id, status);
+  if (record.size() >= largest_.bytes) largest_ = {id, record.size()};
+  return decoder_->add(row, record);
+}
+
+void ColumnRows::add_empty(SlotRows& rows, std::uint64_t id, RowStatus status) {
+  decoder_->add_empty(rows.rows());
+  rows.add_without_bytes(id, status);
+}
+
+Result<void> ColumnRows::keep(const SlotRows& rows, const StepName& step) {
+  decoder_->keep();
+  return check_held(rows, step);
+}
+
+Result<void> ColumnRows::check_held(const SlotRows& rows, const StepName& step) const {
+  if (rows.may_grow() || decoder_->held_bytes() <= rules_.columns->held_limit()) [[likely]]
+    return {};
+  return batch_too_large(step, decoder_->fixed_bytes(rules_.batch_rows) + decoder_->held_bytes(), rows.parts().capacity,
+                         largest_);
+}
+
+void ColumnRows::substitute(const SlotRows& rows) {
+  const std::span<RowStatus> status = rows.status();
+  const std::vector<std::uint32_t> source = substitution_sources(status, rules_.rows_per_lane);
+  std::vector<std::uint32_t> filled;
+  for (std::uint32_t row = 0; row < status.size(); ++row) {
+    if (source[row] == row) continue;
+    decoder_->copy_row(source[row], row);
+    status[row] = substituted(status[row]);
+    filled.push_back(row);
+  }
+  const std::uint64_t capacity = rows.parts().capacity;
+  if (rows.may_grow() || decoder_->bytes() <= capacity) return;
+  // Rows stay empty rather than fail a step whose own records fit: as many are filled as there is room for.
+  const auto fill_first = [&](std::size_t count) {
+    for (std::size_t i = 0; i < filled.size(); ++i) {
+      if (i < count) {
+        decoder_->copy_row(source[filled[i]], filled[i]);
+      } else {
+        decoder_->add_empty(filled[i]);
+      }
+      RowStatus& of_row = status[filled[i]];
+      of_row = i < count ? substituted(of_row) : damaged_empty(of_row);
+    }
+    return decoder_->bytes() <= capacity;
+  };
+  std::size_t fits = 0;
+  std::size_t too_many = filled.size();
+  while (fits + 1 < too_many) {
+    const std::size_t half = fits + (too_many - fits) / 2;
+    (fill_first(half) ? fits : too_many) = half;
+  }
+  fill_first(fits);
+}
+
+Result<void> ColumnRows::end_batch(SlotRows& rows, const StepName& step) {
+  const bool substitutes = rules_.on_damage == OnDamage::substitute;
+  if (substitutes && std::any_of(rows.status().begin(), rows.status().end(), is_damaged)) substitute(rows);
+  if (const std::uint64_t bytes = decoder_->bytes(); bytes > rows.parts().capacity) {
+    if (!rows.may_grow()) return batch_too_large(step, bytes, rows.parts().capacity, largest_);
+    if (Result<void> room = rows.reserve(bytes, decoder_->fixed_bytes(rules_.batch_rows)); !room.has_value()) {
+      return room;
+    }
+  }
+  const Result<const ColumnLayout*> layout = decoder_->finish(values_of(rows));
+  if (!layout.has_value()) return layout.error();
+  std::vector<BatchColumns>& columns = rows.lease()->columns();
+  columns.resize(rows.batches());  // at the first batch: later ones may be with the trainer
+  columns[rows.batch()] = {.schema = rules_.columns->schema(), .layout = **layout};
+  return {};
+}
+
+}  // namespace dovetail::detail

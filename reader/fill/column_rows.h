@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <dovetail/bytes.h>
+#include <dovetail/columns.h>
+#include <dovetail/error.h>
+
+#include "reader/fill/column_decoders.h"
+#include "reader/fill/fill_rules.h"
+#include "reader/fill/slot_rows.h"
+#include "reader/fill/step_errors.h"
+
+namespace dovetail::detail {
+
+/// Turns the records of a slot's batches into columns, row by row.
+///
+/// Threads: none. Cost: no allocation per record; some per batch.
+class ColumnRows {
+ public:
+  explicit ColumnRows(const FillRules& rules) : rules_(rules), decoder_(rules.columns->take()) {}
+  ColumnRows(const ColumnRows&) = delete;
+  ColumnRows& operator=(const ColumnRows&) = delete;
+  ~ColumnRows() { rules_.columns->give_back(std::move(decoder_)); }
+
+  Result<void> begin_batch(const SlotRows& rows);
+  /// Adds a row. Errors: why the record does not fit the columns, its row then is as `add_empty` leaves it.
+  Result<void> add(SlotRows& rows, std::uint64_t id, RowStatus status, ByteView record);
+  void add_empty(SlotRows& rows, std::uint64_t id, RowStatus status);
+  /// Records added so far need not stay any longer. Errors: `batch_too_large`.
+  Result<void> keep(const SlotRows& rows, const StepName& step);
+  /// Whether the decoder holds no more than it may.
+  Result<void> check_held(const SlotRows& rows, const StepName& step) const;
+  /// Completes the batch, whose rows are all there. Errors: `batch_too_large`, those of `spill`.
+  Result<void> end_batch(SlotRows& rows, const StepName& step);
+
+ private:
+  void substitute(const SlotRows& rows);
+
+  const FillRules& rules_;
+  std::unique_ptr<ColumnDecoder> decoder_;
+  LargestRecord largest_;
+};
+
+}  // namespace dovetail::detail

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+namespace dovetail::detail {
+
+inline constexpr std::size_t kCopySlack = 64;
+
+/// Copies a record; with `slack`, up to `kCopySlack` bytes behind it are read and written as well, which spares short
+/// records a call and a branch by their length.
+[[gnu::always_inline]] inline void copy_record(std::byte* out, const std::byte* in, std::size_t bytes,
+                                               bool slack) noexcept {
+  if (!slack || bytes > 4 * kCopySlack) {
+    if (bytes > 0) std::memcpy(out, in, bytes);
+    return;
+  }
+  for (std::size_t at = 0; at < bytes; at += kCopySlack) std::memcpy(out + at, in + at, kCopySlack);
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <dovetail/bytes.h>
+#include <dovetail/error.h>
+
+#include "reader/dataset/shard_file.h"
+#include "reader/dataset/stored_block.h"
+#include "reader/fetch/buffer_pool.h"
+#include "reader/fill/fill_rules.h"
+#include "reader/storage/input_file.h"
+#include "reader/storage/storage.h"
+
+namespace dovetail::detail {
+
+/// A block that is read for one row, because its record is in no run in memory: a large record that goes straight to its
+/// row, or with `OrderKind::global` any block.
+struct RowRead {
+  std::shared_ptr<const ShardFile> file;
+  std::uint32_t shard = 0;
+  std::size_t block = 0;
+  std::uint32_t row = 0;      ///< Of the batch.
+  std::uint64_t at = 0;       ///< Where its record goes in the values;
+  AlignedBuffer stored;       ///< or where the whole block is read to.
+  std::span<std::byte> into;  ///< One or the other, while it is read.
+  Result<void> read;          ///< What the storage has said.
+  std::optional<Error> damage;
+  std::uint32_t retried = 0;
+  std::array<std::byte, kMaxHeadBytes> head;  ///< What lies before the record in the file.
+
+  std::uint64_t offset() const noexcept { return file->blocks()[block].offset; }
+  ReadInto destination() noexcept {
+    if (stored) return ReadInto{into};
+    return {std::span(head).first(head_bytes(*file)), into};
+  }
+};
+
+/// Checks a record that was read straight into its row. What fails is read once more, past the page cache, before it
+/// counts as damaged. Threads: any.
+void check_record(RowRead& read, Storage& storage);
+
+/// Checks and decodes a block that was read, and finds one of its records; the same holds. What it gives lies in `into`, or
+/// in `decoded`.
+Result<ByteView> record_of_block(const ShardFile& file, std::size_t block, std::uint64_t record,
+                                 const Result<void>& read, std::span<std::byte> stored, std::vector<std::byte>& decoded,
+                                 Storage& storage, FillCounts& counts);
+
+}  // namespace dovetail::detail

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/fill/slot_fill.h"
+
+#include <algorithm>
+#include <string>
+
+#include "reader/fetch/shortage.h"
+
+namespace dovetail::detail {
+
+SlotFill::SlotFill(const FillRules& rules, const FillParts& parts)
+    : rules_(rules), parts_(parts), rows_(rules, parts.ring) {}
+
+void SlotFill::begin(std::shared_ptr<SlotLease> lease, std::uint32_t epoch, std::uint64_t step, std::uint32_t batches) {
+  epoch_ = epoch;
+  first_step_ = step;
+  reads_.clear();
+  waits_for_shard_ = false;
+  ready_ = 0;
+  filled_bytes_ = 0;
+  error_.reset();
+  rows_.begin(std::move(lease), batches);
+  if (rules_.columns == nullptr) return;
+  columns_.emplace(rules_);
+  if (const Result<void> begun = columns_->begin_batch(rows_); !begun.has_value()) fail(begun.error());
+}
+
+StepName SlotFill::step() const noexcept {
+  return {.rank = rules_.rank, .epoch = epoch_, .step = first_step_ + rows_.batch()};
+}
+
+std::size_t SlotFill::fill(std::span<const Entry> records, RowStatus status) {
+  return fill_all(records, status);
+}
+std::size_t SlotFill::fill(std::span<const SizedEntry> records, RowStatus status) {
+  return fill_all(records, status);
+}
+
+template <class E>
+std::size_t SlotFill::fill_all(std::span<const E> records, RowStatus status) {
+  std::size_t done = 0;
+  while (done < records.size() && begin_row()) {
+    const std::size_t left = rules_.batch_rows - rows_.rows();
+    if (!columns_) done += rows_.copy(records.subspan(done, std::min(records.size() - done, left)), status);
+    if (rows_.rows() < rules_.batch_rows && done < records.size()) {
+      SizedEntry record;
+      if constexpr (std::is_same_v<E, SizedEntry>) {
+        record = records[done];
+      } else {
+        record = {records[done].where, records[done].id, rules_.record_bytes, SizedEntry::kInMemory};
+      }
+      if (!fill_row(record, status)) return done;
+      ++done;
+    }
+    if (!end_row()) return done;
+  }
+  return done;
+}
+
+bool SlotFill::fill_row(const SizedEntry& record, RowStatus status) {
+  if (!record.in_memory()) return read_record(record, status);
+  if ((record.where & Entry::kDamage) != 0 && parts_.damage.is_damaged(record.id)) {
+    return add_lost(record.id, status, parts_.damage.loss_of(record.id));
+  }
+  return add(record.id, status, {address_of(record.where), record.bytes});
+}
+
+bool SlotFill::add(std::uint64_t id, RowStatus status, ByteView record) {
+  if (!columns_) return fail_unless(rows_.add(id, status, record), id, record.size());
+  const Result<void> added = columns_->add(rows_, id, status, record);
+  if (added.has_value()) [[likely]] {
+    const Result<void> held = columns_->check_held(rows_, step());
+    return held.has_value() || fail(held.error());
+  }
+  ++counts_.unfit_records;
+  const Error why = unfit_at_step(id, added.error());
+  if (unfit_.size() < kNamedUnfit) {
+    const Dataset::Place place = parts_.dataset.locate(id);
+    unfit_.push_back({place.shard, place.record, place.record + 1, why});
+  }
+  if (rules_.on_damage == OnDamage::fail) return fail(why);
+  rows_.status().back() = damaged_empty(status);
+  return true;
+}
+
+bool SlotFill::add_lost(std::uint64_t id, RowStatus status, const Loss& loss) {
+  if (is_shortage(loss.error)) return fail(loss.error);
+  if (rules_.on_damage == OnDamage::fail) {
+    return fail(needed_at_step(loss.error, loss.first_record, loss.end_record, rules_.rank, step().step, epoch_));
+  }
+  if (!columns_) return fail_unless(rows_.add(id, damaged_empty(status), {}), id, 0);
+  columns_->add_empty(rows_, id, damaged_empty(status));
+  return true;
+}
+
+std::size_t SlotFill::fill_empty(std::size_t rows) {
+  std::size_t done = 0;
+  while (done < rows && begin_row()) {
+    if (columns_) {
+      columns_->add_empty(rows_, kNoId, RowStatus::empty);
+    } else if (!fail_unless(rows_.add(kNoId, RowStatus::empty, {}), kNoId, 0)) {
+      break;
+    }
+    ++done;
+    if (!end_row()) break;
+  }
+  return done;
+}
+
+void SlotFill::let_go() {
+  if (!columns_ || error_ || rows_.rows() == rules_.batch_rows) return;
+  if (const Result<void> kept = columns_->keep(rows_, step()); !kept.has_value()) fail(kept.error());
+}
+
+bool SlotFill::begin_row() {
+  if (error_.has_value()) return false;
+  waits_for_shard_ = false;
+  if (rows_.rows() < rules_.batch_rows) return true;
+  if (ready_ <= rows_.batch()) return false;  // it waits for reads
+  rows_.begin_batch(rows_.batch() + 1);
+  if (!columns_) return true;
+  const Result<void> begun = columns_->begin_batch(rows_);
+  return begun.has_value() || fail(begun.error());
+}
+
+bool SlotFill::end_row() {
+  if (rows_.rows() < rules_.batch_rows) return true;
+  if (has_placed_reads()) return true;  // `resume` ends it
+  const StepName at = step();
+  Result<void> ended;
+  if (columns_) {
+    ended = columns_->end_batch(rows_, at);
+  } else if (rules_.on_damage == OnDamage::substitute &&
+             std::any_of(rows_.status().begin(), rows_.status().end(), is_damaged)) {
+    ended = rows_.substitute();
+  }
+  if (!ended.has_value()) return fail(ended.error());
+  filled_bytes_ += columns_ ? rows_.lease()->columns()[rows_.batch()].layout.bytes : rows_.value_bytes();
+  if (++ready_ == rows_.batches()) columns_.reset();
+  return true;
+}
+
+bool SlotFill::fail(Error why) {
+  if (!error_.has_value()) error_ = std::move(why);
+  return false;
+}
+
+bool SlotFill::fail_unless(const Result<void>& done, std::uint64_t id, std::uint64_t bytes) {
+  if (done.has_value()) [[likely]]
+    return true;
+  if (!done.error().is(Errc::batch_too_large)) return fail(done.error());
+  return fail(batch_too_large(step(), rows_.value_bytes() + bytes, rows_.parts().capacity, largest_with(id, bytes)));
+}
+
+LargestRecord SlotFill::largest_with(std::uint64_t id, std::uint64_t bytes) const noexcept {
+  LargestRecord largest{id, bytes};
+  const SlabParts& parts = rows_.parts();
+  for (std::uint32_t row = rows_.rows(); row-- > 0;) {
+    const auto size = static_cast<std::uint64_t>(parts.offsets[row + 1] - parts.offsets[row]);
+    if (size >= largest.bytes && parts.ids[row] != kNoId) largest = {parts.ids[row], size};
+  }
+  return largest;
+}
+
+Error SlotFill::unfit_at_step(std::uint64_t id, const Error& why) const {
+  const Dataset::Place place = parts_.dataset.locate(id);
+  // The checksums of its block are right, so that whatever does not fit is as it was written: other columns mend it.
+  const char* const what =
+      why.is(Errc::bad_message) ? ", is no tf.train.Example, which columns are made of" : ", does not fit the columns";
+  const std::string text = why.detail() + "; record " + std::to_string(place.record) +
+                           " of the shard, needed by rank " + std::to_string(rules_.rank) + " at step " +
+                           std::to_string(step().step) + " of epoch " + std::to_string(epoch_) + what;
+  const Error error(Errc::invalid_option, text);
+  const std::shared_ptr<const ShardFile> file = parts_.shards.peek(place.shard);
+  if (file == nullptr) return error.in_file(parts_.dataset.shard_path(place.shard));
+  return error.at(file->file().path(), file->blocks()[file->block_of(place.record)].offset);
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows whose records are in no run in memory.
+#include <algorithm>
+
+#include "reader/fetch/shortage.h"
+#include "reader/fill/slot_fill.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+// Blocks that are asked for together.
+constexpr std::size_t kMostReads = 64;
+constexpr std::size_t kMostReadBytes = 4 << 20;
+
+}  // namespace
+
+std::shared_ptr<const ShardFile> SlotFill::open(std::uint32_t shard) {
+  std::shared_ptr<const ShardFile> file = parts_.shards.find(shard);
+  if (file == nullptr && !parts_.shards.failed(shard)) {
+    parts_.shards.want(shard);
+    waits_for_shard_ = true;
+  }
+  return file;
+}
+
+Loss SlotFill::loss_of_shard(std::uint32_t shard) const {
+  return {shard, 0, parts_.shards.records(shard), parts_.shards.failure(shard)};
+}
+
+bool SlotFill::lose(std::uint64_t id, RowStatus status, const Loss& loss) {
+  const Dataset::Place place = parts_.dataset.locate(id);
+  parts_.damage.note(id - place.record + loss.first_record, loss);
+  return add_lost(id, status, loss);
+}
+
+bool SlotFill::read_record(const SizedEntry& record, RowStatus status) {
+  std::shared_ptr<const ShardFile> file = open(record.shard);
+  if (file == nullptr) return !waits_for_shard_ && lose(record.id, status, loss_of_shard(record.shard));
+  const std::uint32_t row = rows_.rows();
+  const std::uint64_t at = rows_.value_bytes();
+  if (!fail_unless(rows_.add_room(record.id, status, record.bytes), record.id, record.bytes)) return false;
+  RowRead& read = reads_.emplace_back();
+  read.file = std::move(file);
+  read.shard = record.shard;
+  read.block = static_cast<std::size_t>(record.where);
+  read.row = row;
+  read.at = at;
+  read.into = {rows_.parts().values + at, record.bytes};
+  ++counts_.direct_reads;
+  counts_.direct_bytes += record.bytes;
+  const Result<bool> there = parts_.storage.try_read(read.file->file(), read.offset(), read.destination());
+  if (there.has_value() && !*there) return true;
+  if (!there.has_value()) read.read = there.error();
+  check_record(read, parts_.storage);
+  counts_.retried_reads += read.retried;
+  if (!read.damage.has_value()) {
+    reads_.pop_back();
+    return true;
+  }
+  const RowRead damaged = std::move(read);
+  reads_.pop_back();
+  return lose_placed(damaged) && (rows_.close_gaps(row), true);
+}
+
+bool SlotFill::lose_placed(const RowRead& read) {
+  const std::uint64_t record = read.file->first_record(read.block);
+  const Loss loss{read.shard, record, record + 1, *read.damage};
+  parts_.damage.note(rows_.parts().ids[read.row], loss);
+  if (rules_.on_damage == OnDamage::fail || is_shortage(loss.error)) {
+    return fail(is_shortage(loss.error)
+                    ? loss.error
+                    : needed_at_step(loss.error, record, record + 1, rules_.rank, step().step, epoch_));
+  }
+  RowStatus& status = rows_.parts().status[read.row];
+  status = damaged_empty(status);
+  return true;
+}
+
+std::size_t SlotFill::fill_from_blocks(std::span<const SizedEntry> records, RowStatus status) {
+  for (std::size_t done = 0; done < records.size(); ++done) {
+    if (!begin_row()) return done;
+    if (!read_block(records[done], status)) {
+      if (!error_.has_value()) read_ahead(records.subspan(done));
+      return done;
+    }
+    if (!end_row()) return done + 1;
+  }
+  return records.size();
+}
+
+bool SlotFill::read_block(const SizedEntry& record, RowStatus status) {
+  if (!reads_.empty()) {  // it was asked for, and is there
+    RowRead& read = reads_.front();
+    const bool added = add_from_block(record, status, *read.file, read.read, read.into);
+    reads_.pop_front();
+    return added;
+  }
+  const std::shared_ptr<const ShardFile> file = open(record.shard);
+  if (file == nullptr) return !waits_for_shard_ && lose(record.id, status, loss_of_shard(record.shard));
+  const std::size_t block = file->block_of(record.where);
+  const std::uint64_t bytes = stored_bytes(*file, block);
+  if (stored_.size() < bytes) stored_.resize(static_cast<std::size_t>(bytes));
+  const std::span<std::byte> into = std::span(stored_).first(static_cast<std::size_t>(bytes));
+  const Result<bool> there = parts_.storage.try_read(file->file(), file->blocks()[block].offset, ReadInto{into});
+  if (there.has_value() && !*there) return false;
+  return add_from_block(record, status, *file, there.has_value() ? Result<void>() : there.error(), into);
+}
+
+bool SlotFill::add_from_block(const SizedEntry& record, RowStatus status, const ShardFile& file,
+                              const Result<void>& read, std::span<std::byte> stored) {
+  const std::size_t block = file.block_of(record.where);
+  ++counts_.direct_reads;
+  counts_.direct_bytes += stored.size();
+  const Result<ByteView> found =
+      record_of_block(file, block, record.where, read, stored, decoded_, parts_.storage, counts_);
+  bool added = false;
+  if (found.has_value()) {
+    added = add(record.id, status, *found);
+  } else {
+    const Loss loss{record.shard, file.first_record(block), file.first_record(block + 1), found.error()};
+    added = lose(record.id, status, loss);
+  }
+  // The next block takes its place.
+  if (added && columns_ && rows_.rows() < rules_.batch_rows) let_go();
+  return added && !error_.has_value();
+}
+
+void SlotFill::read_ahead(std::span<const SizedEntry> records) {
+  std::size_t bytes = 0;
+  bool open_all = !waits_for_shard_;
+  for (const SizedEntry& record : records.first(std::min(records.size(), kMostReads))) {
+    std::shared_ptr<const ShardFile> file = parts_.shards.peek(record.shard);
+    if (file == nullptr) {
+      if (parts_.shards.failed(record.shard) || parts_.shards.crowded()) return;
+      parts_.shards.want(record.shard);
+      open_all = false;
+    }
+    if (!open_all) continue;  // only shards are opened ahead of the first one that is missing
+    const std::size_t block = file->block_of(record.where);
+    const auto stored = static_cast<std::size_t>(stored_bytes(*file, block));
+    if (!reads_.empty() && bytes + stored > kMostReadBytes) return;
+    bytes += stored;
+    RowRead& read = reads_.emplace_back();
+    read.file = std::move(file);
+    read.shard = record.shard;
+    read.block = block;
+    read.stored = AlignedBuffer(stored);
+    read.into = {read.stored.data(), stored};
+  }
+}
+
+bool SlotFill::has_placed_reads() const noexcept {
+  return !reads_.empty() && !reads_.front().stored;
+}
+
+std::vector<RowRead*> SlotFill::waiting() {
+  std::vector<RowRead*> waiting;
+  for (RowRead& read : reads_) {
+    // A batch that spilled has moved.
+    if (!read.stored) read.into = {rows_.parts().values + read.at, read.into.size()};
+    waiting.push_back(&read);
+  }
+  counts_.waiting_reads += waiting.size();
+  return waiting;
+}
+
+void SlotFill::check(RowRead& read) {
+  if (!read.stored) check_record(read, parts_.storage);
+}
+
+void SlotFill::resume() {
+  if (!has_placed_reads()) return;
+  std::optional<std::uint32_t> first_damaged;
+  for (const RowRead& read : reads_) {
+    counts_.retried_reads += read.retried;
+    if (!read.damage.has_value()) continue;
+    if (!first_damaged.has_value()) first_damaged = read.row;
+    if (!lose_placed(read)) break;
+  }
+  reads_.clear();
+  if (error_.has_value()) return;
+  if (first_damaged.has_value()) rows_.close_gaps(*first_damaged);
+  end_row();
+}
+
+}  // namespace dovetail::detail

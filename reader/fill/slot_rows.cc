@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/fill/slot_rows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "reader/fill/record_copy.h"
+#include "reader/fill/substitution.h"
+
+namespace dovetail::detail {
+
+void SlotRows::begin(std::shared_ptr<SlotLease> lease, std::uint32_t batches) {
+  lease_ = std::move(lease);
+  batches_ = batches;
+  begin_batch(0);
+}
+
+void SlotRows::begin_batch(std::uint32_t batch) {
+  batch_ = batch;
+  row_ = 0;
+  end_ = 0;
+  const std::size_t bytes = batches_ == 1 ? std::dynamic_extent : rules_.slab_bytes;
+  parts_ = SlabParts(lease_->bytes().subspan(batch * rules_.slab_bytes, bytes), rules_.batch_rows);
+  parts_.offsets[0] = 0;
+}
+
+template <class E>
+std::size_t SlotRows::copy_all(std::span<const E> records, RowStatus status) noexcept {
+  constexpr bool kSized = std::is_same_v<E, SizedEntry>;
+  // Copies in registers: the stores below could change anything else, as far as the compiler knows.
+  std::int64_t* const offsets = parts_.offsets + row_ + 1;
+  std::uint64_t* const ids = parts_.ids + row_;
+  std::byte* const values = parts_.values;
+  const std::uint64_t capacity = parts_.capacity;
+  const std::size_t record_bytes = rules_.record_bytes;
+  std::uint64_t end = end_;
+  std::size_t done = 0;
+  for (; done < records.size(); ++done) {
+    const E& record = records[done];
+    std::size_t bytes = record_bytes;
+    bool in_memory = (record.where & Entry::kDamage) == 0;
+    if constexpr (kSized) {
+      bytes = record.bytes;
+      in_memory = in_memory && record.in_memory();
+    }
+    const std::uint64_t after = end + bytes;
+    if (!in_memory || after > capacity) break;
+    copy_record(values + end, address_of(record.where), bytes, after + kCopySlack <= capacity);
+    end = after;
+    offsets[done] = static_cast<std::int64_t>(end);
+    ids[done] = record.id;
+  }
+  std::fill_n(parts_.status + row_, done, status);
+  row_ += static_cast<std::uint32_t>(done);
+  end_ = end;
+  return done;
+}
+
+std::size_t SlotRows::copy(std::span<const Entry> records, RowStatus status) noexcept {
+  return copy_all(records, status);
+}
+std::size_t SlotRows::copy(std::span<const SizedEntry> records, RowStatus status) noexcept {
+  return copy_all(records, status);
+}
+
+Result<void> SlotRows::add(std::uint64_t id, RowStatus status, ByteView record) {
+  if (Result<void> room = add_room(id, status, record.size()); !room.has_value()) return room;
+  if (!record.empty()) std::memcpy(parts_.values + end_ - record.size(), record.data(), record.size());
+  return {};
+}
+
+Result<void> SlotRows::add_room(std::uint64_t id, RowStatus status, std::uint64_t bytes) {
+  if (Result<void> room = reserve(end_ + bytes, end_); !room.has_value()) return room;
+  end_ += bytes;
+  parts_.offsets[row_ + 1] = static_cast<std::int64_t>(end_);
+  parts_.ids[row_] = id;
+  parts_.status[row_] = status;
+  ++row_;
+  return {};
+}
+
+void SlotRows::add_without_bytes(std::uint64_t id, RowStatus status) noexcept {
+  parts_.offsets[row_ + 1] = 0;
+  parts_.ids[row_] = id;
+  parts_.status[row_] = status;
+  ++row_;
+}
+
+Result<void> SlotRows::reserve(std::uint64_t bytes, std::uint64_t filled) {
+  if (bytes <= parts_.capacity) return {};
+  if (!may_grow()) return Error(Errc::batch_too_large);
+  const std::size_t values = SlabLayout::for_rows(rules_.batch_rows).values;
+  Result<std::shared_ptr<SlotLease>> larger = ring_.spill(*lease_, values + std::max(bytes, 2 * parts_.capacity));
+  if (!larger.has_value()) return larger.error();
+  std::memcpy((*larger)->bytes().data(), lease_->bytes().data(), values + filled);
+  lease_ = std::move(*larger);
+  parts_ = SlabParts(lease_->bytes(), rules_.batch_rows);
+  return {};
+}
+
+void SlotRows::close_gaps(std::uint32_t first) noexcept {
+  std::int64_t begin = parts_.offsets[first];
+  std::int64_t to = begin;
+  for (std::uint32_t row = first; row < row_; ++row) {
+    const std::int64_t next = parts_.offsets[row + 1];
+    if (!is_damaged_empty(parts_.status[row])) {
+      std::memmove(parts_.values + to, parts_.values + begin, static_cast<std::size_t>(next - begin));
+      to += next - begin;
+    }
+    parts_.offsets[row + 1] = to;
+    begin = next;
+  }
+  end_ = static_cast<std::uint64_t>(to);
+}
+
+Result<void> SlotRows::substitute() {
+  std::vector<std::uint32_t> source = substitution_sources(status(), rules_.rows_per_lane);
+  const std::vector<std::int64_t> old(parts_.offsets, parts_.offsets + row_ + 1);
+  std::uint64_t total = end_;
+  for (std::uint32_t row = 0; row < row_; ++row) {
+    if (source[row] == row) continue;
+    const auto bytes = static_cast<std::uint64_t>(old[source[row] + 1] - old[source[row]]);
+    if (may_grow() || total + bytes <= parts_.capacity) {
+      total += bytes;
+    } else {
+      source[row] = row;  // it stays empty rather than fail a step whose own rows fit
+    }
+  }
+  const std::vector<std::byte> packed(parts_.values, parts_.values + end_);
+  if (Result<void> room = reserve(total, 0); !room.has_value()) return room;
+  end_ = 0;
+  for (std::uint32_t row = 0; row < row_; ++row) {
+    const std::uint32_t from = source[row];
+    const auto bytes = static_cast<std::size_t>(old[from + 1] - old[from]);
+    std::copy_n(packed.data() + old[from], bytes, parts_.values + end_);
+    end_ += bytes;
+    parts_.offsets[row + 1] = static_cast<std::int64_t>(end_);
+    if (from != row) parts_.status[row] = substituted(parts_.status[row]);
+  }
+  return {};
+}
+
+}  // namespace dovetail::detail

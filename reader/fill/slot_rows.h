@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include <dovetail/bytes.h>
+#include <dovetail/error.h>
+#include <dovetail/order.h>
+
+#include "reader/fill/fill_rules.h"
+#include "reader/fill/slab_parts.h"
+#include "reader/memory/slot_ring.h"
+#include "reader/walk/entry.h"
+
+namespace dovetail::detail {
+
+/// The rows of a slot, which has one batch, or several, each in a slab of its own. They are added in order, each record
+/// behind the one before.
+///
+/// Threads: none. Cost: no allocation, but for a batch that spills.
+class SlotRows {
+ public:
+  SlotRows(const FillRules& rules, SlotRing& ring) : rules_(rules), ring_(ring) {}
+
+  void begin(std::shared_ptr<SlotLease> lease, std::uint32_t batches);
+  /// The next batch is the one that rows are added to. Needs: the one before has all of its rows.
+  void begin_batch(std::uint32_t batch);
+
+  const std::shared_ptr<SlotLease>& lease() const noexcept { return lease_; }
+  std::shared_ptr<SlotLease> take_lease() noexcept { return std::move(lease_); }
+  std::uint32_t batches() const noexcept { return batches_; }
+  std::uint32_t batch() const noexcept { return batch_; }
+  /// Of this batch, that are there.
+  std::uint32_t rows() const noexcept { return row_; }
+  std::uint64_t value_bytes() const noexcept { return end_; }
+  const SlabParts& parts() const noexcept { return parts_; }
+  std::span<RowStatus> status() const noexcept { return {parts_.status, row_}; }
+
+  /// Copies records up to the first one that does not fit, is damaged, or lies in no memory; gives how many. All are
+  /// planned alike, and go to one batch.
+  std::size_t copy(std::span<const Entry> records, RowStatus status) noexcept;
+  std::size_t copy(std::span<const SizedEntry> records, RowStatus status) noexcept;
+  /// Adds a row with a copy of these bytes. Errors: `batch_too_large`, without words; those of `spill`.
+  Result<void> add(std::uint64_t id, RowStatus status, ByteView record);
+  /// Adds a row whose bytes somebody puts there.
+  Result<void> add_room(std::uint64_t id, RowStatus status, std::uint64_t bytes);
+  /// Adds a row of a batch that becomes columns.
+  void add_without_bytes(std::uint64_t id, RowStatus status) noexcept;
+
+  /// Whether `reserve` can give more than there is: batches that share a slot have room for their largest records.
+  bool may_grow() const noexcept { return rules_.oversize == Oversize::spill && batches_ == 1; }
+  /// Makes room for so many bytes of values, in one-off memory if need be, of which the first `filled` are kept.
+  Result<void> reserve(std::uint64_t bytes, std::uint64_t filled);
+  /// Takes the bytes of damaged rows from this row on out of the values.
+  void close_gaps(std::uint32_t first) noexcept;
+  /// Fills the rows of damaged records from their nearest good neighbours of the same lane, as far as there is room, and
+  /// marks them. Needs: all rows. Damage is rare, so this may allocate and copy.
+  Result<void> substitute();
+
+ private:
+  template <class E>
+  std::size_t copy_all(std::span<const E> records, RowStatus status) noexcept;
+
+  const FillRules& rules_;
+  SlotRing& ring_;
+  std::shared_ptr<SlotLease> lease_;
+  std::uint32_t batches_ = 1;
+  std::uint32_t batch_ = 0;
+  std::uint32_t row_ = 0;
+  std::uint64_t end_ = 0;  // of the values
+  SlabParts parts_;
+};
+
+}  // namespace dovetail::detail
