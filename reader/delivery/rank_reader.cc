@@ -207,22 +207,25 @@ RankReader::Job RankReader::choose_locked() {
     fill->busy = true;
     return {.kind = Job::Kind::fill, .flight = fill};
   }
-  if (walks) {
-    if (flights_.empty() || flights_.back()->is_walked()) {
-      if (spare_.empty()) spare_.push_back(std::make_unique<Flight>(rules_, parts_));
-      flights_.push_back(std::move(spare_.back()));
-      spare_.pop_back();
-    }
-    walking_ = true;
-    flights_.back()->busy = true;
-    return {.kind = Job::Kind::walk, .flight = flights_.back().get()};
-  }
+  if (walks) return claim_walk_locked();
   if (auto fetch = store_.claim(true)) return {.kind = Job::Kind::fetch, .fetch = std::move(*fetch)};
   if (std::optional<Error> failure = store_.failure()) {
     walk_failure_ = std::move(failure);
     hand_over_locked();
   }
-  return {};
+  // Runs of which nothing is to be read are ready once somebody has looked at them.
+  return wants_walk_locked() ? claim_walk_locked() : Job{};
+}
+
+RankReader::Job RankReader::claim_walk_locked() {
+  if (flights_.empty() || flights_.back()->is_walked()) {
+    if (spare_.empty()) spare_.push_back(std::make_unique<Flight>(rules_, parts_));
+    flights_.push_back(std::move(spare_.back()));
+    spare_.pop_back();
+  }
+  walking_ = true;
+  flights_.back()->busy = true;
+  return {.kind = Job::Kind::walk, .flight = flights_.back().get()};
 }
 
 bool RankReader::wants_walk_locked() const {

@@ -122,6 +122,7 @@ class RankReader final : private TrainerHelp {
   Job claim_locked() noexcept;
   Job choose_locked();
   bool wants_walk_locked() const;
+  Job claim_walk_locked();
   bool can_fill_locked(const Flight& flight) const;
   Flight* next_fill_locked() const;
   bool ended_locked() const { return stopping_ || failed_ || replay_.complete(); }

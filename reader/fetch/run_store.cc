@@ -6,6 +6,7 @@
 #include <deque>
 #include <exception>
 #include <iterator>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -29,8 +30,14 @@ class Fetched {
   std::size_t left = 0;        // pieces that are not filled
   bool prepared = false;
   bool damaged = false;
-  bool is_single = false;  // it is one record,
-  AlignedBuffer copy;      // which is copied out of its block
+  /// Of a run of which some records are asked for: which one is that for which pick, and where it is then.
+  struct Single {
+    std::uint64_t record = 0;  // in the run
+    std::size_t pick = 0;
+    SizedEntry entry;
+  };
+  std::vector<Single> singles;
+  AlignedBuffer copies;  // of them: the blocks do not stay
 
   bool ready() const noexcept { return prepared && left == 0; }
 };
@@ -138,30 +145,40 @@ bool RunStore::find(std::uint64_t stretch, std::span<const PooledPick> picks, st
   const std::lock_guard lock(mutex_);
   Stretch& of = stretches_.at(stretch);
   if (of.singles.empty()) {
-    Group& singles = of.singles.emplace_back();
-    for (const PooledPick& pick : picks) {
-      Run one = of.order.run(pick.pick.run);
-      one.first_record += pick.pick.record;
-      one.first_id += pick.pick.record;
-      one.count = 1;
-      singles.runs.emplace_back(one).is_single = true;
-    }
+    append_singles(of, picks);
   }
   const Group& singles = of.singles.front();
   of.waits = !singles.ready();
   if (of.waits) return false;
-  for (std::size_t i = 0; i < picks.size(); ++i) entries[i] = entry_of(singles.runs[i]);
+  for (const Fetched& run : singles.runs) {
+    for (const Fetched::Single& single : run.singles) entries[single.pick] = single.entry;
+  }
   of.found = true;
   return true;
 }
 
-SizedEntry RunStore::entry_of(const Fetched& run) const {
-  if (run.file == nullptr) return {Entry::kDamage, run.run.first_id, 0, SizedEntry::kInMemory};
-  const ReadyRun ready = run.loaded.ready(run.run.shard, run.damaged);
-  SizedEntry entry = entry_in(ready, 0);
-  if (ready.extents == nullptr) entry.bytes = options_.rules.record_bytes;
-  if (run.copy) entry.where = to_where(run.copy.data());
-  return entry;
+// Of each run what lies between the first and the last record that are asked for.
+void RunStore::append_singles(Stretch& stretch, std::span<const PooledPick> picks) {
+  std::list<Group> made(1);  // whole, or not there
+  std::vector<std::size_t> by_run(picks.size());
+  std::iota(by_run.begin(), by_run.end(), std::size_t{0});
+  std::sort(by_run.begin(), by_run.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(picks[a].pick.run, picks[a].pick.record) < std::pair(picks[b].pick.run, picks[b].pick.record);
+  });
+  for (auto begin = by_run.begin(); begin != by_run.end();) {
+    const Pick& first = picks[*begin].pick;
+    const auto end =
+        std::find_if(begin, by_run.end(), [&](std::size_t pick) { return picks[pick].pick.run != first.run; });
+    Run run = stretch.order.run(first.run);
+    run.first_record += first.record;
+    run.first_id += first.record;
+    run.count = picks[*std::prev(end)].pick.record - first.record + 1;
+    Fetched& fetched = made.front().runs.emplace_back(run);
+    for (; begin != end; ++begin) {
+      fetched.singles.push_back({.record = picks[*begin].pick.record - first.record, .pick = *begin, .entry = {}});
+    }
+  }
+  stretch.singles.splice(stretch.singles.end(), made);
 }
 
 std::optional<RunStore::Work> RunStore::claim(bool ahead) {
@@ -227,6 +244,7 @@ bool RunStore::prepare(Fetched& run, bool needed) {
       return false;
     }
     damage_.note(run.run.first_id - run.run.first_record, {shard, 0, shards_.records(shard), shards_.failure(shard)});
+    if (!run.singles.empty()) find_singles(run);
     ++changes_;
     return run.prepared = true;
   }
@@ -262,6 +280,7 @@ bool RunStore::prepare(Fetched& run, bool needed) {
   run.loaded = LoadedRun(*run.file, run.run, std::move(pieces), options_.rules,
                          bytes > 0 ? buffers_.take(bytes) : AlignedBuffer());
   run.left = run.loaded.pieces().size();
+  if (run.left == 0 && !run.singles.empty()) find_singles(run);
   if (run.left == 0) ++changes_;
   return run.prepared = true;
 }
@@ -282,7 +301,7 @@ bool RunStore::drop_ahead() {
 void RunStore::give_back(Group& group) {
   for (Fetched& run : group.runs) {
     buffers_.give_back(run.loaded.take_room());
-    buffers_.give_back(std::exchange(run.copy, {}));
+    buffers_.give_back(std::exchange(run.copies, {}));
   }
   buffers_.give_back(std::exchange(group.spare, {}));
 }
@@ -373,18 +392,38 @@ void RunStore::finish(Work& work, const LoadedRun::Filled& filled) {
   ++stats_.reads;
   stats_.read_bytes += run.loaded.pieces()[work.piece].stored_bytes;
   if (!filled.damage.empty()) run.damaged = true;
-  if (--run.left == 0 && run.is_single) copy_out(run);
+  if (--run.left == 0 && !run.singles.empty()) find_singles(run);
   --work.group->working;
   if (work.group->given_up) free_filled(freed);
   changes_.fetch_add(1, std::memory_order_release);
 }
 
-void RunStore::copy_out(Fetched& run) {
-  const SizedEntry entry = entry_of(run);
-  if (!entry.in_memory() || run.damaged) return;
-  AlignedBuffer copy = buffers_.take(std::max<std::size_t>(entry.bytes, 1));
-  std::memcpy(copy.data(), address_of(entry.where), entry.bytes);
-  run.copy = std::move(copy);
+void RunStore::find_singles(Fetched& run) {
+  const ReadyRun ready = run.file == nullptr ? ReadyRun{Entry::kDamage, run.run.first_id, nullptr, 0, run.run.shard}
+                                             : run.loaded.ready(run.run.shard, run.damaged);
+  std::size_t bytes = 0;
+  for (Fetched::Single& single : run.singles) {
+    SizedEntry& entry = single.entry;
+    entry = entry_in(ready, static_cast<std::uint32_t>(single.record));
+    entry.id = ready.first_id + single.record;
+    if (ready.extents == nullptr) {
+      entry.where = ready.where + single.record * ready.stride;
+      entry.bytes = options_.rules.record_bytes;
+    }
+    if ((ready.where & Entry::kDamage) != 0 && entry.in_memory() && damage_.is_damaged(entry.id)) {
+      entry = {Entry::kDamage, entry.id, 0, SizedEntry::kInMemory};
+    }
+    bytes += entry.bytes;
+  }
+  if (bytes > 0) run.copies = buffers_.take(bytes);
+  std::size_t at = 0;
+  for (Fetched::Single& single : run.singles) {
+    SizedEntry& entry = single.entry;
+    if (!entry.in_memory() || entry.bytes == 0) continue;
+    std::memcpy(run.copies.data() + at, address_of(entry.where), entry.bytes);
+    entry.where = to_where(run.copies.data() + at);
+    at += entry.bytes;
+  }
   buffers_.give_back(run.loaded.take_room());
 }
 

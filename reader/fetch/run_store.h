@@ -111,14 +111,14 @@ class RunStore final : public RunMemory {
   bool drop_ahead();
   void give_back(Group& group);
   void free_filled(std::list<Group>& freed);
-  SizedEntry entry_of(const Fetched& run) const;
+  static void append_singles(Stretch& stretch, std::span<const PooledPick> picks);
   void give_up(std::list<Group>& groups) noexcept;
   void read_later(Work work);
   void arrived(Work work);
   void fill(Work& work, const Result<void>& read, std::span<std::byte> stored, std::chrono::nanoseconds reading);
   void finish(Work& work, const LoadedRun::Filled& filled);
-  /// Copies the only record of a run out of its block, whose memory it gives back.
-  void copy_out(Fetched& run);
+  /// Copies the records that are asked for out of a run, whose memory it gives back.
+  void find_singles(Fetched& run);
   void fail(const Error& error);
 
   const Options options_;
