@@ -2,7 +2,8 @@
 """The compiled part of the package: import `dovetail`."""
 
 import os
-from typing import Any, Callable, ClassVar, Iterable, Optional, Sequence, SupportsIndex, Tuple, Union, overload
+from typing import (Any, Callable, ClassVar, Iterable, NoReturn, Optional, Sequence, SupportsIndex, Tuple, Union,
+                    overload)
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +63,8 @@ class Dataset:
     def describe(self) -> DatasetDescription: ...
     def locate(self, id: SupportsIndex) -> tuple[int, int]: ...
     def __len__(self) -> int: ...
+    def __getitem__(self, i: object) -> NoReturn: ...
+    __iter__: ClassVar[None]
 
 class EpochPlan:
     """Counts of one epoch, the same on every rank."""

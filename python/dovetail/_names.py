@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of options: which there are, and what options of other libraries are called here."""
+"""What there is not: options, arguments, and objects that are made by hand; and what there is in its place."""
 
 from __future__ import annotations
 
 import ast
 import functools
 import inspect
-from typing import Any, Callable, Sequence, TypeVar, cast
+import types
+from typing import Any, Callable, NoReturn, Sequence, TypeVar, cast
 
 _Call = TypeVar("_Call", bound=Callable[..., Any])
 
@@ -36,16 +37,32 @@ _HERE = {
     "columns": ["schema"],
     "compression": ['codec, "snappy" by default, or "none"'],
     "size_limit": ["shard_bytes"],
+    "buffer_size": ["pool, of records in the shuffle pool of a lane"],
+    "timeout": ['hung_after, in seconds, for a read that hangs, and on_hung_read="retry" to try it once more'],
     "memory": ["memory_bytes"],
     "meta": ["metadata"],
 }
 """What PyTorch, other packers and the command have: the options that it may be here, each with words after a comma."""
 
+_NO_WORKERS = "there are no worker processes: threads of the library work in the process itself"
 _ELSEWHERE = {
     "batch_size": "batch of dovetail.Reader says how many rows a batch has",
     "collate_fn": "a Reader gives each Batch as it is; dovetail.torch.BatchDataset has collate",
+    "persistent_workers": _NO_WORKERS,
+    "worker_init_fn": _NO_WORKERS,
 }
-"""What no option of a call is, where another one has it."""
+"""What no option of a call is, where another one has it or none needs it."""
+
+_IN_PLACE_OF_A_COPY = {
+    "Dataset": "open it again by its path",
+    "Records": "open them again by the path of their dataset",
+    "Reader": "open another one, with state=reader.state_dict() to go on at the same place",
+    "Plan": "make it again, as dovetail.Plan(dataset, **plan.options)",
+    "Batch": "copy its arrays, such as batch.values.copy()",
+    "Tensor": "copy what is made of it",
+    "ShardInfo": "take what is needed of it, such as its name and records",
+    "EpochPlan": "take what is needed of it, such as its steps and digest",
+}
 
 
 def no_option(name: str, options: Sequence[str]) -> str:
@@ -56,6 +73,30 @@ def no_option(name: str, options: Sequence[str]) -> str:
     if name in _ELSEWHERE:
         return f"there is no option {name!r}: {_ELSEWHERE[name]}"
     return f"there is no option {name!r}; there are: {', '.join(options) or 'none'}"
+
+
+def refuse_copies(cls: type) -> None:
+    """Makes pickling and copying raise a TypeError that says what to do. By itself, `copyreg` would make an object of
+    the base class of all of pybind11's, which ends the process."""
+    instead = _IN_PLACE_OF_A_COPY.get(cls.__name__)
+    why = f"dovetail.{cls.__name__} cannot be pickled or copied" + (f": {instead}" if instead else "")
+
+    def __reduce__(self: object) -> NoReturn:
+        raise TypeError(why)
+
+    setattr(cls, "__reduce__", __reduce__)  # for every protocol, and for derived classes that have no other
+
+
+def refuse_by_hand(cls: type) -> None:
+    """Completes a class of `_dovetail`: its objects are not copied, and not made where it has no constructor."""
+    refuse_copies(cls)
+    if not isinstance(vars(cls)["__init__"], types.WrapperDescriptorType):  # else it is that of all of pybind11's
+        return
+
+    def __init__(self: object, *given: object, **named: object) -> None:
+        raise TypeError(f"dovetail.{cls.__name__} cannot be made by hand")
+
+    setattr(cls, "__init__", __init__)
 
 
 def misfit(function: Any, owner: type | None, given: Sequence[Any], named: dict[str, Any]) -> str | None:

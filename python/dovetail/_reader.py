@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Iterator, NoReturn, Sequence, SupportsInd
 
 from dovetail import _dovetail
 from dovetail._errors import usage_error
-from dovetail._names import names_options
+from dovetail._names import names_options, refuse_copies
 
 if TYPE_CHECKING:
     import numpy as np
@@ -322,6 +322,9 @@ class Reader:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+refuse_copies(Reader)  # a shallow one would share its place, and close it
 
 
 def _state_dict(text: str, position: tuple[int, int]) -> dict[str, Any]:

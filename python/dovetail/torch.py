@@ -30,7 +30,7 @@ A plain `tensor.to("cuda")` waits for the copy and needs none of this.
 """
 
 import sys
-from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, NamedTuple, NoReturn, Optional, Tuple, Union
 
 import numpy
 import torch
@@ -171,6 +171,12 @@ class BatchDataset(torch.utils.data.IterableDataset):
     def __len__(self) -> int:
         """Steps of the epoch at hand, the same on every rank."""
         return len(self.reader)
+
+    def __getitem__(self, i: object) -> NoReturn:
+        """There is no batch by number, as a Subset would ask for."""
+        raise usage_error("a BatchDataset gives batches in its order, and none by number: iterate over it, or over "
+                          "DataLoader(dataset, batch_size=None, num_workers=0); a part of the records is a dataset of "
+                          "its own, which split= of dovetail.convert makes")
 
     def __bool__(self) -> bool:
         return True  # without opening the reader

@@ -48,7 +48,9 @@ inline std::filesystem::path to_path(const std::string& name, pybind11::handle g
 inline std::vector<pybind11::object> to_items(const std::string& name, pybind11::handle given,
                                               const std::string& what) {
   const bool text = PyUnicode_Check(given.ptr()) != 0 || PyBytes_Check(given.ptr()) != 0;
-  if (text || !pybind11::isinstance<pybind11::sequence>(given)) {
+  const bool listed =
+      pybind11::isinstance<pybind11::sequence>(given) && pybind11::isinstance<pybind11::iterable>(given);
+  if (text || !listed) {
     throw pybind11::type_error(name + " must be " + what + ", not " + type_name(given));
   }
   std::vector<pybind11::object> items;

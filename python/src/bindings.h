@@ -19,7 +19,8 @@ void bind_writers(py::module_& module);
 void bind_conversion(py::module_& module);
 void bind_example(py::module_& module);
 
-/// Tells what is wrong with arguments that fit no signature. Needs: all is bound.
+/// Tells what is wrong with arguments that fit no signature, and with objects that no constructor has made.
+/// Needs: all is bound.
 void explain_misfits(const py::module_& module);
 
 }  // namespace dovetail::python

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <dovetail/bytes.h>
@@ -15,12 +16,19 @@ namespace dovetail::python {
 /// The bytes of a bytes-like object, kept in place. Needs the interpreter lock but for `bytes()`.
 class Buffer {
  public:
-  /// Errors: TypeError for what has no contiguous bytes.
+  /// Errors: TypeError for what has no bytes, or addresses of Python's objects as bytes; BufferError or ValueError for
+  /// bytes that are not contiguous.
   explicit Buffer(pybind11::handle object) {
     if (PyObject_CheckBuffer(object.ptr()) == 0) {
       throw pybind11::type_error("a record is bytes or bytes-like, not " + type_name(object));
     }
-    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw pybind11::error_already_set();
+    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_ND | PyBUF_FORMAT) != 0) {
+      PyErr_Clear();  // NumPy has no format for some dtypes, such as datetime64
+      if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw pybind11::error_already_set();
+    }
+    if (!holds_objects(object)) return;
+    PyBuffer_Release(&view_);
+    throw pybind11::type_error("a record is bytes or bytes-like, not an array of Python's objects: give bytes of each");
   }
   Buffer(Buffer&& other) noexcept : view_(std::exchange(other.view_, Py_buffer{})) {}
   Buffer& operator=(Buffer&&) = delete;
@@ -33,6 +41,19 @@ class Buffer {
   }
 
  private:
+  bool holds_objects(pybind11::handle object) const {
+    if (view_.format == nullptr) {
+      const pybind11::object dtype = pybind11::getattr(object, "dtype", pybind11::none());
+      return pybind11::getattr(dtype, "hasobject", pybind11::none()).is(pybind11::bool_(true));
+    }
+    bool in_name = false;  // of a field, between colons
+    for (const char letter : std::string_view(view_.format)) {
+      if (letter == ':') in_name = !in_name;
+      if (letter == 'O' && !in_name) return true;
+    }
+    return false;
+  }
+
   Py_buffer view_{};
 };
 

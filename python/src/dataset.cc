@@ -9,6 +9,7 @@
 
 #include <pybind11/stl.h>
 
+#include "format/address.h"
 #include "python/src/bindings.h"
 #include "python/src/description.h"
 #include "python/src/gil.h"
@@ -19,15 +20,15 @@ namespace dovetail::python {
 
 namespace {
 
-/// An absolute path, so that shards are found whatever the working folder is when they are opened. A glob stays as it is in a
-/// folder whose own name would be taken as part of the pattern.
+/// An absolute path, so that shards are found whatever the working folder is when they are opened. A glob stays as it
+/// is in a folder whose own name would be taken as part of the pattern; so does an address, for the library to tell.
 std::filesystem::path to_open(const std::filesystem::path& path) {
   constexpr const char* kWildcards = "*?[";
   std::error_code failed;
   const std::filesystem::path folder = std::filesystem::current_path(failed);
   const bool misread = path.native().find_first_of(kWildcards) != std::string::npos &&
                        folder.native().find_first_of(kWildcards) != std::string::npos;
-  return path.empty() || failed || misread ? path : folder / path;
+  return path.empty() || failed || misread || format::is_address(path.native()) ? path : folder / path;
 }
 
 Dataset open_dataset(const py::object& path_given, const py::object& allow_outside, const py::object& threads_asked) {
@@ -69,6 +70,13 @@ std::optional<std::string> schema(const Dataset& dataset) {
   throw Exception(found.error());
 }
 
+/// A DataLoader of a dataset would ask for them.
+void refuse_item(const Dataset&, const py::object&) {
+  refuse(
+      "a Dataset has no records by number, but dovetail.open(dataset) does; for a DataLoader use "
+      "dovetail.torch.BatchDataset, in DataLoader(dataset, batch_size=None, num_workers=0)");
+}
+
 py::list shard_paths(const Dataset& dataset) {
   py::list paths;
   for (std::uint32_t shard = 0; shard < dataset.shards().size(); ++shard)
@@ -97,7 +105,7 @@ void bind_dataset(py::module_& module) {
         return message_text("<ShardInfo \"" + info.name + "\", " + std::to_string(info.records) + " records>");
       });
 
-  py::class_<Dataset>(module, "Dataset", R"(Shards in their order: what readers and plans are made of.
+  py::class_<Dataset> bound(module, "Dataset", R"(Shards in their order: what readers and plans are made of.
 
 Args:
     path: a shard, a TFRecord file with its index, a folder with a manifest, a manifest, or a glob.
@@ -105,7 +113,9 @@ Args:
     threads: that look at the ends of shards where there is no manifest; 0 chooses.
 
 Raises:
-    MissingFileError, StorageError, DamagedError, UsageError: with the file.)")
+    MissingFileError, StorageError, DamagedError, UsageError: with the file.)");
+  bound.attr("__iter__") = py::none();  // or Python would try dataset[0]
+  bound
       .def(py::init(&open_dataset), py::arg("path"), py::kw_only(), py::arg("allow_outside") = false,
            py::arg("threads") = 0)
       .def_static("join", join, py::arg("datasets"),
@@ -135,6 +145,7 @@ Raises:
     MissingFileError, StorageError, DamagedError: for a shard that cannot be read, or is not the one of the manifest.)")
       .def("locate", locate, py::arg("id"), R"((shard, record in it) of a record of the dataset. Errors: IndexError.)")
       .def("__len__", &Dataset::records)
+      .def("__getitem__", refuse_item, py::arg("i"))
       .def("__repr__", [](const Dataset& dataset) {
         return message_text("<Dataset \"" + dataset.path() + "\", " + std::to_string(dataset.records()) + " records>");
       });

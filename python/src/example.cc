@@ -15,6 +15,7 @@
 #include "python/src/arrays.h"
 #include "python/src/bindings.h"
 #include "python/src/buffer.h"
+#include "python/src/gil.h"
 
 namespace dovetail::python {
 
@@ -34,6 +35,7 @@ class Features {
   void add(const std::string& name, const py::object& value) {
     if (py::isinstance<py::array>(value)) return add_array(name, value);
     if (is_bytes(value)) return encoder_.add_bytes(name, keep(name, value));
+    if (is_array_of_others(value)) return add_array(name, call_object(import_module("numpy").attr("asarray"), value));
     if (is_int(value)) return encoder_.add_int(name, to_int(name, value));
     if (PyNumber_Check(value.ptr()) != 0) return encoder_.add_float(name, to_float(name, value));
     if (py::isinstance<py::sequence>(value)) return add_list(name, value);
@@ -51,6 +53,13 @@ class Features {
     return py::isinstance<py::str>(value) || PyBytes_Check(value.ptr()) || PyByteArray_Check(value.ptr()) ||
            PyMemoryView_Check(value.ptr());
   }
+  /// Of PyTorch, pandas and so on. What has no dimensions is a number, as NumPy's scalars are.
+  static bool is_array_of_others(const py::handle& value) {
+    if (PyLong_CheckExact(value.ptr()) || PyFloat_CheckExact(value.ptr()) || PyList_CheckExact(value.ptr())) {
+      return false;  // to look for what they do not have takes longer than to encode them
+    }
+    return py::hasattr(value, "__array__") && py::getattr(value, "ndim", py::int_(0)) > py::int_(0);
+  }
   static bool is_int(const py::handle& value) { return PyIndex_Check(value.ptr()) != 0; }
 
   ByteView keep(const std::string& name, const py::handle& value) {
@@ -62,12 +71,16 @@ class Features {
       }
       return buffers_.emplace_back(encoded).bytes();
     }
-    return buffers_.emplace_back(value).bytes();
+    try {
+      return buffers_.emplace_back(value).bytes();
+    } catch (const py::type_error& refused) {
+      refuse_type(name, refused.what());
+    }
   }
 
   static std::int64_t to_int(const std::string& name, const py::handle& value) {
     const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
-    if (!number) refuse_type(name, "it is no single number");  // an array of another framework
+    if (!number) refuse_type(name, "it is no whole number: of a tensor give .tolist()");
     int beyond = 0;
     const long long small = PyLong_AsLongLongAndOverflow(number.ptr(), &beyond);
     if (beyond != 0) refuse("feature \"" + name + "\": integers are int64");
@@ -150,8 +163,8 @@ void bind_example(py::module_& module) {
   module.def("example", example, R"(A record of tf.train.Example from features by name.
 
 Args:
-    features: bytes, a string, a number, a list of one of these, or an array: integers that fit int64, floats of at most
-        32 bits; arrays of uint8 are bytes.
+    features: bytes, a string, a number, a list of one of these, or an array, also a tensor that NumPy takes: integers
+        that fit int64, floats of at most 32 bits; arrays of uint8 are bytes.
 
 Raises:
     TypeError, UsageError: for what does not fit; they name the feature.)");

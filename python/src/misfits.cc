@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that fit no signature. pybind11 answers them with signatures in its own notation and lets nobody change it. So
-// the entry that all its functions share is called through one of this module's, which costs a jump.
+// the entry that all its functions share is called through one of this module's, which costs a jump. And objects that
+// no constructor has made, with which pybind11 would end the process.
+#include <cstddef>
 #include <unordered_map>
 
 #include "python/src/bindings.h"
@@ -69,13 +71,22 @@ void enter(py::handle scope, py::handle owner) {
   }
 }
 
+/// pybind11 asks for the memory of an object that has none, as `__new__` alone leaves it, and would not fill it.
+void* refuse_empty(std::size_t) {
+  throw py::type_error("an object of dovetail that was never initialised: call its class, and not __new__ alone");
+}
+
 }  // namespace
 
 void explain_misfits(const py::module_& module) {
   Calls::get().entry = with_keywords(definition(py::cpp_function([] {})).ml_meth);
   enter(module, py::none().release());
+  const py::object names = import_module("dovetail._names");
   for (const auto& [name, value] : py::dict(module.attr("__dict__"))) {
-    if (PyType_Check(value.ptr()) != 0) enter(value, value.inc_ref());
+    if (PyType_Check(value.ptr()) == 0) continue;
+    enter(value, value.inc_ref());
+    py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(value.ptr()))->operator_new = refuse_empty;
+    call_object(names.attr("refuse_by_hand"), value);
   }
 }
 

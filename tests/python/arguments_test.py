@@ -3,8 +3,11 @@
 """What is asked for and cannot be had: the error names it, and what can be had instead."""
 
 import ast
+import copy
 import functools
+import inspect
 import os
+import pickle
 import re
 
 import dovetail
@@ -35,6 +38,11 @@ def listed(call, *given):
     except TypeError as error:
         return re.fullmatch(r"there is no option 'nothing'; there are: (.*)", str(error)).group(1).split(", ")
     raise AssertionError(f"{call} takes every option")
+
+
+class PickledDataset(dovetail.Dataset):
+    def __reduce__(self):
+        return type(self), (self.path,)
 
 
 class StubTest(ModuleTest):
@@ -112,6 +120,9 @@ class NameTest(ErrorTest):
                 (reader, "pin_memory", "registration"), (reader, "num_replicas", "world"),
                 (reader, "world_size", "world"), (reader, "local_world_size", "local_world"),
                 (reader, "generator", "seed"), (reader, "memory", "memory_bytes"),
+                (reader, "buffer_size", "pool, of records"),
+                (functools.partial(dovetail.Plan, path), "buffer_size", "pool, of records"),
+                (reader, "timeout", "hung_after, in seconds"),
                 (convert, "shuffle", "shuffle_seed, a number"), (convert, "seed", "shuffle_seed"),
                 (convert, "num_workers", "jobs, of threads"), (convert, "num_shards", "shards"),
                 (convert, "world_size", "part, as (rank, world)"), (convert, "compression", "codec"),
@@ -122,6 +133,8 @@ class NameTest(ErrorTest):
                 said = self.refused(call, **{name: 4})
                 self.assertTrue(said.startswith(f"there is no option '{name}': here it is {here}"), said)
         for call, name, says in ((reader, "collate_fn", "a Reader gives each Batch as it is"),
+                                 (reader, "persistent_workers", "there are no worker processes"),
+                                 (reader, "worker_init_fn", "there are no worker processes"),
                                  (convert, "batch_size", "batch of dovetail.Reader")):
             said = self.refused(call, **{name: 4})
             self.assertTrue(said.startswith(f"there is no option '{name}': {says}"), said)
@@ -189,10 +202,12 @@ class NameTest(ErrorTest):
                 writer.extend(raises())
             self.assertIs(caught.exception, wrong)
 
-    def test_a_reader_has_no_batches_by_number(self):  # which a DataLoader asks for
-        reader = self.open_reader(self.make_dataset())
-        self.check(dovetail.UsageError, lambda: reader[0], code=dovetail.ErrorCode.invalid_option,
-                   says=("iterate", "dovetail.torch.BatchDataset", "batch_size=None"))
+    def test_what_has_no_items_by_number(self):  # which a DataLoader asks for
+        dataset = dovetail.Dataset(self.make_dataset())
+        for each, says in ((self.open_reader(dataset), "iterate"), (dataset, "dovetail.open(dataset)")):
+            self.check(dovetail.UsageError, lambda: each[0], code=dovetail.ErrorCode.invalid_option,
+                       says=(says, "dovetail.torch.BatchDataset", "batch_size=None"))
+        self.assertRaisesRegex(TypeError, "not iterable", iter, dataset)  # and not the UsageError of dataset[0]
 
     def test_types_that_options_do_not_take(self):
         dataset = dovetail.Dataset(self.make_dataset())
@@ -210,6 +225,7 @@ class NameTest(ErrorTest):
                 (lambda: dovetail.Writer(3), "path must be"), (lambda: dovetail.DatasetWriter(3), "folder must be"),
                 (lambda: dovetail.Writer(to, metadata=[1]), "metadata must be a dict of strings, not list"),
                 (lambda: dovetail.convert(source, to), "sources must be a list of paths, not str"),
+                (lambda: dovetail.convert(dataset, to), "sources must be a list of paths, not Dataset"),
                 (lambda: dovetail.convert([3], to), "a source must be a str"),
                 (lambda: dovetail.convert([source], 3), "folder must be"),
                 (lambda: dovetail.convert([source], to, progress=3), "progress must be a function, not int"),
@@ -228,6 +244,64 @@ class NameTest(ErrorTest):
                 (lambda: batch.tensor(parts="ids"), "there is no option 'parts'; there are: part, column")):
             self.assertRegex(self.refused(call), says)
         self.assertFalse(os.path.exists(to))
+
+
+class ObjectTest(ModuleTest):
+    """What Python would do with any object; with those of pybind11 it ended the process."""
+
+    def make_objects(self):
+        dataset = dovetail.Dataset(self.make_dataset())
+        reader, plan, records = self.open_reader(dataset), dovetail.Plan(dataset, batch=4), dovetail.open(dataset)
+        batch = reader.next()
+        return [dataset, dataset.shards[0], plan._native, plan.epoch(), reader, reader._native, iter(reader), batch,
+                batch.tensor(), records, iter(records), dovetail.Writer(self.path("a.dvt")),
+                dovetail.DatasetWriter(self.path("a"))]
+
+    def test_nothing_is_pickled_or_copied(self):
+        made = self.make_objects()
+        calls = [functools.partial(pickle.dumps, protocol=protocol) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
+        calls += [copy.copy, copy.deepcopy, lambda each: each.__reduce__(), lambda each: each.__reduce_ex__(0)]
+        for each in made:
+            for call in calls:
+                self.assertRaisesRegex(TypeError, f"^dovetail.{type(each).__name__} cannot be pickled or copied", call,
+                                       each)
+        classes = {each for each in vars(_dovetail).values() if inspect.isclass(each)}
+        self.assertEqual(classes - {type(each) for each in made}, set())
+        for each, says in ((made[0], "open it again by its path"), (dovetail.Plan(made[0], batch=4), "Plan(dataset,"),
+                           (made[0].describe(), "ShardInfo"), (made[4], "state=")):
+            for protocol in (0, pickle.HIGHEST_PROTOCOL):
+                self.assertRaisesRegex(TypeError, says.replace("(", r"\("), pickle.dumps, each, protocol)
+
+    def test_a_derived_class_may_say_how_it_is_pickled(self):
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            twin = pickle.loads(pickle.dumps(PickledDataset(self.make_dataset(name=f"data{protocol}")), protocol))
+            self.assertEqual((type(twin), len(twin)), (PickledDataset, 400))
+
+    def test_what_only_the_library_makes(self):
+        for kind in (dovetail.Batch, dovetail.EpochPlan, dovetail.ShardInfo, dovetail.Tensor, _dovetail.EpochIterator,
+                     _dovetail.RecordIterator):
+            for given in ((), (1, 2)):
+                self.assertRaisesRegex(TypeError, f"^dovetail.{kind.__name__} cannot be made by hand$", kind, *given)
+
+    def test_an_object_that_was_never_initialised_is_refused(self):
+        made, checked = self.make_objects(), 0
+        for kind in {type(each) for each in made} - {dovetail.Reader}:
+            empty = kind.__new__(kind)
+            for name, member in vars(kind).items():
+                call = member.fget if isinstance(member, property) else member
+                signature = (call.__doc__ or "").split("\n")[0]
+                if name == "__init__" or f"(self: {kind.__module__}.{kind.__name__}" not in signature:
+                    continue
+                given = [1] * (signature.split("*")[0].count(": ") - 1)
+                with self.subTest(call=f"{kind.__name__}.{name}"):
+                    self.assertRaisesRegex((TypeError, RuntimeError), "never initialised|non-held", call, empty, *given)
+                checked += 1
+        self.assertGreater(checked, 50)
+        empty = dovetail.Dataset.__new__(dovetail.Dataset)
+        for call in (dovetail.Records, dovetail.open, lambda empty: dovetail.Plan(empty, batch=4),
+                     lambda empty: dovetail.Reader(empty, batch=4), lambda empty: dovetail.Dataset.join([empty])):
+            self.assertRaisesRegex(TypeError, "never initialised", call, empty)
+        del empty
 
 
 class ColumnTest(ErrorTest):

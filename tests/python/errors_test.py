@@ -110,6 +110,13 @@ class FileTest(ErrorTest):
             self.assertEqual((error.errno, error.filename, error.strerror),
                              (errno.ENOENT, path, os.strerror(errno.ENOENT)))
 
+    def test_addresses_are_told_as_they_were_given(self):
+        for path in ("s3://bucket/key", "https://host/*.dvt"):
+            for call in (dovetail.Dataset, dovetail.open, dovetail.verify, lambda path: dovetail.Reader(path, batch=1),
+                         lambda path: dovetail.Plan(path, batch=1)):
+                self.check(dovetail.UsageError, call, path, path=path, code=dovetail.ErrorCode.unknown_format,
+                           says="address")
+
     def test_what_cannot_be_written(self):
         path = write_file(self.path("file"), b"")
         error = self.check(dovetail.StorageError, dovetail.DatasetWriter, os.path.join(path, "below"),

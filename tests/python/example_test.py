@@ -6,6 +6,25 @@ import dovetail
 from fixtures import ModuleTest, main, np
 
 
+class Tensor:
+    """An array of another framework: PyTorch's have `__index__` whatever they hold."""
+
+    def __init__(self, *given):
+        self.array = np.array(*given)
+
+    @property
+    def ndim(self):
+        return self.array.ndim
+
+    def __array__(self, *given):
+        return self.array
+
+    def __index__(self):
+        return int(self.array.reshape(()))
+
+    __float__ = __index__
+
+
 class ExampleTest(ModuleTest):
     def read_back(self, features, schema):
         with dovetail.DatasetWriter(self.path("a"), overwrite=True) as writer:
@@ -36,6 +55,16 @@ class ExampleTest(ModuleTest):
             np.testing.assert_array_equal(self.read_back({"x": form}, "x:u8[4,6]")["x"][0], image)
         self.assertEqual(len(self.read_back({"x": np.array([], "i8")}, "x:i64[*]")["x"][0]), 0)
 
+    def test_arrays_of_other_frameworks_are_as_those_of_numpy(self):
+        for dtype in ("i8", "i4", "u1", "f4", "?"):
+            for values in ([1, 0], [[1], [0]], [1], []):
+                with self.subTest(dtype=dtype, values=values):
+                    self.assertEqual(dovetail.example(x=Tensor(values, dtype)),
+                                     dovetail.example(x=np.array(values, dtype)))
+        self.assertEqual(dovetail.example(x=Tensor(5, "u1")), dovetail.example(x=5))
+        self.assertRaisesRegex(TypeError, r'feature "x": .*tobytes\(\)', dovetail.example, x=Tensor([1.5], "f8"))
+        self.assertRaisesRegex(TypeError, r'feature "x": .*tolist\(\)', dovetail.example, x=[1, Tensor([1, 2])])
+
     def test_texts_and_lists(self):
         for value, wanted in ((b"raw \0\xff", b"raw \0\xff"), ("text \u00e9", "text \u00e9".encode()),
                               (bytearray(b"a"), b"a"), (memoryview(b"abc")[1:], b"bc"), ("", b"")):
@@ -54,7 +83,8 @@ class ExampleTest(ModuleTest):
 
     def test_what_does_not_fit_is_named(self):
         for wrong in (None, {}, {1}, object(), 1 + 2j, [], [[1]], [None], ["a", 1], [1, "a"], [b"a", None],
-                      np.array(["a"]), np.array([1.5]), np.array([1], "u8"), np.array([None]), [1j]):
+                      np.array(["a"]), np.array([1.5]), np.array([1], "u8"), np.array([None]), [1j],
+                      memoryview(np.array([None]))):
             with self.subTest(value=wrong):
                 self.assertRaisesRegex(TypeError, 'feature "x"', dovetail.example, x=wrong)
         for beyond in (2**63, -2**63 - 1, [1, 2**63], 1e300, [0.5, -1e39], [1.5, 2**200]):

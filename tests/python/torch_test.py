@@ -123,6 +123,14 @@ class TensorTest(TorchTest):
             in_place = dense.data_ptr() == batch["d_" + dtype].ctypes.data
             self.assertEqual(in_place, dtype not in COPIED, dtype)
 
+    def test_an_example_takes_tensors(self):
+        for values, dtype in (([1, 2], torch.int64), ([1], torch.uint8), ([0.5, 2], torch.float32), ([], torch.int8)):
+            tensor = torch.tensor(values, dtype=dtype)
+            self.assertEqual(dovetail.example(x=tensor), dovetail.example(x=tensor.numpy()))
+        self.assertEqual(dovetail.example(x=torch.tensor(3)), dovetail.example(x=3))
+        with self.assertRaisesRegex(TypeError, r'feature "x": .*tolist\(\)'):
+            dovetail.example(x=torch.tensor(0.5))
+
     def test_texts_are_as_the_batch_gives_them(self):
         path = self.write([dovetail.example(name="x" * i) for i in range(BATCH)], schema="name:bytes")
         parts = dovetail.torch.tensors(self.batch(path, columns=True))
@@ -237,12 +245,22 @@ class DatasetTest(TorchTest):
                 self.assertEqual(dataset.state_dict()["step"], 0)
                 self.assertEqual(sum(1 for _ in DataLoader(dataset, batch_size=None)), len(dataset))
 
-    def test_a_loader_of_a_reader_is_told_what_to_use(self):
-        with dovetail.Reader(self.records(), batch=BATCH, rank=0, world=1) as reader:
-            for loading in ({}, {"batch_size": 4}, {"batch_size": None}, {"shuffle": True}, {"num_workers": 1}):
-                with self.assertRaisesRegex(dovetail.UsageError, r"(?s)dovetail.torch.BatchDataset.*batch_size=None"):
-                    next(iter(DataLoader(reader, **loading)))
+    def test_a_loader_of_a_reader_or_dataset_is_told_what_to_use(self):
+        dataset = dovetail.Dataset(self.records())
+        with dovetail.Reader(dataset, batch=BATCH, rank=0, world=1) as reader:
+            for source in (reader, dataset):
+                for loading in ({}, {"batch_size": 4}, {"batch_size": None}, {"shuffle": True}, {"num_workers": 1}):
+                    with self.assertRaisesRegex(dovetail.UsageError,
+                                                r"(?s)dovetail.torch.BatchDataset.*batch_size=None"):
+                        next(iter(DataLoader(source, **loading)))
             self.assertEqual(reader.step, 0)
+
+    def test_batches_by_number_are_refused_with_what_to_do(self):
+        dataset = self.open(self.records())
+        for call in (lambda: dataset[0], lambda: torch.utils.data.Subset(dataset, [0, 1])[0],
+                     lambda: torch.utils.data.random_split(dataset, [3, len(dataset) - 3])[0][0]):
+            with self.assertRaisesRegex(dovetail.UsageError, "iterate over it.*batch_size=None.*split="):
+                call()
 
     def test_a_dataset_of_rows_may_be_batched_by_a_loader(self):
         class Rows(torch.utils.data.IterableDataset):

@@ -3,6 +3,7 @@
 """Writers: what a record may be, what an exception leaves, and what options do."""
 
 import array
+import ctypes
 import os
 import shutil
 import subprocess
@@ -45,6 +46,20 @@ class WriterTest(ModuleTest):
         self.assertRaisesRegex(TypeError, "not str", writer.extend, "text")
         self.assertRaisesRegex(TypeError, "not int", writer.extend, b"bytes")
         self.assertEqual(writer.records, 0)
+
+    def test_addresses_of_objects_are_no_record(self):
+        objects, dated = np.array(["a", "b"], object), [("when", "M8[s]"), ("what", "O")]
+        writer = dovetail.Writer(self.path("a.dvt"))
+        for wrong in (objects, memoryview(objects), np.zeros(2, [("n", "i4"), ("what", "O")]), np.zeros(2, dated),
+                      np.zeros(1, [("n", "i4"), ("in", [("what", "O", 2)])]), (ctypes.py_object * 2)(1, 2)):
+            for call in (writer.append, lambda wrong: writer.extend([wrong])):
+                self.assertRaisesRegex(TypeError, "not an array of Python's objects", call, wrong)
+        self.assertEqual(writer.records, 0)
+        for given in (np.zeros(2, "M8[s]"), np.zeros(2, dated[:1]), np.zeros(2, [("Of", "i4"), ("O", "V3")])):
+            writer.append(given)
+            writer.extend([given, given[:0]])
+        writer.finish()
+        self.assertEqual([len(record) for record in self.written()], [16, 16, 0, 16, 16, 0, 14, 14, 0])
 
     def test_a_record_is_copied_when_it_is_given(self):
         def one_after_the_other(buffer):
