@@ -151,7 +151,7 @@ class Assembly {
         return Error(Errc::already_exists, "the folder holds a dataset; overwrite (--overwrite) replaces it")
             .in_file(folder_->path_of(name));
     }
-    return {};
+    return check_none_hidden(*folder_, *names);
   }
 
   Result<void> move(const OutputFolder& from, std::uint32_t shard) const {

@@ -46,8 +46,8 @@ boost::json::array parse_classes(const std::string& text) {
 
 }  // namespace
 
-std::optional<std::string> difference_of_classes(const std::string& here, const std::string& there) {
-  if (here == there) return std::nullopt;
+Result<void> check_classes_agree(const std::string& here, const std::string& there, const std::string& where) {
+  if (here == there) return {};
   const boost::json::array mine = parse_classes(here);
   const boost::json::array theirs = parse_classes(there);
   const auto name_of = [](const boost::json::array& classes, std::size_t label) {
@@ -55,8 +55,10 @@ std::optional<std::string> difference_of_classes(const std::string& here, const 
   };
   std::size_t label = 0;
   while (label != std::min(mine.size(), theirs.size()) && mine[label] == theirs[label]) ++label;
-  if (label == mine.size() && label == theirs.size()) return std::nullopt;
-  return "label " + std::to_string(label) + " is " + name_of(mine, label) + " here and " + name_of(theirs, label);
+  if (label == mine.size() && label == theirs.size()) return {};
+  return Error(Errc::invalid_option, "label " + std::to_string(label) + " is " + name_of(mine, label) + " here and " +
+                                         name_of(theirs, label) + " in " + where +
+                                         ": convert what they were made of with --labels and the same --classes FILE");
 }
 
 WriterOptions carry_on(WriterOptions shard, const InputLine& line) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
 #include <string>
 
+#include <dovetail/error.h>
 #include <dovetail/record_writer.h>
 #include <dovetail/source_options.h>
 
@@ -15,9 +15,9 @@ namespace dovetail::detail {
 /// have the same, every key of the metadata that has the same value in all of them, and the names of classes, see `kClassesKey`.
 WriterOptions carry_on(WriterOptions shard, const InputLine& line);
 
-/// The first label that two texts of `kClassesKey` name otherwise: `label 0 is "dog" here and "cat"`. Nothing where they
-/// name the same classes.
-std::optional<std::string> difference_of_classes(const std::string& here, const std::string& there);
+/// Whether two texts of `kClassesKey` name the same classes; one that is empty names none. Errors: `invalid_option` with
+/// the first label that they name otherwise, and `where` the other is.
+Result<void> check_classes_agree(const std::string& here, const std::string& there, const std::string& where);
 
 /// All that decides which records a source gives, and what they are, as one line; the same for equal options.
 std::string describe_options(const SourceOptions& options);

@@ -4,12 +4,9 @@
 #include <utility>
 
 #include "convert/names.h"
+#include "format/utf8.h"
 
 namespace dovetail::detail {
-
-namespace {
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-}  // namespace
 
 Result<CsvRows> CsvRows::open(SourceFile file, Compression compression, const SourceOptions& options) {
   CsvRows rows;
@@ -33,7 +30,7 @@ Result<bool> CsvRows::next() {
     }
     if (!*row) return false;
     row_ = as_chars(**row);
-    if (std::exchange(first_, false) && row_.starts_with(kByteOrderMark)) row_.remove_prefix(kByteOrderMark.size());
+    if (std::exchange(first_, false)) row_ = format::without_byte_order_mark(row_);
     if (!row_.empty()) break;
     ++ignored_;
   }

@@ -19,6 +19,7 @@
 #include "format/json_check.h"
 #include "format/layout.h"
 #include "format/tfrecord_name.h"
+#include "format/utf8.h"
 
 namespace dovetail::detail {
 
@@ -50,7 +51,7 @@ Head decode_head(const SourceFile& file, Compression compression) {
 // Names are asked only where every text would do.
 std::optional<SourceFormat> recognise_text(ByteView head, const std::string& path) {
   if (head.empty() || !is_text(head)) return std::nullopt;
-  if (format::begins_with_json_object(as_chars(head))) return SourceFormat::jsonl;
+  if (format::begins_with_json_object(format::without_byte_order_mark(as_chars(head)))) return SourceFormat::jsonl;
   return format_of_name(path) == SourceFormat::csv ? SourceFormat::csv : SourceFormat::lines;
 }
 

@@ -9,6 +9,7 @@
 
 #include "convert/carried.h"
 #include "convert/csv_layout.h"
+#include "convert/shard_agreement.h"
 
 namespace dovetail::detail {
 
@@ -29,11 +30,8 @@ Result<void> check_goes_with(const std::vector<LineSource>& earlier, const LineS
   const auto other = std::find_if(earlier.begin(), earlier.end(),
                                   [&key](const LineSource& each) { return each.metadata.contains(key); });
   if (other == earlier.end()) return {};
-  const auto differs = difference_of_classes(classes->second, other->metadata.at(key));
-  if (!differs) return {};
-  return Error(Errc::invalid_option, *differs + " in " + other->path +
-                                         ": convert what they were made of with --labels and the same --classes FILE")
-      .in_file(source.path);
+  auto agree = check_classes_agree(classes->second, other->metadata.at(key), other->path);
+  return agree ? agree : agree.error().in_file(source.path);
 }
 
 }  // namespace
@@ -46,6 +44,9 @@ Result<InputLine> InputLine::open(const std::vector<std::string>& paths, const S
   for (const std::string& path : paths) {
     auto source = RecordSource::open(path, options);
     if (!source) return source.error();
+    if (source->format() == SourceFormat::dovetail) {
+      if (auto agree = check_shards_agree(path, options); !agree) return agree.error();
+    }
     LineSource known{path,
                      source->format(),
                      source->files(),

@@ -48,7 +48,7 @@ class InputLine {
   /// Folders with labels number their classes alike, if no numbers are given: those of all of them. CSV files of all sources
   /// have the same columns and types.
   /// Errors: as `RecordSource::open`; `empty_input` without sources; `invalid_option` for sources of other formats, and
-  ///         for datasets of other classes; `malformed_input` for sources with other columns.
+  ///         for datasets and shards of other classes; `malformed_input` for sources with other columns.
   static Result<InputLine> open(const std::vector<std::string>& paths, const SourceOptions& options);
 
   const std::vector<LineSource>& sources() const noexcept { return sources_; }

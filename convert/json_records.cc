@@ -7,6 +7,7 @@
 #include "convert/line_scanner.h"
 #include "convert/scanned_file.h"
 #include "format/json_check.h"
+#include "format/utf8.h"
 
 namespace dovetail::detail {
 
@@ -29,6 +30,7 @@ class JsonLines final : public FileRecords {
       if (!line || !*line) return line;
       ++number_;
       std::string_view text = as_chars(**line);
+      if (number_ == 1) text = format::without_byte_order_mark(text);
       if (text.ends_with('\r')) text.remove_suffix(1);
       if (text.find_first_not_of(" \t\r") == std::string_view::npos) {
         ++ignored_;

@@ -17,6 +17,7 @@
 #include <dovetail/record_writer.h>
 
 #include "convert/lost_regions.h"
+#include "convert/names.h"
 #include "convert/recovery_listing.h"
 #include "convert/shard_recovery.h"
 #include "format/guard_memory.h"
@@ -113,7 +114,8 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
   if (auto writable = check_target(target, options.overwrite); !writable) return writable.error();
   Tally tally(options);
   auto shard = ShardRecovery::find(source, nullptr, std::nullopt, tally.checked());
-  if (!shard && shard.error().is(Errc::not_dovetail) && !source.ends_with(format::kShardSuffix)) {
+  const bool named_shard = source.ends_with(format::kShardSuffix) || detail::is_partial_name(source);
+  if (!shard && shard.error().is(Errc::not_dovetail) && !named_shard) {
     return Error(Errc::foreign_file, shard.error().detail()).in_file(source);  // it is not damaged, but of another kind
   }
   if (!shard) return shard.error();

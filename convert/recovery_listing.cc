@@ -323,20 +323,21 @@ bool ends_recovery(const Error& error) {
 Result<RecoveryListing> list_for_recovery(const std::string& folder, const std::string& manifest, bool allow_outside,
                                           const CheckedBytes& checked) {
   RecoveryListing listing;
-  auto dataset = Dataset::open(manifest, {.allow_outside = allow_outside});
+  std::error_code ignored;
+  // As a dataset a folder of this name would be another one.
+  auto dataset = std::filesystem::is_directory(manifest, ignored)
+                     ? Result<Dataset>(Error(Errc::unknown_format, "this is a folder").in_file(manifest))
+                     : Dataset::open(manifest, {.allow_outside = allow_outside});
   if (dataset && dataset->has_manifest()) {
     if (auto taken = take_manifest(folder.empty() ? "." : folder, *dataset, listing); !taken) return taken.error();
     return listing;
   }
-  std::error_code ignored;
+  // Whatever else lies under its name, the manifest is lost.
   const bool there = std::filesystem::exists(manifest, ignored);
-  if (there && !dataset) {
-    const Error& error = dataset.error();
-    const bool damaged = error.kind() == ErrorKind::damaged || is_of_the_medium(error);
-    if (!damaged || ends_recovery(error)) return error;
-  }
+  if (there && !dataset && ends_recovery(dataset.error())) return dataset.error();
   const std::string why = there && !dataset ? dataset.error().to_string() : "there is none";
-  const std::uintmax_t bytes = there ? std::filesystem::file_size(manifest, ignored) : 0;
+  const bool file = std::filesystem::is_regular_file(manifest, ignored);
+  const std::uintmax_t bytes = file ? std::filesystem::file_size(manifest, ignored) : 0;
   listing.lost.push_back({.file = manifest,
                           .bytes = ignored ? 0 : bytes,
                           .reason = "the manifest: " + why + "; the shards are those in the folder"});

@@ -49,9 +49,9 @@ class DeflateEncoder final : public StreamEncoder {
   static Result<std::unique_ptr<StreamEncoder>> make(TfrecordCompression compression) {
     std::unique_ptr<DeflateEncoder> encoder(new DeflateEncoder);
     constexpr int kWindow = 15;
-    constexpr int kGzip = 16;  // added to the window, it asks zlib for gzip's header and trailer
+    constexpr int kGzipFraming = 16;  // added to the window, it asks zlib for gzip's header and trailer
     constexpr int kMemory = 8;
-    const int window = compression == TfrecordCompression::gzip ? kWindow + kGzip : kWindow;
+    const int window = compression == TfrecordCompression::gzip ? kWindow + kGzipFraming : kWindow;
     const int status =
         ::deflateInit2(&encoder->stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window, kMemory, Z_DEFAULT_STRATEGY);
     if (status != Z_OK) return Error::from_errno(ENOMEM, "cannot begin to compress");

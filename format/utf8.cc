@@ -51,6 +51,12 @@ std::string to_utf8(std::string_view bytes) {
   return text;
 }
 
+std::string_view without_byte_order_mark(std::string_view text) noexcept {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  return text;
+}
+
 std::string_view utf8_prefix(std::string_view text, std::size_t most) noexcept {
   if (text.size() <= most) return text;
   std::size_t end = most;

@@ -18,6 +18,9 @@ std::size_t utf8_length(std::string_view rest) noexcept;
 /// need not be.
 std::string to_utf8(std::string_view bytes);
 
+/// Without the mark that some editors put before the first byte of a text.
+std::string_view without_byte_order_mark(std::string_view text) noexcept;
+
 /// The first `most` bytes, or less, so that no character is cut where `text` is UTF-8.
 std::string_view utf8_prefix(std::string_view text, std::size_t most) noexcept;
 

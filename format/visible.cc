@@ -18,30 +18,38 @@ std::string escaped(const char* form, std::uint32_t value) {
   return text.data();
 }
 
-/// A character of 1 to 3 bytes; 0xFFFF for one of 4, of which none is hidden.
 std::uint32_t code_point(std::string_view character) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(character[i])); };
   if (character.size() == 1) return byte(0);
   if (character.size() == 2) return (byte(0) & 0x1F) << 6 | (byte(1) & 0x3F);
   if (character.size() == 3) return (byte(0) & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
-  return 0xFFFF;
+  return (byte(0) & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F);
 }
 
 bool is_control(std::uint32_t code) noexcept {
   return code < 0x20 || (code >= 0x7F && code < 0xA0);
 }
 
-// Separators of lines and paragraphs, and what the Unicode Bidirectional Algorithm (UAX 9) calls explicit formatting.
+// Separators of lines and paragraphs, what the Unicode Bidirectional Algorithm (UAX 9) calls explicit formatting, and what
+// has no width: two names that look alike would be different ones.
 bool is_hidden(std::uint32_t code) noexcept {
-  return is_control(code) || code == 0x061C || code == 0x200E || code == 0x200F || (code >= 0x2028 && code <= 0x202E) ||
-         (code >= 0x2066 && code <= 0x2069);
+  const auto within = [code](std::uint32_t first, std::uint32_t last) { return code >= first && code <= last; };
+  return is_control(code) || code == 0x061C || within(0x200B, 0x200F) || within(0x2028, 0x202E) ||
+         within(0x2060, 0x2064) || within(0x2066, 0x2069) || code == 0xFEFF || within(0xE0000, 0xE007F);
 }
 
 std::string escape(std::uint32_t code) {
   if (code == '\n') return "\\n";
   if (code == '\t') return "\\t";
   if (code == '\r') return "\\r";
+  if (code > 0xFFFF) return escaped("\\U%08x", code);
   return escaped(code < 0x80 ? "\\x%02x" : "\\u%04x", code);
+}
+
+// JSON has UTF-16 in its escapes.
+std::string escape_in_json(std::uint32_t code) {
+  if (code <= 0xFFFF) return escaped("\\u%04x", code);
+  return escaped("\\u%04x", 0xD7C0 + (code >> 10)) + escaped("\\u%04x", 0xDC00 | (code & 0x3FF));
 }
 
 std::string make_visible(std::string_view text, std::string_view kept) {
@@ -75,7 +83,7 @@ std::string visible_lines(std::string_view text) {
 
 std::string visible_json(std::string json) {
   // The first bytes of all hidden characters: others are not looked at.
-  constexpr std::string_view kBegins = "\x7F\xC2\xD8\xE2";
+  constexpr std::string_view kBegins = "\x7F\xC2\xD8\xE2\xEF\xF3";
   const std::string_view text = json;
   std::string shown;
   std::size_t taken = 0;
@@ -84,7 +92,7 @@ std::string visible_json(std::string json) {
     const std::uint32_t code = code_point(text.substr(at, length));
     if (is_hidden(code)) {
       shown += text.substr(taken, at - taken);
-      shown += escaped("\\u%04x", code);
+      shown += escape_in_json(code);
       taken = at + length;
     }
     at += length;

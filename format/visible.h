@@ -9,7 +9,8 @@
 namespace dovetail::format {
 
 /// Text for one line. Control characters (C0, DEL, C1), line and paragraph separators, marks that change the direction of
-/// writing, and bytes that are not UTF-8 become `\n`, `\t`, `\r`, `\x1b`, `\u202e`; all others stay.
+/// writing or have no width, and bytes that are not UTF-8 become `\n`, `\t`, `\r`, `\x1b`, `\u202e`, `\U000e0041`; all
+/// others stay.
 std::string visible(std::string_view text);
 
 /// The same for text of many lines: line breaks and tabs stay as well.

@@ -13,6 +13,7 @@
 #include <dovetail/tfrecord_export.h>
 
 #include "format/count_of.h"
+#include "format/utf8.h"
 #include "tools/commands.h"
 #include "tools/convert_summary.h"
 #include "tools/exit_code.h"
@@ -55,7 +56,7 @@ Result<std::vector<std::string>> read_classes(const std::string& file) {
   const Result<std::string> text = read_text(file, kMaxFileBytes);
   if (!text) return text.error();
   std::vector<std::string> classes;
-  std::istringstream lines(*text);
+  std::istringstream lines(std::string(format::without_byte_order_mark(*text)));
   for (std::string line; std::getline(lines, line);) {
     if (line.ends_with('\r')) line.pop_back();
     classes.push_back(std::move(line));

@@ -23,6 +23,7 @@
 #include "tools/progress.h"
 #include "tools/render.h"
 #include "tools/sink.h"
+#include "tools/text_file.h"
 
 namespace dovetail::tools {
 
@@ -130,8 +131,9 @@ std::string to_text(const std::vector<TfrecordIndexReport>& reports) {
 }
 
 // An index is of one file, and which files of a folder are meant is for the shell to say.
-Result<void> refuse_folders_and_patterns(const std::vector<std::string>& files) {
+Result<void> check_files(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
+    if (auto local = check_local(file); !local) return local;
     std::error_code unknown;
     if (std::filesystem::is_directory(file, unknown)) {
       const std::string pattern = (std::filesystem::path(file) / "*.tfrecord").native();
@@ -148,7 +150,7 @@ Result<void> refuse_folders_and_patterns(const std::vector<std::string>& files) 
 }
 
 Result<int> run(IndexArguments& arguments) {
-  if (const Result<void> checked = refuse_folders_and_patterns(arguments.files); !checked) return checked.error();
+  if (const Result<void> checked = check_files(arguments.files); !checked) return checked.error();
   // Two patterns may name the same file.
   std::set<std::string> seen;
   std::erase_if(arguments.files, [&](const std::string& file) { return !seen.insert(file).second; });

@@ -10,6 +10,7 @@
 #include "tools/exit_code.h"
 #include "tools/inspection.h"
 #include "tools/inspection_page.h"
+#include "tools/inspection_words.h"
 #include "tools/json.h"
 #include "tools/page_records.h"
 #include "tools/pager.h"
@@ -62,6 +63,10 @@ Result<int> print(std::string_view text, int code) {
   return code;
 }
 
+int verdict(const Inspection& inspection) noexcept {
+  return inspection.survey.unreadable > 0 ? kExitDamaged : kExitGood;
+}
+
 Result<int> run_record(const InspectArguments& arguments) {
   Result<Input> input = open_input(arguments.path, arguments.from);
   if (!input) return input.error();
@@ -82,6 +87,7 @@ Result<int> write_page(const InspectArguments& arguments, const Inspection& insp
   PageRecords records(kPageImageBytes);
   if (Result<void> taken = take_records(std::move(*input), inspection.records, records); !taken) return taken.error();
   const RecordCards& cards = records.cards;
+  const int code = verdict(inspection);
   const std::string page = inspection_page(inspection, records);
   if (const Result<void> written = replace_text(*arguments.html, page); !written) return written.error();
   if (arguments.json) {
@@ -89,27 +95,28 @@ Result<int> write_page(const InspectArguments& arguments, const Inspection& insp
                                              {"bytes", page.size()},
                                              {"records", cards.records()},
                                              {"images", cards.images()}}),
-                 kExitGood);
+                 code);
   }
   Listing listing;
   listing.add("page", *arguments.html);
   listing.add("bytes", page.size());
   listing.add("records", cards.records());
   listing.add("images", cards.images());
-  return print(listing.to_text(), kExitGood);
+  return print(listing.to_text() + damage_text(inspection), code);
 }
 
 Result<int> run(const InspectArguments& arguments) {
   if (arguments.record) return run_record(arguments);
   if (arguments.html) {
-    if (const Result<void> possible = check_output(*arguments.html); !possible) return possible.error();
+    const Result<void> possible = check_outputs({*arguments.html}, {arguments.path});
+    if (!possible) return possible.error();
   }
   std::optional<Error> unfinished;
   const Result<Inspection> inspection =
       inspect(arguments.path, {.from = arguments.from, .full = arguments.full}, unfinished);
   if (!inspection) return inspection.error();
   if (arguments.html) return unfinished ? Result<int>(*unfinished) : write_page(arguments, *inspection);
-  const int code = unfinished ? report(*unfinished) : kExitGood;
+  const int code = unfinished ? report(*unfinished) : verdict(*inspection);
   if (arguments.json) return print(to_line(to_json(*inspection, arguments.blocks)), code);
   const Pager pager(!arguments.no_pager);
   return print(to_text(*inspection, arguments.blocks, {pager.colours()}), code);

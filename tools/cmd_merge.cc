@@ -10,6 +10,7 @@
 #include "tools/exit_code.h"
 #include "tools/json.h"
 #include "tools/sink.h"
+#include "tools/text_file.h"
 
 namespace dovetail::tools {
 
@@ -22,6 +23,7 @@ struct MergeArguments {
 };
 
 Result<int> run(const MergeArguments& arguments) {
+  if (auto local = check_local(arguments.folder); !local) return local.error();
   const auto start = std::chrono::steady_clock::now();
   Result<ConvertReport> report = merge(arguments.folder, arguments.overwrite);
   if (!report) return report.error();

@@ -111,10 +111,8 @@ Result<int> run(const PlanArguments& arguments) {
   if (!arguments.labels.empty() && !arguments.shuffle_report) {
     return Error(Errc::invalid_option, "--labels is for --shuffle-report");
   }
-  for (const std::string& path : {arguments.svg_path, arguments.save_path}) {
-    if (path.empty()) continue;
-    if (auto possible = check_output(path); !possible) return possible.error();
-  }
+  const Result<void> possible = check_outputs({arguments.svg_path, arguments.save_path}, arguments.paths);
+  if (!possible) return possible.error();
   const Result<Dataset> dataset = open_datasets(arguments.paths);
   if (!dataset) return dataset.error();
   const Result<PlanRequest> request = plan_request(arguments.plan);

@@ -19,6 +19,7 @@
 #include "tools/commands.h"
 #include "tools/datasets.h"
 #include "tools/exit_code.h"
+#include "tools/interrupt.h"
 #include "tools/json.h"
 #include "tools/plan_arguments.h"
 #include "tools/progress.h"
@@ -206,6 +207,7 @@ Result<void> read_all(BatchReader& reader, const Dataset& dataset, const ReadArg
   const std::uint64_t asked_for = arguments.steps.value_or(left);
   const std::uint64_t wanted = for_ever ? asked_for : std::min(left, asked_for);
   while (summary.steps < wanted && (ids == nullptr || ids->good())) {
+    if (interrupted()) return Error(make_error_code(boost::system::errc::operation_canceled));
     const Result<std::optional<Batch>> batch = reader.next();
     if (!batch) return batch.error();
     if (!batch->has_value()) break;
@@ -219,7 +221,7 @@ Result<void> read_all(BatchReader& reader, const Dataset& dataset, const ReadArg
 }
 
 /// Opens `ids` where lines are asked for, and everything else is well.
-Result<Summary> read_epoch(ReadArguments& arguments, std::optional<Sink>& ids) {
+Result<Summary> read_epoch(ReadArguments& arguments, std::optional<NewFile>& ids) {
   using Clock = std::chrono::steady_clock;
   const Result<RankContext> ranks = rank_context(arguments);
   if (!ranks) return ranks.error();
@@ -247,9 +249,9 @@ Result<Summary> read_epoch(ReadArguments& arguments, std::optional<Sink>& ids) {
   Result<BatchReader> reader = BatchReader::open(*dataset, arguments.reader);
   if (!reader) return reader.error();
   if (!arguments.ids_path.empty()) {
-    Result<Sink> sink = Sink::create(arguments.ids_path);
-    if (!sink) return sink.error();
-    ids.emplace(std::move(*sink));
+    Result<NewFile> file = NewFile::create(arguments.ids_path);
+    if (!file) return file.error();
+    ids.emplace(std::move(*file));
   }
 
   Summary summary;
@@ -261,8 +263,11 @@ Result<Summary> read_epoch(ReadArguments& arguments, std::optional<Sink>& ids) {
   const Position begin = reader->state().position();
   summary.epoch = begin.epoch;
   summary.first_step = begin.step;
-  const Result<void> read = read_all(*reader, *dataset, arguments, ids ? &*ids : nullptr, summary);
-  if (!read) return read.error();
+  const Result<void> read = read_all(*reader, *dataset, arguments, ids ? &ids->sink() : nullptr, summary);
+  if (!read) {
+    if (summary.steps == 0) ids.reset();  // older lines are worth more than none
+    return read.error();
+  }
   summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   summary.stats = reader->stats();
   if (!arguments.state_path.empty()) {
@@ -276,14 +281,12 @@ Result<Summary> read_epoch(ReadArguments& arguments, std::optional<Sink>& ids) {
 Result<int> run(ReadArguments& arguments) {
   arguments.reader.hung_after = std::chrono::seconds(arguments.hung_after);
   arguments.reader.log = warn;
-  for (const std::string& path : {arguments.state_path, arguments.timeline_path}) {
-    if (path.empty()) continue;
-    if (const Result<void> possible = check_output(path); !possible) return possible.error();
-  }
-  if (!arguments.ids_path.empty()) {
-    if (const Result<void> possible = check_not_replaced(arguments.ids_path); !possible) return possible.error();
-  }
-  std::optional<Sink> ids;
+  const Result<void> possible =
+      check_outputs({arguments.ids_path, arguments.state_path, arguments.timeline_path}, arguments.paths);
+  if (!possible) return possible.error();
+  // What was read until then gets its name, also without an end.
+  if (!arguments.ids_path.empty()) catch_interrupts();
+  std::optional<NewFile> ids;
   if (!arguments.timeline_path.empty()) arguments.reader.timeline = std::make_shared<Timeline>(kTimelineEvents);
   const Result<Summary> summary = read_epoch(arguments, ids);
   // The lines of what was read before a failure are kept: they show how far it came.

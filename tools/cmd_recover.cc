@@ -17,6 +17,7 @@
 #include "tools/json.h"
 #include "tools/progress.h"
 #include "tools/sink.h"
+#include "tools/text_file.h"
 
 namespace dovetail::tools {
 
@@ -97,6 +98,9 @@ std::string to_text(const RecoverReport& report) {
 }
 
 Result<int> run(const RecoverArguments& arguments) {
+  for (const std::string& path : {arguments.source, arguments.target}) {
+    if (auto local = check_local(path); !local) return local.error();
+  }
   RecoverOptions options;
   options.overwrite = arguments.overwrite;
   options.allow_outside = arguments.allow_outside;

@@ -162,6 +162,23 @@ std::vector<std::string> subcommand_names(const CLI::App& app) {
   return names;
 }
 
+/// What a flag that is not known may have been meant to be: one of the same letters, one that is close, or its beginning.
+std::string meant_flag(const std::string& name, const std::vector<std::string>& known) {
+  const auto letters = [](std::string text) {
+    std::erase_if(text, [](char c) { return c == '-' || c == '_'; });
+    return text;
+  };
+  const std::string given = letters(name);
+  const auto is_same = [&](const std::string& each) { return letters(each) == given; };
+  const auto begins_it = [&](const std::string& each) { return given.starts_with(letters(each)); };
+  auto meant = std::find_if(known.begin(), known.end(), is_same);
+  if (meant == known.end()) {
+    if (std::string close = suggestion(name, known); !close.empty()) return close;
+    meant = std::find_if(known.begin(), known.end(), begins_it);
+  }
+  return meant == known.end() ? std::string() : "; did you mean '" + *meant + "'?";
+}
+
 /// What was given and is not known, of which CLI11 tells only where nothing required is missing. Empty where there is none.
 std::string unknown_argument(const CLI::App& app) {
   std::vector<std::string> left = app.remaining();
@@ -171,7 +188,7 @@ std::string unknown_argument(const CLI::App& app) {
   const std::string of = app.get_parent() == nullptr ? "" : " of '" + app.get_name() + "'";
   if (!left.empty() && !only_positionals && left.front().size() > 1 && left.front().starts_with('-')) {
     const std::string name = left.front().substr(0, left.front().find('='));
-    return "there is no option " + name + of + suggestion(name, long_names(app));
+    return "there is no option " + name + of + meant_flag(name, long_names(app));
   }
   if (!left.empty() && app.get_parent() == nullptr) {
     return "there is no subcommand '" + left.front() + "'" + suggestion(left.front(), subcommand_names(app));
@@ -181,6 +198,28 @@ std::string unknown_argument(const CLI::App& app) {
     if (std::string found = unknown_argument(*command); !found.empty()) return found;
   }
   return {};
+}
+
+/// An option or argument whose value has no text, if any: a script's variable was empty.
+std::string empty_value(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const auto& values = option->results();
+    const bool takes_values = option->get_items_expected_max() > 0;
+    if (!takes_values || std::find(values.begin(), values.end(), "") == values.end()) continue;
+    const FlagSpec flag = describe(*option);
+    return flag.name + " is empty";
+  }
+  for (const CLI::App* command : app.get_subcommands()) {
+    if (std::string found = empty_value(*command); !found.empty()) return found;
+  }
+  return {};
+}
+
+int report_usage(const CLI::App& app, const std::string& what) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const std::string whose = chosen.empty() ? "" : ' ' + chosen.front()->get_name();
+  std::fprintf(stderr, "dovetail: error: %s\nTry 'dovetail%s --help'.\n", format::visible(what).c_str(), whose.c_str());
+  return kExitUsage;
 }
 
 }  // namespace
@@ -346,16 +385,13 @@ CommandLine::Parsed CommandLine::parse(int argc, const char* const* argv) {
   }
   try {
     app_->parse(argc, argv);
+    if (const std::string empty = empty_value(*app_); !empty.empty()) return {nullptr, report_usage(*app_, empty)};
     return {std::move(chosen_), kExitGood};
   } catch (const CLI::Success& asked_for_help) {
     return {nullptr, app_->exit(asked_for_help)};
   } catch (const CLI::ParseError& error) {
     const std::string unknown = unknown_argument(*app_);
-    const std::vector<CLI::App*> chosen = app_->get_subcommands();
-    const std::string whose = chosen.empty() ? "" : ' ' + chosen.front()->get_name();
-    std::fprintf(stderr, "dovetail: error: %s\nTry 'dovetail%s --help'.\n",
-                 format::visible_lines(unknown.empty() ? error.what() : unknown).c_str(), whose.c_str());
-    return {nullptr, kExitUsage};
+    return {nullptr, report_usage(*app_, unknown.empty() ? error.what() : unknown)};
   }
 }
 

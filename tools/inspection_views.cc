@@ -88,6 +88,8 @@ void add_survey(const RecordSurvey& survey, boost::json::object& object) {
   object["record_sizes"] = sizes_json(survey);
   object["payload"] = payload_json(survey.payloads);
   object["damaged_blocks"] = survey.damaged_blocks;
+  object["looked_at"] = survey.looked_at;
+  object["unreadable"] = survey.unreadable;
 }
 
 std::string sizes_text(const RecordSurvey& survey, const Colours& colours) {
@@ -180,7 +182,7 @@ std::string to_text(const Inspection& inspection, bool with_blocks, const Colour
   listing.add("manifest", inspection.has_manifest ? "yes" : "no");
   if (!inspection.shards.empty()) add_common(inspection.shards.front(), listing);
   return listing.to_text(colours) + sizes_text(inspection.survey, colours) + shards_text(inspection, colours) +
-         (with_blocks ? blocks_text(inspection, colours) : std::string());
+         (with_blocks ? blocks_text(inspection, colours) : std::string()) + damage_text(inspection);
 }
 
 }  // namespace dovetail::tools

@@ -5,6 +5,7 @@
 
 #include "format/count_of.h"
 #include "format/utf8.h"
+#include "format/visible.h"
 #include "tools/render.h"
 
 namespace dovetail::tools {
@@ -37,6 +38,14 @@ std::string sizes_note(const RecordSurvey& survey) {
                                         " of them: `dovetail verify` tells more";
   if (survey.exact) return survey.sizes.records() == 1 ? "of the one record" : "all " + records;
   return "a sample of " + records + (damaged.empty() ? "; --full reads all" : damaged);
+}
+
+std::string damage_text(const Inspection& inspection) {
+  const RecordSurvey& survey = inspection.survey;
+  if (survey.unreadable == 0) return {};
+  return "damaged: " + std::to_string(survey.unreadable) + " of " + format::count_of(survey.looked_at, "record") +
+         " that were looked at cannot be read: " + survey.damage + "; `dovetail verify " +
+         format::visible(inspection.path) + "` tells all\n";
 }
 
 std::string payload_text(const PayloadCounts& payloads) {

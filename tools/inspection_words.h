@@ -25,6 +25,9 @@ std::string range_text(const SizeHistogram::Bucket& bucket);
 /// Whether the sizes are those of all records, and what is missing.
 std::string sizes_note(const RecordSurvey& survey);
 
+/// "damaged: 3 of 64 records that were looked at cannot be read: ..." as a line, where there are such ones.
+std::string damage_text(const Inspection& inspection);
+
 /// "tf.train.Example; of 64 records looked at: 60 tf.train.Example, 4 other bytes".
 std::string payload_text(const PayloadCounts& payloads);
 

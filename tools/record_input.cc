@@ -23,6 +23,10 @@ Error no_such_record(std::uint64_t id, std::uint64_t records) {
 }
 
 Result<Input> open_input(const std::string& path, SourceFormat from) {
+  if (path == "-") {
+    return Error(Errc::invalid_option, "give a file; standard input can be packed: `... | dovetail convert - --to DIR`")
+        .in_file(path);
+  }
   const bool detect = from == SourceFormat::detect;
   Result<Dataset> dataset =
       detect || from == SourceFormat::dovetail ? Dataset::open(path) : Result<Dataset>(Error(Errc::foreign_file));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "tools/progress.h"
@@ -17,7 +18,7 @@ constexpr std::size_t kSamples = 64;
 /// Reads records anywhere in a dataset, best in ascending order.
 class Visitor {
  public:
-  explicit Visitor(const Dataset& dataset) : dataset_(dataset) {}
+  Visitor(const Dataset& dataset, RecordSurvey& found) : dataset_(dataset), found_(found) {}
 
   Result<void> go_to(std::uint32_t shard, std::uint64_t record) {
     if (!reader_ || shard_ != shard) {
@@ -32,12 +33,14 @@ class Visitor {
   /// The next record; nothing where its block is damaged.
   Result<std::optional<ByteView>> next() {
     Result<std::optional<ByteView>> record = reader_->next();
-    if (!record && record.error().kind() == ErrorKind::damaged) return std::optional<ByteView>();
-    return record;
+    if (record || record.error().kind() != ErrorKind::damaged) return record;
+    if (found_.damage.empty()) found_.damage = record.error().to_string();
+    return std::optional<ByteView>();
   }
 
  private:
   const Dataset& dataset_;
+  RecordSurvey& found_;
   std::optional<RecordReader> reader_;
   std::uint32_t shard_ = 0;
 };
@@ -52,7 +55,9 @@ Result<void> read_sizes(Visitor& visitor, std::uint32_t shard, const BlockInfo& 
     if (!record->has_value()) break;
     sizes.add((*record)->size());
   }
+  found.looked_at += block.records;
   if (sizes.records() < block.records) {
+    found.unreadable += block.records - sizes.records();
     ++found.damaged_blocks;
     found.exact = false;
     return {};
@@ -70,7 +75,11 @@ std::uint64_t block_stride(std::span<const ShardDescription> shards) {
   return std::max<std::uint64_t>(1, (bytes + kMostBytes - 1) / kMostBytes);
 }
 
-Result<void> survey_sizes(Visitor& visitor, std::span<const ShardDescription> shards, RecordSurvey& found) {
+/// The blocks that were read.
+using SeenBlocks = std::set<const BlockInfo*>;
+
+Result<void> survey_sizes(Visitor& visitor, std::span<const ShardDescription> shards, RecordSurvey& found,
+                          SeenBlocks& seen) {
   const std::uint64_t stride = block_stride(shards);
   if (stride > 1) found.exact = false;
   std::uint64_t number = 0;
@@ -82,13 +91,23 @@ Result<void> survey_sizes(Visitor& visitor, std::span<const ShardDescription> sh
         found.sizes.add(block.raw_bytes / std::max(block.records, 1u), block.records);
       } else if (Result<void> read = read_sizes(visitor, shard, block, found); !read) {
         return read;
+      } else {
+        seen.insert(&block);
       }
     }
   }
   return {};
 }
 
-Result<void> survey_payloads(Visitor& visitor, const Dataset& dataset, RecordSurvey& found) {
+const BlockInfo* block_of(const ShardDescription& shard, std::uint64_t record) {
+  const auto behind =
+      std::upper_bound(shard.blocks.begin(), shard.blocks.end(), record,
+                       [](std::uint64_t wanted, const BlockInfo& block) { return wanted < block.first_record; });
+  return behind == shard.blocks.begin() ? nullptr : &*(behind - 1);
+}
+
+Result<void> survey_payloads(Visitor& visitor, const Dataset& dataset, std::span<const ShardDescription> shards,
+                             const SeenBlocks& seen, RecordSurvey& found) {
   const std::uint64_t samples = std::min<std::uint64_t>(kSamples, dataset.records());
   std::uint64_t bytes = 0;
   for (std::uint64_t i = 0; i < samples && bytes < kMostBytes; ++i) {
@@ -96,6 +115,9 @@ Result<void> survey_payloads(Visitor& visitor, const Dataset& dataset, RecordSur
     if (Result<void> gone = visitor.go_to(place.shard, place.record); !gone) return gone;
     const Result<std::optional<ByteView>> record = visitor.next();
     if (!record) return record.error();
+    const bool counted = seen.contains(block_of(shards[place.shard], place.record));
+    if (!counted) ++found.looked_at;
+    if (!counted && !record->has_value()) ++found.unreadable;
     if (!record->has_value()) continue;
     found.payloads.add(guess_payload(**record));
     bytes += (*record)->size();
@@ -114,12 +136,16 @@ Result<void> survey_all(const Dataset& dataset, RecordSurvey& found) {
       const Result<std::optional<ByteView>> record = reader->next();
       if (!record && record.error().kind() != ErrorKind::damaged) return record.error();
       if (!record) {
-        reader->skip_damage();
+        if (found.damage.empty()) found.damage = record.error().to_string();
+        const auto lost = reader->skip_damage();
+        found.looked_at += lost.end - lost.first;
+        found.unreadable += lost.end - lost.first;
         ++found.damaged_blocks;
         found.exact = false;
         continue;
       }
       if (!record->has_value()) break;
+      ++found.looked_at;
       found.sizes.add((*record)->size());
       sampler.add(**record);
       bytes += (*record)->size();
@@ -161,9 +187,10 @@ Result<RecordSurvey> survey(const Dataset& dataset, std::span<const ShardDescrip
   if (full) {
     done = survey_all(dataset, found);
   } else {
-    Visitor visitor(dataset);
-    done = survey_sizes(visitor, shards, found);
-    if (done) done = survey_payloads(visitor, dataset, found);
+    Visitor visitor(dataset, found);
+    SeenBlocks seen;
+    done = survey_sizes(visitor, shards, found, seen);
+    if (done) done = survey_payloads(visitor, dataset, shards, seen, found);
   }
   if (!done) return done.error();
   return found;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <dovetail/dataset.h>
@@ -20,6 +21,9 @@ struct RecordSurvey {
   PayloadCounts payloads;  ///< Of the records that were looked at.
   bool exact = true;       ///< Whether `sizes` counts every record; otherwise those of some blocks, taken evenly.
   std::uint64_t damaged_blocks = 0;  ///< Met on the way; their records are not counted.
+  std::uint64_t looked_at = 0;       ///< Records that were read, or could not be.
+  std::uint64_t unreadable = 0;      ///< Those that could not be.
+  std::string damage;                ///< Why the first one of them could not.
 };
 
 /// Payloads of records that pass by one after the other: of some, evenly spread, however many come.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "writer/dataset_files.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 
@@ -17,6 +18,10 @@ constexpr std::size_t kShardDigits = 6;
 // Fixed, so that a manifest's bytes depend on its shards alone.
 constexpr std::uint64_t kManifestRunRecords = 4096;
 constexpr std::uint32_t kManifestBlockBytes = 64 * 1024;
+
+bool is_replaced(const std::string& name) {
+  return name == format::kManifestName || shard_number_of(name);
+}
 
 }  // namespace
 
@@ -40,10 +45,21 @@ Result<void> check_vacant(const OutputFolder& folder) {
   auto names = folder.names();
   if (!names) return names.error();
   for (const std::string& name : *names) {
-    if (name == format::kManifestName || shard_number_of(name)) {
+    if (is_replaced(name)) {
       return Error(Errc::already_exists, "the folder holds a dataset; overwrite (--overwrite) replaces it")
           .in_file(folder.path_of(name));
     }
+  }
+  return check_none_hidden(folder, *names);
+}
+
+Result<void> check_none_hidden(const OutputFolder& folder, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const bool shard = name.ends_with(format::kShardSuffix) || name.ends_with(format::kTfrecordIndexSuffix);
+    if (!shard || name.starts_with('.') || is_replaced(name)) continue;
+    return Error(Errc::already_exists,
+                 "the folder holds this shard or index, and a new manifest would hide it: give another folder")
+        .in_file(folder.path_of(name));
   }
   return {};
 }
@@ -98,7 +114,8 @@ Result<void> publish_files(const OutputFolder& folder, std::vector<FinishedShard
 
 /// Whether there is anything that could be replaced. Where that cannot be known, there is.
 bool replaces(const OutputFolder& folder) {
-  return !check_vacant(folder).has_value();
+  const auto names = folder.names();
+  return !names || std::any_of(names->begin(), names->end(), is_replaced);
 }
 
 }  // namespace

@@ -22,8 +22,12 @@ std::string shard_name(std::uint32_t number);
 /// The number in such a name.
 std::optional<std::uint32_t> shard_number_of(std::string_view name);
 
-/// Errors: `already_exists` naming a manifest or shard that is in the way.
+/// Errors: `already_exists` naming a manifest or shard that is in the way; as `check_none_hidden`.
 Result<void> check_vacant(const OutputFolder& folder);
+
+/// Of the names in a folder: shards of other names and indexes of TFRecords are found only while there is no manifest.
+/// Errors: `already_exists` naming such a file.
+Result<void> check_none_hidden(const OutputFolder& folder, const std::vector<std::string>& names);
 
 /// Writes the manifest of finished shards; it is synced and not published.
 Result<OutputFile> write_manifest(std::shared_ptr<const OutputFolder> folder, const DatasetId& dataset_id, Codec codec,

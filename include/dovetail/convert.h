@@ -138,7 +138,9 @@ struct ConvertReport {
 /// are missing. One process at a time works on it.
 ///
 /// Errors: those of `RecordSource` and `DatasetWriter`; `empty_input` where there is no source, or no record in any;
-///         `invalid_option`; `state_mismatch` where an earlier conversion with other input or options is unfinished in
+///         `invalid_option`, also where sources, or the shards of one, are of different records or classes;
+///         `already_exists` where the folder holds a dataset and `overwrite` is not set, or shards that a manifest
+///         would hide; `state_mismatch` where an earlier conversion with other input or options is unfinished in
 ///         the folder, naming what differs, or one of another number of parts; `busy`;
 ///         `boost::system::errc::operation_canceled`. Of damage in several places the first in the order of the input
 ///         is reported. Nothing is left after damage, nor after wrong options but for what an earlier call had

@@ -293,6 +293,22 @@ TEST_F(ConvertTest, DoesNotReplaceADatasetUnasked) {
   EXPECT_THAT(result().records, ElementsAre("1"));
 }
 
+TEST_F(ConvertTest, HidesNoShardBehindItsManifest) {
+  const std::string text = put("a.txt", "1\n");
+  for (const char* const name : {"mine.dvt", "shard-7.dvt", "a.tfrecord.dvi"}) {
+    const std::string there = put(std::string("out/") + name, "");
+    const auto refused = run(options({text}));
+    ASSERT_FALSE(refused) << name;
+    EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
+    EXPECT_EQ(refused.error().path(), there);
+    EXPECT_THAT(refused.error().detail(), HasSubstr("would hide it"));
+    fs::remove(there);
+  }
+  put("out/.mine.dvt", "");
+  put("out/notes.txt", "");
+  EXPECT_TRUE(run(options({text})));
+}
+
 TEST_F(ConvertTest, RefusesToWriteIntoItsOwnSource) {
   put("files/x", "1");
   for (const char* target : {"files", "files/out", "files/new/out", "./files/../files/out"}) {

@@ -3,12 +3,15 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dovetail/convert.h>
+#include <dovetail/schema.h>
+#include <dovetail/tfrecord_export.h>
 
 #include "tests/convert/sources.h"
 
@@ -153,6 +156,44 @@ TEST_F(FolderLabelsTest, DatasetsOfOtherClassesAreNotPutTogether) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "to"));
   ASSERT_TRUE(convert(folder_ / "to", {.sources = {folder_ / "one", folder_ / "three"}}));
   EXPECT_EQ(RecordSource::open(folder_ / "to").value().metadata().at(std::string(kClassesKey)), "[\"cat\"]");
+}
+
+TEST_F(FolderLabelsTest, ShardsOfOneSourceHaveTheSameClasses) {
+  put("one/cat/1", "");
+  put("two/dog/1", "");
+  put("three/cat/2", "");
+  int number = 0;
+  for (const char* const name : {"one", "two", "three"}) {
+    const std::string to = folder_ / ("d" + std::to_string(++number));
+    ASSERT_TRUE(convert(to, {.sources = {root_ + '/' + name}, .source = {.labels = true}}));
+  }
+  ConvertOptions other{.sources = {folder_ / "d1"}};
+  other.writer.shard.schema = parse_schema("label:i64").value();
+  ASSERT_TRUE(convert(folder_ / "d4", other));
+  other.writer.shard.record_type = "photo";
+  ASSERT_TRUE(convert(folder_ / "d5", other));
+  std::filesystem::create_directory(folder_ / "flat");
+  for (const int d : {1, 2}) {
+    std::filesystem::copy(folder_ / ("d" + std::to_string(d) + "/shard-000000.dvt"),
+                          folder_ / ("flat/" + std::to_string(d) + ".dvt"));
+  }
+  const std::string of_classes = "label 0 is \"dog\" here and \"cat\" in ";
+  const std::tuple<std::string, std::string, std::string> cases[] = {
+      {"d[12]/shard-*.dvt", "d2/shard-000000.dvt", of_classes + (folder_ / "d1/shard-000000.dvt")},
+      {"flat/*.dvt", "flat/2.dvt", of_classes + (folder_ / "flat/1.dvt")},
+      {"d[34]/shard-*.dvt", "d4/shard-000000.dvt", "the schema is \"label:i64\" here and \"__key__:bytes,"},
+      {"d[45]/shard-*.dvt", "d5/shard-000000.dvt", "the record type is \"photo\" here and \"example\" in "},
+  };
+  for (const auto& [source, file, says] : cases) {
+    const auto refused = convert(folder_ / "to", {.sources = {folder_ / source}});
+    ASSERT_FALSE(refused) << source;
+    EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << refused.error().to_string();
+    EXPECT_EQ(refused.error().path(), folder_ / file);
+    EXPECT_THAT(refused.error().detail(), HasSubstr(says));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "to"));
+    EXPECT_FALSE(export_tfrecords(folder_ / "to.tfrecord", {.sources = {folder_ / source}}));
+  }
+  ASSERT_TRUE(convert(folder_ / "to", {.sources = {folder_ / "d[13]/shard-*.dvt"}}));
 }
 
 TEST_F(FolderLabelsTest, HiddenFilesAndFoldersAreNoRecordsAndNoClasses) {

@@ -43,11 +43,13 @@ TEST_F(JsonSourceTest, GivesEachLineAsItIs) {
   EXPECT_FALSE(source.next().value());
   EXPECT_EQ(source.ignored(), 2u);
   EXPECT_THAT(test::read_source(put(test::gzip("{}\n{\"x\":0}"))).value(), ElementsAre("{}", "{\"x\":0}"));
+  EXPECT_THAT(test::read_source(put("\xEF\xBB\xBF{}\n{}")).value(), ElementsAre("{}", "{}"));
   EXPECT_THAT(test::read_source(put(""), kJson).value(), IsEmpty());
 }
 
 TEST_F(JsonSourceTest, IsKnownByAnObjectInTheFirstLine) {
   EXPECT_EQ(format_of("{}\n"), SourceFormat::jsonl);
+  EXPECT_EQ(format_of("\xEF\xBB\xBF{}\n"), SourceFormat::jsonl);
   EXPECT_EQ(format_of("{\"text\": \"" + std::string(200'000, 'x') + "\"}\n"), SourceFormat::jsonl)
       << "longer than looked at";
   EXPECT_EQ(format_of("{\"a\": 1}\nthen something else"), SourceFormat::jsonl);

@@ -9,8 +9,10 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -235,6 +237,35 @@ TEST(RecoverFolderTest, AStoppedConversionIsToBeContinuedOrMerged) {
     const Error error = failure(folder / "data", folder / "out");
     EXPECT_TRUE(error.is(Errc::unfinished)) << error.to_string();
     EXPECT_THAT(error.to_string(), AllOf(HasSubstr("convert"), HasSubstr("merge"), HasSubstr(folder / "data")));
+  }
+}
+
+TEST(RecoverFolderTest, WhateverLiesUnderTheNameOfTheManifestTheShardsAreSaved) {
+  const TempFolder folder;
+  const std::string data = folder / "data";
+  const std::string manifest = data + "/manifest.dvt";
+  write_dataset(folder / "other", "x", 1, 7);
+  format::test::ShardSpec index;
+  index.metadata = {format::kTfrecordIndexRecordType, "sample", {}};
+  index.shard_number = format::kTfrecordIndexShardNumber;
+  const std::pair<std::string, std::function<void()>> cases[] = {
+      {"not a manifest", [&] { fs::copy_file(folder / "other/shard-000000.dvt", manifest); }},
+      {"not a manifest", [&] { test::write_file(manifest, as_chars(format::test::make_shard(index).bytes)); }},
+      {"this is a folder", [&] { fs::copy(folder / "other", manifest); }},
+      {"manifest", [&] { test::write_file(manifest, "PK\3\4 is a zip"); }},
+      {"manifest", [&] { test::write_file(manifest, ""); }},
+  };
+  for (const auto& [says, put] : cases) {
+    fs::remove_all(data);
+    write_dataset(data, "record", 2, 1);
+    fs::remove(manifest);
+    put();
+    fs::remove_all(folder / "out");
+    const RecoverReport report = recovered(data, folder / "out");
+    EXPECT_EQ(test::read_dataset(folder / "out").records, records_of("record", {0, 1}));
+    ASSERT_THAT(report.lost, SizeIs(1));
+    EXPECT_EQ(report.lost.front().file, manifest);
+    EXPECT_THAT(report.lost.front().reason, AllOf(HasSubstr(says), HasSubstr("those in the folder")));
   }
 }
 

@@ -26,6 +26,8 @@ TEST(VisibleTest, WhatMovesATerminalIsEscaped) {
       {"\xE2\x80\xAE"
        "gpj.exe\xE2\x81\xA9\xD8\x9C\xE2\x80\xA8\xE2\x80\x8E",
        "\\u202egpj.exe\\u2069\\u061c\\u2028\\u200e"},
+      {"a\xE2\x80\x8B\xE2\x80\x8D\xE2\x81\xA0\xE2\x81\xA4\xEF\xBB\xBF\xF3\xA0\x81\x81z",
+       "a\\u200b\\u200d\\u2060\\u2064\\ufeff\\U000e0041z"},
       {"\xFF\xC3(\xED\xA0\x80", "\\xff\\xc3(\\xed\\xa0\\x80"},
   };
   for (const auto& [text, shown] : cases) EXPECT_EQ(visible(text), shown);
@@ -35,6 +37,8 @@ TEST(VisibleTest, WhatMovesATerminalIsEscaped) {
 TEST(VisibleTest, JsonStaysTheSameJson) {
   EXPECT_EQ(visible_json("{\"\xC2\x9B\xE2\x80\xAE\":\"\x7F \xC2\xA0\xE2\x82\xAC\xF0\x9F\x98\x80\"}"),
             "{\"\\u009b\\u202e\":\"\\u007f \xC2\xA0\xE2\x82\xAC\xF0\x9F\x98\x80\"}");
+  EXPECT_EQ(visible_json("\"\xEF\xBB\xBF\xEF\xBC\x81\xF3\xA0\x81\x81\xF3\xB0\x80\x80\""),
+            "\"\\ufeff\xEF\xBC\x81\\udb40\\udc41\xF3\xB0\x80\x80\"");
 }
 
 TEST(VisibleTest, WhateverTheBytesTheTextIsUtf8OfOneLine) {

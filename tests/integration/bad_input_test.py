@@ -169,11 +169,46 @@ class DatasetsTest(CommandTest):
                 self.assert_fails(USAGE, *command, self.shard, says=self.shard)
                 self.assertEqual(read_file(self.shard), before)
 
+    def test_output_takes_the_place_of_no_input_and_no_indexed_tfrecord(self):
+        source = self.dataset + ".tfrecord"
+        run_good("index", source)
+        text = write_file(self.path("a.txt"), b"a\nb\n")
+        plan = ("plan", source, "--world", "1", "--batch", "1")
+        read = ("read", self.dataset, *ONE_RANK)
+        new = self.path("new")
+        for path, command, says in ((source, (*plan, "--save", source), "a file of Dovetail"),
+                                    (source, (*plan, "--svg", source), "a file of Dovetail"),
+                                    (source, (*read, "--ids", source), "a file of Dovetail"),
+                                    (text, ("inspect", text, "--html", text), "this is the input"),
+                                    (text, (*read, "--ids", new, "--state-out", new), "two outputs"),
+                                    (text, (*plan, "--svg", new, "--save", new), "two outputs")):
+            with self.subTest(command=command):
+                before = read_file(path)
+                self.assert_fails(USAGE, *command, says=says)
+                self.assertEqual(read_file(path), before)
+                self.assertFalse(os.path.exists(new))
+        state = self.path("state")
+        run_good(*read, "--steps", "1", "--state-out", state)
+        run_good(*read, "--steps", "1", "--from-state", state, "--state-out", state)
+
     def test_ids_go_to_any_file_that_can_be_written(self):
         read = ("read", self.dataset, *ONE_RANK, "--ids")
+        run_good(*read, self.path("ids"))
         with open(self.path("lines"), "wb") as lines:
             done = subprocess.run([COMMAND, *read, "/dev/stdout"], stdout=lines, stderr=subprocess.PIPE)
         self.assertEqual(done.returncode, 0, done.stderr)
+        for written in (read_file(self.path("lines")), run_good(*read, "/dev/stdout"), run_good(*read, "/dev/fd/1")):
+            self.assertTrue(written.startswith(read_file(self.path("ids")) + b"plan "), written[:100])
+
+    def test_lines_of_what_was_read_before_damage_are_kept(self):
+        block = run_json("inspect", self.shard, "--blocks")["block_list"][3]
+        flip_byte(self.shard, block["offset"] + 64 + 5)
+        ids = write_file(self.path("ids"), b"older lines")
+        os.link(ids, self.path("other"))
+        self.assert_fails(DAMAGED, "read", self.dataset, *ONE_RANK, "--order", "sequential", "--ids", ids)
+        self.assertEqual(read_file(ids).splitlines()[0], b"0 0 0 0 1")
+        self.assertEqual(read_file(self.path("other")), b"older lines")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["dataset", "dataset.tfrecord", "ids", "other"])
 
     def test_lines_that_are_there_stay_where_nothing_can_be_read(self):
         write_file(self.path("ids"), b"older lines")
@@ -324,6 +359,43 @@ class RequestsTest(CommandTest):
     def test_an_index_of_a_folder_or_of_a_pattern(self):
         self.assert_fails(USAGE, "index", self.dataset, says=[self.dataset, "this is a folder", "*.tfrecord"])
         self.assert_fails(USAGE, "index", self.path("*.tfr"), says=[self.path("*.tfr"), "not quoted"])
+
+    def test_addresses_are_no_files(self):
+        away = "s3://bucket/name"
+        read = ("read", self.dataset, *ONE_RANK)
+        for command in (("index", away), ("merge", away), ("recover", away, self.path("to")),
+                        ("recover", self.dataset, away), (*read, "--from-state", away), (*read, "--ids", away),
+                        (*read, "--state-out", away), ("inspect", self.dataset, "--html", away),
+                        ("convert", self.folder, "--labels", "--classes", away, "--to", self.path("to"))):
+            with self.subTest(command=command):
+                self.assert_fails(USAGE, *command, says=[away, "this is an address"])
+
+    def test_standard_input_and_folders_are_no_files(self):
+        for command in ("cat", "inspect"):
+            self.assert_fails(USAGE, command, "-", says="`... | dovetail convert - --to DIR`")
+        self.assert_fails(IO, "read", self.dataset, *ONE_RANK, "--from-state", self.dataset, says="this is a folder")
+
+    def test_an_empty_value_is_named(self):
+        read = ("read", self.dataset, *ONE_RANK)
+        plan = ("plan", self.dataset, "--world", "1", "--batch", "1")
+        convert = ("convert", self.dataset, "--to", self.path("to"))
+        for command, options in ((read, ("--from-state", "--state-out", "--ids", "--timeline", "--columns")),
+                                 (plan, ("--save", "--svg", "--plan", "--check-digests")),
+                                 (convert, ("--schema", "--dataset-id", "--record-type", "--include", "--range")),
+                                 (("inspect", self.dataset), ("--html",)), (("cat",), ("PATH",)),
+                                 (("recover", self.dataset), ("DST",)), (("convert", "--to", "x"), ("SRC",))):
+            for option in options:
+                with self.subTest(command=command[0], option=option):
+                    given = (option, "") if option.startswith("-") else ("",)
+                    self.assert_fails(USAGE, *command, *given, says=f"error: {option} is empty\n")
+
+    def test_usage_errors_are_one_line(self):
+        for arguments, says in (((self.dataset + "a\nb",), "a\\nb'"), (("read", "--x\ny"), "--x\\ny of"),
+                                (("read", self.dataset, "--order", "x\ny"), "not 'x\\ny'"),
+                                (("read", self.dataset, "--batch", "\u200b1"), "'\\u200b1' is no whole number")):
+            with self.subTest(arguments=arguments):
+                message = self.assert_fails(USAGE, *arguments, says=says)
+                self.assertEqual(len(message.splitlines()), 2, message)
 
     def test_a_launcher_whose_variables_contradict_each_other(self):
         done = run("read", self.dataset, "--batch", "1", env={"RANK": "5", "WORLD_SIZE": "2"})

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `inspect` says of records: how large they are, what they hold, and how they are stored."""
 
+import json
 import os
 import random
 import re
 
 from payloads import example, one_of_each, png
-from support import DAMAGED, USAGE, CommandTest, flip_byte, main, make_records, run, run_good, run_json, write_file
+from support import (DAMAGED, USAGE, CommandTest, flip_byte, main, make_records, run, run_good, run_json, tfrecord,
+                     write_file)
 
 
 def bucket_of(size):
@@ -49,9 +51,12 @@ class InspectionTest(CommandTest):
         self.assertFalse(any(block["table"] for block in blocks))
         for block in blocks:
             flip_byte(f"{dataset}/shard-00000{block['shard']}.dvt", block["offset"] + 64)
-        found = run_json("inspect", dataset)
+        done = run("inspect", dataset, "--json")
+        self.assertEqual(done.returncode, DAMAGED, done.stderr)
+        found = json.loads(done.stdout)
         self.assertEqual(found_sizes(found), {(64, 127): 500})
         self.assertEqual(found["payload"], {"guess": None, "samples": 0, "kinds": {}})
+        self.assertEqual((found["looked_at"], found["unreadable"]), (64, 64))
 
     def test_every_payload_is_told(self):
         for kind, record in one_of_each().items():
@@ -100,10 +105,29 @@ class InspectionTest(CommandTest):
         block = [block for block in run_json("inspect", dataset, "--blocks")["block_list"] if block["table"]][2]
         flip_byte(shard, block["offset"] + 64)
         for flags in ((), ("--full",)):
-            found = run_json("inspect", dataset, *flags)
+            done = run("inspect", dataset, "--json", *flags)
+            self.assertEqual(done.returncode, DAMAGED, done.stderr)
+            found = json.loads(done.stdout)
             self.assertEqual((found["damaged_blocks"], found["record_sizes"]["exact"]), (1, False))
             self.assertEqual(found["record_sizes"]["records"], 1000 - block["records"])
-        self.assertIn("dovetail verify", run_good("inspect", dataset).decode())
+            self.assertEqual(found["unreadable"], block["records"])
+            for html in ((), ("--html", self.path("page.html"))):
+                done = run("inspect", dataset, *flags, *html)
+                self.assertEqual(done.returncode, DAMAGED, done.stderr)
+                self.assertRegex(done.stdout.decode(),
+                                 rf"\ndamaged: {block['records']} of {found['looked_at']} records that were looked at "
+                                 rf"cannot be read: {shard}:{block['offset']}: .*; "
+                                 rf"`dovetail verify {dataset}` tells all\n$")
+        self.assertEqual(found["looked_at"], 1000)
+
+    def test_damage_of_records_that_are_looked_at_is_told_where_sizes_come_from_the_index(self):
+        source = write_file(self.path("equal.tfrecord"), tfrecord([bytes(100)] * 10_000))
+        run_good("index", source)
+        self.assertNotIn(b"damaged", run_good("inspect", source))
+        flip_byte(source, 16 + 50)
+        done = run("inspect", source)
+        self.assertEqual(done.returncode, DAMAGED, done.stdout)
+        self.assertRegex(done.stdout.decode(), rf"\ndamaged: \d+ of 64 records .* cannot be read: {source}:0: ")
 
     def test_a_page_has_features_and_records_from_all_over(self):
         records = [example({"label": [i // 100], **({"rare": [0.5]} if i == 0 else {})}) for i in range(1000)]

@@ -231,7 +231,7 @@ class SourcesTest(CommandTest):
             os.makedirs(self.path("photos", name))
             write_file(self.path("photos", name, "1"), b"")
         convert = ("convert", self.path("photos"), "--labels", "--to", self.path("to"), "--classes")
-        classes = write_file(self.path("classes"), b"zebra\r\ndog\ncat")
+        classes = write_file(self.path("classes"), b"\xef\xbb\xbfzebra\r\ndog\ncat")
         self.assertEqual(run_json(*convert, classes)["sources"][0]["classes"], ["zebra", "dog", "cat"])
         few = write_file(self.path("few"), b"dog\n")
         many = "".join(f"class {i:04}\n" for i in range(1000))

@@ -51,7 +51,7 @@ TEST(TextFileTest, AFolderThatIsNotThereIsAnErrorThatNamesTheFile) {
 TEST(TextFileTest, AFolderIsNoFileToWrite) {
   const std::string folder = test_file("target");
   fs::create_directories(folder);
-  const auto possible = check_output(folder);
+  const auto possible = check_outputs({folder}, {});
   ASSERT_FALSE(possible);
   EXPECT_NE(possible.error().to_string().find("name a file in it"), std::string::npos);
   fs::remove_all(folder);
@@ -82,6 +82,62 @@ TEST(TextFileTest, ANewFileIsNeverMadeThroughALink) {
   fs::create_symlink("victim", folder + "/link");
   EXPECT_FALSE(Sink::create_new(folder + "/link"));
   EXPECT_FALSE(fs::exists(folder + "/victim"));
+  fs::remove_all(folder);
+}
+
+TEST(TextFileTest, AFileHasItsNameWhenItIsFinishedAndNoLinkLeadsAway) {
+  const std::string folder = test_file("folder");
+  fs::create_directories(folder);
+  const std::string path = folder + "/text";
+  const auto text_of = [](const std::string& of) { return read_text(of, 100).value(); };
+  ASSERT_TRUE(replace_text(folder + "/old", "old"));
+  fs::create_hard_link(folder + "/old", path);
+  {
+    NewFile file = NewFile::create(path).value();
+    file.sink().write("new");
+    EXPECT_EQ(text_of(path), "old");
+  }
+  EXPECT_EQ(text_of(path), "old") << "it was not finished";
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 2);
+  NewFile one = NewFile::create(path).value();
+  NewFile other = NewFile::create(path).value();
+  one.sink().write("one");
+  other.sink().write("other");
+  ASSERT_TRUE(one.finish());
+  EXPECT_EQ(text_of(path), "one");
+  ASSERT_TRUE(other.finish());
+  EXPECT_EQ(text_of(path), "other");
+  EXPECT_EQ(text_of(folder + "/old"), "old");
+  fs::remove_all(folder);
+}
+
+TEST(TextFileTest, AnOutputReplacesNoInputNoOtherOutputAndNoFileOfDovetail) {
+  const std::string folder = test_file("folder");
+  fs::create_directories(folder);
+  const std::string input = folder + "/input";
+  ASSERT_TRUE(replace_text(input, "text"));
+  ASSERT_TRUE(replace_text(folder + "/packed", "text"));
+  ASSERT_TRUE(replace_text(folder + "/packed.dvi", "its index"));
+  fs::create_hard_link(input, folder + "/hard");
+  fs::create_symlink("input", folder + "/soft");
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{input}, "this is the input"},
+      {{folder + "/./input"}, "this is the input"},
+      {{folder + "/hard"}, "this is the input"},
+      {{"", folder + "/soft"}, "this is the input"},
+      {{folder + "/new", folder + "/other", folder + "/./new"}, "two outputs"},
+      {{folder + "/packed"}, "a file of Dovetail's"},
+      {{"s3://bucket/name"}, "this is an address"},
+      {{folder + "/new", "", folder + "/other", ""}, ""},
+      {{"/dev/null", "/dev/null"}, ""},
+  };
+  for (const auto& [outputs, says] : cases) {
+    const auto possible = check_outputs(outputs, {"/nowhere", input, "/dev/null"});
+    EXPECT_EQ(possible.has_value(), says.empty()) << outputs.front();
+    if (possible) continue;
+    EXPECT_NE(possible.error().to_string().find(says), std::string::npos) << possible.error().to_string();
+    EXPECT_EQ(possible.error().kind(), ErrorKind::usage);
+  }
   fs::remove_all(folder);
 }
 
