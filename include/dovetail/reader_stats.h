@@ -59,7 +59,6 @@ struct ReaderStats {
   std::uint64_t cached_reads = 0;     ///< Reads of `io_uring_direct` that had to go through the page cache.
   std::uint64_t unfit_records = 0;    ///< Records that did not fit the columns, each time that they were met.
   std::uint64_t retried_reads = 0;    ///< Second readings of blocks that failed their check.
-  std::uint64_t evictions = 0;        ///< Decoded bytes dropped for the budget before their last use, to be read again.
   std::uint64_t spilled_batches = 0;  ///< Batches in one-off memory because they did not fit their slot.
   std::uint64_t shards_opened = 0;
 
