@@ -92,10 +92,10 @@ struct ReaderStats {
   std::string registration_note;                 ///< Why the slots are not registered; empty where they are.
   std::chrono::nanoseconds registration_time{};  ///< For giving the slots their pages and registering them, once.
   bool provided_memory = false;                  ///< The slots lie in what `ReaderOptions::slot_memory` gave.
-  std::int32_t numa_node = -1;  ///< That the slots were asked to lie on, the device's; -1 where it does not matter.
-  std::uint32_t slots = 0;  ///< `prefetch + max_held`; more where rows are scattered, see `ReaderOptions::prefetch`.
-  std::uint64_t slot_bytes = 0;        ///< For one batch, or for several tiny ones.
-  std::uint64_t budget_bytes = 0;      ///< For slots, read-ahead and decoders of columns together.
+  std::int32_t numa_node = -1;     ///< That the slots were asked to lie on, the device's; -1 where it does not matter.
+  std::uint32_t slots = 0;         ///< `prefetch + max_held`.
+  std::uint64_t slot_bytes = 0;    ///< For one batch, or for several tiny ones.
+  std::uint64_t budget_bytes = 0;  ///< For slots, read-ahead and decoders of columns together.
   std::uint64_t read_ahead_bytes = 0;  ///< Held now, beside the slots.
   std::uint64_t read_ahead_peak = 0;
 
