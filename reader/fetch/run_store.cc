@@ -370,6 +370,7 @@ void RunStore::walk_to(std::uint64_t rows) {
   const std::lock_guard lock(mutex_);
   walked_ = rows;
   for (FetchedGroup& group : leaving_) group.rows = std::min(group.rows, rows);
+  free_filled();  // a pool takes in runs before it gives the first row
 }
 
 void RunStore::filled_to(std::uint64_t rows) {
