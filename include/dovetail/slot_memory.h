@@ -20,7 +20,7 @@ enum class Registration : std::uint8_t {
 
 /// Pages of the slots.
 enum class HugePages : std::uint8_t {
-  automatic,  ///< As the system gives them.
+  automatic,  ///< Asked for where rows are scattered, which goes to thousands of pages in turn.
   on,         ///< Asked for; the system need not have any.
   off,        ///< Small ones, also where the system gives huge ones to everybody.
 };

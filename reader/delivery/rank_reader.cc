@@ -17,17 +17,20 @@ namespace {
 /// Blocks are read with one call up to so many bytes.
 constexpr std::uint64_t kReadBytes = 64 << 10;
 constexpr std::uint64_t kDirectReadBytes = 1 << 20;  // of a storage past the page cache
+/// A record from this size on is read straight into its row.
+constexpr std::uint64_t kPlacedBytes = 16 << 10;
+
 /// Slots whose rows are walked before they are filled, so that their records are on their way into the caches meanwhile.
 constexpr std::size_t kWalkedAhead = 2;
 
 /// What becomes columns goes through memory. Where batches share slots no record is that large, whatever a damaged index
 /// says.
-bool none_is_placed(const ReaderSetup& setup) {
+bool none_is_placed(const EngineSetup& setup) {
   return setup.batches_per_slot > 1 || setup.options.columns.has_value();
 }
 
 /// The size of all records, if they come to their rows from runs in memory and have one; else 0.
-std::uint32_t common_record_bytes(const Dataset& dataset, const Plan& plan, const ReaderSetup& setup) {
+std::uint32_t common_record_bytes(const Dataset& dataset, const Plan& plan, const EngineSetup& setup) {
   std::uint32_t bytes = 0;
   if (plan.options().order == OrderKind::global) return 0;
   for (const ShardInfo& shard : dataset.shards()) {
@@ -38,7 +41,7 @@ std::uint32_t common_record_bytes(const Dataset& dataset, const Plan& plan, cons
   return bytes >= kPlacedBytes && !none_is_placed(setup) ? 0 : bytes;
 }
 
-FetchRules fetch_rules(const ReaderSetup& setup, const StorageFacts& storage, std::uint32_t record_bytes) {
+FetchRules fetch_rules(const EngineSetup& setup, const StorageFacts& storage, std::uint32_t record_bytes) {
   const std::uint64_t most = storage.direct ? kDirectReadBytes : kReadBytes;
   return {.read_bytes = std::min(most, setup.read_ahead_bytes / 8),
           .placed_bytes = none_is_placed(setup) ? UINT64_MAX : kPlacedBytes,
@@ -47,7 +50,7 @@ FetchRules fetch_rules(const ReaderSetup& setup, const StorageFacts& storage, st
 
 }  // namespace
 
-RankReader::RankReader(ReaderSetup setup)
+RankReader::RankReader(EngineSetup setup)
     : dataset_(setup.dataset),
       plan_(setup.plan),
       options_(setup.options),
@@ -67,14 +70,8 @@ RankReader::RankReader(ReaderSetup setup)
              .columns = columns_.get()},
       damage_(dataset_),
       shards_(dataset_, *storage_, std::max(1u, setup.max_open_shards / 2), [this] { kick(); }),
-      store_({.rules = fetch_rules(setup, storage_->facts(), rules_.record_bytes),
-              .budget = setup.read_ahead_bytes,
-              .pool_bytes = setup.pool_bytes},
-             shards_, *storage_, damage_,
-             [this](const RunStore::Waited& read) {
-               note_waited(read);
-               kick();
-             }),
+      store_({.rules = fetch_rules(setup, storage_->facts(), rules_.record_bytes), .budget = setup.read_ahead_bytes},
+             shards_, *storage_, damage_, [this] { kick(); }),
       parts_{dataset_, *ring_, shards_, *storage_, damage_},
       workers_(setup.threads),
       next_epoch_(options_.start.epoch),
@@ -129,7 +126,6 @@ bool RankReader::help() noexcept {
       kick_locked();
       return false;
     }
-    job.by_trainer = true;
     ++helping_;
     kick_locked();
   }
@@ -266,7 +262,6 @@ void Flight::reset() {
   next_part = 0;
   filled = 0;
   settled = 0;
-  begun = false;
   ready = 0;
   handed_over = 0;
   error.reset();
@@ -277,13 +272,13 @@ void RankReader::run(Job job) noexcept {
   try {
     switch (job.kind) {
       case Job::Kind::walk:
-        return run_walk(*job.flight, job.by_trainer);
+        return run_walk(*job.flight);
       case Job::Kind::fill:
-        return run_fill(*job.flight, job.by_trainer);
+        return run_fill(*job.flight);
       case Job::Kind::check:
-        return run_check(*job.flight, *job.read, job.by_trainer);
+        return run_check(*job.flight, *job.read);
       case Job::Kind::fetch:
-        return run_fetch(std::move(job.fetch), job.by_trainer);
+        return run_fetch(std::move(job.fetch));
       case Job::Kind::none:
         return;
     }
