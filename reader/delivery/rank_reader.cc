@@ -17,9 +17,6 @@ namespace {
 /// Blocks are read with one call up to so many bytes.
 constexpr std::uint64_t kReadBytes = 64 << 10;
 constexpr std::uint64_t kDirectReadBytes = 1 << 20;  // of a storage past the page cache
-/// A record from this size on is read straight into its row.
-constexpr std::uint64_t kPlacedBytes = 16 << 10;
-
 /// Slots whose rows are walked before they are filled, so that their records are on their way into the caches meanwhile.
 constexpr std::size_t kWalkedAhead = 2;
 
@@ -38,13 +35,13 @@ std::uint32_t common_record_bytes(const Dataset& dataset, const Plan& plan, cons
     if (shard.min_record_bytes != shard.max_record_bytes || (bytes != 0 && shard.max_record_bytes != bytes)) return 0;
     bytes = shard.max_record_bytes;
   }
-  return bytes >= kPlacedBytes && !none_is_placed(setup) ? 0 : bytes;
+  return bytes >= kDirectRecordBytes && !none_is_placed(setup) ? 0 : bytes;
 }
 
 FetchRules fetch_rules(const EngineSetup& setup, const StorageFacts& storage, std::uint32_t record_bytes) {
   const std::uint64_t most = storage.direct ? kDirectReadBytes : kReadBytes;
   return {.read_bytes = std::min(most, setup.read_ahead_bytes / 8),
-          .placed_bytes = none_is_placed(setup) ? UINT64_MAX : kPlacedBytes,
+          .placed_bytes = none_is_placed(setup) ? UINT64_MAX : kDirectRecordBytes,
           .record_bytes = record_bytes};
 }
 
@@ -71,7 +68,11 @@ RankReader::RankReader(EngineSetup setup)
       damage_(dataset_),
       shards_(dataset_, *storage_, std::max(1u, setup.max_open_shards / 2), [this] { kick(); }),
       store_({.rules = fetch_rules(setup, storage_->facts(), rules_.record_bytes), .budget = setup.read_ahead_bytes},
-             shards_, *storage_, damage_, [this] { kick(); }),
+             shards_, *storage_, damage_,
+             [this](const RunStore::Waited& read) {
+               note_waited(read);
+               kick();
+             }),
       parts_{dataset_, *ring_, shards_, *storage_, damage_},
       workers_(setup.threads),
       next_epoch_(options_.start.epoch),
@@ -126,6 +127,7 @@ bool RankReader::help() noexcept {
       kick_locked();
       return false;
     }
+    job.by_trainer = true;
     ++helping_;
     kick_locked();
   }
@@ -262,6 +264,7 @@ void Flight::reset() {
   next_part = 0;
   filled = 0;
   settled = 0;
+  begun = false;
   ready = 0;
   handed_over = 0;
   error.reset();
@@ -272,13 +275,13 @@ void RankReader::run(Job job) noexcept {
   try {
     switch (job.kind) {
       case Job::Kind::walk:
-        return run_walk(*job.flight);
+        return run_walk(*job.flight, job.by_trainer);
       case Job::Kind::fill:
-        return run_fill(*job.flight);
+        return run_fill(*job.flight, job.by_trainer);
       case Job::Kind::check:
-        return run_check(*job.flight, *job.read);
+        return run_check(*job.flight, *job.read, job.by_trainer);
       case Job::Kind::fetch:
-        return run_fetch(std::move(job.fetch));
+        return run_fetch(std::move(job.fetch), job.by_trainer);
       case Job::Kind::none:
         return;
     }

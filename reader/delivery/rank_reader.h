@@ -19,10 +19,11 @@
 #include "reader/delivery/engine.h"
 #include "reader/delivery/ready_queue.h"
 #include "reader/delivery/replay.h"
-#include "reader/delivery/waited_reads.h"
+#include "reader/delivery/timeline_event.h"
 #include "reader/fetch/damage_log.h"
 #include "reader/fetch/run_store.h"
 #include "reader/fetch/shard_table.h"
+#include "reader/fetch/waited_reads.h"
 #include "reader/fill/column_decoders.h"
 #include "reader/fill/fill_rules.h"
 #include "reader/fill/slot_fill.h"
@@ -49,6 +50,7 @@ struct Flight {
   std::uint32_t settled = 0;         ///< who says so here.
   std::shared_ptr<SlotLease> lease;  ///< From its first row on.
   SlotFill fill;
+  bool begun = false;
   std::uint32_t reads_left = 0;  ///< Of those that the storage makes for it.
   std::chrono::nanoseconds filling_time{};
   std::uint32_t ready = 0;  ///< Batches,
@@ -99,6 +101,7 @@ class RankReader final : private TrainerHelp {
     Flight* flight = nullptr;
     RowRead* read = nullptr;
     RunStore::Work fetch = {};
+    bool by_trainer = false;  ///< Claimed by one.
   };
   using Clock = std::chrono::steady_clock;
   /// Holds the lock. Whom it has let get a batch is told once it is free.
@@ -132,17 +135,23 @@ class RankReader final : private TrainerHelp {
   Stall cause_locked() const;
 
   // rank_reader_jobs.cc: what is done.
-  void run_walk(Flight& flight);
+  void run_walk(Flight& flight, bool by_trainer);
   /// Gives a flight its batches; false where the epochs are over.
   Result<bool> begin_flight(Flight& flight);
   Result<void> begin_epoch();
-  void run_fetch(RunStore::Work work);
-  void run_fill(Flight& flight);
+  void run_fetch(RunStore::Work work, bool by_trainer);
+  void run_fill(Flight& flight, bool by_trainer);
   /// Whether all rows of a part that are walked are filled.
   bool fill_part(Flight& flight);
   void read_later(Flight& flight, const std::vector<RowRead*>& reads);
   void arrived(Flight& flight, RowRead& read, Clock::time_point began) noexcept;
-  void run_check(Flight& flight, RowRead& read);
+  void run_check(Flight& flight, RowRead& read, bool by_trainer);
+  void note_waited(const RunStore::Waited& read) noexcept;
+  void note_waited_locked(const RunStore::Waited& read);
+  /// Writes what has just been done on this thread into the timeline, if there is one.
+  void trace(TimelineEvent event) const;
+  /// The same of steps of a flight, from this row on.
+  void trace_rows(TimelineEvent event, const Flight& flight, std::uint32_t row) const;
   void finish_fill(Flight& flight);
   /// All rows before this one are filled.
   std::uint64_t filled_rows_locked() const;

@@ -11,7 +11,7 @@
 
 namespace dovetail::detail {
 
-void RankReader::run_walk(Flight& flight) {
+void RankReader::run_walk(Flight& flight, bool by_trainer) {
   const Clock::time_point began = Clock::now();
   Result<bool> begun = flight.batches > 0;
   if (flight.batches == 0) begun = begin_flight(flight);
@@ -26,8 +26,15 @@ void RankReader::run_walk(Flight& flight) {
   const bool blocked = begun.has_value() && *begun && flight.walked + rows < flight.row_count;
   const std::optional<Error> failure = blocked ? store_.failure() : std::nullopt;
   note_damage();
+  const Clock::time_point ended = Clock::now();
+  trace({.kind = TimelineEvent::Kind::plan,
+         .by_trainer = by_trainer,
+         .begin = began,
+         .end = ended,
+         .shard = {},
+         .step = {}});
   Lock lock(*this);
-  stats_.time_planning += Clock::now() - began;
+  stats_.time_planning += ended - began;
   walking_ = false;
   flight.busy = false;
   flight.walked += rows;
@@ -82,8 +89,23 @@ Result<void> RankReader::begin_epoch() {
   return {};
 }
 
-void RankReader::run_fetch(RunStore::Work work) {
-  store_.run(std::move(work));
+void RankReader::run_fetch(RunStore::Work work, bool by_trainer) {
+  const bool arrived = work.arrival != nullptr;
+  if (const auto done = store_.run(std::move(work)); done.has_value() && options_.timeline != nullptr) {
+    using Kind = TimelineEvent::Kind;
+    const auto trace_part = [&](Kind kind, Clock::time_point begin, Clock::time_point end) {
+      trace({.kind = kind,
+             .by_trainer = by_trainer,
+             .begin = begin,
+             .end = end,
+             .bytes = done->bytes,
+             .shard = done->shard,
+             .step = {}});
+    };
+    if (!arrived) trace_part(Kind::load, done->began, done->ended);
+    if (!arrived) trace_part(Kind::read, done->began, done->read);
+    trace_part(Kind::decode, done->read, done->ended);
+  }
   note_damage();
   const std::optional<Error> failure = store_.failure();
   const Lock lock(*this);
@@ -94,14 +116,22 @@ void RankReader::run_fetch(RunStore::Work work) {
   kick_locked();
 }
 
-void RankReader::run_fill(Flight& flight) {
+void RankReader::run_fill(Flight& flight, bool by_trainer) {
   const Clock::time_point began = Clock::now();
   const std::uint64_t changes = shards_.changes();
   SlotFill& fill = flight.fill;
-  if (flight.filled == 0) fill.begin(flight.lease, flight.epoch, flight.step, flight.batches);
+  if (!std::exchange(flight.begun, true)) fill.begin(flight.lease, flight.epoch, flight.step, flight.batches);
   while (flight.filled < flight.walked && fill_part(flight)) continue;
   fill.let_go();
-  flight.filling_time += Clock::now() - began;
+  const Clock::time_point ended = Clock::now();
+  flight.filling_time += ended - began;
+  trace_rows({.kind = TimelineEvent::Kind::gather,
+              .by_trainer = by_trainer,
+              .begin = began,
+              .end = ended,
+              .shard = {},
+              .step = {}},
+             flight, flight.settled);
   flight.shards_at = fill.waits_for_shard() ? std::optional(changes) : std::nullopt;
   if (const std::vector<RowRead*> reads = fill.waiting(); !reads.empty() && !fill.error().has_value()) {
     return read_later(flight, reads);
@@ -148,7 +178,7 @@ void RankReader::read_later(Flight& flight, const std::vector<RowRead*>& reads) 
 void RankReader::arrived(Flight& flight, RowRead& read, Clock::time_point began) noexcept {
   const Lock lock(*this);
   try {
-    waited_reads_.add(read.shard, read.into.size(), Clock::now() - began);
+    note_waited_locked({read.shard, read.into.size(), began, Clock::now()});
     arrived_.emplace_back(&flight, &read);
   } catch (const std::exception& failure) {
     fail_locked(error_from(failure));
@@ -156,12 +186,21 @@ void RankReader::arrived(Flight& flight, RowRead& read, Clock::time_point began)
   kick_locked();
 }
 
-void RankReader::run_check(Flight& flight, RowRead& read) {
+void RankReader::run_check(Flight& flight, RowRead& read, bool by_trainer) {
   const Clock::time_point began = Clock::now();
   flight.fill.check(read);
+  const Clock::time_point ended = Clock::now();
+  trace_rows({.kind = TimelineEvent::Kind::check,
+              .by_trainer = by_trainer,
+              .begin = began,
+              .end = ended,
+              .bytes = read.into.size(),
+              .shard = read.shard,
+              .step = {}},
+             flight, read.row);
   {
     const std::lock_guard lock(mutex_);
-    stats_.time_decoding += Clock::now() - began;
+    stats_.time_decoding += ended - began;
     if (--flight.reads_left > 0) return;
   }
   flight.fill.resume();
@@ -196,6 +235,40 @@ void RankReader::finish_fill(Flight& flight) {
   }
   store_.filled_to(filled);
   kick();
+}
+
+void RankReader::trace(TimelineEvent event) const {
+  if (options_.timeline == nullptr) return;
+  event.rank = options_.ranks.rank;
+  options_.timeline->record(event);
+}
+
+void RankReader::trace_rows(TimelineEvent event, const Flight& flight, std::uint32_t row) const {
+  if (options_.timeline == nullptr) return;
+  const std::uint32_t last = std::max(flight.filled, row + 1) - 1;
+  event.epoch = flight.epoch;
+  event.step = flight.step + row / rules_.batch_rows;
+  event.steps = last / rules_.batch_rows - row / rules_.batch_rows + 1;
+  trace(event);
+}
+
+void RankReader::note_waited_locked(const RunStore::Waited& read) {
+  waited_reads_.add(read.shard, read.bytes, read.arrived - read.asked);
+  trace({.kind = TimelineEvent::Kind::storage_read,
+         .begin = read.asked,
+         .end = read.arrived,
+         .bytes = read.bytes,
+         .shard = read.shard,
+         .step = {}});
+}
+
+void RankReader::note_waited(const RunStore::Waited& read) noexcept {
+  const Lock lock(*this);
+  try {
+    note_waited_locked(read);
+  } catch (const std::exception& failure) {
+    fail_locked(error_from(failure));
+  }
 }
 
 std::uint64_t RankReader::filled_rows_locked() const {

@@ -2,11 +2,8 @@
 #include "reader/fetch/run_store.h"
 
 #include <algorithm>
-#include <cstring>
-#include <deque>
 #include <exception>
 #include <iterator>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -16,61 +13,29 @@
 
 namespace dovetail::detail {
 
-using Clock = std::chrono::steady_clock;
+namespace {
 
-/// A run of a group, or the part of one that a walk which begins in the middle asks for.
-class Fetched {
- public:
-  explicit Fetched(const Run& of) : run(of) {}
+constexpr int kColdFor = 16;  // reads that need no waiting
 
-  Run run;
-  std::shared_ptr<const ShardFile> file;  // null until it is prepared, and where the shard is lost
-  LoadedRun loaded;
-  std::size_t next_piece = 0;  // to be claimed
-  std::size_t left = 0;        // pieces that are not filled
-  bool prepared = false;
-  bool damaged = false;
-  /// Of a run of which some records are asked for: which one is that for which pick, and where it is then.
-  struct Single {
-    std::uint64_t record = 0;  // in the run
-    std::size_t pick = 0;
-    SizedEntry entry;
-  };
-  std::vector<Single> singles;
-  AlignedBuffer copies;  // of them: the blocks do not stay
-
-  bool ready() const noexcept { return prepared && left == 0; }
-};
-
-/// Memory that is given up together: runs that are needed together, or spare room.
-struct RunStore::Group {
-  std::uint64_t number = 0;
-  std::deque<Fetched> runs;
-  std::size_t next_run = 0;  // all before it are claimed
-  std::size_t working = 0;   // pieces that are being read or filled
-  AlignedBuffer spare;
-  bool given_up = false;
-  std::uint64_t rows = 0;  // then it stays until these are filled
-
-  bool ready() const noexcept {
-    return std::all_of(runs.begin(), runs.end(), [](const Fetched& run) { return run.ready(); });
-  }
-};
+}  // namespace
 
 struct RunStore::Stretch {
   explicit Stretch(PassOrder of) : order(std::move(of)) {}
 
   PassOrder order;
-  std::uint64_t end_group = 0;  // it needs none from here on
-  std::list<Group> singles;     // one, for the pool that it begins with
-  std::list<Group> groups;      // those that are open, wanted, or read ahead, ascending
-  bool open = false;            // the first of them is
-  bool waits = false;           // a walk has asked for the next one
-  bool found = false;           // the singles have been given
+  std::uint64_t end_group = 0;      // it needs none from here on
+  std::list<FetchedGroup> singles;  // one, for the pool that it begins with
+  std::list<FetchedGroup> groups;   // those that are open, wanted, or read ahead, ascending
+  bool open = false;                // the first of them is
+  bool waits = false;               // a walk has asked for the next one
+  bool found = false;               // the singles have been given
+
+  const FetchedGroup& wanted() const { return singles.empty() || found ? groups.front() : singles.front(); }
+  FetchedGroup& wanted() { return const_cast<FetchedGroup&>(std::as_const(*this).wanted()); }
 };
 
 RunStore::RunStore(const Options& options, ShardTable& shards, Storage& storage, DamageLog& damage,
-                   std::function<void()> on_arrival)
+                   std::function<void(const Waited&)> on_arrival)
     : options_(options),
       shards_(shards),
       storage_(storage),
@@ -79,16 +44,6 @@ RunStore::RunStore(const Options& options, ShardTable& shards, Storage& storage,
       buffers_(options.budget) {}
 
 RunStore::~RunStore() = default;
-
-void RunStore::append_group(Stretch& stretch, std::uint64_t number) {
-  std::list<Group> made(1);  // whole, or not there
-  made.front().number = number;
-  const std::uint64_t end = stretch.order.group_begin(number + 1);
-  for (std::uint64_t run = stretch.order.group_begin(number); run < end; ++run) {
-    made.front().runs.emplace_back(stretch.order.run(run));
-  }
-  stretch.groups.splice(stretch.groups.end(), made);
-}
 
 std::uint64_t RunStore::begin(const StretchBegin& stretch) {
   const std::lock_guard lock(mutex_);
@@ -109,15 +64,13 @@ void RunStore::end(std::uint64_t stretch) noexcept {
 bool RunStore::open(std::uint64_t stretch, std::uint64_t group, std::span<ReadyRun> runs) {
   const std::lock_guard lock(mutex_);
   Stretch& of = stretches_.at(stretch);
-  if (of.groups.empty()) append_group(of, group);
-  Group& wanted = of.groups.front();
+  if (of.groups.empty()) of.groups.push_back(FetchedGroup::of(of.order, group));
+  FetchedGroup& wanted = of.groups.front();
   of.waits = !wanted.ready();
   if (of.waits) return false;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const Fetched& run = wanted.runs[i];
-    runs[i] = run.file != nullptr ? run.loaded.ready(run.run.shard, run.damaged)
-                                  : ReadyRun{Entry::kDamage, run.run.first_id, nullptr, 0, run.run.shard};
-  }
+  // What pools have kept of the groups before is still in use, until the rows walked so far are filled.
+  if (beside_ > options_.pool_bytes && !free_filled() && !leaving_.empty()) return false;
+  for (std::size_t i = 0; i < runs.size(); ++i) runs[i] = wanted.runs[i].result;
   of.open = true;
   return true;
 }
@@ -126,15 +79,15 @@ void RunStore::close(std::uint64_t stretch) noexcept {
   const std::lock_guard lock(mutex_);
   Stretch& of = stretches_.find(stretch)->second;
   give_up(of.singles);
-  std::list<Group> first;
+  std::list<FetchedGroup> first;
   first.splice(first.end(), of.groups, of.groups.begin());
   give_up(first);
   of.open = false;
 }
 
 // Nothing is allocated: there is no way back from here.
-void RunStore::give_up(std::list<Group>& groups) noexcept {
-  for (Group& group : groups) {
+void RunStore::give_up(std::list<FetchedGroup>& groups) noexcept {
+  for (FetchedGroup& group : groups) {
     group.given_up = true;
     group.rows = walked_;
   }
@@ -144,10 +97,8 @@ void RunStore::give_up(std::list<Group>& groups) noexcept {
 bool RunStore::find(std::uint64_t stretch, std::span<const PooledPick> picks, std::span<SizedEntry> entries) {
   const std::lock_guard lock(mutex_);
   Stretch& of = stretches_.at(stretch);
-  if (of.singles.empty()) {
-    append_singles(of, picks);
-  }
-  const Group& singles = of.singles.front();
+  if (of.singles.empty()) of.singles.push_back(FetchedGroup::of(of.order, picks));
+  const FetchedGroup& singles = of.singles.front();
   of.waits = !singles.ready();
   if (of.waits) return false;
   for (const Fetched& run : singles.runs) {
@@ -155,30 +106,6 @@ bool RunStore::find(std::uint64_t stretch, std::span<const PooledPick> picks, st
   }
   of.found = true;
   return true;
-}
-
-// Of each run what lies between the first and the last record that are asked for.
-void RunStore::append_singles(Stretch& stretch, std::span<const PooledPick> picks) {
-  std::list<Group> made(1);  // whole, or not there
-  std::vector<std::size_t> by_run(picks.size());
-  std::iota(by_run.begin(), by_run.end(), std::size_t{0});
-  std::sort(by_run.begin(), by_run.end(), [&](std::size_t a, std::size_t b) {
-    return std::pair(picks[a].pick.run, picks[a].pick.record) < std::pair(picks[b].pick.run, picks[b].pick.record);
-  });
-  for (auto begin = by_run.begin(); begin != by_run.end();) {
-    const Pick& first = picks[*begin].pick;
-    const auto end =
-        std::find_if(begin, by_run.end(), [&](std::size_t pick) { return picks[pick].pick.run != first.run; });
-    Run run = stretch.order.run(first.run);
-    run.first_record += first.record;
-    run.first_id += first.record;
-    run.count = picks[*std::prev(end)].pick.record - first.record + 1;
-    Fetched& fetched = made.front().runs.emplace_back(run);
-    for (; begin != end; ++begin) {
-      fetched.singles.push_back({.record = picks[*begin].pick.record - first.record, .pick = *begin, .entry = {}});
-    }
-  }
-  stretch.singles.splice(stretch.singles.end(), made);
 }
 
 std::optional<RunStore::Work> RunStore::claim(bool ahead) {
@@ -190,36 +117,44 @@ std::optional<RunStore::Work> RunStore::claim(bool ahead) {
   }
   for (auto& [number, stretch] : stretches_) {
     if (!stretch.waits) continue;
-    Group& wanted = stretch.singles.empty() || stretch.found ? stretch.groups.front() : stretch.singles.front();
-    if (auto work = claim_of(wanted, true)) return work;
+    if (auto work = claim_of(stretch.wanted(), true)) return work;
   }
   if (!ahead) return std::nullopt;
   for (auto& [number, stretch] : stretches_) {
-    if (!stretch.open) continue;
-    if (stretch.groups.size() == 1 && stretch.groups.front().number + 1 < stretch.end_group) {
-      append_group(stretch, stretch.groups.front().number + 1);
-    }
-    if (stretch.groups.size() == 1) continue;
-    if (auto work = claim_of(stretch.groups.back(), false)) return work;
+    if (auto work = claim_ahead(stretch)) return work;
   }
   return std::nullopt;
+}
+
+std::optional<RunStore::Work> RunStore::claim_ahead(Stretch& stretch) {
+  if (stretch.groups.empty() || !(stretch.open || stretch.waits)) return std::nullopt;
+  for (auto group = std::next(stretch.groups.begin()); group != stretch.groups.end(); ++group) {
+    if (!group->is_claimed()) return claim_of(*group, false);
+  }
+  if (!may_append(stretch)) return std::nullopt;
+  stretch.groups.push_back(FetchedGroup::of(stretch.order, stretch.groups.back().number + 1));
+  return claim_of(stretch.groups.back(), false);
+}
+
+// What is far away is worth more, but for the memory that what is needed next must find.
+bool RunStore::may_append(const Stretch& stretch) const {
+  return stretch.groups.back().number + 1 < stretch.end_group &&
+         (stretch.groups.size() == 1 || (cold() && buffers_.used() <= (options_.budget - options_.pool_bytes) / 2));
 }
 
 bool RunStore::has_work() const {
   const std::lock_guard lock(mutex_);
   if (!arrived_.empty()) return true;
-  return std::any_of(stretches_.begin(), stretches_.end(), [](const auto& numbered) {
+  return std::any_of(stretches_.begin(), stretches_.end(), [this](const auto& numbered) {
     const Stretch& stretch = numbered.second;
-    const auto unclaimed = [](const Group& group) { return group.next_run < group.runs.size(); };
-    if (stretch.waits && !stretch.singles.empty() && !stretch.found) return unclaimed(stretch.singles.front());
-    if (stretch.waits) return unclaimed(stretch.groups.front());
-    if (!stretch.open) return false;
-    return stretch.groups.size() > 1 ? unclaimed(stretch.groups.back())
-                                     : stretch.groups.front().number + 1 < stretch.end_group;
+    if (stretch.waits && !stretch.wanted().is_claimed()) return true;
+    if (stretch.groups.empty() || !(stretch.open || stretch.waits)) return false;
+    const auto claimed = [](const FetchedGroup& group) { return group.is_claimed(); };
+    return !std::all_of(std::next(stretch.groups.begin()), stretch.groups.end(), claimed) || may_append(stretch);
   });
 }
 
-std::optional<RunStore::Work> RunStore::claim_of(Group& group, bool needed) {
+std::optional<RunStore::Work> RunStore::claim_of(FetchedGroup& group, bool needed) {
   bool all_before = true;
   for (std::size_t i = group.next_run; i < group.runs.size(); ++i) {
     Fetched& run = group.runs[i];
@@ -244,7 +179,7 @@ bool RunStore::prepare(Fetched& run, bool needed) {
       return false;
     }
     damage_.note(run.run.first_id - run.run.first_record, {shard, 0, shards_.records(shard), shards_.failure(shard)});
-    if (!run.singles.empty()) find_singles(run);
+    run.finish(damage_, options_.rules.record_bytes, buffers_);
     ++changes_;
     return run.prepared = true;
   }
@@ -260,13 +195,15 @@ bool RunStore::prepare(Fetched& run, bool needed) {
                    .in_file(file->file().path());
     return false;
   }
-  while (bytes > 0 && !buffers_.fits(BufferPool::rounded(bytes))) {
-    if (!needed || !leaving_.empty()) return false;
+  while (bytes > 0 && !run_fits(bytes)) {
+    if (free_filled()) continue;
+    if (!needed) return false;
     if (drop_ahead()) continue;
+    if (!leaving_.empty()) return false;
     // What is being worked on may give memory back.
     const auto works = [](const auto& numbered) {
       const Stretch& stretch = numbered.second;
-      const auto any = [](const Group& group) { return group.working > 0; };
+      const auto any = [](const FetchedGroup& group) { return group.working > 0; };
       return std::any_of(stretch.singles.begin(), stretch.singles.end(), any) ||
              std::any_of(stretch.groups.begin(), stretch.groups.end(), any);
     };
@@ -280,151 +217,130 @@ bool RunStore::prepare(Fetched& run, bool needed) {
   run.loaded = LoadedRun(*run.file, run.run, std::move(pieces), options_.rules,
                          bytes > 0 ? buffers_.take(bytes) : AlignedBuffer());
   run.left = run.loaded.pieces().size();
-  if (run.left == 0 && !run.singles.empty()) find_singles(run);
-  if (run.left == 0) ++changes_;
+  if (run.left == 0) {
+    run.finish(damage_, options_.rules.record_bytes, buffers_);
+    ++changes_;
+  }
   return run.prepared = true;
 }
 
 bool RunStore::drop_ahead() {
   for (auto& [number, stretch] : stretches_) {
-    if (stretch.waits || stretch.groups.size() < 2 || stretch.groups.back().working > 0) continue;
+    if (stretch.groups.size() < 2 || stretch.groups.back().working > 0) continue;
     const auto ahead = std::prev(stretch.groups.end());
     if (std::none_of(ahead->runs.begin(), ahead->runs.end(), [](const Fetched& run) { return run.prepared; })) continue;
-    std::list<Group> freed;
+    std::list<FetchedGroup> freed;
     freed.splice(freed.end(), stretch.groups, ahead);
-    give_back(freed.front());
+    freed.front().give_back(buffers_);
     return true;
   }
   return false;
 }
 
-void RunStore::give_back(Group& group) {
-  for (Fetched& run : group.runs) {
-    buffers_.give_back(run.loaded.take_room());
-    buffers_.give_back(std::exchange(run.copies, {}));
-  }
-  buffers_.give_back(std::exchange(group.spare, {}));
-}
-
-void RunStore::run(Work work) try {
+std::optional<RunStore::Done> RunStore::run(Work work) try {
   LoadedRun& loaded = work.run->loaded;
   const auto bytes = static_cast<std::size_t>(loaded.pieces()[work.piece].stored_bytes);
+  Done done{.shard = work.run->run.shard, .bytes = bytes, .began = Clock::now(), .read = {}, .ended = {}};
   std::span<std::byte> stored = loaded.read_into(work.piece);
   if (work.arrival != nullptr) {
     if (stored.empty()) stored = {work.arrival->scratch.data(), bytes};
-    return fill(work, work.arrival->read, stored, {});
+    done.read = done.began;
+    return fill(work, work.arrival->read, stored, done);
   }
   if (stored.empty()) {
     thread_local std::vector<std::byte> scratch;  // hot, and as large as the largest piece
     if (scratch.size() < bytes) scratch.resize(bytes);
     stored = std::span(scratch).first(bytes);
   }
-  const Clock::time_point began = Clock::now();
   const std::uint64_t offset = loaded.pieces()[work.piece].file_offset;
   const Result<bool> there = storage_.try_read(loaded.file().file(), offset, ReadInto{stored});
-  if (there && !*there) return read_later(std::move(work));
-  if (cold()) --cold_;
-  fill(work, there ? Result<void>() : there.error(), stored, Clock::now() - began);
+  Result<void> read = there ? Result<void>() : there.error();
+  if (there && !*there) {
+    cold_.store(kColdFor, std::memory_order_relaxed);
+    if (read_later(work)) return std::nullopt;
+    read = loaded.file().file().read(offset, stored);  // there is no memory to wait for it
+  } else if (cold()) {
+    --cold_;
+  }
+  done.read = Clock::now();
+  return fill(work, read, stored, done);
 } catch (const std::exception& failure) {
   fail(error_from(failure));  // its run will never be ready
+  return std::nullopt;
 }
 
-void RunStore::read_later(Work work) {
-  constexpr int kColdFor = 16;  // reads that need no waiting
+bool RunStore::read_later(Work& work) {
   const LoadedRun& loaded = work.run->loaded;
   const RunPiece& piece = loaded.pieces()[work.piece];
-  cold_.store(kColdFor, std::memory_order_relaxed);
   std::span<std::byte> into = loaded.read_into(work.piece);
   work.arrival = std::make_unique<Arrival>();
   {
     const std::lock_guard lock(mutex_);
-    ++stats_.waiting_reads;
     if (into.empty()) {
-      work.arrival->scratch = buffers_.take(static_cast<std::size_t>(piece.stored_bytes));
+      if (!buffers_.fits(BufferPool::rounded(static_cast<std::size_t>(piece.stored_bytes)))) {
+        work.arrival.reset();
+        return false;
+      }
+      work.arrival->scratch = take_beside(static_cast<std::size_t>(piece.stored_bytes));
       into = {work.arrival->scratch.data(), static_cast<std::size_t>(piece.stored_bytes)};
     }
+    ++stats_.waiting_reads;
   }
   const InputFile& file = loaded.file().file();
   const std::uint64_t offset = piece.file_offset;
   ++in_flight_;
+  work.arrival->asked = Clock::now();
   storage_.read(file, offset, ReadInto{into}, [this, waiting = std::move(work)](Result<void> read) mutable {
     waiting.arrival->read = std::move(read);
     arrived(std::move(waiting));
   });
+  return true;
 }
 
-void RunStore::arrived(Work work) try {
+void RunStore::arrived(Work work) {
   --in_flight_;
-  {
+  const Waited waited{work.run->run.shard, work.run->loaded.pieces()[work.piece].stored_bytes, work.arrival->asked,
+                      Clock::now()};
+  try {
     const std::lock_guard lock(mutex_);
     arrived_.push_back(std::move(work));
+  } catch (const std::exception& failure) {
+    fail(error_from(failure));
   }
-  on_arrival_();
-} catch (const std::exception& failure) {
-  fail(error_from(failure));
-  on_arrival_();
+  on_arrival_(waited);
 }
 
-void RunStore::fill(Work& work, const Result<void>& read, std::span<std::byte> stored,
-                    std::chrono::nanoseconds reading) {
-  const Clock::time_point began = Clock::now();
+std::optional<RunStore::Done> RunStore::fill(Work& work, const Result<void>& read, std::span<std::byte> stored,
+                                             Done done) {
   const LoadedRun::Filled filled = work.run->loaded.fill(work.piece, read, stored, storage_);
   for (const DamagedBlock& block : filled.damage) {
-    if (is_shortage(block.error)) return fail(block.error);
+    if (is_shortage(block.error)) {
+      fail(block.error);
+      return std::nullopt;
+    }
     const std::uint64_t first = work.run->loaded.file().first_record(block.block);
     damage_.note(block.first_id, {work.run->run.shard, first, first + block.records, block.error});
   }
-  const Clock::duration decoding = Clock::now() - began;
-  {
-    const std::lock_guard lock(mutex_);
-    stats_.time_reading += reading;
-    stats_.time_decoding += decoding;
-  }
-  finish(work, filled);
-}
-
-void RunStore::finish(Work& work, const LoadedRun::Filled& filled) {
-  std::list<Group> freed;  // files close without the lock
+  done.ended = Clock::now();
+  std::shared_ptr<const ShardFile> file;  // closes without the lock
   const std::lock_guard lock(mutex_);
   Fetched& run = *work.run;
-  if (work.arrival != nullptr) buffers_.give_back(std::move(work.arrival->scratch));
+  if (work.arrival != nullptr) give_back_beside(std::move(work.arrival->scratch));
   stats_.retried_reads += filled.retried_reads;
   ++stats_.reads;
-  stats_.read_bytes += run.loaded.pieces()[work.piece].stored_bytes;
+  stats_.read_bytes += done.bytes;
+  stats_.time_reading += done.read - done.began;
+  stats_.time_decoding += done.ended - done.read;
   if (!filled.damage.empty()) run.damaged = true;
-  if (--run.left == 0 && !run.singles.empty()) find_singles(run);
+  if (run.left == 1) {
+    file = run.file;
+    run.finish(damage_, options_.rules.record_bytes, buffers_);
+  }
+  --run.left;
   --work.group->working;
-  if (work.group->given_up) free_filled(freed);
+  if (work.group->given_up) free_filled();
   changes_.fetch_add(1, std::memory_order_release);
-}
-
-void RunStore::find_singles(Fetched& run) {
-  const ReadyRun ready = run.file == nullptr ? ReadyRun{Entry::kDamage, run.run.first_id, nullptr, 0, run.run.shard}
-                                             : run.loaded.ready(run.run.shard, run.damaged);
-  std::size_t bytes = 0;
-  for (Fetched::Single& single : run.singles) {
-    SizedEntry& entry = single.entry;
-    entry = entry_in(ready, static_cast<std::uint32_t>(single.record));
-    entry.id = ready.first_id + single.record;
-    if (ready.extents == nullptr) {
-      entry.where = ready.where + single.record * ready.stride;
-      entry.bytes = options_.rules.record_bytes;
-    }
-    if ((ready.where & Entry::kDamage) != 0 && entry.in_memory() && damage_.is_damaged(entry.id)) {
-      entry = {Entry::kDamage, entry.id, 0, SizedEntry::kInMemory};
-    }
-    bytes += entry.bytes;
-  }
-  if (bytes > 0) run.copies = buffers_.take(bytes);
-  std::size_t at = 0;
-  for (Fetched::Single& single : run.singles) {
-    SizedEntry& entry = single.entry;
-    if (!entry.in_memory() || entry.bytes == 0) continue;
-    std::memcpy(run.copies.data() + at, address_of(entry.where), entry.bytes);
-    entry.where = to_where(run.copies.data() + at);
-    at += entry.bytes;
-  }
-  buffers_.give_back(run.loaded.take_room());
+  return done;
 }
 
 void RunStore::fail(const Error& error) {
@@ -453,40 +369,59 @@ RunStore::Stats RunStore::stats() const {
 void RunStore::walk_to(std::uint64_t rows) {
   const std::lock_guard lock(mutex_);
   walked_ = rows;
-  for (Group& group : leaving_) group.rows = std::min(group.rows, rows);
+  for (FetchedGroup& group : leaving_) group.rows = std::min(group.rows, rows);
+  free_filled();  // a pool takes in runs before it gives the first row
 }
 
 void RunStore::filled_to(std::uint64_t rows) {
-  std::list<Group> freed;  // files close without the lock
   const std::lock_guard lock(mutex_);
   filled_ = std::max(filled_, rows);
-  free_filled(freed);
+  free_filled();
 }
 
-void RunStore::free_filled(std::list<Group>& freed) {
-  for (auto group = leaving_.begin(); group != leaving_.end();) {
-    const auto next = std::next(group);
-    if (group->rows <= filled_ && group->working == 0) {
-      give_back(*group);
-      freed.splice(freed.end(), leaving_, group);
-      ++changes_;
-    }
-    group = next;
+bool RunStore::free_filled() {
+  const auto is_filled = [this](const FetchedGroup& group) { return group.rows <= filled_ && group.working == 0; };
+  const std::size_t before = leaving_.size();
+  for (FetchedGroup& group : leaving_) {
+    if (!is_filled(group)) continue;
+    give_back_beside(std::exchange(group.spare, {}));
+    group.give_back(buffers_);
   }
+  std::erase_if(leaving_, is_filled);
+  if (leaving_.size() == before) return false;
+  ++changes_;
+  return true;
+}
+
+AlignedBuffer RunStore::take_beside(std::size_t bytes) {
+  AlignedBuffer buffer = buffers_.take(bytes);
+  beside_ += BufferPool::rounded(buffer.size());
+  return buffer;
+}
+
+void RunStore::give_back_beside(AlignedBuffer buffer) {
+  if (!buffer) return;
+  beside_ -= BufferPool::rounded(buffer.size());
+  buffers_.give_back(std::move(buffer));
+}
+
+bool RunStore::run_fits(std::size_t bytes) const noexcept {
+  const std::uint64_t kept = options_.pool_bytes - std::min(options_.pool_bytes, beside_);
+  return buffers_.fits(BufferPool::rounded(bytes) + kept);
 }
 
 std::span<std::byte> RunStore::take_spare(std::uint64_t, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  Group& made = spares_.emplace_back();
-  made.spare = buffers_.take(bytes);
+  FetchedGroup& made = spares_.emplace_back();
+  made.spare = take_beside(bytes);
   return {made.spare.data(), made.spare.size()};
 }
 
 void RunStore::give_back(std::uint64_t, std::span<std::byte> spare) noexcept {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(spares_.begin(), spares_.end(),
-                                  [&](const Group& group) { return group.spare.data() == spare.data(); });
-  std::list<Group> given;
+                                  [&](const FetchedGroup& group) { return group.spare.data() == spare.data(); });
+  std::list<FetchedGroup> given;
   given.splice(given.end(), spares_, found);
   give_up(given);
 }

@@ -16,6 +16,7 @@
 
 #include "reader/fetch/buffer_pool.h"
 #include "reader/fetch/damage_log.h"
+#include "reader/fetch/fetched_group.h"
 #include "reader/fetch/loaded_run.h"
 #include "reader/fetch/run_pieces.h"
 #include "reader/fetch/shard_table.h"
@@ -34,34 +35,51 @@ namespace dovetail::detail {
 /// Threads: all functions may be called from any thread; those of `RunMemory` from one walk at a time.
 class RunStore final : public RunMemory {
  public:
+  using Clock = std::chrono::steady_clock;
+  /// A read that had to wait.
+  struct Waited {
+    std::uint32_t shard = 0;
+    std::uint64_t bytes = 0;
+    Clock::time_point asked;
+    Clock::time_point arrived;
+  };
   struct Options {
     FetchRules rules;
-    std::uint64_t budget = 0;  ///< For all that is in memory.
+    std::uint64_t budget = 0;      ///< For all that is in memory;
+    std::uint64_t pool_bytes = 0;  ///< of that, not for runs.
   };
   /// Borrows all but the function, which is called, with no lock held, when a piece has arrived from the storage.
   RunStore(const Options& options, ShardTable& shards, Storage& storage, DamageLog& damage,
-           std::function<void()> on_arrival);
+           std::function<void(const Waited&)> on_arrival);
   /// Needs: the storage has stopped.
   ~RunStore() override;
 
-  struct Group;
   /// What the storage has brought.
   struct Arrival {
     Result<void> read;
     AlignedBuffer scratch;  ///< The bytes, unless they are read in place.
+    Clock::time_point asked;
   };
   /// A piece of a run that one thread works on.
   struct Work {
-    Group* group = nullptr;
-    class Fetched* run = nullptr;
+    FetchedGroup* group = nullptr;
+    Fetched* run = nullptr;
     std::size_t piece = 0;
     std::unique_ptr<Arrival> arrival;  ///< If it had to wait.
   };
   /// The piece that is needed soonest: one that has arrived, one of the groups that walks wait for, or `ahead`, also of the
   /// next ones. None where nothing is to be read, has memory, or has its shard open.
   std::optional<Work> claim(bool ahead);
-  /// Reads and fills a piece on this thread, or leaves it to the storage.
-  void run(Work work);
+  /// What was done, and when.
+  struct Done {
+    std::uint32_t shard = 0;
+    std::uint64_t bytes = 0;
+    Clock::time_point began;
+    Clock::time_point read;  ///< Decoding began, at once where it had arrived.
+    Clock::time_point ended;
+  };
+  /// Reads and fills a piece on this thread; gives nothing where it is left to the storage, or has failed.
+  std::optional<Done> run(Work work);
   /// Whether some piece may be claimed; it may turn out that there is no memory for it.
   bool has_work() const;
   /// Whether the storage is at work on a piece.
@@ -104,37 +122,41 @@ class RunStore final : public RunMemory {
  private:
   struct Stretch;
 
-  static void append_group(Stretch& stretch, std::uint64_t number);
-  std::optional<Work> claim_of(Group& group, bool needed);
+  std::optional<Work> claim_of(FetchedGroup& group, bool needed);
+  std::optional<Work> claim_ahead(Stretch& stretch);
+  /// Whether one more group may be read ahead.
+  bool may_append(const Stretch& stretch) const;
   bool prepare(Fetched& run, bool needed);
   /// Makes room for what a walk waits for, by giving up what is read ahead. Whether there was any.
   bool drop_ahead();
-  void give_back(Group& group);
-  void free_filled(std::list<Group>& freed);
-  static void append_singles(Stretch& stretch, std::span<const PooledPick> picks);
-  void give_up(std::list<Group>& groups) noexcept;
-  void read_later(Work work);
+  /// Frees what is given up and filled. Whether there was any.
+  bool free_filled();
+  /// Memory beside the runs.
+  AlignedBuffer take_beside(std::size_t bytes);
+  void give_back_beside(AlignedBuffer buffer);
+  bool run_fits(std::size_t bytes) const noexcept;
+  void give_up(std::list<FetchedGroup>& groups) noexcept;
+  /// Leaves it to the storage; false where there is no memory to read it to.
+  bool read_later(Work& work);
   void arrived(Work work);
-  void fill(Work& work, const Result<void>& read, std::span<std::byte> stored, std::chrono::nanoseconds reading);
-  void finish(Work& work, const LoadedRun::Filled& filled);
-  /// Copies the records that are asked for out of a run, whose memory it gives back.
-  void find_singles(Fetched& run);
+  std::optional<Done> fill(Work& work, const Result<void>& read, std::span<std::byte> stored, Done done);
   void fail(const Error& error);
 
   const Options options_;
   ShardTable& shards_;
   Storage& storage_;
   DamageLog& damage_;
-  const std::function<void()> on_arrival_;
+  const std::function<void(const Waited&)> on_arrival_;
   mutable std::mutex mutex_;
   BufferPool buffers_;
   std::map<std::uint64_t, Stretch> stretches_;
   std::uint64_t next_stretch_ = 0;
   std::uint64_t walked_ = 0;
   std::uint64_t filled_ = 0;
-  std::list<Group> leaving_;
-  std::list<Group> spares_;
+  std::list<FetchedGroup> leaving_;
+  std::list<FetchedGroup> spares_;
   std::deque<Work> arrived_;
+  std::uint64_t beside_ = 0;  // of what is in use, not of runs
   std::optional<Error> failure_;
   Stats stats_;
   std::atomic<std::uint64_t> changes_ = 0;

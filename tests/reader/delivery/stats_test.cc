@@ -7,7 +7,7 @@
 
 #include <dovetail/batch_reader.h>
 
-#include "reader/delivery/waited_reads.h"
+#include "reader/fetch/waited_reads.h"
 #include "tests/reader/delivery/sample_dataset.h"
 #include "tests/support/cached_reads.h"
 

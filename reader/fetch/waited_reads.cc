@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader/delivery/waited_reads.h"
+#include "reader/fetch/waited_reads.h"
 
 #include <algorithm>
 #include <tuple>
