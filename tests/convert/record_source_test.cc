@@ -198,14 +198,15 @@ TEST_F(RecordSourceTest, ReadsTfrecordsOfAnyNameWhereThatIsSaid) {
 }
 
 TEST_F(RecordSourceTest, RecognisesNamesOfTfrecords) {
-  for (const char* name : {"a.tfrecord", "a.tfrecords", "a.tfrec", "a.tfrecord.gz", "d/a.tfrecords.zlib",
-                           "a.tfrecord-00000-of-00010", "train-00003-of-00012.tfrecord.gz", "train-00003-of-00012",
-                           "train-00003-of-00012.gz", "a.tfrecord.zz", "a.tfrecord.snappy", "A.TFRECORD", "A.TFRecord.GZ", "a.tfr",
-                           "train.tfrecords-1"}) {
+  for (const char* name :
+       {"a.tfrecord", "a.tfrecords", "a.tfrec", "a.tfrecord.gz", "d/a.tfrecords.zlib", "a.tfrecord-00000-of-00010",
+        "train-00003-of-00012.tfrecord.gz", "train-00003-of-00012", "train-00003-of-00012.gz", "a.tfrecord.zz",
+        "a.tfrecord.snappy", "A.TFRECORD", "A.TFRecord.GZ", "a.tfr", "train.tfrecords-1"}) {
     EXPECT_TRUE(format::has_tfrecord_name(name)) << name;
   }
-  for (const char* name : {"a.tfrecord.idx", "a.txt", "tfrecord", "a.tfrecordx", "a.tfrecord-1.txt", "a.tfrecord.d/x", "train-0003-of-0012", ".gz",
-                           "-00003-of-00012", "train-00003-of-00012.json", "train-0000x-of-00012", ""}) {
+  for (const char* name :
+       {"a.tfrecord.idx", "a.txt", "tfrecord", "a.tfrecordx", "a.tfrecord-1.txt", "a.tfrecord.d/x",
+        "train-0003-of-0012", ".gz", "-00003-of-00012", "train-00003-of-00012.json", "train-0000x-of-00012", ""}) {
     EXPECT_FALSE(format::has_tfrecord_name(name)) << name;
   }
 }
