@@ -233,8 +233,8 @@ RankReader::Job RankReader::claim_walk_locked() {
 bool RankReader::wants_walk_locked() const {
   if (walking_ || walked_all_ || walk_failure_.has_value()) return false;
   if (blocked_at_.has_value() && *blocked_at_ == store_.changes()) return false;
-  if (flights_.empty() || flights_.back()->is_walked())
-    return flights_.size() < std::size_t{ring_->slots()} + kWalkedAhead;
+  const std::size_t most = ring_->slots() + kWalkedAhead;
+  if (flights_.empty() || flights_.back()->is_walked()) return flights_.size() < most;
   return !flights_.back()->busy;
 }
 
