@@ -200,7 +200,7 @@ RankReader::Job RankReader::choose_locked() {
   if (store_.cold()) {
     if (auto fetch = store_.claim(true)) return {.kind = Job::Kind::fetch, .fetch = std::move(*fetch)};
   }
-  const auto is_walked = [](const auto& flight) { return flight->walked == flight->row_count && flight->filled == 0; };
+  const auto is_walked = [](const auto& flight) { return flight->lease == nullptr && flight->is_walked(); };
   const auto walked = static_cast<std::size_t>(std::count_if(flights_.begin(), flights_.end(), is_walked));
   const bool walks = wants_walk_locked();
   Flight* const fill = walks && walked < kWalkedAhead ? nullptr : next_fill_locked();
@@ -329,8 +329,8 @@ void RankReader::hand_over_locked() {
     flights_.pop_front();
   }
   if (failed_ || replay_.complete()) return;
-  const bool stuck = flights_.empty() || (flights_.front()->filled == flights_.front()->walked &&
-                                          flights_.front()->reads_left == 0 && !flights_.front()->busy);
+  const auto rests = [](const Flight& flight) { return !flight.busy && flight.filled == flight.walked; };
+  const bool stuck = flights_.empty() || rests(*flights_.front());
   if (walk_failure_.has_value() && stuck) return fail_locked(*walk_failure_);
   if (walked_all_ && flights_.empty() && !replay_.wanted()) queue_->finish();
 }

@@ -33,17 +33,21 @@
 
 namespace dovetail::detail {
 
-/// The batches of one slot on their way to the trainer; or the end of an epoch.
-struct Flight {
+/// Which batches a flight has; or the end of an epoch.
+struct FlightStart {
   std::shared_ptr<const State> origin;  ///< That the state of a batch is counted from.
   std::uint32_t epoch = 0;
   std::uint64_t step = 0;  ///< Of the first batch.
   std::uint32_t batches = 0;
   std::uint32_t row_count = 0;
   bool end_of_epoch = false;
-
   std::uint64_t first_row = 0;  ///< Of all rows that were walked before.
-  WalkedRows rows;
+};
+
+/// The batches of one slot on their way to the trainer. Guarded by the reader's lock, but for what belongs to whoever has
+/// made it busy.
+struct Flight : FlightStart {
+  WalkedRows rows;  ///< Of whoever is at it.
   std::uint32_t walked = 0;
   std::size_t next_part = 0;         ///< Of the rows, to be filled.
   std::uint32_t filled = 0;          ///< Rows; of whoever is at it,
@@ -137,7 +141,7 @@ class RankReader final : private TrainerHelp {
   // rank_reader_jobs.cc: what is done.
   void run_walk(Flight& flight, bool by_trainer);
   /// Gives a flight its batches; false where the epochs are over.
-  Result<bool> begin_flight(Flight& flight);
+  Result<bool> begin_flight(FlightStart& flight);
   Result<void> begin_epoch();
   void run_fetch(RunStore::Work work, bool by_trainer);
   void run_fill(Flight& flight, bool by_trainer);

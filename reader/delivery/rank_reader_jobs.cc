@@ -13,17 +13,18 @@ namespace dovetail::detail {
 
 void RankReader::run_walk(Flight& flight, bool by_trainer) {
   const Clock::time_point began = Clock::now();
-  Result<bool> begun = flight.batches > 0;
-  if (flight.batches == 0) begun = begin_flight(flight);
+  FlightStart start = flight;
+  Result<bool> begun = start.batches > 0;
+  if (start.batches == 0) begun = begin_flight(start);
   const std::uint64_t changes = store_.changes();
   std::uint32_t rows = 0;
-  if (begun.has_value() && *begun && !flight.end_of_epoch) {
-    store_.walk_to(flight.first_row + flight.row_count);
-    rows = epoch_->walk->walk(flight.rows, flight.walked, flight.row_count);
-    store_.walk_to(flight.first_row + flight.walked + rows);
-    if (flight.walked + rows == flight.row_count && epoch_->next_step == epoch_->plan.steps()) epoch_->walk.reset();
+  if (begun.has_value() && *begun && !start.end_of_epoch) {
+    store_.walk_to(start.first_row + start.row_count);
+    rows = epoch_->walk->walk(flight.rows, flight.walked, start.row_count);
+    store_.walk_to(start.first_row + flight.walked + rows);
+    if (flight.walked + rows == start.row_count && epoch_->next_step == epoch_->plan.steps()) epoch_->walk.reset();
   }
-  const bool blocked = begun.has_value() && *begun && flight.walked + rows < flight.row_count;
+  const bool blocked = begun.has_value() && *begun && flight.walked + rows < start.row_count;
   const std::optional<Error> failure = blocked ? store_.failure() : std::nullopt;
   note_damage();
   const Clock::time_point ended = Clock::now();
@@ -36,6 +37,7 @@ void RankReader::run_walk(Flight& flight, bool by_trainer) {
   Lock lock(*this);
   stats_.time_planning += ended - began;
   walking_ = false;
+  static_cast<FlightStart&>(flight) = std::move(start);
   flight.busy = false;
   flight.walked += rows;
   walked_rows_ += rows;
@@ -48,7 +50,7 @@ void RankReader::run_walk(Flight& flight, bool by_trainer) {
   kick_locked();
 }
 
-Result<bool> RankReader::begin_flight(Flight& flight) {
+Result<bool> RankReader::begin_flight(FlightStart& flight) {
   if (epoch_ == nullptr) {
     if (last_epoch_ || (options_.epochs != 0 && next_epoch_ - options_.start.epoch == options_.epochs)) return false;
     if (const Result<void> begun = begin_epoch(); !begun.has_value()) return begun.error();
