@@ -44,8 +44,8 @@ struct FlightStart {
   std::uint64_t first_row = 0;  ///< Of all rows that were walked before.
 };
 
-/// The batches of one slot on their way to the trainer. Guarded by the reader's lock, but for what belongs to whoever has
-/// made it busy.
+/// The batches of one slot on their way to the trainer. The reader's lock guards it. While it is busy, the thread that
+/// walks or fills it has `rows`, `filled`, `fill` and what goes with them to itself.
 struct Flight : FlightStart {
   WalkedRows rows;  ///< Of whoever is at it.
   std::uint32_t walked = 0;
@@ -64,7 +64,7 @@ struct Flight : FlightStart {
   std::optional<std::uint64_t> shards_at;  ///< It waits for a shard since so many changes of the table.
 
   explicit Flight(const FillRules& rules, const FillParts& parts) : fill(rules, parts) {}
-  /// Makes it as new, but for the memory of its lists.
+  /// Makes it as new. Its lists keep their memory.
   void reset();
   bool is_walked() const noexcept { return !busy && walked == row_count && (batches > 0 || end_of_epoch); }
 };
@@ -123,7 +123,7 @@ class RankReader final : private TrainerHelp {
   void work();
   void kick() noexcept;
   void kick_locked() noexcept;
-  /// The ring's lock is held, so that nobody is told of a batch.
+  /// Called with the ring's lock held, so no handler may run here.
   void slot_is_free() noexcept;
   bool has_work_locked() const;
   Job claim_locked() noexcept;

@@ -43,8 +43,7 @@ class DamageLog {
 
   const Dataset dataset_;
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, Loss>
-      losses_;  // by the first id; they do not overlap, but for whole shards with their blocks
+  std::map<std::uint64_t, Loss> losses_;  // by the first id; a whole shard takes the place of its blocks
   std::vector<DamagedRange> new_;
   std::atomic<bool> has_new_ = false;
 };

@@ -19,8 +19,8 @@
 
 namespace dovetail::detail {
 
-/// A run of a group, or what a walk that begins in the middle asks for of one. Guarded by the store's lock, but for
-/// `loaded`, whose pieces are filled by whoever has claimed them.
+/// A run of a group, or what a walk that begins in the middle asks for of one. The store's lock guards it.
+/// The pieces of `loaded` are filled without it, each by the thread that has claimed it.
 struct Fetched {
   explicit Fetched(const Run& of) : run(of) {}
 

@@ -42,7 +42,7 @@ struct FillParts {
 /// its whole block is, and one record copied. Where that would have to wait for the storage, the caller makes the
 /// reads of `waiting`, calls `check` for each, and goes on with `resume` once all are there.
 ///
-/// Threads: one at a time, but for `check`, which belongs to whoever has the read.
+/// Threads: one at a time. `check` may run on several, each with a read of its own.
 /// Cost:    no allocation for records in memory.
 class SlotFill {
  public:
@@ -59,7 +59,7 @@ class SlotFill {
   std::size_t fill_from_blocks(std::span<const SizedEntry> records, RowStatus status);
   /// Rows that no record is planned for.
   std::size_t fill_empty(std::size_t rows);
-  /// Of the records that were filled in nothing is needed any longer, but for `waiting`.
+  /// The memory of the records that were filled in may go. The reads of `waiting` still need their files.
   void let_go();
 
   /// Reads that the storage is to make. They stay where they are until `resume`.

@@ -20,7 +20,7 @@ namespace dovetail::detail {
 /// The rows of a slot, which has one batch, or several, each in a slab of its own. They are added in order, each record
 /// behind the one before.
 ///
-/// Threads: none. Cost: no allocation, but for a batch that spills.
+/// Threads: none. Cost: only a batch that spills allocates.
 class SlotRows {
  public:
   SlotRows(const FillRules& rules, SlotRing& ring) : rules_(rules), ring_(ring) {}
