@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include <boost/system/errc.hpp>
+
 #include <dovetail/convert.h>
 #include <dovetail/record_reader.h>
 
@@ -47,6 +49,9 @@ Result<void> check_shards_agree(const std::string& path, const SourceOptions& op
   if (!listing) return listing.error();
   std::optional<Words> first;
   for (const ShardShare& share : listing->shares) {
+    if (options.cancelled && options.cancelled()) {
+      return Error(make_error_code(boost::system::errc::operation_canceled), "interrupted").in_file(path);
+    }
     const auto reader = RecordReader::open(*listing->dataset, share.shard);
     if (!reader) continue;
     Words words = words_of(listing->dataset->shard_path(share.shard), reader->shard());
