@@ -10,7 +10,8 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 
 from payloads import example, gif, jpeg, npy, png, webp  # noqa: E402
-from support import CommandTest, flip_byte, main, run_good, run_json, tfrecord, write_file  # noqa: E402
+from support import DAMAGED, GOOD, CommandTest, flip_byte, main, run, run_good, run_json  # noqa: E402
+from support import tfrecord, write_file  # noqa: E402
 
 from chromium import PROGRAM, Chromium  # noqa: E402
 
@@ -40,9 +41,10 @@ class InspectionPageTest(CommandTest):
         cls.browser = Chromium()
         cls.addClassCleanup(cls.browser.close)
 
-    def open(self, source, *flags):
+    def open(self, source, *flags, code=GOOD):
         page = self.path("page.html")
-        run_good("inspect", source, "--html", page, *flags)
+        done = run("inspect", source, "--html", page, *flags)
+        self.assertEqual(done.returncode, code, done.stderr)
         self.browser.open(page)
         return page
 
@@ -210,7 +212,7 @@ class InspectionPageTest(CommandTest):
         dataset = self.make(extra=10, shards=1)
         block = run_json("inspect", dataset, "--blocks")["block_list"][1]
         flip_byte(dataset + "/shard-000000.dvt", block["offset"] + 64)
-        self.open(dataset)
+        self.open(dataset, code=DAMAGED)
         self.assertEqual(self.count("#records article"), 24 - block["records"])
         self.assertIn(f"Of 24 records {block['records']} could not be read", self.text("#trouble"))
         self.assertIn("shard-000000.dvt", self.text("#trouble"))
