@@ -17,7 +17,6 @@
 #include "format/crc32c.h"
 #include "format/layout.h"
 #include "format/snappy_decoder.h"
-#include "reader/delivery/streaming_copy.h"
 
 namespace dovetail::bench {
 
@@ -251,39 +250,6 @@ void all_parts(const Job& job, Outcome& outcome) {
   });
 }
 
-/// The same the other way round, as rows of one size are delivered: each block into one hot buffer, its rows from there
-/// to where the order of the pool has them, past the caches.
-void parts_scattered(const Job& job, Outcome& outcome) {
-  constexpr std::size_t kBytes = 1024;
-  constexpr std::size_t kRowsOfBlock = kBlockBytes / kBytes;
-  constexpr std::size_t kWindows = 3;  // batches between the plan and the trainer, in turns through the open runs
-  const auto files = my_shards(job);
-  std::vector<std::uint64_t> offsets(files.size());
-  std::vector<std::uint32_t> to(kOpenRuns * kRowsOfBlock);
-  const std::vector<std::uint32_t> order = pool_order(kBytes);
-  for (std::uint32_t row = 0; row < order.size(); ++row) to[order[row] / kBytes] = row;
-  std::vector<std::byte> block(kBlockBytes);
-  std::vector<std::byte> ring(kWindows * to.size() * kBytes + detail::kCacheLine);
-  std::byte* const first = ring.data() + (-reinterpret_cast<std::uintptr_t>(ring.data()) % detail::kCacheLine);
-  std::size_t next = 0;
-  std::size_t window = 0;
-  repeat(job, outcome, [&] {
-    window = (window + 1) % kWindows;
-    for (std::size_t run = 0; run < kOpenRuns; ++run) {
-      if (files[next].read_some(offsets[next], block) < kBlockBytes) offsets[next] = 0;
-      offsets[next] += kBlockBytes;
-      next = (next + 1) % files.size();
-      const std::uint32_t crc = format::crc32c(block);
-      keep(&crc);
-      for (std::size_t row = 0; row < kRowsOfBlock; ++row) {
-        const std::size_t at = window * to.size() + to[run * kRowsOfBlock + row];
-        detail::streaming_copy(first + at * kBytes, block.data() + row * kBytes, kBytes);
-      }
-    }
-    return to.size() * kBytes;
-  });
-}
-
 }  // namespace
 
 const std::vector<Limit>& all_limits() {
@@ -304,8 +270,6 @@ const std::vector<Limit>& all_limits() {
        false, &gather},
       {"all_parts", "the three in turn: 64 KiB from the page cache into each of 96 blocks, their CRC32C, their rows",
        "payload", false, &all_parts},
-      {"parts_scattered", "the same with one hot buffer, rows of 1 KiB written to where the order of the pool has them",
-       "payload", false, &parts_scattered},
       {"cold_threads", "random reads from storage through the page cache, 32 threads", "stored", true, &cold_threads},
       {"cold_direct", "random reads from storage past the page cache, 32 threads", "stored", true, &cold_direct},
   };
@@ -319,7 +283,6 @@ std::vector<const Limit*> limits_of(const std::string& workload, bool snappy) {
     const bool of_records = name.starts_with("pread_record");
     const bool of_snappy = name.starts_with("decode");
     const bool of_both = name.starts_with("cold") || (name.starts_with("pread") && !of_records);
-    if (name == "parts_scattered" && workload != "w1") continue;
     const bool wanted = of_both || (workload == "w2" ? of_records : snappy ? of_snappy : !of_records && !of_snappy);
     // Rows and CRCs do not depend on the codec: they are measured once, with the stored data.
     if (wanted) useful.push_back(&limit);

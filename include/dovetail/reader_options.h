@@ -60,22 +60,20 @@ struct ReaderOptions {
   OnHungRead on_hung_read = OnHungRead::wait;
   Oversize oversize = Oversize::fail;
   /// Decodes the features of every record into these columns (columns.h), in place of the bytes of rows: see `Batch::column`.
-  /// Any columns that the records have; `Dataset::schema` gives those that their writer named. All records are then gathered
-  /// from their blocks, and what is said below of the sizes of records goes for that of their columns.
+  /// Any columns that the records have; `Dataset::schema` gives those that their writer named. All records are then copied
+  /// from their runs, and what is said below of the sizes of records goes for that of their columns.
   std::optional<Schema> columns;
 
   // These change only speed and memory.
 
   /// Slots filled, or being filled, ahead of the trainer, 1 to 64. A slot is a batch; of records below 16 KiB,
-  /// as many that follow each other as 256 KiB hold, within an eighth of `memory_bytes`. There are more slots, within half of
-  /// `memory_bytes`, where all records of a shard have one size from 256 bytes to 16 KiB: each is then copied to its row,
-  /// in whatever batch, when it is read.
+  /// as many that follow each other as 256 KiB hold, within an eighth of `memory_bytes`.
   std::uint32_t prefetch = 2;
   /// Batches that the trainer may hold at a time, 1 to 64. Each may keep a slot taken.
   std::uint32_t max_held = 2;
   /// One budget for slots, read-ahead, and what decoding into columns holds meanwhile, in bytes; kept whatever the records, but
-  /// for what spills, and for what one record takes while it is decoded into columns. At least what one step needs, and what
-  /// the open runs have where that is surely more than 64 MiB.
+  /// for what spills, and for what one record takes while it is decoded into columns. At least what one step
+  /// needs, and the open runs.
   std::uint64_t memory_bytes = 256ull * 1024 * 1024;
   /// How bytes are read.
   StorageKind storage = StorageKind::automatic;
@@ -89,7 +87,7 @@ struct ReaderOptions {
   /// there are no others, and with six second readings of what was damaged. Hints have a thread of their own, and are left out
   /// while one hangs. Not looked at are closing a file, and opening it anew for direct reads.
   std::chrono::milliseconds hung_after{30'000};
-  /// Threads that check, decode and gather; 0 takes the cores of the node divided by the readers on it.
+  /// Threads that check, decode and fill slots; 0 takes the cores of the node divided by the readers on it.
   unsigned decode_threads = 0;
 
   // These are about the memory of the slots.

@@ -59,7 +59,6 @@ struct ReaderStats {
   std::uint64_t cached_reads = 0;     ///< Reads of `io_uring_direct` that had to go through the page cache.
   std::uint64_t unfit_records = 0;    ///< Records that did not fit the columns, each time that they were met.
   std::uint64_t retried_reads = 0;    ///< Second readings of blocks that failed their check.
-  std::uint64_t evictions = 0;        ///< Decoded bytes dropped for the budget before their last use, to be read again.
   std::uint64_t spilled_batches = 0;  ///< Batches in one-off memory because they did not fit their slot.
   std::uint64_t shards_opened = 0;
 
@@ -93,10 +92,10 @@ struct ReaderStats {
   std::string registration_note;                 ///< Why the slots are not registered; empty where they are.
   std::chrono::nanoseconds registration_time{};  ///< For giving the slots their pages and registering them, once.
   bool provided_memory = false;                  ///< The slots lie in what `ReaderOptions::slot_memory` gave.
-  std::int32_t numa_node = -1;  ///< That the slots were asked to lie on, the device's; -1 where it does not matter.
-  std::uint32_t slots = 0;  ///< `prefetch + max_held`; more where rows are scattered, see `ReaderOptions::prefetch`.
-  std::uint64_t slot_bytes = 0;        ///< For one batch, or for several tiny ones.
-  std::uint64_t budget_bytes = 0;      ///< For slots, read-ahead and decoders of columns together.
+  std::int32_t numa_node = -1;     ///< That the slots were asked to lie on, the device's; -1 where it does not matter.
+  std::uint32_t slots = 0;         ///< `prefetch + max_held`.
+  std::uint64_t slot_bytes = 0;    ///< For one batch, or for several tiny ones.
+  std::uint64_t budget_bytes = 0;  ///< For slots, read-ahead and decoders of columns together.
   std::uint64_t read_ahead_bytes = 0;  ///< Held now, beside the slots.
   std::uint64_t read_ahead_peak = 0;
 

@@ -20,7 +20,7 @@ enum class Registration : std::uint8_t {
 
 /// Pages of the slots.
 enum class HugePages : std::uint8_t {
-  automatic,  ///< Asked for where rows are scattered, which goes to thousands of pages in turn.
+  automatic,  ///< As the system gives them.
   on,         ///< Asked for; the system need not have any.
   off,        ///< Small ones, also where the system gives huge ones to everybody.
 };

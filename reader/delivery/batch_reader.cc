@@ -10,24 +10,24 @@
 #include "format/moved_from.h"
 #include "format/process_mark.h"
 #include "reader/delivery/async_request.h"
-#include "reader/delivery/engine.h"
+#include "reader/delivery/rank_reader.h"
 #include "reader/delivery/reader_setup.h"
 
 namespace dovetail {
 
-/// Keeps the engine alive while a call uses it.
+/// Keeps the machine alive while a call uses it.
 class BatchReader::Impl {
  public:
-  explicit Impl(detail::EngineSetup setup) : engine(std::move(setup)) {}
+  explicit Impl(detail::ReaderSetup setup) : reader(std::move(setup)) {}
   const detail::ProcessMark process;
-  detail::Engine engine;
+  detail::RankReader reader;
 };
 
 Result<BatchReader> BatchReader::open(const Dataset& dataset, const ReaderOptions& options) try {
-  Result<detail::EngineSetup> setup = detail::set_up(dataset, options);
+  Result<detail::ReaderSetup> setup = detail::set_up(dataset, options);
   if (!setup.has_value()) return setup.error();
   auto impl = std::make_shared<Impl>(std::move(*setup));
-  impl->engine.start();
+  impl->reader.start();
   return BatchReader(std::move(impl));
 } catch (const std::exception& failure) {  // no memory, no more threads
   return detail::error_from(failure);
@@ -54,30 +54,30 @@ void BatchReader::close() noexcept {
 }
 
 const Plan& BatchReader::plan() const noexcept {
-  return impl_->engine.plan();
+  return impl_->reader.plan();
 }
 State BatchReader::state() const {
-  return impl_->engine.state();
+  return impl_->reader.state();
 }
 std::uint64_t BatchReader::check() const noexcept {
-  return impl_->engine.check();
+  return impl_->reader.check();
 }
 bool BatchReader::registered() const noexcept {
-  return impl_->engine.ring().registered();
+  return impl_->reader.ring().registered();
 }
 std::size_t BatchReader::slab_bytes() const noexcept {
-  return impl_->engine.slab_bytes();
+  return impl_->reader.slab_bytes();
 }
 Result<std::optional<Batch>> BatchReader::next() {
   if (impl_ == nullptr) return detail::moved_from();
   if (impl_->process.forked()) return impl_->process.error();
-  return impl_->engine.next();
+  return impl_->reader.next();
 }
 Result<std::optional<Batch>> BatchReader::next(std::chrono::milliseconds patience) {
   if (impl_ == nullptr) return detail::moved_from();
   if (impl_->process.forked()) return impl_->process.error();
   constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);  // so that the sum is no overflow
-  return impl_->engine.next(detail::StallClock::Clock::now() + std::min(patience, kLongest));
+  return impl_->reader.next(detail::StallClock::Clock::now() + std::min(patience, kLongest));
 }
 void BatchReader::start_next(Handler handler) {
   if (impl_ == nullptr || impl_->process.forked()) {
@@ -86,19 +86,19 @@ void BatchReader::start_next(Handler handler) {
   }
   // The handler may destroy this reader on another thread while this one is still in the call.
   const std::shared_ptr<Impl> alive = impl_;
-  alive->engine.async_next(std::move(handler));
+  alive->reader.async_next(std::move(handler));
 }
 std::optional<Error> BatchReader::error() const {
   if (impl_ == nullptr) return detail::moved_from();
   if (impl_->process.forked()) return impl_->process.error();
-  return impl_->engine.error();
+  return impl_->reader.error();
 }
 ReaderStats BatchReader::stats() const {
-  return impl_->engine.stats();
+  return impl_->reader.stats();
 }
 
 void BatchReader::stop() {
-  if (impl_ != nullptr && !impl_->process.forked()) impl_->engine.stop();
+  if (impl_ != nullptr && !impl_->process.forked()) impl_->reader.stop();
 }
 
 }  // namespace dovetail

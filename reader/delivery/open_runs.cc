@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "reader/delivery/reader_setup.h"
+#include "reader/fetch/buffer_pool.h"
 #include "reader/plan/wide_math.h"
 
 namespace dovetail::detail {
@@ -50,74 +52,6 @@ std::uint64_t product(std::uint64_t a, std::uint64_t b) {
   return product_overflows(a, b) ? UINT64_MAX : a * b;
 }
 
-/// Shards that are open at a time where each source has as many runs open as it may, and a batch begins new groups of runs
-/// while the files of those before are still held: they are let go with the batch. A run of one record is done at once, and
-/// without a mix others wait for it.
-std::uint64_t shards_at_once(const Plan& plan) {
-  const bool mix = plan.options().mix.enabled();
-  if (!mix && plan.options().order != OrderKind::shuffle) return 0;
-  const std::uint64_t lanes = lanes_of_rank(plan);
-  const std::uint64_t rows = plan.options().batch;
-  std::uint64_t all = 0;
-  std::uint64_t open = 0;
-  std::uint64_t begun = 0;
-  for (const Shards& source : ordered_apart(plan)) {
-    const std::span<const ShardShape> own = shapes_of(plan, source);
-    std::uint64_t held = 0;
-    std::uint64_t shortest = UINT64_MAX;
-    for (const ShardShape& shard : own) {
-      const std::uint64_t run = std::min(shard.run_records, shard.records);
-      if (run == 0 || (!mix && run == 1)) continue;
-      ++held;
-      shortest = std::min(shortest, run);
-    }
-    if (held == 0) continue;
-    const std::uint64_t most = std::min(held, lanes * most_open_runs(plan, own));
-    const std::uint64_t group_rows = product(lanes * plan.options().open_runs, shortest);
-    all += held;
-    open += most;
-    begun = saturating_add(begun, product(most, 1 + rows / group_rows));
-  }
-  return std::min(all, saturating_add(open, std::min(rows, begun)));
-}
-
-/// Smaller data are mostly in the page cache, from where reading again costs little.
-constexpr std::uint64_t kMayNotFit = std::uint64_t{64} << 20;
-
-/// What the open runs of a rank take of memory. Shards whose blocks have mostly one record count for nothing: such a record
-/// goes to its row as soon as it is read.
-struct OpenBytes {
-  std::uint64_t least = 0;  ///< `open_runs` runs of the mean size; 0 of whole files, which share out nothing evenly.
-  std::uint64_t most = 0;   ///< All that may be open of one group and the next, in the shard with the longest mean run.
-  std::uint64_t of_each = 0;  ///< The same of a single run of each lane and source.
-};
-
-OpenBytes open_bytes(const Dataset& dataset, const Plan& plan) {
-  OpenBytes bytes;
-  const std::uint64_t lanes = lanes_of_rank(plan);
-  const bool files = plan.options().assign == Assign::files;
-  for (const Shards& source : ordered_apart(plan)) {
-    std::uint64_t runs = 0;
-    std::uint64_t all = 0;
-    std::uint64_t longest = 0;
-    for (const ShardInfo& shard : std::span<const ShardInfo>(dataset.shards()).subspan(source.first, source.count)) {
-      if (shard.records < 2 * std::max<std::uint64_t>(shard.blocks, 1)) continue;
-      const std::uint64_t run_records = std::min(shard.run_records, shard.records);
-      runs = saturating_add(runs, divide_up(shard.records, run_records));
-      all = saturating_add(all, shard.raw_bytes);
-      longest = std::max(longest, multiply_divide(run_records, shard.raw_bytes, shard.records));
-    }
-    if (runs == 0) continue;
-    const std::uint64_t open = std::min<std::uint64_t>(plan.options().open_runs, divide_up(runs, plan.lanes()));
-    const std::uint64_t held = 2 * lanes * most_open_runs(plan, shapes_of(plan, source));
-    const std::uint64_t share = files ? all : all / plan.readers();
-    if (!files) bytes.least = saturating_add(bytes.least, std::min(share, product(lanes * open, all / runs)));
-    bytes.most = saturating_add(bytes.most, std::min(share, product(held, longest)));
-    bytes.of_each = saturating_add(bytes.of_each, product(2 * lanes, longest));
-  }
-  return bytes;
-}
-
 }  // namespace
 
 std::uint64_t most_open_runs(const Plan& plan, std::span<const ShardShape> shards) {
@@ -134,45 +68,107 @@ std::uint64_t most_open_runs(const Plan& plan, std::span<const ShardShape> shard
   return least + (least - 1 + groups - 1) / groups;
 }
 
+namespace {
+
+/// What a record of a shard takes in memory at the mean, before it is in its row. A large one is read straight there.
+std::uint64_t mean_bytes(const ShardInfo& shard) {
+  const std::uint64_t mean = shard.raw_bytes / shard.records + 1;
+  const bool mostly_placed =
+      shard.records < 2 * shard.blocks && shard.stored_bytes >= shard.raw_bytes && mean > kPlacedBytes;
+  if (!mostly_placed) return mean;
+  return shard.min_record_bytes >= kPlacedBytes ? 0 : kPlacedBytes / 4;  // of those that are smaller, some
+}
+
+/// What lies between them.
+std::uint64_t bytes_between(const ShardInfo& shard) {
+  constexpr std::uint64_t kBesideARecord = 16;  // in TFRecords; else the end of each in a table
+  constexpr std::uint64_t kBesideABlock = 192;  // its header, and what aligns it
+  return saturating_add(product(kBesideARecord, shard.records), product(kBesideABlock, shard.blocks));
+}
+
+}  // namespace
+
+OpenBytes open_bytes(const Dataset& dataset, const Plan& plan) {
+  OpenBytes bytes;
+  const std::uint64_t lanes = lanes_of_rank(plan);
+  const bool files = plan.options().assign == Assign::files;
+  const bool shuffles = plan.options().order == OrderKind::shuffle;
+  for (const Shards& source : ordered_apart(plan)) {
+    std::uint64_t runs = 0;
+    std::uint64_t all = 0;
+    std::uint64_t longest = 0;
+    std::uint64_t record = 0;
+    std::uint64_t block = 0;
+    for (const ShardInfo& shard : std::span<const ShardInfo>(dataset.shards()).subspan(source.first, source.count)) {
+      if (shard.records == 0 || mean_bytes(shard) == 0) continue;
+      const std::uint64_t run_records = std::min(shard.run_records, shard.records);
+      const std::uint64_t held = saturating_add(product(mean_bytes(shard), shard.records), bytes_between(shard));
+      runs = saturating_add(runs, divide_up(shard.records, run_records));
+      all = saturating_add(all, held);
+      longest = std::max(longest, multiply_divide(run_records, held, shard.records));
+      record = std::max(record, mean_bytes(shard));
+      block = std::max<std::uint64_t>(block, shard.max_block_raw);
+    }
+    if (runs == 0) continue;
+    longest = std::max<std::uint64_t>(longest, BufferPool::kSmallest);
+    all = std::max(all, product(runs, BufferPool::kSmallest));
+    const std::uint64_t share = files ? all : all / plan.readers();
+    const std::uint64_t open = shuffles ? most_open_runs(plan, shapes_of(plan, source)) : 1;
+    const std::uint64_t group = std::min(share, product(lanes * open, longest));
+    // What the pool has left of a group is copied, into rooms for twice as much, and the last ones are still in use.
+    if (shuffles) {
+      const std::uint64_t pool = std::max(std::min(product(lanes * plan.options().pool, record), share),
+                                          product(lanes, BufferPool::kSmallest));
+      bytes.pool = saturating_add(bytes.pool, product(4, pool));
+    }
+    // The first and the last run of a lane may be parts of others, of which blocks are read whole.
+    const std::uint64_t edges = plan.lanes() > 1 ? product(2 * lanes, block) : 0;
+    if (!files) bytes.least = saturating_add(bytes.least, saturating_add(group, edges));
+    bytes.most = saturating_add(bytes.most, saturating_add(std::min(share, saturating_add(group, group)), edges));
+    bytes.of_each = saturating_add(bytes.of_each, product(2 * lanes, longest));
+  }
+  // Rooms are an eighth larger at most, and runs differ in size.
+  for (std::uint64_t* each : {&bytes.pool, &bytes.least, &bytes.most, &bytes.of_each}) {
+    *each = saturating_add(*each, *each / 4);
+  }
+  return bytes;
+}
+
 Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_per_shard) {
-  constexpr std::uint64_t kOfTheTrainer = 64;
+  constexpr std::uint64_t kOfTheTrainer = 16;  // and of the storage
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMinOpenShards;
-  const std::uint64_t share = limit.rlim_cur / 2 / descriptors_per_shard;  // the trainer has files of its own
-  const std::uint64_t at_once = shards_at_once(plan);
-  const std::uint64_t wanted =
-      std::max<std::uint64_t>(std::min<std::size_t>(plan.dataset().shards.size(), kMinOpenShards), at_once);
-  const std::uint64_t possible = std::max(
-      share, (limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, kOfTheTrainer)) / descriptors_per_shard);
-  if (wanted > possible) {
-    return Error(Errc::resource_limit, "the process may have " + std::to_string(limit.rlim_cur) + " files open, and " +
-                                           std::to_string(wanted) +
-                                           " shards are read at a time: raise the limit (ulimit -n) to at least " +
-                                           std::to_string(wanted * descriptors_per_shard + kOfTheTrainer) +
-                                           (at_once > kMinOpenShards ? ", or lower open_runs" : ""));
+  const std::uint64_t wanted = std::min<std::uint64_t>(plan.dataset().shards.size(), kMinOpenShards);
+  const std::uint64_t free = limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, kOfTheTrainer);
+  if (wanted > free / descriptors_per_shard) {
+    return Error(Errc::resource_limit, "the process may have " + std::to_string(limit.rlim_cur) +
+                                           " files open: raise the limit (ulimit -n) to at least " +
+                                           std::to_string(wanted * descriptors_per_shard + kOfTheTrainer));
   }
+  const std::uint64_t share = limit.rlim_cur / 2 / descriptors_per_shard;
   return static_cast<std::uint32_t>(std::max(std::min<std::uint64_t>(share, kMaxOpenShards), wanted));
 }
 
 Result<std::string> check_open_runs(const Dataset& dataset, const Plan& plan, std::uint64_t read_ahead_bytes,
                                     bool whole_epochs) {
-  if (plan.options().order != OrderKind::shuffle) return std::string();
+  if (plan.options().order == OrderKind::global) return std::string();
   const OpenBytes bytes = open_bytes(dataset, plan);
-  if (bytes.most <= read_ahead_bytes) return std::string();
+  if (saturating_add(bytes.most, bytes.pool) <= read_ahead_bytes) return std::string();
+  const std::uint64_t for_runs = read_ahead_bytes - std::min(read_ahead_bytes, bytes.pool);
   // Fewer than twice `open_runs` are open.
-  const std::uint64_t fit = (read_ahead_bytes / std::max<std::uint64_t>(bytes.of_each, 1) + 1) / 2;
-  const std::uint64_t missing = bytes.most - read_ahead_bytes;
+  const std::uint64_t fit = (for_runs / std::max<std::uint64_t>(bytes.of_each, 1) + 1) / 2;
+  const bool refused = whole_epochs && !plan.changes_world() && bytes.least > for_runs;
+  const std::uint64_t needed = saturating_add(refused ? bytes.least : bytes.most, bytes.pool);
+  const std::uint64_t missing = needed - read_ahead_bytes;
+  const std::string what = "open_runs = " + std::to_string(plan.options().open_runs) + " needs up to " +
+                           std::to_string(needed) + " bytes of memory, and memory_bytes leaves " +
+                           std::to_string(read_ahead_bytes) + ": ";
   // What is added goes to slots as well, half of it at most.
-  const std::string help = (fit > 0 ? "open_runs = " + std::to_string(fit) + " fits; or " : "") +
+  const std::string help = (fit > 0 && bytes.of_each > 0 ? "open_runs = " + std::to_string(fit) + " fits; or " : "") +
                            "raise memory_bytes by " + std::to_string(saturating_add(missing, missing)) +
                            ", or pack with fewer --run-records";
-  const std::string what = "open_runs = " + std::to_string(plan.options().open_runs) + " needs ";
-  const std::string left = ", and memory_bytes leaves " + std::to_string(read_ahead_bytes) + ": ";
-  if (whole_epochs && !plan.changes_world() && bytes.least > std::max(read_ahead_bytes, kMayNotFit)) {
-    return Error(Errc::budget_too_small, what + std::to_string(bytes.least) + " bytes of memory" + left + help);
-  }
-  return what + "up to " + std::to_string(bytes.most) + " bytes of memory" + left +
-         "blocks may be read again and again; " + help;
+  if (refused) return Error(Errc::budget_too_small, what + help);
+  return what + "little is read ahead; " + help;
 }
 
 }  // namespace dovetail::detail

@@ -15,15 +15,24 @@ namespace dovetail::detail {
 /// Runs of a lane that are open at a time, at most, where the lanes share out these shards; docs/order.md has the rule.
 std::uint64_t most_open_runs(const Plan& plan, std::span<const ShardShape> shards);
 
-/// How many shards may be open: at least those of all runs that are open at a time.
-/// Errors: `resource_limit` where the process may not open what the plan needs.
+/// What the open runs of a rank take of memory.
+struct OpenBytes {
+  std::uint64_t pool = 0;     ///< For what pools keep of runs that have ended.
+  std::uint64_t least = 0;    ///< All runs that may be open of one group,
+  std::uint64_t most = 0;     ///< and of the next one, which is then read ahead.
+  std::uint64_t of_each = 0;  ///< `most` for each of `open_runs`.
+};
+OpenBytes open_bytes(const Dataset& dataset, const Plan& plan);
+
+/// How many shards may be open at a time, out of what the process may open.
+/// Errors: `resource_limit` where that is too little for any plan.
 Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_per_shard);
 
-/// Whether the open runs fit: all of an open run is in use, and what has no room is read again and again. Gives what to say
-/// of runs that may not fit, in the log; nothing where they do.
+/// Whether the open runs fit, which are in memory as a whole. Gives what to say, in the log, where the next ones have no room
+/// beside them, and little is read ahead.
 /// `whole_epochs` says that more is read than a few batches again and again.
-/// Errors: `budget_too_small`, naming the open runs that fit, where these cannot, are more than 64 MiB, and are read whole:
-///         not of whole files, of which a rank may have few, nor of what a change of world has left of an epoch.
+/// Errors: `budget_too_small`, naming the open runs that fit, where these may not; not of whole files, of which a rank may
+///         have few, nor of what a change of world has left of an epoch.
 Result<std::string> check_open_runs(const Dataset& dataset, const Plan& plan, std::uint64_t read_ahead_bytes,
                                     bool whole_epochs);
 

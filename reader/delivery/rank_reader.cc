@@ -22,12 +22,12 @@ constexpr std::size_t kWalkedAhead = 2;
 
 /// What becomes columns goes through memory. Where batches share slots no record is that large, whatever a damaged index
 /// says.
-bool none_is_placed(const EngineSetup& setup) {
+bool none_is_placed(const ReaderSetup& setup) {
   return setup.batches_per_slot > 1 || setup.options.columns.has_value();
 }
 
 /// The size of all records, if they come to their rows from runs in memory and have one; else 0.
-std::uint32_t common_record_bytes(const Dataset& dataset, const Plan& plan, const EngineSetup& setup) {
+std::uint32_t common_record_bytes(const Dataset& dataset, const Plan& plan, const ReaderSetup& setup) {
   std::uint32_t bytes = 0;
   if (plan.options().order == OrderKind::global) return 0;
   for (const ShardInfo& shard : dataset.shards()) {
@@ -35,19 +35,19 @@ std::uint32_t common_record_bytes(const Dataset& dataset, const Plan& plan, cons
     if (shard.min_record_bytes != shard.max_record_bytes || (bytes != 0 && shard.max_record_bytes != bytes)) return 0;
     bytes = shard.max_record_bytes;
   }
-  return bytes >= kDirectRecordBytes && !none_is_placed(setup) ? 0 : bytes;
+  return bytes >= kPlacedBytes && !none_is_placed(setup) ? 0 : bytes;
 }
 
-FetchRules fetch_rules(const EngineSetup& setup, const StorageFacts& storage, std::uint32_t record_bytes) {
+FetchRules fetch_rules(const ReaderSetup& setup, const StorageFacts& storage, std::uint32_t record_bytes) {
   const std::uint64_t most = storage.direct ? kDirectReadBytes : kReadBytes;
   return {.read_bytes = std::min(most, setup.read_ahead_bytes / 8),
-          .placed_bytes = none_is_placed(setup) ? UINT64_MAX : kDirectRecordBytes,
+          .placed_bytes = none_is_placed(setup) ? UINT64_MAX : kPlacedBytes,
           .record_bytes = record_bytes};
 }
 
 }  // namespace
 
-RankReader::RankReader(EngineSetup setup)
+RankReader::RankReader(ReaderSetup setup)
     : dataset_(setup.dataset),
       plan_(setup.plan),
       options_(setup.options),
@@ -67,7 +67,9 @@ RankReader::RankReader(EngineSetup setup)
              .columns = columns_.get()},
       damage_(dataset_),
       shards_(dataset_, *storage_, std::max(1u, setup.max_open_shards / 2), [this] { kick(); }),
-      store_({.rules = fetch_rules(setup, storage_->facts(), rules_.record_bytes), .budget = setup.read_ahead_bytes},
+      store_({.rules = fetch_rules(setup, storage_->facts(), rules_.record_bytes),
+              .budget = setup.read_ahead_bytes,
+              .pool_bytes = setup.pool_bytes},
              shards_, *storage_, damage_,
              [this](const RunStore::Waited& read) {
                note_waited(read);

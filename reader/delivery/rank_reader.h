@@ -16,7 +16,7 @@
 #include <dovetail/batch_reader.h>
 
 #include "reader/delivery/brief_mutex.h"
-#include "reader/delivery/engine.h"
+#include "reader/delivery/reader_setup.h"
 #include "reader/delivery/ready_queue.h"
 #include "reader/delivery/replay.h"
 #include "reader/delivery/timeline_event.h"
@@ -79,7 +79,7 @@ struct Flight : FlightStart {
 /// Threads: all public functions may be called from any thread.
 class RankReader final : private TrainerHelp {
  public:
-  explicit RankReader(EngineSetup setup);
+  explicit RankReader(ReaderSetup setup);
   ~RankReader();
 
   /// Begins to read ahead.

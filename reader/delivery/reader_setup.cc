@@ -4,7 +4,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -27,17 +26,10 @@ constexpr std::uint32_t kMaxSlots = 64;
 constexpr unsigned kMaxThreads = 1024;
 constexpr unsigned kDefaultIoThreads = 8;
 constexpr std::chrono::milliseconds kMostHungAfter = std::chrono::hours(24);
-/// Slots, where rows are scattered: each has a step of some hundred bytes beside it.
-constexpr std::uint64_t kMostScattered = 8192;
-constexpr std::uint64_t kMostRowsAtOnce = 8192;
 /// Batches that are smaller share a slot, so that what a step costs beside its bytes is spent once for all of them; but
 /// never so many that slots take more than an eighth of the budget.
 constexpr std::uint64_t kSharedSlotBytes = 256 << 10;
 constexpr std::uint64_t kMostBatchesPerSlot = 64;
-/// Smaller records cost more to scatter than that saves: noting where each goes, and a trainer that reads its rows from
-/// memory instead of a cache.
-constexpr std::uint64_t kLeastScattered = 256;
-
 Error out_of_range(const std::string& name, std::uint64_t value, const std::string& allowed) {
   return Error(Errc::invalid_option, name + " = " + std::to_string(value) + " is out of range: " + allowed);
 }
@@ -135,65 +127,6 @@ BatchBytes batch_bytes(std::uint32_t rows, std::uint64_t largest_record, const C
           .most_held = columns->most_held_bytes(rows, largest_record)};
 }
 
-/// The shares with slots to scatter into, where that is possible and there is room for them.
-std::optional<MemoryShares> scattered(MemoryShares shares, const Dataset& dataset, const Plan& plan,
-                                      const ReaderOptions& options) {
-  const PlanOptions& how = plan.options();
-  // The turns of a mix are too uneven, and a global order takes one record from each block.
-  if (options.replay > 0 || how.order == OrderKind::global || !how.mix.schedule.empty()) return std::nullopt;
-  const bool shuffles = how.order == OrderKind::shuffle;
-  std::uint64_t in_use = 1;  // records of a run that lie in what is in memory of it: all, or those of an extent
-  std::uint64_t in_use_bytes = 0;
-  std::uint64_t largest_record = 0;
-  for (const ShardInfo& shard : dataset.shards()) {
-    if (shard.records == 0) continue;
-    const std::uint64_t bytes = shard.max_record_bytes;
-    if (bytes == 0 || shard.min_record_bytes != bytes) return std::nullopt;
-    largest_record = std::max(largest_record, bytes);
-    const std::uint64_t most = std::max<std::uint64_t>(shard.max_block_records, kCachedExtentBytes / bytes);
-    const std::uint64_t records =
-        std::min(shuffles ? shard.run_records : std::min(most, shard.run_records), shard.records);
-    in_use = std::max(in_use, records);
-    in_use_bytes = std::max(in_use_bytes, records * bytes);
-  }
-  if (largest_record < kLeastScattered || largest_record >= kDirectRecordBytes) return std::nullopt;
-  const std::uint64_t values = largest_record * how.batch;
-  if (SlabLayout::for_rows(how.batch).values + values > shares.slab_bytes) return std::nullopt;
-
-  // From the first use of a block to the last: one record of each open run in turn, then as long as the slowest of them
-  // stays in the pool; of n records that leave a pool of k at random, the last does after about k ln n outputs.
-  const std::uint64_t records = plan.records() / plan.lanes() + 1;
-  const std::uint64_t open_runs = shuffles ? most_open_runs(plan, plan.dataset().shards) : 1;
-  const std::uint64_t in_turn = std::min(records, open_runs * in_use);
-  // A width is an int, but for libstdc++ 12, which gives it 64 bits: the product with a large pool needs them.
-  const std::uint64_t log_in_turn = static_cast<std::uint64_t>(std::bit_width(in_turn)) * 7 / 10;
-  const std::uint64_t pooled = shuffles && how.pool > 1 ? how.pool * (log_in_turn + 1) : 0;
-  const std::uint64_t slot_rows = std::uint64_t{how.batch} * shares.batches_per_slot;
-  const std::uint64_t rows = std::max<std::uint64_t>(1, plan.readers() * slot_rows / plan.lanes());
-  // What planning needs of the open runs leaves the caches while blocks are read, so it is worth much at a time.
-  const std::uint64_t rows_at_once = std::clamp(in_turn / 2, Planner::kRowsAtOnce, kMostRowsAtOnce);
-  const std::uint64_t steps_at_once = rows_at_once / slot_rows + 1;
-  const std::uint64_t least = shares.slots + steps_at_once + (in_turn + pooled) / rows;
-  const std::uint64_t room = shares.read_ahead_bytes + shares.slots * shares.slot_bytes;
-  const std::uint64_t half = (room - std::min(room, largest_block(dataset))) / 2;
-  // By plan, a block counts as in memory from its first use to its last: what is open, and what the pool still holds of
-  // the blocks before. Where slots would take the room for that, blocks were read again and again.
-  const std::uint64_t extent =
-      std::max(largest_block(dataset), 2 * BufferPool::rounded(std::max(in_use_bytes, kCachedExtentBytes)));
-  const std::uint64_t extents = plan.lanes() / plan.readers() * std::min(in_turn, open_runs);
-  const std::uint64_t open = extents > room / extent ? room : extents * extent;
-  const std::uint64_t left = room - std::min(room, 2 * open);
-  const std::uint64_t most =
-      std::min(kMostScattered, std::min({half, left, std::uint64_t{UINT32_MAX}}) / shares.slot_bytes);
-  if (least > most) return std::nullopt;
-  shares.scatters = true;
-  shares.rows_at_once = rows_at_once;
-  // As many again, so that the next blocks can be read while the trainer uses up the batches of the present ones.
-  shares.slots = static_cast<std::uint32_t>(std::min(most, least + in_turn / rows));
-  shares.read_ahead_bytes = room - shares.slots * shares.slot_bytes;
-  return shares;
-}
-
 }  // namespace
 
 Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options, std::uint64_t storage_bytes,
@@ -230,7 +163,7 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
   }
   shares.slab_bytes = shares.slot_bytes;
   // Those that share a slot have room for their largest records, and nothing to wait for but blocks.
-  if (options.replay == 0 && shares.slab_bytes >= batch.most && largest_record < kDirectRecordBytes) {
+  if (options.replay == 0 && shares.slab_bytes >= batch.most && largest_record < kPlacedBytes) {
     const std::uint64_t most = std::min(kSharedSlotBytes, share / 4) / shares.slab_bytes;
     shares.batches_per_slot = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most, 1, kMostBatchesPerSlot));
     shares.slot_bytes = shares.batches_per_slot * shares.slab_bytes;
@@ -241,27 +174,13 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
   return shares;
 }
 
-MemoryShares share_for_scattering(const MemoryShares& shares, const Dataset& dataset, const Plan& plan,
-                                  const ReaderOptions& options, bool page_cache) {
-  if (!page_cache) return shares;
-  if (const std::optional<MemoryShares> with_slots = scattered(shares, dataset, plan, options)) return *with_slots;
-  // Slots of one batch are filled more exactly, which may be what is missing.
-  MemoryShares unshared = shares;
-  unshared.batches_per_slot = 1;
-  unshared.slot_bytes = shares.slab_bytes;
-  unshared.read_ahead_bytes += shares.slots * (shares.slot_bytes - shares.slab_bytes);
-  return scattered(unshared, dataset, plan, options).value_or(shares);
-}
-
 namespace {
 
-HostMemoryOptions host_memory(const ReaderOptions& options, bool scatters) {
+HostMemoryOptions host_memory(const ReaderOptions& options) {
   constexpr unsigned kMostTouchingThreads = 16;  // memory is not faster with more
-  // Rows that are scattered go to thousands of pages in turn.
-  const bool huge = options.huge_pages == HugePages::on || (options.huge_pages == HugePages::automatic && scatters);
   return {.registration = options.registration,
           .device = options.device,
-          .huge_pages = huge,
+          .huge_pages = options.huge_pages == HugePages::on,
           .refuse_huge_pages = options.huge_pages == HugePages::off,
           .provider = options.slot_memory,
           .threads = std::clamp(usable_cores() / options.ranks.local_world, 1u, kMostTouchingThreads)};
@@ -269,7 +188,7 @@ HostMemoryOptions host_memory(const ReaderOptions& options, bool scatters) {
 
 }  // namespace
 
-Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
+Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   if (Result<void> checked = check(given); !checked.has_value()) return checked.error();
   ReaderOptions options = given;
   options.plan.world = options.ranks.world;
@@ -310,18 +229,13 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   Result<MemoryShares> memory = share_memory(dataset, options, (*storage)->facts().memory_bytes,
                                              *columns == nullptr ? nullptr : &(*columns)->sizes(), threads);
   if (!memory.has_value()) return memory.error();
-  if (*columns != nullptr) {
-    (*columns)->limit_held(memory->decoder_bytes);
-  } else {
-    *memory = share_for_scattering(*memory, dataset, *plan, options, !(*storage)->facts().direct);
-  }
+  if (*columns != nullptr) (*columns)->limit_held(memory->decoder_bytes);
   Result<std::string> open_runs = check_open_runs(dataset, *plan, memory->read_ahead_bytes, options.replay == 0);
   if (!open_runs.has_value()) return open_runs.error();
   if (options.log && !open_runs->empty()) options.log(*open_runs);
   Result<std::uint32_t> max_open = open_shard_limit(*plan, (*storage)->facts().descriptors_per_file);
   if (!max_open.has_value()) return max_open.error();
-  Result<std::shared_ptr<SlotRing>> ring =
-      SlotRing::make(memory->slots, memory->slot_bytes, host_memory(options, memory->scatters));
+  Result<std::shared_ptr<SlotRing>> ring = SlotRing::make(memory->slots, memory->slot_bytes, host_memory(options));
   if (!ring.has_value()) return ring.error();
   // Where there is no device, nobody misses its memory.
   const bool misses = options.registration == Registration::preferred && !(*ring)->registered() &&
@@ -329,17 +243,17 @@ Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   if (options.log && misses) {
     options.log("batches are not in page-locked memory: " + (*ring)->memory().note());
   }
-  return EngineSetup{.dataset = dataset,
+  const std::uint64_t pool_bytes = std::min(open_bytes(dataset, *plan).pool, memory->read_ahead_bytes / 2);
+  return ReaderSetup{.dataset = dataset,
                      .plan = std::move(*plan),
                      .options = std::move(options),
                      .storage = std::move(*storage),
                      .ring = std::move(*ring),
-                     .scatters = memory->scatters,
                      .batches_per_slot = memory->batches_per_slot,
                      .slab_bytes = memory->slab_bytes,
                      .columns = std::move(*columns),
-                     .rows_at_once = memory->rows_at_once,
                      .read_ahead_bytes = memory->read_ahead_bytes,
+                     .pool_bytes = pool_bytes,
                      .max_open_shards = *max_open,
                      .threads = threads};
 }

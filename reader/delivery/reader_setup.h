@@ -3,8 +3,16 @@
 
 #include <dovetail/batch_reader.h>
 
-#include "reader/delivery/engine.h"
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include <dovetail/dataset.h>
+#include <dovetail/plan.h>
+
 #include "reader/fill/column_decoders.h"
+#include "reader/memory/slot_ring.h"
+#include "reader/storage/storage.h"
 
 namespace dovetail::detail {
 
@@ -16,8 +24,25 @@ struct MemoryShares {
   std::uint64_t slab_bytes = 0;     ///< Of each.
   std::uint64_t decoder_bytes = 0;  ///< Of each decoder of columns, beside the slab.
   std::uint64_t read_ahead_bytes = 0;
-  std::uint64_t rows_at_once = Planner::kRowsAtOnce;  ///< That are planned.
-  bool scatters = false;  ///< There are slots enough to lay steps out as long before as their blocks are read.
+};
+
+/// From this size on a record that is a block by itself, as it is, is read straight into its row.
+inline constexpr std::uint64_t kPlacedBytes = 16 << 10;
+
+/// Everything that a reader is made from, checked and sized.
+struct ReaderSetup {
+  Dataset dataset;
+  Plan plan;
+  ReaderOptions options;
+  std::unique_ptr<Storage> storage;
+  std::shared_ptr<SlotRing> ring;
+  std::uint32_t batches_per_slot = 1;
+  std::size_t slab_bytes = 0;               ///< Of each.
+  std::unique_ptr<ColumnDecoders> columns;  ///< Where records become columns.
+  std::uint64_t read_ahead_bytes = 0;       ///< Budget beside the slots and the storage;
+  std::uint64_t pool_bytes = 0;             ///< of that, not for runs.
+  std::uint32_t max_open_shards = 0;
+  unsigned threads = 1;
 };
 
 /// A slot holds a batch of the largest records where half of the budget, one block aside, allows; else its share of it. Read-ahead
@@ -27,13 +52,7 @@ struct MemoryShares {
 Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& options, std::uint64_t storage_bytes,
                                   const ColumnDecoder* columns = nullptr, unsigned threads = 1);
 
-/// Adds slots, out of what read-ahead has, so that rows are scattered from their blocks as these arrive: where all records
-/// of a shard have one size, blocks hold several of them and come through the page cache, and half of the budget, one
-/// block aside, has room for the batches that the records of one block go to. Returns the shares unchanged otherwise.
-MemoryShares share_for_scattering(const MemoryShares& shares, const Dataset& dataset, const Plan& plan,
-                                  const ReaderOptions& options, bool page_cache);
-
 /// Checks the options against each other, the dataset and the limits of the process, plans, and makes the slots.
-Result<EngineSetup> set_up(const Dataset& dataset, const ReaderOptions& options);
+Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& options);
 
 }  // namespace dovetail::detail

@@ -109,7 +109,6 @@ std::string ReaderStats::to_json() const {
   json.number("cached_reads", cached_reads);
   json.number("unfit_records", unfit_records);
   json.number("retried_reads", retried_reads);
-  json.number("evictions", evictions);
   json.number("spilled_batches", spilled_batches);
   json.number("shards_opened", shards_opened);
   json.seconds("waiting_for_storage", waiting_for_storage);

@@ -13,8 +13,8 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 
 #include "format/guard_memory.h"
-#include "reader/delivery/slab.h"
 #include "reader/delivery/timeline_event.h"
+#include "reader/fill/slab_parts.h"
 
 namespace dovetail::detail {
 

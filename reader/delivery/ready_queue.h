@@ -178,7 +178,7 @@ class ReadyQueue final : public AfterRelease, public std::enable_shared_from_thi
   std::condition_variable_any arrived_;   // for who waits
   std::optional<Completion> completion_;  // to be handed over
   // Relaxed loads without the lock see at least what the same thread stored before, which is all that `complete` and
-  // `Engine::kick` need; of what others stored they are hints, behind which the lock is taken.
+  // `RankReader::kick` need; of what others stored they are hints, behind which the lock is taken.
   std::atomic<bool> has_completion_ = false;
   std::atomic<std::uint32_t> ready_ = 0;  // as many as `items_` has
   std::atomic<bool> waiting_ = false;

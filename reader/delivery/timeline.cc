@@ -48,8 +48,6 @@ const char* name_of(const TimelineEvent& event) {
       return "read";
     case Kind::decode:
       return "decode";
-    case Kind::scatter:
-      return "scatter";
     case Kind::gather:
       return "gather";
     case Kind::check:

@@ -13,11 +13,10 @@ namespace dovetail::detail {
 struct TimelineEvent {
   using Clock = std::chrono::steady_clock;
   enum class Kind : std::uint8_t {
-    plan,     ///< A job on a thread:
-    load,     ///< read, decode and scatter an extent,
-    read,     ///< of which reading,
-    decode,   ///< decoding,
-    scatter,  ///< and scattering;
+    plan,    ///< A job on a thread:
+    load,    ///< read and decode a piece of a run,
+    read,    ///< of which reading,
+    decode,  ///< and decoding;
     gather,
     check,         ///< of a record that was read straight into its row.
     storage_read,  ///< A read that had to wait, from when it was asked for.

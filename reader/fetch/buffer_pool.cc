@@ -27,7 +27,6 @@ void AlignedBuffer::give_up() noexcept {
 }
 
 std::size_t BufferPool::rounded(std::size_t bytes) noexcept {
-  constexpr std::size_t kSmallest = 4096;
   if (bytes <= kSmallest) return kSmallest;
   const std::size_t step = std::bit_floor(bytes) / 8;
   return (bytes + step - 1) / step * step;

@@ -53,6 +53,9 @@ class AlignedBuffer {
 /// use. Units:   bytes, by the rounded size. Threads: none; guarded by the reader's lock.
 class BufferPool {
  public:
+  /// What a buffer takes at least.
+  static constexpr std::size_t kSmallest = 4096;
+
   explicit BufferPool(std::uint64_t budget) : budget_(budget) {}
 
   /// What `take(bytes)` charges.

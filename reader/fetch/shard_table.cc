@@ -48,6 +48,7 @@ void ShardTable::want(std::uint32_t shard) {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[shard];
     if (entry.open || !entry.let_go.expired() || entry.opening || entry.failed) return;
+    if (opening_ > 0 && live() >= max_open_) return;
     entry.opening = true;
   }
   ++opening_;

@@ -27,7 +27,8 @@ class ShardTable {
   /// `on_change` is called, with no lock held, after a shard has opened or failed to.
   ShardTable(Dataset dataset, Storage& storage, std::uint32_t max_open, std::function<void()> on_change);
 
-  /// Begins to open a shard, unless it is open, being opened, or failed and not forgotten.
+  /// Begins to open a shard, unless it is open, being opened, or failed and not forgotten; or there are enough already, some
+  /// of them on their way: then it is to be wanted again after the next change.
   void want(std::uint32_t shard);
 
   /// The shard, null where it is not open (yet).

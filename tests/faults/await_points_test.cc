@@ -29,7 +29,7 @@ using testing::Act;
 using testing::AtEvent;
 using testing::Rows;
 
-/// How rows come to be: gathered from blocks, scattered as blocks are read, or read straight into their rows.
+/// How rows come to be: copied from runs, also where all have one size, or read straight into their rows.
 const std::array<testing::SampleShape, 3> kShapes{{
     {.shard_records = {60, 0, 45}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048},
     {.shard_records = {60, 0, 45}, .min_bytes = 300, .max_bytes = 300, .codec = Codec::none, .block_bytes = 2048},
@@ -98,7 +98,7 @@ TEST_P(AwaitPointsTest, AReadThatIsSlowChangesNothing) {
 
 const auto kStorages = ::testing::Values(StorageKind::pread, StorageKind::io_uring, StorageKind::io_uring_direct);
 const auto kNameOf = [](const auto& tested) {
-  const std::array<const char*, 3> kWays{"gathered", "scattered", "straight"};
+  const std::array<const char*, 3> kWays{"copied", "same_size", "straight"};
   return std::string(to_string(std::get<0>(tested.param))) + "_" + kWays.at(std::get<1>(tested.param));
 };
 INSTANTIATE_TEST_SUITE_P(Storages, AwaitPointsTest,

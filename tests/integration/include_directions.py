@@ -14,6 +14,9 @@ ALLOWED = {
     "reader/plan": ["reader/plan"],
     "reader/mixing": ["reader/plan", "reader/mixing"],
     "reader/walk": ["reader/plan", "reader/walk"],
+    "reader/fetch": ["format", "reader/plan", "reader/walk", "reader/dataset", "reader/storage", "reader/fetch"],
+    "reader/fill": ["format", "reader/plan", "reader/walk", "reader/dataset", "reader/storage", "reader/memory",
+                    "reader/fetch", "reader/fill"],
     "reader/dataset": ["format", "reader/plan", "reader/storage", "reader/dataset"],
     "reader": ["format", "reader"],
     "convert": ["format", "writer", "convert"],
@@ -39,7 +42,7 @@ RESERVED = (
      re.compile(r"^(reader/storage/uring_\w+|tests/faults/(call_events|ring_faults))\.cc$")),
     (re.compile(r"^(snappy|isa-l)"), re.compile(r"^(format|tests|bench)/")),
     (re.compile(r"^isa-l(\.h|/)"), re.compile(r"^format/crc32c_\w+\.cc$")),
-    (re.compile(r"^\w*intrin\.h"), re.compile(r"^(format/crc32c_\w+\.cc|reader/delivery/streaming_copy\.h)$")),
+    (re.compile(r"^\w*intrin\.h"), re.compile(r"^format/crc32c_\w+\.cc$")),
 )
 # The pure half: integers only. Boost.System comes in through the error type.
 PURE = re.compile(r"^reader/plan/")

@@ -63,7 +63,7 @@ Delivered read_rank(const SoakData& data, ReaderOptions options, const Manner& m
 }
 
 std::uint64_t memory_for(StorageKind kind) {
-  return kind == StorageKind::io_uring_direct ? 24 << 20 : 3 << 20;
+  return kind == StorageKind::io_uring_direct ? 96 << 20 : 64 << 20;
 }
 
 /// Never freed, and still reachable: no checker of leaks finds that.

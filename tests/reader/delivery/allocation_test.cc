@@ -44,7 +44,7 @@ class SteadyReadingTest : public ::testing::Test {
     options.decode_threads = 1;
     options.storage = StorageKind::pread;
     GatedStorage* storage = nullptr;
-    const std::unique_ptr<detail::Engine> engine =
+    const std::unique_ptr<detail::RankReader> engine =
         testing::open_engine(dataset_, options, [&](std::unique_ptr<detail::Storage> inner) {
           auto counting = std::make_unique<GatedStorage>(std::move(inner), GatedStorage::Immediate::yes);
           storage = counting.get();

@@ -179,7 +179,6 @@ class ColumnsReaderTest : public ::testing::Test {
 TEST_F(ColumnsReaderTest, EveryBatchHasWhatProtobufMakesOfItsRecords) {
   constexpr std::uint64_t kSeed = 60606;
   Draws draws(kSeed);
-  std::uint64_t evicted = 0;
   std::uint64_t spilled = 0;
   const int rounds = testing::kSanitized ? 25 : 100;
   const Sample samples[] = {{.shard_records = {301, 77, 0, 212, 1, 40}},
@@ -208,11 +207,9 @@ TEST_F(ColumnsReaderTest, EveryBatchHasWhatProtobufMakesOfItsRecords) {
     ASSERT_NO_FATAL_FAILURE(rows = read(*reader, samples[which])) << what;
     ASSERT_EQ(rows, testing::planned(reader->plan(), options.ranks.rank, 0)) << what;
     const ReaderStats stats = reader->stats();
-    evicted += stats.evictions;
     spilled += stats.spilled_batches;
     ASSERT_EQ(stats.unfit_records, 0u);
   }
-  EXPECT_GT(evicted, 0u) << "no batch was gathered in pieces";
   EXPECT_GT(spilled, 0u);
 }
 

@@ -257,7 +257,6 @@ TEST_F(OversizeTest, LargeRecordsAreReadAtTheirUseAndHeldNoLonger) {
   options.memory_bytes = 8 << 20;
   BatchReader reader = BatchReader::open(dataset_, options).value();
   for (const Batch& batch : reader.epoch()) EXPECT_EQ(batch.valid(), 4u);
-  EXPECT_EQ(reader.stats().evictions, 0u);
   EXPECT_EQ(reader.stats().reads, 96u);
 }
 

@@ -68,7 +68,7 @@ class DirectDamageTest : public ::testing::Test {
   }
 
   void expect_rest_untouched(OnDamage on_damage, GatedStorage::Immediate immediate, std::uint64_t memory_bytes) {
-    const std::unique_ptr<detail::Engine> engine =
+    const std::unique_ptr<detail::RankReader> engine =
         testing::open_engine(dataset_, options(on_damage, memory_bytes), [&](std::unique_ptr<detail::Storage> inner) {
           return std::make_unique<GatedStorage>(std::move(inner), immediate);
         }).value();
@@ -150,7 +150,7 @@ TEST_F(DirectDamageTest, FailNamesTheRecordAndDeliversAllBatchesBefore) {
   const auto [id, offset] = *std::next(direct_.begin(), static_cast<std::ptrdiff_t>(direct_.size() / 2));
   damage(id);
   for (const auto immediate : {GatedStorage::Immediate::yes, GatedStorage::Immediate::no}) {
-    const std::unique_ptr<detail::Engine> engine =
+    const std::unique_ptr<detail::RankReader> engine =
         testing::open_engine(dataset_, options(OnDamage::fail), [&](std::unique_ptr<detail::Storage> inner) {
           return std::make_unique<GatedStorage>(std::move(inner), immediate);
         }).value();

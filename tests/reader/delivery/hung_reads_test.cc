@@ -30,12 +30,12 @@ struct Way {
   testing::SampleShape shape;
 };
 
-/// Gathered from blocks, scattered, and read straight into rows.
+/// Copied from runs, also where all have one size, and read straight into rows.
 const Way kWays[] = {
-    {"gathered", {.shard_records = {60, 45, 70}, .max_bytes = 300, .block_bytes = 2048}},
-    {"scattered",
+    {"copied", {.shard_records = {60, 45, 70}, .max_bytes = 300, .block_bytes = 2048}},
+    {"same_size",
      {.shard_records = {60, 45, 70}, .min_bytes = 512, .max_bytes = 512, .codec = Codec::none, .block_bytes = 4096}},
-    {"direct",
+    {"placed",
      {.shard_records = {12, 9, 14}, .min_bytes = 20000, .max_bytes = 20000, .codec = Codec::none, .block_bytes = 4096}},
 };
 
@@ -59,7 +59,8 @@ class HungReadsTest : public ::testing::TestWithParam<Way> {
   }
 
   /// An engine on whose storage the reads of the second shard hang.
-  std::unique_ptr<detail::Engine> open(const ReaderOptions& options, std::chrono::milliseconds after, bool gives_up) {
+  std::unique_ptr<detail::RankReader> open(const ReaderOptions& options, std::chrono::milliseconds after,
+                                           bool gives_up) {
     const auto wrap = [&](std::unique_ptr<detail::Storage> inner) -> std::unique_ptr<detail::Storage> {
       auto gate = std::make_unique<GatedStorage>(std::move(inner), GatedStorage::Immediate::no,
                                                  [slow = slow_](const std::string& path) { return path == slow; });
@@ -70,7 +71,7 @@ class HungReadsTest : public ::testing::TestWithParam<Way> {
   }
 
   /// Reads the epoch and checks every row; gives how many are not as planned, or the error.
-  Result<std::uint64_t> read_epoch(detail::Engine& engine) {
+  Result<std::uint64_t> read_epoch(detail::RankReader& engine) {
     const testing::Rows planned = testing::planned(engine.plan(), 0, 0);
     std::uint64_t lost = 0;
     std::size_t at = 0;
@@ -101,7 +102,7 @@ class HungReadsTest : public ::testing::TestWithParam<Way> {
 };
 
 TEST_P(HungReadsTest, ASecondTryMakesUpForThem) {
-  const std::unique_ptr<detail::Engine> engine = open(options(OnDamage::fail), std::chrono::seconds(1), true);
+  const std::unique_ptr<detail::RankReader> engine = open(options(OnDamage::fail), std::chrono::seconds(1), true);
   const Result<std::uint64_t> lost = read_epoch(*engine);
   ASSERT_TRUE(lost.has_value()) << lost.error().to_string();
   EXPECT_EQ(*lost, 0u);
@@ -112,7 +113,7 @@ TEST_P(HungReadsTest, ASecondTryMakesUpForThem) {
 
 TEST_P(HungReadsTest, WhatIsGivenUpIsDamagedAndKeepsStepsRowsAndIds) {
   for (const OnDamage policy : {OnDamage::substitute, OnDamage::empty}) {
-    const std::unique_ptr<detail::Engine> engine = open(options(policy), std::chrono::milliseconds(600), true);
+    const std::unique_ptr<detail::RankReader> engine = open(options(policy), std::chrono::milliseconds(600), true);
     gate_->wait_for_withheld(1);
     const std::string aside = slow_ + ".aside";
     std::filesystem::rename(slow_, aside);  // so that the second try fails
@@ -134,7 +135,8 @@ TEST_P(HungReadsTest, WhatIsGivenUpIsDamagedAndKeepsStepsRowsAndIds) {
 }
 
 TEST_P(HungReadsTest, WithFailTheErrorNamesFileOffsetRecordsAndStep) {
-  const std::unique_ptr<detail::Engine> engine = open(options(OnDamage::fail), std::chrono::milliseconds(600), true);
+  const std::unique_ptr<detail::RankReader> engine =
+      open(options(OnDamage::fail), std::chrono::milliseconds(600), true);
   gate_->wait_for_withheld(1);
   std::filesystem::remove(slow_);
   const Result<std::uint64_t> lost = read_epoch(*engine);
@@ -148,7 +150,8 @@ TEST_P(HungReadsTest, WithFailTheErrorNamesFileOffsetRecordsAndStep) {
 }
 
 TEST_P(HungReadsTest, AReaderThatWaitsTellsAndGoesOnWhenTheyComeBack) {
-  const std::unique_ptr<detail::Engine> engine = open(options(OnDamage::fail), std::chrono::milliseconds(20), false);
+  const std::unique_ptr<detail::RankReader> engine =
+      open(options(OnDamage::fail), std::chrono::milliseconds(20), false);
   gate_->wait_for_withheld(1);
   while (engine->stats().hung_now.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const HungRead hung = engine->stats().hung_now.front();
@@ -162,7 +165,7 @@ TEST_P(HungReadsTest, AReaderThatWaitsTellsAndGoesOnWhenTheyComeBack) {
 }
 
 TEST_P(HungReadsTest, AReaderMayBeDestroyedWhileTheyHang) {
-  std::unique_ptr<detail::Engine> engine = open(options(OnDamage::empty), std::chrono::milliseconds(20), true);
+  std::unique_ptr<detail::RankReader> engine = open(options(OnDamage::empty), std::chrono::milliseconds(20), true);
   gate_->wait_for_withheld(1);
   std::filesystem::remove(slow_);
   engine.reset();

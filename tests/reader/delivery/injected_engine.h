@@ -11,7 +11,7 @@
 
 #include <dovetail/completion.h>
 
-#include "reader/delivery/engine.h"
+#include "reader/delivery/rank_reader.h"
 #include "reader/delivery/reader_setup.h"
 
 namespace dovetail::testing {
@@ -20,19 +20,19 @@ namespace dovetail::testing {
 using WrapStorage = std::function<std::unique_ptr<detail::Storage>(std::unique_ptr<detail::Storage>)>;
 
 /// A running engine that reads through a storage of the test. Errors: those of opening a reader.
-inline Result<std::unique_ptr<detail::Engine>> open_engine(const Dataset& dataset, const ReaderOptions& options,
+inline Result<std::unique_ptr<detail::RankReader>> open_engine(const Dataset& dataset, const ReaderOptions& options,
                                                            const WrapStorage& wrap) {
-  Result<detail::EngineSetup> setup = detail::set_up(dataset, options);
+  Result<detail::ReaderSetup> setup = detail::set_up(dataset, options);
   if (!setup.has_value()) return setup.error();
   setup->storage = wrap(std::move(setup->storage));
-  auto engine = std::make_unique<detail::Engine>(std::move(*setup));
+  auto engine = std::make_unique<detail::RankReader>(std::move(*setup));
   engine->start();
   return engine;
 }
 
 /// `BatchReader::async_next` of an engine.
 template <class CompletionToken>
-auto async_next(detail::Engine& engine, CompletionToken&& token) {
+auto async_next(detail::RankReader& engine, CompletionToken&& token) {
   return boost::asio::async_initiate<CompletionToken, BatchReader::NextSignature>(
       [&engine](auto handler) {
         engine.async_next(detail::ReadyQueue::Handler(detail::never_inside(std::move(handler))));

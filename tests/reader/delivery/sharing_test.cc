@@ -41,7 +41,7 @@ using testing::SampleShape;
 
 constexpr unsigned kContextThreads = 4;
 
-/// Gathered, scattered and read straight into rows.
+/// Copied from runs, also where all have one size, and read straight into rows.
 const std::array<SampleShape, 3> kShapes{
     SampleShape{.shard_records = {301, 77, 0, 512, 1, 140}},
     SampleShape{.shard_records = {400, 300, 330}, .min_bytes = 512, .max_bytes = 512, .codec = Codec::none},
@@ -433,7 +433,7 @@ TEST_P(SharingTest, BatchesMayBeReleasedByAnyThreadWhileTheReaderGoesAndAfter) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, SharingTest, ::testing::Range<std::size_t>(0, kShapes.size()), [](const auto& tested) {
-  return std::string(std::array{"gathered", "scattered", "straight"}.at(tested.param));
+  return std::string(std::array{"copied", "same_size", "straight"}.at(tested.param));
 });
 
 }  // namespace
