@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/dataset/stored_block.h"
 
+#include <cassert>
+
 #include "format/crc32c.h"
 #include "format/tfrecord_block.h"
 
@@ -49,7 +51,8 @@ Result<format::BlockRecords> decode_stored(const ShardFile& shard, std::size_t b
 
 bool is_single(const ShardFile& shard, std::size_t block) noexcept {
   const format::IndexEntry& entry = shard.blocks()[block];
-  return entry.records == 1 && entry.codec == Codec::none && entry.table_bytes == 0;
+  if (entry.records != 1 || entry.table_bytes != 0) return false;
+  return !is_encoded(shard, block) || stored_bytes(shard, block) <= entry.raw_bytes;
 }
 
 std::size_t head_bytes(const ShardFile& shard) noexcept {
@@ -63,6 +66,13 @@ Result<void> check_single(const ShardFile& shard, std::size_t block, ByteView he
   const auto header = checked_header(shard, block, head);
   if (!header) return header.error();
   if (format::crc32c(record) != header->payload_crc) return Error(Errc::payload_checksum, "the record");
+  return {};
+}
+
+Result<void> decode_single(const ShardFile& shard, std::size_t block, ByteView stored, std::span<std::byte> record) {
+  const Result<format::BlockRecords> decoded = decode_stored(shard, block, stored, record);
+  if (!decoded) return decoded.error();
+  assert((*decoded)[0].data() == record.data() && (*decoded)[0].size() == record.size());
   return {};
 }
 

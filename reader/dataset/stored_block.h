@@ -36,11 +36,18 @@ inline bool keeps_stored(const ShardFile& shard) noexcept {
 Result<format::BlockRecords> decode_stored(const ShardFile& shard, std::size_t block, ByteView stored,
                                            std::span<std::byte> out);
 
-/// Whether a block consists of one record as it is, so that it can be read straight to where it is wanted.
+/// Whether a block consists of one record, which can be read straight to where it is wanted, or decoded there and takes no
+/// more room before.
 bool is_single(const ShardFile& shard, std::size_t block) noexcept;
+/// Whether its body has to be decoded.
+inline bool is_encoded(const ShardFile& shard, std::size_t block) noexcept {
+  return shard.framing() == Framing::blocks && shard.blocks()[block].codec != Codec::none;
+}
 /// Bytes before the record of such a block.
 std::size_t head_bytes(const ShardFile& shard) noexcept;
-/// Checks such a block: its first `head_bytes`, and its record. Errors: as `decode_stored`.
+/// Checks such a block, which is not encoded: its first `head_bytes`, and its record. Errors: as `decode_stored`.
 Result<void> check_single(const ShardFile& shard, std::size_t block, ByteView head, ByteView record);
+/// Checks such a block, which is encoded, and decodes it; `record` has as many bytes as the record. Errors: as `decode_stored`.
+Result<void> decode_single(const ShardFile& shard, std::size_t block, ByteView stored, std::span<std::byte> record);
 
 }  // namespace dovetail::detail

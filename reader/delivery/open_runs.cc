@@ -70,13 +70,15 @@ std::uint64_t most_open_runs(const Plan& plan, std::span<const ShardShape> shard
 
 namespace {
 
-/// What a record of a shard takes in memory at the mean, before it is in its row. A large one is read straight there.
+/// What a record of a shard takes in memory at the mean, before it is in its row. A large one that has a block to itself is
+/// read or decoded straight there.
 std::uint64_t mean_bytes(const ShardInfo& shard) {
   const std::uint64_t mean = shard.raw_bytes / shard.records + 1;
-  const bool mostly_placed =
-      shard.records < 2 * shard.blocks && shard.stored_bytes >= shard.raw_bytes && mean > kPlacedBytes;
-  if (!mostly_placed) return mean;
-  return shard.min_record_bytes >= kPlacedBytes ? 0 : kPlacedBytes / 4;  // of those that are smaller, some
+  if (mean <= kPlacedBytes) return mean;
+  // Blocks that are shared have at least two of them.
+  const std::uint64_t sharing = std::min(shard.records, 2 * (shard.records - std::min(shard.records, shard.blocks)));
+  const std::uint64_t shared = multiply_divide(mean, sharing, shard.records);
+  return shard.min_record_bytes >= kPlacedBytes ? shared : std::max(shared, kPlacedBytes / 4);
 }
 
 /// What lies between them.
@@ -156,17 +158,27 @@ Result<std::string> check_open_runs(const Dataset& dataset, const Plan& plan, st
   if (saturating_add(bytes.most, bytes.pool) <= read_ahead_bytes) return std::string();
   const std::uint64_t for_runs = read_ahead_bytes - std::min(read_ahead_bytes, bytes.pool);
   // Fewer than twice `open_runs` are open.
-  const std::uint64_t fit = (for_runs / std::max<std::uint64_t>(bytes.of_each, 1) + 1) / 2;
+  const std::uint64_t runs_fit = (for_runs / std::max<std::uint64_t>(bytes.of_each, 1) + 1) / 2;
+  const std::uint64_t for_pool = read_ahead_bytes - std::min(read_ahead_bytes, bytes.least);
+  const std::uint64_t pool_fits =
+      multiply_divide(plan.options().pool, std::min(for_pool, bytes.pool), std::max<std::uint64_t>(bytes.pool, 1));
   const bool refused = whole_epochs && !plan.changes_world() && bytes.least > for_runs;
   const std::uint64_t needed = saturating_add(refused ? bytes.least : bytes.most, bytes.pool);
   const std::uint64_t missing = needed - read_ahead_bytes;
-  const std::string what = "open_runs = " + std::to_string(plan.options().open_runs) + " needs up to " +
-                           std::to_string(needed) + " bytes of memory, and memory_bytes leaves " +
+  const bool of_pool = bytes.pool > bytes.least;
+  const std::string what = (of_pool ? "pool = " + std::to_string(plan.options().pool)
+                                    : "open_runs = " + std::to_string(plan.options().open_runs)) +
+                           " needs up to " + std::to_string(needed) + " bytes of memory, and memory_bytes leaves " +
                            std::to_string(read_ahead_bytes) + ": ";
+  std::string fits;
+  if (of_pool && pool_fits > 0) {
+    fits = "pool = " + std::to_string(pool_fits) + " fits; or ";
+  } else if (!of_pool && runs_fit > 0) {
+    fits = "open_runs = " + std::to_string(runs_fit) + " fits; or ";
+  }
   // What is added goes to slots as well, half of it at most.
-  const std::string help = (fit > 0 && bytes.of_each > 0 ? "open_runs = " + std::to_string(fit) + " fits; or " : "") +
-                           "raise memory_bytes by " + std::to_string(saturating_add(missing, missing)) +
-                           ", or pack with fewer --run-records";
+  const std::string help = fits + "raise memory_bytes by " + std::to_string(saturating_add(missing, missing)) +
+                           (of_pool ? "" : ", or pack with fewer --run-records");
   if (refused) return Error(Errc::budget_too_small, what + help);
   return what + "little is read ahead; " + help;
 }

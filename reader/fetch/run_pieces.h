@@ -15,7 +15,7 @@ namespace dovetail::detail {
 struct FetchRules {
   /// Blocks are read with one call, and decoded by one thread, up to so many bytes.
   std::uint64_t read_bytes = 0;
-  /// A block of one record as it is, from this size on, is not brought into memory: its record has a *place*, and is read
+  /// A block of one record, from this size on, is not brought into memory: its record has a *place*, and is read or decoded
   /// straight into its row.
   std::uint64_t placed_bytes = 0;
   /// All records have so many bytes, and lie in a row in the memory of their run; 0 where they differ in size.

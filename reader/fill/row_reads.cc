@@ -6,8 +6,24 @@
 
 namespace dovetail::detail {
 
+namespace {
+
+/// Decodes the block to where it may have been read to.
+Result<void> decode_record(const RowRead& read) {
+  ByteView stored = read.into;
+  if (read.into.data() == read.record.data()) {
+    thread_local std::vector<std::byte> scratch;  // hot, and as large as the largest block
+    scratch.assign(read.into.begin(), read.into.end());
+    stored = scratch;
+  }
+  return decode_single(*read.file, read.block, stored, read.record);
+}
+
+}  // namespace
+
 void check_record(RowRead& read, Storage& storage) {
   const auto check = [&] {
+    if (read.is_encoded()) return decode_record(read);
     const ReadInto into = read.destination();
     return check_single(*read.file, read.block, into.first, into.second);
   };

@@ -21,30 +21,33 @@
 
 namespace dovetail::detail {
 
-/// A block that is read for one row, because its record is in no run in memory: a large record that goes straight to its
-/// row, or with `OrderKind::global` any block.
+/// A block that is read for one row, because its record is in no run in memory: that of a large record, which goes straight
+/// to its row, or with `OrderKind::global` any block.
 struct RowRead {
   std::shared_ptr<const ShardFile> file;
   std::uint32_t shard = 0;
   std::size_t block = 0;
-  std::uint32_t row = 0;      ///< Of the batch.
-  std::uint64_t at = 0;       ///< Where its record goes in the values;
-  AlignedBuffer stored;       ///< or where the whole block is read to.
-  std::span<std::byte> into;  ///< One or the other, while it is read.
-  Result<void> read;          ///< What the storage has said.
+  std::uint32_t row = 0;        ///< Of the batch.
+  std::uint64_t at = 0;         ///< Where the large record goes in the values,
+  std::span<std::byte> record;  ///< which is here.
+  AlignedBuffer stored;         ///< Where any other block is read to.
+  std::span<std::byte> into;    ///< Where it is read to; of a large record that is not encoded, without what lies before it.
+  Result<void> read;            ///< What the storage has said.
   std::optional<Error> damage;
   std::uint32_t retried = 0;
   std::array<std::byte, kMaxHeadBytes> head;  ///< What lies before the record in the file.
 
   std::uint64_t offset() const noexcept { return file->blocks()[block].offset; }
+  bool is_placed() const noexcept { return !record.empty(); }
+  bool is_encoded() const noexcept { return detail::is_encoded(*file, block); }
   ReadInto destination() noexcept {
-    if (stored) return ReadInto{into};
+    if (!is_placed() || is_encoded()) return ReadInto{into};
     return {std::span(head).first(head_bytes(*file)), into};
   }
 };
 
-/// Checks a record that was read straight into its row. What fails is read once more, past the page cache, before it
-/// counts as damaged. Threads: any.
+/// Checks a large record, which goes to its row now if it is encoded. What fails is read once more, past the page cache,
+/// before it counts as damaged. Threads: any.
 void check_record(RowRead& read, Storage& storage);
 
 /// Checks and decodes a block that was read, and finds one of its records; the same holds. What it gives lies in `into`, or

@@ -95,6 +95,8 @@ class SlotFill {
   bool read_block(const SizedEntry& record, RowStatus status);
   bool add_from_block(const SizedEntry& record, RowStatus status, const ShardFile& file, const Result<void>& read,
                       std::span<std::byte> stored);
+  /// Where a block may be read to, until the next one is.
+  std::span<std::byte> room_for_block(const ShardFile& file, std::size_t block);
   /// The shard; null where it is not open, or cannot be opened.
   std::shared_ptr<const ShardFile> open(std::uint32_t shard);
   /// Asks for what the rows behind one that waits will need.

@@ -47,9 +47,10 @@ bool SlotFill::read_record(const SizedEntry& record, RowStatus status) {
   read.block = static_cast<std::size_t>(record.where);
   read.row = row;
   read.at = at;
-  read.into = {rows_.parts().values + at, record.bytes};
+  read.record = {rows_.parts().values + at, record.bytes};
+  read.into = read.is_encoded() ? room_for_block(*read.file, read.block) : read.record;
   ++counts_.direct_reads;
-  counts_.direct_bytes += record.bytes;
+  counts_.direct_bytes += read.into.size();
   const Result<bool> there = parts_.storage.try_read(read.file->file(), read.offset(), read.destination());
   if (there.has_value() && !*there) return true;
   if (!there.has_value()) read.read = there.error();
@@ -99,9 +100,7 @@ bool SlotFill::read_block(const SizedEntry& record, RowStatus status) {
   const std::shared_ptr<const ShardFile> file = open(record.shard);
   if (file == nullptr) return !waits_for_shard_ && lose(record.id, status, loss_of_shard(record.shard));
   const std::size_t block = file->block_of(record.where);
-  const std::uint64_t bytes = stored_bytes(*file, block);
-  if (stored_.size() < bytes) stored_.resize(static_cast<std::size_t>(bytes));
-  const std::span<std::byte> into = std::span(stored_).first(static_cast<std::size_t>(bytes));
+  const std::span<std::byte> into = room_for_block(*file, block);
   const Result<bool> there = parts_.storage.try_read(file->file(), file->blocks()[block].offset, ReadInto{into});
   if (there.has_value() && !*there) return false;
   return add_from_block(record, status, *file, there.has_value() ? Result<void>() : there.error(), into);
@@ -150,15 +149,23 @@ void SlotFill::read_ahead(std::span<const SizedEntry> records) {
   }
 }
 
+std::span<std::byte> SlotFill::room_for_block(const ShardFile& file, std::size_t block) {
+  const auto bytes = static_cast<std::size_t>(stored_bytes(file, block));
+  if (stored_.size() < bytes) stored_.resize(bytes);
+  return std::span(stored_).first(bytes);
+}
+
 bool SlotFill::has_placed_reads() const noexcept {
-  return !reads_.empty() && !reads_.front().stored;
+  return !reads_.empty() && reads_.front().is_placed();
 }
 
 std::vector<RowRead*> SlotFill::waiting() {
   std::vector<RowRead*> waiting;
   for (RowRead& read : reads_) {
-    // A batch that spilled has moved.
-    if (!read.stored) read.into = {rows_.parts().values + read.at, read.into.size()};
+    if (read.is_placed()) {  // where that is now: a batch that spilled has moved
+      read.record = {rows_.parts().values + read.at, read.record.size()};
+      read.into = read.record.first(read.into.size());
+    }
     waiting.push_back(&read);
   }
   counts_.waiting_reads += waiting.size();
@@ -166,7 +173,7 @@ std::vector<RowRead*> SlotFill::waiting() {
 }
 
 void SlotFill::check(RowRead& read) {
-  if (!read.stored) check_record(read, parts_.storage);
+  if (read.is_placed()) check_record(read, parts_.storage);
 }
 
 void SlotFill::resume() {

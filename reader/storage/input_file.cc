@@ -17,9 +17,6 @@
 namespace dovetail::detail {
 namespace {
 
-// Linux fetches no more than the read-ahead or largest request of the device for one hint, and drops the rest of it.
-constexpr std::uint64_t kHintBytes = 256 << 10;
-
 // Offsets come from files; the system's are signed.
 constexpr auto kMaxOffset = static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
 
@@ -105,12 +102,6 @@ InputFile& InputFile::operator=(InputFile&& other) noexcept {
 
 InputFile::~InputFile() = default;
 
-std::optional<InputFile> InputFile::Weak::lock() && {
-  std::shared_ptr<Access> access = access_.lock();
-  if (access == nullptr) return std::nullopt;
-  return InputFile(std::move(access), fd_, std::move(path_), identity_);
-}
-
 Result<InputFile> InputFile::open(const std::string& path) {
   // Non-blocking, because opening a pipe would otherwise wait for a writer; regular files do not care.
   // First: what is open must have an owner, whatever memory there is.
@@ -176,15 +167,6 @@ Result<bool> InputFile::try_read(std::uint64_t offset, ReadInto into) const {
     offset += static_cast<std::uint64_t>(got);
   }
   return true;
-}
-
-void InputFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
-  if (offset >= identity_.bytes) return;
-  const std::uint64_t end = offset + std::min(bytes, identity_.bytes - offset);
-  for (; offset < end; offset += kHintBytes) {
-    const auto part = static_cast<off_t>(std::min(kHintBytes, end - offset));
-    if (::posix_fadvise(fd_, static_cast<off_t>(offset), part, POSIX_FADV_WILLNEED) != 0) return;
-  }
 }
 
 void InputFile::open_direct() const {

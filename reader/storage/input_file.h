@@ -58,8 +58,6 @@ class InputFile {
 
   /// The same open file once more: its descriptors are closed with the last one.
   InputFile share() const { return InputFile(access_, fd_, path_, identity_); }
-  /// The same for whoever must not keep it open.
-  class Weak;
 
   const std::string& path() const noexcept { return path_; }
   int fd() const noexcept { return fd_; }
@@ -77,9 +75,6 @@ class InputFile {
   /// and only `read` says what is wrong, if anything. Cost: one system call, none where the file system or a sandbox
   /// has refused such reads before.
   Result<bool> try_read(std::uint64_t offset, ReadInto into) const;
-
-  /// Begins reading the range into the page cache. A hint: fails silently. Cost: a system call for every 256 KiB.
-  void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
 
   /// Access past the page cache, opened at the first call; nothing where the file system does not offer it. Borrowed
   /// from the file. Cost: opens a file once.
@@ -106,22 +101,6 @@ class InputFile {
   FileIdentity identity_;
   /// Closes the descriptors, and has what has been learned about the file system.
   std::shared_ptr<Access> access_;
-};
-
-/// An open file as long as others keep it open.
-class InputFile::Weak {
- public:
-  explicit Weak(const InputFile& file)
-      : access_(file.access_), fd_(file.fd_), path_(file.path_), identity_(file.identity_) {}
-
-  /// The file, unless it is closed. Once; needs no memory.
-  std::optional<InputFile> lock() &&;
-
- private:
-  std::weak_ptr<Access> access_;
-  int fd_;
-  std::string path_;
-  FileIdentity identity_;
 };
 
 }  // namespace dovetail::detail

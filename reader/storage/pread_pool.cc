@@ -34,10 +34,6 @@ class PreadPool final : public Storage {
     });
   }
 
-  void will_need(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept override {
-    file.will_need(offset, bytes);
-  }
-
   const StorageFacts& facts() const noexcept override { return facts_; }
 
   boost::asio::any_io_executor blocking_executor() override { return pool_.executor(); }

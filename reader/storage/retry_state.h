@@ -6,7 +6,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -44,9 +43,6 @@ inline constexpr unsigned kMostOfFileInTrouble = 2;
 inline constexpr unsigned kMostApartOfFileInTrouble = 1;
 /// Places of the storage that are made up for.
 inline constexpr unsigned kMostMadeUp = 64;
-
-/// Hints that may wait for one that does not come back; later ones are dropped.
-inline constexpr std::size_t kMostHints = 4096;
 
 class Piece;
 using Pieces = std::list<std::shared_ptr<Piece>>;
@@ -105,13 +101,6 @@ class Places {
   unsigned made_up_ = 0;
 };
 
-/// Bytes of which the kernel is told that they will be needed. Many may wait for one that hangs, so none keeps a file open.
-struct Hint {
-  InputFile::Weak file;
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;
-};
-
 /// What the tries of a retrying storage share; it outlives the storage as long as one of them is out.
 ///
 /// Threads: guarded by its mutex, but for what guards itself or is fixed.
@@ -151,17 +140,9 @@ struct RetryState {
   Pieces waiting;                                    ///< For room.
   Pieces late;                                       ///< For a try apart, when others of their files have come back.
   std::map<std::string, FileTries> files;            ///< That tries are out of.
-  std::deque<Hint> hints;                            ///< To come.
-  bool hinting = false;                              ///< A thread is giving one,
-  std::chrono::steady_clock::time_point hint_began;  ///< since then.
-  bool wants_hints = true;
 };
 
 using RetryStatePtr = std::shared_ptr<RetryState>;
-
-/// Gives a hint on a thread that nobody waits for, one after the other. Where that is not possible, or one of them hangs, there
-/// is none.
-void hint_apart(const RetryStatePtr& shared, const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
 /// Counts an answer when it is out, however that ends.
 class AnswerCount {

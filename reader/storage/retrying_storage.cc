@@ -108,9 +108,6 @@ class RetryingStorage final : public Storage {
     opening->start();
   }
 
-  void will_need(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept override {
-    if (!facts_.direct) hint_apart(shared_, file, offset, bytes);
-  }
   const StorageFacts& facts() const noexcept override { return facts_; }
   std::uint64_t cached_reads() const noexcept override { return shared_->inner->cached_reads(); }
   bool gave_up(const Error& error) const override { return is_timeout(error); }
@@ -146,8 +143,6 @@ void RetryingStorage::stop() {
     {
       std::unique_lock lock(shared_->mutex);
       stopping_ = true;
-      shared_->wants_hints = false;
-      shared_->hints.clear();
       shared_->changed.wait(lock, [this] { return shared_->unanswered == 0 || shared_->any_hung; });
       waiting.swap(shared_->waiting);
     }
@@ -158,9 +153,7 @@ void RetryingStorage::stop() {
     {
       std::unique_lock lock(shared_->mutex);
       shared_->changed.wait(lock, [this] { return shared_->unanswered == 0; });
-      // Files are closed when stopping returns, but for what hangs.
-      const bool hinted = shared_->changed.wait_for(lock, shared_->after, [this] { return !shared_->hinting; });
-      hangs = shared_->places.any_lost() || !hinted;
+      hangs = shared_->places.any_lost();
     }
     shared_->watch.stop();
     for (const auto& threads : {shared_->openings, shared_->again, shared_->apart}) threads->settle(shared_->after);

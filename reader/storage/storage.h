@@ -25,7 +25,7 @@ namespace dovetail::detail {
 struct StorageFacts {
   /// Never `automatic`.
   StorageKind kind = StorageKind::pread;
-  /// Reads past the page cache: `try_read` is always false and `will_need` does nothing.
+  /// Reads past the page cache: `try_read` is always false.
   bool direct = false;
   /// Reads that it keeps in flight.
   unsigned depth = 0;
@@ -70,10 +70,6 @@ class Storage {
 
   /// Reads all of `into`.
   virtual void read(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) = 0;
-
-  /// Says that the range will be read soon: begins to fetch it where the page cache is used. Returns without waiting
-  /// for the device.
-  virtual void will_need(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept = 0;
 
   virtual const StorageFacts& facts() const noexcept = 0;
 

@@ -62,7 +62,6 @@ class UringStorage final : public Storage {
 
   Result<bool> try_read(const InputFile& file, std::uint64_t offset, ReadInto into) override;
   void read(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) override;
-  void will_need(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept override;
   const StorageFacts& facts() const noexcept override { return facts_; }
   std::uint64_t cached_reads() const noexcept override { return cached_reads_.load(std::memory_order_relaxed); }
   boost::asio::any_io_executor blocking_executor() override { return pool_.executor(); }
@@ -167,10 +166,6 @@ void UringStorage::read(const InputFile& file, std::uint64_t offset, ReadInto in
   if (stopping_) return;
   asked_.splice(asked_.end(), request);
   wake(std::move(lock));
-}
-
-void UringStorage::will_need(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept {
-  if (!facts_.direct) file.will_need(offset, bytes);
 }
 
 void UringStorage::stop() {

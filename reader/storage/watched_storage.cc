@@ -88,15 +88,6 @@ class WatchedStorage final : public Storage {
     });
   }
 
-  void will_need(const InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept override {
-    // A file that is dead, or a full queue of its device, keeps who gives the hint.
-    std::optional<Look> look;
-    try {
-      if (!facts().direct) look.emplace(watch_, std::make_shared<WatchedRead>(file, offset, bytes));
-    } catch (const std::exception&) {  // no memory to look at it
-    }
-    inner_->will_need(file, offset, bytes);
-  }
   const StorageFacts& facts() const noexcept override { return inner_->facts(); }
   std::uint64_t cached_reads() const noexcept override { return inner_->cached_reads(); }
   HungReads hung_reads() const override { return watch_.hung_reads(); }

@@ -48,17 +48,10 @@ class Hang {
     const std::lock_guard lock(mutex_);
     paths_ = std::move(paths);
   }
-  /// Hints hang from the first on, and nothing else.
-  void arm_hints() {
-    arm(0, 0);
-    const std::lock_guard lock(mutex_);
-    hints_ = true;
-  }
   /// Lets all go, and waits until they have gone. How many there were.
   std::uint64_t release() {
     std::unique_lock lock(mutex_);
     armed_ = false;
-    hints_ = false;
     paths_.clear();
     changed_.notify_all();
     changed_.wait(lock, [this] { return inside_ == 0; });
@@ -70,10 +63,6 @@ class Hang {
     const std::uint64_t call = ++calls_;
     if (!is_large_read(file, bytes) && (call < first_ || call > last_)) return;
     wait(lock);
-  }
-  void pass_hint() {
-    std::unique_lock lock(mutex_);
-    if (armed_ && hints_) wait(lock);
   }
 
  private:
@@ -95,7 +84,6 @@ class Hang {
   std::condition_variable changed_;
   std::vector<std::string> paths_;
   bool armed_ = false;
-  bool hints_ = false;
   std::uint64_t first_ = 0;
   std::uint64_t last_ = 0;
   std::uint64_t calls_ = 0;
@@ -127,12 +115,6 @@ ssize_t __wrap_preadv(int file, const iovec* parts, int count, off_t offset) {
   for (int i = 0; i < count; ++i) bytes += parts[i].iov_len;
   dovetail::testing::hang.pass(file, bytes);
   return __real_preadv(file, parts, count, offset);
-}
-
-int __real_posix_fadvise(int file, off_t offset, off_t bytes, int advice);
-int __wrap_posix_fadvise(int file, off_t offset, off_t bytes, int advice) {
-  if (advice == POSIX_FADV_WILLNEED) dovetail::testing::hang.pass_hint();
-  return __real_posix_fadvise(file, offset, bytes, advice);
 }
 
 // Nothing is there without waiting.
@@ -291,39 +273,6 @@ TEST_F(HangTest, FilesOfWhichNothingComesBackCostNoRowOfOthers) {
     }
   }
   EXPECT_LT(others_told, 40u) << "reads of others wait for those that hang: or the machine stands still now and then";
-}
-
-// More rows than are planned at a time, so that later ones are named to the kernel when the first have waited.
-const testing::SampleShape kManyShape{.shard_records = {9000, 9000, 9000}, .max_bytes = 100, .block_bytes = 16 << 10};
-
-TEST_F(HangTest, HintsThatHangHoldUpNothing) {
-  const Dataset dataset = testing::make_sample(folder_.path("many"), kManyShape);
-  ReaderOptions options = HangTest::options(OnDamage::fail, std::chrono::milliseconds(kSanitized ? 2000 : 500));
-  options.plan.batch = 50;
-  testing::hang.arm_hints();
-  {
-    BatchReader reader = BatchReader::open(dataset, options).value();
-    EXPECT_EQ(testing::read_epoch(reader, kManyShape), testing::planned(reader.plan(), 0, 0));
-  }
-  EXPECT_GT(testing::hang.release(), 0u);
-}
-
-TEST_F(HangTest, AHintThatHangsIsToldWhereItIsWaitedFor) {
-  const Dataset dataset = testing::make_sample(folder_.path("many"), kManyShape);
-  ReaderOptions options = HangTest::options(OnDamage::fail, std::chrono::milliseconds(30));
-  options.plan.batch = 50;
-  options.on_hung_read = OnHungRead::wait;
-  testing::hang.arm_hints();
-  BatchReader reader = BatchReader::open(dataset, options).value();
-  testing::Rows rows;
-  std::thread trainer([&] { rows = testing::read_epoch(reader, kManyShape); });
-  while (reader.stats().hung_now.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  const HungRead hung = reader.stats().hung_now.front();
-  EXPECT_TRUE(hung.file.ends_with(".dvt")) << hung.file;
-  EXPECT_GT(hung.bytes, 0u);
-  EXPECT_GT(testing::hang.release(), 0u);
-  trainer.join();
-  EXPECT_EQ(rows, testing::planned(reader.plan(), 0, 0));
 }
 
 TEST_F(HangTest, WithFailTheReaderStopsWithTheFile) {

@@ -131,31 +131,27 @@ class FewDescriptorsTest(CommandTest):
         run_good("convert", source, "--to", self.path(name), "--shards", shards, "--run-records", run_records)
         return self.path(name)
 
-    def check_advice(self, *arguments, batch=32):
-        done = self.read(*arguments, batch=batch)
+    def test_few_descriptors_are_enough_for_any_plan(self):
+        one, two = self.pack("one", 1), self.pack("two", 2)
+        groups = self.pack("groups", 4, run_records=3, shards=400)
+        for name, arguments, batch in (
+                ("shards", [one], 32), ("sources", [one, two], 32), ("a mix", [one, two, "--weights", "1,1"], 32),
+                ("a global order", [one, "--order", "global"], 32), ("few open runs", [one, "--open-runs", 8], 32),
+                ("several groups a batch", [groups, "--open-runs", 40], 128)):
+            with self.subTest(name):
+                done = self.read(*arguments, "--json", files=40, batch=batch)
+                self.assertEqual(done.returncode, GOOD, done.stderr)
+                with_many = self.read(*arguments, "--json", files=1000, batch=batch)
+                self.assertEqual(json.loads(done.stdout)["steps"], json.loads(with_many.stdout)["steps"])
+
+    def test_too_few_for_any_plan_are_told_with_a_number_that_works(self):
+        one = self.pack("one", 1)
+        done = self.read(one, files=16)
         self.assertEqual(done.returncode, USAGE, done.stderr)
         advised = int(re.search(r"ulimit -n\) to at least (\d+)", done.stderr.decode()).group(1))
         for files, code in ((advised - 1, USAGE), (advised, GOOD)):
-            done = self.read(*arguments, files=files, batch=batch)
+            done = self.read(one, files=files)
             self.assertEqual(done.returncode, code, done.stderr)
-
-    def test_shards_beyond_the_limit_wait_for_each_other(self):
-        one, two = self.pack("one", 1), self.pack("two", 2)
-        for paths in ([one], [one, two]):
-            done = self.read(*paths, "--json")
-            self.assertEqual(done.returncode, GOOD, done.stderr)
-            self.assertEqual(json.loads(done.stdout)["steps"], 450 * len(paths) // 32)
-
-    def test_a_mix_that_needs_more_says_so(self):
-        self.check_advice(self.pack("one", 1), self.pack("two", 2), "--weights", "1,1")
-
-    def test_runs_that_need_more_at_a_time_say_so(self):
-        runs = self.pack("runs", 3, run_records=3)
-        self.check_advice(runs)
-        self.assertEqual(self.read(runs, "--open-runs", 20).returncode, GOOD)
-
-    def test_a_batch_that_begins_new_groups_of_runs_needs_those_too(self):
-        self.check_advice(self.pack("groups", 4, run_records=3, shards=400), "--open-runs", 40, batch=128)
 
 
 if __name__ == "__main__":

@@ -119,13 +119,16 @@ TEST_F(HostileShardTest, SnappyBlocksThatExpandAsMuchAsTheyMay) {
   struct Case {
     std::uint64_t budget;
     std::uint32_t open_runs;
+    std::uint32_t pool;
     const char* note;
   };
-  for (const Case& run :
-       {Case{16 * kMiB, 96, "cannot hold 4 slots and one block"}, Case{200 * kMiB, 96, "open_runs = 1 fits"},
-        Case{200 * kMiB, 1, "rows 384"}, Case{200 * kMiB, 2, "rows 384"}, Case{900 * kMiB, 96, "rows 384"}}) {
+  for (const Case& run : {Case{16 * kMiB, 96, 256, "cannot hold 4 slots and one block"},
+                          Case{200 * kMiB, 96, 256, "pool = 256 needs up to"}, Case{300 * kMiB, 1, 256, "pool = 40 fits"},
+                          Case{300 * kMiB, 1, 40, "rows 384"}, Case{300 * kMiB, 2, 4, "rows 384"},
+                          Case{900 * kMiB, 96, 64, "rows 384"}}) {
     options.memory_bytes = run.budget;
     options.plan.open_runs = run.open_runs;
+    options.plan.pool = run.pool;
     EXPECT_THAT(expect_within("batches", run.budget + 12 * kMiB, [&] { return read_batches(path, options); }),
                 HasSubstr(run.note));
   }

@@ -34,7 +34,6 @@ class GatedStorage final : public detail::Storage {
     std::uint64_t tries = 0;
     std::uint64_t reads = 0;
     std::uint64_t read_bytes = 0;
-    std::uint64_t hints = 0;
   };
   Counts counts() const {
     const std::lock_guard lock(mutex_);
@@ -54,16 +53,6 @@ class GatedStorage final : public detail::Storage {
     changed_.wait(lock, [&] { return held_.size() >= reads; });
   }
 
-  /// From now on every hint hangs until all is let go for ever.
-  void withhold_hints() {
-    const std::lock_guard lock(mutex_);
-    withholds_hints_ = true;
-  }
-  void wait_for_hints(std::uint64_t hints) const {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return counts_.hints >= hints; });
-  }
-
   /// Lets go what is withheld; with `Open::for_ever`, withholds nothing more.
   enum class Open : bool { once, for_ever };
   void let_go(Open open) {
@@ -73,7 +62,6 @@ class GatedStorage final : public detail::Storage {
       held.swap(held_);
       if (open == Open::for_ever) {
         withholds_ = {};
-        withholds_hints_ = false;
         changed_.notify_all();
       }
     }
@@ -104,15 +92,6 @@ class GatedStorage final : public detail::Storage {
     inner_->read(file, offset, into, std::move(done));
   }
 
-  void will_need(const detail::InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept override {
-    {
-      std::unique_lock lock(mutex_);
-      ++counts_.hints;
-      changed_.notify_all();
-      changed_.wait(lock, [this] { return !withholds_hints_; });
-    }
-    inner_->will_need(file, offset, bytes);
-  }
   const detail::StorageFacts& facts() const noexcept override { return inner_->facts(); }
   boost::asio::any_io_executor blocking_executor() override { return inner_->blocking_executor(); }
 
@@ -139,7 +118,6 @@ class GatedStorage final : public detail::Storage {
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   Withholds withholds_;
-  bool withholds_hints_ = false;
   std::vector<Held> held_;
   Counts counts_;
   std::map<std::string, std::uint64_t> reads_of_;

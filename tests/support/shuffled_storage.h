@@ -52,9 +52,6 @@ class ShuffledStorage final : public detail::Storage {
     read_part(whole, file, later_part(second), into.after(second));
   }
 
-  void will_need(const detail::InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept override {
-    inner_->will_need(file, offset, bytes);
-  }
   const detail::StorageFacts& facts() const noexcept override { return inner_->facts(); }
   std::uint64_t cached_reads() const noexcept override { return inner_->cached_reads(); }
   boost::asio::any_io_executor blocking_executor() override { return inner_->blocking_executor(); }

@@ -52,9 +52,6 @@ class LateOpening final : public detail::Storage {
   void read(const detail::InputFile& file, std::uint64_t offset, detail::ReadInto into, ReadHandler done) override {
     inner_->read(file, offset, into, std::move(done));
   }
-  void will_need(const detail::InputFile& file, std::uint64_t offset, std::uint64_t bytes) noexcept override {
-    inner_->will_need(file, offset, bytes);
-  }
   const detail::StorageFacts& facts() const noexcept override { return inner_->facts(); }
   void stop() override {
     opens_.join();
@@ -123,7 +120,7 @@ const std::vector<PlannedSample>& samples() {
           fixed(1024, Codec::snappy, 8192, 32), fixed(1000, Codec::none, 16384, 48), fixed(256, Codec::snappy, 1024, 1),
           fixed(16, Codec::snappy, 1024), sized(0, 900, Codec::snappy, 4096), sized(0, 200, Codec::none, 1024),
           sized(10, 40'000, Codec::none, 4096), sized(20'000, 20'000, Codec::none, 4096),
-          sized(10, 40'000, Codec::snappy, 4096)}) {
+          sized(10, 40'000, Codec::snappy, 4096), sized(20'000, 20'000, Codec::snappy, 4096)}) {
       made.push_back({shape, testing::make_sample(folder.path(std::to_string(made.size())), shape)});
     }
     return made;

@@ -473,6 +473,7 @@ TEST_F(ColumnsReaderTest, ABatchThatDoesNotFitItsSlotFailsOrSpills) {
   const Sample sample{.shard_records = {64}, .most_tokens = 9000, .block_bytes = 32768};
   const Dataset dataset = write(sample);
   ReaderOptions options = this->options(16);
+  options.plan.order = OrderKind::sequential;
   options.memory_bytes = 3'500'000;
   BatchReader failing = BatchReader::open(dataset, options).value();
   const Error error = read_to_error(failing, sample);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged records that were to be read straight into their rows, among good ones of every kind.
+// Damaged records that were to be read or decoded straight into their rows, among good ones of every kind.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -24,9 +24,9 @@ constexpr std::uint32_t kBatch = 12;
 
 /// One shard in which large records, each in a block of its own, lie among small ones that share blocks; read in its
 /// own order, so that a row of a batch is chosen by the id of its record.
-class DirectDamageTest : public ::testing::Test {
+class DirectDamageTest : public ::testing::TestWithParam<Codec> {
  protected:
-  DirectDamageTest() : dataset_(testing::make_sample(folder_.path("data"), kShape)) {
+  DirectDamageTest() : dataset_(testing::make_sample(folder_.path("data"), shape_)) {
     const detail::ShardFile file = detail::open_shard(dataset_, 0).value();
     for (std::size_t block = 0; block < file.blocks().size(); ++block) {
       const format::IndexEntry& entry = file.blocks()[block];
@@ -82,7 +82,7 @@ class DirectDamageTest : public ::testing::Test {
         ASSERT_EQ(batch->status()[row], from == id      ? RowStatus::first
                                         : from == kNoId ? RowStatus::damaged_empty
                                                         : RowStatus::substituted);
-        ASSERT_TRUE(as_chars(batch->row(row)) == (from == kNoId ? "" : testing::sample_record(from, kShape)))
+        ASSERT_TRUE(as_chars(batch->row(row)) == (from == kNoId ? "" : testing::sample_record(from, shape_)))
             << "row " << row << " of step " << batch->step();
       }
       ASSERT_EQ(static_cast<std::size_t>(batch->offsets().back()), batch->values().size());
@@ -94,8 +94,8 @@ class DirectDamageTest : public ::testing::Test {
     EXPECT_EQ(stats.retried_reads, damaged_.size());
   }
 
-  static inline const SampleShape kShape{
-      .shard_records = {120}, .max_bytes = 60000, .codec = Codec::none, .block_bytes = 32768, .run_records = 40};
+  const SampleShape shape_{
+      .shard_records = {120}, .max_bytes = 60000, .codec = GetParam(), .block_bytes = 32768, .run_records = 40};
   testing::TempFolder folder_;
   Dataset dataset_;
   std::map<std::uint64_t, std::uint64_t> direct_;  // record to offset
@@ -103,12 +103,12 @@ class DirectDamageTest : public ::testing::Test {
   std::set<std::uint64_t> damaged_;
 };
 
-TEST_F(DirectDamageTest, TheSampleMixesDirectRecordsAndSharedBlocks) {
+TEST_P(DirectDamageTest, TheSampleMixesDirectRecordsAndSharedBlocks) {
   EXPECT_GT(direct_.size(), 40u);
   EXPECT_GT(shared_blocks_, 5u);
 }
 
-TEST_F(DirectDamageTest, OtherRowsKeepTheirBytesWhereverTheDamageIsInTheBatch) {
+TEST_P(DirectDamageTest, OtherRowsKeepTheirBytesWhereverTheDamageIsInTheBatch) {
   // In every batch another place: its first direct record, its last, one between; then all of one batch.
   const auto in_batch = [&](std::uint64_t batch) {
     std::vector<std::uint64_t> ids;
@@ -135,7 +135,7 @@ TEST_F(DirectDamageTest, OtherRowsKeepTheirBytesWhereverTheDamageIsInTheBatch) {
   }
 }
 
-TEST_F(DirectDamageTest, FirstAndLastRowsOfABatchMayBeTheDamagedOnes) {
+TEST_P(DirectDamageTest, FirstAndLastRowsOfABatchMayBeTheDamagedOnes) {
   for (const auto& [id, offset] : direct_) {
     if (id % kBatch == 0 || id % kBatch == kBatch - 1 || id + 1 == dataset_.records()) damage(id);
   }
@@ -146,7 +146,7 @@ TEST_F(DirectDamageTest, FirstAndLastRowsOfABatchMayBeTheDamagedOnes) {
   }
 }
 
-TEST_F(DirectDamageTest, FailNamesTheRecordAndDeliversAllBatchesBefore) {
+TEST_P(DirectDamageTest, FailNamesTheRecordAndDeliversAllBatchesBefore) {
   const auto [id, offset] = *std::next(direct_.begin(), static_cast<std::ptrdiff_t>(direct_.size() / 2));
   damage(id);
   for (const auto immediate : {GatedStorage::Immediate::yes, GatedStorage::Immediate::no}) {
@@ -163,7 +163,7 @@ TEST_F(DirectDamageTest, FailNamesTheRecordAndDeliversAllBatchesBefore) {
   }
 }
 
-TEST_F(DirectDamageTest, AFileThatEndsInsideADirectRecordLosesOnlyWhatIsBehindItsEnd) {
+TEST_P(DirectDamageTest, AFileThatEndsInsideADirectRecordLosesOnlyWhatIsBehindItsEnd) {
   const auto [id, offset] = *std::prev(direct_.end());
   BatchReader reader = BatchReader::open(dataset_, options(OnDamage::empty)).value();
   ASSERT_TRUE(reader.next().value().has_value());  // the shard is open from here on
@@ -177,13 +177,16 @@ TEST_F(DirectDamageTest, AFileThatEndsInsideADirectRecordLosesOnlyWhatIsBehindIt
         EXPECT_GE(planned, id);
         ++lost;
       } else {
-        EXPECT_TRUE(as_chars(batch->row(row)) == testing::sample_record(planned, kShape));
+        EXPECT_TRUE(as_chars(batch->row(row)) == testing::sample_record(planned, shape_));
       }
     }
   }
   EXPECT_EQ(rows, dataset_.records());
   EXPECT_LE(lost, dataset_.records() - id);
 }
+
+INSTANTIATE_TEST_SUITE_P(Codecs, DirectDamageTest, ::testing::Values(Codec::none, Codec::snappy),
+                         [](const auto& info) { return info.param == Codec::none ? "None" : "Snappy"; });
 
 }  // namespace
 }  // namespace dovetail

@@ -338,17 +338,6 @@ TEST_P(StorageConformanceTest, CallsGiveWhatTheyFound) {
   EXPECT_TRUE(failed.wait().error().is(Errc::truncated));
 }
 
-TEST_P(StorageConformanceTest, AnyHintIsTakenWithoutHarm) {
-  const InputFile file = sample_file(100'000);
-  for (const std::uint64_t offset :
-       {std::uint64_t{0}, std::uint64_t{99'999}, std::uint64_t{100'000}, ~std::uint64_t{0}}) {
-    for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{100'000}, ~std::uint64_t{0}}) {
-      storage_->will_need(file, offset, bytes);
-    }
-  }
-  expect_good({start_read(*storage_, file, 0, 100'000)});
-}
-
 TEST_P(StorageConformanceTest, FactsAreThoseOfWhatWasAskedFor) {
   const detail::StorageFacts& facts = storage_->facts();
   EXPECT_EQ(facts.kind, GetParam().kind);

@@ -147,22 +147,11 @@ TEST_F(StorageKindsTest, WhereASandboxForbidsTryingItIsANoAndReadsGoOn) {
   EXPECT_EQ(can_try(InputFile::open(folder_.file("a")).value()), could);
 }
 
-TEST_F(StorageKindsTest, HintsBringARangeIntoThePageCache) {
-  if (!evict()) GTEST_SKIP() << "the page cache cannot be emptied here";
-  const auto storage = make_storage(StorageKind::pread, {}).value();
-  storage->will_need(*file_, 0, kSize);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  const auto all_there = [&] { return cached_pages(folder_.file("a")) * 4096 >= kSize; };
-  while (!all_there() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-  EXPECT_TRUE(all_there());
-}
-
 TEST_F(StorageKindsTest, DirectReadsLeaveThePageCacheAlone) {
   const auto storage = make_storage(StorageKind::io_uring_direct, {});
   if (!storage) GTEST_SKIP() << storage.error().to_string();
   if (!file_->direct()) GTEST_SKIP() << "this file system has no direct reads";
   if (!evict()) GTEST_SKIP() << "the page cache cannot be emptied here";
-  (*storage)->will_need(*file_, 0, kSize);
   const auto read = start_read(**storage, *file_, 0, kSize);
   ASSERT_TRUE(read->wait());
   EXPECT_EQ(read->complaint(), "");

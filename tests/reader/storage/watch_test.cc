@@ -344,21 +344,6 @@ TEST_F(ReadWatchTest, AWatchOfNoTimeAtAllStillAnswersEachReadOnce) {
   storage_->stop();
 }
 
-TEST_F(ReadWatchTest, HintsThatWaitForOneThatHangsKeepNoFileOpen) {
-  watch(true);
-  std::optional<InputFile> first = sample_file(1000, "first");
-  gate_->withhold_hints();
-  storage_->will_need(*first, 0, 1000);
-  gate_->wait_for_hints(1);
-  std::optional<InputFile> second = sample_file(1000, "second");
-  const int descriptor = second->fd();
-  storage_->will_need(*second, 0, 1000);
-  second.reset();
-  EXPECT_EQ(::fcntl(descriptor, F_GETFD), -1) << "a hint that nobody gives keeps it open";
-  EXPECT_EQ(errno, EBADF);
-  gate_->let_go(GatedStorage::Open::for_ever);
-}
-
 /// Never comes back, and is short of memory when it is to be given up for the first time.
 class ShortOfMemory final : public detail::TwoTries {
  public:
