@@ -165,7 +165,7 @@ Result<std::string> check_open_runs(const Dataset& dataset, const Plan& plan, st
   const bool refused = whole_epochs && !plan.changes_world() && bytes.least > for_runs;
   const std::uint64_t needed = saturating_add(refused ? bytes.least : bytes.most, bytes.pool);
   const std::uint64_t missing = needed - read_ahead_bytes;
-  const bool of_pool = bytes.pool > bytes.least;
+  const bool of_pool = bytes.pool > needed / 2;
   const std::string what = (of_pool ? "pool = " + std::to_string(plan.options().pool)
                                     : "open_runs = " + std::to_string(plan.options().open_runs)) +
                            " needs up to " + std::to_string(needed) + " bytes of memory, and memory_bytes leaves " +

@@ -258,7 +258,7 @@ std::optional<RunStore::Done> RunStore::run(Work work) try {
   if (there && !*there) {
     cold_.store(kColdFor, std::memory_order_relaxed);
     if (read_later(work)) return std::nullopt;
-    read = loaded.file().file().read(offset, stored);  // there is no memory to wait for it
+    read = storage_.read_again(loaded.file().file(), offset, ReadInto{stored});  // no memory to wait for it
   } else if (cold()) {
     --cold_;
   }
