@@ -144,6 +144,8 @@ class RankReader final : private TrainerHelp {
   Result<bool> begin_flight(FlightStart& flight);
   Result<void> begin_epoch();
   void run_fetch(RunStore::Work work, bool by_trainer);
+  /// Gives how many bytes are there now.
+  std::uint64_t fetch_piece(RunStore::Work work, bool by_trainer);
   void run_fill(Flight& flight, bool by_trainer);
   /// Whether all rows of a part that are walked are filled.
   bool fill_part(Flight& flight);

@@ -11,6 +11,13 @@
 
 namespace dovetail::detail {
 
+namespace {
+
+// Pieces of runs, with the reader's lock taken once for all of them.
+constexpr std::uint64_t kFetchedAtOnce = 256 << 10;
+
+}  // namespace
+
 void RankReader::run_walk(Flight& flight, bool by_trainer) {
   const Clock::time_point began = Clock::now();
   FlightStart start = flight;
@@ -92,8 +99,26 @@ Result<void> RankReader::begin_epoch() {
 }
 
 void RankReader::run_fetch(RunStore::Work work, bool by_trainer) {
+  std::uint64_t bytes = fetch_piece(std::move(work), by_trainer);
+  while (bytes < kFetchedAtOnce) {
+    std::optional<RunStore::Work> next = store_.claim(true);
+    if (!next.has_value()) break;
+    bytes += fetch_piece(std::move(*next), by_trainer);
+  }
+  note_damage();
+  const std::optional<Error> failure = store_.failure();
+  const Lock lock(*this);
+  if (failure.has_value()) {
+    walk_failure_ = *failure;
+    hand_over_locked();
+  }
+  kick_locked();
+}
+
+std::uint64_t RankReader::fetch_piece(RunStore::Work work, bool by_trainer) {
   const bool arrived = work.arrival != nullptr;
-  if (const auto done = store_.run(std::move(work)); done.has_value() && options_.timeline != nullptr) {
+  const std::optional<RunStore::Done> done = store_.run(std::move(work));
+  if (done.has_value() && options_.timeline != nullptr) {
     using Kind = TimelineEvent::Kind;
     const auto trace_part = [&](Kind kind, Clock::time_point begin, Clock::time_point end) {
       trace({.kind = kind,
@@ -108,14 +133,7 @@ void RankReader::run_fetch(RunStore::Work work, bool by_trainer) {
     if (!arrived) trace_part(Kind::read, done->began, done->read);
     trace_part(Kind::decode, done->read, done->ended);
   }
-  note_damage();
-  const std::optional<Error> failure = store_.failure();
-  const Lock lock(*this);
-  if (failure.has_value()) {
-    walk_failure_ = *failure;
-    hand_over_locked();
-  }
-  kick_locked();
+  return done.has_value() ? done->bytes : 0;
 }
 
 void RankReader::run_fill(Flight& flight, bool by_trainer) {

@@ -26,10 +26,11 @@ constexpr std::uint32_t kMaxSlots = 64;
 constexpr unsigned kMaxThreads = 1024;
 constexpr unsigned kDefaultIoThreads = 8;
 constexpr std::chrono::milliseconds kMostHungAfter = std::chrono::hours(24);
-/// Batches that are smaller share a slot, so that what a step costs beside its bytes is spent once for all of them; but
-/// never so many that slots take more than an eighth of the budget.
+/// Batches that are smaller at the mean share a slot, so that what a step costs beside its bytes is spent once for all of them;
+/// but never so many that slots take more than an eighth of the budget.
 constexpr std::uint64_t kSharedSlotBytes = 256 << 10;
 constexpr std::uint64_t kMostBatchesPerSlot = 64;
+
 Error out_of_range(const std::string& name, std::uint64_t value, const std::string& allowed) {
   return Error(Errc::invalid_option, name + " = " + std::to_string(value) + " is out of range: " + allowed);
 }
@@ -115,6 +116,12 @@ struct BatchBytes {
   std::uint64_t most_held = 0;
 };
 
+/// What it takes with records of the mean size.
+std::uint64_t mean_batch_bytes(const Dataset& dataset, std::uint32_t rows) {
+  const std::uint64_t mean = dataset.raw_bytes() / std::max<std::uint64_t>(dataset.records(), 1);
+  return SlabLayout::for_rows(rows).values + mean * rows;
+}
+
 BatchBytes batch_bytes(std::uint32_t rows, std::uint64_t largest_record, const ColumnDecoder* columns) {
   const std::uint64_t parts = SlabLayout::for_rows(rows).values;
   if (columns == nullptr) {  // records are below 4 GiB, and so are rows
@@ -164,7 +171,8 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
   shares.slab_bytes = shares.slot_bytes;
   // Those that share a slot have room for their largest records, and nothing to wait for but blocks.
   if (options.replay == 0 && shares.slab_bytes >= batch.most && largest_record < kPlacedBytes) {
-    const std::uint64_t most = std::min(kSharedSlotBytes, share / 4) / shares.slab_bytes;
+    const std::uint64_t mean = columns == nullptr ? mean_batch_bytes(dataset, options.plan.batch) : shares.slab_bytes;
+    const std::uint64_t most = std::min(kSharedSlotBytes / mean, share / 4 / shares.slab_bytes);
     shares.batches_per_slot = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most, 1, kMostBatchesPerSlot));
     shares.slot_bytes = shares.batches_per_slot * shares.slab_bytes;
   }

@@ -20,9 +20,9 @@ namespace dovetail::detail {
 
 namespace {
 
-/// A trainer that is back within this time, so many times in a row, is busy with nothing but reading.
-constexpr std::chrono::microseconds kQuick{25};
+/// A trainer that keeps so many batches for no longer than this, all together, is busy with nothing but reading.
 constexpr std::uint32_t kQuickRequests = 8;
+constexpr std::chrono::microseconds kQuick{200};
 
 /// A batch that another thread is about to finish is nearer than a sleep and a wake-up.
 constexpr std::uint32_t kSpins = 20;
@@ -37,8 +37,7 @@ ReadyQueue::ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held, s
       rank_(rank),
       slots_held_(Errc::slots_held, "all " + std::to_string(max_held_) +
                                         " batches that the trainer may hold are held: release one, or raise max_held"),
-      last_outcome_(StallClock::Clock::now()),
-      clock_(last_outcome_) {}
+      clock_(StallClock::Clock::now()) {}
 
 void ReadyQueue::make_room(std::size_t items) {
   const std::lock_guard lock(mutex_);
@@ -116,7 +115,6 @@ ReadyQueue::Outcome ReadyQueue::next(TrainerHelp& help, Deadline until) {
   if (outstanding_locked()) return std::move(*take_locked());
   note_request_locked(true);
   std::optional<Outcome> outcome = take_locked();
-  const bool at_once = outcome.has_value();
   const bool was_quick = busy_trainer();
   const auto is_late = [&] { return until.has_value() && StallClock::Clock::now() >= *until; };
   bool helped = true;
@@ -146,7 +144,6 @@ ReadyQueue::Outcome ReadyQueue::next(TrainerHelp& help, Deadline until) {
   }
   waiting_ = false;
   update_clock_locked();
-  last_outcome_ = at_once ? StallClock::Clock::now() : clock_.since();  // a clock costs as much as some rows
   return std::move(*outcome);
 }
 
@@ -163,9 +160,12 @@ void ReadyQueue::stand_still(Stall cause) {
 }
 
 void ReadyQueue::note_request_locked(bool helps) {
-  const bool quick = StallClock::Clock::now() - last_outcome_ < kQuick;
-  quick_requests_ = quick && helps ? std::min(quick_requests_ + 1, kQuickRequests) : 0;
-  busy_trainer_ = quick_requests_ == kQuickRequests;
+  if (!helps) busy_trainer_ = false;
+  if (++requests_ < kQuickRequests) return;  // a look at the clock costs as much as some rows
+  requests_ = 0;
+  const StallClock::Clock::time_point now = StallClock::Clock::now();
+  const auto kept = clock_.spent(Stall::consumer, now) + clock_.spent(Stall::filling, now);
+  busy_trainer_ = helps && kept - std::exchange(kept_, kept) < kQuick;
 }
 
 void ReadyQueue::async_next(Handler handler) {

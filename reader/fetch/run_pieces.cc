@@ -63,7 +63,7 @@ void lay_out_row(const ShardFile& file, std::uint32_t record_bytes, RunPieces& r
 }  // namespace
 
 bool is_placed(const ShardFile& file, std::size_t block, const FetchRules& rules) noexcept {
-  return rules.record_bytes == 0 && is_single(file, block) && file.blocks()[block].raw_bytes >= rules.placed_bytes;
+  return rules.record_bytes == 0 && file.blocks()[block].raw_bytes >= rules.placed_bytes && is_single(file, block);
 }
 
 std::uint32_t stride_of(const ShardFile& file, std::uint32_t record_bytes) noexcept {

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstring>
 
-namespace dovetail::detail {
+#include "reader/walk/entry.h"
 
-inline constexpr std::size_t kCopySlack = 64;
+namespace dovetail::detail {
 
 /// Copies a record; with `slack`, up to `kCopySlack` bytes behind it are read and written as well, which spares short
 /// records a call and a branch by their length.

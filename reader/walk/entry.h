@@ -6,6 +6,9 @@
 
 namespace dovetail::detail {
 
+/// Whoever copies a record may read so many bytes behind it: they are there, and nobody writes to them meanwhile.
+inline constexpr std::size_t kCopySlack = 64;
+
 /// A record between its run and its row, where all records of a dataset have one size.
 struct Entry {
   /// Set in `where` if some of the run is damaged: whether this record is, its id tells.

@@ -130,7 +130,9 @@ template <class E>
 void LiveRuns<E>::retire(std::span<E> pool) {
   std::size_t bytes = 0;
   for (const E& entry : pool) bytes += bytes_to_move(entry);
-  if (bytes > spare_.size() - spare_used_) {
+  // Rows may be filled with what was moved before.
+  if (bytes > 0 && spare_used_ > 0) spare_used_ += kCopySlack;
+  if (spare_used_ + bytes > spare_.size()) {
     const std::span<std::byte> full = std::exchange(spare_, {});
     bytes = 0;
     for (const E& entry : pool) bytes += bytes_to_move(entry);
