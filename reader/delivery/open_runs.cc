@@ -10,6 +10,7 @@
 #include "reader/delivery/reader_setup.h"
 #include "reader/fetch/buffer_pool.h"
 #include "reader/plan/wide_math.h"
+#include "reader/walk/entry.h"
 
 namespace dovetail::detail {
 
@@ -88,6 +89,13 @@ std::uint64_t bytes_between(const ShardInfo& shard) {
   return saturating_add(product(kBesideARecord, shard.records), product(kBesideABlock, shard.blocks));
 }
 
+/// What the pool of a lane has left of a group is copied to a room for twice as much, while the last room is still in use.
+std::uint64_t spare_bytes(std::uint64_t pool, std::uint64_t largest) {
+  const std::uint64_t larger = saturating_add(pool, pool / 8 + largest);  // than the mean
+  const std::uint64_t room = saturating_add(product(2, larger), kCopySlack);
+  return product(2, BufferPool::rounded(static_cast<std::size_t>(std::min(room, UINT64_MAX / 4))));
+}
+
 }  // namespace
 
 OpenBytes open_bytes(const Dataset& dataset, const Plan& plan) {
@@ -100,6 +108,7 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan) {
     std::uint64_t all = 0;
     std::uint64_t longest = 0;
     std::uint64_t record = 0;
+    std::uint64_t largest = 0;
     std::uint64_t block = 0;
     for (const ShardInfo& shard : std::span<const ShardInfo>(dataset.shards()).subspan(source.first, source.count)) {
       if (shard.records == 0 || mean_bytes(shard) == 0) continue;
@@ -109,6 +118,7 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan) {
       all = saturating_add(all, held);
       longest = std::max(longest, multiply_divide(run_records, held, shard.records));
       record = std::max(record, mean_bytes(shard));
+      largest = std::max(largest, std::min<std::uint64_t>(shard.max_record_bytes, kPlacedBytes));
       block = std::max<std::uint64_t>(block, shard.max_block_raw);
     }
     if (runs == 0) continue;
@@ -117,11 +127,9 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan) {
     const std::uint64_t share = files ? all : all / plan.readers();
     const std::uint64_t open = shuffles ? most_open_runs(plan, shapes_of(plan, source)) : 1;
     const std::uint64_t group = std::min(share, product(lanes * open, longest));
-    // What the pool has left of a group is copied, into rooms for twice as much, and the last ones are still in use.
     if (shuffles) {
-      const std::uint64_t pool = std::max(std::min(product(lanes * plan.options().pool, record), share),
-                                          product(lanes, BufferPool::kSmallest));
-      bytes.pool = saturating_add(bytes.pool, product(4, pool));
+      const std::uint64_t pool = std::min(product(plan.options().pool, record), divide_up(share, lanes));
+      bytes.pool = saturating_add(bytes.pool, product(lanes, spare_bytes(pool, largest)));
     }
     // The first and the last run of a lane may be parts of others, of which blocks are read whole.
     const std::uint64_t edges = plan.lanes() > 1 ? product(2 * lanes, block) : 0;
@@ -130,7 +138,7 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan) {
     bytes.of_each = saturating_add(bytes.of_each, product(2 * lanes, longest));
   }
   // Rooms are an eighth larger at most, and runs differ in size.
-  for (std::uint64_t* each : {&bytes.pool, &bytes.least, &bytes.most, &bytes.of_each}) {
+  for (std::uint64_t* each : {&bytes.least, &bytes.most, &bytes.of_each}) {
     *each = saturating_add(*each, *each / 4);
   }
   return bytes;

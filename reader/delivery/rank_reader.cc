@@ -69,7 +69,7 @@ RankReader::RankReader(ReaderSetup setup)
       shards_(dataset_, *storage_, std::max(1u, setup.max_open_shards / 2), [this] { kick(); }),
       store_({.rules = fetch_rules(setup, storage_->facts(), rules_.record_bytes),
               .budget = setup.read_ahead_bytes,
-              .pool_bytes = setup.pool_bytes},
+              .spare_bytes = setup.spare_bytes},
              shards_, *storage_, damage_,
              [this](const RunStore::Waited& read) {
                note_waited(read);

@@ -251,7 +251,7 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   if (options.log && misses) {
     options.log("batches are not in page-locked memory: " + (*ring)->memory().note());
   }
-  const std::uint64_t pool_bytes = std::min(open_bytes(dataset, *plan).pool, memory->read_ahead_bytes / 2);
+  const std::uint64_t spare_bytes = std::min(open_bytes(dataset, *plan).pool, memory->read_ahead_bytes) / 2;
   return ReaderSetup{.dataset = dataset,
                      .plan = std::move(*plan),
                      .options = std::move(options),
@@ -261,7 +261,7 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
                      .slab_bytes = memory->slab_bytes,
                      .columns = std::move(*columns),
                      .read_ahead_bytes = memory->read_ahead_bytes,
-                     .pool_bytes = pool_bytes,
+                     .spare_bytes = spare_bytes,
                      .max_open_shards = *max_open,
                      .threads = threads};
 }

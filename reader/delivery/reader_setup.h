@@ -40,7 +40,7 @@ struct ReaderSetup {
   std::size_t slab_bytes = 0;               ///< Of each.
   std::unique_ptr<ColumnDecoders> columns;  ///< Where records become columns.
   std::uint64_t read_ahead_bytes = 0;       ///< Budget beside the slots and the storage;
-  std::uint64_t pool_bytes = 0;             ///< of that, not for runs.
+  std::uint64_t spare_bytes = 0;            ///< of that, always left for spare room of pools.
   std::uint32_t max_open_shards = 0;
   unsigned threads = 1;
 };

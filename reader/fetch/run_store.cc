@@ -68,8 +68,9 @@ bool RunStore::open(std::uint64_t stretch, std::uint64_t group, std::span<ReadyR
   FetchedGroup& wanted = of.groups.front();
   of.waits = !wanted.ready();
   if (of.waits) return false;
-  // What pools have kept of the groups before is still in use, until the rows walked so far are filled.
-  if (beside_ > options_.pool_bytes && !free_filled() && !leaving_.empty()) return false;
+  // When it ends its pool may need spare room, while the last one is in use until the rows walked so far are filled.
+  free_filled();
+  if (!buffers_.fits(options_.spare_bytes) && !leaving_.empty()) return false;
   for (std::size_t i = 0; i < runs.size(); ++i) runs[i] = wanted.runs[i].result;
   of.open = true;
   return true;
@@ -139,7 +140,7 @@ std::optional<RunStore::Work> RunStore::claim_ahead(Stretch& stretch) {
 // What is far away is worth more, but for the memory that what is needed next must find.
 bool RunStore::may_append(const Stretch& stretch) const {
   return stretch.groups.back().number + 1 < stretch.end_group &&
-         (stretch.groups.size() == 1 || (cold() && buffers_.used() <= (options_.budget - options_.pool_bytes) / 2));
+         (stretch.groups.size() == 1 || (cold() && buffers_.used() <= (options_.budget - options_.spare_bytes) / 2));
 }
 
 bool RunStore::has_work() const {
@@ -228,7 +229,6 @@ bool RunStore::drop_ahead() {
   for (auto& [number, stretch] : stretches_) {
     if (stretch.groups.size() < 2 || stretch.groups.back().working > 0) continue;
     const auto ahead = std::prev(stretch.groups.end());
-    if (std::none_of(ahead->runs.begin(), ahead->runs.end(), [](const Fetched& run) { return run.prepared; })) continue;
     std::list<FetchedGroup> freed;
     freed.splice(freed.end(), stretch.groups, ahead);
     freed.front().give_back(buffers_);
@@ -277,12 +277,13 @@ bool RunStore::read_later(Work& work) {
   {
     const std::lock_guard lock(mutex_);
     if (into.empty()) {
-      if (!buffers_.fits(BufferPool::rounded(static_cast<std::size_t>(piece.stored_bytes)))) {
+      const auto bytes = static_cast<std::size_t>(piece.stored_bytes);
+      if (!run_fits(bytes)) {
         work.arrival.reset();
         return false;
       }
-      work.arrival->scratch = take_beside(static_cast<std::size_t>(piece.stored_bytes));
-      into = {work.arrival->scratch.data(), static_cast<std::size_t>(piece.stored_bytes)};
+      work.arrival->scratch = buffers_.take(bytes);
+      into = {work.arrival->scratch.data(), bytes};
     }
     ++stats_.waiting_reads;
   }
@@ -325,7 +326,7 @@ std::optional<RunStore::Done> RunStore::fill(Work& work, const Result<void>& rea
   std::shared_ptr<const ShardFile> file;  // closes without the lock
   const std::lock_guard lock(mutex_);
   Fetched& run = *work.run;
-  if (work.arrival != nullptr) give_back_beside(std::move(work.arrival->scratch));
+  if (work.arrival != nullptr) buffers_.give_back(std::move(work.arrival->scratch));
   stats_.retried_reads += filled.retried_reads;
   ++stats_.reads;
   stats_.read_bytes += done.bytes;
@@ -384,7 +385,6 @@ bool RunStore::free_filled() {
   const std::size_t before = leaving_.size();
   for (FetchedGroup& group : leaving_) {
     if (!is_filled(group)) continue;
-    give_back_beside(std::exchange(group.spare, {}));
     group.give_back(buffers_);
   }
   std::erase_if(leaving_, is_filled);
@@ -393,27 +393,14 @@ bool RunStore::free_filled() {
   return true;
 }
 
-AlignedBuffer RunStore::take_beside(std::size_t bytes) {
-  AlignedBuffer buffer = buffers_.take(bytes);
-  beside_ += BufferPool::rounded(buffer.size());
-  return buffer;
-}
-
-void RunStore::give_back_beside(AlignedBuffer buffer) {
-  if (!buffer) return;
-  beside_ -= BufferPool::rounded(buffer.size());
-  buffers_.give_back(std::move(buffer));
-}
-
 bool RunStore::run_fits(std::size_t bytes) const noexcept {
-  const std::uint64_t kept = options_.pool_bytes - std::min(options_.pool_bytes, beside_);
-  return buffers_.fits(BufferPool::rounded(bytes) + kept);
+  return buffers_.fits(BufferPool::rounded(bytes) + options_.spare_bytes);
 }
 
 std::span<std::byte> RunStore::take_spare(std::uint64_t, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   FetchedGroup& made = spares_.emplace_back();
-  made.spare = take_beside(bytes);
+  made.spare = buffers_.take(bytes);
   return {made.spare.data(), made.spare.size()};
 }
 

@@ -45,8 +45,8 @@ class RunStore final : public RunMemory {
   };
   struct Options {
     FetchRules rules;
-    std::uint64_t budget = 0;      ///< For all that is in memory;
-    std::uint64_t pool_bytes = 0;  ///< of that, not for runs.
+    std::uint64_t budget = 0;       ///< For all that is in memory;
+    std::uint64_t spare_bytes = 0;  ///< of that, always left for spare room: one for each lane.
   };
   /// Borrows all but the function, which is called, with no lock held, when a piece has arrived from the storage.
   RunStore(const Options& options, ShardTable& shards, Storage& storage, DamageLog& damage,
@@ -131,9 +131,7 @@ class RunStore final : public RunMemory {
   bool drop_ahead();
   /// Frees what is given up and filled. Whether there was any.
   bool free_filled();
-  /// Memory beside the runs.
-  AlignedBuffer take_beside(std::size_t bytes);
-  void give_back_beside(AlignedBuffer buffer);
+  /// Whether runs may have so much more.
   bool run_fits(std::size_t bytes) const noexcept;
   void give_up(std::list<FetchedGroup>& groups) noexcept;
   /// Leaves it to the storage; false where there is no memory to read it to.
@@ -156,7 +154,6 @@ class RunStore final : public RunMemory {
   std::list<FetchedGroup> leaving_;
   std::list<FetchedGroup> spares_;
   std::deque<Work> arrived_;
-  std::uint64_t beside_ = 0;  // of what is in use, not of runs
   std::optional<Error> failure_;
   Stats stats_;
   std::atomic<std::uint64_t> changes_ = 0;

@@ -3,14 +3,50 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "reader/fill/record_copy.h"
 #include "reader/fill/substitution.h"
+#include "reader/plan/wide_vectors.h"
 
 namespace dovetail::detail {
+
+namespace {
+
+constexpr std::size_t kCacheLine = 64;
+
+/// Notes ids and ends of rows of `bytes` each, the first of which begins at `at`. Gives the bits of all addresses.
+DOVETAIL_WIDE_VECTORS
+std::uint64_t note_rows(const Entry* __restrict records, std::size_t count, std::size_t bytes, std::int64_t at,
+                        std::int64_t* __restrict ends, std::uint64_t* __restrict ids) noexcept {
+  std::uint64_t any = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    any |= records[i].where;
+    ids[i] = records[i].id;
+    ends[i] = at += static_cast<std::int64_t>(bytes);
+  }
+  return any;
+}
+
+/// Copies records of a cache line each, one behind the other. What was prefetched when they came into the pool is no longer
+/// in the nearest cache.
+DOVETAIL_WIDE_VECTORS
+void copy_lines(const Entry* __restrict records, std::size_t count, std::byte* __restrict to) noexcept {
+  constexpr std::size_t kAhead = 8;
+  std::size_t i = 0;
+  for (; i + kAhead < count; ++i) {
+    __builtin_prefetch(address_of(records[i + kAhead].where));
+    std::memcpy(to + i * kCacheLine, address_of(records[i].where), kCacheLine);
+  }
+  for (; i < count; ++i) std::memcpy(to + i * kCacheLine, address_of(records[i].where), kCacheLine);
+}
+
+void copy_same(const Entry* records, std::size_t count, std::size_t bytes, std::byte* to) noexcept {
+  for (std::size_t i = 0; i < count; ++i) std::memcpy(to + i * bytes, address_of(records[i].where), bytes);
+}
+
+}  // namespace
 
 void SlotRows::begin(std::shared_ptr<SlotLease> lease, std::uint32_t batches) {
   lease_ = std::move(lease);
@@ -27,28 +63,41 @@ void SlotRows::begin_batch(std::uint32_t batch) {
   parts_.offsets[0] = 0;
 }
 
-template <class E>
-std::size_t SlotRows::copy_all(std::span<const E> records, RowStatus status) noexcept {
-  constexpr bool kSized = std::is_same_v<E, SizedEntry>;
+std::size_t SlotRows::copy(std::span<const Entry> records, RowStatus status) noexcept {
+  const std::size_t bytes = rules_.record_bytes;
+  const std::uint64_t room = parts_.capacity - end_;
+  std::size_t count = records.size();
+  if (bytes > 0) count = static_cast<std::size_t>(std::min<std::uint64_t>(count, room / bytes));
+  const std::uint64_t any = note_rows(records.data(), count, bytes, static_cast<std::int64_t>(end_),
+                                      parts_.offsets + row_ + 1, parts_.ids + row_);
+  if ((any & Entry::kDamage) != 0) [[unlikely]] {
+    const auto damaged = [](const Entry& record) { return (record.where & Entry::kDamage) != 0; };
+    count = static_cast<std::size_t>(std::find_if(records.begin(), records.end(), damaged) - records.begin());
+  }
+  if (bytes == kCacheLine) {
+    copy_lines(records.data(), count, parts_.values + end_);
+  } else if (bytes > 0) {
+    copy_same(records.data(), count, bytes, parts_.values + end_);
+  }
+  std::fill_n(parts_.status + row_, count, status);
+  row_ += static_cast<std::uint32_t>(count);
+  end_ += count * bytes;
+  return count;
+}
+
+std::size_t SlotRows::copy(std::span<const SizedEntry> records, RowStatus status) noexcept {
   // Copies in registers: the stores below could change anything else, as far as the compiler knows.
   std::int64_t* const offsets = parts_.offsets + row_ + 1;
   std::uint64_t* const ids = parts_.ids + row_;
   std::byte* const values = parts_.values;
   const std::uint64_t capacity = parts_.capacity;
-  const std::size_t record_bytes = rules_.record_bytes;
   std::uint64_t end = end_;
   std::size_t done = 0;
   for (; done < records.size(); ++done) {
-    const E& record = records[done];
-    std::size_t bytes = record_bytes;
-    bool in_memory = (record.where & Entry::kDamage) == 0;
-    if constexpr (kSized) {
-      bytes = record.bytes;
-      in_memory = in_memory && record.in_memory();
-    }
-    const std::uint64_t after = end + bytes;
-    if (!in_memory || after > capacity) break;
-    copy_record(values + end, address_of(record.where), bytes, after + kCopySlack <= capacity);
+    const SizedEntry& record = records[done];
+    const std::uint64_t after = end + record.bytes;
+    if ((record.where & Entry::kDamage) != 0 || !record.in_memory() || after > capacity) break;
+    copy_record(values + end, address_of(record.where), record.bytes, after + kCopySlack <= capacity);
     end = after;
     offsets[done] = static_cast<std::int64_t>(end);
     ids[done] = record.id;
@@ -57,13 +106,6 @@ std::size_t SlotRows::copy_all(std::span<const E> records, RowStatus status) noe
   row_ += static_cast<std::uint32_t>(done);
   end_ = end;
   return done;
-}
-
-std::size_t SlotRows::copy(std::span<const Entry> records, RowStatus status) noexcept {
-  return copy_all(records, status);
-}
-std::size_t SlotRows::copy(std::span<const SizedEntry> records, RowStatus status) noexcept {
-  return copy_all(records, status);
 }
 
 Result<void> SlotRows::add(std::uint64_t id, RowStatus status, ByteView record) {

@@ -61,9 +61,6 @@ class SlotRows {
   Result<void> substitute();
 
  private:
-  template <class E>
-  std::size_t copy_all(std::span<const E> records, RowStatus status) noexcept;
-
   const FillRules& rules_;
   SlotRing& ring_;
   std::shared_ptr<SlotLease> lease_;

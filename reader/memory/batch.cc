@@ -10,7 +10,7 @@ namespace dovetail {
 
 Batch::Batch() = default;
 Batch::~Batch() {
-  detail::SlotLease::hand_back(std::move(lease_));
+  if (lease_ != nullptr) detail::SlotLease::hand_back(std::move(lease_));
 }
 
 Batch::Batch(Batch&& other) noexcept

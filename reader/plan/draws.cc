@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/plan/draws.h"
 
-// Twice as fast with 512-bit vectors; which version runs is decided when the program is loaded. Other vectors gain gcc
-// nothing here. A sanitizer must not look at the deciding function, which runs before it.
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define DOVETAIL_WIDE_VECTORS __attribute__((target_clones("arch=x86-64-v4", "default")))
-#else
-#define DOVETAIL_WIDE_VECTORS
-#endif
+#include "reader/plan/wide_vectors.h"
 
 namespace dovetail::detail {
 namespace {

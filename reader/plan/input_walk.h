@@ -81,14 +81,8 @@ class InputWalk {
     advance(slot, some);
   }
   void advance(std::size_t slot, std::size_t some) noexcept {
-    std::uint32_t* const __restrict at = dealers_.template data<kAt>() + slot;
-    const std::uint32_t* const __restrict step = dealers_.template data<kStep>() + slot;
-    const std::uint32_t* const __restrict size = dealers_.template data<kSize>() + slot;
-    for (std::size_t i = 0; i < some; ++i) {
-      // Modulo the size: where nothing is to be taken off, the difference wraps and is the larger one.
-      const std::uint32_t moved = at[i] + step[i];
-      at[i] = std::min(moved, moved - size[i]);
-    }
+    advance_strides(some, dealers_.template data<kAt>() + slot, dealers_.template data<kStep>() + slot,
+                    dealers_.template data<kSize>() + slot);
   }
 
   const PassLayout& lane_;

@@ -26,7 +26,7 @@ struct PooledPick {
 /// Walks a pass output by output. `Runs`, see `InputWalk`, has beside that
 ///
 ///     bool restore(std::span<const PooledPick>, std::span<Entry> pool);  fills the slots, once; false: not yet
-///     void entered(const Entry&);          an entry is in the pool now
+///     void entered(std::span<const Entry>);  these come into the pool now
 ///     void retire(std::span<Entry> pool);  all records of the open group are on their way: those that have not left the
 ///                                   pool are there, and may be changed
 ///     Entry scattered(std::uint64_t position);                           the only record of a run, of `OrderKind::global`
@@ -107,10 +107,8 @@ void PassWalk<Runs>::Walk::pass_through_pool(std::uint64_t output, std::span<Ent
   while (!entries.empty()) {
     const std::span<const std::uint32_t> left = slots.from(output);
     const std::size_t count = std::min(entries.size(), left.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      runs.entered(entries[i]);
-      std::swap(entries[i], slot_of[left[i]]);
-    }
+    runs.entered(entries.first(count));
+    for (std::size_t i = 0; i < count; ++i) std::swap(entries[i], slot_of[left[i]]);
     output += count;
     entries = entries.subspan(count);
   }
@@ -211,7 +209,7 @@ class PickRuns {
     for (const auto& [slot, pick] : held) pool[slot] = {first_run_ + pick.run, pick.record};
     return true;
   }
-  static void entered(const Pick&) noexcept {}
+  static void entered(std::span<const Pick>) noexcept {}
   void retire(std::span<Pick>) const noexcept {}
   Pick scattered(std::uint64_t position) const noexcept { return {first_run_ + position, 0}; }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "reader/plan/wide_math.h"
+#include "reader/plan/wide_vectors.h"
 
 namespace dovetail::detail {
 namespace {
@@ -37,6 +38,16 @@ std::uint64_t stride_over(std::uint64_t size, std::uint64_t word) noexcept {
   std::uint64_t step = least + scale_below(word, size - 2 * least + 1);
   while (std::gcd(step, size) != 1) step = step == size - least ? least : step + 1;
   return step;
+}
+
+DOVETAIL_WIDE_VECTORS
+void advance_strides(std::size_t count, std::uint32_t* __restrict at, const std::uint32_t* __restrict step,
+                     const std::uint32_t* __restrict size) noexcept {
+  for (std::size_t i = 0; i < count; ++i) {
+    // Where nothing is to be taken off, the difference wraps and is the larger one.
+    const std::uint32_t moved = at[i] + step[i];
+    at[i] = std::min(moved, moved - size[i]);
+  }
 }
 
 std::uint64_t Stride::at(std::uint64_t place) const noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace dovetail::detail {
@@ -8,6 +9,10 @@ namespace dovetail::detail {
 /// A number coprime to `size`, chosen by a word of the generator; 0 for a size of 1. docs/order.md, "Draws".
 /// Needs: a size above 0.
 std::uint64_t stride_over(std::uint64_t size, std::uint64_t word) noexcept;
+
+/// Moves each of `count` numbers below its size on by its step, modulo the size.
+void advance_strides(std::size_t count, std::uint32_t* __restrict at, const std::uint32_t* __restrict step,
+                     const std::uint32_t* __restrict size) noexcept;
 
 /// The numbers [0, size) in the order start, start + step, start + 2 * step, ..., modulo `size`.
 ///

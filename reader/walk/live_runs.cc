@@ -5,14 +5,7 @@
 #include <cassert>
 #include <cstring>
 
-// Which version runs is decided when the program is loaded. A sanitizer must not look at the deciding function, which
-// runs before it.
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define DOVETAIL_WIDE_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define DOVETAIL_WIDE_VECTORS
-#endif
+#include "reader/plan/wide_vectors.h"
 
 namespace dovetail::detail {
 namespace {
@@ -97,13 +90,16 @@ bool LiveRuns<E>::restore(std::span<const PooledPick> held, std::span<E> pool) {
 }
 
 template <class E>
-void LiveRuns<E>::entered(const E& entry) const noexcept {
-  if constexpr (kSized) {
-    if (!entry.in_memory()) return;
+void LiveRuns<E>::entered(std::span<const E> entries) const noexcept {
+  if (!kSized && record_bytes_ <= kCacheLine) {
+    for (const E& entry : entries) __builtin_prefetch(address_of(entry.where));
+    return;
   }
-  const std::byte* const data = address_of(entry.where);
-  const std::size_t bytes = std::min(bytes_of(entry), kPrefetchBytes);
-  for (std::size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(data + at);
+  for (const E& entry : entries) {
+    const std::size_t bytes = std::min(bytes_of(entry), kPrefetchBytes);
+    const std::byte* const data = address_of(entry.where);
+    for (std::size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(data + at);
+  }
 }
 
 template <class E>
@@ -137,7 +133,7 @@ void LiveRuns<E>::retire(std::span<E> pool) {
     bytes = 0;
     for (const E& entry : pool) bytes += bytes_to_move(entry);
     // As much again, so that what stays in the pool is not copied each time.
-    spare_ = memory_->take_spare(stretch_, 2 * bytes);
+    spare_ = memory_->take_spare(stretch_, 2 * bytes + kCopySlack);
     spare_used_ = 0;
     move_to_spare(pool);
     if (!full.empty()) memory_->give_back(stretch_, full);

@@ -42,7 +42,7 @@ class LiveRuns {
   void bind(Bases& bases, std::size_t slot, std::uint64_t position) const;
   void give(const Bases& bases, std::size_t slot, std::size_t some, const std::uint32_t* at, E* out) const;
   bool restore(std::span<const PooledPick> held, std::span<E> pool);
-  void entered(const E& entry) const noexcept;
+  void entered(std::span<const E> entries) const noexcept;
   void retire(std::span<E> pool);
   E scattered(std::uint64_t position) const;
 

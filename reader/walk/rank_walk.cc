@@ -29,7 +29,8 @@ class RankWalkOf final : public RankWalk {
     std::uint32_t row = from;
     while (row < until) {
       RecordWalk<E>& lane = lanes_[row % batch_rows_ / rows_per_lane_];
-      const std::uint32_t lane_end = std::min(until, (row / rows_per_lane_ + 1) * rows_per_lane_);
+      const std::uint32_t lane_end =
+          lanes_.size() == 1 ? until : std::min(until, (row / rows_per_lane_ + 1) * rows_per_lane_);
       const auto part = lane.next(std::span(entries).subspan(row, lane_end - row));
       if (part.rows == 0) break;
       rows.add(static_cast<std::uint32_t>(part.rows), part.status);
