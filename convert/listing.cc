@@ -204,12 +204,15 @@ Error holds_tables(const std::string& path) {
       .in_file(path);
 }
 
-// Where the index of a TFRecord has lost its file, records are missing.
-Result<void> check_no_index_alone(const SourceListing& listing) {
-  constexpr std::string_view kIndex = format::kTfrecordIndexSuffix;
+// Where an index has lost its file, records are missing. The name of one ends with `index` in place of `records`.
+Result<void> check_no_index_alone(const SourceListing& listing, std::string_view index = format::kTfrecordIndexSuffix,
+                                  std::string_view records = "") {
   for (const ListedFile& file : listing.files) {
-    if (!file.name.ends_with(kIndex)) continue;
-    const std::string indexed = listing.folder + file.name.substr(0, file.name.size() - kIndex.size());
+    if (!file.name.ends_with(index)) continue;
+    const std::string name = file.name.substr(0, file.name.size() - index.size()) + std::string(records);
+    const auto is_packed = [&](const ListedFile& other) { return other.name.starts_with(name + '.'); };
+    if (!records.empty() && std::any_of(listing.files.begin(), listing.files.end(), is_packed)) continue;
+    const std::string indexed = listing.folder + name;
     const auto there = status_of(indexed, true);
     if (there && S_ISREG(there->st_mode)) continue;
     const auto code = there ? make_error_code(Errc::unknown_format) : there.error().code();
@@ -248,6 +251,9 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
         .in_file(path);
   }
   listing.format = named.format == SourceFormat::detect ? SourceFormat::folder : named.format;
+  if (listing.format == SourceFormat::recordio) {
+    if (auto whole = check_no_index_alone(listing, ".idx", ".rec"); !whole) return whole;
+  }
   if (wanted == SourceFormat::detect && listing.format == SourceFormat::folder) {
     for (const ListedFile& file : listing.files) {
       if (has_table_name(file.name)) return holds_tables(listing.folder + file.name);
@@ -257,6 +263,14 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
     std::erase_if(listing.files, [&](const ListedFile& file) { return !holds_records(file); });
   }
   if (listing.format == SourceFormat::idx) drop_partners(listing);
+  if (listing.format == SourceFormat::csv && wanted == SourceFormat::detect) {
+    const auto empty = std::find_if(listing.files.begin(), listing.files.end(),
+                                    [](const ListedFile& file) { return file.size == 0; });
+    if (empty != listing.files.end()) {
+      return Error(Errc::empty_input, "the file is empty, without even names of columns; write it again, or --exclude it")
+          .in_file(listing.folder + empty->name);
+    }
+  }
   return {};
 }
 

@@ -89,7 +89,19 @@ std::optional<ImageSize> png_size(const Head& head) noexcept {
 
 std::optional<ImageSize> gif_size(const Head& head) noexcept {
   if ((!head.has(0, "GIF87a") && !head.has(0, "GIF89a")) || head.size() < 14) return {};
-  return ImageSize{head.little16(6), head.little16(8)};
+  ImageSize size{head.little16(6), head.little16(8)};
+  // Browsers enlarge the screen to the first frame, which lies behind the palette and extensions in blocks.
+  const unsigned flags = head.byte(10);
+  std::size_t at = 13 + ((flags & 0x80) != 0 ? std::size_t{6} << (flags & 7) : 0);
+  while (at + 2 < head.size() && head.byte(at) == 0x21) {
+    for (at += 2; at < head.size() && head.byte(at) != 0;) at += 1 + std::size_t{head.byte(at)};
+    ++at;
+  }
+  if (at + 9 < head.size() && head.byte(at) == 0x2C) {
+    size.width = std::max<std::uint32_t>(size.width, std::uint32_t{head.little16(at + 1)} + head.little16(at + 5));
+    size.height = std::max<std::uint32_t>(size.height, std::uint32_t{head.little16(at + 3)} + head.little16(at + 7));
+  }
+  return size;
 }
 
 std::optional<ImageSize> webp_size(const Head& head) noexcept {

@@ -116,7 +116,7 @@ void RecordCards::add(const PlacedRecord& record) {
 
 void RecordCards::add_image(ByteView image, Payload payload, const std::string& name) {
   const std::uint64_t pixels = pixels_of(payload, image);
-  if (image.size() > image_bytes_left_ || pixels > pixels_left_) {
+  if (image.size() > image_bytes_left_ || pixels > std::min(pixels_left_, kMostPixelsOfOne)) {
     html_ += "<p class=\"note left-out\">" + html_text(describe(payload, image)) + ", " + human_bytes(image.size()) +
              ": left out, to keep the page small</p>\n";
     ++images_left_out_;

@@ -13,11 +13,12 @@
 namespace dovetail::tools {
 
 /// Turns records into HTML, one card each; cards with pictures are small and make a contact sheet. Everything in a record is
-/// hostile: it is escaped and cut. Pictures go in whole, and share a limit of bytes and one of pixels.
+/// hostile: it is escaped and cut. Pictures go in whole, up to a size, and share a limit of bytes and one of pixels.
 class RecordCards {
  public:
   /// A browser decodes a picture whole, at 4 bytes a pixel, however small it is shown.
-  static constexpr std::uint64_t kMostPixels = 100'000'000;
+  static constexpr std::uint64_t kMostPixelsOfOne = 50'000'000;
+  static constexpr std::uint64_t kMostPixels = 2 * kMostPixelsOfOne;
 
   explicit RecordCards(std::size_t most_image_bytes) : image_bytes_left_(most_image_bytes) {}
 

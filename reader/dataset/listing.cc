@@ -24,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kIndexSuffix = format::kTfrecordIndexSuffix;
+constexpr std::string_view kShardPrefix = "shard-";  // as writers name them
 
 bool is_index_name(std::string_view path) {
   return path.ends_with(kIndexSuffix);
@@ -216,6 +217,10 @@ Result<FilesBelow> list_shards_below(const std::string& folder) {
       std::error_code unknown;
       const fs::file_type type = it->symlink_status(refused).type();
       if (type == fs::file_type::directory) {
+        if (name.starts_with(kShardPrefix) && name.ends_with(format::kShardSuffix)) {
+          return Error(Errc::not_dovetail, "a folder with the name of a shard: remove it, or give it another name")
+              .in_file(join_path(listed, name));
+        }
         pending.push_back(join_path(below, name));
       } else if (name.ends_with(format::kShardSuffix) && !it->is_directory(unknown)) {
         names.push_back(join_path(below, name));

@@ -14,14 +14,15 @@ namespace {
 
 /// Opens a shard that counts as live until its last user lets it go.
 Storage::Answer open_shared(const Dataset& dataset, std::uint32_t shard,
-                            const std::shared_ptr<std::atomic<std::uint32_t>>& live) try {
+                            const std::shared_ptr<ShardTable::Users>& users) try {
   Result<ShardFile> file = open_shard(dataset, shard);
   if (!file.has_value()) return file.error();
   auto owned = std::make_unique<ShardFile>(std::move(*file));
-  ++*live;
-  return std::shared_ptr<const ShardFile>(owned.release(), [live](const ShardFile* closed) {
+  ++users->live;
+  return std::shared_ptr<const ShardFile>(owned.release(), [users](const ShardFile* closed) {
     delete closed;
-    --*live;
+    --users->live;
+    ++users->changes;
   });
 } catch (const std::exception& failure) {
   const Error error = error_from(failure);
@@ -48,13 +49,13 @@ void ShardTable::want(std::uint32_t shard) {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[shard];
     if (entry.open || !entry.let_go.expired() || entry.opening || entry.failed) return;
-    if (opening_ > 0 && live() >= max_open_) return;
+    if (live() >= 2 * max_open_ || (opening_ > 0 && live() >= max_open_)) return;
     entry.opening = true;
   }
   ++opening_;
   storage_.call(
       dataset_.shard_path(shard),
-      [dataset = dataset_, shard, live = live_] { return open_shared(dataset, shard, live); },
+      [dataset = dataset_, shard, users = users_] { return open_shared(dataset, shard, users); },
       [this, shard](const Storage::Answer& opened) { finish(shard, opened); });
 }
 
@@ -71,7 +72,7 @@ void ShardTable::finish(std::uint32_t shard, const Storage::Answer& opened) {
       failed_.push_back(shard);
     }
     --opening_;
-    ++changes_;
+    ++users_->changes;
   }
   closing.clear();
   on_change_();

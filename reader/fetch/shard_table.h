@@ -24,7 +24,8 @@ namespace dovetail::detail {
 /// Threads: all functions may be called from any thread. Opening itself runs on the storage's threads.
 class ShardTable {
  public:
-  /// `on_change` is called, with no lock held, after a shard has opened or failed to.
+  /// Keeps up to `max_open` shards; as many again may be open for those that use them. `on_change` is called, with no lock
+  /// held, after a shard has opened or failed to.
   ShardTable(Dataset dataset, Storage& storage, std::uint32_t max_open, std::function<void()> on_change);
 
   /// Begins to open a shard, unless it is open, being opened, or failed and not forgotten; or there are enough already, some
@@ -43,7 +44,7 @@ class ShardTable {
 
   std::uint64_t records(std::uint32_t shard) const noexcept { return dataset_.shards()[shard].records; }
   /// Shards that are open now, or about to be, whoever uses them.
-  std::uint32_t live() const noexcept { return *live_ + opening_; }
+  std::uint32_t live() const noexcept { return users_->live + opening_; }
   /// Whether some are about to be, so that who asks for one may have to wait.
   bool opening() const noexcept { return opening_ > 0; }
   /// Whether opening more than is needed now would be too much. Of those that are kept, half may be opened ahead: then they
@@ -51,8 +52,14 @@ class ShardTable {
   bool crowded() const noexcept { return 2 * (ahead_ + opening_) >= max_open_ || 2 * live() >= 3 * max_open_; }
   /// Shards opened so far, those opened again included.
   std::uint64_t opened() const noexcept { return opened_; }
-  /// Shards that opened or failed to so far: grows whenever a caller that found a shard missing may look again.
-  std::uint64_t changes() const noexcept { return changes_; }
+  /// Grows whenever a shard has opened, failed to, or been closed, so that a caller that found one missing may look again.
+  std::uint64_t changes() const noexcept { return users_->changes; }
+
+  /// What outlives the table, as long as somebody uses a shard of it.
+  struct Users {
+    std::atomic<std::uint32_t> live = 0;
+    std::atomic<std::uint64_t> changes = 0;
+  };
 
  private:
   struct Open {
@@ -84,8 +91,7 @@ class ShardTable {
   std::atomic<std::uint32_t> opening_ = 0;
   std::atomic<std::uint32_t> ahead_ = 0;  // of `recent_`, not found yet
   std::atomic<std::uint64_t> opened_ = 0;
-  std::atomic<std::uint64_t> changes_ = 0;  // grows under the lock, behind what may be found then
-  std::shared_ptr<std::atomic<std::uint32_t>> live_ = std::make_shared<std::atomic<std::uint32_t>>(0);
+  const std::shared_ptr<Users> users_ = std::make_shared<Users>();  // `changes` grows behind what may be found then
 };
 
 }  // namespace dovetail::detail

@@ -11,7 +11,7 @@ import struct
 import tarfile
 import unittest
 
-from support import (DAMAGED, USAGE, CommandTest, gzip_bytes, main, make_records, run, run_good, run_json, tfrecord,
+from support import (DAMAGED, IO, USAGE, CommandTest, gzip_bytes, main, make_records, run, run_good, run_json, tfrecord,
                      write_file)
 
 try:
@@ -196,6 +196,16 @@ class SourcesTest(CommandTest):
         self.assertEqual(notes[0], "of --include and --exclude nothing matches cow")
         self.assert_fails(USAGE, "convert", self.path("photos", "labels.csv"), "--include", "*", "--to",
                           self.path("no"), says="a folder has")
+
+    def test_files_that_have_lost_their_records_are_told(self):
+        recordio = struct.pack("<II", 0xCED7230A, 4) + b"abcd"
+        for there, data, emptied, code, says in (("a.rec", recordio, "b.idx", IO, "b.rec"),
+                                                 ("a.csv", b"a,b\n1,2\n", "b.csv", USAGE, "the file is empty")):
+            with self.subTest(there):
+                os.makedirs(self.path(there + "-files"))
+                write_file(self.path(there + "-files", there), data)
+                write_file(self.path(there + "-files", emptied), b"")
+                self.assert_fails(code, "convert", self.path(there + "-files"), "--to", self.path("no"), says=says)
 
     def test_classes_that_are_packed_one_after_the_other_are_told(self):
         for folder, of_class in (("photos", "cat"), ("photos", "dog"), ("one", "cow")):

@@ -28,6 +28,8 @@ std::string jpeg() {
 
 TEST(PayloadTest, ImagesAreToldWithTheirSizes) {
   const std::string gif = "GIF89a\x05\0\x07\0\0\0\0\x3B"s;
+  // Two colours, an extension of two blocks, then a frame that is larger than the screen.
+  const std::string large = "GIF89a\x05\0\x07\0\x80\0\0RGBRGB!\xF9\x01x\x02yz\0,\x01\0\0\0\x09\0\x04\0\0"s;
   const std::string lossless = "RIFF\x16\0\0\0WEBPVP8L\x0A\0\0\0\x2F\x09\x40\x02\0\0\0\0\0\0"s;
   const std::string extended = "RIFF\x16\0\0\0WEBPVP8X\x0A\0\0\0\0\0\0\0\x09\0\0\x13\0\0"s;
   struct Case {
@@ -38,7 +40,7 @@ TEST(PayloadTest, ImagesAreToldWithTheirSizes) {
   };
   for (const Case& image :
        {Case{png(3, 4), Payload::png, 3, 4}, Case{jpeg(), Payload::jpeg, 64, 32}, Case{gif, Payload::gif, 5, 7},
-        Case{lossless, Payload::webp, 10, 10}, Case{extended, Payload::webp, 10, 20}}) {
+        Case{large, Payload::gif, 10, 7}, Case{lossless, Payload::webp, 10, 10}, Case{extended, Payload::webp, 10, 20}}) {
     SCOPED_TRACE(describe(image.payload));
     EXPECT_EQ(guess(image.bytes), image.payload);
     const auto size = image_size(image.payload, as_bytes(image.bytes));

@@ -406,6 +406,13 @@ TEST(DatasetTest, ADanglingManifestIsAnErrorToo) {
   EXPECT_EQ(open_error(folder.path()).path(), folder.file("manifest.dvt"));
 }
 
+TEST(DatasetTest, AFolderInTheNameOfAShardIsAnError) {
+  TempFolder folder;
+  write_shard(folder.path(), "shard-000000.dvt", shard_of(3));
+  fs::create_directory(folder.file("shard-000001.dvt"));
+  EXPECT_EQ(open_error(folder.path()).path(), folder.file("shard-000001.dvt"));
+}
+
 TEST(DatasetTest, LinksToFilesOutsideAreFollowedWhereNoManifestNamesThem) {
   TempFolder folder;
   write_shard(folder.path(), "outside.dvt", shard_of(3));
