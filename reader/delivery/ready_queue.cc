@@ -20,9 +20,10 @@ namespace dovetail::detail {
 
 namespace {
 
-/// A trainer that keeps so many batches for no longer than this, all together, is busy with nothing but reading.
-constexpr std::uint32_t kQuickRequests = 8;
-constexpr std::chrono::microseconds kQuick{200};
+/// A trainer that keeps a batch for no longer than this, at the mean, is busy with nothing but reading. That is looked at
+/// after one request, two, four, and then after each so many.
+constexpr std::chrono::microseconds kQuick{25};
+constexpr std::uint32_t kLookedAt = 8;
 
 /// A batch that another thread is about to finish is nearer than a sleep and a wake-up.
 constexpr std::uint32_t kSpins = 20;
@@ -161,11 +162,12 @@ void ReadyQueue::stand_still(Stall cause) {
 
 void ReadyQueue::note_request_locked(bool helps) {
   if (!helps) busy_trainer_ = false;
-  if (++requests_ < kQuickRequests) return;  // a look at the clock costs as much as some rows
-  requests_ = 0;
+  if (++requests_ < look_after_) return;  // a look at the clock costs as much as some rows
   const StallClock::Clock::time_point now = StallClock::Clock::now();
   const auto kept = clock_.spent(Stall::consumer, now) + clock_.spent(Stall::filling, now);
-  busy_trainer_ = helps && kept - std::exchange(kept_, kept) < kQuick;
+  busy_trainer_ = helps && kept - std::exchange(kept_, kept) < kQuick * look_after_;
+  requests_ = 0;
+  look_after_ = std::min(2 * look_after_, kLookedAt);
 }
 
 void ReadyQueue::async_next(Handler handler) {

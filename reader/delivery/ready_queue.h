@@ -183,7 +183,8 @@ class ReadyQueue final : public AfterRelease, public std::enable_shared_from_thi
   std::atomic<std::uint32_t> ready_ = 0;  // as many as `items_` has
   std::atomic<bool> waiting_ = false;
   std::atomic<bool> busy_trainer_ = false;
-  std::uint32_t requests_ = 0;        // since that was looked at the last time
+  std::uint32_t requests_ = 0;        // since that was looked at the last time,
+  std::uint32_t look_after_ = 1;      // which is done again after so many
   std::chrono::nanoseconds kept_{0};  // that the trainer was at its batches until then
   std::uint64_t tickets_ = 0;
   std::optional<Error> failure_;  // behind all items
