@@ -29,7 +29,7 @@ struct ShardReads {
   std::chrono::nanoseconds longest{};
 };
 
-/// A read, the hint of one to come, or the opening of a shard, that has taken longer than `ReaderOptions::hung_after`.
+/// A read, or the opening of a shard, that has taken longer than `ReaderOptions::hung_after`.
 struct HungRead {
   std::string file;
   std::uint64_t offset = 0;
