@@ -97,8 +97,7 @@ void LiveRuns<E>::entered(std::span<const E> entries) const noexcept {
   }
   for (const E& entry : entries) {
     const std::size_t bytes = std::min(bytes_of(entry), kPrefetchBytes);
-    const std::byte* const data = address_of(entry.where);
-    for (std::size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(data + at);
+    for (std::size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(address_of(entry.where + at));
   }
 }
 
