@@ -35,11 +35,23 @@ class ShardTableTest : public ::testing::Test {
 
 TEST_F(ShardTableTest, AShardInUseIsNotOpenedAgain) {
   std::vector<std::shared_ptr<const ShardFile>> used;
-  for (std::uint32_t shard = 0; shard < 20; ++shard) used.push_back(get(shard));
-  for (std::uint32_t shard = 20; shard < 40; ++shard) get(shard);
-  for (std::uint32_t shard = 0; shard < 20; ++shard) EXPECT_EQ(get(shard), used[shard]) << "shard " << shard;
-  EXPECT_EQ(table_.opened(), 40u);
+  for (std::uint32_t shard = 0; shard < kMaxOpen - 1; ++shard) used.push_back(get(shard));
+  for (std::uint32_t shard = kMaxOpen - 1; shard < 40; ++shard) get(shard);
   EXPECT_TRUE(table_.crowded());
+  for (std::uint32_t shard = 0; shard < kMaxOpen - 1; ++shard) EXPECT_EQ(get(shard), used[shard]) << "shard " << shard;
+  EXPECT_EQ(table_.opened(), 40u);
+}
+
+TEST_F(ShardTableTest, NoMoreThanTwiceAsManyAreOpenAndWhoWaitsLooksAgainOnceOneIsClosed) {
+  std::vector<std::shared_ptr<const ShardFile>> used;
+  for (std::uint32_t shard = 0; shard < 2 * kMaxOpen; ++shard) used.push_back(get(shard));
+  const std::uint64_t changes = table_.changes();
+  table_.want(2 * kMaxOpen);
+  EXPECT_FALSE(table_.opening());
+  EXPECT_EQ(table_.changes(), changes);
+  used.front().reset();
+  EXPECT_GT(table_.changes(), changes);
+  EXPECT_NE(get(2 * kMaxOpen), nullptr);
 }
 
 TEST_F(ShardTableTest, ShardsThatNobodyUsesDoNotCrowdIt) {
@@ -76,8 +88,8 @@ TEST_F(ShardTableTest, WhatWasOpenedAheadAndIsNeverFoundIsLetGo) {
 
 TEST_F(ShardTableTest, WhatWasInUseClosesOnceItIsNot) {
   std::vector<std::shared_ptr<const ShardFile>> used;
-  for (std::uint32_t shard = 0; shard < 20; ++shard) used.push_back(get(shard));
-  EXPECT_EQ(table_.live(), 20u);
+  for (std::uint32_t shard = 0; shard < 2 * kMaxOpen - 1; ++shard) used.push_back(get(shard));
+  EXPECT_EQ(table_.live(), 2 * kMaxOpen - 1);
   used.clear();
   storage_->stop();  // what it still held is let go by now
   EXPECT_EQ(table_.live(), kMaxOpen);
