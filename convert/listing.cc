@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <iterator>
 #include <map>
@@ -210,11 +211,12 @@ Result<void> check_no_index_alone(const SourceListing& listing, std::string_view
   for (const ListedFile& file : listing.files) {
     if (!file.name.ends_with(index)) continue;
     const std::string name = file.name.substr(0, file.name.size() - index.size()) + std::string(records);
-    const auto is_packed = [&](const ListedFile& other) { return other.name.starts_with(name + '.'); };
-    if (!records.empty() && std::any_of(listing.files.begin(), listing.files.end(), is_packed)) continue;
     const std::string indexed = listing.folder + name;
     const auto there = status_of(indexed, true);
     if (there && S_ISREG(there->st_mode)) continue;
+    const auto is_packed = [&](const char* packing) { return status_of(indexed + packing, true).has_value(); };
+    constexpr std::array kPackings = {".gz", ".zst", ".bz2", ".xz"};
+    if (!records.empty() && std::any_of(kPackings.begin(), kPackings.end(), is_packed)) continue;
     const auto code = there ? make_error_code(Errc::unknown_format) : there.error().code();
     const auto itself = status_of(indexed, false);
     const bool link = itself && S_ISLNK(itself->st_mode);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/dataset/stored_block.h"
 
-#include <cassert>
-
 #include "format/crc32c.h"
 #include "format/tfrecord_block.h"
 
@@ -72,7 +70,7 @@ Result<void> check_single(const ShardFile& shard, std::size_t block, ByteView he
 Result<void> decode_single(const ShardFile& shard, std::size_t block, ByteView stored, std::span<std::byte> record) {
   const Result<format::BlockRecords> decoded = decode_stored(shard, block, stored, record);
   if (!decoded) return decoded.error();
-  assert((*decoded)[0].data() == record.data() && (*decoded)[0].size() == record.size());
+  if ((*decoded)[0].size() != record.size()) return Error(Errc::index_mismatch, "the record has another size");
   return {};
 }
 

@@ -73,9 +73,9 @@ namespace {
 
 /// What a record of a shard takes in memory at the mean, before it is in its row. A large one that has a block to itself is
 /// read or decoded straight there.
-std::uint64_t mean_bytes(const ShardInfo& shard) {
+std::uint64_t mean_bytes(const ShardInfo& shard, bool places) {
   const std::uint64_t mean = shard.raw_bytes / shard.records + 1;
-  if (mean <= kPlacedBytes) return mean;
+  if (mean <= kPlacedBytes || !places) return mean;
   // Blocks that are shared have at least two of them.
   const std::uint64_t sharing = std::min(shard.records, 2 * (shard.records - std::min(shard.records, shard.blocks)));
   const std::uint64_t shared = multiply_divide(mean, sharing, shard.records);
@@ -98,7 +98,7 @@ std::uint64_t spare_bytes(std::uint64_t pool, std::uint64_t largest) {
 
 }  // namespace
 
-OpenBytes open_bytes(const Dataset& dataset, const Plan& plan) {
+OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places) {
   OpenBytes bytes;
   const std::uint64_t lanes = lanes_of_rank(plan);
   const bool files = plan.options().assign == Assign::files;
@@ -111,14 +111,16 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan) {
     std::uint64_t largest = 0;
     std::uint64_t block = 0;
     for (const ShardInfo& shard : std::span<const ShardInfo>(dataset.shards()).subspan(source.first, source.count)) {
-      if (shard.records == 0 || mean_bytes(shard) == 0) continue;
+      const std::uint64_t mean = shard.records == 0 ? 0 : mean_bytes(shard, places);
+      if (mean == 0) continue;
       const std::uint64_t run_records = std::min(shard.run_records, shard.records);
-      const std::uint64_t held = saturating_add(product(mean_bytes(shard), shard.records), bytes_between(shard));
+      const std::uint64_t held = saturating_add(product(mean, shard.records), bytes_between(shard));
       runs = saturating_add(runs, divide_up(shard.records, run_records));
       all = saturating_add(all, held);
       longest = std::max(longest, multiply_divide(run_records, held, shard.records));
-      record = std::max(record, mean_bytes(shard));
-      largest = std::max(largest, std::min<std::uint64_t>(shard.max_record_bytes, kPlacedBytes));
+      record = std::max(record, mean);
+      largest = std::max(largest, places ? std::min<std::uint64_t>(shard.max_record_bytes, kPlacedBytes)
+                                         : std::uint64_t{shard.max_record_bytes});
       block = std::max<std::uint64_t>(block, shard.max_block_raw);
     }
     if (runs == 0) continue;
@@ -159,10 +161,9 @@ Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_pe
   return static_cast<std::uint32_t>(std::max(std::min<std::uint64_t>(share, kMaxOpenShards), wanted));
 }
 
-Result<std::string> check_open_runs(const Dataset& dataset, const Plan& plan, std::uint64_t read_ahead_bytes,
+Result<std::string> check_open_runs(const Plan& plan, const OpenBytes& bytes, std::uint64_t read_ahead_bytes,
                                     bool whole_epochs) {
   if (plan.options().order == OrderKind::global) return std::string();
-  const OpenBytes bytes = open_bytes(dataset, plan);
   if (saturating_add(bytes.most, bytes.pool) <= read_ahead_bytes) return std::string();
   const std::uint64_t for_runs = read_ahead_bytes - std::min(read_ahead_bytes, bytes.pool);
   // Fewer than twice `open_runs` are open.

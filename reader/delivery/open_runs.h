@@ -22,7 +22,8 @@ struct OpenBytes {
   std::uint64_t most = 0;     ///< and of the next one, which is then read ahead.
   std::uint64_t of_each = 0;  ///< `most` for each of `open_runs`.
 };
-OpenBytes open_bytes(const Dataset& dataset, const Plan& plan);
+/// `places` says that large records are brought to their rows alone.
+OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places);
 
 /// How many shards may be open at a time, out of what the process may open.
 /// Errors: `resource_limit` where that is too little for any plan.
@@ -33,7 +34,7 @@ Result<std::uint32_t> open_shard_limit(const Plan& plan, unsigned descriptors_pe
 /// `whole_epochs` says that more is read than a few batches again and again.
 /// Errors: `budget_too_small`, naming the open runs that fit, where these may not; not of whole files, of which a rank may
 ///         have few, nor of what a change of world has left of an epoch.
-Result<std::string> check_open_runs(const Dataset& dataset, const Plan& plan, std::uint64_t read_ahead_bytes,
+Result<std::string> check_open_runs(const Plan& plan, const OpenBytes& bytes, std::uint64_t read_ahead_bytes,
                                     bool whole_epochs);
 
 }  // namespace dovetail::detail

@@ -28,14 +28,14 @@ bool none_is_placed(const ReaderSetup& setup) {
 
 /// The size of all records, if they come to their rows from runs in memory and have one; else 0.
 std::uint32_t common_record_bytes(const Dataset& dataset, const Plan& plan, const ReaderSetup& setup) {
-  std::uint32_t bytes = 0;
+  std::optional<std::uint32_t> bytes;
   if (plan.options().order == OrderKind::global) return 0;
   for (const ShardInfo& shard : dataset.shards()) {
     if (shard.records == 0) continue;
-    if (shard.min_record_bytes != shard.max_record_bytes || (bytes != 0 && shard.max_record_bytes != bytes)) return 0;
+    if (shard.min_record_bytes != shard.max_record_bytes || (bytes && shard.max_record_bytes != *bytes)) return 0;
     bytes = shard.max_record_bytes;
   }
-  return bytes >= kPlacedBytes && !none_is_placed(setup) ? 0 : bytes;
+  return !bytes || (*bytes >= kPlacedBytes && !none_is_placed(setup)) ? 0 : *bytes;
 }
 
 FetchRules fetch_rules(const ReaderSetup& setup, const StorageFacts& storage, std::uint32_t record_bytes) {
@@ -205,11 +205,8 @@ RankReader::Job RankReader::choose_locked() {
   const auto is_walked = [](const auto& flight) { return flight->lease == nullptr && flight->is_walked(); };
   const auto walked = static_cast<std::size_t>(std::count_if(flights_.begin(), flights_.end(), is_walked));
   const bool walks = wants_walk_locked();
-  Flight* const fill = walks && walked < kWalkedAhead ? nullptr : next_fill_locked();
-  if (fill != nullptr) {
-    if (fill->lease == nullptr) fill->lease = ring_->acquire();
-    fill->busy = true;
-    return {.kind = Job::Kind::fill, .flight = fill};
+  if (!walks || walked >= kWalkedAhead) {
+    if (Job fill = claim_fill_locked(); fill.kind != Job::Kind::none) return fill;
   }
   if (walks) return claim_walk_locked();
   if (auto fetch = store_.claim(true)) return {.kind = Job::Kind::fetch, .fetch = std::move(*fetch)};
@@ -217,8 +214,16 @@ RankReader::Job RankReader::choose_locked() {
     walk_failure_ = std::move(failure);
     hand_over_locked();
   }
-  // Runs of which nothing is to be read are ready once somebody has looked at them.
-  return wants_walk_locked() ? claim_walk_locked() : Job{};
+  // Looking for something to fetch makes runs ready of which nothing is to be read, and closes shards.
+  return wants_walk_locked() ? claim_walk_locked() : claim_fill_locked();
+}
+
+RankReader::Job RankReader::claim_fill_locked() {
+  Flight* const fill = next_fill_locked();
+  if (fill == nullptr) return {};
+  if (fill->lease == nullptr) fill->lease = ring_->acquire();
+  fill->busy = true;
+  return {.kind = Job::Kind::fill, .flight = fill};
 }
 
 RankReader::Job RankReader::claim_walk_locked() {

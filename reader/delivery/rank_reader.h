@@ -130,6 +130,7 @@ class RankReader final : private TrainerHelp {
   Job choose_locked();
   bool wants_walk_locked() const;
   Job claim_walk_locked();
+  Job claim_fill_locked();
   bool can_fill_locked(const Flight& flight) const;
   Flight* next_fill_locked() const;
   bool ended_locked() const { return stopping_ || failed_ || replay_.complete(); }

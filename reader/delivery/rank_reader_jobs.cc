@@ -153,7 +153,8 @@ void RankReader::run_fill(Flight& flight, bool by_trainer) {
               .step = {}},
              flight, flight.settled);
   flight.shards_at = fill.waits_for_shard() ? std::optional(changes) : std::nullopt;
-  if (const std::vector<RowRead*> reads = fill.waiting(); !reads.empty() && !fill.error().has_value()) {
+  if (fill.error().has_value()) fill.drop_reads();
+  if (const std::vector<RowRead*> reads = fill.waiting(); !reads.empty()) {
     return read_later(flight, reads);
   }
   finish_fill(flight);
@@ -302,9 +303,11 @@ std::uint64_t RankReader::filled_rows_locked() const {
 
 void RankReader::note_damage() {
   if (!damage_.has_new()) return;
-  const std::vector<DamagedRange> noted = damage_.take_new();
+  std::vector<DamagedRange> noted;
   {
+    // Whoever hands over rows takes this lock next: the statistics are never behind them.
     const std::lock_guard lock(mutex_);
+    noted = damage_.take_new();
     stats_.damaged.insert(stats_.damaged.end(), noted.begin(), noted.end());
   }
   warn(noted);

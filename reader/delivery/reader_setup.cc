@@ -238,7 +238,10 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
                                              *columns == nullptr ? nullptr : &(*columns)->sizes(), threads);
   if (!memory.has_value()) return memory.error();
   if (*columns != nullptr) (*columns)->limit_held(memory->decoder_bytes);
-  Result<std::string> open_runs = check_open_runs(dataset, *plan, memory->read_ahead_bytes, options.replay == 0);
+  // As `RankReader` places records.
+  const bool places = memory->batches_per_slot == 1 && !options.columns.has_value();
+  const OpenBytes bytes = open_bytes(dataset, *plan, places);
+  Result<std::string> open_runs = check_open_runs(*plan, bytes, memory->read_ahead_bytes, options.replay == 0);
   if (!open_runs.has_value()) return open_runs.error();
   if (options.log && !open_runs->empty()) options.log(*open_runs);
   Result<std::uint32_t> max_open = open_shard_limit(*plan, (*storage)->facts().descriptors_per_file);
@@ -251,7 +254,7 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   if (options.log && misses) {
     options.log("batches are not in page-locked memory: " + (*ring)->memory().note());
   }
-  const std::uint64_t spare_bytes = std::min(open_bytes(dataset, *plan).pool, memory->read_ahead_bytes) / 2;
+  const std::uint64_t spare_bytes = std::min(bytes.pool, memory->read_ahead_bytes) / 2;
   return ReaderSetup{.dataset = dataset,
                      .plan = std::move(*plan),
                      .options = std::move(options),

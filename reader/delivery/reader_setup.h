@@ -26,7 +26,7 @@ struct MemoryShares {
   std::uint64_t read_ahead_bytes = 0;
 };
 
-/// From this size on a record that is a block by itself, as it is, is read straight into its row.
+/// From this size on a record that has a block to itself is read, or decoded, straight into its row.
 inline constexpr std::uint64_t kPlacedBytes = 16 << 10;
 
 /// Everything that a reader is made from, checked and sized.

@@ -119,7 +119,8 @@ ReadyQueue::Outcome ReadyQueue::next(TrainerHelp& help, Deadline until) {
   const bool was_quick = busy_trainer();
   const auto is_late = [&] { return until.has_value() && StallClock::Clock::now() >= *until; };
   bool helped = true;
-  while (!outcome.has_value() && helped && !is_late()) {
+  // Once in any case: a reader of one thread may leave the work to a trainer that only asks.
+  for (bool first = true; !outcome.has_value() && helped && (first || !is_late()); first = false) {
     request_ = Helping();
     cause_ = Stall::decode;
     update_clock_locked();

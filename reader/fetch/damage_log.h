@@ -18,7 +18,8 @@ struct Loss {
   std::uint32_t shard = 0;
   std::uint64_t first_record = 0;  ///< Records [first_record, end_record) of the shard.
   std::uint64_t end_record = 0;
-  Error error;  ///< Names the file, and the offset of the block.
+  Error error;                ///< Names the file, and the offset of the block.
+  bool whole_shard = false;  ///< It cannot be opened: its blocks may be good.
 };
 
 /// What a reader has found damaged, each block or shard once.
@@ -34,16 +35,19 @@ class DamageLog {
   bool has_new() const noexcept { return has_new_.load(std::memory_order_relaxed); }
   std::vector<DamagedRange> take_new();
 
+  /// Whether the record lies in a block that is damaged.
   bool is_damaged(std::uint64_t id) const noexcept;
-  /// Needs: `is_damaged(id)`.
+  /// Why a record is lost: its block, else its shard. Needs: one of them is noted.
   Loss loss_of(std::uint64_t id) const;
 
  private:
-  std::map<std::uint64_t, Loss>::const_iterator find_locked(std::uint64_t id) const noexcept;
+  using Losses = std::map<std::uint64_t, Loss>;  // by the first id; they do not overlap
+  static const Loss* find(const Losses& losses, std::uint64_t id) noexcept;
 
   const Dataset dataset_;
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, Loss> losses_;  // by the first id; a whole shard takes the place of its blocks
+  Losses blocks_;
+  Losses shards_;
   std::vector<DamagedRange> new_;
   std::atomic<bool> has_new_ = false;
 };

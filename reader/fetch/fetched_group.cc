@@ -25,7 +25,7 @@ void Fetched::find_singles(const DamageLog& damage, std::uint32_t record_bytes, 
                SizedEntry::kInMemory};
     }
     if (!entry.in_memory()) continue;
-    if ((result.where & Entry::kDamage) != 0 && damage.is_damaged(entry.id)) {
+    if (is_lost(entry.where) || ((result.where & Entry::kDamage) != 0 && damage.is_damaged(entry.id))) {
       entry = {Entry::kDamage, entry.id, 0, SizedEntry::kInMemory};
     }
     bytes += entry.bytes;

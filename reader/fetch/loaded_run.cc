@@ -86,9 +86,9 @@ Result<void> LoadedRun::fill_block(const RunPiece& piece, std::size_t block, std
     return Error(Errc::index_mismatch,
                  "records are not all of " + std::to_string(info.max_record_bytes) + " bytes, as the footer says");
   }
-  if (!out.empty() && ends.empty() && entry.codec == Codec::none) {
+  if (!piece.in_place && !keeps_stored(*file_) && entry.codec == Codec::none) {
     const ByteView body = of_block.last(entry.raw_bytes);
-    std::memcpy(out.data(), body.data(), entry.raw_bytes);
+    if (!body.empty()) std::memcpy(out.data(), body.data(), body.size());
     *records = entry.table_bytes == 0
                    ? format::BlockRecords(out.data(), entry.records, entry.raw_bytes / entry.records)
                    : format::BlockRecords(out.data(), of_block.data() + format::kBlockHeaderBytes, entry.records);

@@ -15,6 +15,13 @@ std::size_t rounded_up(std::size_t bytes) noexcept {
   return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
 }
 
+/// Whether a block has as many bytes as its records. One that does not, as only a damaged index says, is read apart, where it
+/// overwrites no other.
+bool has_size(const ShardFile& file, std::size_t block, const FetchRules& rules) noexcept {
+  const format::IndexEntry& entry = file.blocks()[block];
+  return rules.record_bytes == 0 || entry.raw_bytes == std::uint64_t{entry.records} * rules.record_bytes;
+}
+
 /// What the blocks of a piece become.
 struct Blocks {
   std::size_t decoded = 0;  ///< So many are stored in another way.
@@ -42,20 +49,22 @@ void lay_out_sized(const ShardFile& file, RunPieces& run) noexcept {
 }
 
 /// All records in a row. Those of a TFRecord lie so in the file; between the blocks of a shard are headers.
-void lay_out_row(const ShardFile& file, std::uint32_t record_bytes, RunPieces& run) noexcept {
+void lay_out_row(const ShardFile& file, const FetchRules& rules, RunPieces& run) noexcept {
+  const std::uint32_t record_bytes = rules.record_bytes;
   const RunPiece& first = run.pieces.front();
   const std::size_t blocks = run.pieces.back().end_block - first.first_block;
   const bool in_place = file.framing() == Framing::tfrecord || (blocks == 1 && blocks_of(file, first).decoded == 0);
   const std::size_t begin = in_place ? first.file_offset % kCacheLine : 0;
   const std::uint64_t first_record = file.first_record(first.first_block);
   for (RunPiece& piece : run.pieces) {
-    piece.in_place = in_place;
+    piece.in_place = in_place && has_size(file, piece.first_block, rules);
     const std::uint64_t records = file.first_record(piece.first_block) - first_record;
     piece.room_offset = begin + static_cast<std::size_t>(records * stride_of(file, record_bytes));
     const std::size_t bytes =
-        in_place ? static_cast<std::size_t>(piece.stored_bytes)
-                 : static_cast<std::size_t>(
-                       (file.first_record(piece.end_block) - file.first_record(piece.first_block)) * record_bytes);
+        piece.in_place
+            ? static_cast<std::size_t>(piece.stored_bytes)
+            : static_cast<std::size_t>(
+                  (file.first_record(piece.end_block) - file.first_record(piece.first_block)) * record_bytes);
     run.room_bytes = std::max(run.room_bytes, piece.room_offset + bytes);
   }
 }
@@ -82,7 +91,8 @@ RunPieces RunPieces::of(const ShardFile& file, const Run& run, const FetchRules&
     const std::uint64_t begin = file.blocks()[block].offset;
     const std::uint64_t end = begin + stored_bytes(file, block);
     const bool joins = !made.pieces.empty() && made.pieces.back().end_block == block &&
-                       end - made.pieces.back().file_offset <= rules.read_bytes;
+                       end - made.pieces.back().file_offset <= rules.read_bytes &&
+                       has_size(file, block, rules) && has_size(file, block - 1, rules);
     if (!joins) made.pieces.push_back({.first_block = block, .file_offset = begin});
     made.pieces.back().end_block = block + 1;
     made.pieces.back().stored_bytes = end - made.pieces.back().file_offset;
@@ -91,7 +101,7 @@ RunPieces RunPieces::of(const ShardFile& file, const Run& run, const FetchRules&
   if (rules.record_bytes == 0) {
     lay_out_sized(file, made);
   } else {
-    lay_out_row(file, rules.record_bytes, made);
+    lay_out_row(file, rules, made);
   }
   return made;
 }

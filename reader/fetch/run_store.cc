@@ -128,11 +128,12 @@ std::optional<RunStore::Work> RunStore::claim(bool ahead) {
 }
 
 std::optional<RunStore::Work> RunStore::claim_ahead(Stretch& stretch) {
-  if (stretch.groups.empty() || !(stretch.open || stretch.waits)) return std::nullopt;
-  for (auto group = std::next(stretch.groups.begin()); group != stretch.groups.end(); ++group) {
+  if (stretch.groups.empty()) return std::nullopt;
+  const bool under_way = stretch.open || stretch.waits;
+  for (auto group = std::next(stretch.groups.begin(), under_way ? 1 : 0); group != stretch.groups.end(); ++group) {
     if (!group->is_claimed()) return claim_of(*group, false);
   }
-  if (!may_append(stretch)) return std::nullopt;
+  if (!under_way || !may_append(stretch)) return std::nullopt;
   stretch.groups.push_back(FetchedGroup::of(stretch.order, stretch.groups.back().number + 1));
   return claim_of(stretch.groups.back(), false);
 }
@@ -149,9 +150,11 @@ bool RunStore::has_work() const {
   return std::any_of(stretches_.begin(), stretches_.end(), [this](const auto& numbered) {
     const Stretch& stretch = numbered.second;
     if (stretch.waits && !stretch.wanted().is_claimed()) return true;
-    if (stretch.groups.empty() || !(stretch.open || stretch.waits)) return false;
+    if (stretch.groups.empty()) return false;
+    const bool under_way = stretch.open || stretch.waits;
     const auto claimed = [](const FetchedGroup& group) { return group.is_claimed(); };
-    return !std::all_of(std::next(stretch.groups.begin()), stretch.groups.end(), claimed) || may_append(stretch);
+    return !std::all_of(std::next(stretch.groups.begin(), under_way ? 1 : 0), stretch.groups.end(), claimed) ||
+           (under_way && may_append(stretch));
   });
 }
 
@@ -179,7 +182,7 @@ bool RunStore::prepare(Fetched& run, bool needed) {
       failure_ = shards_.failure(shard);
       return false;
     }
-    damage_.note(run.run.first_id - run.run.first_record, {shard, 0, shards_.records(shard), shards_.failure(shard)});
+    damage_.note(run.run.first_id - run.run.first_record, {shard, 0, shards_.records(shard), shards_.failure(shard), true});
     run.finish(damage_, options_.rules.record_bytes, buffers_);
     ++changes_;
     return run.prepared = true;

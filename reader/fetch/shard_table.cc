@@ -51,8 +51,8 @@ void ShardTable::want(std::uint32_t shard) {
     if (entry.open || !entry.let_go.expired() || entry.opening || entry.failed) return;
     if (live() >= 2 * max_open_ || (opening_ > 0 && live() >= max_open_)) return;
     entry.opening = true;
+    ++opening_;
   }
-  ++opening_;
   storage_.call(
       dataset_.shard_path(shard),
       [dataset = dataset_, shard, users = users_] { return open_shared(dataset, shard, users); },

@@ -59,7 +59,7 @@ std::size_t SlotFill::fill_all(std::span<const E> records, RowStatus status) {
 
 bool SlotFill::fill_row(const SizedEntry& record, RowStatus status) {
   if (!record.in_memory()) return read_record(record, status);
-  if ((record.where & Entry::kDamage) != 0 && parts_.damage.is_damaged(record.id)) {
+  if ((record.where & Entry::kDamage) != 0 && (is_lost(record.where) || parts_.damage.is_damaged(record.id))) {
     return add_lost(record.id, status, parts_.damage.loss_of(record.id));
   }
   return add(record.id, status, {address_of(record.where), record.bytes});

@@ -67,6 +67,8 @@ class SlotFill {
   void check(RowRead& read);
   /// All of `waiting` are checked.
   void resume();
+  /// Of a batch that has failed: others may need the files.
+  void drop_reads() noexcept { reads_.clear(); }
   /// A shard is not open that the next row needs.
   bool waits_for_shard() const noexcept { return waits_for_shard_; }
 

@@ -25,7 +25,7 @@ std::shared_ptr<const ShardFile> SlotFill::open(std::uint32_t shard) {
 }
 
 Loss SlotFill::loss_of_shard(std::uint32_t shard) const {
-  return {shard, 0, parts_.shards.records(shard), parts_.shards.failure(shard)};
+  return {shard, 0, parts_.shards.records(shard), parts_.shards.failure(shard), true};
 }
 
 bool SlotFill::lose(std::uint64_t id, RowStatus status, const Loss& loss) {

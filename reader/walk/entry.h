@@ -65,6 +65,10 @@ inline SizedEntry entry_in(const ReadyRun& run, std::uint32_t record) noexcept {
   return {run.first_block + (extent.begin - RecordExtent::kPlaced), id, extent.bytes, run.shard};
 }
 
+/// Whether nothing of a record is in memory, because it is damaged or its shard is lost.
+inline bool is_lost(std::uint64_t where) noexcept {
+  return where == Entry::kDamage;
+}
 /// The address of a record in memory. Needs: it is not damaged.
 inline const std::byte* address_of(std::uint64_t where) noexcept {
   return reinterpret_cast<const std::byte*>(where & ~Entry::kDamage);  // NOLINT(performance-no-int-to-ptr)

@@ -104,7 +104,8 @@ void LiveRuns<E>::entered(std::span<const E> entries) const noexcept {
 template <class E>
 std::size_t LiveRuns<E>::bytes_to_move(const E& entry) const noexcept {
   const std::size_t bytes = bytes_of(entry);
-  if (bytes == 0 || ((entry.where & detail::Entry::kDamage) != 0 && memory_->is_damaged(entry.id))) return 0;
+  if (bytes == 0 || is_lost(entry.where)) return 0;
+  if ((entry.where & detail::Entry::kDamage) != 0 && memory_->is_damaged(entry.id)) return 0;
   const std::byte* const data = address_of(entry.where);
   return data >= spare_.data() && data < spare_.data() + spare_.size() ? 0 : bytes;
 }
