@@ -18,7 +18,7 @@ struct Loss {
   std::uint32_t shard = 0;
   std::uint64_t first_record = 0;  ///< Records [first_record, end_record) of the shard.
   std::uint64_t end_record = 0;
-  Error error;                ///< Names the file, and the offset of the block.
+  Error error;               ///< Names the file, and the offset of the block.
   bool whole_shard = false;  ///< It cannot be opened: its blocks may be good.
 };
 

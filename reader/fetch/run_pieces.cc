@@ -63,8 +63,8 @@ void lay_out_row(const ShardFile& file, const FetchRules& rules, RunPieces& run)
     const std::size_t bytes =
         piece.in_place
             ? static_cast<std::size_t>(piece.stored_bytes)
-            : static_cast<std::size_t>(
-                  (file.first_record(piece.end_block) - file.first_record(piece.first_block)) * record_bytes);
+            : static_cast<std::size_t>((file.first_record(piece.end_block) - file.first_record(piece.first_block)) *
+                                       record_bytes);
     run.room_bytes = std::max(run.room_bytes, piece.room_offset + bytes);
   }
 }
@@ -91,8 +91,8 @@ RunPieces RunPieces::of(const ShardFile& file, const Run& run, const FetchRules&
     const std::uint64_t begin = file.blocks()[block].offset;
     const std::uint64_t end = begin + stored_bytes(file, block);
     const bool joins = !made.pieces.empty() && made.pieces.back().end_block == block &&
-                       end - made.pieces.back().file_offset <= rules.read_bytes &&
-                       has_size(file, block, rules) && has_size(file, block - 1, rules);
+                       end - made.pieces.back().file_offset <= rules.read_bytes && has_size(file, block, rules) &&
+                       has_size(file, block - 1, rules);
     if (!joins) made.pieces.push_back({.first_block = block, .file_offset = begin});
     made.pieces.back().end_block = block + 1;
     made.pieces.back().stored_bytes = end - made.pieces.back().file_offset;

@@ -182,7 +182,8 @@ bool RunStore::prepare(Fetched& run, bool needed) {
       failure_ = shards_.failure(shard);
       return false;
     }
-    damage_.note(run.run.first_id - run.run.first_record, {shard, 0, shards_.records(shard), shards_.failure(shard), true});
+    damage_.note(run.run.first_id - run.run.first_record,
+                 {shard, 0, shards_.records(shard), shards_.failure(shard), true});
     run.finish(damage_, options_.rules.record_bytes, buffers_);
     ++changes_;
     return run.prepared = true;

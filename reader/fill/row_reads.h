@@ -31,8 +31,9 @@ struct RowRead {
   std::uint64_t at = 0;         ///< Where the large record goes in the values,
   std::span<std::byte> record;  ///< which is here.
   AlignedBuffer stored;         ///< Where any other block is read to.
-  std::span<std::byte> into;    ///< Where it is read to; of a large record that is not encoded, without what lies before it.
-  Result<void> read;            ///< What the storage has said.
+  std::span<std::byte>
+      into;           ///< Where it is read to; of a large record that is not encoded, without what lies before it.
+  Result<void> read;  ///< What the storage has said.
   std::optional<Error> damage;
   std::uint32_t retried = 0;
   std::array<std::byte, kMaxHeadBytes> head;  ///< What lies before the record in the file.

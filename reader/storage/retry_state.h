@@ -134,12 +134,12 @@ struct RetryState {
 
   std::mutex mutex;
   std::condition_variable changed;
-  bool any_hung = false;                             ///< So far.
-  std::uint64_t unanswered = 0;                      ///< Pieces and calls.
-  Places places;                                     ///< Of the storage.
-  Pieces waiting;                                    ///< For room.
-  Pieces late;                                       ///< For a try apart, when others of their files have come back.
-  std::map<std::string, FileTries> files;            ///< That tries are out of.
+  bool any_hung = false;                   ///< So far.
+  std::uint64_t unanswered = 0;            ///< Pieces and calls.
+  Places places;                           ///< Of the storage.
+  Pieces waiting;                          ///< For room.
+  Pieces late;                             ///< For a try apart, when others of their files have come back.
+  std::map<std::string, FileTries> files;  ///< That tries are out of.
 };
 
 using RetryStatePtr = std::shared_ptr<RetryState>;

@@ -38,9 +38,9 @@ TEST(PayloadTest, ImagesAreToldWithTheirSizes) {
     std::uint32_t width;
     std::uint32_t height;
   };
-  for (const Case& image :
-       {Case{png(3, 4), Payload::png, 3, 4}, Case{jpeg(), Payload::jpeg, 64, 32}, Case{gif, Payload::gif, 5, 7},
-        Case{large, Payload::gif, 10, 7}, Case{lossless, Payload::webp, 10, 10}, Case{extended, Payload::webp, 10, 20}}) {
+  for (const Case& image : {Case{png(3, 4), Payload::png, 3, 4}, Case{jpeg(), Payload::jpeg, 64, 32},
+                            Case{gif, Payload::gif, 5, 7}, Case{large, Payload::gif, 10, 7},
+                            Case{lossless, Payload::webp, 10, 10}, Case{extended, Payload::webp, 10, 20}}) {
     SCOPED_TRACE(describe(image.payload));
     EXPECT_EQ(guess(image.bytes), image.payload);
     const auto size = image_size(image.payload, as_bytes(image.bytes));

@@ -21,7 +21,7 @@ using WrapStorage = std::function<std::unique_ptr<detail::Storage>(std::unique_p
 
 /// A running engine that reads through a storage of the test. Errors: those of opening a reader.
 inline Result<std::unique_ptr<detail::RankReader>> open_engine(const Dataset& dataset, const ReaderOptions& options,
-                                                           const WrapStorage& wrap) {
+                                                               const WrapStorage& wrap) {
   Result<detail::ReaderSetup> setup = detail::set_up(dataset, options);
   if (!setup.has_value()) return setup.error();
   setup->storage = wrap(std::move(setup->storage));

@@ -24,7 +24,8 @@ TEST(UnevenRecordsTest, AreDeliveredAsTheyWereWritten) {
        {Case{"empty ones, then others of one size", {Records(5, ""), Records(20, "12345678")}, Codec::none},
         Case{"the other way round", {Records(20, "12345678"), Records(5, "")}, Codec::none},
         Case{"only empty ones", {Records(9, "")}, Codec::snappy},
-        Case{"blocks of an empty one before large ones", {{"", large, "", large, "a", large, "", large}}, Codec::snappy},
+        Case{
+            "blocks of an empty one before large ones", {{"", large, "", large, "a", large, "", large}}, Codec::snappy},
         Case{"the same, as they are", {{"", large, "", large, "a", large, "", large}}, Codec::none}}) {
     SCOPED_TRACE(data.name);
     testing::TempFolder folder;
