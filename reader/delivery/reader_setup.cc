@@ -14,7 +14,9 @@
 #include <utility>
 
 #include "format/count_of.h"
+#include "format/layout.h"
 #include "reader/delivery/open_runs.h"
+#include "reader/fetch/buffer_pool.h"
 #include "reader/memory/host_registration.h"
 #include "reader/storage/watched_storage.h"
 
