@@ -186,7 +186,7 @@ TEST_P(DirectDamageTest, AFileThatEndsInsideADirectRecordLosesOnlyWhatIsBehindIt
 }
 
 INSTANTIATE_TEST_SUITE_P(Codecs, DirectDamageTest, ::testing::Values(Codec::none, Codec::snappy),
-                         [](const auto& info) { return info.param == Codec::none ? "None" : "Snappy"; });
+                         [](const auto& of) { return of.param == Codec::none ? "None" : "Snappy"; });
 
 }  // namespace
 }  // namespace dovetail
