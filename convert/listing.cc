@@ -266,8 +266,9 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
   }
   if (listing.format == SourceFormat::idx) drop_partners(listing);
   if (listing.format == SourceFormat::csv && wanted == SourceFormat::detect) {
-    const auto empty =
-        std::find_if(listing.files.begin(), listing.files.end(), [](const ListedFile& file) { return file.size == 0; });
+    const auto empty = std::find_if(listing.files.begin(), listing.files.end(), [](const ListedFile& file) {
+      return file.size == 0 && compression_promised_by(file.name) == Compression::none;
+    });
     if (empty != listing.files.end()) {
       return Error(Errc::empty_input,
                    "the file is empty, without even names of columns; write it again, or --exclude it")
