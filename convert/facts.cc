@@ -13,9 +13,9 @@
 
 #include <dovetail/dataset.h>
 
+#include "convert/folder_names.h"
 #include "convert/keyed_hash.h"
 #include "convert/left_out.h"
-#include "convert/listing.h"
 #include "convert/names.h"
 
 namespace dovetail::detail {

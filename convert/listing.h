@@ -50,16 +50,4 @@ struct SourceListing {
 /// Errors: as `RecordSource::open`.
 Result<SourceListing> list_source(const std::string& path, const SourceOptions& options);
 
-/// What is in a folder, in no order.
-struct FolderNames {
-  std::vector<std::string> names;
-  std::uint64_t hidden = 0;  ///< How many more there are whose names begin with a dot.
-  /// The first of those by which writers that are at work, or were stopped, tell that there is more to come: their partial files,
-  /// and what conversions keep. Empty where there is none.
-  std::string unfinished;
-};
-
-/// Errors: the system's. (The iterators of the standard library end the process where there is no memory.)
-Result<FolderNames> names_in(const std::string& folder);
-
 }  // namespace dovetail::detail
