@@ -35,6 +35,9 @@ class ColumnGuesses {
   std::vector<ColumnGuess> guesses_;
 };
 
+// In a message, so many bytes of names are enough.
+constexpr std::size_t kNamesShown = 200;
+
 // A single column with another usual delimiter in it is most likely several that were taken for one.
 std::optional<char> other_delimiter(const std::vector<std::string_view>& fields, char taken) {
   if (fields.size() != 1) return std::nullopt;
@@ -159,7 +162,16 @@ class LayoutFinder {
       return std::none_of(known.begin(), known.end(),
                           [&](const CsvColumn& column) { return column.name == type.first; });
     });
-    return Error(Errc::invalid_option, "there is no column " + quoted_name(unknown->first) + ", whose type is given");
+    std::string names;
+    for (const CsvColumn& column : known) {
+      if (names.size() > kNamesShown) {
+        names += ", ...";
+        break;
+      }
+      names += (names.empty() ? "" : ", ") + quoted_name(column.name);
+    }
+    return Error(Errc::invalid_option, "there is no column " + quoted_name(unknown->first) +
+                                           ", whose type is given; the columns are " + names);
   }
 
   // To the end of the file, as long as its rows can tell more.

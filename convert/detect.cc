@@ -97,6 +97,10 @@ Error unknown(const Head& head, const std::string& path) {
   if (head.whole && head.bytes.empty()) {
     return Error(Errc::unknown_format, "the file is empty; say --from tfrecord or lines where it may be").in_file(path);
   }
+  if (has_shard_magic(head.bytes)) {
+    return Error(Errc::unknown_format, "this is a Dovetail shard that was compressed as a whole: decompress it first")
+        .in_file(path);
+  }
   if (auto foreign = advice_on_foreign_bytes(head.bytes)) return Error(Errc::unknown_format, *foreign).in_file(path);
   const SourceFormat promised = format_promised_by(path);
   if (promised == SourceFormat::tfrecord) {

@@ -7,6 +7,7 @@
 
 #include "format/address.h"
 #include "format/endian.h"
+#include "format/lower_case.h"
 
 namespace dovetail::detail {
 
@@ -96,9 +97,7 @@ std::optional<std::string> advice_on_foreign_bytes(ByteView head) {
 
 std::optional<std::string> advice_on_address(std::string_view path) {
   if (!format::is_address(path)) return std::nullopt;
-  std::string scheme(path.substr(0, path.find(':')));
-  std::transform(scheme.begin(), scheme.end(), scheme.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const std::string scheme = format::lower_case(path.substr(0, path.find(':')));
   struct Client {
     std::string_view scheme;
     std::string_view command;
@@ -114,7 +113,8 @@ std::optional<std::string> advice_on_address(std::string_view path) {
 }
 
 bool has_table_name(std::string_view path) {
-  return path.ends_with(".parquet") || path.ends_with(".arrow") || path.ends_with(".feather");
+  const std::string name = format::lower_case(path);
+  return name.ends_with(".parquet") || name.ends_with(".arrow") || name.ends_with(".feather");
 }
 
 }  // namespace dovetail::detail

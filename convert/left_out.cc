@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "format/lower_case.h"
 #include "format/wildcard.h"
 
 namespace dovetail::detail {
@@ -19,9 +20,7 @@ bool is_litter(std::string_view name) {
   constexpr std::array<std::string_view, 8> kNames = {
       "thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx", "@eadir", "$recycle.bin", "system volume information",
       "lost+found"};
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const std::string lower = format::lower_case(name);
   return std::find(kNames.begin(), kNames.end(), lower) != kNames.end();
 }
 

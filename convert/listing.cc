@@ -243,6 +243,13 @@ Error to_be_recovered(const Error& damaged) {
       .in_file(damaged.path());
 }
 
+Error renamed_shards(const std::string& path) {
+  return Error(Errc::unknown_format,
+               "its files have names of shards in capitals, or that were compressed; a shard is NAME.dvt: rename them, "
+               "or decompress them, or say --from folder to take every file as a record")
+      .in_file(path);
+}
+
 // A shard whose beginning is damaged is told by its name or its end, as where it is opened. One that
 // is cut within its first bytes is told by its name alone: texts may begin with them.
 Error of_unknown_file(const Error& unknown, const std::string& path) {
@@ -286,7 +293,9 @@ Result<SourceListing> list_source(const std::string& path, const SourceOptions& 
     if (packed && !may_be_dataset) return packed_already(path);
     if (!packed && wanted != SourceFormat::dovetail) listing = list_folder(path, options);
     if (listing && (packed || wanted == SourceFormat::dovetail || listing->format == SourceFormat::dovetail)) {
+      const bool named_shards = listing->format == SourceFormat::dovetail;
       listing = list_dataset(path, options);
+      if (named_shards && !listing && listing.error().is(Errc::empty_input)) return renamed_shards(path);
     }
   } else {
     listing = list_file(path, wanted);

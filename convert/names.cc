@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "format/layout.h"
+#include "format/lower_case.h"
 #include "format/tfrecord_name.h"
 
 namespace dovetail::detail {
@@ -15,6 +16,11 @@ namespace {
 
 std::string_view base_name(std::string_view path) {
   return path.substr(path.find_last_of('/') + 1);
+}
+
+// Windows and old cameras write capitals.
+std::string lower_name(std::string_view path) {
+  return format::lower_case(base_name(path));
 }
 
 bool is_digit(char c) {
@@ -52,16 +58,20 @@ bool is_partial_name(std::string_view path) {
 SourceFormat format_of_name(std::string_view path) {
   using Ending = std::pair<std::string_view, SourceFormat>;
   constexpr std::array kPacked = {
-      Ending{".tar", SourceFormat::tar},      Ending{".csv", SourceFormat::csv},
-      Ending{".tsv", SourceFormat::csv},      Ending{".jsonl", SourceFormat::jsonl},
-      Ending{".ndjson", SourceFormat::jsonl}, Ending{".rec", SourceFormat::recordio},
+      Ending{".tar", SourceFormat::tar},
+      Ending{".csv", SourceFormat::csv},
+      Ending{".tsv", SourceFormat::csv},
+      Ending{".jsonl", SourceFormat::jsonl},
+      Ending{".ndjson", SourceFormat::jsonl},
+      Ending{".rec", SourceFormat::recordio},
+      Ending{format::kShardSuffix, SourceFormat::dovetail},
   };
   constexpr std::array kPlain = {
-      Ending{".tgz", SourceFormat::tar}, Ending{".tbz2", SourceFormat::tar},
-      Ending{".txz", SourceFormat::tar}, Ending{".tzst", SourceFormat::tar},
-      Ending{".mds", SourceFormat::mds}, Ending{format::kShardSuffix, SourceFormat::dovetail},
+      Ending{".tgz", SourceFormat::tar},  Ending{".tbz2", SourceFormat::tar}, Ending{".txz", SourceFormat::tar},
+      Ending{".tzst", SourceFormat::tar}, Ending{".mds", SourceFormat::mds},
   };
-  std::string_view name = base_name(path);
+  const std::string lower = lower_name(path);
+  std::string_view name = lower;
   const auto ends = [&name](const Ending& ending) { return name.ends_with(ending.first); };
   if (const auto* found = std::find_if(kPlain.begin(), kPlain.end(), ends); found != kPlain.end()) return found->second;
   if (format::has_tfrecord_name(path)) return SourceFormat::tfrecord;
@@ -78,7 +88,8 @@ SourceFormat format_of_name(std::string_view path) {
 
 SourceFormat format_promised_by(std::string_view path) {
   const SourceFormat format = format_of_name(path);
-  std::string_view name = base_name(path);
+  const std::string lower = lower_name(path);
+  std::string_view name = lower;
   if (format == SourceFormat::tfrecord) {
     return name.find(".tfrecord") == std::string_view::npos ? SourceFormat::detect : format;
   }
@@ -95,7 +106,8 @@ Compression compression_promised_by(std::string_view path) {
   };
   constexpr std::array kOfTfrecords = {Ending{".gzip", Compression::gzip}, Ending{".zlib", Compression::zlib},
                                        Ending{".zz", Compression::zlib}};
-  const auto ends = [&path](const Ending& ending) { return path.ends_with(ending.first); };
+  const std::string name = lower_name(path);
+  const auto ends = [&name](const Ending& ending) { return name.ends_with(ending.first); };
   if (const auto* found = std::find_if(kAny.begin(), kAny.end(), ends); found != kAny.end()) return found->second;
   if (!format::has_tfrecord_name(path)) return Compression::none;
   const auto* const found = std::find_if(kOfTfrecords.begin(), kOfTfrecords.end(), ends);
@@ -103,8 +115,9 @@ Compression compression_promised_by(std::string_view path) {
 }
 
 bool is_sidecar(std::string_view path, SourceFormat of) {
-  if (of == SourceFormat::recordio) return path.ends_with(".idx") || path.ends_with(".lst");
-  return of == SourceFormat::tfrecord && (path.ends_with(format::kTfrecordIndexSuffix) || path.ends_with(".idx"));
+  const std::string name = lower_name(path);
+  if (of == SourceFormat::recordio) return name.ends_with(".idx") || name.ends_with(".lst");
+  return of == SourceFormat::tfrecord && (name.ends_with(format::kTfrecordIndexSuffix) || name.ends_with(".idx"));
 }
 
 std::vector<std::string> labels_of_images(const std::string& path) {
@@ -123,8 +136,10 @@ std::vector<std::string> labels_of_images(const std::string& path) {
 }
 
 bool has_tsv_name(std::string_view path) {
-  cut_compression(path);
-  return path.ends_with(".tsv");
+  const std::string lower = lower_name(path);
+  std::string_view name = lower;
+  cut_compression(name);
+  return name.ends_with(".tsv");
 }
 
 }  // namespace dovetail::detail

@@ -15,6 +15,7 @@
 #include "convert/decoder.h"
 #include "convert/example_builder.h"
 #include "convert/tar_reader.h"
+#include "format/lower_case.h"
 
 namespace dovetail::detail {
 
@@ -267,12 +268,7 @@ MemberName split_member_name(std::string_view name) {
   const std::size_t base = name.find_last_of('/') + 1;  // 0 where there is no slash
   const std::size_t dot = name.find('.', base);
   if (dot == std::string_view::npos || dot == base) return {};
-  MemberName split{name.substr(0, dot), std::string(name.substr(dot + 1))};
-  // Only ASCII: what else a letter is depends on the encoding.
-  for (char& c : split.extension) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return split;
+  return {name.substr(0, dot), format::lower_case(name.substr(dot + 1))};
 }
 
 std::unique_ptr<FileOpener> make_tar_opener(const SourceOptions& options) {

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string>
 
+#include "format/lower_case.h"
+
 namespace dovetail::format {
 
 namespace {
@@ -24,9 +26,7 @@ bool cut_shard_suffix(std::string_view& name) {
 }  // namespace
 
 bool has_tfrecord_name(std::string_view path) {
-  std::string lower(path.substr(path.find_last_of('/') + 1));
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const std::string lower = lower_case(path.substr(path.find_last_of('/') + 1));
   std::string_view name = lower;
   for (const std::string_view suffix : {".gz", ".gzip", ".zlib", ".zz", ".snappy", ".zst", ".bz2", ".xz"}) {
     if (!name.ends_with(suffix)) continue;

@@ -36,7 +36,7 @@ struct BlockSample {
     std::uint32_t file = 0;
     BlockInfo info;
   };
-  std::vector<BlockFile> files;
+  std::vector<std::string> files;  ///< Their paths.
   std::vector<Block> blocks;
   std::uint64_t raw_bytes = 0;
   std::uint64_t stored_bytes = 0;

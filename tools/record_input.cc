@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "format/count_of.h"
+#include "tools/warning.h"
 
 namespace dovetail::tools {
 
@@ -13,6 +14,12 @@ namespace {
 bool may_be_foreign(const Error& error) {
   return error.is(Errc::not_indexed) || error.is(Errc::not_dovetail) || error.is(Errc::foreign_file) ||
          error.is(Errc::empty_input);
+}
+
+// Of what a folder leaves out, that which somebody may miss; hidden files and litter nobody does.
+void tell_what_is_missing(const std::string& path, const LeftOut& left_out) {
+  const LeftOut missed = {.dangling = left_out.dangling, .special = left_out.special};
+  if (missed != LeftOut()) warn(path + ": left out: " + to_string(missed));
 }
 
 }  // namespace
@@ -35,7 +42,10 @@ Result<Input> open_input(const std::string& path, SourceFormat from) {
   SourceOptions options;
   options.format = from;
   Result<RecordSource> source = RecordSource::open(path, options);
-  if (source) return Input(std::move(*source));
+  if (source) {
+    tell_what_is_missing(path, source->left_out());
+    return Input(std::move(*source));
+  }
   if (!detect) return source.error();
   // The dataset's advice is to convert it, which would fail with the error of the source. Where
   // neither finds a file, the dataset says more.

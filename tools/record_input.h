@@ -23,7 +23,8 @@ Error no_such_record(std::uint64_t id, std::uint64_t records);
 
 /// Opens what PATH holds as `from` says. `detect` tries a dataset, then records of a known format,
 /// then the files of a folder. If all fail, it returns the error of the source. It returns the error
-/// of the dataset if a shard is damaged, or if there is no file at all.
+/// of the dataset if a shard is damaged, or if there is no file at all. Links that lead nowhere, and what is no file, are
+/// told on standard error.
 Result<Input> open_input(const std::string& path, SourceFormat from = SourceFormat::detect);
 
 /// A record and its place. `bytes` is valid until the next record.

@@ -369,6 +369,9 @@ TEST_F(CompressedSourceTest, NamesPromiseWhatTheyPromiseWithoutTheCompression) {
                                                            {"a.tar", SourceFormat::tar},
                                                            {"a.tfrecord", SourceFormat::tfrecord},
                                                            {"a.rec", SourceFormat::recordio},
+                                                           {"a.dvt", SourceFormat::dovetail},
+                                                           {"A.TAR", SourceFormat::tar},
+                                                           {"A.DVT", SourceFormat::dovetail},
                                                            {"x-images-idx3-ubyte", SourceFormat::idx}}) {
       EXPECT_EQ(detail::format_of_name(name + as.suffix), format) << name << as.suffix;
     }

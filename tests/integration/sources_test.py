@@ -11,8 +11,8 @@ import struct
 import tarfile
 import unittest
 
-from support import (DAMAGED, IO, USAGE, CommandTest, gzip_bytes, main, make_records, run, run_good, run_json, tfrecord,
-                     write_file)
+from support import (DAMAGED, GOOD, IO, USAGE, CommandTest, gzip_bytes, main, make_records, read_file, run, run_good,
+                     run_json, tfrecord, write_file)
 
 try:
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -281,6 +281,25 @@ class SourcesTest(CommandTest):
         self.assertEqual(run_good("cat", source, "--range", "1:"), b'{"b":2}\n')
         found = run_json("inspect", source)
         self.assertEqual((found["format"], found["records"]), ("jsonl", 2))
+
+    def test_cat_and_inspect_tell_what_a_folder_lacks(self):
+        os.mkdir(self.path("photos"))
+        write_file(self.path("photos", "a"), b"x")
+        os.symlink("gone", self.path("photos", "b"))
+        for command in ("cat", "inspect"):
+            done = run(command, self.path("photos"))
+            self.assertEqual(done.returncode, GOOD)
+            self.assertIn(b"left out: 1 link that leads nowhere", done.stderr)
+
+    def test_shards_under_other_names_are_no_records(self):
+        dataset = self.make_dataset(make_records(10, seed=5))
+        shard = read_file(os.path.join(dataset, "shard-000000.dvt"))
+        for name, content in (("SHARD.DVT", shard), ("x.dvt.gz", gzip_bytes(shard))):
+            os.mkdir(self.path(name + "-in"))
+            write_file(self.path(name + "-in", name), content)
+            self.assert_fails(USAGE, "convert", self.path(name + "-in"), "--to", self.path("no"), says="NAME.dvt")
+        self.assert_fails(USAGE, "convert", self.path("x.dvt.gz-in", "x.dvt.gz"), "--to", self.path("no"),
+                          says="decompress it first")
 
     def test_options_that_a_format_does_not_have(self):
         source = write_file(self.path("a.tfrecord"), tfrecord([b"x"]))

@@ -147,6 +147,13 @@ class FewDescriptorsTest(CommandTest):
                 self.assertEqual(done.returncode, GOOD, done.stderr)
                 self.assertEqual(json.loads(done.stdout)["steps"], json.loads(with_many.stdout)["steps"])
 
+    def test_few_descriptors_are_enough_to_measure(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))
+
+        done = run("bench", self.pack("one", 1), "--seconds", 1, "--batch", 10, preexec_fn=limit)
+        self.assertEqual(done.returncode, GOOD, done.stderr)
+
     def test_too_few_for_any_plan_are_told_with_a_number_that_works(self):
         one = self.pack("one", 1)
         done = self.read(one, files=16)
