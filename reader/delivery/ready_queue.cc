@@ -112,15 +112,16 @@ std::size_t ReadyQueue::size() const {
 }
 
 ReadyQueue::Outcome ReadyQueue::next(TrainerHelp& help, Deadline until) {
+  Outcome outcome;  // the only one that is returned, so that it is made at the caller's
   std::unique_lock lock(mutex_);
-  if (outstanding_locked()) return std::move(*take_locked());
-  note_request_locked(true);
-  std::optional<Outcome> outcome = take_locked();
+  if (!outstanding_locked()) note_request_locked(true);
+  if (take_locked(outcome)) return outcome;
   const bool was_quick = busy_trainer();
   const auto is_late = [&] { return until.has_value() && StallClock::Clock::now() >= *until; };
+  bool taken = false;
   bool helped = true;
   // Once in any case: a reader of one thread may leave the work to a trainer that only asks.
-  for (bool first = true; !outcome.has_value() && helped && (first || !is_late()); first = false) {
+  for (bool first = true; !taken && helped && (first || !is_late()); first = false) {
     request_ = Helping();
     cause_ = Stall::decode;
     update_clock_locked();
@@ -129,24 +130,26 @@ ReadyQueue::Outcome ReadyQueue::next(TrainerHelp& help, Deadline until) {
     if (!helped && was_quick) spin();
     lock.lock();
     request_ = std::monostate();
-    outcome = take_locked();
+    taken = take_locked(outcome);
   }
-  if (!outcome.has_value()) {
-    SyncRequest request;
-    request_ = &request;
-    update_clock_locked();
-    const auto is_there = [&] { return request.outcome.has_value(); };
-    if (!until.has_value()) {
-      arrived_.wait(lock, is_there);
-    } else if (!arrived_.wait_until(lock, *until, is_there)) {
-      request_ = std::monostate();
-      request.outcome = not_yet_;
-    }
-    outcome = std::move(request.outcome);
-  }
+  if (!taken) wait_locked(lock, until, outcome);
   waiting_ = false;
   update_clock_locked();
-  return std::move(*outcome);
+  return outcome;
+}
+
+void ReadyQueue::wait_locked(std::unique_lock<BriefMutex>& lock, Deadline until, Outcome& outcome) {
+  SyncRequest request;
+  request_ = &request;
+  update_clock_locked();
+  const auto is_there = [&] { return request.outcome.has_value(); };
+  if (!until.has_value()) {
+    arrived_.wait(lock, is_there);
+  } else if (!arrived_.wait_until(lock, *until, is_there)) {
+    request_ = std::monostate();
+    request.outcome = not_yet_;
+  }
+  outcome = std::move(*request.outcome);
 }
 
 void ReadyQueue::spin() const noexcept {
@@ -177,14 +180,11 @@ void ReadyQueue::async_next(Handler handler) {
   const bool second = outstanding_locked();
   if (!second) note_request_locked(false);
   Delivered before = delivered_;
-  if (std::optional<Outcome> outcome = take_locked(); outcome.has_value()) {
-    if (second) {
-      lock.unlock();
-      return AsyncRequest::complete(request, std::move(*outcome));
-    }
+  if (Outcome outcome; take_locked(outcome)) {
     lock.unlock();
+    if (second) return AsyncRequest::complete(request, std::move(outcome));
     // Not by `keep_locked`: a thread of the reader might take it, and run into whatever the executor does.
-    return hand_over({std::move(request), std::move(*outcome), std::move(before)});
+    return hand_over({std::move(request), std::move(outcome), std::move(before)});
   }
   request->ticket = ++tickets_;
   if (auto slot = boost::asio::get_associated_cancellation_slot(request->handler); slot.is_connected()) {
@@ -201,41 +201,48 @@ bool ReadyQueue::outstanding_locked() const {
   return requested_locked() || completion_.has_value();
 }
 
-std::optional<ReadyQueue::Outcome> ReadyQueue::take_locked() noexcept {
-  if (outstanding_locked()) return Outcome(busy_);
-  if (!first_request_.has_value()) first_request_ = StallClock::Clock::now();
-  if (error_.has_value()) return Outcome(*error_);
-  if (ring_->held() >= max_held_) return Outcome(slots_held_);
-  if (!items_.empty()) return take_front_locked();
-  if (failure_.has_value()) {
-    error_ = failure_;
-    return Outcome(*error_);
+bool ReadyQueue::take_locked(Outcome& outcome) noexcept {
+  if (outstanding_locked()) {
+    outcome = busy_;
+    return true;
   }
-  if (finished_) return Outcome(std::optional<Batch>());
-  return std::nullopt;
+  if (!first_request_.has_value()) first_request_ = StallClock::Clock::now();
+  if (error_.has_value()) {
+    outcome = *error_;
+  } else if (ring_->held() >= max_held_) {
+    outcome = slots_held_;
+  } else if (!items_.empty()) {
+    take_front_locked(*outcome);
+  } else if (failure_.has_value()) {
+    error_ = failure_;
+    outcome = *error_;
+  } else {
+    return finished_;  // with nothing: the end
+  }
+  return true;
 }
 
-ReadyQueue::Outcome ReadyQueue::take_front_locked() {
+void ReadyQueue::take_front_locked(std::optional<Batch>& taken) {
   if (auto* const front = std::get_if<ReadyBatches>(&items_.front());
       front != nullptr && front->next + 1 < front->end) {
     const std::uint32_t batch = front->next++;
-    return deliver_locked(*front, batch, front->lease);
+    taken.emplace(deliver_locked(*front, batch, front->lease));
+    return;
   }
   ReadyItem item = std::move(items_.front());
   items_.pop_front();
   ready_ = static_cast<std::uint32_t>(items_.size());
   update_clock_locked();
   if (auto* const last = std::get_if<ReadyBatches>(&item)) {
-    return deliver_locked(*last, last->next, std::move(last->lease));
+    taken.emplace(deliver_locked(*last, last->next, std::move(last->lease)));
+    return;
   }
   const std::uint32_t ended = std::get<EndOfEpoch>(item).epoch;
   // No epoch comes after the last one that can be numbered.
   if (ended != std::numeric_limits<std::uint32_t>::max()) delivered_.last = {nullptr, Position{ended + 1, 0}};
-  return std::optional<Batch>();
 }
 
-ReadyQueue::Outcome ReadyQueue::deliver_locked(const ReadyBatches& from, std::uint32_t batch,
-                                               std::shared_ptr<SlotLease> lease) {
+Batch ReadyQueue::deliver_locked(const ReadyBatches& from, std::uint32_t batch, std::shared_ptr<SlotLease> lease) {
   const std::uint64_t step = from.step + batch;
   const std::size_t slab_at = batch * from.slab_bytes;
   const SlabParts slab(lease->bytes().subspan(slab_at), from.rows);
@@ -266,8 +273,7 @@ ReadyQueue::Outcome ReadyQueue::deliver_locked(const ReadyBatches& from, std::ui
                        .epoch = from.origin->epoch,
                        .step = step});
   }
-  return std::optional<Batch>(
-      SlotLease::to_batch(std::move(lease), slab_at, from.origin, step, from.rows, counts[1], columns));
+  return SlotLease::to_batch(std::move(lease), slab_at, from.origin, step, from.rows, counts[1], columns);
 }
 
 void ReadyQueue::match_locked() noexcept {
@@ -277,8 +283,8 @@ void ReadyQueue::match_locked() noexcept {
   }
   auto request = std::exchange(request_, std::monostate());
   Delivered before = delivered_;
-  std::optional<Outcome> outcome = take_locked();
-  if (!outcome.has_value()) {
+  Outcome outcome;
+  if (!take_locked(outcome)) {
     request_ = std::move(request);
     update_clock_locked();
     return;
@@ -286,11 +292,11 @@ void ReadyQueue::match_locked() noexcept {
   waiting_ = false;
   update_clock_locked();
   if (auto* waiting = std::get_if<SyncRequest*>(&request)) {
-    (*waiting)->outcome.emplace(std::move(*outcome));
+    (*waiting)->outcome.emplace(std::move(outcome));
     arrived_.notify_one();
     return;
   }
-  keep_locked({std::move(std::get<std::shared_ptr<AsyncRequest>>(request)), std::move(*outcome), std::move(before)});
+  keep_locked({std::move(std::get<std::shared_ptr<AsyncRequest>>(request)), std::move(outcome), std::move(before)});
 }
 
 void ReadyQueue::cancel(std::uint64_t ticket) {

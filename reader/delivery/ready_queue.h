@@ -140,12 +140,15 @@ class ReadyQueue final : public AfterRelease, public std::enable_shared_from_thi
     Delivered before;
   };
 
-  /// An outcome that needs no waiting, if there is one: a ready item, a state that lasts, or a misuse.
-  std::optional<Outcome> take_locked() noexcept;
+  /// Fills in an outcome that needs no waiting, if there is one: a ready item, a state that lasts, or a misuse. A batch is
+  /// made where it is returned from: where batches are tiny, moves are a part of what one costs.
+  bool take_locked(Outcome& outcome) noexcept;
+  /// Waits until an outcome comes, or as long as is said.
+  void wait_locked(std::unique_lock<BriefMutex>& lock, Deadline until, Outcome& outcome);
   /// What the first ready item gives. Needs one.
-  Outcome take_front_locked();
+  void take_front_locked(std::optional<Batch>& taken);
   /// Hands over one of them.
-  Outcome deliver_locked(const ReadyBatches& batches, std::uint32_t batch, std::shared_ptr<SlotLease> lease);
+  Batch deliver_locked(const ReadyBatches& batches, std::uint32_t batch, std::shared_ptr<SlotLease> lease);
   /// Hands the front item to the outstanding request, if there are both.
   void match_locked() noexcept;
   void cancel(std::uint64_t ticket);
