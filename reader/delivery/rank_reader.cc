@@ -55,7 +55,6 @@ RankReader::RankReader(ReaderSetup setup)
       queue_(std::make_shared<ReadyQueue>(ring_, options_.max_held, options_.timeline, options_.ranks.rank)),
       storage_(std::move(setup.storage)),
       threads_(setup.threads),
-      batches_per_slot_(setup.batches_per_slot),
       columns_(std::move(setup.columns)),
       rules_{.on_damage = options_.on_damage,
              .oversize = options_.oversize,
@@ -66,6 +65,7 @@ RankReader::RankReader(ReaderSetup setup)
              .record_bytes = common_record_bytes(dataset_, plan_, setup),
              .columns = columns_.get()},
       damage_(dataset_),
+      losses_(options_, damage_),
       shards_(dataset_, *storage_, std::max(1u, setup.max_open_shards / 2), [this] { kick(); }),
       store_({.rules = fetch_rules(setup, storage_->facts(), rules_.record_bytes),
               .budget = setup.read_ahead_bytes,
@@ -75,10 +75,9 @@ RankReader::RankReader(ReaderSetup setup)
                note_waited(read);
                kick();
              }),
+      rows_(plan_, options_, rules_, setup.batches_per_slot, shards_, store_),
       parts_{dataset_, *ring_, shards_, *storage_, damage_},
       workers_(setup.threads),
-      next_epoch_(options_.start.epoch),
-      first_step_(options_.start.step),
       replay_(options_.replay) {
   ring_->on_release([this] { slot_is_free(); }, queue_);
 }
@@ -92,21 +91,18 @@ void RankReader::start() {
 }
 
 void RankReader::stop() {
-  stop_all();
+  std::call_once(end_.stopped, [this] { stop_all(); });
   queue_->complete();
 }
 
 void RankReader::stop_all() {
-  const std::lock_guard lock(stop_mutex_);
-  if (stopped_) return;
-  stopped_ = true;
-  stopping_ = true;
+  end_.stopping = true;
   ring_->on_release({});
   queue_->stop();
   storage_->stop();  // first: its completions still need the workers
   workers_.join();
   std::unique_lock busy(mutex_);
-  idle_.wait(busy, [this] { return helping_ == 0; });
+  at_work_.no_trainer.wait(busy, [this] { return at_work_.trainers == 0; });
 }
 
 void RankReader::async_next(ReadyQueue::Handler handler) {
@@ -130,12 +126,12 @@ bool RankReader::help() noexcept {
       return false;
     }
     job.by_trainer = true;
-    ++helping_;
+    ++at_work_.trainers;
     kick_locked();
   }
   run(std::move(job));
   const std::lock_guard lock(mutex_);
-  if (--helping_ == 0 && stopping_) idle_.notify_all();
+  if (--at_work_.trainers == 0 && end_.stopping) at_work_.no_trainer.notify_all();
   return true;
 }
 
@@ -144,9 +140,9 @@ void RankReader::work() {
     Job job;
     {
       const Lock lock(*this);
-      if (active_ <= threads_ - (queue_->busy_trainer() ? 1 : 0)) job = claim_locked();
+      if (at_work_.workers <= threads_ - (queue_->busy_trainer() ? 1 : 0)) job = claim_locked();
       if (job.kind == Job::Kind::none) {
-        --active_;
+        --at_work_.workers;
         return;
       }
       kick_locked();
@@ -166,12 +162,12 @@ void RankReader::kick() noexcept {
 }
 
 void RankReader::kick_locked() noexcept {
-  if (replay_.complete() && !stopping_) return replay_.refill(*queue_);
+  if (replay_.complete() && !end_.stopping) return replay_.refill(*queue_);
   if (queue_->waiting()) queue_->set_cause(cause_locked());
-  if (active_ >= threads_ - (queue_->busy_trainer() ? 1 : 0) || !has_work_locked()) return;
+  if (at_work_.workers >= threads_ - (queue_->busy_trainer() ? 1 : 0) || !has_work_locked()) return;
   try {
     boost::asio::post(workers_.executor(), [this] { work(); });
-    ++active_;
+    ++at_work_.workers;
   } catch (const std::exception& failure) {
     fail_locked(error_from(failure));
   }
@@ -211,7 +207,7 @@ RankReader::Job RankReader::choose_locked() {
   if (walks) return claim_walk_locked();
   if (auto fetch = store_.claim(true)) return {.kind = Job::Kind::fetch, .fetch = std::move(*fetch)};
   if (std::optional<Error> failure = store_.failure()) {
-    walk_failure_ = std::move(failure);
+    walked_.failure = std::move(failure);
     hand_over_locked();
   }
   // Looking for something to fetch makes runs ready of which nothing is to be read, and closes shards.
@@ -232,14 +228,14 @@ RankReader::Job RankReader::claim_walk_locked() {
     flights_.push_back(std::move(spare_.back()));
     spare_.pop_back();
   }
-  walking_ = true;
+  walked_.busy = true;
   flights_.back()->busy = true;
   return {.kind = Job::Kind::walk, .flight = flights_.back().get()};
 }
 
 bool RankReader::wants_walk_locked() const {
-  if (walking_ || walked_all_ || walk_failure_.has_value()) return false;
-  if (blocked_at_.has_value() && *blocked_at_ == store_.changes()) return false;
+  if (walked_.busy || walked_.all || walked_.failure.has_value()) return false;
+  if (walked_.blocked_at.has_value() && *walked_.blocked_at == store_.changes()) return false;
   const std::size_t most = ring_->slots() + kWalkedAhead;
   if (flights_.empty() || flights_.back()->is_walked()) return flights_.size() < most;
   return !flights_.back()->busy;
@@ -248,7 +244,7 @@ bool RankReader::wants_walk_locked() const {
 bool RankReader::can_fill_locked(const Flight& flight) const {
   if (flight.busy || flight.reads_left > 0 || flight.filled == flight.walked || flight.error) return false;
   // What a walk goes on with is filled in part only where it has to wait, which may be for just that.
-  if (flight.walked < flight.row_count && !blocked_at_.has_value() && !walk_failure_.has_value()) return false;
+  if (flight.walked < flight.row_count && !walked_.blocked_at.has_value() && !walked_.failure.has_value()) return false;
   if (flight.shards_at.has_value() && *flight.shards_at == shards_.changes()) return false;
   return flight.lease != nullptr || ring_->has_free();
 }
@@ -300,13 +296,13 @@ void RankReader::run(Job job) noexcept {
 }
 
 void RankReader::fail_locked(Error error) noexcept {
-  if (failed_ || replay_.complete()) return;  // what is repeated needs nothing that could fail
-  failed_ = true;
+  if (end_.failed || replay_.complete()) return;  // what is repeated needs nothing that could fail
+  end_.failed = true;
   queue_->fail(std::move(error));
 }
 
 void RankReader::hand_over_locked() {
-  while (!failed_ && !replay_.complete() && !flights_.empty()) {
+  while (!end_.failed && !replay_.complete() && !flights_.empty()) {
     Flight& flight = *flights_.front();
     if (flight.ready > flight.handed_over) {
       queue_->make_room(options_.replay + std::size_t{2});
@@ -317,7 +313,7 @@ void RankReader::hand_over_locked() {
                            .end = flight.ready,
                            .rows = rules_.batch_rows,
                            .slab_bytes = rules_.slab_bytes};
-      stats_.spilled_batches += batches.lease->spilled() ? 1 : 0;
+      tally_.stats.spilled_batches += batches.lease->spilled() ? 1 : 0;
       if (replay_.wanted()) replay_.keep(batches);
       // Before the trainer may be the last who has it: a slot must not come free here.
       if (flight.ready == flight.batches) flight.lease.reset();
@@ -335,11 +331,11 @@ void RankReader::hand_over_locked() {
     spare_.push_back(std::move(flights_.front()));
     flights_.pop_front();
   }
-  if (failed_ || replay_.complete()) return;
+  if (end_.failed || replay_.complete()) return;
   const auto rests = [](const Flight& flight) { return !flight.busy && flight.filled == flight.walked; };
   const bool stuck = flights_.empty() || rests(*flights_.front());
-  if (walk_failure_.has_value() && stuck) return fail_locked(*walk_failure_);
-  if (walked_all_ && flights_.empty() && !replay_.wanted()) queue_->finish();
+  if (walked_.failure.has_value() && stuck) return fail_locked(*walked_.failure);
+  if (walked_.all && flights_.empty() && !replay_.wanted()) queue_->finish();
 }
 
 Stall RankReader::cause_locked() const {
@@ -360,9 +356,10 @@ ReaderStats RankReader::stats() const {
   ReaderStats stats;
   {
     const std::lock_guard lock(mutex_);
-    stats = stats_;
-    stats.slowest_shards = waited_reads_.slowest(dataset_, kSlowestShards);
+    stats = tally_.stats;
+    stats.slowest_shards = tally_.waited.slowest(dataset_, kSlowestShards);
   }
+  stats.damaged = losses_.ranges();
   const RunStore::Stats store = store_.stats();
   stats.reads += store.reads;
   stats.read_bytes += store.read_bytes;

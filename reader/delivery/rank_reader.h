@@ -9,13 +9,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include <dovetail/batch_reader.h>
 
 #include "reader/delivery/brief_mutex.h"
+#include "reader/delivery/loss_report.h"
+#include "reader/delivery/rank_rows.h"
 #include "reader/delivery/reader_setup.h"
 #include "reader/delivery/ready_queue.h"
 #include "reader/delivery/replay.h"
@@ -32,17 +33,6 @@
 #include "reader/walk/rank_walk.h"
 
 namespace dovetail::detail {
-
-/// Which batches a flight has; or the end of an epoch.
-struct FlightStart {
-  std::shared_ptr<const State> origin;  ///< That the state of a batch is counted from.
-  std::uint32_t epoch = 0;
-  std::uint64_t step = 0;  ///< Of the first batch.
-  std::uint32_t batches = 0;
-  std::uint32_t row_count = 0;
-  bool end_of_epoch = false;
-  std::uint64_t first_row = 0;  ///< Of all rows that were walked before.
-};
 
 /// The batches of one slot on their way to the trainer. The reader's lock guards it. While it is busy, the thread that
 /// walks or fills it has `rows`, `filled`, `fill` and what goes with them to itself.
@@ -110,11 +100,30 @@ class RankReader final : private TrainerHelp {
   using Clock = std::chrono::steady_clock;
   /// Holds the lock. Whom it has let get a batch is told once it is free.
   class Lock;
-  struct Epoch {
-    EpochPlan plan;
-    std::unique_ptr<RankWalk> walk;
-    std::shared_ptr<const State> origin;
-    std::uint64_t next_step = 0;
+  /// How far the rows are walked.
+  struct Walked {
+    std::uint64_t rows = 0;
+    bool busy = false;                        ///< Somebody walks.
+    bool all = false;                         ///< Nothing comes behind.
+    std::optional<std::uint64_t> blocked_at;  ///< It waits for runs since so many changes of the store.
+    std::optional<Error> failure;             ///< Why nothing comes behind.
+  };
+  /// Who is at work.
+  struct AtWork {
+    unsigned workers = 0;   ///< That are running, or about to.
+    unsigned trainers = 0;  ///< That do a job.
+    std::condition_variable_any no_trainer;
+  };
+  /// Why no more work is begun.
+  struct End {
+    bool failed = false;
+    /// Stored without `mutex_`, which is taken next: who helps and takes it later sees this, who took it before has left.
+    std::atomic<bool> stopping = false;
+    std::once_flag stopped;
+  };
+  struct Tally {
+    ReaderStats stats;
+    WaitedReads waited;
   };
 
   // rank_reader.cc: who works when.
@@ -133,7 +142,7 @@ class RankReader final : private TrainerHelp {
   Job claim_fill_locked();
   bool can_fill_locked(const Flight& flight) const;
   Flight* next_fill_locked() const;
-  bool ended_locked() const { return stopping_ || failed_ || replay_.complete(); }
+  bool ended_locked() const { return end_.stopping || end_.failed || replay_.complete(); }
   void run(Job job) noexcept;
   void fail_locked(Error error) noexcept;
   void hand_over_locked();
@@ -141,9 +150,6 @@ class RankReader final : private TrainerHelp {
 
   // rank_reader_jobs.cc: what is done.
   void run_walk(Flight& flight, bool by_trainer);
-  /// Gives a flight its batches; false where the epochs are over.
-  Result<bool> begin_flight(FlightStart& flight);
-  Result<void> begin_epoch();
   void run_fetch(RunStore::Work work, bool by_trainer);
   /// Gives how many bytes are there now.
   std::uint64_t fetch_piece(RunStore::Work work, bool by_trainer);
@@ -162,10 +168,6 @@ class RankReader final : private TrainerHelp {
   void finish_fill(Flight& flight);
   /// All rows before this one are filled.
   std::uint64_t filled_rows_locked() const;
-  void note_damage();
-  void note_unfit(const std::vector<Loss>& unfit);
-  /// Says so in the log, with no lock held.
-  void warn(const std::vector<DamagedRange>& noted);
 
   const Dataset dataset_;
   const Plan plan_;
@@ -174,44 +176,25 @@ class RankReader final : private TrainerHelp {
   const std::shared_ptr<ReadyQueue> queue_;
   const std::unique_ptr<Storage> storage_;
   const unsigned threads_;
-  const std::uint32_t batches_per_slot_;
   const std::unique_ptr<ColumnDecoders> columns_;  // or null
   const FillRules rules_;
   DamageLog damage_;
+  LossReport losses_;
   ShardTable shards_;
   RunStore store_;
+  RankRows rows_;  // of whoever walks
   const FillParts parts_;
   ThreadPool workers_;
 
-  // Of whoever walks.
-  std::unique_ptr<Epoch> epoch_;
-  std::uint32_t next_epoch_;
-  std::uint64_t first_step_;
-  bool last_epoch_ = false;
-  std::uint64_t first_row_ = 0;  // of the next flight
-
   mutable BriefMutex mutex_;
-  std::condition_variable_any idle_;
   std::deque<std::unique_ptr<Flight>> flights_;
-  std::deque<std::pair<Flight*, RowRead*>> arrived_;
-  std::uint64_t walked_rows_ = 0;
-  bool walking_ = false;
-  bool walked_all_ = false;
-  std::optional<std::uint64_t> blocked_at_;  // the walk waits for runs since so many changes of the store
-  std::optional<Error> walk_failure_;        // behind what was walked
-  bool failed_ = false;
-  unsigned active_ = 0;                         // workers that are running, or about to
-  unsigned helping_ = 0;                        // trainers that do a job
   std::vector<std::unique_ptr<Flight>> spare_;  // delivered
-  std::set<std::pair<std::uint32_t, std::uint64_t>> unfit_records_;
-  WaitedReads waited_reads_;
+  std::deque<std::pair<Flight*, RowRead*>> arrived_;
+  Walked walked_;
+  AtWork at_work_;
+  Tally tally_;
   Replay replay_;
-  ReaderStats stats_;
-
-  // Stored without `mutex_`, which is taken next: who helps and takes it later sees this, who took it before has left.
-  std::atomic<bool> stopping_ = false;
-  std::mutex stop_mutex_;
-  bool stopped_ = false;
+  End end_;
 };
 
 }  // namespace dovetail::detail

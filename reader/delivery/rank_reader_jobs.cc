@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <exception>
-#include <limits>
-#include <string>
 #include <utility>
 
 #include "format/guard_memory.h"
@@ -22,18 +20,13 @@ void RankReader::run_walk(Flight& flight, bool by_trainer) {
   const Clock::time_point began = Clock::now();
   FlightStart start = flight;
   Result<bool> begun = start.batches > 0;
-  if (start.batches == 0) begun = begin_flight(start);
+  if (start.batches == 0) begun = rows_.begin(start);
   const std::uint64_t changes = store_.changes();
   std::uint32_t rows = 0;
-  if (begun.has_value() && *begun && !start.end_of_epoch) {
-    store_.walk_to(start.first_row + start.row_count);
-    rows = epoch_->walk->walk(flight.rows, flight.walked, start.row_count);
-    store_.walk_to(start.first_row + flight.walked + rows);
-    if (flight.walked + rows == start.row_count && epoch_->next_step == epoch_->plan.steps()) epoch_->walk.reset();
-  }
+  if (begun.has_value() && *begun && !start.end_of_epoch) rows = rows_.walk(start, flight.rows, flight.walked);
   const bool blocked = begun.has_value() && *begun && flight.walked + rows < start.row_count;
   const std::optional<Error> failure = blocked ? store_.failure() : std::nullopt;
-  note_damage();
+  losses_.note_damage();
   const Clock::time_point ended = Clock::now();
   trace({.kind = TimelineEvent::Kind::plan,
          .by_trainer = by_trainer,
@@ -42,60 +35,19 @@ void RankReader::run_walk(Flight& flight, bool by_trainer) {
          .shard = {},
          .step = {}});
   Lock lock(*this);
-  stats_.time_planning += ended - began;
-  walking_ = false;
+  tally_.stats.time_planning += ended - began;
+  walked_.busy = false;
   static_cast<FlightStart&>(flight) = std::move(start);
   flight.busy = false;
   flight.walked += rows;
-  walked_rows_ += rows;
-  blocked_at_ = blocked ? std::optional(changes) : std::nullopt;
-  if (!begun.has_value()) walk_failure_ = begun.error();
-  if (failure.has_value()) walk_failure_ = *failure;
+  walked_.rows += rows;
+  walked_.blocked_at = blocked ? std::optional(changes) : std::nullopt;
+  if (!begun.has_value()) walked_.failure = begun.error();
+  if (failure.has_value()) walked_.failure = *failure;
   if (!begun.has_value() || !*begun) flights_.pop_back();  // it is the last one
-  if (begun.has_value() && !*begun) walked_all_ = true;
+  if (begun.has_value() && !*begun) walked_.all = true;
   hand_over_locked();
   kick_locked();
-}
-
-Result<bool> RankReader::begin_flight(FlightStart& flight) {
-  if (epoch_ == nullptr) {
-    if (last_epoch_ || (options_.epochs != 0 && next_epoch_ - options_.start.epoch == options_.epochs)) return false;
-    if (const Result<void> begun = begin_epoch(); !begun.has_value()) return begun.error();
-  }
-  flight.origin = epoch_->origin;
-  flight.epoch = epoch_->plan.epoch();
-  flight.first_row = first_row_;
-  const std::uint64_t left = epoch_->plan.steps() - epoch_->next_step;
-  if (left == 0) {
-    store_.walk_to(first_row_);
-    epoch_.reset();
-    flight.end_of_epoch = true;
-    return true;
-  }
-  flight.step = epoch_->next_step;
-  flight.batches = static_cast<std::uint32_t>(std::min<std::uint64_t>(batches_per_slot_, left));
-  flight.row_count = flight.batches * rules_.batch_rows;
-  epoch_->next_step += flight.batches;
-  first_row_ += flight.row_count;
-  return true;
-}
-
-Result<void> RankReader::begin_epoch() {
-  // What was not there may be back, as a damaged block may be good when it is read again.
-  shards_.forget_failures();
-  Result<EpochPlan> plan = plan_.epoch(next_epoch_);
-  if (!plan.has_value()) return plan.error();
-  const std::uint64_t first_step = std::max(std::exchange(first_step_, 0), plan->first_step());
-  Result<State> origin = plan_.state({next_epoch_, plan->first_step()});
-  if (!origin.has_value()) return origin.error();
-  auto walk = RankWalk::begin(*plan, options_.ranks.rank, first_step, rules_.batch_rows, rules_.record_bytes, store_);
-  epoch_ = std::make_unique<Epoch>(Epoch{.plan = std::move(*plan),
-                                         .walk = std::move(walk),
-                                         .origin = std::make_shared<const State>(std::move(*origin)),
-                                         .next_step = first_step});
-  last_epoch_ = next_epoch_ == std::numeric_limits<std::uint32_t>::max();
-  ++next_epoch_;
-  return {};
 }
 
 void RankReader::run_fetch(RunStore::Work work, bool by_trainer) {
@@ -105,11 +57,11 @@ void RankReader::run_fetch(RunStore::Work work, bool by_trainer) {
     if (!next.has_value()) break;
     bytes += fetch_piece(std::move(*next), by_trainer);
   }
-  note_damage();
+  losses_.note_damage();
   const std::optional<Error> failure = store_.failure();
   const Lock lock(*this);
   if (failure.has_value()) {
-    walk_failure_ = *failure;
+    walked_.failure = *failure;
     hand_over_locked();
   }
   kick_locked();
@@ -184,7 +136,7 @@ void RankReader::read_later(Flight& flight, const std::vector<RowRead*>& reads) 
   {
     const std::lock_guard lock(mutex_);
     flight.reads_left = static_cast<std::uint32_t>(reads.size());
-    stats_.waiting_reads += reads.size();
+    tally_.stats.waiting_reads += reads.size();
   }
   // The last of them may end the flight before this loop does, so that it looks at none after that one.
   for (RowRead* const read : reads) {
@@ -221,7 +173,7 @@ void RankReader::run_check(Flight& flight, RowRead& read, bool by_trainer) {
              flight, read.row);
   {
     const std::lock_guard lock(mutex_);
-    stats_.time_decoding += ended - began;
+    tally_.stats.time_decoding += ended - began;
     if (--flight.reads_left > 0) return;
   }
   flight.fill.resume();
@@ -233,18 +185,18 @@ void RankReader::finish_fill(Flight& flight) {
   const std::vector<Loss> unfit = fill.take_unfit();
   const FillCounts counts = fill.take_counts();
   const std::uint32_t ready = fill.ready_batches();
-  note_damage();
-  if (!unfit.empty()) note_unfit(unfit);
+  losses_.note_damage();
+  if (!unfit.empty()) losses_.note_unfit(unfit);
   std::uint64_t filled = 0;
   {
     const Lock lock(*this);
-    stats_.reads += counts.direct_reads;
-    stats_.direct_reads += counts.direct_reads;
-    stats_.read_bytes += counts.direct_bytes;
-    stats_.direct_bytes += counts.direct_bytes;
-    stats_.retried_reads += counts.retried_reads;
-    stats_.unfit_records += counts.unfit_records;
-    stats_.time_gathering += std::exchange(flight.filling_time, {});
+    tally_.stats.reads += counts.direct_reads;
+    tally_.stats.direct_reads += counts.direct_reads;
+    tally_.stats.read_bytes += counts.direct_bytes;
+    tally_.stats.direct_bytes += counts.direct_bytes;
+    tally_.stats.retried_reads += counts.retried_reads;
+    tally_.stats.unfit_records += counts.unfit_records;
+    tally_.stats.time_gathering += std::exchange(flight.filling_time, {});
     flight.busy = false;
     flight.settled = flight.filled;
     flight.ready = ready;
@@ -274,7 +226,7 @@ void RankReader::trace_rows(TimelineEvent event, const Flight& flight, std::uint
 }
 
 void RankReader::note_waited_locked(const RunStore::Waited& read) {
-  waited_reads_.add(read.shard, read.bytes, read.arrived - read.asked);
+  tally_.waited.add(read.shard, read.bytes, read.arrived - read.asked);
   trace({.kind = TimelineEvent::Kind::storage_read,
          .begin = read.asked,
          .end = read.arrived,
@@ -298,48 +250,7 @@ std::uint64_t RankReader::filled_rows_locked() const {
       return flight->first_row + flight->settled;
     }
   }
-  return walked_rows_;
-}
-
-void RankReader::note_damage() {
-  if (!damage_.has_new()) return;
-  std::vector<DamagedRange> noted;
-  {
-    // Whoever hands over rows takes this lock next: the statistics are never behind them.
-    const std::lock_guard lock(mutex_);
-    noted = damage_.take_new();
-    stats_.damaged.insert(stats_.damaged.end(), noted.begin(), noted.end());
-  }
-  warn(noted);
-}
-
-void RankReader::note_unfit(const std::vector<Loss>& unfit) {
-  std::vector<DamagedRange> noted;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const Loss& record : unfit) {
-      if (unfit_records_.size() == kNamedUnfit) break;
-      if (!unfit_records_.emplace(record.shard, record.first_record).second) continue;
-      noted.push_back({.file = record.error.path(),
-                       .offset = record.error.offset().value_or(0),
-                       .first_record = record.first_record,
-                       .end_record = record.end_record,
-                       .reason = record.error.to_string()});
-    }
-    stats_.damaged.insert(stats_.damaged.end(), noted.begin(), noted.end());
-  }
-  warn(noted);
-}
-
-void RankReader::warn(const std::vector<DamagedRange>& noted) {
-  if (noted.empty() || !options_.log || options_.on_damage == OnDamage::fail) return;
-  for (const DamagedRange& range : noted) {
-    try {
-      options_.log("records [" + std::to_string(range.first_record) + ", " + std::to_string(range.end_record) +
-                   ") of " + range.file + " are lost: " + range.reason);
-    } catch (const std::exception&) {  // short of memory: a warning is no reason to stop
-    }
-  }
+  return walked_.rows;
 }
 
 }  // namespace dovetail::detail

@@ -38,7 +38,7 @@ ReadyQueue::ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held, s
       rank_(rank),
       slots_held_(Errc::slots_held, "all " + std::to_string(max_held_) +
                                         " batches that the trainer may hold are held: release one, or raise max_held"),
-      clock_(StallClock::Clock::now()) {}
+      waits_{.clock = StallClock(StallClock::Clock::now()), .first_request = {}} {}
 
 void ReadyQueue::make_room(std::size_t items) {
   const std::lock_guard lock(mutex_);
@@ -101,8 +101,8 @@ void ReadyQueue::keep_locked(Completion completion) noexcept {
 
 void ReadyQueue::set_cause(Stall cause) {
   const std::lock_guard lock(mutex_);
-  if (cause_ == cause) return;
-  cause_ = cause;
+  if (waits_.cause == cause) return;
+  waits_.cause = cause;
   update_clock_locked();
 }
 
@@ -123,7 +123,7 @@ ReadyQueue::Outcome ReadyQueue::next(TrainerHelp& help, Deadline until) {
   // Once in any case: a reader of one thread may leave the work to a trainer that only asks.
   for (bool first = true; !taken && helped && (first || !is_late()); first = false) {
     request_ = Helping();
-    cause_ = Stall::decode;
+    waits_.cause = Stall::decode;
     update_clock_locked();
     lock.unlock();
     helped = help.help();
@@ -159,19 +159,19 @@ void ReadyQueue::spin() const noexcept {
 }
 
 void ReadyQueue::stand_still(Stall cause) {
-  busy_trainer_ = false;
+  pace_.busy = false;
   waiting_ = true;
   set_cause(cause);
 }
 
 void ReadyQueue::note_request_locked(bool helps) {
-  if (!helps) busy_trainer_ = false;
-  if (++requests_ < look_after_) return;  // a look at the clock costs as much as some rows
+  if (!helps) pace_.busy = false;
+  if (++pace_.requests < pace_.look_after) return;  // a look at the clock costs as much as some rows
   const StallClock::Clock::time_point now = StallClock::Clock::now();
-  const auto kept = clock_.spent(Stall::consumer, now) + clock_.spent(Stall::filling, now);
-  busy_trainer_ = helps && kept - std::exchange(kept_, kept) < kQuick * look_after_;
-  requests_ = 0;
-  look_after_ = std::min(2 * look_after_, kLookedAt);
+  const auto kept = waits_.clock.spent(Stall::consumer, now) + waits_.clock.spent(Stall::filling, now);
+  pace_.busy = helps && kept - std::exchange(pace_.kept, kept) < kQuick * pace_.look_after;
+  pace_.requests = 0;
+  pace_.look_after = std::min(2 * pace_.look_after, kLookedAt);
 }
 
 void ReadyQueue::async_next(Handler handler) {
@@ -206,7 +206,7 @@ bool ReadyQueue::take_locked(Outcome& outcome) noexcept {
     outcome = busy_;
     return true;
   }
-  if (!first_request_.has_value()) first_request_ = StallClock::Clock::now();
+  if (!waits_.first_request.has_value()) waits_.first_request = StallClock::Clock::now();
   if (error_.has_value()) {
     outcome = *error_;
   } else if (ring_->held() >= max_held_) {
@@ -338,19 +338,19 @@ ReadyQueue::HandedOver ReadyQueue::handed_over() const {
 
 void ReadyQueue::update_clock_locked() {
   const bool requested = requested_locked();
-  const Stall now = requested ? cause_ : !items_.empty() ? Stall::consumer : Stall::filling;
-  if (now == clock_.state()) return;
+  const Stall now = requested ? waits_.cause : !items_.empty() ? Stall::consumer : Stall::filling;
+  if (now == waits_.clock.state()) return;
   const StallClock::Clock::time_point at = StallClock::Clock::now();
   if (timeline_ != nullptr) {
     timeline_->record({.kind = TimelineEvent::Kind::state,
-                       .stall = clock_.state(),
+                       .stall = waits_.clock.state(),
                        .rank = rank_,
-                       .begin = clock_.since(),
+                       .begin = waits_.clock.since(),
                        .end = at,
                        .shard = {},
                        .step = {}});
   }
-  clock_.enter(now, at);
+  waits_.clock.enter(now, at);
 }
 
 void ReadyQueue::add_to(ReaderStats& stats) const {
@@ -365,12 +365,12 @@ void ReadyQueue::add_to(ReaderStats& stats) const {
   stats.rows_empty = counts.rows_empty;
   stats.rows_substituted = counts.rows_substituted;
   stats.rows_damaged_empty = counts.rows_damaged_empty;
-  stats.waiting_for_storage = clock_.spent(Stall::storage, now);
-  stats.waiting_for_decode = clock_.spent(Stall::decode, now);
-  stats.waiting_for_slot = clock_.spent(Stall::slot, now);
-  stats.waiting_for_consumer = clock_.spent(Stall::consumer, now);
-  stats.filling = clock_.spent(Stall::filling, now);
-  if (first_request_.has_value()) stats.since_first_request = now - *first_request_;
+  stats.waiting_for_storage = waits_.clock.spent(Stall::storage, now);
+  stats.waiting_for_decode = waits_.clock.spent(Stall::decode, now);
+  stats.waiting_for_slot = waits_.clock.spent(Stall::slot, now);
+  stats.waiting_for_consumer = waits_.clock.spent(Stall::consumer, now);
+  stats.filling = waits_.clock.spent(Stall::filling, now);
+  if (waits_.first_request.has_value()) stats.since_first_request = now - *waits_.first_request;
 }
 
 }  // namespace dovetail::detail

@@ -88,7 +88,7 @@ class ReadyQueue final : public AfterRelease, public std::enable_shared_from_thi
   bool waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
   /// Whether the trainer asks for batch after batch with hardly a pause and without waiting, so that its core is busy
   /// with reading: it then counts as one of the reader's threads.
-  bool busy_trainer() const noexcept { return busy_trainer_.load(std::memory_order_relaxed); }
+  bool busy_trainer() const noexcept { return pace_.busy.load(std::memory_order_relaxed); }
   /// The trainer finds no more work to help with, and waits for this.
   void stand_still(Stall cause);
 
@@ -132,6 +132,19 @@ class ReadyQueue final : public AfterRelease, public std::enable_shared_from_thi
   struct Delivered {
     HandedOver last;
     Counts counts;
+  };
+  /// How fast the trainer comes back for the next batch.
+  struct TrainerPace {
+    std::atomic<bool> busy = false;    ///< With nothing but reading.
+    std::uint32_t requests = 0;        ///< Since that was looked at the last time,
+    std::uint32_t look_after = 1;      ///< which is done again after so many.
+    std::chrono::nanoseconds kept{0};  ///< That the trainer was at its batches until then.
+  };
+  /// Where time goes.
+  struct Waits {
+    StallClock clock;
+    Stall cause = Stall::storage;  ///< Of a request that is outstanding.
+    std::optional<StallClock::Clock::time_point> first_request;
   };
   /// A request, what it gets, and what was delivered before it.
   struct Completion {
@@ -185,18 +198,13 @@ class ReadyQueue final : public AfterRelease, public std::enable_shared_from_thi
   std::atomic<bool> has_completion_ = false;
   std::atomic<std::uint32_t> ready_ = 0;  // as many as `items_` has
   std::atomic<bool> waiting_ = false;
-  std::atomic<bool> busy_trainer_ = false;
-  std::uint32_t requests_ = 0;        // since that was looked at the last time,
-  std::uint32_t look_after_ = 1;      // which is done again after so many
-  std::chrono::nanoseconds kept_{0};  // that the trainer was at its batches until then
+  TrainerPace pace_;
   std::uint64_t tickets_ = 0;
   std::optional<Error> failure_;  // behind all items
   std::optional<Error> error_;    // the failure once it was delivered, or the stop
   bool finished_ = false;
   Delivered delivered_;
-  Stall cause_ = Stall::storage;
-  StallClock clock_;
-  std::optional<StallClock::Clock::time_point> first_request_;
+  Waits waits_;
 };
 
 }  // namespace dovetail::detail

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <dovetail/reader_options.h>
+#include <dovetail/reader_stats.h>
+
+#include "reader/fetch/damage_log.h"
+
+namespace dovetail::detail {
+
+/// Tells which records could not be delivered: in the statistics, and in the log unless the first of them ends the reader.
+///
+/// Ownership: borrows what it is made from.
+/// Threads:   any. The log is called with no lock held.
+class LossReport {
+ public:
+  LossReport(const ReaderOptions& options, DamageLog& damage) : options_(options), damage_(damage) {}
+
+  /// Takes what is new in the log of damage. Who then hands over rows can be sure that `ranges` is not behind them.
+  void note_damage();
+  /// The same for records that fit no columns, each once, up to `kNamedUnfit`.
+  void note_unfit(const std::vector<Loss>& unfit);
+  std::vector<DamagedRange> ranges() const;
+
+ private:
+  void warn(const std::vector<DamagedRange>& noted);
+
+  const ReaderOptions& options_;
+  DamageLog& damage_;
+  mutable std::mutex mutex_;
+  std::vector<DamagedRange> ranges_;
+  std::set<std::pair<std::uint32_t, std::uint64_t>> unfit_;  // shard, record
+};
+
+}  // namespace dovetail::detail

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/delivery/rank_rows.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace dovetail::detail {
+
+RankRows::RankRows(const Plan& plan, const ReaderOptions& options, const FillRules& rules, std::uint32_t flight_batches,
+                   ShardTable& shards, RunStore& store)
+    : plan_(plan),
+      options_(options),
+      rules_(rules),
+      flight_batches_(flight_batches),
+      shards_(shards),
+      store_(store),
+      next_epoch_(options.start.epoch),
+      first_step_(options.start.step) {}
+
+Result<bool> RankRows::begin(FlightStart& flight) {
+  if (epoch_ == nullptr) {
+    if (last_epoch_ || (options_.epochs != 0 && next_epoch_ - options_.start.epoch == options_.epochs)) return false;
+    if (const Result<void> begun = begin_epoch(); !begun.has_value()) return begun.error();
+  }
+  flight.origin = epoch_->origin;
+  flight.epoch = epoch_->plan.epoch();
+  flight.first_row = first_row_;
+  const std::uint64_t left = epoch_->plan.steps() - epoch_->next_step;
+  if (left == 0) {
+    store_.walk_to(first_row_);
+    epoch_.reset();
+    flight.end_of_epoch = true;
+    return true;
+  }
+  flight.step = epoch_->next_step;
+  flight.batches = static_cast<std::uint32_t>(std::min<std::uint64_t>(flight_batches_, left));
+  flight.row_count = flight.batches * rules_.batch_rows;
+  epoch_->next_step += flight.batches;
+  first_row_ += flight.row_count;
+  return true;
+}
+
+Result<void> RankRows::begin_epoch() {
+  // What was not there may be back, as a damaged block may be good when it is read again.
+  shards_.forget_failures();
+  Result<EpochPlan> plan = plan_.epoch(next_epoch_);
+  if (!plan.has_value()) return plan.error();
+  const std::uint64_t first_step = std::max(std::exchange(first_step_, 0), plan->first_step());
+  Result<State> origin = plan_.state({next_epoch_, plan->first_step()});
+  if (!origin.has_value()) return origin.error();
+  auto walk = RankWalk::begin(*plan, options_.ranks.rank, first_step, rules_.batch_rows, rules_.record_bytes, store_);
+  epoch_ = std::make_unique<Epoch>(Epoch{.plan = std::move(*plan),
+                                         .walk = std::move(walk),
+                                         .origin = std::make_shared<const State>(std::move(*origin)),
+                                         .next_step = first_step});
+  last_epoch_ = next_epoch_ == std::numeric_limits<std::uint32_t>::max();
+  ++next_epoch_;
+  return {};
+}
+
+std::uint32_t RankRows::walk(const FlightStart& flight, WalkedRows& rows, std::uint32_t from) {
+  store_.walk_to(flight.first_row + flight.row_count);
+  const std::uint32_t walked = epoch_->walk->walk(rows, from, flight.row_count);
+  store_.walk_to(flight.first_row + from + walked);
+  if (from + walked == flight.row_count && epoch_->next_step == epoch_->plan.steps()) epoch_->walk.reset();
+  return walked;
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <dovetail/error.h>
+#include <dovetail/plan.h>
+#include <dovetail/reader_options.h>
+#include <dovetail/state.h>
+
+#include "reader/fetch/run_store.h"
+#include "reader/fetch/shard_table.h"
+#include "reader/fill/fill_rules.h"
+#include "reader/walk/rank_walk.h"
+
+namespace dovetail::detail {
+
+/// Which batches a flight has; or the end of an epoch.
+struct FlightStart {
+  std::shared_ptr<const State> origin;  ///< That the state of a batch is counted from.
+  std::uint32_t epoch = 0;
+  std::uint64_t step = 0;  ///< Of the first batch.
+  std::uint32_t batches = 0;
+  std::uint32_t row_count = 0;
+  bool end_of_epoch = false;
+  std::uint64_t first_row = 0;  ///< Of all rows that were walked before.
+};
+
+/// The rows of a rank, epoch after epoch, cut into flights.
+///
+/// Ownership: borrows all that it is made from.
+/// Threads:   none; one thread walks at a time.
+class RankRows {
+ public:
+  RankRows(const Plan& plan, const ReaderOptions& options, const FillRules& rules, std::uint32_t flight_batches,
+           ShardTable& shards, RunStore& store);
+
+  /// Gives a flight the next batches, or the end of an epoch; false where the epochs are over. Errors: those of `Plan`.
+  Result<bool> begin(FlightStart& flight);
+  /// Walks on from row `from` of the flight that was begun last. Gives how many rows; fewer than it has where runs are not
+  /// ready.
+  std::uint32_t walk(const FlightStart& flight, WalkedRows& rows, std::uint32_t from);
+
+ private:
+  struct Epoch {
+    EpochPlan plan;
+    std::unique_ptr<RankWalk> walk;
+    std::shared_ptr<const State> origin;
+    std::uint64_t next_step = 0;
+  };
+  Result<void> begin_epoch();
+
+  const Plan& plan_;
+  const ReaderOptions& options_;
+  const FillRules& rules_;
+  const std::uint32_t flight_batches_;
+  ShardTable& shards_;
+  RunStore& store_;
+  std::unique_ptr<Epoch> epoch_;
+  std::uint32_t next_epoch_;
+  std::uint64_t first_step_;  // of the next epoch
+  bool last_epoch_ = false;
+  std::uint64_t first_row_ = 0;  // of the next flight
+};
+
+}  // namespace dovetail::detail
