@@ -109,7 +109,7 @@ class Batch {
   Batch();
 
   std::shared_ptr<detail::SlotLease> lease_;
-  std::shared_ptr<const State> origin_;            // at the beginning of the phase
+  std::shared_ptr<const State> origin_;            // that of the lease, once it is released
   const detail::BatchColumns* columns_ = nullptr;  // of the lease
   const std::byte* slab_ = nullptr;
   std::uint64_t step_ = 0;

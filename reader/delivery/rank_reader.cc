@@ -306,8 +306,8 @@ void RankReader::hand_over_locked() {
     Flight& flight = *flights_.front();
     if (flight.ready > flight.handed_over) {
       queue_->make_room(options_.replay + std::size_t{2});
+      if (flight.lease->origin() == nullptr) flight.lease->set_origin(flight.origin);
       ReadyBatches batches{.lease = flight.lease,
-                           .origin = flight.origin,
                            .step = flight.step,
                            .next = flight.handed_over,
                            .end = flight.ready,

@@ -260,8 +260,9 @@ Batch ReadyQueue::deliver_locked(const ReadyBatches& from, std::uint32_t batch, 
   sum.rows_repeated += counts[2];
   sum.rows_substituted += counts[3] + counts[5];
   sum.rows_damaged_empty += counts[4] + counts[6];
-  if (delivered_.last.origin != from.origin) delivered_.last.origin = from.origin;
-  delivered_.last.position = Position{from.origin->epoch, step + 1};
+  const std::shared_ptr<const State>& origin = lease->origin();
+  if (delivered_.last.origin != origin) delivered_.last.origin = origin;
+  delivered_.last.position = Position{origin->epoch, step + 1};
   if (timeline_ != nullptr) {
     const auto now = StallClock::Clock::now();
     timeline_->record({.kind = TimelineEvent::Kind::batch,
@@ -270,10 +271,10 @@ Batch ReadyQueue::deliver_locked(const ReadyBatches& from, std::uint32_t batch, 
                        .end = now,
                        .bytes = bytes,
                        .shard = {},
-                       .epoch = from.origin->epoch,
+                       .epoch = origin->epoch,
                        .step = step});
   }
-  return SlotLease::to_batch(std::move(lease), slab_at, from.origin, step, from.rows, counts[1], columns);
+  return SlotLease::to_batch(std::move(lease), slab_at, step, from.rows, counts[1], columns);
 }
 
 void ReadyQueue::match_locked() noexcept {

@@ -23,8 +23,7 @@ namespace dovetail::detail {
 
 /// Gathered batches of one slot that the trainer has not asked for yet.
 struct ReadyBatches {
-  std::shared_ptr<SlotLease> lease;
-  std::shared_ptr<const State> origin;
+  std::shared_ptr<SlotLease> lease;  ///< With the origin of their states.
   std::uint64_t step = 0;  ///< Of the first batch of the slot; those behind it are of the steps that follow.
   std::uint32_t next = 0;  ///< Batches [next, end) of the slot.
   std::uint32_t end = 1;

@@ -38,7 +38,7 @@ Batch& Batch::operator=(Batch&& other) noexcept {
 }
 
 State Batch::state() const {
-  State state = *origin_;
+  State state = lease_ != nullptr ? *lease_->origin() : *origin_;
   state.phases.back().steps += step_ + 1 - state.position().step;
   return state;
 }
@@ -105,6 +105,7 @@ Result<void> Batch::release(DeviceStream stream) {
 }
 
 void Batch::release() noexcept {
+  if (lease_ != nullptr) origin_ = lease_->origin();  // its state can be asked for still
   detail::SlotLease::hand_back(std::move(lease_));
   columns_ = nullptr;
   slab_ = nullptr;

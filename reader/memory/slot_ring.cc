@@ -209,14 +209,13 @@ void SlotLease::hand_back(std::shared_ptr<SlotLease> lease) noexcept {
   --lease->ring_->held_;
 }
 
-Batch SlotLease::to_batch(std::shared_ptr<SlotLease> lease, std::size_t slab_at, std::shared_ptr<const State> origin,
-                          std::uint64_t step, std::uint32_t rows, std::uint32_t valid, const BatchColumns* columns) {
+Batch SlotLease::to_batch(std::shared_ptr<SlotLease> lease, std::size_t slab_at, std::uint64_t step, std::uint32_t rows,
+                          std::uint32_t valid, const BatchColumns* columns) {
   ++lease->ring_->held_;
   Batch batch;
   batch.columns_ = columns;
   batch.slab_ = lease->bytes_.data() + slab_at;
-  batch.epoch_ = origin->epoch;
-  batch.origin_ = std::move(origin);
+  batch.epoch_ = lease->origin_->epoch;
   batch.step_ = step;
   batch.rows_ = rows;
   batch.valid_ = valid;

@@ -126,6 +126,9 @@ class SlotLease {
   /// Of each of its batches; empty where they have none. Belongs to whoever fills the slot, and to the trainer for the batches
   /// that it has.
   std::vector<BatchColumns>& columns() noexcept { return columns_; }
+  /// What the states of its batches are counted from. To be set before the first of them is made.
+  void set_origin(std::shared_ptr<const State> origin) noexcept { origin_ = std::move(origin); }
+  const std::shared_ptr<const State>& origin() const noexcept { return origin_; }
   bool registered() const noexcept { return !spilled() && ring_->registered(); }
   bool spilled() const noexcept { return spilled_.has_value(); }
 
@@ -134,9 +137,8 @@ class SlotLease {
 
   /// Makes a batch that the trainer gets, with its slab at so many bytes and these columns, if any; counts as held until
   /// `hand_back`.
-  static Batch to_batch(std::shared_ptr<SlotLease> lease, std::size_t slab_at, std::shared_ptr<const State> origin,
-                        std::uint64_t step, std::uint32_t rows, std::uint32_t valid,
-                        const BatchColumns* columns = nullptr);
+  static Batch to_batch(std::shared_ptr<SlotLease> lease, std::size_t slab_at, std::uint64_t step, std::uint32_t rows,
+                        std::uint32_t valid, const BatchColumns* columns = nullptr);
   /// What a batch does with its share of the lease when it is released. Null does nothing, and in a forked child nothing is
   /// done: the slot is the other process's.
   static void hand_back(std::shared_ptr<SlotLease> lease) noexcept;
@@ -147,6 +149,7 @@ class SlotLease {
   std::optional<HostMemory> spilled_;
   std::span<std::byte> bytes_;
   std::vector<BatchColumns> columns_;
+  std::shared_ptr<const State> origin_;
   std::vector<DeviceEvent> events_;  // guarded by the ring's lock
 };
 

@@ -19,6 +19,7 @@
 #include "reader/memory/host_memory.h"
 #include "reader/memory/slot_ring.h"
 #include "tests/cuda/device_fixture.h"
+#include "tests/reader/memory/batch_of.h"
 
 namespace dovetail::test {
 namespace {
@@ -139,7 +140,7 @@ TEST_F(DeviceFailuresTest, AnEventThatCannotBeAskedHasNotPassed) {
   using detail::SlotLease;
   const std::shared_ptr<detail::SlotRing> ring =
       detail::SlotRing::make(1, 4096, {.registration = Registration::required, .provider = {}}).value();
-  Batch batch = SlotLease::to_batch(ring->acquire(), 0, std::make_shared<const State>(), 0, 1, 1);
+  Batch batch = test::batch_of(ring->acquire());
   Hold hold(stream_);
   ASSERT_TRUE(batch.release(stream()).has_value());
   for (const cudaError_t failure :

@@ -16,6 +16,7 @@
 #include "reader/memory/poison.h"
 #include "reader/memory/slot_ring.h"
 #include "tests/cuda/device_fixture.h"
+#include "tests/reader/memory/batch_of.h"
 
 namespace dovetail::test {
 namespace {
@@ -122,8 +123,7 @@ TEST_F(SlotLifeTest, ASlotIsFreeAfterAllOfItsBatchesAndAllOfTheirStreams) {
   std::vector<Batch> batches;
   {
     const std::shared_ptr<SlotLease> lease = ring->acquire();
-    const auto origin = std::make_shared<const State>();
-    for (std::uint32_t i = 0; i < 4; ++i) batches.push_back(SlotLease::to_batch(lease, i * 1024, origin, i, 1, 1));
+    for (std::uint32_t i = 0; i < 4; ++i) batches.push_back(test::batch_of(lease, i * 1024, i));
   }
   Hold first(stream_);
   Hold second(other);
@@ -146,9 +146,8 @@ TEST_F(SlotLifeTest, ASlotIsFreeAfterAllOfItsBatchesAndAllOfTheirStreams) {
 TEST_F(SlotLifeTest, ALaterSlotDoesNotWaitForAnEarlierOne) {
   const std::shared_ptr<SlotRing> ring =
       SlotRing::make(2, 4096, {.registration = Registration::required, .provider = {}}).value();
-  const auto origin = std::make_shared<const State>();
-  Batch slow = SlotLease::to_batch(ring->acquire(), 0, origin, 0, 1, 1);
-  Batch quick = SlotLease::to_batch(ring->acquire(), 0, origin, 1, 1, 1);
+  Batch slow = test::batch_of(ring->acquire(), 0, 0);
+  Batch quick = test::batch_of(ring->acquire(), 0, 1);
   Hold hold(stream_);
   EXPECT_TRUE(slow.release(stream()).has_value());
   cudaStream_t other = nullptr;
@@ -183,7 +182,7 @@ TEST_F(SlotLifeTest, SpilledMemoryStaysForItsCopy) {
       SlotRing::make(1, 4096, {.registration = Registration::required, .provider = {}}).value();
   std::shared_ptr<SlotLease> lease = ring->spill(*ring->acquire(), kBytes).value();
   std::memset(lease->bytes().data(), 5, kBytes);
-  Batch batch = SlotLease::to_batch(std::move(lease), 0, std::make_shared<const State>(), 0, 1, 1);
+  Batch batch = test::batch_of(std::move(lease));
   Hold hold(stream_);
   ASSERT_TRUE(batch.release(stream()).has_value());
   EXPECT_FALSE(ring->has_free());

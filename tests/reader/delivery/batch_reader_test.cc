@@ -244,7 +244,9 @@ TEST_F(BatchReaderTest, HoldingEverySlotIsAnErrorThatReleasingMends) {
   ASSERT_FALSE(third.has_value());
   EXPECT_TRUE(third.error().is(Errc::slots_held));
   EXPECT_NE(third.error().to_string().find("release one"), std::string::npos);
+  const std::string state = first->state().to_text();
   first->release();
+  EXPECT_EQ(first->state().to_text(), state);
   EXPECT_EQ(reader.next().value()->step(), 2u);
 }
 

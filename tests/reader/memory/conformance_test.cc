@@ -19,6 +19,7 @@
 #include "reader/memory/host_registration.h"
 #include "reader/memory/slot_ring.h"
 #include "tests/reader/delivery/reader_fixture.h"
+#include "tests/reader/memory/batch_of.h"
 
 namespace dovetail::detail {
 namespace {
@@ -112,7 +113,7 @@ TEST_P(MemoryConformanceTest, LivesAsLongAsTheLastBatchAndThenGoesBack) {
   std::shared_ptr<SlotRing> ring = SlotRing::make(2, 4096, memory()).value();
   std::shared_ptr<SlotLease> lease = ring->acquire();
   std::memset(lease->bytes().data(), 7, 4096);
-  std::optional<Batch> batch = SlotLease::to_batch(std::move(lease), 0, std::make_shared<const State>(), 0, 1, 1);
+  std::optional<Batch> batch = test::batch_of(std::move(lease));
   const std::weak_ptr<SlotRing> alive = ring;
   ring.reset();
   EXPECT_FALSE(alive.expired());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "reader/memory/poison.h"
+#include "tests/reader/memory/batch_of.h"
 
 namespace dovetail::detail {
 namespace {
@@ -39,7 +40,7 @@ TEST(SlotRingTest, CountsBatchesFromHandOverToRelease) {
   std::shared_ptr<SlotLease> lease = ring->acquire();
   EXPECT_EQ(ring->held(), 0u);
   {
-    const Batch batch = SlotLease::to_batch(std::move(lease), 0, std::make_shared<const State>(), 0, 1, 1);
+    const Batch batch = test::batch_of(std::move(lease));
     EXPECT_EQ(ring->held(), 1u);
     EXPECT_EQ(released, 0);
   }
@@ -54,9 +55,8 @@ TEST(SlotRingTest, ASlotIsFreeOnceAllOfItsBatchesAre) {
   ring->on_release([&] { ++released; });
   std::shared_ptr<SlotLease> lease = ring->acquire();
   const std::byte* const slot = lease->bytes().data();
-  const auto origin = std::make_shared<const State>();
   std::vector<Batch> batches;
-  for (std::uint32_t i = 0; i < 4; ++i) batches.push_back(SlotLease::to_batch(lease, i * 1024, origin, i, 1, 1));
+  for (std::uint32_t i = 0; i < 4; ++i) batches.push_back(test::batch_of(lease, i * 1024, i));
   lease.reset();
   EXPECT_EQ(ring->held(), 4u);
   EXPECT_EQ(batches[3].slab().data(), slot + 3 * 1024);
@@ -85,7 +85,7 @@ TEST(SlotRingTest, SpilledMemoryKeepsItsSlotTakenSoThatBatchesStayFew) {
     EXPECT_EQ(ring->acquire(), nullptr);
   }
   {
-    const Batch batch = SlotLease::to_batch(std::move(lease), 0, std::make_shared<const State>(), 0, 1, 1);
+    const Batch batch = test::batch_of(std::move(lease));
     EXPECT_EQ(ring->held(), 1u);
     EXPECT_EQ(ring->acquire(), nullptr);
   }
@@ -121,7 +121,7 @@ TEST(SlotRingDeathTest, ReadingAFreeSlotIsReported) {
 #else
   const std::shared_ptr<SlotRing> ring =
       SlotRing::make(1, 4096, {.registration = Registration::off, .provider = {}}).value();
-  std::optional<Batch> batch = SlotLease::to_batch(ring->acquire(), 0, std::make_shared<const State>(), 0, 1, 1);
+  std::optional<Batch> batch = test::batch_of(ring->acquire());
   const volatile std::uint64_t* const id = batch->ids().data();
   batch.reset();
   EXPECT_DEATH((void)*id, "use-after-poison");
@@ -132,7 +132,7 @@ TEST(SlotRingTest, AStreamWithoutADeviceIsAnErrorAndTheBatchStays) {
   if (HostRegistration::device(-1).has_value()) GTEST_SKIP() << "there is a device";
   const std::shared_ptr<SlotRing> ring =
       SlotRing::make(1, 4096, {.registration = Registration::off, .provider = {}}).value();
-  Batch batch = SlotLease::to_batch(ring->acquire(), 0, std::make_shared<const State>(), 0, 1, 1);
+  Batch batch = test::batch_of(ring->acquire());
   const Result<void> released = batch.release(DeviceStream{});
   ASSERT_FALSE(released.has_value());
   EXPECT_TRUE(released.error().is(Errc::device_failed));
