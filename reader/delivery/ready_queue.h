@@ -24,8 +24,8 @@ namespace dovetail::detail {
 /// Gathered batches of one slot that the trainer has not asked for yet.
 struct ReadyBatches {
   std::shared_ptr<SlotLease> lease;  ///< With the origin of their states.
-  std::uint64_t step = 0;  ///< Of the first batch of the slot; those behind it are of the steps that follow.
-  std::uint32_t next = 0;  ///< Batches [next, end) of the slot.
+  std::uint64_t step = 0;            ///< Of the first batch of the slot; those behind it are of the steps that follow.
+  std::uint32_t next = 0;            ///< Batches [next, end) of the slot.
   std::uint32_t end = 1;
   std::uint32_t rows = 0;      ///< Of each.
   std::size_t slab_bytes = 0;  ///< From one to the next, in the slot.
