@@ -82,10 +82,10 @@ std::uint64_t mean_bytes(const ShardInfo& shard, bool places) {
   return shard.min_record_bytes >= kPlacedBytes ? shared : std::max(shared, kPlacedBytes / 4);
 }
 
-/// What lies between them.
+/// What lies between them, and where they lie.
 std::uint64_t bytes_between(const ShardInfo& shard) {
-  constexpr std::uint64_t kBesideARecord = 16;  // in TFRecords; else the end of each in a table
-  constexpr std::uint64_t kBesideABlock = 192;  // its header, and what aligns it
+  constexpr std::uint64_t kBesideARecord = 16 + sizeof(RecordExtent);  // in TFRecords; else the end of each in a table
+  constexpr std::uint64_t kBesideABlock = 192;                         // its header, and what aligns it
   return saturating_add(product(kBesideARecord, shard.records), product(kBesideABlock, shard.blocks));
 }
 
@@ -111,13 +111,14 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places) {
     std::uint64_t largest = 0;
     std::uint64_t block = 0;
     for (const ShardInfo& shard : std::span<const ShardInfo>(dataset.shards()).subspan(source.first, source.count)) {
-      const std::uint64_t mean = shard.records == 0 ? 0 : mean_bytes(shard, places);
-      if (mean == 0) continue;
+      if (shard.records == 0) continue;
+      const std::uint64_t mean = mean_bytes(shard, places);  // 0 where all go straight to their rows
       const std::uint64_t run_records = std::min(shard.run_records, shard.records);
       const std::uint64_t held = saturating_add(product(mean, shard.records), bytes_between(shard));
       runs = saturating_add(runs, divide_up(shard.records, run_records));
       all = saturating_add(all, held);
       longest = std::max(longest, multiply_divide(run_records, held, shard.records));
+      if (mean == 0) continue;
       record = std::max(record, mean);
       largest = std::max(largest, places ? std::min<std::uint64_t>(shard.max_record_bytes, kPlacedBytes)
                                          : std::uint64_t{shard.max_record_bytes});
@@ -134,7 +135,8 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places) {
       bytes.pool = saturating_add(bytes.pool, product(lanes, spare_bytes(pool, largest)));
     }
     // The first and the last run of a lane may be parts of others, of which blocks are read whole.
-    const std::uint64_t edges = plan.lanes() > 1 ? product(2 * lanes, block) : 0;
+    const std::uint64_t edge = std::max<std::uint64_t>(block, BufferPool::kSmallest);
+    const std::uint64_t edges = plan.lanes() > 1 ? product(2 * lanes, edge) : 0;
     if (!files) bytes.least = saturating_add(bytes.least, saturating_add(group, edges));
     bytes.most = saturating_add(bytes.most, saturating_add(std::min(share, saturating_add(group, group)), edges));
     bytes.of_each = saturating_add(bytes.of_each, product(2 * lanes, longest));

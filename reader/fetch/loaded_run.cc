@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -14,7 +15,9 @@ LoadedRun::LoadedRun(const ShardFile& file, const Run& run, RunPieces pieces, co
                      AlignedBuffer room)
     : file_(&file), run_(run), pieces_(std::move(pieces)), rules_(rules), room_(std::move(room)) {
   if (rules_.record_bytes != 0) return;
-  extents_.resize(static_cast<std::size_t>(run.count));
+  auto* const extents = reinterpret_cast<RecordExtent*>(room_.data());
+  extents_ = {extents, static_cast<std::size_t>(run.count)};
+  std::uninitialized_fill(extents_.begin(), extents_.end(), RecordExtent());  // what is damaged has none
   if (!pieces_.placed) return;
   const std::size_t first = file.block_of(run.first_record);
   for (std::size_t block = first; file.first_record(block) < run.first_record + run.count; ++block) {

@@ -72,7 +72,7 @@ class LoadedRun {
   RunPieces pieces_;
   FetchRules rules_;
   AlignedBuffer room_;
-  std::vector<RecordExtent> extents_;  // of the run's records, where they differ in size
+  std::span<RecordExtent> extents_;  // of the run's records, where they differ in size; in `room_`
 };
 
 }  // namespace dovetail::detail

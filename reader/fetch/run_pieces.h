@@ -36,8 +36,9 @@ struct RunPiece {
 /// How a run comes into memory, by the index alone.
 struct RunPieces {
   std::vector<RunPiece> pieces;  ///< None where all records are placed.
-  std::size_t room_bytes = 0;    ///< Memory of the run.
-  bool placed = false;           ///< Some records are.
+  /// Memory of the run: where its records lie, one `RecordExtent` for each, if they differ in size; then the records.
+  std::size_t room_bytes = 0;
+  bool placed = false;  ///< Some records are.
 
   /// Needs: records of the shard.
   static RunPieces of(const ShardFile& file, const Run& run, const FetchRules& rules);
