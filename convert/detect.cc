@@ -29,12 +29,14 @@ namespace {
 struct Head {
   std::vector<std::byte> bytes;
   bool whole = false;  // there is nothing behind it
+  bool cut = false;    // the file ends before anything could be decoded
 };
 
 // What the beginning of a compressed file decodes to, as far as it does: what is wrong behind it is found when reading. It
 // takes many bytes before there is one, of bzip2 a whole block.
 Head decode_head(const SourceFile& file, Compression compression) {
-  Head head{std::vector<std::byte>(kHeadBytes), false};
+  Head head;
+  head.bytes.resize(kHeadBytes);
   std::vector<std::byte> stored(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), kReadBytes)));
   std::span<std::byte> space = head.bytes;
   const auto read = file.peek(stored);
@@ -42,7 +44,9 @@ Head decode_head(const SourceFile& file, Compression compression) {
   if (read && decoder) {
     ByteView in = ByteView(stored).first(*read);
     const bool good = (*decoder)->run(in, space).has_value();
-    head.whole = good && *read == file.size() && in.empty() && (*decoder)->at_end();
+    const bool all = good && *read == file.size() && in.empty();
+    head.whole = all && (*decoder)->at_end();
+    head.cut = all && !head.whole && space.size() == head.bytes.size();
   }
   head.bytes.resize(head.bytes.size() - space.size());
   return head;
@@ -143,11 +147,15 @@ Result<void> check_promised_compression(ByteView head, const SourceFile& file, S
 Result<FileKind> recognise(ByteView plain, const SourceFile& file) {
   const Compression compression = compression_of_tfrecord(plain, file.size());
   if (compression == Compression::snappy) return FileKind{SourceFormat::tfrecord, compression};
-  const Head stored{{plain.begin(), plain.end()}, plain.size() == file.size()};
+  const Head stored{.bytes = {plain.begin(), plain.end()}, .whole = plain.size() == file.size()};
   const Head head = compression == Compression::none ? stored : decode_head(file, compression);
   if (begins_with_tfrecord(head.bytes)) return FileKind{SourceFormat::tfrecord, compression};
   // Text, too, may begin with two bytes that zlib could begin with.
   const bool decoded = compression != Compression::none && compression != Compression::zlib;
+  if (decoded && head.cut) {
+    return Error(Errc::truncated, "the " + std::string(to_string(compression)) + " file ends early")
+        .at(file.path(), file.size());
+  }
   const auto format = recognise_plain(decoded ? head.bytes : plain, decoded ? 0 : file.size(), file.path());
   if (format) return FileKind{*format, decoded ? compression : Compression::none};
   return unknown(decoded ? head : stored, file.path());

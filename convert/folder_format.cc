@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "convert/detect.h"
@@ -17,6 +19,23 @@
 namespace dovetail::detail {
 namespace {
 
+/// What the files of a folder are by their names, or by the index of a TFRecord beside them.
+class NamedFormats {
+ public:
+  explicit NamedFormats(const SourceListing& listing) {
+    constexpr std::string_view kIndex = format::kTfrecordIndexSuffix;
+    for (const ListedFile& file : listing.files) {
+      if (file.name.ends_with(kIndex)) indexed_.insert(file.name.substr(0, file.name.size() - kIndex.size()));
+    }
+  }
+  SourceFormat of(const ListedFile& file) const {
+    return indexed_.contains(file.name) ? SourceFormat::tfrecord : format_of_name(file.name);
+  }
+
+ private:
+  std::set<std::string> indexed_;
+};
+
 // How many of the files have the name of a format, the most frequent first among equals by its number.
 struct NamedFormat {
   SourceFormat format = SourceFormat::detect;
@@ -24,10 +43,10 @@ struct NamedFormat {
 };
 
 // What most names say; `detect` where none says anything.
-NamedFormat most_named(const SourceListing& listing) {
+NamedFormat most_named(const SourceListing& listing, const NamedFormats& formats) {
   std::map<SourceFormat, std::size_t> counts;
   for (const ListedFile& file : listing.files) {
-    const SourceFormat format = format_of_name(file.name);
+    const SourceFormat format = formats.of(file);
     if (format != SourceFormat::detect) ++counts[format];
   }
   NamedFormat most;
@@ -86,8 +105,9 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
   if (wanted == SourceFormat::detect || wanted == SourceFormat::tfrecord) {
     if (auto whole = check_no_index_alone(listing); !whole) return whole;
   }
-  const NamedFormat named = wanted == SourceFormat::detect ? most_named(listing) : NamedFormat{wanted, 0};
-  const auto holds_records = [&](const ListedFile& file) { return format_of_name(file.name) == named.format; };
+  const NamedFormats formats(listing);
+  const NamedFormat named = wanted == SourceFormat::detect ? most_named(listing, formats) : NamedFormat{wanted, 0};
+  const auto holds_records = [&](const ListedFile& file) { return formats.of(file) == named.format; };
   const auto known = static_cast<std::size_t>(std::count_if(listing.files.begin(), listing.files.end(), holds_records));
   const auto sidecars =
       static_cast<std::size_t>(std::count_if(listing.files.begin(), listing.files.end(), [&](const ListedFile& file) {

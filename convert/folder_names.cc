@@ -45,4 +45,12 @@ Result<struct stat> status_of(const std::string& path, bool follow) {
   return status;
 }
 
+Result<void> check_no_dangling_link(const std::string& path) {
+  if (!status_of(path, false)) return {};
+  return Error::from_errno(ENOENT,
+                           "a link that leads nowhere, to a file that is read with another; fetch its content, "
+                           "as with `git annex get` or `dvc pull`, or remove it")
+      .in_file(path);
+}
+
 }  // namespace dovetail::detail

@@ -26,4 +26,8 @@ Result<FolderNames> names_in(const std::string& folder);
 /// What a path leads to, or with `follow` false a link itself. Errors: the system's.
 Result<struct stat> status_of(const std::string& path, bool follow);
 
+/// An error where the path is a link that leads to no file: what goes with a source was not fetched. Nothing where there is
+/// nothing.
+Result<void> check_no_dangling_link(const std::string& path);
+
 }  // namespace dovetail::detail

@@ -153,8 +153,10 @@ Result<std::unique_ptr<FileOpener>> make_folder_opener(const SourceListing& list
     if (!numbers) return numbers.error().in_file(listing.folder);
     for (const std::string& name : found) {
       if (numbers->contains(name)) continue;
-      return Error(Errc::invalid_option,
-                   "the folder is none of the " + std::to_string(options.classes.size()) + " classes that were given")
+      return Error(Errc::invalid_option, options.classes.size() == 1
+                                             ? "the folder is not the class that was given"
+                                             : "the folder is none of the " + std::to_string(options.classes.size()) +
+                                                   " classes that were given")
           .in_file(listing.folder + name);
     }
     shape.classes = std::move(found);

@@ -9,6 +9,7 @@
 
 #include "convert/detect.h"
 #include "convert/example_builder.h"
+#include "convert/folder_names.h"
 #include "convert/idx_layout.h"
 #include "convert/known_schema.h"
 #include "convert/names.h"
@@ -240,8 +241,9 @@ class IdxOpener final : public FileOpener {
       if (raw_) break;
       auto file = SourceFile::open(name);
       if (!file) {
-        if (file.error().code() == boost::system::errc::no_such_file_or_directory) continue;
-        return file.error();
+        if (file.error().code() != boost::system::errc::no_such_file_or_directory) return file.error();
+        if (auto absent = check_no_dangling_link(name); !absent) return absent.error();
+        continue;
       }
       auto kind = detect_file(*file, SourceFormat::idx);
       if (!kind) return kind.error();

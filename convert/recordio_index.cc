@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "convert/folder_names.h"
 #include "convert/recordio_layout.h"
 #include "convert/source_file.h"
 
@@ -18,7 +19,10 @@ Result<std::optional<RecordioIndex>> RecordioIndex::load(const std::string& reco
   index.path_ = records_path.substr(0, records_path.size() - kSuffix.size()) + ".idx";
   auto file = SourceFile::open(index.path_);
   if (!file) {
-    if (file.error().code() == boost::system::errc::no_such_file_or_directory) return std::nullopt;
+    if (file.error().code() == boost::system::errc::no_such_file_or_directory) {
+      if (auto absent = check_no_dangling_link(index.path_); !absent) return absent.error();
+      return std::nullopt;
+    }
     return file.error();
   }
   // Every entry stands for a header at least. What is longer than lines of so many bytes for all that there can be is no

@@ -11,11 +11,8 @@
 #include <thread>
 #include <utility>
 
-#include <dovetail/dataset.h>
-#include <dovetail/record_reader.h>
-
+#include "convert/export_input.h"
 #include "convert/input_files.h"
-#include "convert/input_line.h"
 #include "convert/names.h"
 #include "convert/shard_jobs.h"
 #include "convert/skip_count.h"
@@ -23,6 +20,7 @@
 #include "convert/tfrecord_output.h"
 #include "convert/workers.h"
 #include "format/guard_memory.h"
+#include "format/layout.h"
 #include "format/tfrecord_name.h"
 
 namespace dovetail {
@@ -46,7 +44,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint32_t kMaxFiles = 99'999;  // five digits
-constexpr std::uint64_t kTickRecords = 1024;
 
 std::string_view suffix_of(TfrecordCompression compression) {
   switch (compression) {
@@ -78,136 +75,11 @@ std::string five_digits(std::uint32_t number) {
   return std::to_string(100'000 + number).substr(1);
 }
 
-using Take = std::function<Result<void>(ByteView record)>;
-
-/// Where the records come from, cut into shares.
-class ExportInput {
- public:
-  virtual ~ExportInput() = default;
-  virtual std::uint32_t shares() const = 0;
-  virtual std::uint64_t total() const = 0;
-  /// Gives all records of a share. Stops early where `stopped` says so.
-  virtual Result<void> read(std::uint32_t share, detail::ProgressMeter& meter, const std::function<bool()>& stopped,
-                            const Take& take) const = 0;
-  /// Of all that was read. Needs: nobody reads.
-  virtual detail::SkipTally skipped() const { return {}; }
-};
-
-class LineInput final : public ExportInput {
- public:
-  LineInput(detail::InputLine line, std::uint32_t files) : line_(std::move(line)), shares_(std::max(files, 1u)) {}
-
-  std::uint32_t shares() const override { return shares_; }
-  std::uint64_t total() const override { return line_.bytes(); }
-  Result<void> read(std::uint32_t share, detail::ProgressMeter& meter, const std::function<bool()>& stopped,
-                    const Take& take) const override {
-    const std::uint64_t begin = line_.begin_of(share, shares_);
-    const std::uint64_t end = line_.begin_of(std::uint64_t{share} + 1, shares_);
-    detail::LineCursor cursor(line_, {shares_, begin, end});
-    auto read = detail::read_range(cursor, begin, end, meter, stopped,
-                                   [&take](const detail::LineCursor& at) { return take(at.record()); });
-    if (read) skips_.add(cursor.take_skips(share));
-    return read;
-  }
-  detail::SkipTally skipped() const override { return skips_.all(); }
-
- private:
-  detail::InputLine line_;
-  std::uint32_t shares_;
-  mutable detail::SkipCount skips_;
-};
-
-class DatasetInput final : public ExportInput {
- public:
-  DatasetInput(Dataset dataset, std::uint32_t files, std::uint32_t max_record_bytes)
-      : dataset_(std::move(dataset)), max_record_bytes_(max_record_bytes) {
-    if (files == 0) {
-      std::uint64_t end = 0;
-      for (const ShardInfo& shard : dataset_.shards()) ends_.push_back(end += shard.records);
-    } else {
-      for (std::uint32_t file = 1; file <= files; ++file) {
-        ends_.push_back(static_cast<std::uint64_t>(static_cast<unsigned __int128>(dataset_.records()) * file / files));
-      }
-    }
-  }
-
-  std::uint32_t shares() const override { return static_cast<std::uint32_t>(ends_.size()); }
-  std::uint64_t total() const override { return dataset_.records(); }
-  Result<void> read(std::uint32_t share, detail::ProgressMeter& meter, const std::function<bool()>& stopped,
-                    const Take& take) const override {
-    const std::uint64_t end = ends_[share];
-    std::optional<RecordReader> reader;
-    std::uint32_t shard = 0;
-    detail::ProgressMeter::Done done;
-    for (std::uint64_t id = share == 0 ? 0 : ends_[share - 1]; id != end; ++id) {
-      if (!reader || reader->position() == reader->shard().info.records) {
-        if (auto opened = open_at(id, reader, shard); !opened) return opened;
-      }
-      auto record = reader->next();
-      if (!record) return record.error();
-      if (!*record) return Error(Errc::truncated, "the shard ends early").in_file(dataset_.shard_path(shard));
-      if ((*record)->size() > max_record_bytes_) {
-        return Error(Errc::record_too_large, "record " + std::to_string(reader->position() - 1) + " has " +
-                                                 std::to_string((*record)->size()) + " bytes; the limit is " +
-                                                 std::to_string(max_record_bytes_))
-            .in_file(dataset_.shard_path(shard));
-      }
-      ++done.records;
-      done.raw_bytes += (*record)->size();
-      if (auto taken = take(**record); !taken) return taken;
-      if (done.records % kTickRecords != 0 && id + 1 != end) continue;
-      if (stopped()) return {};
-      done.input_bytes = done.records;
-      done.work = static_cast<double>(done.records);
-      if (auto told = meter.add(std::exchange(done, {})); !told) return told;
-    }
-    return {};
-  }
-
- private:
-  Result<void> open_at(std::uint64_t id, std::optional<RecordReader>& reader, std::uint32_t& shard) const {
-    const Dataset::Place place = dataset_.locate(id);
-    shard = place.shard;
-    auto opened = RecordReader::open(dataset_, place.shard);
-    if (!opened) return opened.error();
-    reader = std::move(*opened);
-    return reader->seek(place.record);
-  }
-
-  Dataset dataset_;
-  std::uint32_t max_record_bytes_;
-  std::vector<std::uint64_t> ends_;
-};
-
-Result<std::unique_ptr<ExportInput>> open_input(const TfrecordExportOptions& options,
-                                                const std::vector<std::string>& paths) {
-  if (paths.empty()) return Error(Errc::empty_input, "no source is given");
-  const SourceOptions& source = options.source;
-  const bool whole = source.first == 0 && !source.end && source.sample >= 1;
-  // What would be without effect on a dataset is for sources to take or to refuse.
-  const bool plain = source.records == RecordForm::automatic && !source.labels && source.classes.empty() &&
-                     source.on_error == OnError::fail && source.csv.delimiter == 0 && source.csv.header &&
-                     source.csv.types.empty() && source.include.empty() && source.exclude.empty();
-  if (paths.size() == 1 && options.from == SourceFormat::detect && whole && plain) {
-    auto dataset = Dataset::open(paths.front());
-    if (dataset) return std::make_unique<DatasetInput>(std::move(*dataset), options.files, source.max_record_bytes);
-    const Error& error = dataset.error();
-    const bool other = error.is(Errc::not_dovetail) || error.is(Errc::not_indexed) || error.is(Errc::empty_input) ||
-                       error.is(Errc::unknown_format) || error.is(Errc::foreign_file);
-    if (!other) return error;
-  }
-  SourceOptions source_options = options.source;
-  source_options.format = options.from;
-  source_options.cancelled = detail::ask_seldom(options.progress);
-  auto line = detail::InputLine::open(paths, source_options);
-  if (!line) return line.error();
-  return std::make_unique<LineInput>(std::move(*line), options.files);
-}
-
 struct Targets {
   std::string folder;
   std::vector<std::string> names;
   TfrecordCompression compression = TfrecordCompression::none;
+  bool many = true;  ///< All of a folder, else one that is named.
 };
 
 Result<void> check_files(std::uint64_t files) {
@@ -234,21 +106,43 @@ Result<Targets> name_files(const std::string& target, const TfrecordExportOption
           .in_file(target);
     }
     const TfrecordCompression compression = options.compression.value_or(promised.value_or(TfrecordCompression::none));
-    return Targets{fs::path(target).parent_path().native(), {fs::path(target).filename().native()}, compression};
+    return Targets{fs::path(target).parent_path().native(), {fs::path(target).filename().native()}, compression, false};
   }
   Targets targets{target, {}, options.compression.value_or(TfrecordCompression::none)};
   const std::string end = "-of-" + five_digits(files) + ".tfrecord" + std::string(suffix_of(targets.compression));
-  for (std::uint32_t file = 0; file != files; ++file) targets.names.push_back("data-" + five_digits(file) + end);
+  for (std::uint32_t file = 0; file != files; ++file) {
+    targets.names.push_back("data-" + five_digits(file) + end);
+  }
   return targets;
 }
 
-Result<void> check_vacant(const detail::OutputFolder& folder, const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    auto there = folder.contains(name);
-    if (!there) return there.error();
-    if (*there) return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(folder.path_of(name));
-  }
-  return {};
+// Whether an export to a folder gives this name, to however many files: those of another count beside new ones would give
+// records twice.
+bool is_export_name(std::string_view name) {
+  constexpr std::string_view kPattern = "data-00000-of-00000.tfrecord";
+  const auto fits = [](char pattern, char c) { return pattern == '0' ? c >= '0' && c <= '9' : c == pattern; };
+  return name.size() >= kPattern.size() && std::equal(kPattern.begin(), kPattern.end(), name.begin(), fits) &&
+         format::has_tfrecord_name(name);
+}
+
+// What lies in the folder that this export replaces, or another one to it, with indexes of these.
+Result<std::vector<std::string>> in_the_way(const detail::OutputFolder& folder, const Targets& targets) {
+  auto there = folder.names();
+  if (!there) return there.error();
+  std::erase_if(*there, [&](const std::string& name) {
+    std::string_view file = name;
+    constexpr std::string_view kIndex = format::kTfrecordIndexSuffix;
+    if (file.ends_with(kIndex)) file.remove_suffix(kIndex.size());
+    return !(targets.many ? is_export_name(file) : file == targets.names.front());
+  });
+  return there;
+}
+
+Result<void> check_vacant(const detail::OutputFolder& folder, const Targets& targets) {
+  auto there = in_the_way(folder, targets);
+  if (!there) return there.error();
+  if (there->empty()) return {};
+  return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(folder.path_of(there->front()));
 }
 
 // Better before all of a stream was read than after. It is no dataset, so that the number of files is known.
@@ -259,41 +153,40 @@ Result<void> check_targets(const std::string& target, const TfrecordExportOption
   if (options.overwrite || (!targets->folder.empty() && !fs::exists(targets->folder, failed))) return {};
   auto folder = detail::OutputFolder::open(targets->folder);
   if (!folder) return folder.error();
-  return check_vacant(**folder, targets->names);
+  return check_vacant(**folder, *targets);
 }
 
 /// The files of an export; what is not published when it goes is removed.
 class Export {
  public:
-  Export(const TfrecordExportOptions& options, const ExportInput& input, std::shared_ptr<detail::OutputFolder> folder,
-         Targets targets)
+  Export(const TfrecordExportOptions& options, const detail::ExportInput& input,
+         std::shared_ptr<detail::OutputFolder> folder, Targets targets)
       : options_(options),
         input_(input),
         folder_(std::move(folder)),
-        names_(std::move(targets.names)),
-        compression_(targets.compression),
-        files_(names_.size()),
+        targets_(std::move(targets)),
+        files_(targets_.names.size()),
         meter_(options.progress, input.total(), static_cast<double>(input.total())) {}
 
   Result<TfrecordExportReport> run() {
-    const auto vacant = options_.overwrite ? Result<void>() : check_vacant(*folder_, names_);
+    const auto vacant = options_.overwrite ? Result<void>() : check_vacant(*folder_, targets_);
     if (!vacant) return vacant.error();
     const unsigned cores = options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
-    detail::run_workers(static_cast<unsigned>(std::min<std::size_t>(cores, names_.size())), gate_, [this] { work(); });
+    detail::run_workers(static_cast<unsigned>(std::min<std::size_t>(cores, files_.size())), gate_, [this] { work(); });
     if (auto done = gate_.outcome(); !done) return done.error();
     return publish();
   }
 
  private:
   void work() {
-    for (std::uint32_t file = next_.fetch_add(1); file < names_.size(); file = next_.fetch_add(1)) {
+    for (std::uint32_t file = next_.fetch_add(1); file < files_.size(); file = next_.fetch_add(1)) {
       if (gate_.stops(file)) return;
       if (auto written = write(file); !written) return gate_.fail(file, written.error());
     }
   }
 
   Result<void> write(std::uint32_t file) {
-    auto output = detail::TfrecordOutput::create(folder_, names_[file], compression_);
+    auto output = detail::TfrecordOutput::create(folder_, targets_.names[file], targets_.compression);
     if (!output) return output.error();
     std::uint64_t records = 0;
     std::uint64_t bytes = 0;
@@ -347,11 +240,11 @@ class Export {
   // Whoever is stopped between two names leaves partial files, by which sources know it. Other readers do not, and old files
   // between new ones would look to them like all of one export: so these go first.
   Result<void> make_room() {
-    if (!options_.overwrite || names_.size() == 1) return {};
-    for (const std::string& name : names_) {
-      auto there = folder_->contains(name);
-      if (!there) return there.error();
-      if (!*there) continue;
+    if (!options_.overwrite) return {};
+    auto there = in_the_way(*folder_, targets_);
+    if (!there) return there.error();
+    for (const std::string& name : *there) {
+      if (files_.size() == 1 && name == targets_.names.front()) continue;  // it is replaced in one step
       replacing_ = true;
       if (auto removed = folder_->remove(name); !removed) return removed;
     }
@@ -364,7 +257,7 @@ class Export {
     for (std::uint32_t file = 0; file != files_.size(); ++file) {
       if (replacing_) {
         files_[file]->leave();
-      } else if (!options_.overwrite || names_.size() != 1 || file >= published_) {
+      } else if (!options_.overwrite || files_.size() != 1 || file >= published_) {
         files_[file]->discard();
       }
     }
@@ -374,7 +267,7 @@ class Export {
   // to whoever reads the folder.
   void remove_partial_files() {
     std::set<std::string, std::less<>> begins;
-    for (const std::string& name : names_) begins.insert(detail::partial_name_begin(name));
+    for (const std::string& name : targets_.names) begins.insert(detail::partial_name_begin(name));
     const auto there = folder_->names();
     if (!there) return;
     for (const std::string& name : *there) {
@@ -386,10 +279,9 @@ class Export {
   }
 
   const TfrecordExportOptions& options_;
-  const ExportInput& input_;
+  const detail::ExportInput& input_;
   std::shared_ptr<detail::OutputFolder> folder_;
-  std::vector<std::string> names_;
-  TfrecordCompression compression_;
+  Targets targets_;
   std::vector<std::optional<detail::OutputFile>> files_;
   std::uint32_t published_ = 0;
   bool replacing_ = false;  // an old file of several may be gone
@@ -402,7 +294,7 @@ class Export {
 
 Result<TfrecordExportReport> export_files(const std::string& target, const TfrecordExportOptions& options,
                                           const std::vector<std::string>& paths) {
-  auto input = open_input(options, paths);
+  auto input = detail::open_export_input(options, paths);
   if (!input) return input.error();
   auto targets = name_files(target, options, (*input)->shares());
   if (!targets) return targets.error();

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "format/utf8.h"
+#include "format/visible.h"
 #include "tools/render.h"
 
 namespace dovetail::tools {
@@ -45,7 +45,7 @@ std::string length_text(double value) {
 
 std::string xml_text(std::string_view text) {
   std::string escaped;
-  for (const char c : format::to_utf8(text)) {
+  for (const char c : format::visible_lines(text)) {
     switch (c) {
       case '&':
         escaped += "&amp;";
@@ -60,7 +60,7 @@ std::string xml_text(std::string_view text) {
         escaped += "&quot;";
         break;
       default:
-        // Bytes above 0x7F are parts of characters, which `to_utf8` has checked.
+        // Bytes above 0x7F are parts of characters, which `visible_lines` has checked.
         if (static_cast<unsigned char>(c) >= 0x20) {
           escaped += c;
         } else {

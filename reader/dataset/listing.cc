@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <set>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "format/address.h"
 #include "format/layout.h"
+#include "format/lower_case.h"
 #include "format/tfrecord_name.h"
 #include "format/wildcard.h"
 #include "reader/dataset/glob.h"
@@ -61,11 +64,52 @@ Error no_tfrecord(const std::string& path) {
       .in_file(path);
 }
 
+/// With one `#` for each number: files of one set differ in their numbers only.
+std::string without_numbers(std::string_view name) {
+  std::string set;
+  for (const char c : name) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) set += c;
+    if (digit && !set.ends_with('#')) set += '#';
+  }
+  return set;
+}
+
+/// Whether the name is that of a shard, but for capitals, or a compression of the file as a whole.
+bool is_altered_shard_name(std::string_view name) {
+  const std::string lower = format::lower_case(name);
+  std::string_view of = lower;
+  for (const std::string_view packing : {".gz", ".zst", ".bz2", ".xz"}) {
+    if (!of.ends_with(packing)) continue;
+    of.remove_suffix(packing.size());
+    break;
+  }
+  return of.ends_with(format::kShardSuffix);
+}
+
+/// A shard that was compressed or renamed beside others would be left out.
+Result<void> check_names_of_shards(const std::string& folder, const std::vector<std::string>& names,
+                                   const std::vector<std::string>& others) {
+  if (names.empty()) return {};
+  for (const std::string& name : others) {
+    if (!is_altered_shard_name(name)) continue;
+    const std::string plain = name.substr(0, name.rfind('.'));
+    if (std::find(names.begin(), names.end(), plain) != names.end()) continue;  // it is there as well
+    return Error(Errc::not_dovetail,
+                 "its name is that of a shard in capitals, or of one that was compressed as a whole: rename it or "
+                 "decompress it, or move it elsewhere")
+        .in_file(join_path(folder, name));
+  }
+  return {};
+}
+
 /// A TFRecord without an index beside shards has come later, or its index is lost. Beside indexed ones a file that cannot be
 /// looked at may be such a file.
 Result<void> check_all_indexed(const std::string& folder, std::vector<std::string>& indexes,
                                const std::vector<std::string>& others) {
   std::sort(indexes.begin(), indexes.end());
+  std::set<std::string> sets;
+  for (const std::string& name : indexes) sets.insert(without_numbers(name));
   for (const std::string& name : others) {
     if (std::binary_search(indexes.begin(), indexes.end(), name)) continue;
     const std::string path = join_path(folder, name);
@@ -74,7 +118,8 @@ Result<void> check_all_indexed(const std::string& folder, std::vector<std::strin
     if (ends) continue;  // of a shard by another name, which is not looked for
     const Error& error = ends.error();
     const bool unknown = error.kind() == ErrorKind::io && !indexes.empty();
-    if (error.is(Errc::not_indexed) || unknown || format::has_tfrecord_name(name)) return error;
+    const bool named = format::has_tfrecord_name(name) || sets.contains(without_numbers(name));
+    if (error.is(Errc::not_indexed) || unknown || named) return error;
   }
   return {};
 }
@@ -216,11 +261,12 @@ Result<FilesBelow> list_shards_below(const std::string& folder) {
       std::error_code refused;
       std::error_code unknown;
       const fs::file_type type = it->symlink_status(refused).type();
+      const bool of_shard = name.starts_with(kShardPrefix) && name.ends_with(format::kShardSuffix);
+      if (of_shard && it->is_directory(unknown)) {
+        return Error(Errc::not_dovetail, "a folder with the name of a shard: remove it, or give it another name")
+            .in_file(join_path(listed, name));
+      }
       if (type == fs::file_type::directory) {
-        if (name.starts_with(kShardPrefix) && name.ends_with(format::kShardSuffix)) {
-          return Error(Errc::not_dovetail, "a folder with the name of a shard: remove it, or give it another name")
-              .in_file(join_path(listed, name));
-        }
         pending.push_back(join_path(below, name));
       } else if (name.ends_with(format::kShardSuffix) && !it->is_directory(unknown)) {
         names.push_back(join_path(below, name));
@@ -237,6 +283,7 @@ Result<FilesBelow> list_shards_below(const std::string& folder) {
     if (failure) return Error::from_errno(failure.value(), "cannot list the folder").in_file(listed);
   }
   if (datasets.empty() && !(names.empty() && indexes.empty())) {
+    if (auto checked = check_names_of_shards(folder, names, others); !checked) return checked.error();
     if (auto all = check_all_indexed(folder, indexes, others); !all) return all.error();
   }
   // One whose file cannot be found is listed too: opening it says so, while leaving it out would hide records.

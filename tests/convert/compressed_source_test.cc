@@ -257,6 +257,19 @@ TEST_F(CompressedSourceTest, IsDamagedInAFolderWhereOneFileIsEmpty) {
   }
 }
 
+TEST_F(CompressedSourceTest, IsDamagedWhereItIsCutBeforeTheFirstByte) {
+  std::string lines;
+  for (int line = 0; line < 2000; ++line) lines += std::to_string(line * 7919) + " words\n";
+  for (const CompressedAs& as : kCompressions) {
+    const std::string whole = test::compress(lines, as.compression);
+    for (const std::size_t bytes : {std::size_t{20}, whole.size() / 4}) {
+      const auto read = test::read_source(put(std::string("a.txt") + as.suffix, whole.substr(0, bytes)));
+      ASSERT_FALSE(read) << as.suffix;
+      EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << read.error().to_string();
+    }
+  }
+}
+
 TEST_F(CompressedSourceTest, GivesWhatWasDecodedBeforeACut) {
   for (const CompressedAs& as : kCompressions) {
     const std::string first = test::compress("one\ntwo\n", as.compression);

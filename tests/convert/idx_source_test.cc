@@ -63,6 +63,15 @@ TEST_F(IdxSourceTest, PutsImagesAndLabelsTogether) {
   EXPECT_EQ(read(folder_.path())[5], "image=<ijkl> label=[3]");
 }
 
+TEST_F(IdxSourceTest, MissesLabelsThatWereNotFetched) {
+  const std::string path = put("t10k-images-idx3-ubyte", images_);
+  std::filesystem::create_symlink("gone", folder_ / "t10k-labels-idx1-ubyte");
+  for (const std::string& source : {path, folder_.path()}) {
+    EXPECT_THAT(error_of(source, {}).to_string(), ::testing::AllOf(HasSubstr("labels-idx1"), HasSubstr("fetch")))
+        << source;
+  }
+}
+
 TEST_F(IdxSourceTest, IsKnownByItsHeaderAndSize) {
   EXPECT_EQ(RecordSource::open(put("a", images_)).value().format(), SourceFormat::idx);
   EXPECT_EQ(RecordSource::open(put("b", test::gzip(images_))).value().format(), SourceFormat::idx);

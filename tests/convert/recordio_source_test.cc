@@ -122,6 +122,9 @@ TEST_F(RecordioSourceTest, TakesKeysFromTheIndex) {
   while (source.next().value()) keys.emplace_back(source.key());
   EXPECT_THAT(keys, ElementsAre("13", "5", "7"));
   EXPECT_EQ(RecordSource::open(folder_.path()).value().files(), 1u) << "the index holds no records";
+  std::filesystem::remove(index_);
+  std::filesystem::create_symlink("gone", index_);
+  EXPECT_EQ(test::read_source(path_).error().path(), index_) << "it was not fetched";
 }
 
 // Its offsets are those of the plain file.

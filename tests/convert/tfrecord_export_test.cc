@@ -273,6 +273,30 @@ TEST_F(TfrecordExportTest, LimitsRecordsOfADatasetToo) {
   EXPECT_TRUE(export_tfrecords(out_, wanted));
 }
 
+// Of another count, in another compression or with indexes, they would give records twice.
+TEST_F(TfrecordExportTest, NeverStandsBesideAnother) {
+  TfrecordExportOptions wanted = exports(packed(3), TfrecordCompression::none);
+  const std::uint64_t records = export_tfrecords(out_, wanted).value().records;
+  for (const char* const other : {"notes.txt", "data-1.tfrecord", "more-00000-of-00001.tfrecord"}) {
+    test::write_file(out_ + '/' + other, "mine");
+  }
+  test::write_file(out_ + "/data-00001-of-00003.tfrecord.dvi", "of the old file");
+  for (const auto& [files, compression] :
+       {std::pair{2u, TfrecordCompression::none}, {3u, TfrecordCompression::gzip}, {1u, TfrecordCompression::none}}) {
+    wanted.files = files;
+    wanted.compression = compression;
+    wanted.overwrite = false;
+    EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::already_exists)) << files;
+    wanted.overwrite = true;
+    const TfrecordExportReport report = export_tfrecords(out_, wanted).value();
+    EXPECT_EQ(report.records, records);
+    EXPECT_EQ(test::names_in(out_).size(), files + 3);
+    for (const char* const other : {"notes.txt", "data-1.tfrecord", "more-00000-of-00001.tfrecord"}) {
+      EXPECT_TRUE(fs::exists(out_ + '/' + other)) << other;
+    }
+  }
+}
+
 TEST_F(TfrecordExportTest, DoesNotReplaceFilesUnasked) {
   TfrecordExportOptions wanted = exports(packed(2), TfrecordCompression::none);
   put("out/data-00001-of-00002.tfrecord", "mine");

@@ -75,6 +75,19 @@ TEST_F(TfrecordShardTest, IsFoundInFoldersAndByPatterns) {
   EXPECT_TRUE(index.error().is(Errc::unknown_format));
 }
 
+TEST_F(TfrecordShardTest, IsASourceByItsIndexUnderAnyName) {
+  for (const char* const name : {"part-00000", "part-00001", "x"}) put_indexed(name, {name, "2"});
+  for (const SourceFormat format : {SourceFormat::detect, SourceFormat::tfrecord, SourceFormat::dovetail}) {
+    EXPECT_EQ(test::read_source(folder_.path(), {.format = format}).value().size(), 6u) << to_string(format);
+  }
+  test::write_file(folder_ / "part-00001", "");
+  for (const SourceFormat format : {SourceFormat::detect, SourceFormat::tfrecord}) {
+    const auto read = test::read_source(folder_.path(), {.format = format});
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << read.error().to_string();
+  }
+}
+
 TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhateverIsWrongWithIt) {
   put_indexed("a.tfrecord", {"1", "2"});
   const std::string zeroed = folder_ / "b.tfrecord-00001-of-00002";
@@ -94,6 +107,15 @@ TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhateverIsWrongWithIt) {
     test::write_file(folder_ / other, "0 17\n");
   }
   EXPECT_EQ(Dataset::open(folder_.path()).value().records(), 2u);
+
+  put_indexed("part-00000", {"3"});
+  for (const char* const sibling : {"part-00001", "part-2"}) {
+    test::write_file(folder_ / sibling, std::string(100, '\0'));
+    dataset = Dataset::open(folder_.path());
+    ASSERT_FALSE(dataset) << "it differs from an indexed file in its number only";
+    EXPECT_EQ(dataset.error().path(), folder_ / sibling);
+    fs::remove(folder_ / sibling);
+  }
 
   const std::string locked = folder_ / "locked";
   test::write_file(locked, "what it holds nobody can tell");

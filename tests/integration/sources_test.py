@@ -248,7 +248,7 @@ class SourcesTest(CommandTest):
         run_good(*convert, write_file(self.path("many"), b"dog\ncat\n" + many.encode()), "--overwrite")
         text = run_good("inspect", self.path("to")).decode()
         self.assertRegex(text, r'meta dovetail.classes +\["dog","cat","class 0000",.{150,180}\.\.\. \(13\d{3} bytes; ')
-        self.assert_fails(USAGE, *convert, few, "--overwrite", says=("photos/cat", "none of the 1 classes"))
+        self.assert_fails(USAGE, *convert, few, "--overwrite", says=("photos/cat", "not the class that was given"))
         self.assert_fails(USAGE, *convert, write_file(self.path("none"), b""), says="a class in each line")
         self.assert_fails(USAGE, *[word for word in (*convert, classes) if word != "--labels"], says="without labels")
 

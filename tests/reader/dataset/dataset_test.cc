@@ -431,6 +431,22 @@ TEST(DatasetTest, LinksToFoldersAreNotFollowed) {
   EXPECT_EQ(names_of(Dataset::open(folder.path()).value()), (Names{"a/1.dvt"}));
 }
 
+TEST(DatasetTest, ShardsUnderAlteredNamesAreNotLeftOut) {
+  TempFolder folder;
+  write_shard(folder.path(), "a.dvt", shard_of(3));
+  for (const char* const name : {"B.DVT", "b.dvt.gz", "B.DVT.XZ"}) {
+    write_file(folder.file(name), "x");
+    const Error error = open_error(folder.path());
+    EXPECT_TRUE(error.is(Errc::not_dovetail)) << error.to_string();
+    EXPECT_EQ(error.path(), folder.file(name));
+    fs::remove(folder.file(name));
+  }
+  for (const char* const name : {"a.dvt.gz", "b.dvt.bak"}) write_file(folder.file(name), "x");
+  EXPECT_EQ(names_of(Dataset::open(folder.path()).value()), (Names{"a.dvt"})) << "it is there as well";
+  fs::create_directory_symlink(".", folder.file("shard-000001.dvt"));
+  EXPECT_EQ(open_error(folder.path()).path(), folder.file("shard-000001.dvt"));
+}
+
 TEST(DatasetTest, TfrecordFilesAreToldHowToBecomeReadable) {
   TempFolder folder;
   write_file(folder.file("train.tfrecord"), begun_tfrecord());
