@@ -2,32 +2,29 @@
 // The README's first three examples, between the markers, and a main that runs them on a folder given to it.
 
 // [write]
-#include <dovetail/dataset_writer.h>
+#include <dovetail/dovetail.h>
 
 void write(const std::string& folder) {
   dovetail::DatasetWriterOptions options;
   options.shard.record_type = "text";
   options.shard_bytes = 32 * 1024;
   auto writer = dovetail::DatasetWriter::create(folder, options).value();
-  for (int i = 0; i < 10'000; ++i) {
-    const std::string record = "record " + std::to_string(i);
-    writer.append(dovetail::as_bytes(record)).value();
-  }
+  for (int i = 0; i < 10'000; ++i) writer.append("record " + std::to_string(i)).value();
   writer.finish().value();  // shards, then the manifest; before this nothing looks finished
 }
 // [write]
 
 // [read]
-#include <dovetail/batch_reader.h>
+#include <dovetail/dovetail.h>
 
 std::uint64_t read(const std::string& folder) {
   dovetail::ReaderOptions options;
   options.ranks = dovetail::RankContext::from_environment().value();  // torchrun, Open MPI, Slurm, PMI
   options.plan.batch = 32;
-  auto reader = dovetail::BatchReader::open(dovetail::Dataset::open(folder).value(), options).value();
+  auto reader = dovetail::BatchReader::open(folder, options).value();
   std::uint64_t bytes = 0;
   for (dovetail::Batch& batch : reader.epoch()) {  // the same number of batches on every rank
-    for (std::uint32_t row = 0; row < batch.rows(); ++row) bytes += batch.row(row).size();
+    for (std::span<const std::byte> row : batch) bytes += row.size();
   }
   return bytes;
 }

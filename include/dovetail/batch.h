@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -75,6 +76,13 @@ class Batch {
   ByteView values() const noexcept;
   /// Needs: `i < rows()`.
   ByteView row(std::uint32_t i) const noexcept;
+  /// The same bytes as characters.
+  std::string_view text(std::uint32_t i) const noexcept { return as_chars(row(i)); }
+
+  /// `for (ByteView row : batch)`: all rows, also those without a record, which are empty.
+  class RowIterator;
+  RowIterator begin() const noexcept;
+  RowIterator end() const noexcept;
 
   /// The columns that `values()` holds; null where it holds the bytes of rows.
   const Schema* schema() const noexcept;
@@ -117,5 +125,42 @@ class Batch {
   std::uint32_t rows_ = 0;
   std::uint32_t valid_ = 0;
 };
+
+/// Goes over the rows of a batch, which it borrows.
+class Batch::RowIterator {
+ public:
+  using iterator_concept = std::forward_iterator_tag;
+  using iterator_category = std::input_iterator_tag;  // rows are made as they are asked for
+  using value_type = ByteView;
+  using difference_type = std::ptrdiff_t;
+  using reference = ByteView;
+  using pointer = void;
+
+  RowIterator() = default;
+  RowIterator(const Batch& batch, std::uint32_t row) noexcept : batch_(&batch), row_(row) {}
+
+  ByteView operator*() const noexcept { return batch_->row(row_); }
+  RowIterator& operator++() noexcept {
+    ++row_;
+    return *this;
+  }
+  RowIterator operator++(int) noexcept {
+    const RowIterator before = *this;
+    ++row_;
+    return before;
+  }
+  friend bool operator==(const RowIterator&, const RowIterator&) = default;
+
+ private:
+  const Batch* batch_ = nullptr;
+  std::uint32_t row_ = 0;
+};
+
+inline Batch::RowIterator Batch::begin() const noexcept {
+  return {*this, 0};
+}
+inline Batch::RowIterator Batch::end() const noexcept {
+  return {*this, rows_};
+}
 
 }  // namespace dovetail

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/async_result.hpp>
@@ -41,6 +42,8 @@ class BatchReader {
   /// Errors: those of `Plan::make` or `Plan::resume`, `invalid_option`, `budget_too_small`, `resource_limit`,
   ///         `registration_failed`, and the system's where it has no memory or no threads.
   static Result<BatchReader> open(const Dataset& dataset, const ReaderOptions& options);
+  /// The same of the dataset at a path. Errors: also those of `Dataset::open`.
+  static Result<BatchReader> open(const std::string& path, const ReaderOptions& options);
 
   BatchReader(BatchReader&&) noexcept;
   BatchReader& operator=(BatchReader&&) noexcept;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dovetail/record_writer.h>
@@ -64,6 +65,8 @@ class DatasetWriter {
 
   /// Adds one record, which may be empty.
   Result<void> append(ByteView record);
+  /// The bytes of a text, which need not be UTF-8.
+  Result<void> append(std::string_view record) { return append(as_bytes(record)); }
 
   /// Ends the shard being written; the next record starts another. Two calls in a row make an empty shard.
   Result<void> next_shard();

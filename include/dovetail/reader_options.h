@@ -35,10 +35,11 @@ enum class Oversize : std::uint8_t {
 
 /// What becomes of a read, or of the opening of a shard, that has not come back for `ReaderOptions::hung_after`.
 enum class OnHungRead : std::uint8_t {
-  wait,  ///< It is told, and waited for, as long as it takes.
-  retry,  ///< It is asked for once more, on a thread and through a descriptor of its own, and what comes back first counts. Where
-  ///< neither has come back after as long again, it has failed with `ETIMEDOUT`: what it was to read is damaged,
-  ///< or the shard lost, and `OnDamage` says what follows. Stopping the reader waits no longer for it than that.
+  /// Logs a warning and keeps waiting.
+  wait,
+  /// Reads once more, on a thread and a descriptor of its own, and takes what comes back first. If neither does in the same
+  /// time again, the read has failed with `ETIMEDOUT`, as damage would: `OnDamage` decides. `stop` waits no longer than that.
+  retry,
 };
 
 /// How one rank reads.
@@ -79,13 +80,8 @@ struct ReaderOptions {
   StorageKind storage = StorageKind::automatic;
   /// Threads that wait for storage; 0 chooses.
   unsigned io_threads = 0;
-  /// Reads that had to wait for storage, hints of reads to come, and shards that are being opened, are told in `log` and
-  /// `stats` when they have not come back after so long, and again after twice, four times as long, and so on. 0 never looks.
-  /// Waiting in line is included with `OnHungRead::wait`. With `OnHungRead::retry` reads take 24 MiB of the budget, and a copy:
-  /// what is given up may still be written to. Shards that hang cost no rows of others as long as no more than 64 reads (with
-  /// io_uring, as many as it has in flight) of 16 MiB in all, or 64 openings, hang for good; with ten second tries that do,
-  /// there are no others, and with six second readings of what was damaged. Hints have a thread of their own, and are left out
-  /// while one hangs. Not looked at are closing a file, and opening it anew for direct reads.
+  /// A read or an opening of a shard that takes longer is logged and counted, again after twice as long, and so on. 0 never
+  /// looks. `OnHungRead::retry` takes 24 MiB of the budget. docs/reliability.md tells how many may hang.
   std::chrono::milliseconds hung_after{30'000};
   /// Threads that check, decode and fill slots; 0 takes the cores of the node divided by the readers on it.
   unsigned decode_threads = 0;
@@ -102,19 +98,16 @@ struct ReaderOptions {
   /// `registered()` says whether CUDA knows it as page-locked, and `Registration::required` requires that.
   SlotMemoryProvider slot_memory;
 
-  /// Gets warnings, one line each and one at a time, in `open`, in a `next`
-  /// that helps, or on a thread of the reader: why slots are not registered, damage that was
-  /// passed over, reads that hang. It must not call the reader. The library itself never prints.
+  /// Gets warnings, one line and one call at a time, from `open`, from `next`, or from a thread of the reader: slots that are
+  /// not registered, damage that was passed over, reads that hang. It must not call the reader.
   std::function<void(std::string_view)> log;
 
   // These are for finding out what limits a job.
 
   /// Gets what the reader does and when. Costs nothing where it is null.
   std::shared_ptr<Timeline> timeline;
-  /// For measuring only: reads this many batches, and then hands out the same ones for ever, in order, without reading or
-  /// copying. What the trainer reaches with them no reader can exceed. Epochs then never end, and ids, status, bytes and
-  /// states are those of the first round. At most the steps that are left of the first epoch; each batch takes a slot of
-  /// `memory_bytes`, in place of `prefetch` and `max_held` slots. 0 reads as usual.
+  /// For measuring only: reads so many batches and hands out the same ones for ever, which no reader can exceed. Each takes a
+  /// slot of `memory_bytes`. At most the steps that are left of the first epoch. 0, the default, reads as usual.
   std::uint32_t replay = 0;
 };
 

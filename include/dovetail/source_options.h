@@ -113,10 +113,9 @@ struct SourceOptions {
   /// With `labels`: the names of the classes in the order of their numbers; a subfolder that is none of them is an
   /// error. Empty: the subfolders in bytewise order, those of all sources together where a conversion has several.
   std::vector<std::string> classes = {};
-  /// Of a folder: patterns of the files that are taken, all where there is none, and of what is left out of these. `*`
-  /// is any text, `?` a byte, `[a-z]` one of a set, `[!a-z]` another. One without a slash is for names of files and
-  /// folders at any depth; one with a slash for paths below the source, where `*` goes over slashes. Of a folder it
-  /// means all below it.
+  /// Patterns of the files of a folder that are taken (default: all), and of those that are left out: `*` any text, `?` a
+  /// byte, `[a-z]` one of a set, `[!a-z]` another. Without a slash for names at any depth, with one for paths below the
+  /// source. A folder that matches stands for all below it.
   std::vector<std::string> include = {};
   std::vector<std::string> exclude = {};
   CsvOptions csv = {};

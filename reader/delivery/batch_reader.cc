@@ -33,6 +33,12 @@ Result<BatchReader> BatchReader::open(const Dataset& dataset, const ReaderOption
   return detail::error_from(failure);
 }
 
+Result<BatchReader> BatchReader::open(const std::string& path, const ReaderOptions& options) {
+  const Result<Dataset> dataset = Dataset::open(path);
+  if (!dataset.has_value()) return dataset.error();
+  return open(*dataset, options);
+}
+
 BatchReader::BatchReader(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 BatchReader::BatchReader(BatchReader&&) noexcept = default;
 

@@ -50,6 +50,12 @@ class StyleTest(unittest.TestCase):
 
         self.check(files(*OWN), complaint)
 
+    def test_one_header_has_all(self):
+        public = os.path.join(ROOT, "include", "dovetail")
+        with open(os.path.join(public, "dovetail.h"), encoding="utf-8") as file:
+            included = re.findall(r"<dovetail/(.+)>", file.read())
+        self.assertEqual(included, sorted(set(os.listdir(public)) - {"dovetail.h", "completion.h"}))
+
     def test_headers_are_guarded(self):
         self.check(files(".h"), lambda path: "" if "#pragma once" in lines_of(path) else "no #pragma once")
 

@@ -237,7 +237,7 @@ TEST_F(DatasetWriterTest, RemovesAllItMadeWhenAbandoned) {
     append(writer, test::sample_records(600, 200, 5));
     writer.abandon();
     EXPECT_THAT(test::names_in(folder_.path()), IsEmpty()) << "the folder too: the writer made it";
-    EXPECT_TRUE(writer.append({}).error().is(Errc::closed));
+    EXPECT_TRUE(writer.append("").error().is(Errc::closed));
     EXPECT_TRUE(writer.next_shard().error().is(Errc::closed));
     EXPECT_TRUE(writer.finish().error().is(Errc::closed));
   }
@@ -310,7 +310,7 @@ TEST_F(DatasetWriterTest, UndoesWhatItPublishedWhereANameIsTakenMeanwhile) {
   EXPECT_TRUE(finished.error().is(Errc::already_exists));
   EXPECT_EQ(finished.error().path(), data_ + "/shard-000001.dvt");
   EXPECT_THAT(names(), ElementsAre("shard-000001.dvt"));
-  EXPECT_TRUE(writer.append({}).error().is(Errc::already_exists)) << "the first failure is final";
+  EXPECT_TRUE(writer.append("").error().is(Errc::already_exists)) << "the first failure is final";
 }
 
 TEST_F(DatasetWriterTest, RefusesOptionsOutOfRange) {
@@ -333,7 +333,7 @@ TEST_F(DatasetWriterTest, RefusesOptionsOutOfRange) {
 TEST_F(DatasetWriterTest, SaysThatItIsClosedAfterAMove) {
   DatasetWriter writer = create(options());
   const DatasetWriter taken = std::move(writer);
-  EXPECT_TRUE(writer.append({}).error().is(Errc::closed));
+  EXPECT_TRUE(writer.append("").error().is(Errc::closed));
   EXPECT_TRUE(writer.next_shard().error().is(Errc::closed));
   EXPECT_TRUE(writer.finish().error().is(Errc::closed));
   EXPECT_EQ(writer.records() + writer.raw_bytes(), 0u);

@@ -177,7 +177,7 @@ TEST_F(RecordWriterTest, LeavesNoFinishedLookingFileWithoutFinish) {
 TEST_F(RecordWriterTest, AbandonsOnlyWhatIsUnfinished) {
   RecordWriter unfinished = RecordWriter::create(folder_ / "a.dvt").value();
   unfinished.abandon();
-  EXPECT_TRUE(unfinished.append({}).error().is(Errc::closed));
+  EXPECT_TRUE(unfinished.append("").error().is(Errc::closed));
   EXPECT_TRUE(unfinished.finish().error().is(Errc::closed));
 
   RecordWriter finished = RecordWriter::create(folder_ / "b.dvt").value();
@@ -220,7 +220,7 @@ TEST_F(RecordWriterTest, LosesARaceForTheNameWithoutHarm) {
   const auto finished = late.finish();
   ASSERT_FALSE(finished);
   EXPECT_TRUE(finished.error().is(Errc::already_exists));
-  EXPECT_TRUE(late.append({}).error().is(Errc::already_exists)) << "the first failure is final";
+  EXPECT_TRUE(late.append("").error().is(Errc::already_exists)) << "the first failure is final";
   EXPECT_THAT(read().records, ElementsAre("first"));
   EXPECT_THAT(names(), ElementsAre("s.dvt"));
 }

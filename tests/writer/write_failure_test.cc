@@ -95,7 +95,7 @@ TEST(WriteFailureTest, AFileTooLargeForTheProcessEndsTheShardForGood) {
   EXPECT_EQ(error.path(), folder / "s.dvt");
   EXPECT_EQ(error.offset(), 3u << 20) << "where the bytes no longer went";
   EXPECT_THAT(test::names_in(folder.path()), IsEmpty());
-  EXPECT_EQ(writer.append({}).error().to_string(), error.to_string()) << "the first failure is final";
+  EXPECT_EQ(writer.append("").error().to_string(), error.to_string()) << "the first failure is final";
   EXPECT_EQ(writer.finish().error().to_string(), error.to_string());
 }
 

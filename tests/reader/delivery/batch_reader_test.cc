@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,28 @@ TEST_F(BatchReaderTest, DeliversExactlyWhatThePlanSaysForEveryOrderAssignmentAnd
       }
     }
   }
+}
+
+TEST_F(BatchReaderTest, RowsAreARangeAlsoOfADatasetByItsPath) {
+  static_assert(std::ranges::forward_range<Batch>);
+  ReaderOptions options = this->options(0, 1, 17);
+  options.plan.tail = Tail::pad;
+  BatchReader reader = BatchReader::open(dataset().path(), options).value();
+  std::uint64_t batches = 0;
+  for (Batch& batch : reader.epoch()) {
+    std::uint32_t row = 0;
+    for (const ByteView bytes : batch) {
+      EXPECT_EQ(bytes.data(), batch.row(row).data());
+      EXPECT_EQ(as_chars(bytes), batch.text(row++));
+    }
+    EXPECT_EQ(row, 17u) << "those without a record, too";
+    EXPECT_EQ(std::ranges::distance(batch), 17);
+    batch.release();
+    EXPECT_EQ(batch.begin(), batch.end());
+    ++batches;
+  }
+  EXPECT_EQ(batches, reader.steps(0).value());
+  EXPECT_FALSE(BatchReader::open(dataset().path() + "/none", options).has_value());
 }
 
 TEST_F(BatchReaderTest, WrapsSeveralTimesAroundALaneThatIsShorterThanABatch) {
