@@ -38,11 +38,12 @@ SEED ?= 1
 # For `make check-systems`: which of them, all if empty.
 SYSTEMS ?=
 
-.PHONY: help build demo python test sanitize test-browser check coverage bench fuzz soak check-systems format clean
+.PHONY: help build demo python quick test sanitize test-browser check coverage bench fuzz soak check-systems format clean
 
 help:
 	@echo "make demo     pack DATA=$(DATA) into SHARDS=$(SHARDS) shards and read it on WORLD=$(WORLD) ranks; knobs: BATCH,"
 	@echo "              TAIL=drop|pad|wrap, KEEP=folder"
+	@echo "make quick    while working: builds what has changed, and runs the short unit tests; below a minute"
 	@echo "make test     the optimised build and its tests: unit, integration, install, examples, Python, MPI"
 	@echo "make sanitize the builds with AddressSanitizer and UBSan and with ThreadSanitizer, and their tests"
 	@echo "make test-browser  the page of \`inspect --html\` in headless Chromium, which is installed for it"
@@ -81,6 +82,12 @@ python:
 	$(install) build python
 	/usr/bin/python3 -m venv --system-site-packages build/python
 	build/python/bin/pip install --no-build-isolation --no-index --no-deps --force-reinstall ./python
+
+quick:
+	$(install) build python test
+	@cmake --preset test >/dev/null
+	@cmake --build --preset test
+	@ctest --preset test -L unit -LE long -j$$(nproc)
 
 test:
 	$(install) build python test

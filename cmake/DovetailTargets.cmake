@@ -109,7 +109,8 @@ function(dovetail_test_options target)
 endfunction()
 
 # dovetail_add_test(NAME SOURCES... [LIBRARIES ...] [LABELS ...] [COST SECONDS]): a GoogleTest program, one ctest entry
-# per program. COST is about how long it takes with AddressSanitizer, where that is long: the longest are started first.
+# per program. COST is about how long it takes with AddressSanitizer, where that is long: the longest are started first,
+# and `make quick` leaves them out, by the label `long`.
 # With the label `gpu` it needs a GPU: it is a test with DOVETAIL_BUILD_GPU_PROGRAMS, skipped where it ends with 77 because
 # there is none; with a sanitizer, which runs the same tests on the emulated device, only its name builds it. With `one_thread` neither it nor what it tests starts
 # a thread: so it is with ThreadSanitizer, which would find nothing.
@@ -129,6 +130,9 @@ function(dovetail_add_test name)
     return()
   endif()
   add_test(NAME ${name} COMMAND ${name})
+  if(arg_COST)
+    list(APPEND arg_LABELS long)
+  endif()
   set(timeout 600)
   if(DOVETAIL_SANITIZE OR CMAKE_CROSSCOMPILING_EMULATOR)
     set(timeout 1800)
