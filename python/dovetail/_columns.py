@@ -35,6 +35,10 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def __repr__(self) -> str:
+        shape = list(self.values.shape[1:])
+        return f"<Ragged of {len(self)} rows: {len(self.values)} items of {self.values.dtype}{shape}>"
+
     @overload
     def __getitem__(self, i: SupportsIndex) -> npt.NDArray[Any]: ...
     @overload
@@ -70,6 +74,9 @@ class Texts:
 
     def __len__(self) -> int:
         return self._rows
+
+    def __repr__(self) -> str:
+        return f"<Texts of {self._rows} rows: {len(self.text_offsets) - 1} texts, {len(self.characters)} bytes>"
 
     def text(self, t: int) -> bytes:
         """Text number t of all, as bytes."""

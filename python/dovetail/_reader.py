@@ -317,6 +317,12 @@ class Reader:
         """Whether it was closed."""
         return self._native.closed
 
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<Reader, closed>"
+        options, (epoch, step) = self._native.plan.options, self._native.position
+        return f"<Reader at epoch {epoch}, step {step}: batch {options['batch']}, world {options['world']}>"
+
     def __enter__(self) -> Reader:
         return self
 

@@ -11,11 +11,14 @@
 #include <dovetail/dlpack.h>
 #include <pybind11/stl.h>
 
+#include "format/count_of.h"
+#include "format/visible.h"
 #include "python/src/arguments.h"
 #include "python/src/arrays.h"
 #include "python/src/bindings.h"
 #include "python/src/gil.h"
 #include "python/src/option_table.h"
+#include "python/src/text.h"
 #include "python/src/words.h"
 
 namespace dovetail::python {
@@ -164,6 +167,26 @@ py::object column(const PyBatch& batch, const py::object& name) {
               of_rows);
 }
 
+py::list items(const PyBatch& batch) {
+  py::list list;
+  for (const std::string& name : columns(batch)) list.append(py::make_tuple(name, column(batch, py::str(name))));
+  return list;
+}
+
+/// Never an error, not even of a batch that is gone.
+py::str shown(const PyBatch& batch) {
+  if (!batch.readable()) return "<Batch, released>";
+  constexpr std::size_t kMostSchema = 200;
+  std::string text = "<Batch of epoch " + std::to_string(batch->epoch()) + ", step " + std::to_string(batch->step()) +
+                     ": " + format::count_of(batch->rows(), "row") + ", " + std::to_string(batch->valid()) + " valid, ";
+  if (const Schema* const schema = batch->schema()) {
+    std::string columns = format::visible(to_text(*schema));
+    if (columns.size() > kMostSchema) columns = columns.substr(0, kMostSchema) + "...";
+    return message_text(text + columns + '>');
+  }
+  return text + format::count_of(batch.value_bytes(), "byte") + '>';
+}
+
 /// What `from_dlpack` of a framework takes.
 struct Tensor {
   std::shared_ptr<const Batch> batch;
@@ -235,7 +258,8 @@ Arrays look into the slot, without a copy, and are read-only. The slot is refill
 tensors of it are gone; they may outlive the reader. Row i is `values[offsets[i]:offsets[i + 1]]`; with columns, `values`
 holds these instead. `len()` is the number of rows, `batch[name]` a column: an array [rows, shape...], a `Ragged` or `Texts`.
 
-A batch is no sequence: `in` asks for a column, and there is nothing to iterate over; `rows()` gives the rows.
+A batch is no sequence: `in` asks for a column, and there is nothing to iterate over; `rows()` gives the rows, and
+`dict(batch)` the columns by their names.
 
 Raises:
     ClosedError: for use after `release()`, or in a process that was forked after the batch was read.)");
@@ -262,6 +286,9 @@ Raises:
       .def("__len__", [](const PyBatch& batch) { return batch->rows(); })
       .def("__getitem__", column, py::arg("column"))
       .def("__contains__", has_column, py::arg("column"))
+      .def("__repr__", shown)
+      .def("keys", columns, R"(The names of its columns, so that `dict(batch)` has them all.)")
+      .def("items", items, R"(Pairs of name and column.)")
       .def("row", row, py::arg("i"), R"(The bytes of a row, copied. Errors: IndexError.)")
       .def("rows", rows, R"(The bytes of all rows, copied.)")
       .def("tensor", tensor, py::arg("part") = "values", py::arg("column") = py::none(),

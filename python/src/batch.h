@@ -24,6 +24,8 @@ class PyBatch {
   /// Errors: `closed` after `release`, and in a forked child, where its bytes need not be.
   const std::shared_ptr<Batch>& get() const;
   Batch* operator->() const { return get().get(); }
+  /// Whether that gives no error.
+  bool readable() const noexcept { return batch_ != nullptr && !process_.forked(); }
   /// For its arrays. Errors: as above.
   const pybind11::object& owner() const;
 

@@ -15,6 +15,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include "format/count_of.h"
 #include "python/src/arguments.h"
 #include "python/src/arrays.h"
 #include "python/src/bindings.h"
@@ -195,7 +196,12 @@ void bind_plan(py::module_& module) {
       .def_property_readonly(
           "digest",
           py::cpp_function([](const EpochPlan& plan) { return plan.digest().to_hex(); }, py::call_guard<Unlocked>()),
-          R"(32 hex digits: what `digest()` of all rows of all ranks must add up to.)");
+          R"(32 hex digits: what `digest()` of all rows of all ranks must add up to.)")
+      .def("__repr__", [](const EpochPlan& plan) {
+        return "<EpochPlan " + std::to_string(plan.epoch()) + ": " + format::count_of(plan.steps(), "step") + " of " +
+               std::to_string(plan.records()) + " records, " + std::to_string(plan.dropped()) + " dropped, " +
+               std::to_string(plan.padded()) + " rows padded>";
+      });
 
   py::class_<Plan>(module, "Plan", R"(What dovetail.Plan is made of.)")
       .def(py::init(&make_plan), py::arg("dataset"), py::arg("options"))

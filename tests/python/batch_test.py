@@ -326,6 +326,30 @@ class ColumnTest(ModuleTest):
         np.testing.assert_array_equal(batch["label"], [0, 1, 2, 3])
         self.assertEqual(batch["label"].dtype, np.dtype("i4"))
 
+    def test_batches_show_what_they_hold(self):
+        batch = self.columns_of([{"x": np.arange(i), "t": b"abc", "label": i} for i in range(4)],
+                                "x:i64[*], t:bytes, label:i64")
+        self.assertEqual(batch.keys(), ["x", "t", "label"])
+        self.assertEqual([name for name, _ in batch.items()], batch.keys())
+        columns = dict(batch)
+        np.testing.assert_array_equal(columns["label"], range(4))
+        self.assertEqual(columns["t"].to_list(), [b"abc"] * 4)
+        self.assertRegex(repr(batch), r"^<Batch of epoch 0, step 0: 4 rows, 4 valid, .*x.*label.*>$")
+        self.assertEqual(repr(columns["x"]), "<Ragged of 4 rows: 6 items of int64[]>")
+        self.assertEqual(repr(columns["t"]), "<Texts of 4 rows: 4 texts, 12 bytes>")
+        del columns
+        batch.release()
+        self.assertEqual(repr(batch), "<Batch, released>")
+
+        reader = self.open_reader(self.make_dataset(), batch=16)
+        batch = reader.next()
+        self.assertEqual(dict(batch), {})
+        self.assertRegex(repr(batch), r"^<Batch of epoch 0, step 0: 16 rows, 16 valid, \d+ bytes>$")
+        self.assertEqual(repr(reader), "<Reader at epoch 0, step 1: batch 16, world 1>")
+        self.assertRegex(repr(reader.plan.epoch(0)), r"^<EpochPlan 0: \d+ steps of \d+ records, \d+ dropped, 0 rows padded>$")
+        reader.close()
+        self.assertEqual(repr(reader), "<Reader, closed>")
+
     def test_ragged_columns(self):
         tokens = [np.arange(n, dtype="i8") for n in (3, 1, 5, 2)]
         pairs = [np.arange(2 * n, dtype="f4") for n in (2, 1, 3, 1)]
