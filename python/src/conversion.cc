@@ -38,6 +38,8 @@ constexpr Words<SourceFormat, 11> kFormats{{{"detect", SourceFormat::detect},
                                             {"dovetail", SourceFormat::dovetail}}};
 constexpr Words<RecordForm, 3> kForms{
     {{"automatic", RecordForm::automatic}, {"raw", RecordForm::raw}, {"example", RecordForm::example}}};
+constexpr Words<ColumnType, 3> kColumnTypes{
+    {{"bytes", ColumnType::bytes}, {"int64", ColumnType::int64}, {"real", ColumnType::real}}};
 constexpr Words<OnError, 2> kOnError{{{"fail", OnError::fail}, {"skip", OnError::skip}}};
 
 py::dict to_dict(const Damage& damage) {
@@ -89,6 +91,27 @@ void set_names(ConvertOptions& options, const char* name, py::handle given) {
   }
 }
 
+void set_csv_delimiter(ConvertOptions& options, const char* name, py::handle given) {
+  const auto text = to_option<std::string>(name, given);
+  if (text.size() != 1) refuse(std::string(name) + " must be one character");
+  options.source.csv.delimiter = text.front();
+}
+
+void set_csv_header(ConvertOptions& options, const char* name, py::handle given) {
+  options.source.csv.header = to_option<bool>(name, given);
+}
+
+void set_csv_types(ConvertOptions& options, const char* name, py::handle given) {
+  if (!py::isinstance<py::dict>(given)) {
+    throw py::type_error(std::string(name) + " must be a dict of strings, not " + type_name(given));
+  }
+  options.source.csv.types.clear();
+  for (const auto& [column, type] : py::reinterpret_borrow<py::dict>(given)) {
+    options.source.csv.types.emplace(to_utf8("a name in csv_types", column),
+                                     from_word("a type in csv_types", type, kColumnTypes));
+  }
+}
+
 void set_split(ConvertOptions& options, const char* name, py::handle given) {
   options.split = parse_split(to_option<std::string>(name, given)).value();
 }
@@ -109,6 +132,9 @@ constexpr OptionSetter<ConvertOptions> kConvertSetters[] = {
     {"classes", set_names<&SourceOptions::classes>},
     {"include", set_names<&SourceOptions::include>},
     {"exclude", set_names<&SourceOptions::exclude>},
+    {"csv_delimiter", set_csv_delimiter},
+    {"csv_header", set_csv_header},
+    {"csv_types", set_csv_types},
     {"shards", set_field<&ConvertOptions::shards>},
     {"shard_bytes", [](ConvertOptions& options, const char* name,
                        py::handle given) { options.writer.shard_bytes = to_option<std::uint64_t>(name, given); }},
@@ -257,6 +283,8 @@ Args:
         their numbers, by default those there are in bytewise order.
     include, exclude: of folders, patterns of the files that are taken, and of what is left out: by name, or with a slash
         by path.
+    csv_delimiter: one character, by default a comma, and a tab for .tsv; csv_header: whether the first row names the columns,
+        by default it does; csv_types: "bytes", "int64" or "real" by the name of a column, by default as the values are.
     on_error: "fail" or "skip".
     shards: exactly so many; None goes by shard_bytes.
     shuffle_seed: shuffles all records; split: "train=0.9,val=0.1", by split_seed.

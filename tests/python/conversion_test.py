@@ -77,6 +77,22 @@ class ConversionTest(ModuleTest):
             self.assertEqual((source.format, source.left_out, source.classes), ("csv", {}, ()))
             self.assertEqual(source.columns, (("id", "int64"), ("price", "real"), ("name", "bytes")))
 
+    def test_csv_is_read_as_asked(self):
+        table = write_file(self.path("a.csv"), b"1;2.5\n2;3\n")
+        report = dovetail.convert([table], self.path("to"), csv_delimiter=";", csv_header=False, csv_types={"c0": "real"})
+        self.assertEqual(report.records, 2)
+        self.assertEqual(report.sources[0].columns, (("c0", "real"), ("c1", "real")))
+        batch, = dovetail.Reader(self.path("to"), batch=2, order="sequential", columns="c0:f32, c1:f32")
+        self.assertEqual((batch["c0"].tolist(), batch["c1"].tolist()), ([1, 2], [2.5, 3]))
+        for options, error, says in (({"csv_delimiter": ";;"}, dovetail.UsageError, "one character"),
+                                     ({"csv_delimiter": 3}, TypeError, "csv_delimiter"),
+                                     ({"csv_header": "no"}, TypeError, "csv_header"),
+                                     ({"csv_types": ["c0"]}, TypeError, "a dict of strings"),
+                                     ({"csv_types": {"c0": "float"}}, dovetail.UsageError, "bytes"),
+                                     ({"csv_types": {"c9": "real"}}, dovetail.UsageError, "the columns are")):
+            with self.assertRaisesRegex(error, says):
+                dovetail.convert([table], self.path("no"), **{"csv_delimiter": ";", "csv_header": False} | options)
+
     def test_the_recipes_for_arrays_do_what_they_say(self):
         images = numpy.arange(60, dtype=numpy.uint8).reshape(5, 3, 4)
         labels = numpy.arange(5, dtype=numpy.int64)
