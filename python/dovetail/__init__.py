@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from dovetail import _dovetail
 from dovetail._columns import Ragged, Texts
 from dovetail._dovetail import (Batch, Dataset, DatasetWriter, EpochPlan, Records, ShardInfo, Tensor, Writer,
-                                add_digests, convert, describe, digest, example, gathered_rows, merge, verify)
+                                add_digests, convert, describe, digest, example, gathered_rows, merge, parse_example, verify)
 from dovetail._errors import (BusyError, CancelledError, ClosedError, DamagedError, DeviceError, DovetailError,
                               ErrorCode, MissingFileError, SlotsHeldError, StateMismatchError, StorageError,
                               UsageError)
@@ -38,7 +38,7 @@ __all__ = ["Batch", "BusyError", "CancelledError", "ClosedError", "ConvertReport
            "Plan", "REPEATED", "REPEATED_DAMAGED", "REPEATED_SUBSTITUTED", "Ragged", "Reader", "Records",
            "SUBSTITUTED", "ShardInfo", "SlotsHeldError", "StateMismatchError", "StorageError", "Tensor", "Texts",
            "UsageError", "VerifyReport", "Writer", "add_digests", "convert", "describe", "digest", "example",
-           "gathered_rows", "merge", "open", "verify"]
+           "gathered_rows", "merge", "open", "parse_example", "verify"]
 
 __version__ = _dovetail.__version__
 

@@ -18,6 +18,7 @@ void bind_description(py::module_& module);
 void bind_writers(py::module_& module);
 void bind_conversion(py::module_& module);
 void bind_example(py::module_& module);
+void bind_parse_example(py::module_& module);
 
 /// Tells what is wrong with arguments that fit no signature, and with objects that no constructor has made.
 /// Needs: all is bound.

@@ -33,5 +33,6 @@ PYBIND11_MODULE(_dovetail, module) {
   bind_writers(module);
   bind_conversion(module);
   bind_example(module);
+  bind_parse_example(module);
   explain_misfits(module);
 }

@@ -40,6 +40,25 @@ class ExampleTest(ModuleTest):
             with self.subTest(value=value):
                 self.assertEqual(self.read_back({"x": value}, "x:" + dtype)["x"].tolist(), [wanted])
 
+    def test_what_was_made_is_parsed(self):
+        record = dovetail.example(image=b"\xff\xd8", words=["one", "two"], label=7, box=[0.5, 1.5],
+                                  tokens=np.arange(3), none=np.array([], "i8"))
+        for given in (record, bytearray(record), memoryview(record), np.frombuffer(record, "u1")):
+            found = dovetail.parse_example(given)
+            self.assertEqual(list(found), ["box", "image", "label", "none", "tokens", "words"])
+            self.assertEqual((found["image"], found["words"]), ([b"\xff\xd8"], [b"one", b"two"]))
+            self.assertEqual((found["box"].dtype, found["box"].tolist()), (np.dtype("f4"), [0.5, 1.5]))
+            self.assertEqual((found["tokens"].dtype, found["tokens"].tolist()), (np.dtype("i8"), [0, 1, 2]))
+            self.assertEqual((found["label"].tolist(), found["none"].tolist()), ([7], []))
+        self.assertEqual(dovetail.example(**found), record)
+        found["tokens"][0] = 5  # its own memory
+        self.assertEqual(dovetail.parse_example(b""), {})
+        self.assertEqual(dovetail.parse_example(b"\n\x08\n\x06\n\x02\xc3\xa9\x12\x00"), {"é": None})
+        for bad in (b"{}", record[:-1], b"\x0a", b"\n\x08\n\x06\n\x02\xffx\x12\x00"):
+            self.assertRaises(dovetail.DamagedError, dovetail.parse_example, bad)
+        for wrong in ("text", 3, None):
+            self.assertRaisesRegex(TypeError, "a record is bytes", dovetail.parse_example, wrong)
+
     def test_arrays(self):
         for dtype in ("i1", "<i2", ">i4", "i8", "u2", "u4", "?"):
             given = np.array([[1, 0, 1], [0, 1, 1]], dtype)

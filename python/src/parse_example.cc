@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The features of a record of tf.train.Example as Python's values.
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <pybind11/numpy.h>
+
+#include "format/example_wire.h"
+#include "python/src/arrays.h"
+#include "python/src/bindings.h"
+#include "python/src/buffer.h"
+
+namespace dovetail::python {
+
+namespace {
+
+template <class Number>
+py::array numbers_of(const format::FeatureView& feature) {
+  py::array_t<Number> array(static_cast<py::ssize_t>(feature.count));
+  Number* to = array.mutable_data();
+  format::FeatureValues values(feature);
+  while (values.next(*to)) ++to;
+  return array;
+}
+
+py::list bytes_of(const format::FeatureView& feature) {
+  py::list list;
+  format::FeatureValues values(feature);
+  for (ByteView value; values.next(value);) {
+    list.append(py::bytes(reinterpret_cast<const char*>(value.data()), value.size()));
+  }
+  return list;
+}
+
+py::object values_of(const format::FeatureView& feature) {
+  switch (feature.kind) {
+    case format::FeatureKind::bytes:
+      return bytes_of(feature);
+    case format::FeatureKind::floats:
+      return numbers_of<float>(feature);
+    case format::FeatureKind::ints:
+      return numbers_of<std::int64_t>(feature);
+    case format::FeatureKind::none:
+      break;
+  }
+  return py::none();
+}
+
+py::dict parse_example(const py::object& record) {
+  need_numpy();
+  const Buffer given(record);
+  const std::vector<std::byte> bytes(given.bytes().begin(), given.bytes().end());  // others may write to it meanwhile
+  format::ExampleFeatures features;
+  features.parse(bytes).value();
+  py::dict dict;
+  for (const format::FeatureView& feature : features.all()) {
+    dict[py::str(feature.name.data(), feature.name.size())] = values_of(feature);  // which is UTF-8
+  }
+  return dict;
+}
+
+}  // namespace
+
+void bind_parse_example(py::module_& module) {
+  module.def("parse_example", parse_example, py::arg("record"),
+             R"(The features of a record of tf.train.Example, by name.
+
+Args:
+    record: bytes or bytes-like, as `batch.row(i)` gives them.
+
+Returns:
+    For each feature a list of bytes, or an array of its own memory, float32 or int64; None where it holds no list.
+
+Raises:
+    DamagedError: for what is no such record.)");
+}
+
+}  // namespace dovetail::python
