@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
+#include "format/layout.h"
+#include "format/tfrecord.h"
 #include "reader/delivery/reader_setup.h"
 #include "reader/fetch/buffer_pool.h"
 #include "reader/plan/wide_math.h"
@@ -82,11 +85,26 @@ std::uint64_t mean_bytes(const ShardInfo& shard, bool places) {
   return shard.min_record_bytes >= kPlacedBytes ? shared : std::max(shared, kPlacedBytes / 4);
 }
 
-/// What lies between them, and where they lie.
-std::uint64_t bytes_between(const ShardInfo& shard) {
-  constexpr std::uint64_t kBesideARecord = 16 + sizeof(RecordExtent);  // in TFRecords; else the end of each in a table
-  constexpr std::uint64_t kBesideABlock = 192;                         // its header, and what aligns it
-  return saturating_add(product(kBesideARecord, shard.records), product(kBesideABlock, shard.blocks));
+/// What lies between them, and where they lie if they differ in size.
+std::uint64_t bytes_beside(const ShardInfo& shard, bool one_size) {
+  constexpr std::uint64_t kInATable = 4;        // the end of each
+  constexpr std::uint64_t kBesideABlock = 192;  // its header, and what aligns it
+  const bool framed = !shard.name.ends_with(format::kShardSuffix);
+  const std::uint64_t beside = (framed ? format::kTfrecordHeaderBytes + format::kTfrecordFooterBytes : kInATable) +
+                               (one_size ? 0 : sizeof(RecordExtent));
+  return saturating_add(product(beside, shard.records), product(kBesideABlock, shard.blocks));
+}
+
+bool have_one_size(const Dataset& dataset) {
+  std::optional<std::uint32_t> bytes;
+  for (const ShardInfo& shard : dataset.shards()) {
+    if (shard.records == 0) continue;
+    if (shard.min_record_bytes != shard.max_record_bytes ||
+        shard.max_record_bytes != bytes.value_or(shard.max_record_bytes))
+      return false;
+    bytes = shard.max_record_bytes;
+  }
+  return true;
 }
 
 /// What the pool of a lane has left of a group is copied to a room for twice as much, while the last room is still in use.
@@ -103,6 +121,7 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places) {
   const std::uint64_t lanes = lanes_of_rank(plan);
   const bool files = plan.options().assign == Assign::files;
   const bool shuffles = plan.options().order == OrderKind::shuffle;
+  const bool one_size = have_one_size(dataset);
   for (const Shards& source : ordered_apart(plan)) {
     std::uint64_t runs = 0;
     std::uint64_t all = 0;
@@ -114,7 +133,9 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places) {
       if (shard.records == 0) continue;
       const std::uint64_t mean = mean_bytes(shard, places);  // 0 where all go straight to their rows
       const std::uint64_t run_records = std::min(shard.run_records, shard.records);
-      const std::uint64_t held = saturating_add(product(mean, shard.records), bytes_between(shard));
+      const std::uint64_t held = mean == 0
+                                     ? product(sizeof(RecordExtent), shard.records)
+                                     : saturating_add(product(mean, shard.records), bytes_beside(shard, one_size));
       runs = saturating_add(runs, divide_up(shard.records, run_records));
       all = saturating_add(all, held);
       longest = std::max(longest, multiply_divide(run_records, held, shard.records));
