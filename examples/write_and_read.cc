@@ -2,7 +2,7 @@
 // The README's first three examples, between the markers, and a main that runs them on a folder given to it.
 
 // [write]
-#include <dovetail/dovetail.h>
+#include <dovetail/dataset_writer.h>
 
 void write(const std::string& folder) {
   dovetail::DatasetWriterOptions options;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <dovetail/record_writer.h>
@@ -66,7 +65,7 @@ class DatasetWriter {
   /// Adds one record, which may be empty.
   Result<void> append(ByteView record);
   /// The bytes of a text, which need not be UTF-8.
-  Result<void> append(std::string_view record) { return append(as_bytes(record)); }
+  Result<void> append(Text auto&& record) { return append(as_bytes(record)); }
 
   /// Ends the shard being written; the next record starts another. Two calls in a row make an empty shard.
   Result<void> next_shard();

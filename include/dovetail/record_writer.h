@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
@@ -71,7 +70,7 @@ class RecordWriter {
   /// Adds one record, which may be empty. Errors: `record_too_large`, `closed`, or a failed write.
   Result<void> append(ByteView record);
   /// The bytes of a text, which need not be UTF-8.
-  Result<void> append(std::string_view record) { return append(as_bytes(record)); }
+  Result<void> append(Text auto&& record) { return append(as_bytes(record)); }
 
   /// Completes the file: index, footer, trailer, fdatasync, rename, fsync of the folder.
   Result<ShardInfo> finish();
