@@ -20,7 +20,6 @@
 #include "convert/tfrecord_output.h"
 #include "convert/workers.h"
 #include "format/guard_memory.h"
-#include "format/layout.h"
 #include "format/tfrecord_name.h"
 
 namespace dovetail {
@@ -116,33 +115,55 @@ Result<Targets> name_files(const std::string& target, const TfrecordExportOption
   return targets;
 }
 
-// Whether an export to a folder gives this name, to however many files: those of another count beside new ones would give
-// records twice.
+// Whether an export to a folder gives this name, to however many files.
 bool is_export_name(std::string_view name) {
   constexpr std::string_view kPattern = "data-00000-of-00000.tfrecord";
   const auto fits = [](char pattern, char c) { return pattern == '0' ? c >= '0' && c <= '9' : c == pattern; };
-  return name.size() >= kPattern.size() && std::equal(kPattern.begin(), kPattern.end(), name.begin(), fits) &&
-         format::has_tfrecord_name(name);
+  if (name.size() < kPattern.size() || !std::equal(kPattern.begin(), kPattern.end(), name.begin(), fits)) return false;
+  const std::string_view suffix = name.substr(kPattern.size());
+  return suffix.empty() || suffix == ".gz" || suffix == ".zlib" || suffix == ".snappy";
 }
 
-// What lies in the folder that this export replaces, or another one to it, with indexes of these.
-Result<std::vector<std::string>> in_the_way(const detail::OutputFolder& folder, const Targets& targets) {
+// Files of an export to another number of files, or in another compression, would give the records twice. What is not
+// replaced file by file is nothing that may be removed unasked.
+Result<void> check_no_other_export(const detail::OutputFolder& folder, const Targets& targets) {
+  if (!targets.many) return {};
   auto there = folder.names();
   if (!there) return there.error();
-  std::erase_if(*there, [&](const std::string& name) {
-    std::string_view file = name;
-    constexpr std::string_view kIndex = format::kTfrecordIndexSuffix;
-    if (file.ends_with(kIndex)) file.remove_suffix(kIndex.size());
-    return !(targets.many ? is_export_name(file) : file == targets.names.front());
-  });
-  return there;
+  const std::set<std::string_view> own(targets.names.begin(), targets.names.end());
+  std::erase_if(*there, [&](const std::string& name) { return !is_export_name(name) || own.contains(name); });
+  if (there->empty()) return {};
+  return Error(Errc::already_exists,
+               "it is of an export to another number of files or in another compression: remove that one, or name "
+               "another folder")
+      .in_file(folder.path_of(*std::min_element(there->begin(), there->end())));
 }
 
 Result<void> check_vacant(const detail::OutputFolder& folder, const Targets& targets) {
-  auto there = in_the_way(folder, targets);
-  if (!there) return there.error();
-  if (there->empty()) return {};
-  return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(folder.path_of(there->front()));
+  for (const std::string& name : targets.names) {
+    auto there = folder.contains(name);
+    if (!there) return there.error();
+    if (*there) return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(folder.path_of(name));
+  }
+  return {};
+}
+
+// Files that are replaced are gone once the first of them is, and with them what was to be read again.
+Result<void> check_sources_elsewhere(const Targets& targets, const std::vector<std::string>& sources) {
+  const fs::path folder = targets.folder.empty() ? "." : targets.folder;
+  for (const std::string& source : sources) {
+    std::error_code unknown;
+    const bool same = targets.many && fs::is_directory(source, unknown) && fs::equivalent(source, folder, unknown);
+    const fs::path parent = fs::path(source).parent_path();
+    const std::string name = fs::path(source).filename().native();
+    const bool replaced = std::find(targets.names.begin(), targets.names.end(), name) != targets.names.end() &&
+                          fs::equivalent(parent.empty() ? "." : parent, folder, unknown);
+    if (same || replaced) {
+      return Error(Errc::invalid_option, "it is a source, which the export would replace: name another target")
+          .in_file(source);
+    }
+  }
+  return {};
 }
 
 // Better before all of a stream was read than after. It is no dataset, so that the number of files is known.
@@ -169,6 +190,7 @@ class Export {
         meter_(options.progress, input.total(), static_cast<double>(input.total())) {}
 
   Result<TfrecordExportReport> run() {
+    if (auto alone = check_no_other_export(*folder_, targets_); !alone) return alone.error();
     const auto vacant = options_.overwrite ? Result<void>() : check_vacant(*folder_, targets_);
     if (!vacant) return vacant.error();
     const unsigned cores = options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
@@ -240,13 +262,13 @@ class Export {
   // Whoever is stopped between two names leaves partial files, by which sources know it. Other readers do not, and old files
   // between new ones would look to them like all of one export: so these go first.
   Result<void> make_room() {
-    if (!options_.overwrite) return {};
-    auto there = in_the_way(*folder_, targets_);
-    if (!there) return there.error();
-    for (const std::string& name : *there) {
-      if (files_.size() == 1 && name == targets_.names.front()) continue;  // it is replaced in one step
-      replacing_ = true;
+    if (!options_.overwrite || files_.size() == 1) return {};
+    for (const std::string& name : targets_.names) {
+      auto there = folder_->contains(name);
+      if (!there) return there.error();
+      if (!*there) continue;
       if (auto removed = folder_->remove(name); !removed) return removed;
+      replacing_ = true;
     }
     return replacing_ ? folder_->sync() : Result<void>();
   }
@@ -263,8 +285,8 @@ class Export {
     }
   }
 
-  // Those that an export which was killed has left of the same files: now none of them is missing. What cannot be removed is told
-  // to whoever reads the folder.
+  // Those that an export which was killed has left of the same files, or to another number of files: now nothing is missing.
+  // What cannot be removed is told to whoever reads the folder.
   void remove_partial_files() {
     std::set<std::string, std::less<>> begins;
     for (const std::string& name : targets_.names) begins.insert(detail::partial_name_begin(name));
@@ -274,7 +296,8 @@ class Export {
       const std::size_t mark = name.rfind(detail::kPartialMark);
       if (mark == std::string::npos) continue;
       const std::string_view begin = std::string_view(name).substr(0, mark + detail::kPartialMark.size());
-      if (begins.contains(begin) && !detail::is_held(*folder_, name)) (void)folder_->remove(name);
+      const bool of_other = targets_.many && is_export_name(std::string_view(name).substr(1, mark - 1));
+      if ((begins.contains(begin) || of_other) && !detail::is_held(*folder_, name)) (void)folder_->remove(name);
     }
   }
 
@@ -298,6 +321,7 @@ Result<TfrecordExportReport> export_files(const std::string& target, const Tfrec
   if (!input) return input.error();
   auto targets = name_files(target, options, (*input)->shares());
   if (!targets) return targets.error();
+  if (auto elsewhere = check_sources_elsewhere(*targets, paths); !elsewhere) return elsewhere.error();
   auto folder = detail::OutputFolder::create(targets->folder);
   if (!folder) return folder.error();
   try {

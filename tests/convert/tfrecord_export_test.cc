@@ -244,7 +244,7 @@ TEST_F(TfrecordExportTest, WhatAKilledOneHasLeftIsNotTakenForAll) {
     EXPECT_THAT(refused.error().detail(), HasSubstr("an export with --overwrite"));
   }
   EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::already_exists));
-  // What somebody else is still writing stays, and what is none of these files.
+  // What somebody else is still writing stays. What is left of an export to another number of files goes, too.
   const std::string busy = out_ + "/.data-00000-of-00004.tfrecord.gz.partial-8-0123abcd";
   const std::string other = out_ + "/.data-00000-of-00005.tfrecord.gz.partial-9-0123abcd";
   for (const std::string& path : {busy, other}) test::write_file(path, "begun");
@@ -253,10 +253,9 @@ TEST_F(TfrecordExportTest, WhatAKilledOneHasLeftIsNotTakenForAll) {
   wanted.overwrite = true;
   ASSERT_TRUE(export_tfrecords(out_, wanted));
   EXPECT_TRUE(fs::exists(busy));
-  EXPECT_TRUE(fs::exists(other));
+  EXPECT_FALSE(fs::exists(other));
   ::close(held);
   fs::remove(busy);
-  fs::remove(other);
   EXPECT_EQ(files_below(out_), files) << "the partial files went with it";
   EXPECT_EQ(convert(folder_ / "again", {.sources = {out_}}).value().records, whole.records);
 }
@@ -273,27 +272,45 @@ TEST_F(TfrecordExportTest, LimitsRecordsOfADatasetToo) {
   EXPECT_TRUE(export_tfrecords(out_, wanted));
 }
 
-// Of another count, in another compression or with indexes, they would give records twice.
+// Of another count or in another compression, they would give records twice.
 TEST_F(TfrecordExportTest, NeverStandsBesideAnother) {
   TfrecordExportOptions wanted = exports(packed(3), TfrecordCompression::none);
-  const std::uint64_t records = export_tfrecords(out_, wanted).value().records;
-  for (const char* const other : {"notes.txt", "data-1.tfrecord", "more-00000-of-00001.tfrecord"}) {
+  wanted.overwrite = true;
+  export_tfrecords(out_, wanted).value();
+  for (const char* const other :
+       {"notes.txt", "data-1.tfrecord", "more-00000-of-00001.tfrecord", "data-00000-of-00002.tfrecord-old",
+        "data-00000-of-00002.tfrecord.zst", "data-00000-of-00003.tfrecord.dvi"}) {
     test::write_file(out_ + '/' + other, "mine");
   }
-  test::write_file(out_ + "/data-00001-of-00003.tfrecord.dvi", "of the old file");
-  for (const auto& [files, compression] :
+  const Files files = files_below(out_);
+  for (const auto& [count, compression] :
        {std::pair{2u, TfrecordCompression::none}, {3u, TfrecordCompression::gzip}, {1u, TfrecordCompression::none}}) {
-    wanted.files = files;
+    wanted.files = count;
     wanted.compression = compression;
-    wanted.overwrite = false;
-    EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::already_exists)) << files;
+    const auto refused = export_tfrecords(out_, wanted);
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
+    EXPECT_EQ(refused.error().path(), out_ + "/data-00000-of-00003.tfrecord");
+    EXPECT_EQ(files_below(out_), files);
+  }
+  wanted.files = 0;
+  wanted.compression = TfrecordCompression::none;
+  EXPECT_TRUE(export_tfrecords(out_, wanted));
+  EXPECT_EQ(files_below(out_), files);
+}
+
+TEST_F(TfrecordExportTest, ReplacesNoSource) {
+  export_tfrecords(out_, exports(packed(2), TfrecordCompression::none)).value();
+  const Files files = files_below(out_);
+  const std::string file = out_ + "/data-00000-of-00002.tfrecord";
+  for (const auto& [source, target] : {std::pair{out_, out_}, {out_ + "/../out", out_}, {file, out_}, {file, file}}) {
+    TfrecordExportOptions wanted = exports(source, TfrecordCompression::none);
     wanted.overwrite = true;
-    const TfrecordExportReport report = export_tfrecords(out_, wanted).value();
-    EXPECT_EQ(report.records, records);
-    EXPECT_EQ(test::names_in(out_).size(), files + 3);
-    for (const char* const other : {"notes.txt", "data-1.tfrecord", "more-00000-of-00001.tfrecord"}) {
-      EXPECT_TRUE(fs::exists(out_ + '/' + other)) << other;
-    }
+    wanted.files = target == out_ ? 2 : 1;
+    const auto refused = export_tfrecords(target, wanted);
+    ASSERT_FALSE(refused) << source;
+    EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << refused.error().to_string();
+    EXPECT_EQ(files_below(out_), files);
   }
 }
 
