@@ -29,7 +29,7 @@ namespace {
 struct Head {
   std::vector<std::byte> bytes;
   bool whole = false;  // there is nothing behind it
-  bool cut = false;    // the file ends before anything could be decoded
+  bool cut = false;    // all of the file was decoded, and it ends early
 };
 
 // What the beginning of a compressed file decodes to, as far as it does: what is wrong behind it is found when reading. It
@@ -46,7 +46,7 @@ Head decode_head(const SourceFile& file, Compression compression) {
     const bool good = (*decoder)->run(in, space).has_value();
     const bool all = good && *read == file.size() && in.empty();
     head.whole = all && (*decoder)->at_end();
-    head.cut = all && !head.whole && space.size() == head.bytes.size();
+    head.cut = all && !head.whole && !space.empty();
   }
   head.bytes.resize(head.bytes.size() - space.size());
   return head;
@@ -152,11 +152,12 @@ Result<FileKind> recognise(ByteView plain, const SourceFile& file) {
   if (begins_with_tfrecord(head.bytes)) return FileKind{SourceFormat::tfrecord, compression};
   // Text, too, may begin with two bytes that zlib could begin with.
   const bool decoded = compression != Compression::none && compression != Compression::zlib;
-  if (decoded && head.cut) {
+  const auto format = recognise_plain(decoded ? head.bytes : plain, decoded ? 0 : file.size(), file.path());
+  const SourceFormat promised = format_promised_by(file.path());
+  if (decoded && head.cut && (!format || (promised != SourceFormat::detect && promised != *format))) {
     return Error(Errc::truncated, "the " + std::string(to_string(compression)) + " file ends early")
         .at(file.path(), file.size());
   }
-  const auto format = recognise_plain(decoded ? head.bytes : plain, decoded ? 0 : file.size(), file.path());
   if (format) return FileKind{*format, decoded ? compression : Compression::none};
   return unknown(decoded ? head : stored, file.path());
 }

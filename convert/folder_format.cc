@@ -9,32 +9,20 @@
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "convert/detect.h"
 #include "convert/folder_names.h"
 #include "convert/foreign_formats.h"
+#include "format/numbered_name.h"
 
 namespace dovetail::detail {
 namespace {
 
-/// What the files of a folder are by their names, or by the index of a TFRecord beside them.
-class NamedFormats {
- public:
-  explicit NamedFormats(const SourceListing& listing) {
-    constexpr std::string_view kIndex = format::kTfrecordIndexSuffix;
-    for (const ListedFile& file : listing.files) {
-      if (file.name.ends_with(kIndex)) indexed_.insert(file.name.substr(0, file.name.size() - kIndex.size()));
-    }
-  }
-  SourceFormat of(const ListedFile& file) const {
-    return indexed_.contains(file.name) ? SourceFormat::tfrecord : format_of_name(file.name);
-  }
-
- private:
-  std::set<std::string> indexed_;
-};
+// By its name, or by the index of a TFRecord beside it.
+SourceFormat format_in(const SourceListing& listing, const ListedFile& file) {
+  return listing.indexed.contains(file.name) ? SourceFormat::tfrecord : format_of_name(file.name);
+}
 
 // How many of the files have the name of a format, the most frequent first among equals by its number.
 struct NamedFormat {
@@ -43,10 +31,10 @@ struct NamedFormat {
 };
 
 // What most names say; `detect` where none says anything.
-NamedFormat most_named(const SourceListing& listing, const NamedFormats& formats) {
+NamedFormat most_named(const SourceListing& listing) {
   std::map<SourceFormat, std::size_t> counts;
   for (const ListedFile& file : listing.files) {
-    const SourceFormat format = formats.of(file);
+    const SourceFormat format = format_in(listing, file);
     if (format != SourceFormat::detect) ++counts[format];
   }
   NamedFormat most;
@@ -63,6 +51,22 @@ void drop_partners(SourceListing& listing) {
     for (std::string& labels : labels_of_images(file.name)) partners.insert(std::move(labels));
   }
   std::erase_if(listing.files, [&](const ListedFile& file) { return partners.contains(file.name); });
+}
+
+// A TFRecord that has lost its index, beside others of its set that have theirs.
+Result<void> check_sets_are_indexed(const SourceListing& listing) {
+  std::set<std::string> sets;
+  for (const std::string& name : listing.indexed) sets.insert(format::set_name(name));
+  for (const ListedFile& file : listing.files) {
+    const bool taken =
+        format_in(listing, file) == SourceFormat::tfrecord || is_sidecar(file.name, SourceFormat::tfrecord);
+    if (taken || !sets.contains(format::set_name(file.name))) continue;
+    return Error(
+               Errc::not_indexed,
+               "files beside it, whose names differ in numbers only, are indexed TFRecords: index it, or --exclude it")
+        .in_file(listing.folder + file.name);
+  }
+  return {};
 }
 
 // A record of such a file as a whole is seldom what is wanted.
@@ -105,9 +109,11 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
   if (wanted == SourceFormat::detect || wanted == SourceFormat::tfrecord) {
     if (auto whole = check_no_index_alone(listing); !whole) return whole;
   }
-  const NamedFormats formats(listing);
-  const NamedFormat named = wanted == SourceFormat::detect ? most_named(listing, formats) : NamedFormat{wanted, 0};
-  const auto holds_records = [&](const ListedFile& file) { return formats.of(file) == named.format; };
+  if (wanted == SourceFormat::tfrecord) {
+    if (auto indexed = check_sets_are_indexed(listing); !indexed) return indexed;
+  }
+  const NamedFormat named = wanted == SourceFormat::detect ? most_named(listing) : NamedFormat{wanted, 0};
+  const auto holds_records = [&](const ListedFile& file) { return format_in(listing, file) == named.format; };
   const auto known = static_cast<std::size_t>(std::count_if(listing.files.begin(), listing.files.end(), holds_records));
   const auto sidecars =
       static_cast<std::size_t>(std::count_if(listing.files.begin(), listing.files.end(), [&](const ListedFile& file) {

@@ -236,13 +236,12 @@ class IdxOpener final : public FileOpener {
   }
 
   Result<std::optional<IdxItems>> open_labels(const IdxItems& images) const {
+    if (raw_) return std::nullopt;
     const std::vector<std::string> names = labels_of_images(images.path());
     for (const std::string& name : names) {
-      if (raw_) break;
       auto file = SourceFile::open(name);
       if (!file) {
         if (file.error().code() != boost::system::errc::no_such_file_or_directory) return file.error();
-        if (auto absent = check_no_dangling_link(name); !absent) return absent.error();
         continue;
       }
       auto kind = detect_file(*file, SourceFormat::idx);
@@ -255,6 +254,9 @@ class IdxOpener final : public FileOpener {
             .in_file(name);
       }
       return std::optional(std::move(*labels));
+    }
+    for (const std::string& name : names) {
+      if (auto absent = check_no_dangling_link(name); !absent) return absent.error();
     }
     return std::nullopt;
   }

@@ -80,6 +80,8 @@ Result<void> list_below(SourceListing& listing, const std::string& below, const 
   for (const std::string& name : found->names) {
     const std::string relative = below + name;
     drop_matching(listing.unmatched, relative);
+    constexpr std::string_view kIndex = format::kTfrecordIndexSuffix;  // whether it is taken itself or not
+    if (name.ends_with(kIndex)) listing.indexed.insert(relative.substr(0, relative.size() - kIndex.size()));
     auto status = status_of(listing.folder + relative, false);
     if (!status) return status.error();
     const bool is_folder = S_ISDIR(status->st_mode);
@@ -122,6 +124,7 @@ Result<void> list_class(SourceListing& listing, const std::string& name, const S
   }
   std::swap(found.unmatched, listing.unmatched);
   listing.left_out += found.left_out;
+  listing.indexed.merge(found.indexed);
   std::move(found.files.begin(), found.files.end(), std::back_inserter(listing.files));
   return {};
 }

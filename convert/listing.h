@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,7 @@ struct SourceListing {
   SourceFormat format = SourceFormat::folder;  ///< Never `detect`.
   std::string folder;                          ///< Empty, or ends with a slash.
   std::vector<ListedFile> files;
+  std::set<std::string> indexed;                ///< In a folder, files of which indexes of TFRecords lie there.
   LeftOut left_out;                             ///< Of a folder.
   std::vector<std::string> unmatched;           ///< Of its patterns, those that match nothing in it.
   std::uint64_t bytes = 0;                      ///< Sizes added up.

@@ -58,13 +58,9 @@ bool is_partial_name(std::string_view path) {
 SourceFormat format_of_name(std::string_view path) {
   using Ending = std::pair<std::string_view, SourceFormat>;
   constexpr std::array kPacked = {
-      Ending{".tar", SourceFormat::tar},
-      Ending{".csv", SourceFormat::csv},
-      Ending{".tsv", SourceFormat::csv},
-      Ending{".jsonl", SourceFormat::jsonl},
-      Ending{".ndjson", SourceFormat::jsonl},
-      Ending{".rec", SourceFormat::recordio},
-      Ending{format::kShardSuffix, SourceFormat::dovetail},
+      Ending{".tar", SourceFormat::tar},      Ending{".csv", SourceFormat::csv},
+      Ending{".tsv", SourceFormat::csv},      Ending{".jsonl", SourceFormat::jsonl},
+      Ending{".ndjson", SourceFormat::jsonl}, Ending{format::kShardSuffix, SourceFormat::dovetail},
   };
   constexpr std::array kPlain = {
       Ending{".tgz", SourceFormat::tar},  Ending{".tbz2", SourceFormat::tar}, Ending{".txz", SourceFormat::tar},
@@ -83,7 +79,11 @@ SourceFormat format_of_name(std::string_view path) {
   if (const auto* found = std::find_if(kPacked.begin(), kPacked.end(), ends); found != kPacked.end()) {
     return found->second;
   }
-  return has_idx_name(name) ? SourceFormat::idx : SourceFormat::detect;
+  // What belongs to these is looked for by their names, letter by letter.
+  std::string_view exact = base_name(path);
+  cut_compression(exact);
+  if (exact.ends_with(".rec")) return SourceFormat::recordio;
+  return has_idx_name(exact) ? SourceFormat::idx : SourceFormat::detect;
 }
 
 SourceFormat format_promised_by(std::string_view path) {
@@ -115,9 +115,8 @@ Compression compression_promised_by(std::string_view path) {
 }
 
 bool is_sidecar(std::string_view path, SourceFormat of) {
-  const std::string name = lower_name(path);
-  if (of == SourceFormat::recordio) return name.ends_with(".idx") || name.ends_with(".lst");
-  return of == SourceFormat::tfrecord && (name.ends_with(format::kTfrecordIndexSuffix) || name.ends_with(".idx"));
+  if (of == SourceFormat::recordio) return path.ends_with(".idx") || path.ends_with(".lst");
+  return of == SourceFormat::tfrecord && (path.ends_with(format::kTfrecordIndexSuffix) || path.ends_with(".idx"));
 }
 
 std::vector<std::string> labels_of_images(const std::string& path) {

@@ -10,8 +10,8 @@
 namespace dovetail::detail {
 
 /// The format that files of this name have, or `detect` where a name says nothing: `.tar`, `.csv`, `.tsv`, `.jsonl`,
-/// `.ndjson`, `.rec`, `.dvt`, `-idx3-ubyte` and the like, perhaps with `.gz`, `.zst`, `.bz2` or `.xz`; `.tgz`, `.tzst`,
-/// `.tbz2`, `.txz`; `.mds`; and those of TFRecords. In capitals or not.
+/// `.ndjson`, `.dvt`, perhaps with `.gz`, `.zst`, `.bz2` or `.xz`; `.tgz`, `.tzst`, `.tbz2`, `.txz`; `.mds`; those of
+/// TFRecords; all these in capitals or not; and `.rec`, `-idx3-ubyte` and the like.
 SourceFormat format_of_name(std::string_view path);
 
 /// What the name of a single file promises: as `format_of_name`, but `.json` promises JSON too, and the numbers of a shard alone

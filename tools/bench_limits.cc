@@ -46,6 +46,8 @@ class Lap {
     seconds += std::chrono::duration<double>(now - since_).count();
     since_ = now;
   }
+  /// Leaves the time since the last call out.
+  void skip() { since_ = Clock::now(); }
 
  private:
   Clock::time_point since_ = Clock::now();
@@ -107,6 +109,11 @@ class Bench {
     for (std::size_t i = begin; i < end; ++i) prepare(sample_.blocks[i].info, places_[i - begin]);
     Lap lap;
     for (std::size_t i = begin; i < end; ++i) {
+      if (!file_ || number_ != sample_.blocks[i].file) {
+        lap.into(limits.read_seconds);
+        if (Result<void> opened = open_file(sample_.blocks[i].file); !opened) return opened;
+        lap.skip();
+      }
       if (Result<void> read = this->read(sample_.blocks[i], places_[i - begin]); !read) return read;
     }
     lap.into(limits.read_seconds);
@@ -146,7 +153,6 @@ class Bench {
 
   /// One at a time: the reader that is measured needs the descriptors.
   Result<void> open_file(std::uint32_t number) {
-    if (file_ && number_ == number) return {};
     file_.reset();
     Result<BlockFile> opened = BlockFile::open(sample_.files[number]);
     if (!opened) return opened.error();
@@ -156,8 +162,6 @@ class Bench {
   }
 
   Result<void> read(const BlockSample::Block& block, Place& place) {
-    const Result<void> opened = open_file(block.file);
-    if (!opened) return opened;
     const BlockFile& file = *file_;
     const std::span<std::byte> header(place.header_and_body.data(), format::kBlockHeaderBytes);
     if (is_direct(block.info)) {

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from dovetail import _dovetail
 from dovetail._columns import Ragged, Texts
 from dovetail._dovetail import (Batch, Dataset, DatasetWriter, EpochPlan, Records, ShardInfo, Tensor, Writer,
-                                add_digests, convert, describe, digest, example, gathered_rows, merge, parse_example, verify)
+                                add_digests, convert, describe, digest, example, gathered_rows, merge, parse_example,
+                                verify)
 from dovetail._errors import (BusyError, CancelledError, ClosedError, DamagedError, DeviceError, DovetailError,
                               ErrorCode, MissingFileError, SlotsHeldError, StateMismatchError, StorageError,
                               UsageError)

@@ -15,6 +15,7 @@
 #include "format/address.h"
 #include "format/layout.h"
 #include "format/lower_case.h"
+#include "format/numbered_name.h"
 #include "format/tfrecord_name.h"
 #include "format/wildcard.h"
 #include "reader/dataset/glob.h"
@@ -64,37 +65,26 @@ Error no_tfrecord(const std::string& path) {
       .in_file(path);
 }
 
-/// With one `#` for each number: files of one set differ in their numbers only.
-std::string without_numbers(std::string_view name) {
-  std::string set;
-  for (const char c : name) {
-    const bool digit = c >= '0' && c <= '9';
-    if (!digit) set += c;
-    if (digit && !set.ends_with('#')) set += '#';
-  }
-  return set;
-}
-
-/// Whether the name is that of a shard, but for capitals, or a compression of the file as a whole.
-bool is_altered_shard_name(std::string_view name) {
-  const std::string lower = format::lower_case(name);
-  std::string_view of = lower;
+/// The name of a shard that was given capitals, or compressed as a whole, in small letters and without that; empty for
+/// other names.
+std::string altered_shard_name(std::string_view name) {
+  std::string lower = format::lower_case(name);
   for (const std::string_view packing : {".gz", ".zst", ".bz2", ".xz"}) {
-    if (!of.ends_with(packing)) continue;
-    of.remove_suffix(packing.size());
+    if (!lower.ends_with(packing)) continue;
+    lower.resize(lower.size() - packing.size());
     break;
   }
-  return of.ends_with(format::kShardSuffix);
+  return lower.ends_with(format::kShardSuffix) ? lower : std::string();
 }
 
 /// A shard that was compressed or renamed beside others would be left out.
 Result<void> check_names_of_shards(const std::string& folder, const std::vector<std::string>& names,
                                    const std::vector<std::string>& others) {
-  if (names.empty()) return {};
+  std::set<std::string> there;
+  for (const std::string& name : names) there.insert(format::lower_case(name));
   for (const std::string& name : others) {
-    if (!is_altered_shard_name(name)) continue;
-    const std::string plain = name.substr(0, name.rfind('.'));
-    if (std::find(names.begin(), names.end(), plain) != names.end()) continue;  // it is there as well
+    const std::string shard = altered_shard_name(name);
+    if (shard.empty() || there.empty() || there.contains(shard)) continue;
     return Error(Errc::not_dovetail,
                  "its name is that of a shard in capitals, or of one that was compressed as a whole: rename it or "
                  "decompress it, or move it elsewhere")
@@ -103,23 +93,40 @@ Result<void> check_names_of_shards(const std::string& folder, const std::vector<
   return {};
 }
 
+Error renamed_shard(const std::string& path) {
+  return Error(Errc::not_dovetail,
+               "a shard under another name than NAME.dvt, beside others: rename it, or move it elsewhere")
+      .in_file(path);
+}
+
 /// A TFRecord without an index beside shards has come later, or its index is lost. Beside indexed ones a file that cannot be
 /// looked at may be such a file.
 Result<void> check_all_indexed(const std::string& folder, std::vector<std::string>& indexes,
                                const std::vector<std::string>& others) {
   std::sort(indexes.begin(), indexes.end());
   std::set<std::string> sets;
-  for (const std::string& name : indexes) sets.insert(without_numbers(name));
+  for (const std::string& name : indexes) sets.insert(format::set_name(name));
   for (const std::string& name : others) {
     if (std::binary_search(indexes.begin(), indexes.end(), name)) continue;
     const std::string path = join_path(folder, name);
+    const bool of_set = sets.contains(format::set_name(name));
+    std::error_code refused;
+    const bool special = !fs::is_regular_file(path, refused) && !refused;
+    if (special && !of_set && !format::has_tfrecord_name(name)) continue;
     auto ends = read_shard_ends(path);
     if (ends && format::has_tfrecord_name(name)) return no_tfrecord(path);
+    if (ends && name_of(name).starts_with(kShardPrefix)) return renamed_shard(path);
     if (ends) continue;  // of a shard by another name, which is not looked for
     const Error& error = ends.error();
     const bool unknown = error.kind() == ErrorKind::io && !indexes.empty();
-    const bool named = format::has_tfrecord_name(name) || sets.contains(without_numbers(name));
-    if (error.is(Errc::not_indexed) || unknown || named) return error;
+    const bool absent = error.code() == boost::system::errc::no_such_file_or_directory;
+    if (absent && !of_set && !format::has_tfrecord_name(name)) continue;  // a link that leads nowhere
+    if (error.is(Errc::not_indexed) || unknown || format::has_tfrecord_name(name)) return error;
+    if (!of_set) continue;
+    return Error(error.code(), error.detail() +
+                                   "; files beside it, whose names differ in numbers only, are indexed "
+                                   "TFRecords")
+        .in_file(path);
   }
   return {};
 }
@@ -275,7 +282,7 @@ Result<FilesBelow> list_shards_below(const std::string& folder) {
       } else if (type == fs::file_type::none) {
         // It may be a folder of shards, or a TFRecord. What looks like a shard is listed: opening it gives the reason.
         return Error::from_errno(refused.value(), "cannot look at it").in_file(join_path(listed, name));
-      } else if (it->is_regular_file(unknown) || (format::has_tfrecord_name(name) && !it->is_directory(unknown))) {
+      } else if (!it->is_directory(unknown)) {
         // A TFRecord that was not fetched is a link that leads nowhere, or a FIFO that somebody is to fill.
         others.push_back(join_path(below, name));
       }

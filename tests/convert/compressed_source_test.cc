@@ -267,6 +267,15 @@ TEST_F(CompressedSourceTest, IsDamagedWhereItIsCutBeforeTheFirstByte) {
       ASSERT_FALSE(read) << as.suffix;
       EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << read.error().to_string();
     }
+    // What little is decoded is no tar, and no text.
+    std::string header(512, '\1');
+    for (int at = 0; at < 512; ++at) header[static_cast<std::size_t>(at)] = static_cast<char>(at * at * 37);
+    const std::string cut = test::compress(header + lines, as.compression).substr(0, 300);
+    for (const char* const name : {"b.tar", "b"}) {
+      const auto read = test::read_source(put(std::string(name) + as.suffix, cut));
+      ASSERT_FALSE(read) << as.suffix;
+      EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << read.error().to_string();
+    }
   }
 }
 

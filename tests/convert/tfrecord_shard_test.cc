@@ -80,6 +80,12 @@ TEST_F(TfrecordShardTest, IsASourceByItsIndexUnderAnyName) {
   for (const SourceFormat format : {SourceFormat::detect, SourceFormat::tfrecord, SourceFormat::dovetail}) {
     EXPECT_EQ(test::read_source(folder_.path(), {.format = format}).value().size(), 6u) << to_string(format);
   }
+  fs::remove(folder_ / "part-00001.dvi");
+  const auto lost = test::read_source(folder_.path(), {.format = SourceFormat::tfrecord});
+  ASSERT_FALSE(lost);
+  EXPECT_TRUE(lost.error().is(Errc::not_indexed)) << lost.error().to_string();
+  EXPECT_EQ(lost.error().path(), folder_ / "part-00001");
+  index_tfrecord(folder_ / "part-00001").value();
   test::write_file(folder_ / "part-00001", "");
   for (const SourceFormat format : {SourceFormat::detect, SourceFormat::tfrecord}) {
     const auto read = test::read_source(folder_.path(), {.format = format});
@@ -109,13 +115,23 @@ TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhateverIsWrongWithIt) {
   EXPECT_EQ(Dataset::open(folder_.path()).value().records(), 2u);
 
   put_indexed("part-00000", {"3"});
-  for (const char* const sibling : {"part-00001", "part-2"}) {
-    test::write_file(folder_ / sibling, std::string(100, '\0'));
+  const auto expect_missed = [&](const std::string& sibling) {
     dataset = Dataset::open(folder_.path());
     ASSERT_FALSE(dataset) << "it differs from an indexed file in its number only";
     EXPECT_EQ(dataset.error().path(), folder_ / sibling);
     fs::remove(folder_ / sibling);
+  };
+  for (const char* const sibling : {"part-00001", "part-2", "part-00001.gz"}) {
+    test::write_file(folder_ / sibling, std::string(100, '\0'));
+    expect_missed(sibling);
   }
+  fs::create_symlink("gone", folder_ / "part-00001");
+  expect_missed("part-00001");
+  ASSERT_EQ(::mkfifo((folder_ / "part-00001").c_str(), 0600), 0);
+  expect_missed("part-00001");
+  fs::create_symlink("gone", folder_ / "other");
+  EXPECT_TRUE(Dataset::open(folder_.path()));
+  fs::remove(folder_ / "other");
 
   const std::string locked = folder_ / "locked";
   test::write_file(locked, "what it holds nobody can tell");

@@ -346,7 +346,8 @@ class ColumnTest(ModuleTest):
         self.assertEqual(dict(batch), {})
         self.assertRegex(repr(batch), r"^<Batch of epoch 0, step 0: 16 rows, 16 valid, \d+ bytes>$")
         self.assertEqual(repr(reader), "<Reader at epoch 0, step 1: batch 16, world 1>")
-        self.assertRegex(repr(reader.plan.epoch(0)), r"^<EpochPlan 0: \d+ steps of \d+ records, \d+ dropped, 0 rows padded>$")
+        self.assertRegex(repr(reader.plan.epoch(0)),
+                         r"^<EpochPlan 0: \d+ steps of \d+ records, \d+ dropped, 0 rows padded>$")
         reader.close()
         self.assertEqual(repr(reader), "<Reader, closed>")
 

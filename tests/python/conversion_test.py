@@ -79,7 +79,8 @@ class ConversionTest(ModuleTest):
 
     def test_csv_is_read_as_asked(self):
         table = write_file(self.path("a.csv"), b"1;2.5\n2;3\n")
-        report = dovetail.convert([table], self.path("to"), csv_delimiter=";", csv_header=False, csv_types={"c0": "real"})
+        report = dovetail.convert([table], self.path("to"), csv_delimiter=";", csv_header=False,
+                                  csv_types={"c0": "real"})
         self.assertEqual(report.records, 2)
         self.assertEqual(report.sources[0].columns, (("c0", "real"), ("c1", "real")))
         batch, = dovetail.Reader(self.path("to"), batch=2, order="sequential", columns="c0:f32, c1:f32")

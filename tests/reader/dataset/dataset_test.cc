@@ -441,6 +441,10 @@ TEST(DatasetTest, ShardsUnderAlteredNamesAreNotLeftOut) {
     EXPECT_EQ(error.path(), folder.file(name));
     fs::remove(folder.file(name));
   }
+  write_shard(folder.path(), "shard-000002.dvt", shard_of(3));
+  fs::rename(folder.file("shard-000002.dvt"), folder.file("shard-000002.bin"));
+  EXPECT_EQ(open_error(folder.path()).path(), folder.file("shard-000002.bin"));
+  fs::remove(folder.file("shard-000002.bin"));
   for (const char* const name : {"a.dvt.gz", "b.dvt.bak"}) write_file(folder.file(name), "x");
   EXPECT_EQ(names_of(Dataset::open(folder.path()).value()), (Names{"a.dvt"})) << "it is there as well";
   fs::create_directory_symlink(".", folder.file("shard-000001.dvt"));
