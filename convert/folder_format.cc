@@ -14,6 +14,7 @@
 #include "convert/detect.h"
 #include "convert/folder_names.h"
 #include "convert/foreign_formats.h"
+#include "convert/names.h"
 #include "format/numbered_name.h"
 
 namespace dovetail::detail {

@@ -24,8 +24,6 @@ namespace dovetail::detail {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr char kFactsName[] = "conversion";
 constexpr std::string_view kWorkPrefix = ".dovetail-";
 constexpr std::uint64_t kMaxFactsBytes = std::uint64_t{64} << 20;
@@ -242,7 +240,7 @@ void WorkFolder::let_go() noexcept {
 
 // What is removed in it later must not be somebody else's.
 Result<std::shared_ptr<OutputFolder>> WorkFolder::find(const std::string& target, const ConvertPart& part) {
-  auto folder = OutputFolder::open((fs::path(target) / work_folder_name(part)).native());
+  auto folder = OutputFolder::open((std::filesystem::path(target) / work_folder_name(part)).native());
   if (!folder) return folder;
   if (auto placed = check_place(**folder); !placed) return placed.error();
   return folder;

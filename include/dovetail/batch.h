@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -129,12 +128,8 @@ class Batch {
 /// Goes over the rows of a batch, which it borrows.
 class Batch::RowIterator {
  public:
-  using iterator_concept = std::forward_iterator_tag;
-  using iterator_category = std::input_iterator_tag;  // rows are made as they are asked for
   using value_type = ByteView;
   using difference_type = std::ptrdiff_t;
-  using reference = ByteView;
-  using pointer = void;
 
   RowIterator() = default;
   RowIterator(const Batch& batch, std::uint32_t row) noexcept : batch_(&batch), row_(row) {}

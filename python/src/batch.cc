@@ -181,7 +181,10 @@ py::str shown(const PyBatch& batch) {
                      ": " + format::count_of(batch->rows(), "row") + ", " + std::to_string(batch->valid()) + " valid, ";
   if (const Schema* const schema = batch->schema()) {
     std::string columns = format::visible(to_text(*schema));
-    if (columns.size() > kMostSchema) columns = columns.substr(0, kMostSchema) + "...";
+    if (columns.size() > kMostSchema) {
+      columns.resize(kMostSchema);
+      columns += "...";
+    }
     return message_text(text + columns + '>');
   }
   return text + format::count_of(batch.value_bytes(), "byte") + '>';
