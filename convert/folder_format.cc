@@ -54,18 +54,26 @@ void drop_partners(SourceListing& listing) {
   std::erase_if(listing.files, [&](const ListedFile& file) { return partners.contains(file.name); });
 }
 
-// A TFRecord that has lost its index, beside others of its set that have theirs.
+// A TFRecord that has lost its index, beside others of its set that have theirs. One that is known by its name is read
+// without it, unless it is empty: its records may be lost with the index.
 Result<void> check_sets_are_indexed(const SourceListing& listing) {
   std::set<std::string> sets;
   for (const std::string& name : listing.indexed) sets.insert(format::set_name(name));
+  const auto missed = [&](const std::string& name) {
+    return Error(Errc::not_indexed,
+                 "files beside it, whose names differ in numbers only, are indexed TFRecords: put it back or index it, "
+                 "or "
+                 "--exclude it")
+        .in_file(listing.folder + name);
+  };
+  for (const std::string& name : listing.absent) {
+    if (sets.contains(format::set_name(name)) && !listing.indexed.contains(name)) return missed(name);
+  }
   for (const ListedFile& file : listing.files) {
-    const bool taken =
-        format_in(listing, file) == SourceFormat::tfrecord || is_sidecar(file.name, SourceFormat::tfrecord);
-    if (taken || !sets.contains(format::set_name(file.name))) continue;
-    return Error(
-               Errc::not_indexed,
-               "files beside it, whose names differ in numbers only, are indexed TFRecords: index it, or --exclude it")
-        .in_file(listing.folder + file.name);
+    const bool indexed = listing.indexed.contains(file.name);
+    const bool known = format_of_name(file.name) == SourceFormat::tfrecord && file.size > 0;
+    if (indexed || known || is_sidecar(file.name, SourceFormat::tfrecord)) continue;
+    if (sets.contains(format::set_name(file.name))) return missed(file.name);
   }
   return {};
 }
@@ -109,9 +117,7 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
   }
   if (wanted == SourceFormat::detect || wanted == SourceFormat::tfrecord) {
     if (auto whole = check_no_index_alone(listing); !whole) return whole;
-  }
-  if (wanted == SourceFormat::tfrecord) {
-    if (auto indexed = check_sets_are_indexed(listing); !indexed) return indexed;
+    if (auto whole = check_sets_are_indexed(listing); !whole) return whole;
   }
   const NamedFormat named = wanted == SourceFormat::detect ? most_named(listing) : NamedFormat{wanted, 0};
   const auto holds_records = [&](const ListedFile& file) { return format_in(listing, file) == named.format; };

@@ -96,6 +96,8 @@ Result<void> list_below(SourceListing& listing, const std::string& below, const 
     }
     if (reason != nullptr) {
       ++(listing.left_out.*reason);
+      const bool folder = status && S_ISDIR(status->st_mode);
+      if (!folder && (reason == &LeftOut::dangling || reason == &LeftOut::special)) listing.absent.push_back(relative);
       continue;
     }
     if (is_folder) {
@@ -125,6 +127,7 @@ Result<void> list_class(SourceListing& listing, const std::string& name, const S
   std::swap(found.unmatched, listing.unmatched);
   listing.left_out += found.left_out;
   listing.indexed.merge(found.indexed);
+  std::move(found.absent.begin(), found.absent.end(), std::back_inserter(listing.absent));
   std::move(found.files.begin(), found.files.end(), std::back_inserter(listing.files));
   return {};
 }

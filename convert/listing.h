@@ -37,6 +37,7 @@ struct SourceListing {
   std::string folder;                          ///< Empty, or ends with a slash.
   std::vector<ListedFile> files;
   std::set<std::string> indexed;                ///< In a folder, files of which indexes of TFRecords lie there.
+  std::vector<std::string> absent;              ///< In a folder, links that lead nowhere, and what is no file.
   LeftOut left_out;                             ///< Of a folder.
   std::vector<std::string> unmatched;           ///< Of its patterns, those that match nothing in it.
   std::uint64_t bytes = 0;                      ///< Sizes added up.

@@ -69,11 +69,14 @@ Error no_tfrecord(const std::string& path) {
 /// other names.
 std::string altered_shard_name(std::string_view name) {
   std::string lower = format::lower_case(name);
-  for (const std::string_view packing : {".gz", ".zst", ".bz2", ".xz"}) {
-    if (!lower.ends_with(packing)) continue;
+  bool packed = false;
+  for (const std::string_view packing : {".gz", ".zst", ".bz2", ".xz", ".lz4", ".zip"}) {
+    packed = lower.ends_with(packing);
+    if (!packed) continue;
     lower.resize(lower.size() - packing.size());
     break;
   }
+  if (packed && format::set_name(name_of(lower)) == std::string(kShardPrefix) + '#') lower += format::kShardSuffix;
   return lower.ends_with(format::kShardSuffix) ? lower : std::string();
 }
 

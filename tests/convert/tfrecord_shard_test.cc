@@ -85,7 +85,23 @@ TEST_F(TfrecordShardTest, IsASourceByItsIndexUnderAnyName) {
   ASSERT_FALSE(lost);
   EXPECT_TRUE(lost.error().is(Errc::not_indexed)) << lost.error().to_string();
   EXPECT_EQ(lost.error().path(), folder_ / "part-00001");
-  index_tfrecord(folder_ / "part-00001").value();
+  for (const char* const name : {"part-00001", "part-00001.gz"}) {
+    fs::remove(folder_ / "part-00001");
+    fs::create_symlink("gone", folder_ / name);
+    for (const SourceFormat format : {SourceFormat::detect, SourceFormat::tfrecord}) {
+      EXPECT_EQ(test::read_source(folder_.path(), {.format = format}).error().path(), folder_ / name);
+    }
+    fs::remove(folder_ / name);
+  }
+  put_indexed("a-1.tfrecord", {"3"});
+  put("a-2.tfrecord", {"4"});  // it can be read without an index
+  EXPECT_EQ(test::read_source(folder_.path()).value().size(), 6u);
+  test::write_file(folder_ / "a-2.tfrecord", "");
+  EXPECT_EQ(test::read_source(folder_.path()).error().path(), folder_ / "a-2.tfrecord");
+  fs::remove(folder_ / "a-2.tfrecord");
+  fs::remove(folder_ / "a-1.tfrecord");
+  fs::remove(folder_ / "a-1.tfrecord.dvi");
+  put_indexed("part-00001", {"2"});
   test::write_file(folder_ / "part-00001", "");
   for (const SourceFormat format : {SourceFormat::detect, SourceFormat::tfrecord}) {
     const auto read = test::read_source(folder_.path(), {.format = format});
