@@ -67,7 +67,7 @@ Result<void> check_sets_are_indexed(const SourceListing& listing) {
         .in_file(listing.folder + name);
   };
   for (const std::string& name : listing.absent) {
-    if (sets.contains(format::set_name(name)) && !listing.indexed.contains(name)) return missed(name);
+    if (sets.contains(format::set_name(name))) return missed(name);
   }
   for (const ListedFile& file : listing.files) {
     const bool indexed = listing.indexed.contains(file.name);

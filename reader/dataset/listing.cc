@@ -68,14 +68,8 @@ Error no_tfrecord(const std::string& path) {
 /// The name of a shard that was given capitals, or compressed as a whole, in small letters and without that; empty for
 /// other names.
 std::string altered_shard_name(std::string_view name) {
+  const bool packed = format::cut_packing(name);
   std::string lower = format::lower_case(name);
-  bool packed = false;
-  for (const std::string_view packing : {".gz", ".zst", ".bz2", ".xz", ".lz4", ".zip"}) {
-    packed = lower.ends_with(packing);
-    if (!packed) continue;
-    lower.resize(lower.size() - packing.size());
-    break;
-  }
   if (packed && format::set_name(name_of(lower)) == std::string(kShardPrefix) + '#') lower += format::kShardSuffix;
   return lower.ends_with(format::kShardSuffix) ? lower : std::string();
 }

@@ -93,6 +93,11 @@ TEST_F(TfrecordShardTest, IsASourceByItsIndexUnderAnyName) {
     }
     fs::remove(folder_ / name);
   }
+  fs::create_symlink("gone", folder_ / "part-00001");
+  fs::create_symlink("gone", folder_ / "part-00001.dvi");
+  EXPECT_EQ(test::read_source(folder_.path()).error().path(), folder_ / "part-00001");
+  fs::remove(folder_ / "part-00001");
+  fs::remove(folder_ / "part-00001.dvi");
   put_indexed("a-1.tfrecord", {"3"});
   put("a-2.tfrecord", {"4"});  // it can be read without an index
   EXPECT_EQ(test::read_source(folder_.path()).value().size(), 6u);
@@ -137,7 +142,7 @@ TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhateverIsWrongWithIt) {
     EXPECT_EQ(dataset.error().path(), folder_ / sibling);
     fs::remove(folder_ / sibling);
   };
-  for (const char* const sibling : {"part-00001", "part-2", "part-00001.gz"}) {
+  for (const char* const sibling : {"part-00001", "part-2", "part-00001.gz", "part-00001.ZSTD"}) {
     test::write_file(folder_ / sibling, std::string(100, '\0'));
     expect_missed(sibling);
   }

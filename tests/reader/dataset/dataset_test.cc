@@ -434,7 +434,8 @@ TEST(DatasetTest, LinksToFoldersAreNotFollowed) {
 TEST(DatasetTest, ShardsUnderAlteredNamesAreNotLeftOut) {
   TempFolder folder;
   write_shard(folder.path(), "a.dvt", shard_of(3));
-  for (const char* const name : {"B.DVT", "b.dvt.gz", "B.DVT.XZ", "shard-000003.gz", "shard-000003.dvt.zip"}) {
+  for (const char* const name :
+       {"B.DVT", "b.dvt.gz", "B.DVT.XZ", "shard-000003.gz", "shard-000003.dvt.7z", "shard-000003.ZSTD"}) {
     write_file(folder.file(name), "x");
     const Error error = open_error(folder.path());
     EXPECT_TRUE(error.is(Errc::not_dovetail)) << error.to_string();
