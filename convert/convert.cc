@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -137,6 +139,11 @@ Result<std::optional<WorkFolder>> gather(const std::string& target, const std::v
 }
 
 Result<ConvertReport> merge_parts(const std::string& target, bool overwrite) {
+  std::error_code unknown;
+  if (std::filesystem::is_regular_file(target, unknown)) {
+    return Error(Errc::invalid_option, "this is a file: give the folder that the parts were converted to")
+        .in_file(target);
+  }
   // For all of it: parts that nobody works on stay so.
   const auto lock = detail::TargetLock::take(target);
   if (!lock) return lock.error();

@@ -132,6 +132,7 @@ class ConversionTest(CommandTest):
             self.assertNotEqual(run(*command).returncode, GOOD, command)
         self.assertIn(b"merge", run("inspect", target).stderr)
         self.assert_fails(1, "merge", target, says="part 1 of 2 is missing")
+        self.assert_fails(2, "merge", os.path.abspath(__file__), says="give the folder")
 
     @unittest.skipUnless(shutil.which("mpirun"), "mpirun is not installed")
     def test_four_processes_under_a_launcher_make_one_dataset(self):
