@@ -58,6 +58,17 @@ std::uint64_t product(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
+std::optional<std::uint32_t> common_record_bytes(const Dataset& dataset) {
+  std::optional<std::uint32_t> bytes;
+  for (const ShardInfo& shard : dataset.shards()) {
+    if (shard.records == 0) continue;
+    if (shard.min_record_bytes != shard.max_record_bytes) return std::nullopt;
+    if (shard.max_record_bytes != bytes.value_or(shard.max_record_bytes)) return std::nullopt;
+    bytes = shard.max_record_bytes;
+  }
+  return bytes;
+}
+
 std::uint64_t most_open_runs(const Plan& plan, std::span<const ShardShape> shards) {
   const std::uint64_t least = plan.options().open_runs;
   std::uint64_t records = 0;
@@ -95,18 +106,6 @@ std::uint64_t bytes_beside(const ShardInfo& shard, bool one_size) {
   return saturating_add(product(beside, shard.records), product(kBesideABlock, shard.blocks));
 }
 
-bool have_one_size(const Dataset& dataset) {
-  std::optional<std::uint32_t> bytes;
-  for (const ShardInfo& shard : dataset.shards()) {
-    if (shard.records == 0) continue;
-    if (shard.min_record_bytes != shard.max_record_bytes ||
-        shard.max_record_bytes != bytes.value_or(shard.max_record_bytes))
-      return false;
-    bytes = shard.max_record_bytes;
-  }
-  return true;
-}
-
 /// What the pool of a lane has left of a group is copied to a room for twice as much, while the last room is still in use.
 std::uint64_t spare_bytes(std::uint64_t pool, std::uint64_t largest) {
   const std::uint64_t larger = saturating_add(pool, pool / 8 + largest);  // than the mean
@@ -121,7 +120,7 @@ OpenBytes open_bytes(const Dataset& dataset, const Plan& plan, bool places) {
   const std::uint64_t lanes = lanes_of_rank(plan);
   const bool files = plan.options().assign == Assign::files;
   const bool shuffles = plan.options().order == OrderKind::shuffle;
-  const bool one_size = have_one_size(dataset);
+  const bool one_size = common_record_bytes(dataset).has_value();
   for (const Shards& source : ordered_apart(plan)) {
     std::uint64_t runs = 0;
     std::uint64_t all = 0;

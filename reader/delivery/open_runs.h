@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -11,6 +12,9 @@
 #include <dovetail/plan.h>
 
 namespace dovetail::detail {
+
+/// The size of all records; nothing where they differ, or there is none.
+std::optional<std::uint32_t> common_record_bytes(const Dataset& dataset);
 
 /// Runs of a lane that are open at a time, at most, where the lanes share out these shards; docs/order.md has the rule.
 std::uint64_t most_open_runs(const Plan& plan, std::span<const ShardShape> shards);

@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 
 #include "format/guard_memory.h"
+#include "reader/delivery/open_runs.h"
 #include "reader/delivery/rank_reader_lock.h"
 
 namespace dovetail::detail {
@@ -27,15 +28,10 @@ bool none_is_placed(const ReaderSetup& setup) {
 }
 
 /// The size of all records, if they come to their rows from runs in memory and have one; else 0.
-std::uint32_t common_record_bytes(const Dataset& dataset, const Plan& plan, const ReaderSetup& setup) {
-  std::optional<std::uint32_t> bytes;
+std::uint32_t fetched_record_bytes(const Dataset& dataset, const Plan& plan, const ReaderSetup& setup) {
   if (plan.options().order == OrderKind::global) return 0;
-  for (const ShardInfo& shard : dataset.shards()) {
-    if (shard.records == 0) continue;
-    if (shard.min_record_bytes != shard.max_record_bytes || (bytes && shard.max_record_bytes != *bytes)) return 0;
-    bytes = shard.max_record_bytes;
-  }
-  return !bytes || (*bytes >= kPlacedBytes && !none_is_placed(setup)) ? 0 : *bytes;
+  const std::uint32_t bytes = common_record_bytes(dataset).value_or(0);
+  return bytes >= kPlacedBytes && !none_is_placed(setup) ? 0 : bytes;
 }
 
 FetchRules fetch_rules(const ReaderSetup& setup, const StorageFacts& storage, std::uint32_t record_bytes) {
@@ -62,7 +58,7 @@ RankReader::RankReader(ReaderSetup setup)
              .batch_rows = plan_.options().batch,
              .rows_per_lane = plan_.options().batch / (plan_.lanes() / plan_.readers()),
              .slab_bytes = setup.slab_bytes,
-             .record_bytes = common_record_bytes(dataset_, plan_, setup),
+             .record_bytes = fetched_record_bytes(dataset_, plan_, setup),
              .columns = columns_.get()},
       damage_(dataset_),
       losses_(options_, damage_),
