@@ -148,19 +148,28 @@ Result<void> check_vacant(const detail::OutputFolder& folder, const Targets& tar
   return {};
 }
 
-// Files that are replaced are gone once the first of them is, and with them what was to be read again.
-Result<void> check_sources_elsewhere(const Targets& targets, const std::vector<std::string>& sources) {
+bool lies_in(const fs::path& path, const std::string& folder) {
+  std::error_code unknown;
+  fs::path at = fs::weakly_canonical(path, unknown);
+  while (!fs::equivalent(at, folder, unknown)) {
+    if (at == at.parent_path()) return false;
+    at = at.parent_path();
+  }
+  return true;
+}
+
+// A source that is replaced is gone, though only a part of it may have been asked for.
+Result<void> check_replaces_no_source(const Targets& targets, const std::vector<std::string>& sources) {
   const fs::path folder = targets.folder.empty() ? "." : targets.folder;
-  for (const std::string& source : sources) {
+  for (const std::string& name : targets.names) {
     std::error_code unknown;
-    const bool same = targets.many && fs::is_directory(source, unknown) && fs::equivalent(source, folder, unknown);
-    const fs::path parent = fs::path(source).parent_path();
-    const std::string name = fs::path(source).filename().native();
-    const bool replaced = std::find(targets.names.begin(), targets.names.end(), name) != targets.names.end() &&
-                          fs::equivalent(parent.empty() ? "." : parent, folder, unknown);
-    if (same || replaced) {
-      return Error(Errc::invalid_option, "it is a source, which the export would replace: name another target")
-          .in_file(source);
+    if (!fs::exists(folder / name, unknown)) continue;
+    for (const std::string& source : sources) {
+      const bool replaced =
+          fs::is_directory(source, unknown) ? lies_in(folder, source) : fs::equivalent(source, folder / name, unknown);
+      if (!replaced) continue;
+      return Error(Errc::invalid_option, "it is of a source, which the export would replace: name another target")
+          .in_file((folder / name).native());
     }
   }
   return {};
@@ -321,7 +330,7 @@ Result<TfrecordExportReport> export_files(const std::string& target, const Tfrec
   if (!input) return input.error();
   auto targets = name_files(target, options, (*input)->shares());
   if (!targets) return targets.error();
-  if (auto elsewhere = check_sources_elsewhere(*targets, paths); !elsewhere) return elsewhere.error();
+  if (auto kept = check_replaces_no_source(*targets, paths); !kept) return kept.error();
   auto folder = detail::OutputFolder::create(targets->folder);
   if (!folder) return folder.error();
   try {

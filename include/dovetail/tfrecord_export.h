@@ -35,7 +35,7 @@ struct TfrecordExportOptions {
   std::optional<TfrecordCompression> compression = {};
   /// Files to write. 0 writes one for each shard of a dataset, and one in all for other sources.
   std::uint32_t files = 0;
-  /// Replaces files that are there.
+  /// Replaces the files of these names; nothing else is removed. Files of another export beside them are refused.
   bool overwrite = false;
   /// Threads, each of which writes one file at a time; 0 takes the cores of the machine.
   unsigned jobs = 0;

@@ -301,9 +301,11 @@ TEST_F(TfrecordExportTest, NeverStandsBesideAnother) {
 
 TEST_F(TfrecordExportTest, ReplacesNoSource) {
   export_tfrecords(out_, exports(packed(2), TfrecordCompression::none)).value();
+  fs::remove_all(folder_ / "dataset");  // so that `out_` is all that its folder holds
   const Files files = files_below(out_);
   const std::string file = out_ + "/data-00000-of-00002.tfrecord";
-  for (const auto& [source, target] : {std::pair{out_, out_}, {out_ + "/../out", out_}, {file, out_}, {file, file}}) {
+  for (const auto& [source, target] :
+       {std::pair{out_, out_}, {out_ + "/../out", out_}, {file, out_}, {file, file}, {folder_.path(), out_}}) {
     TfrecordExportOptions wanted = exports(source, TfrecordCompression::none);
     wanted.overwrite = true;
     wanted.files = target == out_ ? 2 : 1;
