@@ -23,8 +23,7 @@ std::uint64_t number(const std::string& text) {
 }
 
 StorageKind storage_kind(const std::string& name) {
-  for (const StorageKind kind :
-       {StorageKind::automatic, StorageKind::pread, StorageKind::io_uring, StorageKind::io_uring_direct}) {
+  for (const StorageKind kind : {StorageKind::automatic, StorageKind::pread, StorageKind::io_uring_direct}) {
     if (to_string(kind) == name) return kind;
   }
   throw std::invalid_argument(name + " is no kind of storage");

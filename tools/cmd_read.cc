@@ -352,12 +352,11 @@ void add_read(CommandLine& line) {
   flags.group("How it is read");
   add_storage(flags, arguments->reader.storage);
   add_delivery_arguments(flags, arguments->reader);
-  flags.add("--hung-after", arguments->hung_after,
-            "Tell of reads that take longer than so many seconds; 0 never looks");
+  flags.add("--hung-after", arguments->hung_after, "Log reads that take longer than so many seconds; 0 never looks");
   using Hung = std::pair<std::string_view, OnHungRead>;
   flags.add_choice("--on-hung-read", arguments->reader.on_hung_read,
-                   std::array{Hung{"wait", OnHungRead::wait}, Hung{"retry", OnHungRead::retry}},
-                   "What becomes of them; retry asks once more, and counts as damage what takes as long again");
+                   std::array{Hung{"wait", OnHungRead::wait}, Hung{"fail", OnHungRead::fail}},
+                   "What happens to them: wait on, or fail, which counts as damage (see --on-damage)");
   flags.group("What limits it");
   flags.add("--timeline", arguments->timeline_path, "Write what happened when, for Perfetto or chrome://tracing")
       .shown_as("FILE");

@@ -19,7 +19,6 @@ inline void add_storage(Flags& flags, StorageKind& storage) {
                   std::array{Word{"auto", StorageKind::automatic},
                              Word{to_string(StorageKind::automatic), StorageKind::automatic},
                              Word{to_string(StorageKind::pread), StorageKind::pread},
-                             Word{to_string(StorageKind::io_uring), StorageKind::io_uring},
                              Word{to_string(StorageKind::io_uring_direct), StorageKind::io_uring_direct}},
                   "How bytes are read; io_uring_direct goes past the page cache")
       .preset("auto");

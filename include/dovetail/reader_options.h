@@ -33,13 +33,12 @@ enum class Oversize : std::uint8_t {
   spill,  ///< One-off memory of the right size, not registered, counted in the stats.
 };
 
-/// What becomes of a read, or of the opening of a shard, that has not come back for `ReaderOptions::hung_after`.
+/// What happens when reading or opening a shard takes longer than `ReaderOptions::hung_after`.
 enum class OnHungRead : std::uint8_t {
   /// Logs a warning and keeps waiting.
   wait,
-  /// Reads once more, on a thread and a descriptor of its own, and takes what comes back first. If neither does in the same
-  /// time again, the read has failed with `ETIMEDOUT`, as damage would: `OnDamage` decides. `stop` waits no longer than that.
-  retry,
+  /// The read fails with `ETIMEDOUT`, as damage would: `OnDamage` decides. `stop` waits no longer than that.
+  fail,
 };
 
 /// How one rank reads.
@@ -80,8 +79,9 @@ struct ReaderOptions {
   StorageKind storage = StorageKind::automatic;
   /// Threads that wait for storage; 0 chooses.
   unsigned io_threads = 0;
-  /// A read or an opening of a shard that takes longer is logged and counted, again after twice as long, and so on. 0 never
-  /// looks. `OnHungRead::retry` takes 24 MiB of the budget. docs/reliability.md tells how many may hang.
+  /// A read or an opening of a shard that takes longer is late; 0 never looks. `wait` logs it, again after twice as long, and
+  /// so on; `fail` gives it up, for 24 MiB of the budget and one more copy of what has to wait for storage.
+  /// docs/reliability.md says how many may hang.
   std::chrono::milliseconds hung_after{30'000};
   /// Threads that check, decode and fill slots; 0 takes the cores of the node divided by the readers on it.
   unsigned decode_threads = 0;

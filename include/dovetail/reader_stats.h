@@ -82,7 +82,7 @@ struct ReaderStats {
   StorageKind storage = StorageKind::pread;  ///< Never `automatic`.
   std::string storage_note;                  ///< What is not as it was asked for; empty where all is.
   std::uint64_t hung_reads = 0;              ///< That took longer than `ReaderOptions::hung_after`, and
-  std::uint64_t given_up_reads = 0;          ///< of these, those that were given up: `OnHungRead::retry`.
+  std::uint64_t given_up_reads = 0;          ///< of these, those that were given up: `OnHungRead::fail`.
   std::vector<HungRead> hung_now;            ///< Those that are not answered yet, the oldest first; 100 at most.
   /// The shards whose reads took longest on average, longest first; 5 at most. Only reads that had to wait are counted.
   std::vector<ShardReads> slowest_shards;

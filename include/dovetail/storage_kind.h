@@ -12,12 +12,10 @@ enum class StorageKind : std::uint8_t {
   automatic,
   /// A pool of threads, one `pread` in flight on each, through the page cache.
   pread,
-  /// One thread that keeps many reads in flight through the page cache. An error where the kernel or a sandbox forbids
-  /// io_uring.
-  io_uring,
-  /// As `io_uring`, past the page cache: for data that is much larger than memory on fast devices, where caching costs
-  /// processor time and evicts what other processes need. Every epoch reads from the device again. Files whose file
-  /// system does not offer it are read through the page cache and counted.
+  /// One thread that keeps many reads in flight past the page cache, by io_uring: for data that is much larger than memory
+  /// on fast devices, where caching costs processor time and evicts what other processes need. Every epoch reads from the
+  /// device again. Files whose file system does not offer it are read through the page cache and counted. An error where
+  /// the kernel or a sandbox forbids io_uring.
   io_uring_direct,
 };
 

@@ -38,7 +38,7 @@ _HERE = {
     "compression": ['codec, "snappy" by default, or "none"'],
     "size_limit": ["shard_bytes"],
     "buffer_size": ["pool, of records in the shuffle pool of a lane"],
-    "timeout": ['hung_after, in seconds, for a read that hangs, and on_hung_read="retry" to try it once more'],
+    "timeout": ['hung_after, in seconds, for a read that hangs, and on_hung_read="fail" to give it up'],
     "memory": ["memory_bytes"],
     "meta": ["metadata"],
 }

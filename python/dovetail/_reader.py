@@ -176,12 +176,12 @@ class Reader:
             epoch 1 reads the rest of it and epoch 2. 0 goes on for ever.
         state: goes on where `state_dict()` was taken, also in another world or batch.
         on_damage: "fail", "substitute" or "empty"; steps, rows and ids stay as planned.
-        on_hung_read, hung_after: what becomes of reads that have not come back in so many seconds: "wait" or "retry".
+        on_hung_read, hung_after: what happens to reads that take longer than so many seconds: "wait" or "fail".
         oversize: of a batch that does not fit its slot: "fail" or "spill".
         prefetch: slots filled ahead.
         max_held: batches that may be alive at a time; a batch is while any array or tensor of it is.
         memory_bytes: the budget of slots and read-ahead, kept.
-        storage: "automatic", "pread", "io_uring" or "io_uring_direct".
+        storage: "automatic", "pread" or "io_uring_direct".
         io_threads, decode_threads: None chooses.
         registration: memory registered with CUDA, which PyTorch sees as pinned: "preferred", "required" or "off".
         device: the CUDA device that batches are for; None takes the current one.

@@ -24,15 +24,14 @@ constexpr Words<Tail, 3> kTails{{{"drop", Tail::drop}, {"pad", Tail::pad}, {"wra
 constexpr Words<MixStop, 2> kStops{{{"first", MixStop::first}, {"all", MixStop::all}}};
 constexpr Words<OnDamage, 3> kOnDamage{
     {{"fail", OnDamage::fail}, {"substitute", OnDamage::substitute}, {"empty", OnDamage::empty}}};
-constexpr Words<OnHungRead, 2> kOnHungRead{{{"wait", OnHungRead::wait}, {"retry", OnHungRead::retry}}};
+constexpr Words<OnHungRead, 2> kOnHungRead{{{"wait", OnHungRead::wait}, {"fail", OnHungRead::fail}}};
 constexpr Words<Oversize, 2> kOversize{{{"fail", Oversize::fail}, {"spill", Oversize::spill}}};
 constexpr Words<Registration, 3> kRegistrations{
     {{"preferred", Registration::preferred}, {"required", Registration::required}, {"off", Registration::off}}};
 constexpr Words<HugePages, 3> kHugePages{
     {{"automatic", HugePages::automatic}, {"on", HugePages::on}, {"off", HugePages::off}}};
-constexpr Words<StorageKind, 4> kStorages{{{"automatic", StorageKind::automatic},
+constexpr Words<StorageKind, 3> kStorages{{{"automatic", StorageKind::automatic},
                                            {"pread", StorageKind::pread},
-                                           {"io_uring", StorageKind::io_uring},
                                            {"io_uring_direct", StorageKind::io_uring_direct}}};
 
 template <auto kField, const auto& kWords, class Options>

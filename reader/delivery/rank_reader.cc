@@ -5,8 +5,6 @@
 #include <exception>
 #include <utility>
 
-#include <boost/asio/post.hpp>
-
 #include "format/guard_memory.h"
 #include "reader/delivery/open_runs.h"
 #include "reader/delivery/rank_reader_lock.h"
@@ -49,6 +47,7 @@ RankReader::RankReader(ReaderSetup setup)
       options_(setup.options),
       ring_(setup.ring),
       queue_(std::make_shared<ReadyQueue>(ring_, options_.max_held, options_.timeline, options_.ranks.rank)),
+      workers_(std::move(setup.workers)),
       storage_(std::move(setup.storage)),
       threads_(setup.threads),
       columns_(std::move(setup.columns)),
@@ -73,7 +72,6 @@ RankReader::RankReader(ReaderSetup setup)
              }),
       rows_(plan_, options_, rules_, setup.batches_per_slot, shards_, store_),
       parts_{dataset_, *ring_, shards_, *storage_, damage_},
-      workers_(setup.threads),
       replay_(options_.replay) {
   ring_->on_release([this] { slot_is_free(); }, queue_);
 }
@@ -96,7 +94,7 @@ void RankReader::stop_all() {
   ring_->on_release({});
   queue_->stop();
   storage_->stop();  // first: its completions still need the workers
-  workers_.join();
+  workers_->join();
   std::unique_lock busy(mutex_);
   at_work_.no_trainer.wait(busy, [this] { return at_work_.trainers == 0; });
 }
@@ -162,7 +160,7 @@ void RankReader::kick_locked() noexcept {
   if (queue_->waiting()) queue_->set_cause(cause_locked());
   if (at_work_.workers >= threads_ - (queue_->busy_trainer() ? 1 : 0) || !has_work_locked()) return;
   try {
-    boost::asio::post(workers_.executor(), [this] { work(); });
+    workers_->post([this] { work(); });
     ++at_work_.workers;
   } catch (const std::exception& failure) {
     fail_locked(error_from(failure));

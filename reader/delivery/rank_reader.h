@@ -174,6 +174,7 @@ class RankReader final : private TrainerHelp {
   const ReaderOptions options_;
   const std::shared_ptr<SlotRing> ring_;
   const std::shared_ptr<ReadyQueue> queue_;
+  const std::unique_ptr<ThreadPool> workers_;  // outlives the storage, whose timer runs there
   const std::unique_ptr<Storage> storage_;
   const unsigned threads_;
   const std::unique_ptr<ColumnDecoders> columns_;  // or null
@@ -184,7 +185,6 @@ class RankReader final : private TrainerHelp {
   RunStore store_;
   RankRows rows_;  // of whoever walks
   const FillParts parts_;
-  ThreadPool workers_;
 
   mutable BriefMutex mutex_;
   std::deque<std::unique_ptr<Flight>> flights_;

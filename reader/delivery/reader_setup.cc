@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "format/count_of.h"
@@ -18,6 +19,7 @@
 #include "reader/delivery/open_runs.h"
 #include "reader/fetch/buffer_pool.h"
 #include "reader/memory/host_registration.h"
+#include "reader/storage/thread_pool.h"
 #include "reader/storage/watched_storage.h"
 
 namespace dovetail::detail {
@@ -80,7 +82,7 @@ Result<void> check(const ReaderOptions& options) {
                  "hung_after = " + std::to_string(options.hung_after.count()) + " ms is out of range: 0 to 24 hours");
   }
   if (options.hung_after == options.hung_after.zero() && options.on_hung_read != OnHungRead::wait) {
-    return Error(Errc::invalid_option, "on_hung_read = retry needs a hung_after above 0");
+    return Error(Errc::invalid_option, "on_hung_read = fail needs a hung_after above 0");
   }
   if (options.decode_threads > kMaxThreads) return out_of_range("decode_threads", options.decode_threads, "0 to 1024");
   return {};
@@ -196,6 +198,14 @@ HostMemoryOptions host_memory(const ReaderOptions& options) {
           .threads = std::clamp(usable_cores() / options.ranks.local_world, 1u, kMostTouchingThreads)};
 }
 
+Result<std::unique_ptr<ThreadPool>> make_workers(unsigned threads) {
+  try {
+    return std::make_unique<ThreadPool>(threads);
+  } catch (const std::system_error& failure) {
+    return Error(Errc::resource_limit, std::string("the threads of the reader cannot be started: ") + failure.what());
+  }
+}
+
 }  // namespace
 
 Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
@@ -223,19 +233,22 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
     options.log("the world has changed in epoch " + std::to_string(options.start.epoch) +
                 ": the rest of it is cut even, whole files come back with the next epoch");
   }
+  const unsigned cores = std::max(1u, usable_cores() / options.ranks.local_world);
+  const unsigned threads = options.decode_threads == 0 ? cores : options.decode_threads;
+  Result<std::unique_ptr<ThreadPool>> workers = make_workers(threads);
+  if (!workers.has_value()) return workers.error();
   Result<std::unique_ptr<Storage>> storage =
       make_storage(options.storage, {.threads = options.io_threads == 0 ? kDefaultIoThreads : options.io_threads});
-  if (storage.has_value() && options.hung_after > options.hung_after.zero()) {
-    storage = watch_storage(
-        std::move(*storage),
-        {.after = options.hung_after, .gives_up = options.on_hung_read == OnHungRead::retry, .log = options.log});
-  }
   if (!storage.has_value()) return storage.error();
+  if (options.hung_after > options.hung_after.zero()) {
+    storage = watch_storage(std::move(*storage), {.after = options.hung_after,
+                                                  .gives_up = options.on_hung_read == OnHungRead::fail,
+                                                  .log = options.log,
+                                                  .executor = (*workers)->executor()});
+  }
   Result<std::unique_ptr<ColumnDecoders>> columns = std::unique_ptr<ColumnDecoders>();
   if (options.columns.has_value()) columns = ColumnDecoders::make(*options.columns);
   if (!columns.has_value()) return columns.error();
-  const unsigned cores = std::max(1u, usable_cores() / options.ranks.local_world);
-  const unsigned threads = options.decode_threads == 0 ? cores : options.decode_threads;
   Result<MemoryShares> memory = share_memory(dataset, options, (*storage)->facts().memory_bytes,
                                              *columns == nullptr ? nullptr : &(*columns)->sizes(), threads);
   if (!memory.has_value()) return memory.error();
@@ -260,6 +273,7 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   return ReaderSetup{.dataset = dataset,
                      .plan = std::move(*plan),
                      .options = std::move(options),
+                     .workers = std::move(*workers),
                      .storage = std::move(*storage),
                      .ring = std::move(*ring),
                      .batches_per_slot = memory->batches_per_slot,

@@ -13,6 +13,7 @@
 #include "reader/fill/column_decoders.h"
 #include "reader/memory/slot_ring.h"
 #include "reader/storage/storage.h"
+#include "reader/storage/thread_pool.h"
 
 namespace dovetail::detail {
 
@@ -34,6 +35,7 @@ struct ReaderSetup {
   Dataset dataset;
   Plan plan;
   ReaderOptions options;
+  std::unique_ptr<ThreadPool> workers;  ///< As many as `threads`; before the storage, whose timer runs there.
   std::unique_ptr<Storage> storage;
   std::shared_ptr<SlotRing> ring;
   std::uint32_t batches_per_slot = 1;

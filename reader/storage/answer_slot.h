@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -20,6 +21,11 @@ class AnswerSlot {
     const std::lock_guard lock(mutex_);
     answer_ = std::move(answer);
     there_.notify_one();  // under the lock: who waits may destroy this next
+  }
+  /// Whether it has come in that time.
+  bool wait_for(std::chrono::nanoseconds time) {
+    std::unique_lock lock(mutex_);
+    return there_.wait_for(lock, time, [this] { return answer_.has_value(); });
   }
   Result<void> wait() {
     std::unique_lock lock(mutex_);

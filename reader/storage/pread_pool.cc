@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <exception>
-#include <mutex>
-#include <thread>
+#include <string>
 #include <utility>
-#include <vector>
-
-#include <boost/asio/post.hpp>
 
 #include "format/guard_memory.h"
 #include "reader/storage/storage.h"
@@ -19,7 +15,6 @@ class PreadPool final : public Storage {
   explicit PreadPool(unsigned threads) : pool_(threads) {
     facts_.kind = StorageKind::pread;
     facts_.depth = threads;
-    facts_.adds_places = true;
     facts_.best_read_bytes = std::size_t{1} << 20;
   }
   ~PreadPool() override { stop(); }
@@ -29,41 +24,27 @@ class PreadPool final : public Storage {
   }
 
   void read(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) override {
-    boost::asio::post(pool_.executor(), [&file, offset, into, done = std::move(done)]() mutable {
+    pool_.post([&file, offset, into, done = std::move(done)]() mutable {
       std::move(done)(guard_memory(file.path(), [&] { return file.read(offset, into); }));
     });
   }
 
+  void call(const std::string& /*path*/, Call work, CallHandler done) override {
+    pool_.post([work = std::move(work), done = std::move(done)]() mutable { std::move(done)(guard_memory({}, work)); });
+  }
+
   const StorageFacts& facts() const noexcept override { return facts_; }
 
-  boost::asio::any_io_executor blocking_executor() override { return pool_.executor(); }
-
-  bool add_place() noexcept override try {
-    const std::lock_guard lock(mutex_);
-    if (stopping_) return false;
-    added_.emplace_back([this] { pool_.attach(); });
+  bool add_place() noexcept override {
+    pool_.raise_limit();
     return true;
-  } catch (const std::exception&) {
-    return false;
   }
 
-  void stop() override {
-    std::vector<std::thread> added;
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-      added.swap(added_);
-    }
-    pool_.join();
-    for (std::thread& thread : added) thread.join();
-  }
+  void stop() override { pool_.join(); }
 
  private:
   StorageFacts facts_;
   ThreadPool pool_;
-  std::mutex mutex_;
-  std::vector<std::thread> added_;
-  bool stopping_ = false;
 };
 
 }  // namespace

@@ -2,16 +2,16 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <thread>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <dovetail/reader_stats.h>
 
@@ -21,12 +21,14 @@ namespace dovetail::detail {
 
 /// How a storage is looked after.
 struct WatchOptions {
-  /// What has not come back for so long hangs; more than 0.
+  /// A call that takes longer is late; more than 0.
   std::chrono::nanoseconds after{};
-  /// Whether what hangs is asked for once more, and given up after twice as long.
+  /// Whether a late call fails with `ETIMEDOUT`; else it is waited for, and logged again after twice as long, and so on.
   bool gives_up = false;
-  /// Gets a line for each read that hangs, on the thread of the watch or on one of the storage; may be null.
+  /// Gets a line for each late call, from any thread of the reader; may be null.
   std::function<void(std::string_view)> log;
+  /// Where the timer runs. Has to outlive the watch until `stop`.
+  boost::asio::any_io_executor executor;
 };
 
 /// Something that was asked of a storage and is not answered yet.
@@ -36,13 +38,8 @@ class Awaited {
 
   /// What it is; its age is left alone.
   virtual HungRead what() const = 0;
-  /// It hangs. Asks for it once more, where that can be done; whether it is. Called once, on the thread of the watch.
-  virtual bool retry() { return false; }
-  /// It hangs for twice as long: whoever waits gets an error, unless it has just been answered. Whether it was given up, and
-  /// counted.
-  virtual bool give_up() { return false; }
-  /// It is not even asked for: whoever waits gets an error. Called on the thread of the watch, again where it throws.
-  virtual void refuse() {}
+  /// It is late and no longer looked at: whoever asked gets an error, unless it has just been answered.
+  virtual void give_up() noexcept {}
 
  private:
   friend class ReadWatch;
@@ -53,65 +50,49 @@ class Awaited {
   List node_ = List(1);        // made here, so that beginning to look at it needs no memory
   List::iterator place_{};
   bool watched_ = false;
-  bool hung_ = false;
+  bool late_ = false;
 };
 
-/// Looks at how long reads have been out, on a thread of its own, which sleeps while nothing is.
+/// Looks at how long calls have been out, by a timer that runs only while some are.
 ///
-/// Threads: all functions may be called from any thread, `stop` not from that of the watch.
-/// Cost:    a lock for each read; the thread wakes at most once in `after` while nothing hangs.
-class ReadWatch {
+/// Threads: all functions may be called from any thread.
+/// Cost:    a lock for each call; the timer fires at most once in `after` while nothing is late.
+class ReadWatch : public std::enable_shared_from_this<ReadWatch> {
  public:
-  /// Throws `std::system_error` where no thread can be started.
   explicit ReadWatch(WatchOptions options);
-  ReadWatch(const ReadWatch&) = delete;
-  ReadWatch& operator=(const ReadWatch&) = delete;
-  ~ReadWatch();
 
   void begin(const std::shared_ptr<Awaited>& awaited) noexcept;
-  /// It is answered, or given up: what it refers to may go when this has returned. Idempotent.
-  void end(Awaited& awaited);
+  /// It is answered: what it refers to may go when this has returned, and it may begin again. Idempotent.
+  void end(Awaited& awaited) noexcept;
+  /// Logs or gives up what is late now. For threads that wait, and may keep the timer from running.
+  void look() noexcept;
+  /// How long a waiting thread may wait until it should look.
+  std::chrono::nanoseconds period() const noexcept { return options_.after; }
 
-  /// Has something refused that was not begun, soon.
-  void refuse(const std::shared_ptr<Awaited>& awaited) noexcept;
-
-  /// Something is given up; to be called before whoever waits for it is told, and may ask for `hung_reads`.
-  void count_given_up() noexcept;
   HungReads hung_reads() const;
-  /// Looks no more.
-  void stop();
+  /// Ends the timer, for good.
+  void stop() noexcept;
 
  private:
   using Clock = Awaited::Clock;
   using List = Awaited::List;
-  enum class Step : std::uint8_t { tell, retry, give_up };
-  struct Late {
-    std::shared_ptr<Awaited> awaited;
-    Step step = Step::tell;
-    HungRead what;
-  };
 
-  void run();
-  std::optional<Clock::time_point> next_look_locked() const;
-  /// The one to be told of, or none.
-  Late take_late_locked();
-  void handle(const Late& late);
-  /// Whether it could be.
-  bool refuse_first(std::unique_lock<std::mutex>& lock);
-  bool forget(Awaited& awaited);
-  void say(const HungRead& what, std::string_view then);
+  void arm_locked();
+  /// The next one that is late, or null.
+  std::shared_ptr<Awaited> take_late_locked(Clock::time_point now) noexcept;
+  HungRead describe(const Awaited& awaited) const;
+  /// Takes it out of the lists; empty where it is in none.
+  List forget(Awaited& awaited) noexcept;
+  void say(const HungRead& what, std::string_view then) const;
 
   const WatchOptions options_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  std::optional<boost::asio::steady_timer> timer_;
+  bool armed_ = false;
   List out_;   // in the order of asking
-  List hung_;  // the same
-  List refused_;
+  List late_;  // the same
   std::uint64_t met_ = 0;
   std::uint64_t given_up_ = 0;
-  bool idle_ = false;
-  bool stopping_ = false;
-  std::thread thread_;
 };
 
 }  // namespace dovetail::detail

@@ -6,8 +6,6 @@
 #include <string>
 #include <utility>
 
-#include <boost/asio/post.hpp>
-
 #include "format/guard_memory.h"
 #include "reader/storage/uring_storage.h"
 
@@ -19,8 +17,6 @@ std::string_view to_string(StorageKind kind) noexcept {
       return "automatic";
     case StorageKind::pread:
       return "pread";
-    case StorageKind::io_uring:
-      return "io_uring";
     case StorageKind::io_uring_direct:
       return "io_uring_direct";
   }
@@ -57,12 +53,6 @@ Result<void> Storage::read_again(const InputFile& file, std::uint64_t offset, Re
   return file.read(offset, into);
 }
 
-void Storage::call(const std::string&, Call work, CallHandler done) {
-  boost::asio::post(blocking_executor(), [work = std::move(work), done = std::move(done)]() mutable {
-    std::move(done)(guard_memory({}, work));
-  });
-}
-
 Result<std::unique_ptr<Storage>> make_storage(StorageKind kind, const StorageOptions& options) {
   if (auto valid = validate(options); !valid) return valid.error();
   try {
@@ -70,10 +60,8 @@ Result<std::unique_ptr<Storage>> make_storage(StorageKind kind, const StorageOpt
       case StorageKind::automatic:
       case StorageKind::pread:
         return make_pread_pool(options.threads);
-      case StorageKind::io_uring:
-        return make_uring_storage(false, options);
       case StorageKind::io_uring_direct:
-        return make_uring_storage(true, options);
+        return make_uring_storage(options);
     }
   } catch (const std::bad_alloc& failure) {
     return error_from(failure);

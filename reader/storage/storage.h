@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <boost/asio/any_completion_handler.hpp>
-#include <boost/asio/any_io_executor.hpp>
 
 #include <dovetail/error.h>
 #include <dovetail/reader_stats.h>
@@ -29,8 +28,6 @@ struct StorageFacts {
   bool direct = false;
   /// Reads that it keeps in flight.
   unsigned depth = 0;
-  /// Whether another one may be taken in the place of a read that hangs: see `add_place`.
-  bool adds_places = false;
   /// Descriptors that an open file takes.
   unsigned descriptors_per_file = 1;
   /// Memory that it holds for as long as it lives; part of the reader's budget.
@@ -77,11 +74,11 @@ class Storage {
   /// before and are not what they should be.
   virtual Result<void> read_again(const InputFile& file, std::uint64_t offset, ReadInto into);
 
-  /// Makes a call that blocks, such as opening `path`, on a thread of the storage. It must own what it uses: it may be made
-  /// twice, and may outlive its answer where nobody waits for it any longer.
-  virtual void call(const std::string& path, Call work, CallHandler done);
+  /// Makes a call that blocks, such as opening `path`, on a thread of the storage. It must own what it uses: it outlives its
+  /// answer where it is given up.
+  virtual void call(const std::string& path, Call work, CallHandler done) = 0;
 
-  /// Whether the error says that a read was given up: a second one would take as long.
+  /// Whether the error says that a call was given up: a second one would take as long.
   virtual bool gave_up(const Error&) const { return false; }
 
   /// Reads and calls that took too long, where somebody looks.
@@ -90,10 +87,7 @@ class Storage {
   /// Reads of a direct storage that went through the page cache, because the file system does not offer more.
   virtual std::uint64_t cached_reads() const noexcept { return 0; }
 
-  /// The threads for calls that block.
-  virtual boost::asio::any_io_executor blocking_executor() = 0;
-
-  /// Nobody waits for one of the reads in flight any longer: takes one more in its place. Whether it can.
+  /// A call in flight hangs: takes one more in its place. Whether it can.
   virtual bool add_place() noexcept { return false; }
 
   /// Waits for all reads in flight and their completions, so not to be called from one. What is asked for while it
@@ -103,9 +97,9 @@ class Storage {
 
 /// Changes speed only.
 struct StorageOptions {
-  /// Threads of `pread`, and of the calls that block; at least 1.
+  /// Threads of `pread`, and of the calls that block, at most; at least 1. They start as they are wanted.
   unsigned threads = 8;
-  /// Reads in flight of io_uring, 1 to 4096.
+  /// Direct reads in flight, 1 to 4096.
   unsigned depth = 64;
   /// What a direct storage may hold to read into, at least 128 KiB. It keeps fewer reads in flight rather than more
   /// memory.
@@ -113,7 +107,7 @@ struct StorageOptions {
 };
 
 /// Errors: `invalid_option`; `resource_limit` where io_uring was asked for and cannot be had, saying why and what to do,
-/// and for every kind where the process may start no more threads.
+/// and for every kind where the process may start no thread.
 Result<std::unique_ptr<Storage>> make_storage(StorageKind kind, const StorageOptions& options);
 
 /// Reads with `pread` on a pool of threads: the default, and the fastest where the page cache is warm.

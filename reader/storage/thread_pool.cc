@@ -1,26 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/storage/thread_pool.h"
 
+#include <algorithm>
+#include <chrono>
+#include <exception>
+
 namespace dovetail::detail {
 
-ThreadPool::ThreadPool(unsigned threads) {
-  threads_.reserve(threads);
-  try {
-    while (threads_.size() < threads) threads_.emplace_back([this] { context_.run(); });
-  } catch (...) {
-    join();
-    throw;
-  }
+namespace {
+constexpr std::chrono::seconds kIdle{1};
+}  // namespace
+
+ThreadPool::ThreadPool(unsigned most) : most_(most) {
+  threads_.reserve(1);
+  threads_.emplace_back([this] { run(); });
 }
 
 ThreadPool::~ThreadPool() {
   join();
 }
 
+void ThreadPool::count(int jobs) noexcept {
+  const std::lock_guard lock(mutex_);
+  unfinished_ += static_cast<unsigned>(jobs);
+}
+
+void ThreadPool::grow() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (joining_ || threads_.size() >= std::min(unfinished_, most_)) return;
+  try {
+    threads_.reserve(threads_.size() + 1);
+    threads_.emplace_back([this] { run(); });
+  } catch (const std::exception&) {  // the others have to do
+  }
+}
+
+void ThreadPool::raise_limit() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++most_;
+  }
+  grow();
+}
+
+unsigned ThreadPool::size() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<unsigned>(threads_.size());
+}
+
+void ThreadPool::run() {
+  while (!context_.stopped()) {
+    if (context_.run_one_for(kIdle) == 0 && retire()) return;
+  }
+}
+
+bool ThreadPool::retire() {
+  std::thread before;
+  const std::lock_guard lock(mutex_);
+  if (joining_ || threads_.size() <= std::max(1u, unfinished_)) return false;
+  const auto self = std::find_if(threads_.begin(), threads_.end(), [](const std::thread& thread) {
+    return thread.get_id() == std::this_thread::get_id();
+  });
+  std::swap(*self, threads_.back());
+  before = std::exchange(retired_, std::move(threads_.back()));
+  threads_.pop_back();
+  if (before.joinable()) before.join();  // it is about to return
+  return true;
+}
+
 void ThreadPool::join() {
+  std::vector<std::thread> threads;
+  {
+    const std::lock_guard lock(mutex_);
+    joining_ = true;
+    threads.swap(threads_);
+    if (retired_.joinable()) threads.push_back(std::move(retired_));
+  }
   open_.reset();
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace dovetail::detail

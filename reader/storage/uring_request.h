@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/uio.h>
-
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,7 +21,7 @@ struct UringRequest {
   const ReadInto into;
   Storage::ReadHandler done;
 
-  /// Not in `direct` storage: read through the page cache.
+  /// Nothing: read through the page cache.
   std::optional<DirectAccess> direct;
   /// Bytes for which pieces have been started.
   std::size_t cut = 0;
@@ -47,10 +44,9 @@ struct UringPiece {
   std::uint64_t offset = 0;
   ReadInto into;
   unsigned attempts = 0;
-  /// Of direct reads: what is read into the buffer, and how much of that lies before the wanted bytes.
+  /// What is read into the buffer.
   std::uint64_t aligned_offset = 0;
   std::size_t aligned_bytes = 0;
-  std::array<iovec, 2> vectors{};
 };
 
 }  // namespace dovetail::detail

@@ -21,8 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/post.hpp>
-
 #include "format/guard_memory.h"
 #include "reader/storage/answer_slot.h"
 #include "reader/storage/bounce_buffers.h"
@@ -34,8 +32,6 @@
 namespace dovetail::detail {
 namespace {
 
-// Larger reads become several at once: a device answers them faster than one after the other.
-constexpr std::size_t kCachedPiece = std::size_t{1} << 20;
 // Copying to their destination takes long enough for a device to run dry; in between, new reads are submitted.
 constexpr unsigned kCompletionsAtOnce = 8;
 constexpr unsigned kMaxAttempts = 16;
@@ -55,16 +51,18 @@ using Piece = UringPiece;
 
 class UringStorage final : public Storage {
  public:
-  UringStorage(bool direct, const StorageOptions& options);
+  explicit UringStorage(const StorageOptions& options);
   ~UringStorage() override;
 
   Result<void> start();
 
-  Result<bool> try_read(const InputFile& file, std::uint64_t offset, ReadInto into) override;
+  Result<bool> try_read(const InputFile&, std::uint64_t, ReadInto) override { return false; }
   void read(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) override;
   const StorageFacts& facts() const noexcept override { return facts_; }
   std::uint64_t cached_reads() const noexcept override { return cached_reads_.load(std::memory_order_relaxed); }
-  boost::asio::any_io_executor blocking_executor() override { return pool_.executor(); }
+  void call(const std::string& /*path*/, Call work, CallHandler done) override {
+    pool_.post([work = std::move(work), done = std::move(done)]() mutable { std::move(done)(guard_memory({}, work)); });
+  }
   void stop() override;
 
  private:
@@ -121,14 +119,14 @@ class UringStorage final : public Storage {
   std::thread thread_;
 };
 
-UringStorage::UringStorage(bool direct, const StorageOptions& options)
+UringStorage::UringStorage(const StorageOptions& options)
     : sizes_(options.memory_bytes, options.depth), pool_(options.threads) {
-  facts_.kind = direct ? StorageKind::io_uring_direct : StorageKind::io_uring;
-  facts_.direct = direct;
-  facts_.depth = direct ? static_cast<unsigned>(sizes_.count) : options.depth;
-  facts_.descriptors_per_file = direct ? 2 : 1;
-  facts_.memory_bytes = direct ? sizes_.count * (sizes_.piece + kDirectSlack) : 0;
-  facts_.best_read_bytes = direct ? sizes_.piece : kCachedPiece;
+  facts_.kind = StorageKind::io_uring_direct;
+  facts_.direct = true;
+  facts_.depth = static_cast<unsigned>(sizes_.count);
+  facts_.descriptors_per_file = 2;
+  facts_.memory_bytes = sizes_.count * (sizes_.piece + kDirectSlack);
+  facts_.best_read_bytes = sizes_.piece;
   pieces_.resize(facts_.depth);
   for (unsigned number = facts_.depth; number > 0; --number) free_.push_back(number - 1);
   finished_.reserve(facts_.depth);
@@ -152,11 +150,6 @@ Result<void> UringStorage::start() {
     if (usable) run();
   });
   return opened->wait();
-}
-
-Result<bool> UringStorage::try_read(const InputFile& file, std::uint64_t offset, ReadInto into) {
-  if (facts_.direct) return false;
-  return file.try_read(offset, into);
 }
 
 void UringStorage::read(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) {
@@ -189,13 +182,9 @@ void UringStorage::wake(std::unique_lock<std::mutex> lock) {
 Result<void> UringStorage::open() {
   // One more for the wake-up, so that there is always room for every piece.
   if (auto opened = open_ring(facts_.depth + 1, ring_); !opened) return opened;
-  if (facts_.direct) {
-    if (auto prepared = guard_memory({}, [this] { return prepare_buffers(); }); !prepared) {
-      ::io_uring_queue_exit(&ring_);
-      return prepared;
-    }
-  }
-  return {};
+  auto prepared = guard_memory({}, [this] { return prepare_buffers(); });
+  if (!prepared) ::io_uring_queue_exit(&ring_);
+  return prepared;
 }
 
 Result<void> UringStorage::prepare_buffers() {
@@ -250,20 +239,15 @@ void UringStorage::start_pieces() {
     piece = Piece{};
     piece.request = waiting_.front();
     Request& request = *piece.request;
-    if (request.cut == 0 && facts_.direct) find_access(request);
+    if (request.cut == 0) find_access(request);
     piece.offset = request.offset + request.cut;
     piece.into = request.into.after(request.cut);
-    const bool within_file = request.within_file();
-    if (within_file && request.direct) {
-      cut_direct(piece);
-    } else if (within_file) {
-      piece.into = piece.into.before(std::min(piece.into.size(), kCachedPiece));
-    }
+    if (request.direct) cut_direct(piece);
     request.cut += piece.into.size();
     ++request.pieces_in_flight;
     if (request.cut == request.into.size()) waiting_.pop_front();
     // What reaches past the end has an error to be named.
-    if (within_file) {
+    if (request.direct) {
       submit(number);
     } else {
       finish_in_pool(number);
@@ -298,20 +282,12 @@ void UringStorage::submit(unsigned number) {
   Piece& piece = pieces_[number];
   const Request& request = *piece.request;
   io_uring_sqe* const entry = ::io_uring_get_sqe(&ring_);  // the ring has room for all pieces
-  if (request.direct) {
-    const auto bytes = static_cast<unsigned>(piece.aligned_bytes);
-    std::byte* const buffer = buffers_.at(number).data();
-    if (registered_) {
-      ::io_uring_prep_read_fixed(entry, request.direct->fd, buffer, bytes, piece.aligned_offset, 0);
-    } else {
-      ::io_uring_prep_read(entry, request.direct->fd, buffer, bytes, piece.aligned_offset);
-    }
+  const auto bytes = static_cast<unsigned>(piece.aligned_bytes);
+  std::byte* const buffer = buffers_.at(number).data();
+  if (registered_) {
+    ::io_uring_prep_read_fixed(entry, request.direct->fd, buffer, bytes, piece.aligned_offset, 0);
   } else {
-    unsigned parts = 0;
-    for (const std::span<std::byte> part : {piece.into.first, piece.into.second}) {
-      if (!part.empty()) piece.vectors[parts++] = {.iov_base = part.data(), .iov_len = part.size()};
-    }
-    ::io_uring_prep_readv(entry, request.file.fd(), piece.vectors.data(), parts, piece.offset);
+    ::io_uring_prep_read(entry, request.direct->fd, buffer, bytes, piece.aligned_offset);
   }
   ::io_uring_sqe_set_data64(entry, number);
 }
@@ -379,15 +355,14 @@ void UringStorage::on_read(unsigned number, int result) {
   const Request& request = *piece.request;
   if (result > 0) {
     const auto got = static_cast<std::size_t>(result);
-    const auto before = static_cast<std::size_t>(request.direct ? piece.offset - piece.aligned_offset : 0);
+    const auto before = static_cast<std::size_t>(piece.offset - piece.aligned_offset);
     const std::size_t bytes = std::min(got - std::min(got, before), piece.into.size());
-    if (request.direct) copy_into(piece.into, buffers_.at(number).subspan(before, bytes));
+    copy_into(piece.into, buffers_.at(number).subspan(before, bytes));
     piece.offset += bytes;
     piece.into = piece.into.after(bytes);
     if (piece.into.size() == 0) return finish(number, {});
-    if (!request.direct) return submit(number);
   }
-  if (request.direct && (result == -EINVAL || result == -EOPNOTSUPP)) request.file.refuse_direct();
+  if (result == -EINVAL || result == -EOPNOTSUPP) request.file.refuse_direct();
   finish_in_pool(number);
 }
 
@@ -397,7 +372,7 @@ void UringStorage::finish_in_pool(unsigned number) {
   const Request& request = *piece.request;
   if (request.direct) cached_reads_.fetch_add(1, std::memory_order_relaxed);
   try {
-    boost::asio::post(pool_.executor(), [this, number, &file = request.file, offset = piece.offset, into = piece.into] {
+    pool_.post([this, number, &file = request.file, offset = piece.offset, into = piece.into] {
       Result<void> result = guard_memory(file.path(), [&] { return file.read(offset, into); });
       std::unique_lock lock(mutex_);
       finished_.push_back({.number = number, .result = std::move(result)});
@@ -418,8 +393,8 @@ void UringStorage::finish(unsigned number, const Result<void>& result) {
 
 }  // namespace
 
-Result<std::unique_ptr<Storage>> make_uring_storage(bool direct, const StorageOptions& options) {
-  auto storage = std::make_unique<UringStorage>(direct, options);
+Result<std::unique_ptr<Storage>> make_uring_storage(const StorageOptions& options) {
+  auto storage = std::make_unique<UringStorage>(options);
   if (auto started = storage->start(); !started) return started.error();
   return storage;
 }

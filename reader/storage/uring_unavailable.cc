@@ -3,7 +3,7 @@
 
 namespace dovetail::detail {
 
-Result<std::unique_ptr<Storage>> make_uring_storage(bool /*direct*/, const StorageOptions& /*options*/) {
+Result<std::unique_ptr<Storage>> make_uring_storage(const StorageOptions& /*options*/) {
   return Error(Errc::resource_limit,
                "this build has no io_uring: install liburing's development package and configure again, or use pread");
 }

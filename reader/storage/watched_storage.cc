@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "format/guard_memory.h"
-#include "reader/storage/retrying_storage.h"
+#include "reader/storage/deadline_storage.h"
 
 namespace dovetail::detail {
 namespace {
@@ -60,7 +60,7 @@ class Look {
 class WatchedStorage final : public Storage {
  public:
   WatchedStorage(std::unique_ptr<Storage> inner, const WatchOptions& options)
-      : watch_(options), inner_(std::move(inner)) {}
+      : watch_(std::make_shared<ReadWatch>(options)), inner_(std::move(inner)) {}
   ~WatchedStorage() override { stop(); }
 
   Result<bool> try_read(const InputFile& file, std::uint64_t offset, ReadInto into) override {
@@ -68,7 +68,7 @@ class WatchedStorage final : public Storage {
   }
 
   void read(const InputFile& file, std::uint64_t offset, ReadInto into, ReadHandler done) override {
-    Look look(watch_, std::make_shared<WatchedRead>(file, offset, into.size()));
+    Look look(*watch_, std::make_shared<WatchedRead>(file, offset, into.size()));
     inner_->read(file, offset, into, [look = std::move(look), done = std::move(done)](Result<void> outcome) mutable {
       look.end();
       std::move(done)(std::move(outcome));
@@ -76,12 +76,12 @@ class WatchedStorage final : public Storage {
   }
 
   Result<void> read_again(const InputFile& file, std::uint64_t offset, ReadInto into) override {
-    const Look look(watch_, std::make_shared<WatchedRead>(file, offset, into.size()));
+    const Look look(*watch_, std::make_shared<WatchedRead>(file, offset, into.size()));
     return inner_->read_again(file, offset, into);
   }
 
   void call(const std::string& path, Call work, CallHandler done) override {
-    Look look(watch_, std::make_shared<Opening>(path));
+    Look look(*watch_, std::make_shared<Opening>(path));
     inner_->call(path, std::move(work), [look = std::move(look), done = std::move(done)](Answer answer) mutable {
       look.end();
       std::move(done)(std::move(answer));
@@ -90,31 +90,23 @@ class WatchedStorage final : public Storage {
 
   const StorageFacts& facts() const noexcept override { return inner_->facts(); }
   std::uint64_t cached_reads() const noexcept override { return inner_->cached_reads(); }
-  HungReads hung_reads() const override { return watch_.hung_reads(); }
-  boost::asio::any_io_executor blocking_executor() override { return inner_->blocking_executor(); }
+  HungReads hung_reads() const override { return watch_->hung_reads(); }
 
   void stop() override {
     inner_->stop();
-    watch_.stop();
+    watch_->stop();
   }
 
  private:
-  ReadWatch watch_;
+  const std::shared_ptr<ReadWatch> watch_;
   const std::unique_ptr<Storage> inner_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Storage>> watch_storage(std::unique_ptr<Storage> storage, const WatchOptions& options) {
-  try {
-    if (options.gives_up) return make_retrying_storage(std::move(storage), options);
-    return std::make_unique<WatchedStorage>(std::move(storage), options);
-  } catch (const std::bad_alloc& failure) {
-    return error_from(failure);
-  } catch (const std::exception& failure) {
-    return Error(Errc::resource_limit,
-                 std::string("the thread that watches reads cannot be started: ") + failure.what());
-  }
+std::unique_ptr<Storage> watch_storage(std::unique_ptr<Storage> storage, const WatchOptions& options) {
+  if (options.gives_up) return make_deadline_storage(std::move(storage), options);
+  return std::make_unique<WatchedStorage>(std::move(storage), options);
 }
 
 }  // namespace dovetail::detail

@@ -515,7 +515,7 @@ class TfrecordDeliveryTest : public TfrecordShardTest {
   void expect_equal_delivery() {
     EXPECT_EQ(Dataset::open(folder_ / "tfr").value().fingerprint(),
               Dataset::open(folder_ / "dvt").value().fingerprint());
-    for (const StorageKind storage : {StorageKind::pread, StorageKind::io_uring, StorageKind::io_uring_direct}) {
+    for (const StorageKind storage : {StorageKind::pread, StorageKind::io_uring_direct}) {
       if (!can_use(storage, folder_ / "dvt")) continue;
       for (std::uint32_t rank = 0; rank < 2; ++rank) {
         ReaderOptions how = options(rank, 2);

@@ -96,7 +96,7 @@ TEST_P(AwaitPointsTest, AReadThatIsSlowChangesNothing) {
   std::cout << n - 2 << " events\n";
 }
 
-const auto kStorages = ::testing::Values(StorageKind::pread, StorageKind::io_uring, StorageKind::io_uring_direct);
+const auto kStorages = ::testing::Values(StorageKind::pread, StorageKind::io_uring_direct);
 const auto kNameOf = [](const auto& tested) {
   const std::array<const char*, 3> kWays{"copied", "same_size", "straight"};
   return std::string(to_string(std::get<0>(tested.param))) + "_" + kWays.at(std::get<1>(tested.param));

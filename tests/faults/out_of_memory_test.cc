@@ -19,7 +19,8 @@
 #include <dovetail/record_writer.h>
 
 #include "format/example_encoder.h"
-#include "reader/storage/read_piece.h"
+#include "reader/storage/thread_pool.h"
+#include "reader/storage/watched_storage.h"
 #include "tests/faults/failing_memory.h"
 #include "tests/faults/written_records.h"
 #include "tests/reader/delivery/sample_dataset.h"
@@ -120,29 +121,29 @@ TEST_F(OutOfMemoryTest, VerifyIsRightOrAnError) {
   with_every_failure(work, [](bool) {});
 }
 
-// It runs on threads of the storage, where an exception would end the process.
-TEST_F(OutOfMemoryTest, ASecondTryThatCannotBeginIsGivenUpInTime) {
-  const std::string path = folder_.path("data");
-  std::ofstream(path) << std::string(1000, 'x');
-  const auto shared = std::make_shared<detail::RetryState>(
+TEST_F(OutOfMemoryTest, ADeadlineThatPassesWithoutMemoryIsAnError) {
+  detail::ThreadPool timers(1);
+  std::promise<void> release;
+  std::promise<bool> gave_up;
+  const auto storage = detail::watch_storage(
       detail::make_pread_pool(1),
-      detail::WatchOptions{.after = std::chrono::milliseconds(20), .gives_up = true, .log = {}});
-  const detail::InputFile file = detail::InputFile::open(path).value();
-  std::vector<std::byte> into(1000);
-  std::promise<Result<void>> answer;
-  const auto request =
-      std::make_shared<detail::Request>(1, [&answer](Result<void> outcome) { answer.set_value(std::move(outcome)); });
-  const auto piece = std::make_shared<detail::Piece>(shared, file.share(), 0, detail::ReadInto{into}, request);
-  ++shared->unanswered;
-  shared->late.push_back(piece);
+      {.after = std::chrono::milliseconds(100), .gives_up = true, .log = {}, .executor = timers.executor()});
+  storage->call(
+      "far away",
+      [released = release.get_future().share()]() -> detail::Storage::Answer {
+        released.wait();
+        return Error(Errc::truncated);
+      },
+      [&gave_up](const detail::Storage::Answer& answer) {
+        gave_up.set_value(answer.error().code() == boost::system::errc::timed_out);
+      });
   {
     const testing::AllocationFails armed(0, true);
-    EXPECT_NO_THROW(detail::start_pieces(shared));
+    EXPECT_TRUE(gave_up.get_future().get());
   }
   EXPECT_TRUE(testing::AllocationFails::struck());
-  shared->watch.begin(piece);
-  (void)answer.get_future().get();
-  shared->watch.stop();
+  release.set_value();
+  storage->stop();
 }
 
 }  // namespace

@@ -79,14 +79,15 @@ TEST_F(StarvedReaderTest, RecordsReadStraightIntoTheirRows) {
   expect_rows_or_errors({.shard_records = {20, 20}, .min_bytes = 16 << 10, .max_bytes = 17 << 10});
 }
 
-TEST_F(StarvedReaderTest, ReadsThatAreTriedTwice) {
-  options_.on_hung_read = OnHungRead::retry;
+TEST_F(StarvedReaderTest, ReadsWithADeadline) {
+  options_.on_hung_read = OnHungRead::fail;
   options_.memory_bytes = 32 << 20;
   expect_rows_or_errors({.shard_records = {40, 30}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048});
 }
 
 TEST_F(StarvedReaderTest, ReadsThroughARing) {
-  options_.storage = StorageKind::io_uring;
+  options_.storage = StorageKind::io_uring_direct;
+  options_.memory_bytes = 32 << 20;
   const SampleShape shape{.shard_records = {40, 30}, .min_bytes = 0, .max_bytes = 300, .block_bytes = 2048};
   const Dataset dataset = testing::make_sample(folder_.path("data"), shape);
   if (const Result<void> works = read(dataset, shape); !works.has_value()) GTEST_SKIP() << works.error().to_string();

@@ -107,7 +107,7 @@ class ReaderLifetimeTest(ProgramTest):
         out = self.run_program("""
             import resource
             try:
-                reader = open_reader(storage="io_uring")
+                reader = open_reader(storage="io_uring_direct")
             except dovetail.DovetailError as error:
                 print(error)
                 sys.exit()

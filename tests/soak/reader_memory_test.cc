@@ -48,7 +48,6 @@ const std::vector<Reading> kReadings{{8 * kMiB, 1, 1, StorageKind::pread, OrderK
                                      {64 * kMiB, 64, 2},
                                      {64 * kMiB, 1024, 2},
                                      {256 * kMiB, 64, 2},
-                                     {32 * kMiB, 64, 2, StorageKind::io_uring},
                                      {32 * kMiB, 64, 2, StorageKind::io_uring_direct},
                                      {16 * kMiB, 64, 2, StorageKind::pread, OrderKind::sequential},
                                      {16 * kMiB, 64, 2, StorageKind::pread, OrderKind::global},

@@ -77,7 +77,7 @@ Lost* lost = nullptr;
 
 SoakWork::SoakWork(std::vector<SoakData> data, std::uint64_t seed, Leak leak)
     : data_(std::move(data)), seed_(seed), leak_(leak), random_(seed) {
-  for (const StorageKind kind : {StorageKind::pread, StorageKind::io_uring, StorageKind::io_uring_direct}) {
+  for (const StorageKind kind : {StorageKind::pread, StorageKind::io_uring_direct}) {
     ReaderOptions options;
     options.plan.batch = 4;
     options.storage = kind;

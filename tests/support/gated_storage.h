@@ -93,10 +93,12 @@ class GatedStorage final : public detail::Storage {
   }
 
   const detail::StorageFacts& facts() const noexcept override { return inner_->facts(); }
-  boost::asio::any_io_executor blocking_executor() override { return inner_->blocking_executor(); }
+  void call(const std::string& path, Call work, CallHandler done) override {
+    inner_->call(path, std::move(work), std::move(done));
+  }
 
-  /// What is withheld takes no place, unless it is to be as with a storage that has no others.
-  bool add_place() noexcept override { return adds_places_; }
+  bool add_place() noexcept override { return adds_places_ && inner_->add_place(); }
+  /// As of a storage that has no others.
   void add_no_places() { adds_places_ = false; }
 
   void stop() override {

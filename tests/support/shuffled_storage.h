@@ -54,7 +54,9 @@ class ShuffledStorage final : public detail::Storage {
 
   const detail::StorageFacts& facts() const noexcept override { return inner_->facts(); }
   std::uint64_t cached_reads() const noexcept override { return inner_->cached_reads(); }
-  boost::asio::any_io_executor blocking_executor() override { return inner_->blocking_executor(); }
+  void call(const std::string& path, Call work, CallHandler done) override {
+    inner_->call(path, std::move(work), std::move(done));
+  }
 
   void stop() override {
     {

@@ -42,9 +42,12 @@ class LateOpening final : public detail::Storage {
   explicit LateOpening(std::unique_ptr<Storage> inner) : inner_(std::move(inner)) {}
   ~LateOpening() override { stop(); }
 
-  boost::asio::any_io_executor blocking_executor() override {
-    boost::asio::post(opens_, [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); });
-    return opens_.get_executor();
+  void call(const std::string& path, Call work, CallHandler done) override {
+    const auto late = [work = std::move(work)] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      return work();
+    };
+    inner_->call(path, late, std::move(done));
   }
   Result<bool> try_read(const detail::InputFile& file, std::uint64_t offset, detail::ReadInto into) override {
     return inner_->try_read(file, offset, into);
@@ -53,10 +56,7 @@ class LateOpening final : public detail::Storage {
     inner_->read(file, offset, into, std::move(done));
   }
   const detail::StorageFacts& facts() const noexcept override { return inner_->facts(); }
-  void stop() override {
-    opens_.join();
-    inner_->stop();
-  }
+  void stop() override { inner_->stop(); }
 
  private:
   const std::unique_ptr<Storage> inner_;

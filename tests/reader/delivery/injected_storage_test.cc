@@ -112,10 +112,9 @@ class RandomCase {
     options_.decode_threads = 1u << below(3);
     options_.io_threads = 1 + below(3);
     options_.registration = Registration::off;
-    options_.storage =
-        pick({StorageKind::automatic, StorageKind::pread, StorageKind::io_uring, StorageKind::io_uring_direct});
+    options_.storage = pick({StorageKind::automatic, StorageKind::pread, StorageKind::io_uring_direct});
     options_.hung_after = pick({std::chrono::hours(0), std::chrono::hours(1), std::chrono::hours(1)});
-    if (options_.hung_after.count() > 0 && below(2) == 0) options_.on_hung_read = OnHungRead::retry;
+    if (options_.hung_after.count() > 0 && below(2) == 0) options_.on_hung_read = OnHungRead::fail;
   }
 
   /// Reads it all and checks every batch. False where the draw makes no plan.

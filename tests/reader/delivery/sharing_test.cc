@@ -119,7 +119,7 @@ asio::awaitable<void> read_async(Course& course) {
 class SharingTest : public ::testing::TestWithParam<std::size_t> {
  protected:
   SharingTest() : dataset_(testing::make_sample(folder_.path("data"), shape())) {
-    for (const StorageKind kind : {StorageKind::pread, StorageKind::io_uring, StorageKind::io_uring_direct}) {
+    for (const StorageKind kind : {StorageKind::pread, StorageKind::io_uring_direct}) {
       // ThreadSanitizer does not see that a ring's memory goes, and takes the next one at its place for the same.
       if (testing::kThreadSanitized && kind != StorageKind::pread) continue;
       ReaderOptions options = SharingTest::options(0);

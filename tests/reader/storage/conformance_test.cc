@@ -17,8 +17,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <boost/asio/post.hpp>
 
+#include "reader/storage/thread_pool.h"
 #include "reader/storage/watched_storage.h"
 #include "tests/reader/dataset/dataset_files.h"
 #include "tests/reader/storage/storage_fixture.h"
@@ -35,7 +35,7 @@ using detail::StorageOptions;
 
 constexpr std::size_t kPage = 4096;
 
-enum class Watch : std::uint8_t { none, waits, retries };
+enum class Watch : std::uint8_t { none, waits, gives_up };
 
 struct BackEnd {
   std::string name;
@@ -55,13 +55,14 @@ class StorageConformanceTest : public ::testing::TestWithParam<BackEnd> {
     storage_ = std::move(*made);
   }
 
-  static Result<std::unique_ptr<Storage>> make() {
+  Result<std::unique_ptr<Storage>> make() {
     auto made = detail::make_storage(GetParam().kind, GetParam().options);
     if (made && GetParam().shuffled) made = std::make_unique<ShuffledStorage>(std::move(*made), 7);
     if (!made || GetParam().watch == Watch::none) return made;
     return detail::watch_storage(std::move(*made), {.after = std::chrono::hours(1),
-                                                    .gives_up = GetParam().watch == Watch::retries,
-                                                    .log = [](std::string_view line) { ADD_FAILURE() << line; }});
+                                                    .gives_up = GetParam().watch == Watch::gives_up,
+                                                    .log = [](std::string_view line) { ADD_FAILURE() << line; },
+                                                    .executor = timers_.executor()});
   }
 
   InputFile sample_file(std::size_t bytes, const std::string& name = "sample") {
@@ -78,6 +79,7 @@ class StorageConformanceTest : public ::testing::TestWithParam<BackEnd> {
   }
 
   test::TempFolder folder_;
+  detail::ThreadPool timers_{1};
   std::unique_ptr<Storage> storage_;
 };
 
@@ -344,28 +346,15 @@ TEST_P(StorageConformanceTest, FactsAreThoseOfWhatWasAskedFor) {
   EXPECT_EQ(facts.direct, GetParam().kind == StorageKind::io_uring_direct);
   EXPECT_GE(facts.depth, 1u);
   EXPECT_GE(facts.best_read_bytes, 64u << 10);
-  const std::size_t for_retrying = GetParam().watch == Watch::retries ? 24 << 20 : 0;
-  EXPECT_EQ(facts.memory_bytes > for_retrying, facts.direct);
-  EXPECT_LE(facts.memory_bytes, GetParam().options.memory_bytes + for_retrying);
-}
-
-TEST_P(StorageConformanceTest, OtherBlockingCallsHaveThreadsOfTheStorage) {
-  SampleRead done(0, 1, 0);
-  std::thread::id thread;
-  boost::asio::post(storage_->blocking_executor(), [&] {
-    thread = std::this_thread::get_id();
-    done.complete({});
-  });
-  EXPECT_TRUE(done.wait());
-  EXPECT_NE(thread, std::this_thread::get_id());
+  const std::size_t for_deadlines = GetParam().watch == Watch::gives_up ? 24 << 20 : 0;
+  EXPECT_EQ(facts.memory_bytes > for_deadlines, facts.direct);
+  EXPECT_LE(facts.memory_bytes, GetParam().options.memory_bytes + for_deadlines);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     BackEnds, StorageConformanceTest,
     ::testing::Values(BackEnd{"pread_1", StorageKind::pread, {.threads = 1}},
                       BackEnd{"pread_8", StorageKind::pread, {.threads = 8}},
-                      BackEnd{"io_uring_1", StorageKind::io_uring, {.threads = 1, .depth = 1}},
-                      BackEnd{"io_uring_64", StorageKind::io_uring, {.threads = 2, .depth = 64}},
                       BackEnd{"direct_64", StorageKind::io_uring_direct, {.threads = 2, .depth = 64}},
                       BackEnd{"direct_one_small_buffer",
                               StorageKind::io_uring_direct,
@@ -373,10 +362,10 @@ INSTANTIATE_TEST_SUITE_P(
                       BackEnd{"shuffled_pread", StorageKind::pread, {.threads = 4}, true},
                       BackEnd{"shuffled_direct", StorageKind::io_uring_direct, {.threads = 2, .depth = 8}, true},
                       BackEnd{"watched_pread", StorageKind::pread, {.threads = 4}, false, Watch::waits},
-                      BackEnd{"watched_uring", StorageKind::io_uring, {.threads = 2}, false, Watch::waits},
-                      BackEnd{"retried_pread", StorageKind::pread, {.threads = 4}, false, Watch::retries},
-                      BackEnd{"retried_shuffled", StorageKind::pread, {.threads = 4}, true, Watch::retries},
-                      BackEnd{"retried_direct", StorageKind::io_uring_direct, {.threads = 2}, false, Watch::retries}),
+                      BackEnd{"watched_direct", StorageKind::io_uring_direct, {.threads = 2}, false, Watch::waits},
+                      BackEnd{"deadline_pread", StorageKind::pread, {.threads = 4}, false, Watch::gives_up},
+                      BackEnd{"deadline_shuffled", StorageKind::pread, {.threads = 4}, true, Watch::gives_up},
+                      BackEnd{"deadline_direct", StorageKind::io_uring_direct, {.threads = 2}, false, Watch::gives_up}),
     [](const auto& back_end) { return back_end.param.name; });
 
 }  // namespace

@@ -77,21 +77,18 @@ TEST_F(StorageKindsTest, OptionsOutOfRangeAreNamed) {
 TEST_F(StorageKindsTest, EveryKindHasAName) {
   EXPECT_EQ(to_string(StorageKind::automatic), "automatic");
   EXPECT_EQ(to_string(StorageKind::pread), "pread");
-  EXPECT_EQ(to_string(StorageKind::io_uring), "io_uring");
   EXPECT_EQ(to_string(StorageKind::io_uring_direct), "io_uring_direct");
 }
 
 TEST_F(StorageKindsTest, WhereASandboxForbidsIoUringAskingForItSaysWhatToDo) {
-  if (!make_storage(StorageKind::io_uring, {})) GTEST_SKIP() << "no io_uring here to forbid";
+  if (!make_storage(StorageKind::io_uring_direct, {})) GTEST_SKIP() << "no io_uring here to forbid";
   const std::size_t before = open_descriptors();
   without_system_call(SYS_io_uring_setup, [&] {
-    for (const StorageKind kind : {StorageKind::io_uring, StorageKind::io_uring_direct}) {
-      const auto storage = make_storage(kind, {});
-      ASSERT_FALSE(storage);
-      EXPECT_TRUE(storage.error().is(Errc::resource_limit));
-      EXPECT_THAT(storage.error().detail(), HasSubstr("seccomp"));
-      EXPECT_THAT(storage.error().detail(), HasSubstr("or use pread"));
-    }
+    const auto storage = make_storage(StorageKind::io_uring_direct, {});
+    ASSERT_FALSE(storage);
+    EXPECT_TRUE(storage.error().is(Errc::resource_limit));
+    EXPECT_THAT(storage.error().detail(), HasSubstr("seccomp"));
+    EXPECT_THAT(storage.error().detail(), HasSubstr("or use pread"));
     expect_reads(*make_storage(StorageKind::automatic, {}).value());
   });
   EXPECT_EQ(open_descriptors(), before);
@@ -105,7 +102,7 @@ TEST_F(StorageKindsTest, WhereNoThreadCanBeStartedEveryKindIsAnError) {
       GTEST_SKIP() << "threads are started in another way here";
     } catch (const std::system_error&) {
     }
-    for (const StorageKind kind : {StorageKind::automatic, StorageKind::pread, StorageKind::io_uring}) {
+    for (const StorageKind kind : {StorageKind::automatic, StorageKind::pread, StorageKind::io_uring_direct}) {
       const auto storage = make_storage(kind, {});
       ASSERT_FALSE(storage);
       EXPECT_TRUE(storage.error().is(Errc::resource_limit)) << storage.error().to_string();

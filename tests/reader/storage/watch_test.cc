@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads that hang: they are told, asked for once more, or given up, and whatever comes back later does no harm.
+// Calls that hang: they are logged or given up, and whatever comes back later does no harm.
 #include "reader/storage/watched_storage.h"
 
 #include <fcntl.h>
@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <filesystem>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -24,7 +23,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "reader/storage/two_tries.h"
+#include "reader/storage/deadline_storage.h"
+#include "reader/storage/thread_pool.h"
 #include "tests/reader/dataset/dataset_files.h"
 #include "tests/reader/storage/storage_fixture.h"
 #include "tests/support/gated_storage.h"
@@ -83,7 +83,8 @@ class ReadWatchTest : public ::testing::Test {
     // The log goes last, after all that hung has come back.
     const auto log = [this, witness = std::shared_ptr<void>(nullptr, [gone](void*) { gone->set_value(); })](
                          std::string_view line) { lines_.add(line); };
-    storage_ = detail::watch_storage(std::move(gate), {.after = after, .gives_up = gives_up, .log = log}).value();
+    storage_ = detail::watch_storage(
+        std::move(gate), {.after = after, .gives_up = gives_up, .log = log, .executor = timers_.executor()});
   }
   void TearDown() override { end_all(); }
   InputFile sample_file(std::size_t bytes, const std::string& name) {
@@ -100,6 +101,7 @@ class ReadWatchTest : public ::testing::Test {
   test::TempFolder folder_;
   Lines lines_;
   std::future<void> gone_;
+  detail::ThreadPool timers_{1};
   GatedStorage* gate_ = nullptr;
   std::unique_ptr<Storage> storage_;
 };
@@ -146,58 +148,30 @@ TEST_F(ReadWatchTest, AFileThatHangsWhileItIsOpenedIsTold) {
   EXPECT_TRUE(done.wait());
 }
 
-TEST_F(ReadWatchTest, ASecondTryGivesTheBytesAndTheFirstOneComesTooLateToDoHarm) {
-  watch(true, std::chrono::seconds(kSanitized ? 5 : 2));  // enough for the second ones on a slow machine
-  const InputFile slow = sample_file(3 << 20, "slow");
-  // In pieces, more than may be in flight, to destinations in two parts.
-  std::vector<std::shared_ptr<SampleRead>> reads;
-  for (std::size_t i = 0; i < 6; ++i) reads.push_back(start_read(*storage_, slow, i, (3 << 20) - 10, 1000 * i));
-  for (const auto& read : reads) {
-    ASSERT_TRUE(read->wait());
-    EXPECT_EQ(read->complaint(), "");
-  }
-  EXPECT_GT(gate_->withheld(), 0u);
-  EXPECT_EQ(storage_->hung_reads().given_up, 0u);
-  for (const auto& read : reads) std::fill_n(read->into().second.data(), 100, std::byte{1});
-  end_all();
-  for (const auto& read : reads) {
-    EXPECT_TRUE(std::all_of(read->into().second.data(), read->into().second.data() + 100,
-                            [](std::byte byte) { return byte == std::byte{1}; }));
-  }
-  lines_.wait_for("asked for once more");
-}
-
-TEST_F(ReadWatchTest, WhatNeitherTryBringsIsGivenUpWithFileOffsetAndReason) {
-  watch(true, std::chrono::milliseconds(500));
+TEST_F(ReadWatchTest, WhatHangsIsGivenUpWithFileOffsetAndReason) {
+  watch(true, std::chrono::milliseconds(100));
   const InputFile slow = sample_file(2 << 20, "slow");
-  std::filesystem::remove(slow.path());  // so that the second try fails
   const auto read = start_read(*storage_, slow, 1234, 1'000'000, 77);
   const auto result = read->wait();
   ASSERT_FALSE(result);
   EXPECT_TRUE(storage_->gave_up(result.error()));
   EXPECT_EQ(result.error().path(), slow.path());
   EXPECT_EQ(result.error().offset(), 1234u);
-  EXPECT_THAT(result.error().detail(), AllOf(HasSubstr("has hung"), HasSubstr("cannot open the file")));
-  EXPECT_GE(storage_->hung_reads().given_up, 1u);
+  EXPECT_THAT(result.error().detail(), HasSubstr("has hung"));
+  EXPECT_EQ(storage_->hung_reads().given_up, 1u);
+  lines_.wait_for("and is given up");
 
   // What hangs of the file hangs for all of it, until it comes back.
   const auto later = start_read(*storage_, slow, 50, 100)->wait();
   ASSERT_FALSE(later);
-  EXPECT_THAT(later.error().detail(), HasSubstr("earlier reads of the file hang"));
+  EXPECT_TRUE(storage_->gave_up(later.error()));
+  EXPECT_THAT(later.error().detail(), HasSubstr("earlier calls of the file hang"));
   ASSERT_TRUE(start_read(*storage_, sample_file(1000, "fast"), 0, 1000)->wait());
+  gate_->let_go(GatedStorage::Open::for_ever);
+  while (!start_read(*storage_, slow, 50, 100)->wait().has_value()) std::this_thread::sleep_for(kAfter);
   end_all();
+  for (const std::byte byte : read->into().first) ASSERT_EQ(byte, std::byte{0xA5}) << "written after it was given up";
   for (const std::byte byte : read->into().second) ASSERT_EQ(byte, std::byte{0xA5}) << "written after it was given up";
-}
-
-TEST_F(ReadWatchTest, AnotherFileUnderTheNameIsNotReadInItsPlace) {
-  watch(true, std::chrono::milliseconds(500));
-  const InputFile slow = sample_file(1000, "slow");
-  test::write_file(folder_.file("other"), std::string(1000, 'x'));
-  std::filesystem::rename(folder_.file("other"), slow.path());
-  const auto read = start_read(*storage_, slow, 0, 1000);
-  const auto result = read->wait();
-  ASSERT_FALSE(result);
-  EXPECT_THAT(result.error().detail(), HasSubstr("another file"));
 }
 
 TEST_F(ReadWatchTest, AReadThatFailsFailsAtOnce) {
@@ -208,27 +182,21 @@ TEST_F(ReadWatchTest, AReadThatFailsFailsAtOnce) {
   EXPECT_EQ(result.error().offset(), 1000u);
 }
 
-TEST_F(ReadWatchTest, AnOpeningThatHangsIsTriedOnceMoreAndThenGivenUp) {
-  watch(true, std::chrono::milliseconds(500));
-  for (const unsigned hanging : {1u, 2u}) {
-    std::promise<void> release;
-    const auto tries = std::make_shared<std::atomic<unsigned>>(0);
-    SampleRead done(0, 1, 0);
-    storage_->call(
-        "/far/away",
-        [released = release.get_future().share(), tries, hanging]() -> Storage::Answer {
-          if (++*tries <= hanging) released.wait();
-          return std::make_shared<int>(7);
-        },
-        [&](const Storage::Answer& answer) { done.complete(answer.has_value() ? Result<void>() : answer.error()); });
-    const Result<void> outcome = done.wait();
-    EXPECT_EQ(outcome.has_value(), hanging == 1);
-    EXPECT_EQ(*tries, 2u);
-    if (!outcome.has_value()) {
-      EXPECT_THAT(outcome.error().to_string(), AllOf(HasSubstr("/far/away"), HasSubstr("opening it has hung")));
-    }
-    release.set_value();
-  }
+TEST_F(ReadWatchTest, AnOpeningThatHangsIsGivenUp) {
+  watch(true);
+  std::promise<void> release;
+  SampleRead done(0, 1, 0);
+  storage_->call(
+      "/far/away",
+      [released = release.get_future().share()]() -> Storage::Answer {
+        released.wait();
+        return std::make_shared<int>(7);
+      },
+      [&](const Storage::Answer& answer) { done.complete(answer.has_value() ? Result<void>() : answer.error()); });
+  const Result<void> outcome = done.wait();
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_THAT(outcome.error().to_string(), AllOf(HasSubstr("/far/away"), HasSubstr("opening it has hung")));
+  release.set_value();
 }
 
 TEST_F(ReadWatchTest, StoppingDoesNotWaitForWhatIsGivenUp) {
@@ -249,7 +217,6 @@ TEST_F(ReadWatchTest, StoppingDoesNotWaitForWhatIsGivenUp) {
         },
         [&](const Storage::Answer& answer) { done.complete(answer.error()); });
   }
-  std::filesystem::remove(slow.path());
   const auto read = start_read(*storage_, slow, 0, 1000);
   storage_->stop();
   EXPECT_TRUE(done.completed());
@@ -267,7 +234,6 @@ TEST_F(ReadWatchTest, StoppingBeginsNoMoreOnceSomethingHangs) {
     files.push_back(sample_file(1000, std::to_string(i) + "slow"));
     reads.push_back(start_read(*storage_, files.back(), 0, 1000));
   }
-  lines_.wait_for("is asked for once more");
   const std::uint64_t begun = gate_->counts().reads;
   storage_->stop();
   EXPECT_LE(gate_->counts().reads, begun + 2) << "some at a time, it would take long";
@@ -281,7 +247,6 @@ TEST_F(ReadWatchTest, WhatThereWillBeNoRoomForFailsAtOnce) {
   std::vector<std::shared_ptr<SampleRead>> hanging;
   for (int i = 0; i < 2; ++i) {
     slow.push_back(sample_file(1000, std::to_string(i) + "slow"));
-    std::filesystem::remove(slow.back().path());  // a second try fails
     hanging.push_back(start_read(*storage_, slow.back(), 0, 1000));
   }
   const InputFile fast = sample_file(1000, "fast");
@@ -303,7 +268,6 @@ TEST_F(ReadWatchTest, OpeningsThatHangCostNoOthers) {
     released.wait();
     return std::make_shared<int>(7);
   };
-  // Each takes two threads, of which there are fewer for second tries.
   for (int round = 0; round < 3; ++round) {
     std::vector<std::unique_ptr<SampleRead>> hanging;
     for (int i = 0; i < 8; ++i) {
@@ -344,51 +308,17 @@ TEST_F(ReadWatchTest, AWatchOfNoTimeAtAllStillAnswersEachReadOnce) {
   storage_->stop();
 }
 
-/// Never comes back, and is short of memory when it is to be given up for the first time.
-class ShortOfMemory final : public detail::TwoTries {
- public:
-  using TwoTries::TwoTries;
-  HungRead what() const override { return {}; }
-  bool give_up() override {
-    if (!std::exchange(asked_, true)) throw std::bad_alloc();
-    return TwoTries::give_up();
+TEST_F(ReadWatchTest, AReadOfManyPiecesGivesItsBytesInTwoParts) {
+  watch(true, std::chrono::hours(1));
+  const InputFile file = sample_file(5 << 20, "fast");
+  std::vector<std::shared_ptr<SampleRead>> reads;
+  for (std::size_t i = 0; i < 2 * detail::kMostCallsOut; ++i) {
+    reads.push_back(start_read(*storage_, file, i, 4 * detail::kDeadlinePiece + i, 100'000 * i % 1'000'000));
   }
-  std::promise<void> answered_promise;
-
- private:
-  void answer(Answer /*answer*/) override { answered_promise.set_value(); }
-  bool asked_ = false;
-};
-
-/// Short of memory when it is to be refused for the first time.
-class RefusedLate final : public detail::Awaited {
- public:
-  HungRead what() const override { return {}; }
-  void refuse() override {
-    if (!std::exchange(asked_, true)) throw std::bad_alloc();
-    refused.set_value();
+  for (const auto& read : reads) {
+    ASSERT_TRUE(read->wait());
+    EXPECT_EQ(read->complaint(), "");
   }
-  std::promise<void> refused;
-
- private:
-  bool asked_ = false;
-};
-
-TEST(ReadWatchCountTest, WhatCannotBeRefusedForWantOfMemoryIsLater) {
-  detail::ReadWatch watch({.after = std::chrono::hours(1), .gives_up = true, .log = {}});
-  const auto late = std::make_shared<RefusedLate>();
-  watch.refuse(late);
-  late->refused.get_future().wait();
-  watch.stop();
-}
-
-TEST(ReadWatchCountTest, WhatIsGivenUpOnlyWhenThereIsMemoryAgainIsCountedOnce) {
-  detail::ReadWatch watch({.after = kAfter, .gives_up = true, .log = {}});
-  const auto hanging = std::make_shared<ShortOfMemory>(watch);
-  watch.begin(hanging);
-  hanging->answered_promise.get_future().wait();
-  EXPECT_EQ(watch.hung_reads().given_up, 1u);
-  watch.stop();
 }
 
 }  // namespace

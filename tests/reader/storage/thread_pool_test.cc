@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/storage/thread_pool.h"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace dovetail::detail {
+namespace {
+
+TEST(ThreadPoolTest, HasAsManyThreadsAsJobsUpToItsLimitAndOneAfterwards) {
+  ThreadPool pool(4);
+  EXPECT_EQ(pool.size(), 1u);
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  std::atomic<unsigned> begun = 0;
+  for (unsigned job = 0; job < 9; ++job) {
+    pool.post([&] {
+      ++begun;
+      released.wait();
+    });
+  }
+  while (begun < 4) std::this_thread::yield();
+  EXPECT_EQ(pool.size(), 4u);
+  pool.raise_limit();
+  while (begun < 5) std::this_thread::yield();
+  EXPECT_EQ(pool.size(), 5u);
+  release.set_value();
+  while (pool.size() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(begun, 9u);
+  pool.post([&] { ++begun; });
+  pool.join();
+  EXPECT_EQ(begun, 10u);
+}
+
+TEST(ThreadPoolTest, JoinRunsWhatIsPostedAndWhatThatPosts) {
+  std::atomic<unsigned> done = 0;
+  ThreadPool pool(2);
+  for (unsigned job = 0; job < 100; ++job) {
+    pool.post([&] { pool.post([&] { ++done; }); });
+  }
+  pool.join();
+  EXPECT_EQ(done, 100u);
+}
+
+}  // namespace
+}  // namespace dovetail::detail
