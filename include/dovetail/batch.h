@@ -68,13 +68,18 @@ class Batch {
   /// Rows with the status `first`: a record that counts, once.
   std::uint32_t valid() const noexcept { return valid_; }
 
-  std::span<const std::int64_t> offsets() const noexcept;
+  std::span<const std::int64_t> offsets() const noexcept {
+    return part<std::int64_t>(layout().offsets, std::size_t{rows_} + 1);
+  }
   /// The planned record of each row, whatever became of it; `kNoId` where none is planned.
-  std::span<const std::uint64_t> ids() const noexcept;
-  std::span<const RowStatus> status() const noexcept;
+  std::span<const std::uint64_t> ids() const noexcept { return part<std::uint64_t>(layout().ids, rows_); }
+  std::span<const RowStatus> status() const noexcept { return part<RowStatus>(layout().status, rows_); }
   ByteView values() const noexcept;
   /// Needs: `i < rows()`.
-  ByteView row(std::uint32_t i) const noexcept;
+  ByteView row(std::uint32_t i) const noexcept {
+    const std::int64_t* const ends = offsets().data() + i;
+    return {slab_ + layout().values + ends[0], static_cast<std::size_t>(ends[1] - ends[0])};
+  }
   /// The same bytes as characters.
   std::string_view text(std::uint32_t i) const noexcept { return as_chars(row(i)); }
 
@@ -114,6 +119,13 @@ class Batch {
   friend struct detail::BatchAccess;
   friend class detail::SlotLease;
   Batch();
+
+  /// A part of the slab; empty once the batch is released.
+  template <class T>
+  std::span<const T> part(std::size_t at, std::size_t size) const noexcept {
+    if (slab_ == nullptr) return {};
+    return {reinterpret_cast<const T*>(slab_ + at), size};
+  }
 
   std::shared_ptr<detail::SlotLease> lease_;
   std::shared_ptr<const State> origin_;            // that of the lease, once it is released

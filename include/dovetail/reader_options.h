@@ -67,7 +67,7 @@ struct ReaderOptions {
   // These change only speed and memory.
 
   /// Slots filled, or being filled, ahead of the trainer, 1 to 64. A slot is a batch; of records below 16 KiB,
-  /// as many that follow each other as 256 KiB hold, within an eighth of `memory_bytes`.
+  /// as many that follow each other as 128 KiB hold, within an eighth of `memory_bytes`.
   std::uint32_t prefetch = 2;
   /// Batches that the trainer may hold at a time, 1 to 64. Each may keep a slot taken.
   std::uint32_t max_held = 2;

@@ -32,7 +32,7 @@ constexpr unsigned kDefaultIoThreads = 8;
 constexpr std::chrono::milliseconds kMostHungAfter = std::chrono::hours(24);
 /// Batches that are smaller at the mean share a slot, so that what a step costs beside its bytes is spent once for all of them;
 /// but never so many that slots take more than an eighth of the budget.
-constexpr std::uint64_t kSharedSlotBytes = 256 << 10;
+constexpr std::uint64_t kSharedSlotBytes = 128 << 10;
 constexpr std::uint64_t kMostBatchesPerSlot = 64;
 
 Error out_of_range(const std::string& name, std::uint64_t value, const std::string& allowed) {

@@ -43,30 +43,10 @@ State Batch::state() const {
   return state;
 }
 
-std::span<const std::int64_t> Batch::offsets() const noexcept {
-  if (slab_ == nullptr) return {};
-  return {reinterpret_cast<const std::int64_t*>(slab_ + layout().offsets), std::size_t{rows_} + 1};
-}
-
-std::span<const std::uint64_t> Batch::ids() const noexcept {
-  if (slab_ == nullptr) return {};
-  return {reinterpret_cast<const std::uint64_t*>(slab_ + layout().ids), rows_};
-}
-
-std::span<const RowStatus> Batch::status() const noexcept {
-  if (slab_ == nullptr) return {};
-  return {reinterpret_cast<const RowStatus*>(slab_ + layout().status), rows_};
-}
-
 ByteView Batch::values() const noexcept {
   if (slab_ == nullptr) return {};
   return {slab_ + layout().values,
           columns_ != nullptr ? columns_->layout.bytes : static_cast<std::size_t>(offsets()[rows_])};
-}
-
-ByteView Batch::row(std::uint32_t i) const noexcept {
-  const std::span<const std::int64_t> ends = offsets();
-  return {slab_ + layout().values + ends[i], static_cast<std::size_t>(ends[i + 1] - ends[i])};
 }
 
 const Schema* Batch::schema() const noexcept {

@@ -206,12 +206,13 @@ Result<void> SlotLease::wait_for(DeviceStream stream) {
 void SlotLease::hand_back(std::shared_ptr<SlotLease> lease) noexcept {
   if (lease == nullptr) return;
   if (lease->ring_->process_.forked()) return leave_alone(std::move(lease));
-  --lease->ring_->held_;
+  lease->ring_->handed_back_.fetch_add(1, std::memory_order_relaxed);
 }
 
 Batch SlotLease::to_batch(std::shared_ptr<SlotLease> lease, std::size_t slab_at, std::uint64_t step, std::uint32_t rows,
                           std::uint32_t valid, const BatchColumns* columns) {
-  ++lease->ring_->held_;
+  std::atomic<std::uint64_t>& handed_out = lease->ring_->handed_out_;
+  handed_out.store(handed_out.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   Batch batch;
   batch.columns_ = columns;
   batch.slab_ = lease->bytes_.data() + slab_at;

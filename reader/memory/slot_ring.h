@@ -65,8 +65,11 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   /// they are while the new one lives: there are never more batches than slots.
   Result<std::shared_ptr<SlotLease>> spill(SlotLease& slot, std::size_t bytes);
 
-  /// Batches that the trainer holds.
-  std::uint32_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
+  /// Batches that the trainer holds. Exact where none is handed out meanwhile.
+  std::uint64_t held() const noexcept {
+    const std::uint64_t back = handed_back_.load(std::memory_order_relaxed);
+    return handed_out_.load(std::memory_order_relaxed) - back;
+  }
   /// Called each time a slot becomes free, one call at a time, on the thread that released it or on the ring's own. It must
   /// not free a slot itself. An empty function ends it; when this returns no earlier one is running. `after` may still be
   /// called then.
@@ -103,7 +106,8 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   // Relaxed: what is in a slot passes from one user to the next by `mutex_`. `callback_` comes behind `free_slots_`, and a
   // trainer sees what it released before it asks, on any of its threads.
   std::atomic<std::uint32_t> free_slots_ = 0;  // as many as `free_` has
-  std::atomic<std::uint32_t> held_ = 0;
+  std::atomic<std::uint64_t> handed_out_ = 0;  // batches; changed by one thread at a time
+  std::atomic<std::uint64_t> handed_back_ = 0;
   std::mutex callback_mutex_;
   std::function<void()> callback_;
   std::shared_ptr<AfterRelease> after_;
@@ -136,7 +140,7 @@ class SlotLease {
   Result<void> wait_for(DeviceStream stream);
 
   /// Makes a batch that the trainer gets, with its slab at so many bytes and these columns, if any; counts as held until
-  /// `hand_back`.
+  /// `hand_back`. One call at a time for all leases of a ring.
   static Batch to_batch(std::shared_ptr<SlotLease> lease, std::size_t slab_at, std::uint64_t step, std::uint32_t rows,
                         std::uint32_t valid, const BatchColumns* columns = nullptr);
   /// What a batch does with its share of the lease when it is released. Null does nothing, and in a forked child nothing is
