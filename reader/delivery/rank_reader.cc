@@ -104,7 +104,7 @@ void RankReader::async_next(ReadyQueue::Handler handler) {
   kick();
 }
 
-bool RankReader::help() noexcept {
+bool RankReader::help(Clock::time_point& now) noexcept {
   Job job;
   {
     const Lock lock(*this);
@@ -123,13 +123,14 @@ bool RankReader::help() noexcept {
     ++at_work_.trainers;
     kick_locked();
   }
-  run(std::move(job));
+  now = run(std::move(job), now);
   const std::lock_guard lock(mutex_);
   if (--at_work_.trainers == 0 && end_.stopping) at_work_.no_trainer.notify_all();
   return true;
 }
 
 void RankReader::work() {
+  Clock::time_point now = Clock::now();
   for (;;) {
     Job job;
     {
@@ -141,7 +142,7 @@ void RankReader::work() {
       }
       kick_locked();
     }
-    run(std::move(job));
+    now = run(std::move(job), now);
   }
 }
 
@@ -268,25 +269,26 @@ void Flight::reset() {
   shards_at.reset();
 }
 
-void RankReader::run(Job job) noexcept {
+RankReader::Clock::time_point RankReader::run(Job job, Clock::time_point now) noexcept {
   try {
     switch (job.kind) {
       case Job::Kind::walk:
-        return run_walk(*job.flight, job.by_trainer);
+        return run_walk(*job.flight, job.by_trainer, now);
       case Job::Kind::fill:
-        return run_fill(*job.flight, job.by_trainer);
+        return run_fill(*job.flight, job.by_trainer, now);
       case Job::Kind::check:
-        return run_check(*job.flight, *job.read, job.by_trainer);
+        return run_check(*job.flight, *job.read, job.by_trainer, now);
       case Job::Kind::fetch:
-        return run_fetch(std::move(job.fetch), job.by_trainer);
+        return run_fetch(std::move(job.fetch), job.by_trainer, now);
       case Job::Kind::none:
-        return;
+        break;
     }
   } catch (const std::exception& failure) {
     const Error error = error_from(failure);
     const Lock lock(*this);
     fail_locked(error);
   }
+  return now;
 }
 
 void RankReader::fail_locked(Error error) noexcept {

@@ -97,7 +97,6 @@ class RankReader final : private TrainerHelp {
     RunStore::Work fetch = {};
     bool by_trainer = false;  ///< Claimed by one.
   };
-  using Clock = std::chrono::steady_clock;
   /// Holds the lock. Whom it has let get a batch is told once it is free.
   class Lock;
   /// How far the rows are walked.
@@ -128,7 +127,7 @@ class RankReader final : private TrainerHelp {
 
   // rank_reader.cc: who works when.
   void stop_all();
-  bool help() noexcept override;
+  bool help(Clock::time_point& now) noexcept override;
   void work();
   void kick() noexcept;
   void kick_locked() noexcept;
@@ -143,22 +142,24 @@ class RankReader final : private TrainerHelp {
   bool can_fill_locked(const Flight& flight) const;
   Flight* next_fill_locked() const;
   bool ended_locked() const { return end_.stopping || end_.failed || replay_.complete(); }
-  void run(Job job) noexcept;
+  /// Does a job from `now` on; gives when it has ended.
+  Clock::time_point run(Job job, Clock::time_point now) noexcept;
   void fail_locked(Error error) noexcept;
   void hand_over_locked();
   Stall cause_locked() const;
 
   // rank_reader_jobs.cc: what is done.
-  void run_walk(Flight& flight, bool by_trainer);
-  void run_fetch(RunStore::Work work, bool by_trainer);
+  // They begin at a time, and give when they have ended.
+  Clock::time_point run_walk(Flight& flight, bool by_trainer, Clock::time_point began);
+  Clock::time_point run_fetch(RunStore::Work work, bool by_trainer, Clock::time_point began);
+  Clock::time_point run_fill(Flight& flight, bool by_trainer, Clock::time_point began);
+  Clock::time_point run_check(Flight& flight, RowRead& read, bool by_trainer, Clock::time_point began);
   /// Gives how many bytes are there now.
-  std::uint64_t fetch_piece(RunStore::Work work, bool by_trainer);
-  void run_fill(Flight& flight, bool by_trainer);
+  std::uint64_t fetch_piece(RunStore::Work work, bool by_trainer, Clock::time_point& now);
   /// Whether all rows of a part that are walked are filled.
   bool fill_part(Flight& flight);
   void read_later(Flight& flight, const std::vector<RowRead*>& reads);
   void arrived(Flight& flight, RowRead& read, Clock::time_point began) noexcept;
-  void run_check(Flight& flight, RowRead& read, bool by_trainer);
   void note_waited(const RunStore::Waited& read) noexcept;
   void note_waited_locked(const RunStore::Waited& read);
   /// Writes what has just been done on this thread into the timeline, if there is one.

@@ -16,8 +16,7 @@ constexpr std::uint64_t kFetchedAtOnce = 256 << 10;
 
 }  // namespace
 
-void RankReader::run_walk(Flight& flight, bool by_trainer) {
-  const Clock::time_point began = Clock::now();
+RankReader::Clock::time_point RankReader::run_walk(Flight& flight, bool by_trainer, Clock::time_point began) {
   FlightStart start = flight;
   Result<bool> begun = start.batches > 0;
   if (start.batches == 0) begun = rows_.begin(start);
@@ -48,14 +47,16 @@ void RankReader::run_walk(Flight& flight, bool by_trainer) {
   if (begun.has_value() && !*begun) walked_.all = true;
   hand_over_locked();
   kick_locked();
+  return ended;
 }
 
-void RankReader::run_fetch(RunStore::Work work, bool by_trainer) {
-  std::uint64_t bytes = fetch_piece(std::move(work), by_trainer);
+RankReader::Clock::time_point RankReader::run_fetch(RunStore::Work work, bool by_trainer, Clock::time_point began) {
+  Clock::time_point now = began;
+  std::uint64_t bytes = fetch_piece(std::move(work), by_trainer, now);
   while (bytes < kFetchedAtOnce) {
     std::optional<RunStore::Work> next = store_.claim(true);
     if (!next.has_value()) break;
-    bytes += fetch_piece(std::move(*next), by_trainer);
+    bytes += fetch_piece(std::move(*next), by_trainer, now);
   }
   losses_.note_damage();
   const std::optional<Error> failure = store_.failure();
@@ -65,12 +66,15 @@ void RankReader::run_fetch(RunStore::Work work, bool by_trainer) {
     hand_over_locked();
   }
   kick_locked();
+  return now;
 }
 
-std::uint64_t RankReader::fetch_piece(RunStore::Work work, bool by_trainer) {
+std::uint64_t RankReader::fetch_piece(RunStore::Work work, bool by_trainer, Clock::time_point& now) {
   const bool arrived = work.arrival != nullptr;
-  const std::optional<RunStore::Done> done = store_.run(std::move(work));
-  if (done.has_value() && options_.timeline != nullptr) {
+  const std::optional<RunStore::Done> done = store_.run(std::move(work), now);
+  if (!done.has_value()) return 0;
+  now = done->ended;
+  if (options_.timeline != nullptr) {
     using Kind = TimelineEvent::Kind;
     const auto trace_part = [&](Kind kind, Clock::time_point begin, Clock::time_point end) {
       trace({.kind = kind,
@@ -85,11 +89,10 @@ std::uint64_t RankReader::fetch_piece(RunStore::Work work, bool by_trainer) {
     if (!arrived) trace_part(Kind::read, done->began, done->read);
     trace_part(Kind::decode, done->read, done->ended);
   }
-  return done.has_value() ? done->bytes : 0;
+  return done->bytes;
 }
 
-void RankReader::run_fill(Flight& flight, bool by_trainer) {
-  const Clock::time_point began = Clock::now();
+RankReader::Clock::time_point RankReader::run_fill(Flight& flight, bool by_trainer, Clock::time_point began) {
   const std::uint64_t changes = shards_.changes();
   SlotFill& fill = flight.fill;
   if (!std::exchange(flight.begun, true)) fill.begin(flight.lease, flight.epoch, flight.step, flight.batches);
@@ -107,9 +110,11 @@ void RankReader::run_fill(Flight& flight, bool by_trainer) {
   flight.shards_at = fill.waits_for_shard() ? std::optional(changes) : std::nullopt;
   if (fill.error().has_value()) fill.drop_reads();
   if (const std::vector<RowRead*> reads = fill.waiting(); !reads.empty()) {
-    return read_later(flight, reads);
+    read_later(flight, reads);
+  } else {
+    finish_fill(flight);
   }
-  finish_fill(flight);
+  return ended;
 }
 
 bool RankReader::fill_part(Flight& flight) {
@@ -159,8 +164,8 @@ void RankReader::arrived(Flight& flight, RowRead& read, Clock::time_point began)
   kick_locked();
 }
 
-void RankReader::run_check(Flight& flight, RowRead& read, bool by_trainer) {
-  const Clock::time_point began = Clock::now();
+RankReader::Clock::time_point RankReader::run_check(Flight& flight, RowRead& read, bool by_trainer,
+                                                    Clock::time_point began) {
   flight.fill.check(read);
   const Clock::time_point ended = Clock::now();
   trace_rows({.kind = TimelineEvent::Kind::check,
@@ -174,10 +179,11 @@ void RankReader::run_check(Flight& flight, RowRead& read, bool by_trainer) {
   {
     const std::lock_guard lock(mutex_);
     tally_.stats.time_decoding += ended - began;
-    if (--flight.reads_left > 0) return;
+    if (--flight.reads_left > 0) return ended;
   }
   flight.fill.resume();
   finish_fill(flight);
+  return ended;
 }
 
 void RankReader::finish_fill(Flight& flight) {

@@ -120,13 +120,14 @@ ReadyQueue::Outcome ReadyQueue::next(TrainerHelp& help, Deadline until) {
   const auto is_late = [&] { return until.has_value() && StallClock::Clock::now() >= *until; };
   bool taken = false;
   bool helped = true;
+  StallClock::Clock::time_point now = StallClock::Clock::now();  // a look at the clock costs as much as some rows
   // Once in any case: a reader of one thread may leave the work to a trainer that only asks.
   for (bool first = true; !taken && helped && (first || !is_late()); first = false) {
     request_ = Helping();
     waits_.cause = Stall::decode;
-    update_clock_locked();
+    update_clock_locked(now);
     lock.unlock();
-    helped = help.help();
+    helped = help.help(now);
     if (!helped && was_quick) spin();
     lock.lock();
     request_ = std::monostate();
@@ -134,7 +135,11 @@ ReadyQueue::Outcome ReadyQueue::next(TrainerHelp& help, Deadline until) {
   }
   if (!taken) wait_locked(lock, until, outcome);
   waiting_ = false;
-  update_clock_locked();
+  if (helped) {
+    update_clock_locked(now);
+  } else {
+    update_clock_locked();
+  }
   return outcome;
 }
 
@@ -337,11 +342,18 @@ ReadyQueue::HandedOver ReadyQueue::handed_over() const {
   return delivered_.last;
 }
 
+Stall ReadyQueue::stall_locked() const {
+  return requested_locked() ? waits_.cause : !items_.empty() ? Stall::consumer : Stall::filling;
+}
+
 void ReadyQueue::update_clock_locked() {
-  const bool requested = requested_locked();
-  const Stall now = requested ? waits_.cause : !items_.empty() ? Stall::consumer : Stall::filling;
+  if (stall_locked() != waits_.clock.state()) update_clock_locked(StallClock::Clock::now());
+}
+
+void ReadyQueue::update_clock_locked(StallClock::Clock::time_point at) {
+  const Stall now = stall_locked();
   if (now == waits_.clock.state()) return;
-  const StallClock::Clock::time_point at = StallClock::Clock::now();
+  at = std::max(at, waits_.clock.since());  // who has looked at the clock before may come later
   if (timeline_ != nullptr) {
     timeline_->record({.kind = TimelineEvent::Kind::state,
                        .stall = waits_.clock.state(),

@@ -41,8 +41,10 @@ using ReadyItem = std::variant<ReadyBatches, EndOfEpoch>;
 /// Work that a trainer can do instead of waiting.
 class TrainerHelp {
  public:
-  /// Does one piece of it. False where there is none; `stand_still` was called then.
-  virtual bool help() noexcept = 0;
+  using Clock = StallClock::Clock;
+  /// Does one piece of it, from `now` on, which is set to when it has ended. False where there is none; `stand_still` was
+  /// called then.
+  virtual bool help(Clock::time_point& now) noexcept = 0;
 
  protected:
   ~TrainerHelp() = default;
@@ -164,7 +166,11 @@ class ReadyQueue final : public AfterRelease, public std::enable_shared_from_thi
   /// Hands the front item to the outstanding request, if there are both.
   void match_locked() noexcept;
   void cancel(std::uint64_t ticket);
+  /// What time is spent on now.
+  Stall stall_locked() const;
   void update_clock_locked();
+  /// The same at a time that is known to be now.
+  void update_clock_locked(StallClock::Clock::time_point at);
   /// Whether a request has no answer yet, or one that waits for `complete`.
   bool outstanding_locked() const;
   bool requested_locked() const { return !std::holds_alternative<std::monostate>(request_); }

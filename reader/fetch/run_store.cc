@@ -241,10 +241,10 @@ bool RunStore::drop_ahead() {
   return false;
 }
 
-std::optional<RunStore::Done> RunStore::run(Work work) try {
+std::optional<RunStore::Done> RunStore::run(Work work, Clock::time_point now) try {
   LoadedRun& loaded = work.run->loaded;
   const auto bytes = static_cast<std::size_t>(loaded.pieces()[work.piece].stored_bytes);
-  Done done{.shard = work.run->run.shard, .bytes = bytes, .began = Clock::now(), .read = {}, .ended = {}};
+  Done done{.shard = work.run->run.shard, .bytes = bytes, .began = now, .read = {}, .ended = {}};
   std::span<std::byte> stored = loaded.read_into(work.piece);
   if (work.arrival != nullptr) {
     if (stored.empty()) stored = {work.arrival->scratch.data(), bytes};

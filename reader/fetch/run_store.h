@@ -78,8 +78,8 @@ class RunStore final : public RunMemory {
     Clock::time_point read;  ///< Decoding began, at once where it had arrived.
     Clock::time_point ended;
   };
-  /// Reads and fills a piece on this thread; gives nothing where it is left to the storage, or has failed.
-  std::optional<Done> run(Work work);
+  /// Reads and fills a piece on this thread, from `now` on; gives nothing where it is left to the storage, or has failed.
+  std::optional<Done> run(Work work, Clock::time_point now);
   /// Whether some piece may be claimed; it may turn out that there is no memory for it.
   bool has_work() const;
   /// Whether the storage is at work on a piece.

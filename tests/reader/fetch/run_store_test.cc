@@ -35,7 +35,7 @@ class Helper {
       : thread_([this, &store] {
           while (!ended_) {
             if (auto work = store.claim(true)) {
-              store.run(std::move(*work));
+              store.run(std::move(*work), RunStore::Clock::now());
             } else {
               std::this_thread::yield();
             }
@@ -97,7 +97,7 @@ void expect_lane(const Dataset& dataset, const RunStoreCase& drawn, std::uint64_
       if (part.rows == 0) {
         ASSERT_FALSE(store.failure().has_value()) << store.failure()->to_string();
         if (auto work = store.claim(false)) {
-          store.run(std::move(*work));
+          store.run(std::move(*work), RunStore::Clock::now());
         } else {
           std::this_thread::sleep_for(std::chrono::microseconds(100));
         }
