@@ -19,7 +19,7 @@
 #include "bench/contestants.h"
 #include "bench/files.h"
 #include "bench/leveldb_log.h"
-#include "format/tfrecord.h"
+#include "format/tfrecord/tfrecord.h"
 
 namespace dovetail::bench {
 

@@ -24,7 +24,7 @@
 
 #include "bench/random.h"
 #include "example.pb.h"
-#include "format/example_encoder.h"
+#include "format/example/example_encoder.h"
 
 namespace dovetail::bench {
 namespace {

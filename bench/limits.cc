@@ -14,7 +14,7 @@
 #include "bench/processes.h"
 #include "bench/random.h"
 #include "format/block_decoder.h"
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/layout.h"
 #include "format/snappy_decoder.h"
 

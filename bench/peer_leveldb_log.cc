@@ -10,7 +10,7 @@
 #include "bench/files.h"
 #include "bench/leveldb_log.h"
 #include "bench/shuffled_rows.h"
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/endian.h"
 
 namespace dovetail::bench {

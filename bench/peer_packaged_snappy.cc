@@ -9,7 +9,7 @@
 #include "bench/files.h"
 #include "bench/shuffled_rows.h"
 #include "format/block_decoder.h"
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/layout.h"
 
 namespace dovetail::bench {

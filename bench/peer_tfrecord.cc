@@ -8,7 +8,7 @@
 #include "bench/contestants.h"
 #include "bench/files.h"
 #include "bench/shuffled_rows.h"
-#include "format/tfrecord.h"
+#include "format/tfrecord/tfrecord.h"
 
 namespace dovetail::bench {
 

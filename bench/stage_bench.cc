@@ -13,8 +13,8 @@
 #include "bench/workloads.h"
 #include "format/block_decoder.h"
 #include "format/block_encoder.h"
-#include "format/crc32c.h"
-#include "format/crc32c_backends.h"
+#include "format/crc32c/crc32c.h"
+#include "format/crc32c/crc32c_backends.h"
 #include "format/snappy_decoder.h"
 
 namespace dovetail::bench {

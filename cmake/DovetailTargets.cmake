@@ -48,21 +48,26 @@ function(dovetail_unity target)
   endif()
 endfunction()
 
-# dovetail_add_library(NAME SOURCES...): one library per folder, exported as dovetail::NAME.
+# What every library, and every part of one, is compiled with.
+function(dovetail_library_options target)
+  dovetail_compile_options(${target})
+  target_include_directories(${target}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    PRIVATE ${PROJECT_SOURCE_DIR})
+  dovetail_unity(${target})
+  if(DOVETAIL_COVERAGE)
+    # Only libraries: what tests are made of is as in a release build, so a compiler cache has it already.
+    target_compile_options(${target} PRIVATE -O1 --coverage -fprofile-update=atomic)
+    target_link_options(${target} INTERFACE $<BUILD_INTERFACE:--coverage>)
+  endif()
+endfunction()
+
+# dovetail_add_library(NAME SOURCES...): a library, exported as dovetail::NAME.
 function(dovetail_add_library name)
   add_library(dovetail_${name} ${ARGN})
   add_library(dovetail::${name} ALIAS dovetail_${name})
-  dovetail_compile_options(dovetail_${name})
-  target_include_directories(dovetail_${name}
-    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
-    PRIVATE ${PROJECT_SOURCE_DIR})
-  set_target_properties(dovetail_${name} PROPERTIES EXPORT_NAME ${name})
-  dovetail_unity(dovetail_${name})
-  if(DOVETAIL_COVERAGE)
-    # Only libraries: what tests are made of is as in a release build, so a compiler cache has it already.
-    target_compile_options(dovetail_${name} PRIVATE -O1 --coverage -fprofile-update=atomic)
-    target_link_options(dovetail_${name} INTERFACE $<BUILD_INTERFACE:--coverage>)
-  endif()
+  dovetail_library_options(dovetail_${name})
+  set_target_properties(dovetail_${name} PROPERTIES EXPORT_NAME ${name} LINKER_LANGUAGE CXX)
   install(TARGETS dovetail_${name} EXPORT dovetail
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -13,7 +13,7 @@
 
 #include <dovetail/convert.h>
 
-#include "format/utf8.h"
+#include "format/text/utf8.h"
 
 namespace dovetail::detail {
 

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "convert/carried.h"
-#include "convert/keyed_hash.h"
 #include "convert/shuffle_jobs.h"
 #include "convert/workers.h"
 #include "format/layout.h"
+#include "sources/bytes/keyed_hash.h"
 #include "writer/dataset_files.h"
 #include "writer/writer_options.h"
 

@@ -14,9 +14,9 @@
 #include "convert/parts.h"
 #include "convert/record_split.h"
 #include "convert/shard_jobs.h"
-#include "convert/skip_count.h"
 #include "convert/survey.h"
 #include "convert/work_folder.h"
+#include "sources/bytes/skip_count.h"
 
 namespace dovetail::detail {
 

@@ -13,10 +13,10 @@
 
 #include <dovetail/dataset.h>
 
-#include "convert/folder_names.h"
-#include "convert/keyed_hash.h"
-#include "convert/left_out.h"
-#include "convert/names.h"
+#include "sources/bytes/folder_names.h"
+#include "sources/bytes/keyed_hash.h"
+#include "sources/bytes/names.h"
+#include "sources/left_out.h"
 
 namespace dovetail::detail {
 

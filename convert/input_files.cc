@@ -18,10 +18,10 @@
 
 #include <boost/system/errc.hpp>
 
-#include "convert/content_hash.h"
-#include "convert/detect.h"
-#include "convert/source_file.h"
-#include "convert/unnamed_file.h"
+#include "sources/bytes/content_hash.h"
+#include "sources/bytes/source_file.h"
+#include "sources/bytes/unnamed_file.h"
+#include "sources/detect.h"
 #include "writer/output_folder.h"
 
 namespace dovetail::detail {

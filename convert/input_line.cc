@@ -8,8 +8,8 @@
 #include <dovetail/convert.h>
 
 #include "convert/carried.h"
-#include "convert/csv_layout.h"
 #include "convert/shard_agreement.h"
+#include "sources/csv_layout.h"
 
 namespace dovetail::detail {
 

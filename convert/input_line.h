@@ -16,7 +16,7 @@
 #include <dovetail/error.h>
 #include <dovetail/record_source.h>
 
-#include "convert/skip_count.h"
+#include "sources/bytes/skip_count.h"
 
 namespace dovetail::detail {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <optional>
 
-#include "convert/keyed_hash.h"
 #include "format/layout.h"
+#include "sources/bytes/keyed_hash.h"
 
 namespace dovetail {
 

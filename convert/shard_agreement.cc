@@ -10,7 +10,7 @@
 #include <dovetail/record_reader.h>
 
 #include "convert/carried.h"
-#include "convert/shard_records.h"
+#include "sources/shard_records.h"
 
 namespace dovetail::detail {
 

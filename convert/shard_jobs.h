@@ -14,8 +14,8 @@
 #include "convert/input_line.h"
 #include "convert/record_split.h"
 #include "convert/shard_tally.h"
-#include "convert/skip_count.h"
 #include "convert/workers.h"
+#include "sources/bytes/skip_count.h"
 #include "writer/output_folder.h"
 #include "writer/shard_stream.h"
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "convert/keyed_hash.h"
 #include "convert/spill.h"
+#include "sources/bytes/keyed_hash.h"
 
 namespace dovetail::detail {
 

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "convert/unnamed_file.h"
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/endian.h"
+#include "sources/bytes/unnamed_file.h"
 
 namespace dovetail::detail {
 

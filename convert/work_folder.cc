@@ -13,10 +13,10 @@
 #include <new>
 #include <utility>
 
-#include "convert/names.h"
 #include "convert/put_away.h"
-#include "convert/source_file.h"
 #include "format/layout.h"
+#include "sources/bytes/names.h"
+#include "sources/bytes/source_file.h"
 #include "writer/dataset_files.h"
 #include "writer/output_file.h"
 

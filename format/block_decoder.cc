@@ -7,7 +7,7 @@
 #include <snappy.h>
 #endif
 
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/snappy_decoder.h"
 
 namespace dovetail::format {

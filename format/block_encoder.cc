@@ -5,7 +5,7 @@
 
 #include <snappy.h>
 
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/endian.h"
 #include "format/layout.h"
 

@@ -7,7 +7,7 @@
 #include <boost/system/errc.hpp>
 #include <boost/system/generic_category.hpp>
 
-#include "format/visible.h"
+#include "format/text/visible.h"
 
 namespace dovetail {
 

@@ -9,7 +9,7 @@
 
 #include "dovetail.pb.h"
 #include "format/layout.h"
-#include "format/tfrecord.h"
+#include "format/tfrecord/tfrecord.h"
 #include "format/wire.h"
 
 namespace dovetail::format {

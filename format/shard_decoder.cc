@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 
 namespace dovetail::format {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/endian.h"
 
 namespace dovetail::format {

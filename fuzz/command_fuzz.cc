@@ -16,10 +16,10 @@
 
 #include "convert/record_split.h"
 #include "fuzz/support.h"
-#include "tools/command_line.h"
+#include "tools/command/command_line.h"
 #include "tools/convert_summary.h"
-#include "tools/range.h"
-#include "tools/weights.h"
+#include "tools/plan/weights.h"
+#include "tools/records/range.h"
 
 namespace dovetail::fuzz {
 namespace {

@@ -14,7 +14,7 @@
 #include <dovetail/tfrecord_index.h>
 
 #include "format/endian.h"
-#include "format/example_encoder.h"
+#include "format/example/example_encoder.h"
 #include "format/layout.h"
 #include "fuzz/repair.h"
 #include "tests/convert/sources.h"

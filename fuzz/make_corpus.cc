@@ -14,11 +14,11 @@
 #include <dovetail/state.h>
 #include <dovetail/tfrecord_index.h>
 
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/endian.h"
 #include "format/messages.h"
 #include "format/shard_decoder.h"
-#include "format/tfrecord_index.h"
+#include "format/tfrecord/tfrecord_index.h"
 #include "fuzz/corpus.h"
 #include "fuzz/hostile_dataset.h"
 #include "fuzz/repair.h"
@@ -26,7 +26,7 @@
 #include "tests/convert/sources.h"
 #include "tests/format/example_messages.h"
 #include "tests/format/golden_shards.h"
-#include "tools/plan_file.h"
+#include "tools/plan/plan_file.h"
 
 namespace dovetail::fuzz {
 namespace {

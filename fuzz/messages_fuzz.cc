@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "format/messages.h"
-#include "format/tfrecord_index.h"
+#include "format/tfrecord/tfrecord_index.h"
 #include "fuzz/support.h"
 
 namespace dovetail::fuzz {

@@ -10,13 +10,13 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "format/utf8.h"
+#include "format/text/utf8.h"
 #include "fuzz/support.h"
-#include "tools/feature_table.h"
-#include "tools/payload.h"
-#include "tools/record_cards.h"
-#include "tools/record_json.h"
-#include "tools/render.h"
+#include "tools/command/render.h"
+#include "tools/inspect/feature_table.h"
+#include "tools/inspect/record_cards.h"
+#include "tools/records/payload.h"
+#include "tools/records/record_json.h"
 
 namespace dovetail::fuzz {
 namespace {

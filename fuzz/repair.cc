@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "format/block_decoder.h"
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/endian.h"
 #include "format/layout.h"
 #include "format/messages.h"
 #include "format/shard_encoder.h"
 #include "format/structures.h"
-#include "format/tfrecord.h"
+#include "format/tfrecord/tfrecord.h"
 
 namespace dovetail::fuzz {
 

@@ -13,7 +13,7 @@
 #include "format/endian.h"
 #include "fuzz/support.h"
 #include "reader/plan/hash_words.h"
-#include "tools/plan_file.h"
+#include "tools/plan/plan_file.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 

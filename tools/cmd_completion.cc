@@ -2,10 +2,10 @@
 // `dovetail completion`: scripts for shells.
 #include <memory>
 
-#include "tools/commands.h"
-#include "tools/completion.h"
-#include "tools/exit_code.h"
-#include "tools/sink.h"
+#include "tools/command/commands.h"
+#include "tools/command/completion.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/sink.h"
 
 namespace dovetail::tools {
 

@@ -12,19 +12,19 @@
 #include <dovetail/convert.h>
 #include <dovetail/tfrecord_export.h>
 
-#include "format/count_of.h"
-#include "format/utf8.h"
-#include "tools/commands.h"
+#include "format/text/count_of.h"
+#include "format/text/utf8.h"
+#include "tools/command/commands.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/interrupt.h"
+#include "tools/command/json.h"
+#include "tools/command/progress.h"
+#include "tools/command/sink.h"
+#include "tools/command/source_words.h"
+#include "tools/command/text_file.h"
+#include "tools/command/warning.h"
 #include "tools/convert_summary.h"
-#include "tools/exit_code.h"
-#include "tools/interrupt.h"
-#include "tools/json.h"
-#include "tools/progress.h"
-#include "tools/range.h"
-#include "tools/sink.h"
-#include "tools/source_words.h"
-#include "tools/text_file.h"
-#include "tools/warning.h"
+#include "tools/records/range.h"
 
 namespace dovetail::tools {
 

@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <memory>
 
-#include "tools/commands.h"
-#include "tools/exit_code.h"
-#include "tools/man_page.h"
-#include "tools/sink.h"
-#include "tools/text_file.h"
+#include "tools/command/commands.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/man_page.h"
+#include "tools/command/sink.h"
+#include "tools/command/text_file.h"
 
 namespace dovetail::tools {
 

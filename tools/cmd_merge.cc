@@ -5,12 +5,12 @@
 
 #include <dovetail/convert.h>
 
-#include "tools/commands.h"
+#include "tools/command/commands.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/json.h"
+#include "tools/command/sink.h"
+#include "tools/command/text_file.h"
 #include "tools/convert_summary.h"
-#include "tools/exit_code.h"
-#include "tools/json.h"
-#include "tools/sink.h"
-#include "tools/text_file.h"
 
 namespace dovetail::tools {
 

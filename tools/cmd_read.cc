@@ -13,22 +13,22 @@
 #include <dovetail/state.h>
 #include <dovetail/timeline.h>
 
-#include "format/count_of.h"
-#include "format/utf8.h"
-#include "format/visible.h"
-#include "tools/commands.h"
-#include "tools/datasets.h"
-#include "tools/exit_code.h"
-#include "tools/interrupt.h"
-#include "tools/json.h"
-#include "tools/plan_arguments.h"
-#include "tools/progress.h"
-#include "tools/render.h"
-#include "tools/sink.h"
-#include "tools/state_file.h"
-#include "tools/storage_words.h"
-#include "tools/text_file.h"
-#include "tools/warning.h"
+#include "format/text/count_of.h"
+#include "format/text/utf8.h"
+#include "format/text/visible.h"
+#include "tools/command/commands.h"
+#include "tools/command/datasets.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/interrupt.h"
+#include "tools/command/json.h"
+#include "tools/command/progress.h"
+#include "tools/command/render.h"
+#include "tools/command/sink.h"
+#include "tools/command/storage_words.h"
+#include "tools/command/text_file.h"
+#include "tools/command/warning.h"
+#include "tools/plan/plan_arguments.h"
+#include "tools/plan/state_file.h"
 
 namespace dovetail::tools {
 

@@ -6,19 +6,19 @@
 
 #include <dovetail/dataset.h>
 
-#include "format/utf8.h"
-#include "format/visible.h"
-#include "tools/commands.h"
-#include "tools/datasets.h"
-#include "tools/exit_code.h"
-#include "tools/json.h"
-#include "tools/output_form.h"
-#include "tools/plan_arguments.h"
-#include "tools/record_json.h"
-#include "tools/record_picker.h"
-#include "tools/render.h"
-#include "tools/sink.h"
-#include "tools/step_rows.h"
+#include "format/text/utf8.h"
+#include "format/text/visible.h"
+#include "tools/command/commands.h"
+#include "tools/command/datasets.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/json.h"
+#include "tools/command/render.h"
+#include "tools/command/sink.h"
+#include "tools/plan/plan_arguments.h"
+#include "tools/plan/step_rows.h"
+#include "tools/records/output_form.h"
+#include "tools/records/record_json.h"
+#include "tools/records/record_picker.h"
 
 namespace dovetail::tools {
 

@@ -6,13 +6,13 @@
 
 #include <dovetail/record_reader.h>
 
-#include "format/count_of.h"
-#include "format/utf8.h"
-#include "format/visible.h"
-#include "tools/commands.h"
-#include "tools/exit_code.h"
-#include "tools/json.h"
-#include "tools/sink.h"
+#include "format/text/count_of.h"
+#include "format/text/utf8.h"
+#include "format/text/visible.h"
+#include "tools/command/commands.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/json.h"
+#include "tools/command/sink.h"
 
 namespace dovetail::tools {
 

@@ -10,9 +10,9 @@
 #include <dovetail/rank_context.h>
 #include <boost/json/array.hpp>
 
-#include "format/count_of.h"
-#include "format/utf8.h"
-#include "tools/render.h"
+#include "format/text/count_of.h"
+#include "format/text/utf8.h"
+#include "tools/command/render.h"
 
 namespace dovetail::tools {
 

@@ -5,10 +5,10 @@
 #include <exception>
 #include <new>
 
-#include "format/visible.h"
-#include "tools/build_options.h"
-#include "tools/commands.h"
-#include "tools/exit_code.h"
+#include "format/text/visible.h"
+#include "tools/command/build_options.h"
+#include "tools/command/commands.h"
+#include "tools/command/exit_code.h"
 
 namespace dovetail::tools {
 

@@ -11,8 +11,8 @@
 #include <dovetail/dlpack.h>
 #include <pybind11/stl.h>
 
-#include "format/count_of.h"
-#include "format/visible.h"
+#include "format/text/count_of.h"
+#include "format/text/visible.h"
 #include "python/src/arguments.h"
 #include "python/src/arrays.h"
 #include "python/src/bindings.h"

@@ -17,7 +17,7 @@
 #include <dovetail/record_reader.h>
 #include <pybind11/stl.h>
 
-#include "format/example_wire.h"
+#include "format/example/example_wire.h"
 #include "python/src/arguments.h"
 #include "python/src/gil.h"
 #include "python/src/interruptible.h"

@@ -6,7 +6,7 @@
 
 #include <pybind11/numpy.h>
 
-#include "format/example_wire.h"
+#include "format/example/example_wire.h"
 #include "python/src/arrays.h"
 #include "python/src/bindings.h"
 #include "python/src/buffer.h"

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "format/wildcard.h"
+#include "format/text/wildcard.h"
 #include "reader/dataset/paths.h"
 
 namespace dovetail::detail {

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/endian.h"
 #include "format/layout.h"
 #include "reader/dataset/paths.h"

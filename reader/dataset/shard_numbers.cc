@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "format/count_of.h"
+#include "format/text/count_of.h"
 #include "reader/dataset/glob.h"
 #include "reader/dataset/paths.h"
 

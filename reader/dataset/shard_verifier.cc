@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/layout.h"
 #include "format/shard_encoder.h"
 #include "format/structures.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/dataset/stored_block.h"
 
-#include "format/crc32c.h"
-#include "format/tfrecord_block.h"
+#include "format/crc32c/crc32c.h"
+#include "format/tfrecord/tfrecord_block.h"
 
 namespace dovetail::detail {
 

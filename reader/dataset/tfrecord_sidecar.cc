@@ -10,9 +10,9 @@
 
 #include <boost/system/errc.hpp>
 
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/layout.h"
-#include "format/tfrecord_index.h"
+#include "format/tfrecord/tfrecord_index.h"
 #include "reader/dataset/block_loader.h"
 #include "reader/dataset/paths.h"
 #include "reader/dataset/shard_ends.h"

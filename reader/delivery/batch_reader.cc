@@ -9,9 +9,9 @@
 #include "format/guard_memory.h"
 #include "format/moved_from.h"
 #include "format/process_mark.h"
-#include "reader/delivery/async_request.h"
 #include "reader/delivery/rank_reader.h"
 #include "reader/delivery/reader_setup.h"
+#include "reader/handover/async_request.h"
 
 namespace dovetail {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "format/layout.h"
-#include "format/tfrecord.h"
+#include "format/tfrecord/tfrecord.h"
 #include "reader/delivery/reader_setup.h"
 #include "reader/fetch/buffer_pool.h"
 #include "reader/plan/wide_math.h"

@@ -14,13 +14,10 @@
 
 #include <dovetail/batch_reader.h>
 
-#include "reader/delivery/brief_mutex.h"
 #include "reader/delivery/loss_report.h"
 #include "reader/delivery/rank_rows.h"
 #include "reader/delivery/reader_setup.h"
-#include "reader/delivery/ready_queue.h"
 #include "reader/delivery/replay.h"
-#include "reader/delivery/timeline_event.h"
 #include "reader/fetch/damage_log.h"
 #include "reader/fetch/run_store.h"
 #include "reader/fetch/shard_table.h"
@@ -28,8 +25,11 @@
 #include "reader/fill/column_decoders.h"
 #include "reader/fill/fill_rules.h"
 #include "reader/fill/slot_fill.h"
+#include "reader/handover/brief_mutex.h"
+#include "reader/handover/ready_queue.h"
 #include "reader/storage/storage.h"
 #include "reader/storage/thread_pool.h"
+#include "reader/trace/timeline_event.h"
 #include "reader/walk/rank_walk.h"
 
 namespace dovetail::detail {

@@ -14,8 +14,8 @@
 #include <system_error>
 #include <utility>
 
-#include "format/count_of.h"
 #include "format/layout.h"
+#include "format/text/count_of.h"
 #include "reader/delivery/open_runs.h"
 #include "reader/fetch/buffer_pool.h"
 #include "reader/memory/host_registration.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "reader/delivery/ready_queue.h"
+#include "reader/handover/ready_queue.h"
 
 namespace dovetail::detail {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "format/tfrecord.h"
+#include "format/tfrecord/tfrecord.h"
 #include "reader/dataset/stored_block.h"
 #include "reader/walk/entry.h"
 

@@ -15,8 +15,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "convert/names.h"
 #include "format/endian.h"
+#include "sources/bytes/names.h"
 #include "tests/convert/sources.h"
 
 namespace dovetail {

@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "convert/csv_layout.h"
-#include "convert/csv_scanner.h"
+#include "sources/csv_layout.h"
+#include "sources/csv_scanner.h"
 #include "tests/convert/sources.h"
 
 namespace dovetail {

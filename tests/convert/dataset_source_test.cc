@@ -14,7 +14,7 @@
 #include <dovetail/record_reader.h>
 #include <dovetail/recover.h>
 
-#include "convert/shard_records.h"
+#include "sources/shard_records.h"
 #include "tests/convert/sources.h"
 
 namespace dovetail {

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "format/json_check.h"
+#include "format/text/json_check.h"
 #include "tests/convert/sources.h"
 
 namespace dovetail {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "convert/facts.h"
-#include "convert/listing.h"
+#include "sources/listing.h"
 #include "tests/convert/conversions.h"
 
 namespace dovetail {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "convert/line_scanner.h"
+#include "sources/bytes/line_scanner.h"
 
 #include <string>
 #include <string_view>

@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "convert/content_hash.h"
+#include "sources/bytes/content_hash.h"
 #include "tests/convert/mds_files.h"
 #include "tests/convert/sources.h"
 

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "format/half.h"
+#include "format/example/half.h"
 #include "tests/convert/mds_files.h"
 #include "tests/convert/sources.h"
 

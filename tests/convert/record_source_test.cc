@@ -16,7 +16,7 @@
 
 #include <dovetail/dataset_writer.h>
 
-#include "format/tfrecord_name.h"
+#include "format/tfrecord/tfrecord_name.h"
 #include "tests/convert/sources.h"
 
 namespace dovetail {

@@ -12,7 +12,7 @@
 
 #include <dovetail/record_reader.h>
 
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/messages.h"
 #include "format/structures.h"
 #include "tests/convert/recoveries.h"

@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "convert/input_line.h"
-#include "convert/keyed_hash.h"
 #include "convert/spill.h"
+#include "sources/bytes/keyed_hash.h"
 #include "tests/convert/conversions.h"
 
 namespace dovetail {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was left out: an exact count, few names, and each share by who reads it.
-#include "convert/skip_count.h"
+#include "sources/bytes/skip_count.h"
 
 #include <string>
 

@@ -14,8 +14,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "format/example_wire.h"
-#include "format/tfrecord.h"
+#include "format/example/example_wire.h"
+#include "format/tfrecord/tfrecord.h"
 
 namespace dovetail::test {
 

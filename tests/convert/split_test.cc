@@ -3,8 +3,8 @@
 #include <cmath>
 #include <set>
 
-#include "convert/keyed_hash.h"
 #include "convert/record_split.h"
+#include "sources/bytes/keyed_hash.h"
 #include "tests/convert/conversions.h"
 
 namespace dovetail {

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "convert/tar_records.h"
+#include "sources/tar_records.h"
 #include "tests/convert/sources.h"
 
 namespace dovetail {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "format/tfrecord_snappy.h"
+#include "format/tfrecord/tfrecord_snappy.h"
 #include "tests/convert/conversions.h"
 
 namespace dovetail {

@@ -27,7 +27,7 @@
 #include <dovetail/dataset_writer.h>
 #include <dovetail/dlpack.h>
 
-#include "format/example_encoder.h"
+#include "format/example/example_encoder.h"
 #include "tests/cuda/device_fixture.h"
 #include "tests/support/starved_executor.h"
 

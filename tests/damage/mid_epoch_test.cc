@@ -20,7 +20,7 @@
 #include <dovetail/batch_reader.h>
 #include <dovetail/dataset_writer.h>
 
-#include "format/example_encoder.h"
+#include "format/example/example_encoder.h"
 #include "tests/damage/failing_file.h"
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/writer/test_files.h"

@@ -18,7 +18,7 @@
 #include <dovetail/record_reader.h>
 #include <dovetail/record_writer.h>
 
-#include "format/example_encoder.h"
+#include "format/example/example_encoder.h"
 #include "reader/storage/thread_pool.h"
 #include "reader/storage/watched_storage.h"
 #include "tests/faults/failing_memory.h"

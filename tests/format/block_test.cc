@@ -7,7 +7,7 @@
 
 #include "format/block_decoder.h"
 #include "format/block_encoder.h"
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "tests/format/sample_shard.h"
 
 namespace dovetail::format {

@@ -10,7 +10,7 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include "example.pb.h"
-#include "format/half.h"
+#include "format/example/half.h"
 #include "format/wire.h"
 #include "tests/format/example_messages.h"
 

@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "format/example_encoder.h"
+#include "format/example/example_encoder.h"
 
 // [decode]
 // Prints the labels of a batch; its records may lie anywhere.

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "format/example_encoder.h"
+#include "format/example/example_encoder.h"
 #include "tests/format/column_reference.h"
 #include "tests/format/example_messages.h"
 #include "tests/support/sanitizers.h"

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/endian.h"
 #include "tests/format/sample_shard.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 
 #include <cctype>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 #include <gtest/gtest.h>
 
-#include "format/crc32c_backends.h"
+#include "format/crc32c/crc32c_backends.h"
 #include "tests/format/sample_shard.h"
 
 namespace dovetail::format {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/example_encoder.h"
+#include "format/example/example_encoder.h"
 
 #include <algorithm>
 #include <limits>

@@ -8,7 +8,7 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include "example.pb.h"
-#include "format/example_wire.h"
+#include "format/example/example_wire.h"
 
 namespace dovetail::format::test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/example_wire.h"
+#include "format/example/example_wire.h"
 
 #include <string>
 

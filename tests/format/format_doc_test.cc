@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "tests/format/golden_shards.h"
 
 namespace dovetail::format {

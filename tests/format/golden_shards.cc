@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 
 namespace dovetail::format::test {
 namespace {

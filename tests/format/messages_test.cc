@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "format/layout.h"
-#include "format/tfrecord.h"
+#include "format/tfrecord/tfrecord.h"
 
 namespace dovetail::format {
 namespace {

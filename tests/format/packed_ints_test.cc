@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/packed_ints.h"
+#include "format/example/packed_ints.h"
 
 #include <cstring>
 #include <string>

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "format/half.h"
-#include "format/schema_fallback.h"
+#include "format/example/half.h"
+#include "format/example/schema_fallback.h"
 #include "tests/format/sample_shard.h"
 
 namespace dovetail {

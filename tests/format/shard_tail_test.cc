@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/shard_decoder.h"
 #include "tests/format/sample_shard.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/tfrecord_block.h"
+#include "format/tfrecord/tfrecord_block.h"
 
 #include <array>
 #include <string>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "format/tfrecord_index.h"
+#include "format/tfrecord/tfrecord_index.h"
 #include "tests/format/sample_shard.h"
 
 namespace dovetail::format {

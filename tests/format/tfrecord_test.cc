@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/tfrecord.h"
+#include "format/tfrecord/tfrecord.h"
 
 #include <algorithm>
 #include <array>

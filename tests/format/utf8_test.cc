@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/utf8.h"
+#include "format/text/utf8.h"
 
 #include <gtest/gtest.h>
 

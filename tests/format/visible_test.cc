@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/visible.h"
+#include "format/text/visible.h"
 
 #include <random>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include <dovetail/error.h>
 
-#include "format/utf8.h"
+#include "format/text/utf8.h"
 
 namespace dovetail::format {
 namespace {

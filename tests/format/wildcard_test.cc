@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/wildcard.h"
+#include "format/text/wildcard.h"
 
 #include <string>
 

@@ -16,7 +16,7 @@
 
 #include <dovetail/record_source.h>
 
-#include "format/tfrecord.h"
+#include "format/tfrecord/tfrecord.h"
 #include "tests/convert/mds_files.h"
 #include "tests/convert/sources.h"
 #include "tests/soak/peak_memory.h"

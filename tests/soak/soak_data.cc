@@ -11,7 +11,7 @@
 #include <dovetail/dataset_writer.h>
 #include <dovetail/plan.h>
 
-#include "format/example_encoder.h"
+#include "format/example/example_encoder.h"
 #include "tests/reader/delivery/sample_dataset.h"
 
 namespace dovetail::testing {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/digest_check.h"
+#include "tools/plan/digest_check.h"
 
 #include <filesystem>
 
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/tools/plan_shapes.h"
-#include "tools/text_file.h"
+#include "tools/command/text_file.h"
 
 namespace dovetail::tools {
 namespace {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/html.h"
+#include "tools/inspect/html.h"
 
 #include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "format/utf8.h"
-#include "tools/block_map.h"
-#include "tools/feature_table.h"
-#include "tools/record_cards.h"
-#include "tools/record_json.h"
+#include "format/text/utf8.h"
+#include "tools/inspect/block_map.h"
+#include "tools/inspect/feature_table.h"
+#include "tools/inspect/record_cards.h"
+#include "tools/records/record_json.h"
 
 namespace dovetail::tools {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/payload.h"
+#include "tools/records/payload.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "tools/base64.h"
+#include "tools/command/base64.h"
 
 namespace dovetail::tools {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/plan_file.h"
+#include "tools/plan/plan_file.h"
 
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include "tests/tools/plan_shapes.h"
-#include "tools/plan_arguments.h"
-#include "tools/text_file.h"
+#include "tools/command/text_file.h"
+#include "tools/plan/plan_arguments.h"
 
 namespace dovetail::tools {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/plan_svg.h"
+#include "tools/plan/plan_svg.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <dovetail/state.h>
 
 #include "tests/tools/plan_shapes.h"
-#include "tools/svg.h"
+#include "tools/command/svg.h"
 
 namespace dovetail::tools {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/range.h"
+#include "tools/records/range.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/record_json.h"
+#include "tools/records/record_json.h"
 
 #include <array>
 #include <bit>
@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "format/example_encoder.h"
-#include "tools/json_text.h"
+#include "format/example/example_encoder.h"
+#include "tools/command/json_text.h"
 
 namespace dovetail::tools {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/render.h"
+#include "tools/command/render.h"
 
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "format/count_of.h"
-#include "tools/progress.h"
-#include "tools/suggestion.h"
+#include "format/text/count_of.h"
+#include "tools/command/progress.h"
+#include "tools/command/suggestion.h"
 
 namespace dovetail::tools {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/sink.h"
+#include "tools/command/sink.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/size_histogram.h"
+#include "tools/inspect/size_histogram.h"
 
 #include <limits>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/step_rows.h"
+#include "tools/plan/step_rows.h"
 
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include "tests/tools/plan_shapes.h"
-#include "tools/state_file.h"
+#include "tools/plan/state_file.h"
 
 namespace dovetail::tools {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/text_file.h"
+#include "tools/command/text_file.h"
 
 #include <atomic>
 #include <filesystem>
@@ -13,8 +13,8 @@
 #include <dovetail/state.h>
 
 #include "tests/tools/plan_shapes.h"
-#include "tools/sink.h"
-#include "tools/state_file.h"
+#include "tools/command/sink.h"
+#include "tools/plan/state_file.h"
 
 namespace dovetail::tools {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/weights.h"
+#include "tools/plan/weights.h"
 
 #include <gtest/gtest.h>
 

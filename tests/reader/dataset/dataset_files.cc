@@ -8,7 +8,7 @@
 #include <dovetail/bytes.h>
 
 #include "format/block_encoder.h"
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/endian.h"
 #include "format/layout.h"
 #include "format/messages.h"

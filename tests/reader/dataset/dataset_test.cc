@@ -14,7 +14,7 @@
 
 #include <dovetail/record_reader.h>
 
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/endian.h"
 #include "format/structures.h"
 #include "reader/plan/hash_words.h"

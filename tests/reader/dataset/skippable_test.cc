@@ -11,7 +11,7 @@
 
 #include <dovetail/record_reader.h>
 
-#include "format/crc32c.h"
+#include "format/crc32c/crc32c.h"
 #include "format/layout.h"
 #include "format/messages.h"
 #include "format/structures.h"

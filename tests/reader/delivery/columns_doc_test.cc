@@ -10,7 +10,7 @@
 #include <dovetail/batch_reader.h>
 #include <dovetail/dataset_writer.h>
 
-#include "format/example_encoder.h"
+#include "format/example/example_encoder.h"
 #include "tests/reader/delivery/sample_dataset.h"
 
 // [read]

@@ -19,7 +19,7 @@
 #include <dovetail/dlpack.h>
 #include <dovetail/record_reader.h>
 
-#include "format/example_encoder.h"
+#include "format/example/example_encoder.h"
 #include "tests/format/column_reference.h"
 #include "tests/reader/delivery/reader_fixture.h"
 #include "tests/support/sanitizers.h"

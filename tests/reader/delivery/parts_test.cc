@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "reader/delivery/stall_clock.h"
 #include "reader/fetch/buffer_pool.h"
+#include "reader/trace/stall_clock.h"
 
 namespace dovetail::detail {
 namespace {

@@ -16,7 +16,7 @@
 
 #include <dovetail/batch_reader.h>
 
-#include "reader/delivery/timeline_event.h"
+#include "reader/trace/timeline_event.h"
 #include "tests/reader/delivery/sample_dataset.h"
 
 namespace dovetail {

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records of one writer have their features in one order. So the name at each place is expected to be the one that the record
+// before had there, and only where it is not, it is looked up. What is unusual in a record (names that come again, a feature that
+// does not fit) is found out on a slower way, which resolves the names first and knows what to say.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include <dovetail/columns.h>
+
+#include "format/endian.h"
+#include "format/example/column_rows.h"
+#include "format/example/example_wire.h"
+#include "format/text/utf8.h"
+#include "format/wire.h"
+
+namespace dovetail {
+namespace {
+
+using namespace format;
+
+// As many features as a record may have and still be a usual one.
+constexpr std::size_t kMostPlaces = 2 * kMaxColumns;
+constexpr std::size_t kNoColumn = ~std::size_t{0};
+constexpr std::byte kBytesOne{wire_tag(1, WireType::bytes)};
+constexpr std::byte kBytesTwo{wire_tag(2, WireType::bytes)};
+constexpr std::byte kBytesThree{wire_tag(3, WireType::bytes)};
+constexpr std::byte kVarintOne{wire_tag(1, WireType::varint)};
+constexpr std::byte kFixedOne{wire_tag(1, WireType::fixed32)};
+
+/// Takes the length of the field that `at` is on, if its tag is `tag` and it ends exactly at `end`. What is not that simple is
+/// left to others.
+inline bool take_last(const std::byte*& at, const std::byte* end, std::byte tag) noexcept {
+  if (end - at < 2 || at[0] != tag) return false;
+  auto length = std::to_integer<std::size_t>(at[1]);
+  if (length < 0x80) {
+    at += 2;
+    return length == static_cast<std::size_t>(end - at);
+  }
+  length &= 0x7F;
+  for (int i = 2; i < 6 && i < end - at; ++i) {
+    const auto byte = std::to_integer<std::size_t>(at[i]);
+    length |= (byte & 0x7F) << (7 * (i - 1));
+    if (byte < 0x80) {
+      at += i + 1;
+      return length == static_cast<std::size_t>(end - at);
+    }
+  }
+  return false;
+}
+
+/// The name that is expected at one place of a record: the first bytes of its entry.
+class ExpectedName {
+ public:
+  std::size_t column() const noexcept { return column_; }
+  std::size_t size() const noexcept { return size_; }
+
+  /// Whether the entry begins with it. Needs: `entry` is followed by the rest of a record that ends at `end`.
+  bool begins(ByteView entry, const std::byte* end) const noexcept {
+    if (entry.size() < size_ || size_ == 0) return false;
+    if (static_cast<std::size_t>(end - entry.data()) < kRoom)
+      return std::memcmp(entry.data(), bytes_.data(), size_) == 0;
+    std::uint64_t differs = 0;
+    for (std::size_t i = 0; i < whole_; i += 8) differs |= word(entry.data() + i) ^ word(bytes_.data() + i);
+    return (differs | ((word(entry.data() + whole_) ^ word(bytes_.data() + whole_)) & mask_)) == 0;
+  }
+
+  void forget() noexcept { size_ = 0; }
+  void expect(std::string_view name, std::size_t column) noexcept {
+    size_ = 0;
+    if (name.size() + 2 > kRoom - 8) return;
+    bytes_.fill(std::byte{0});
+    bytes_[0] = kBytesOne;
+    bytes_[1] = static_cast<std::byte>(name.size());
+    if (!name.empty()) std::memcpy(bytes_.data() + 2, name.data(), name.size());
+    column_ = column;
+    size_ = name.size() + 2;
+    whole_ = size_ / 8 * 8;
+    mask_ = (std::uint64_t{1} << (8 * (size_ - whole_))) - 1;
+  }
+
+ private:
+  static constexpr std::size_t kRoom = 64;
+  static std::uint64_t word(const std::byte* at) noexcept {
+    std::uint64_t value;
+    std::memcpy(&value, at, sizeof(value));
+    return value;
+  }
+
+  std::array<std::byte, kRoom> bytes_{};
+  std::size_t size_ = 0;
+  std::size_t whole_ = 0;  // of it, in words
+  std::uint64_t mask_ = 0;
+  std::size_t column_ = kNoColumn;
+};
+
+/// What a record is that people can read: "JSON" or "text". Empty for other bytes.
+std::string_view readable(std::string_view record) noexcept {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const auto is_control = [&](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && kBlanks.find(c) == kBlanks.npos) || c == 0x7F;
+  };
+  if (std::any_of(record.begin(), record.end(), is_control) || !is_utf8(record)) return {};
+  const std::size_t first = record.find_first_not_of(kBlanks);
+  return first != record.npos && (record[first] == '{' || record[first] == '[') ? "JSON" : "text";
+}
+
+/// `"image" (bytes_list), "label" (int64_list)`; of many the first.
+std::string names_of(std::span<const FeatureView> features) {
+  constexpr std::size_t kShown = 20;
+  constexpr std::size_t kShownBytes = 100;
+  std::string names;
+  for (const FeatureView& feature : features.first(std::min(features.size(), kShown))) {
+    const std::string name(feature.name.substr(0, kShownBytes));
+    names += (names.empty() ? "\"" : ", \"") + name + (name.size() < feature.name.size() ? "...\" (" : "\" (") +
+             to_text(feature.kind) + ")";
+  }
+  if (features.size() > kShown) names += " and " + std::to_string(features.size() - kShown) + " more";
+  return names;
+}
+
+/// The column with the fallback that is easiest to tell from a value.
+std::string with_fallback(Column column) {
+  const bool no_negative = column.dtype == Dtype::u8 || column.dtype == Dtype::u16 || column.dtype == Dtype::u32 ||
+                           column.dtype == Dtype::u64;
+  column.fallback = column.ragged || column.dtype == Dtype::bytes ? "" : no_negative ? "0" : "-1";
+  return to_text(Schema{{std::move(column)}});
+}
+
+}  // namespace
+
+class ColumnDecoder::Impl {
+ public:
+  explicit Impl(Schema schema) : schema_(std::move(schema)), rows_(schema_), seen_(schema_.columns.size(), 0) {
+    for (std::size_t i = 0; i < schema_.columns.size(); ++i) columns_.emplace(schema_.columns[i].name, i);
+  }
+  Impl(const Impl& other) : Impl(other.schema_) {}
+
+  const Schema& schema() const noexcept { return schema_; }
+  ColumnRows& rows() noexcept { return rows_; }
+
+  Result<void> add(std::uint32_t row, ByteView record) {
+    const ColumnRows::Mark before = rows_.mark();
+    if (add_usual(row, record)) return {};
+    rows_.take_back(before);
+    Result<void> added = add_any(row, record);
+    if (!added) {
+      rows_.take_back(before);
+      rows_.put_nothing(row);
+    }
+    return added;
+  }
+
+ private:
+  /// False where the record is to be looked at again, more closely.
+  bool add_usual(std::uint32_t row, ByteView record);
+  bool add_entry(std::uint32_t row, ByteView entry, std::size_t place, const std::byte* record_end);
+  bool put_value(std::size_t column, std::uint32_t row, const std::byte* at, const std::byte* end);
+  bool note(std::size_t column) noexcept {
+    if (seen_[column] == stamp_) return false;
+    seen_[column] = stamp_;
+    ++found_;
+    return true;
+  }
+  Result<void> add_any(std::uint32_t row, ByteView record);
+  Error unfit(std::uint32_t row, std::size_t column, const std::string& why) const {
+    return Error(Errc::invalid_option,
+                 "row " + std::to_string(row) + ", column \"" + schema_.columns[column].name + "\": " + why);
+  }
+
+  Schema schema_;
+  ColumnRows rows_;
+  std::unordered_map<std::string_view, std::size_t> columns_;  // by the names in schema_
+  std::vector<ExpectedName> expected_;
+  std::vector<std::uint64_t> seen_;  // the last record that had the column
+  std::uint64_t stamp_ = 0;          // of this record
+  std::size_t found_ = 0;
+  ExampleFeatures features_;
+};
+
+bool ColumnDecoder::Impl::put_value(std::size_t column, std::uint32_t row, const std::byte* at, const std::byte* end) {
+  if (!take_last(at, end, kBytesTwo) || at == end) return false;
+  const std::byte kind = *at;
+  if ((kind != kBytesOne && kind != kBytesTwo && kind != kBytesThree) || !take_last(at, end, kind) || at == end) {
+    return false;
+  }
+  const std::byte first = *at;
+  if (first == kBytesOne) {
+    if (!take_last(at, end, kBytesOne)) return false;
+    const ByteView bytes(at, end);
+    if (kind == kBytesThree) return rows_.put_packed_ints(column, row, bytes);
+    return kind == kBytesTwo ? rows_.put_packed_floats(column, row, bytes) : rows_.put_bytes(column, row, bytes);
+  }
+  // One number that is not packed has the same bytes behind its tag.
+  if (first == kFixedOne && kind == kBytesTwo && end - at == 1 + sizeof(float)) {
+    return rows_.put_packed_floats(column, row, ByteView(at + 1, end));
+  }
+  if (first != kVarintOne || kind != kBytesThree) return false;
+  const std::byte* last = at + 1;
+  while (last != end && std::to_integer<unsigned>(*last) >= 0x80) ++last;
+  return last + 1 == end && rows_.put_packed_ints(column, row, ByteView(at + 1, end));
+}
+
+bool ColumnDecoder::Impl::add_entry(std::uint32_t row, ByteView entry, std::size_t place, const std::byte* record_end) {
+  if (place == expected_.size()) expected_.emplace_back();
+  ExpectedName& expected = expected_[place];  // there are few: a long record is not a usual one
+  const bool known = expected.begins(entry, record_end);
+  if (known && expected.column() != kNoColumn &&
+      put_value(expected.column(), row, entry.data() + expected.size(), entry.data() + entry.size())) [[likely]] {
+    return note(expected.column());
+  }
+  FeatureView feature;
+  WireFault fault;
+  if (!scan_entry(entry, feature, fault)) return false;
+  // The entry may have another name behind the first one; then that is its name.
+  if (known && expected.column() == kNoColumn && as_bytes(feature.name).data() == entry.data() + 2) return true;
+  const auto found = columns_.find(feature.name);
+  const std::size_t column = found == columns_.end() ? kNoColumn : found->second;
+  expected.expect(feature.name, column);
+  if (!expected.begins(entry, record_end)) expected.forget();
+  if (column == kNoColumn) return true;
+  return note(column) && rows_.put(column, row, feature, nullptr);
+}
+
+bool ColumnDecoder::Impl::add_usual(std::uint32_t row, ByteView record) {
+  ++stamp_;
+  found_ = 0;
+  const std::byte* at = record.data();
+  const std::byte* const end = at + record.size();
+  if (!record.empty() && (record.size() > kWireBytes || !take_last(at, end, kBytesOne))) return false;
+  WireCursor cursor(ByteView(at, end));
+  WireFault fault;
+  ByteView entry;
+  for (std::size_t place = 0; !cursor.done(); ++place) {
+    if (*cursor.at() != kBytesOne || place == kMostPlaces) return false;
+    std::uint32_t tag = 0;
+    if (!cursor.read_tag(tag, fault) || !cursor.read_bytes(entry, fault)) return false;
+    if (!add_entry(row, entry, place, end)) return false;
+  }
+  if (found_ == schema_.columns.size()) [[likely]]
+    return true;
+  for (std::size_t column = 0; column < schema_.columns.size(); ++column) {
+    if (seen_[column] != stamp_ && !rows_.put_fallback(column, row)) return false;
+  }
+  return true;
+}
+
+Result<void> ColumnDecoder::Impl::add_any(std::uint32_t row, ByteView record) {
+  if (Result<void> parsed = features_.parse(record); !parsed) {
+    const std::string in_row = "row " + std::to_string(row) + ": ";
+    const std::string_view kind = readable(as_chars(record));
+    if (kind.empty()) return Error(parsed.error().code(), in_row + parsed.error().detail());
+    return Error(Errc::invalid_option,
+                 in_row + "the record is " + std::string(kind) + ", no tf.train.Example, which columns are made of");
+  }
+  for (std::size_t column = 0; column < schema_.columns.size(); ++column) {
+    const FeatureView* const feature = features_.find(schema_.columns[column].name);
+    if (feature == nullptr) {
+      if (!rows_.put_fallback(column, row)) {
+        const std::string others = features_.all().empty() ? "nor any other" : "only " + names_of(features_.all());
+        return unfit(row, column,
+                     "the record has no such feature, " + others + "; with a fallback, such as " +
+                         with_fallback(schema_.columns[column]) + ", rows get that instead");
+      }
+      continue;
+    }
+    std::string why;
+    if (rows_.put(column, row, *feature, &why)) continue;
+    return unfit(
+        row, column,
+        why + ", in the entry at byte " + std::to_string(feature->entry.data() - record.data()) + " of the record");
+  }
+  return {};
+}
+
+ColumnDecoder::ColumnDecoder(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+ColumnDecoder::ColumnDecoder(const ColumnDecoder& other) : impl_(std::make_unique<Impl>(*other.impl_)) {}
+ColumnDecoder::ColumnDecoder(ColumnDecoder&&) noexcept = default;
+ColumnDecoder& ColumnDecoder::operator=(ColumnDecoder other) noexcept {
+  impl_ = std::move(other.impl_);
+  return *this;
+}
+ColumnDecoder::~ColumnDecoder() = default;
+
+Result<ColumnDecoder> ColumnDecoder::make(Schema schema) {
+  if (Result<void> valid = validate(schema); !valid) return valid.error();
+  if constexpr (std::endian::native != std::endian::little) {
+    return Error(Errc::unsupported_version, "columns need a machine with the lowest byte first");
+  }
+  return ColumnDecoder(std::make_unique<Impl>(std::move(schema)));
+}
+
+const Schema& ColumnDecoder::schema() const noexcept {
+  return impl_->schema();
+}
+
+std::uint64_t ColumnDecoder::fixed_bytes(std::uint32_t rows) const noexcept {
+  return fixed_column_bytes(impl_->schema(), rows);
+}
+
+std::uint64_t ColumnDecoder::most_bytes(std::uint32_t rows, std::uint64_t record_bytes) const noexcept {
+  return std::min(fixed_bytes(rows) + most_rest_bytes(impl_->schema(), rows, record_bytes), kMostColumnBytes);
+}
+
+std::uint64_t ColumnDecoder::least_held_bytes(std::uint32_t rows) const noexcept {
+  return impl_->rows().places_bytes(rows);
+}
+
+std::uint64_t ColumnDecoder::most_held_bytes(std::uint32_t rows, std::uint64_t record_bytes) const noexcept {
+  return std::min(least_held_bytes(rows) + most_rest_bytes(impl_->schema(), rows, record_bytes), kMostColumnBytes);
+}
+
+std::uint64_t ColumnDecoder::held_bytes() const noexcept {
+  return impl_->rows().held_bytes();
+}
+
+std::uint64_t ColumnDecoder::memory_bytes() const noexcept {
+  return impl_->rows().memory_bytes();
+}
+
+namespace {
+
+Result<void> check_room(std::uint64_t needed, std::size_t there, std::uint32_t rows) {
+  if (needed <= there) return {};
+  return Error(Errc::batch_too_large, "the columns of " + std::to_string(rows) + " rows need " +
+                                          std::to_string(needed) + " bytes, the slab has " + std::to_string(there));
+}
+
+}  // namespace
+
+Result<void> ColumnDecoder::begin(std::uint32_t rows, std::span<std::byte> slab) {
+  impl_->rows().begin(rows, slab);
+  return check_room(impl_->rows().fixed_bytes(), slab.size(), rows);
+}
+
+Result<void> ColumnDecoder::add(std::uint32_t row, ByteView record) {
+  return impl_->add(row, record);
+}
+
+void ColumnDecoder::add_empty(std::uint32_t row) noexcept {
+  impl_->rows().put_nothing(row);
+}
+
+void ColumnDecoder::copy_row(std::uint32_t from, std::uint32_t to) noexcept {
+  impl_->rows().copy_row(from, to);
+}
+
+void ColumnDecoder::keep() {
+  impl_->rows().keep();
+}
+
+std::uint64_t ColumnDecoder::bytes() const noexcept {
+  return impl_->rows().bytes();
+}
+
+Result<const ColumnLayout*> ColumnDecoder::finish(std::span<std::byte> slab) {
+  ColumnRows& rows = impl_->rows();
+  if (Result<void> room = check_room(rows.bytes(), slab.size(), rows.rows()); !room) return room.error();
+  return &rows.finish(slab);
+}
+
+Result<const ColumnLayout*> ColumnDecoder::decode(std::span<const ByteView> records, std::span<std::byte> slab) {
+  const auto rows = static_cast<std::uint32_t>(records.size());
+  if (Result<void> begun = begin(rows, slab); !begun) return begun.error();
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    if (records[row].data() == nullptr) {
+      add_empty(row);
+    } else if (Result<void> added = add(row, records[row]); !added) {
+      return added.error();
+    }
+  }
+  return finish(slab);
+}
+
+}  // namespace dovetail

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text form of a schema, both ways.
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+
+#include <dovetail/schema.h>
+
+#include "format/example/schema_fallback.h"
+
+namespace dovetail {
+namespace {
+
+constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
+constexpr std::string_view kNumber = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-";
+constexpr std::string_view kHex = "0123456789abcdef";
+
+/// Reads a schema from left to right; errors name the place.
+class SchemaText {
+ public:
+  explicit SchemaText(std::string_view text) : text_(text) {}
+
+  Result<Schema> read() {
+    Schema schema;
+    do {
+      auto column = read_column();
+      if (!column) return column.error();
+      schema.columns.push_back(std::move(*column));
+    } while (take(','));
+    if (at_ != text_.size()) return wrong("a comma or the end");
+    if (auto valid = validate(schema); !valid) return valid.error();
+    return schema;
+  }
+
+ private:
+  Error wrong(const std::string& expected) const {
+    const std::string found = at_ < text_.size() ? "\"" + std::string(text_.substr(at_, 12)) + "\"" : "the end";
+    return Error(Errc::invalid_option,
+                 "schema: expected " + expected + " at character " + std::to_string(at_ + 1) + ", found " + found);
+  }
+
+  void skip_blanks() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n')) ++at_;
+  }
+
+  /// Takes the sign if it comes next.
+  bool take(char sign) {
+    skip_blanks();
+    if (at_ == text_.size() || text_[at_] != sign) return false;
+    ++at_;
+    return true;
+  }
+
+  std::string_view take_all_of(std::string_view signs) {
+    skip_blanks();
+    const std::size_t end = std::min(text_.find_first_not_of(signs, at_), text_.size());
+    const std::string_view taken = text_.substr(at_, end - at_);
+    at_ = end;
+    return taken;
+  }
+
+  Result<Column> read_column() {
+    Column column;
+    auto name = read_name();
+    if (!name) return name.error();
+    column.name = std::move(*name);
+    if (!take(':')) return wrong("':' and a dtype");
+    skip_blanks();
+    if (!read_dtype(column.dtype)) return wrong("a dtype, u8 to f64 or bytes");
+    if (take('[')) {
+      if (auto shape = read_shape(column); !shape) return shape.error();
+    }
+    if (take('=')) {
+      auto fallback = read_fallback(column);
+      if (!fallback) return fallback.error();
+      auto normal = format::normal_fallback(column, *fallback);
+      if (!normal) return Error(Errc::invalid_option, "column \"" + column.name + "\": " + normal.error().detail());
+      column.fallback = std::move(*normal);
+    }
+    return column;
+  }
+
+  Result<std::string> read_name() {
+    if (take('"')) return read_quoted();
+    const std::string_view name = take_all_of(kPlain);
+    if (name.empty())
+      return wrong("the name of a column, in quotes where it has other signs than letters, digits and _./-");
+    return std::string(name);
+  }
+
+  /// Behind the first quotation mark.
+  Result<std::string> read_quoted() {
+    std::string text;
+    while (at_ < text_.size()) {
+      const char sign = text_[at_++];
+      if (sign == '"') return text;
+      if (sign != '\\') {
+        text += sign;
+      } else if (at_ < text_.size() && (text_[at_] == '"' || text_[at_] == '\\')) {
+        text += text_[at_++];
+      } else if (unsigned byte = 0; read_hex(byte)) {
+        text += static_cast<char>(byte);
+      } else {
+        return wrong("\\\", \\\\ or \\x and two digits");
+      }
+    }
+    return wrong("a closing quotation mark");
+  }
+
+  bool read_hex(unsigned& byte) {
+    const std::string_view digits = text_.substr(at_, 3);
+    if (digits.size() != 3 || digits[0] != 'x') return false;
+    const auto [end, code] = std::from_chars(digits.data() + 1, digits.data() + 3, byte, 16);
+    if (code != std::errc() || end != digits.data() + 3) return false;
+    at_ += 3;
+    return true;
+  }
+
+  bool read_dtype(Dtype& dtype) {
+    const std::size_t start = at_;
+    const std::string_view text = take_all_of(kPlain);
+    for (std::size_t i = 0; i <= static_cast<std::size_t>(Dtype::bytes); ++i) {
+      dtype = static_cast<Dtype>(i);
+      if (text == to_text(dtype)) return true;
+    }
+    at_ = start;
+    return false;
+  }
+
+  /// Behind the bracket.
+  Result<void> read_shape(Column& column) {
+    do {
+      if (take('*')) {
+        if (column.ragged || !column.shape.empty()) return wrong("* as the first dimension only");
+        column.ragged = true;
+        continue;
+      }
+      skip_blanks();
+      std::uint32_t size = 0;
+      const auto [end, code] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), size);
+      if (code != std::errc() || size == 0) return wrong("a dimension, 1 to 4294967295 or *");
+      at_ = static_cast<std::size_t>(end - text_.data());
+      column.shape.push_back(size);
+      if (column.shape.size() > kMaxColumnDimensions) break;
+    } while (take(','));
+    if (!take(']')) return wrong("a comma or ']'");
+    return {};
+  }
+
+  /// Behind the sign of equality.
+  Result<std::string> read_fallback(const Column& column) {
+    if (column.ragged) {
+      if (take('[') && take(']')) return std::string();
+      return wrong("[], the only fallback of a ragged column");
+    }
+    if (column.dtype == Dtype::bytes) {
+      if (take('"')) return read_quoted();
+      return wrong("a text in quotation marks");
+    }
+    return std::string(take_all_of(kNumber));
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+void add_quoted(std::string& text, std::string_view value) {
+  text += '"';
+  for (const char sign : value) {
+    const auto byte = static_cast<unsigned char>(sign);
+    if (sign == '"' || sign == '\\') {
+      text += '\\';
+      text += sign;
+    } else if (byte < 0x20 || byte >= 0x7F) {
+      text += "\\x";
+      text += kHex[byte >> 4];
+      text += kHex[byte & 15];
+    } else {
+      text += sign;
+    }
+  }
+  text += '"';
+}
+
+}  // namespace
+
+std::string to_text(const Schema& schema) {
+  std::string text;
+  for (const Column& column : schema.columns) {
+    if (!text.empty()) text += ", ";
+    if (column.name.empty() || column.name.find_first_not_of(kPlain) != std::string::npos) {
+      add_quoted(text, column.name);
+    } else {
+      text += column.name;
+    }
+    text += ':';
+    text += to_text(column.dtype);
+    std::string shape = column.ragged ? "*" : "";
+    for (const std::uint32_t size : column.shape) shape += (shape.empty() ? "" : ",") + std::to_string(size);
+    if (!shape.empty()) text += '[' + shape + ']';
+    if (!column.fallback) continue;
+    text += '=';
+    if (column.ragged) {
+      text += "[]";
+    } else if (column.dtype == Dtype::bytes) {
+      add_quoted(text, *column.fallback);
+    } else {
+      text += *column.fallback;
+    }
+  }
+  return text;
+}
+
+Result<Schema> parse_schema(std::string_view text) {
+  if (text.size() > kMaxSchemaTextBytes) {
+    return Error(Errc::invalid_option,
+                 "a schema of more than " + std::to_string(kMaxSchemaTextBytes) + " bytes of text");
+  }
+  return SchemaText(text).read();
+}
+
+}  // namespace dovetail

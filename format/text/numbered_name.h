@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "format/text/lower_case.h"
+
+namespace dovetail::format {
+
+/// What programs that pack a single file put behind its name.
+inline constexpr std::array<std::string_view, 14> kPackings = {
+    ".gz", ".gzip", ".zlib", ".zz", ".zst", ".zstd", ".bz2", ".xz", ".lz4", ".lzma", ".zip", ".7z", ".br", ".snappy"};
+
+/// Cuts one of them off, in capitals or not. Whether there was one.
+inline bool cut_packing(std::string_view& name) {
+  const std::size_t dot = name.find_last_of("./");
+  if (dot == std::string_view::npos) return false;
+  const std::string ending = lower_case(name.substr(dot));
+  for (const std::string_view packing : kPackings) {
+    if (ending != packing) continue;
+    name = name.substr(0, dot);
+    return true;
+  }
+  return false;
+}
+
+/// A path with one `#` for each number in the name of the file, and without a compression: files of one set differ in these
+/// only.
+inline std::string set_name(std::string_view path) {
+  cut_packing(path);
+  const std::size_t base = path.find_last_of('/') + 1;  // 0 where there is none
+  std::string set(path.substr(0, base));
+  for (const char c : path.substr(base)) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) set += c;
+    if (digit && !set.ends_with('#')) set += '#';
+  }
+  return set;
+}
+
+}  // namespace dovetail::format

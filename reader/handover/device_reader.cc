@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/device_reader.h>
+
+#include <cassert>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/circular_buffer.hpp>
+
+#include "format/guard_memory.h"
+#include "format/moved_from.h"
+#include "reader/handover/async_request.h"
+#include "reader/memory/batch_access.h"
+#include "reader/memory/batch_columns.h"
+#include "reader/memory/device_ring.h"
+
+namespace dovetail {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Outcome = Result<std::optional<DeviceBatch>>;
+
+constexpr std::uint32_t kMostSlabs = 64;
+/// For what nobody announces.
+constexpr std::chrono::milliseconds kRetry{1};
+
+Result<void> check(const char* name, std::uint32_t value) {
+  if (value >= 1 && value <= kMostSlabs) return {};
+  return Error(Errc::invalid_option, std::string(name) + " = " + std::to_string(value) + " is out of range: 1 to 64");
+}
+
+}  // namespace
+
+/// The thread that takes batches from the reader and starts their copies, and the queue between it and the trainer.
+class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(BatchReader&& reader, std::shared_ptr<detail::DeviceRing> ring, const DeviceOptions& options)
+      : options_(options),
+        ring_(std::move(ring)),
+        slots_held_(Errc::slots_held,
+                    "all " + std::to_string(options.max_held) +
+                        " device batches that the trainer may hold are held: release one, or raise max_held"),
+        items_(options.prefetch + std::size_t{1}),
+        state_(reader.state()),
+        reader_(std::move(reader)) {}
+  ~Impl() { stop(); }
+
+  void start() {
+    ring_->on_release([this] {
+      const std::lock_guard lock(mutex_);
+      room_.notify_one();
+    });
+    thread_ = std::thread([this] { copy_ahead(); });
+  }
+
+  Outcome next();
+  void async_next(Handler handler);
+  void stop();
+
+  const detail::DeviceRing& ring() const noexcept { return *ring_; }
+  const detail::ProcessMark& process() const noexcept { return ring_->process(); }
+  const BatchReader& reader() const noexcept { return reader_; }
+  /// What has not started gives it back.
+  BatchReader take_reader() noexcept { return std::move(reader_); }
+  State state() const {
+    const std::lock_guard lock(mutex_);
+    return state_;
+  }
+  std::optional<Error> error() const {
+    const std::lock_guard lock(mutex_);
+    return error_;
+  }
+  DeviceStats stats() const {
+    const std::lock_guard lock(mutex_);
+    return stats_;
+  }
+
+ private:
+  using AsyncRequest = detail::AsyncRequest<DeviceBatch>;
+  struct SyncRequest {
+    std::condition_variable arrived;
+    std::optional<Outcome> outcome;
+  };
+  struct Item {
+    Outcome outcome;
+    std::optional<State> after;  ///< Where the trainer stands once it has this; once it has, where it stood before.
+  };
+
+  void copy_ahead();
+  /// A slab for the next batch, once the trainer leaves room for it; null where copying ends.
+  Result<std::shared_ptr<detail::DeviceLease>> wait_for_slab();
+  Result<std::optional<Batch>> next_of_reader();
+  /// What comes next. Takes the slab if it is a batch.
+  Item take_next(std::shared_ptr<detail::DeviceLease> slab);
+  Result<DeviceBatch> copy(Batch batch, std::shared_ptr<detail::DeviceLease> slab);
+  /// Gives the slot back once the copy of it has ended. An error where nobody can say when that is.
+  Result<void> give_back(Batch batch);
+  /// Waits for the copies. False where that cannot be done: then the slot is never filled again, and its memory stays.
+  bool keep_until_copied(Batch batch);
+  void push(Item item) noexcept;
+  bool outstanding_locked() const { return !std::holds_alternative<std::monostate>(request_); }
+  /// An outcome that needs no waiting, if there is one.
+  std::optional<Item> take_locked() noexcept;
+  /// Hands the first item to the outstanding request, if there are both.
+  void match(std::unique_lock<std::mutex>& lock) noexcept;
+  /// Hands it to the request's executor, which may do as it likes: no lock may be held. Where that has no memory it counts as not
+  /// handed over and later requests fail; then the handler is destroyed.
+  void complete(const std::shared_ptr<AsyncRequest>& request, Item item) noexcept;
+  void cancel(std::uint64_t ticket);
+
+  const DeviceOptions options_;
+  const std::shared_ptr<detail::DeviceRing> ring_;
+  std::thread thread_;
+  std::mutex stop_mutex_;
+
+  // Made before memory is short.
+  const Error busy_{Errc::busy, "a request for the next batch is outstanding already"};
+  const Error stopped_ = detail::cancelled("the reader was stopped");
+  const Error cancelled_ = detail::cancelled("the request was cancelled");
+  const Error slots_held_;
+  mutable std::mutex mutex_;
+  std::condition_variable room_;        // a slab came free, or an item was taken
+  boost::circular_buffer<Item> items_;  // the batches that are ready, and a failure behind them
+  std::variant<std::monostate, SyncRequest*, std::shared_ptr<AsyncRequest>> request_;
+  std::uint64_t tickets_ = 0;
+  std::optional<Error> error_;  // the failure once it was delivered, or the stop
+  bool stopping_ = false;
+  State state_;
+  DeviceStats stats_;
+  BatchReader reader_;  // taken last: what fails before leaves it to the caller
+};
+
+void DeviceReader::Impl::copy_ahead() {
+  try {
+    if (Result<void> current = ring_->make_current(); !current.has_value()) {
+      return push({.outcome = current.error(), .after = {}});
+    }
+    for (;;) {
+      Result<std::shared_ptr<detail::DeviceLease>> slab = wait_for_slab();
+      if (!slab.has_value()) return push({.outcome = slab.error(), .after = {}});
+      if (*slab == nullptr) return;
+      Item item = take_next(std::move(*slab));
+      const bool failed = !item.outcome.has_value();
+      push(std::move(item));
+      if (failed) return;
+    }
+  } catch (const std::exception& failure) {
+    push({.outcome = detail::error_from(failure), .after = {}});
+  }
+}
+
+Result<std::shared_ptr<detail::DeviceLease>> DeviceReader::Impl::wait_for_slab() {
+  const Clock::time_point began = Clock::now();
+  std::unique_lock lock(mutex_);
+  Result<std::shared_ptr<detail::DeviceLease>> slab = std::shared_ptr<detail::DeviceLease>();
+  while (!stopping_) {
+    if (items_.size() < options_.prefetch) slab = ring_->acquire();
+    if (!slab.has_value() || *slab != nullptr) break;
+    if (ring_->waits_for_capture()) {
+      room_.wait_for(lock, kRetry);
+    } else {
+      room_.wait(lock);
+    }
+  }
+  stats_.waiting_for_slab += Clock::now() - began;
+  return slab;
+}
+
+Result<std::optional<Batch>> DeviceReader::Impl::next_of_reader() {
+  for (;;) {
+    Result<std::optional<Batch>> next = reader_.next();
+    // Those that were handed over before may still be held, or asked for.
+    const bool again = !next.has_value() && (next.error().is(Errc::slots_held) || next.error().is(Errc::busy));
+    if (!again) return next;
+    std::unique_lock lock(mutex_);
+    if (room_.wait_for(lock, kRetry, [this] { return stopping_; })) return stopped_;
+  }
+}
+
+DeviceReader::Impl::Item DeviceReader::Impl::take_next(std::shared_ptr<detail::DeviceLease> slab) {
+  const Clock::time_point began = Clock::now();
+  Result<std::optional<Batch>> next = next_of_reader();
+  {
+    const std::lock_guard lock(mutex_);
+    stats_.waiting_for_batch += Clock::now() - began;
+  }
+  if (!next.has_value()) {
+    // The code alone names no file.
+    return {.outcome = reader_.error().value_or(next.error()), .after = {}};
+  }
+  if (!next->has_value()) return {.outcome = std::optional<DeviceBatch>(), .after = reader_.state()};
+  Result<DeviceBatch> copied = copy(std::move(**next), std::move(slab));
+  if (!copied.has_value()) return {.outcome = copied.error(), .after = {}};
+  State after = copied->state();
+  return {.outcome = std::optional<DeviceBatch>(std::move(*copied)), .after = std::move(after)};
+}
+
+Result<DeviceBatch> DeviceReader::Impl::copy(Batch batch, std::shared_ptr<detail::DeviceLease> slab) {
+  const ByteView bytes = batch.slab();
+  if (bytes.size() > ring_->slab_bytes()) {
+    return Error(Errc::batch_too_large,
+                 "the batch of step " + std::to_string(batch.step()) + " has " + std::to_string(bytes.size()) +
+                     " bytes, more than a slab: spilled batches cannot go to a device; raise memory_bytes");
+  }
+  DeviceBatch made;
+  made.epoch_ = batch.epoch();
+  made.step_ = batch.step();
+  made.rows_ = batch.rows();
+  made.valid_ = batch.valid();
+  made.value_bytes_ = batch.values().size();
+  made.row_bytes_ = detail::row_bytes(batch);
+  made.state_ = std::make_shared<const State>(batch.state());
+  if (const detail::BatchColumns* const columns = detail::BatchAccess::columns(batch)) {
+    made.columns_ = std::make_shared<const detail::BatchColumns>(*columns);
+  }
+  if (Result<void> filling = ring_->fill(*slab, bytes); !filling.has_value()) {
+    (void)keep_until_copied(std::move(batch));
+    return filling.error();
+  }
+  made.slab_ = slab->slab();
+  made.lease_ = std::move(slab);
+  if (Result<void> given = give_back(std::move(batch)); !given.has_value()) return given.error();
+  const std::lock_guard lock(mutex_);
+  ++stats_.batches;
+  stats_.bytes += bytes.size();
+  return made;
+}
+
+Result<void> DeviceReader::Impl::give_back(Batch batch) {
+  Result<void> released;
+  try {
+    released = batch.release(ring_->copies());
+  } catch (const std::exception& failure) {
+    released = detail::error_from(failure);
+  }
+  if (released.has_value() || keep_until_copied(std::move(batch))) return {};
+  return released;
+}
+
+bool DeviceReader::Impl::keep_until_copied(Batch batch) {
+  if (ring_->finish_copies()) return true;
+  static std::mutex mutex;
+  static auto* const kept = new std::vector<Batch>();  // for ever, beyond static objects as well
+  const std::lock_guard lock(mutex);
+  kept->push_back(std::move(batch));
+  return false;
+}
+
+void DeviceReader::Impl::push(Item item) noexcept {
+  std::unique_lock lock(mutex_);
+  assert(!items_.full());
+  items_.push_back(std::move(item));
+  match(lock);
+}
+
+std::optional<DeviceReader::Impl::Item> DeviceReader::Impl::take_locked() noexcept {
+  if (outstanding_locked()) return Item{.outcome = busy_, .after = {}};
+  if (error_.has_value()) return Item{.outcome = *error_, .after = {}};
+  if (ring_->held() >= options_.max_held) return Item{.outcome = slots_held_, .after = {}};
+  if (items_.empty()) return std::nullopt;
+  Item item = std::move(items_.front());
+  items_.pop_front();
+  room_.notify_one();
+  if (item.after.has_value()) std::swap(state_, *item.after);
+  if (!item.outcome.has_value()) {
+    error_ = item.outcome.error();
+  } else if (item.outcome->has_value()) {
+    (*item.outcome)->lease_->hand_over();
+  }
+  return item;
+}
+
+Outcome DeviceReader::Impl::next() {
+  std::unique_lock lock(mutex_);
+  if (std::optional<Item> item = take_locked(); item.has_value()) return std::move(item->outcome);
+  SyncRequest request;
+  request_ = &request;
+  request.arrived.wait(lock, [&] { return request.outcome.has_value(); });
+  return std::move(*request.outcome);
+}
+
+void DeviceReader::Impl::async_next(Handler handler) {
+  auto request = std::make_shared<AsyncRequest>(std::move(handler));
+  std::unique_lock lock(mutex_);
+  if (std::optional<Item> item = take_locked(); item.has_value()) {
+    lock.unlock();
+    return complete(request, std::move(*item));
+  }
+  request->ticket = ++tickets_;
+  if (auto slot = boost::asio::get_associated_cancellation_slot(request->handler); slot.is_connected()) {
+    slot.assign([impl = weak_from_this(), ticket = request->ticket](boost::asio::cancellation_type) {
+      if (const std::shared_ptr<Impl> alive = impl.lock()) alive->cancel(ticket);
+    });
+  }
+  request_ = std::move(request);
+}
+
+void DeviceReader::Impl::complete(const std::shared_ptr<AsyncRequest>& request, Item item) noexcept {
+  try {
+    AsyncRequest::complete(request, std::move(item.outcome));
+  } catch (const std::exception& failure) {
+    const Error error = detail::error_from(failure);
+    std::unique_lock lock(mutex_);
+    if (item.after.has_value()) state_ = std::move(*item.after);
+    if (!error_.has_value()) error_ = error;
+    match(lock);
+  }
+}
+
+void DeviceReader::Impl::match(std::unique_lock<std::mutex>& lock) noexcept {
+  if (!outstanding_locked()) return;
+  auto request = std::exchange(request_, std::monostate());
+  std::optional<Item> item = take_locked();
+  if (!item.has_value()) {
+    request_ = std::move(request);
+    return;
+  }
+  if (auto* const waiting = std::get_if<SyncRequest*>(&request)) {
+    (*waiting)->outcome.emplace(std::move(item->outcome));
+    (*waiting)->arrived.notify_one();  // under the lock: the request lives on the waiter's stack
+    return;
+  }
+  lock.unlock();
+  complete(std::get<std::shared_ptr<AsyncRequest>>(request), std::move(*item));
+}
+
+void DeviceReader::Impl::cancel(std::uint64_t ticket) {
+  std::unique_lock lock(mutex_);
+  auto* const request = std::get_if<std::shared_ptr<AsyncRequest>>(&request_);
+  if (request == nullptr || (*request)->ticket != ticket) return;
+  const std::shared_ptr<AsyncRequest> ended = std::move(*request);
+  request_ = std::monostate();
+  lock.unlock();
+  complete(ended, {.outcome = cancelled_, .after = {}});
+}
+
+void DeviceReader::Impl::stop() {
+  {
+    const std::lock_guard stopping(stop_mutex_);
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      room_.notify_one();
+    }
+    reader_.stop();  // which ends the thread's wait for a batch
+    if (thread_.joinable()) thread_.join();
+    ring_->on_release({});
+  }
+  boost::circular_buffer<Item> dropped;
+  std::unique_lock lock(mutex_);
+  if (!error_.has_value()) error_ = stopped_;
+  dropped.swap(items_);
+  match(lock);
+  if (lock.owns_lock()) lock.unlock();  // slabs are released with no lock held
+}
+
+Result<DeviceReader> DeviceReader::open(BatchReader&& reader, const DeviceOptions& options) try {
+  if (const std::optional<Error> failed = reader.error(); failed.has_value()) return *failed;
+  if (Result<void> prefetch = check("prefetch", options.prefetch); !prefetch.has_value()) return prefetch.error();
+  if (Result<void> held = check("max_held", options.max_held); !held.has_value()) return held.error();
+  if (options.device < -1) {
+    return Error(Errc::invalid_option,
+                 "device = " + std::to_string(options.device) +
+                     " is out of range: a number that CUDA counts from 0, or -1 for the current one");
+  }
+  Result<std::shared_ptr<detail::DeviceRing>> ring =
+      detail::DeviceRing::make(options.device, options.prefetch + options.max_held, reader.slab_bytes());
+  if (!ring.has_value()) return ring.error();
+  auto impl = std::make_shared<Impl>(std::move(reader), std::move(*ring), options);
+  try {
+    impl->start();
+  } catch (const std::exception&) {
+    reader = impl->take_reader();
+    throw;
+  }
+  return DeviceReader(std::move(impl));
+} catch (const std::exception& failure) {  // no memory, no more threads
+  return detail::error_from(failure);
+}
+
+DeviceReader::DeviceReader(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DeviceReader::DeviceReader(DeviceReader&&) noexcept = default;
+
+DeviceReader& DeviceReader::operator=(DeviceReader&& other) noexcept {
+  if (this != &other) {
+    close();
+    impl_ = std::move(other.impl_);
+  }
+  return *this;
+}
+
+DeviceReader::~DeviceReader() {
+  close();
+}
+
+void DeviceReader::close() noexcept {
+  if (impl_ != nullptr && impl_->process().forked()) return detail::leave_alone(std::move(impl_));
+  stop();
+}
+
+int DeviceReader::device() const noexcept {
+  return impl_->ring().device();
+}
+const Plan& DeviceReader::plan() const noexcept {
+  return impl_->reader().plan();
+}
+State DeviceReader::state() const {
+  return impl_->state();
+}
+Result<std::optional<DeviceBatch>> DeviceReader::next() {
+  if (impl_ == nullptr) return detail::moved_from();
+  if (impl_->process().forked()) return impl_->process().error();
+  return impl_->next();
+}
+void DeviceReader::start_next(Handler handler) {
+  if (impl_ == nullptr || impl_->process().forked()) {
+    using Request = detail::AsyncRequest<DeviceBatch>;
+    return Request::complete(std::make_shared<Request>(std::move(handler)), *error());
+  }
+  // The handler may destroy this reader on another thread while this one is still in the call.
+  const std::shared_ptr<Impl> alive = impl_;
+  alive->async_next(std::move(handler));
+}
+std::optional<Error> DeviceReader::error() const {
+  if (impl_ == nullptr) return detail::moved_from();
+  if (impl_->process().forked()) return impl_->process().error();
+  return impl_->error();
+}
+DeviceStats DeviceReader::stats() const {
+  return impl_->stats();
+}
+ReaderStats DeviceReader::reader_stats() const {
+  return impl_->reader().stats();
+}
+
+void DeviceReader::stop() {
+  if (impl_ != nullptr && !impl_->process().forked()) impl_->stop();
+}
+
+}  // namespace dovetail

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/handover/ready_queue.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+
+#include "format/guard_memory.h"
+#include "reader/fill/slab_parts.h"
+#include "reader/trace/timeline_event.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+/// A trainer that keeps a batch for no longer than this, at the mean, is busy with nothing but reading. That is looked at
+/// after one request, two, four, and then after each so many.
+constexpr std::chrono::microseconds kQuick{25};
+constexpr std::uint32_t kLookedAt = 8;
+
+/// A batch that another thread is about to finish is nearer than a sleep and a wake-up.
+constexpr std::uint32_t kSpins = 20;
+
+}  // namespace
+
+ReadyQueue::ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held, std::shared_ptr<Timeline> timeline,
+                       std::uint32_t rank)
+    : ring_(std::move(ring)),
+      max_held_(max_held),
+      timeline_(std::move(timeline)),
+      rank_(rank),
+      slots_held_(Errc::slots_held, "all " + std::to_string(max_held_) +
+                                        " batches that the trainer may hold are held: release one, or raise max_held"),
+      waits_{.clock = StallClock(StallClock::Clock::now()), .first_request = {}} {}
+
+void ReadyQueue::make_room(std::size_t items) {
+  const std::lock_guard lock(mutex_);
+  if (items_.reserve() < items) items_.set_capacity(2 * (items_.size() + items));
+}
+
+void ReadyQueue::push(ReadyItem item) noexcept {
+  const std::lock_guard lock(mutex_);
+  assert(!items_.full());
+  items_.push_back(std::move(item));
+  // After a stop it stays until the queue goes: whoever pushes may hold a lock that giving the slot back takes as well.
+  if (error_.has_value()) return;
+  ready_ = static_cast<std::uint32_t>(items_.size());
+  match_locked();
+}
+
+void ReadyQueue::fail(Error error) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!failure_.has_value()) failure_ = std::move(error);
+  if (items_.empty()) ready_ = 1;  // for who spins
+  match_locked();
+}
+
+void ReadyQueue::finish() noexcept {
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  match_locked();
+}
+
+void ReadyQueue::complete() noexcept {
+  if (!has_completion_.load(std::memory_order_relaxed)) return;
+  std::unique_lock lock(mutex_);
+  std::optional<Completion> completion = std::exchange(completion_, std::nullopt);
+  has_completion_ = false;
+  lock.unlock();
+  if (completion.has_value()) hand_over(std::move(*completion));
+}
+
+void ReadyQueue::hand_over(Completion completion) noexcept {
+  try {
+    AsyncRequest::complete(completion.request, std::move(completion.outcome));
+    return;
+  } catch (const std::exception& failure) {
+    const Error error = error_from(failure);
+    const std::lock_guard lock(mutex_);
+    delivered_ = std::move(completion.before);
+    if (!error_.has_value()) error_ = error;
+    ready_ = 1;  // for who spins
+    match_locked();
+  }
+  // The trainer may learn by it that its handler is gone, and ask again.
+  completion.request.reset();
+  complete();
+}
+
+void ReadyQueue::keep_locked(Completion completion) noexcept {
+  completion_.emplace(std::move(completion));
+  has_completion_ = true;
+}
+
+void ReadyQueue::set_cause(Stall cause) {
+  const std::lock_guard lock(mutex_);
+  if (waits_.cause == cause) return;
+  waits_.cause = cause;
+  update_clock_locked();
+}
+
+std::size_t ReadyQueue::size() const {
+  const std::lock_guard lock(mutex_);
+  return items_.size();
+}
+
+ReadyQueue::Outcome ReadyQueue::next(TrainerHelp& help, Deadline until) {
+  Outcome outcome;  // the only one that is returned, so that it is made at the caller's
+  std::unique_lock lock(mutex_);
+  if (!outstanding_locked()) note_request_locked(true);
+  if (take_locked(outcome)) return outcome;
+  const bool was_quick = busy_trainer();
+  const auto is_late = [&] { return until.has_value() && StallClock::Clock::now() >= *until; };
+  bool taken = false;
+  bool helped = true;
+  StallClock::Clock::time_point now = StallClock::Clock::now();  // a look at the clock costs as much as some rows
+  // Once in any case: a reader of one thread may leave the work to a trainer that only asks.
+  for (bool first = true; !taken && helped && (first || !is_late()); first = false) {
+    request_ = Helping();
+    waits_.cause = Stall::decode;
+    update_clock_locked(now);
+    lock.unlock();
+    helped = help.help(now);
+    if (!helped && was_quick) spin();
+    lock.lock();
+    request_ = std::monostate();
+    taken = take_locked(outcome);
+  }
+  if (!taken) wait_locked(lock, until, outcome);
+  waiting_ = false;
+  if (helped) {
+    update_clock_locked(now);
+  } else {
+    update_clock_locked();
+  }
+  return outcome;
+}
+
+void ReadyQueue::wait_locked(std::unique_lock<BriefMutex>& lock, Deadline until, Outcome& outcome) {
+  SyncRequest request;
+  request_ = &request;
+  update_clock_locked();
+  const auto is_there = [&] { return request.outcome.has_value(); };
+  if (!until.has_value()) {
+    arrived_.wait(lock, is_there);
+  } else if (!arrived_.wait_until(lock, *until, is_there)) {
+    request_ = std::monostate();
+    request.outcome = not_yet_;
+  }
+  outcome = std::move(*request.outcome);
+}
+
+void ReadyQueue::spin() const noexcept {
+  for (std::uint32_t turn = 0; turn < kSpins && ready_.load(std::memory_order_relaxed) == 0; ++turn) {
+    std::this_thread::yield();
+  }
+}
+
+void ReadyQueue::stand_still(Stall cause) {
+  pace_.busy = false;
+  waiting_ = true;
+  set_cause(cause);
+}
+
+void ReadyQueue::note_request_locked(bool helps) {
+  if (!helps) pace_.busy = false;
+  if (++pace_.requests < pace_.look_after) return;  // a look at the clock costs as much as some rows
+  const StallClock::Clock::time_point now = StallClock::Clock::now();
+  const auto kept = waits_.clock.spent(Stall::consumer, now) + waits_.clock.spent(Stall::filling, now);
+  pace_.busy = helps && kept - std::exchange(pace_.kept, kept) < kQuick * pace_.look_after;
+  pace_.requests = 0;
+  pace_.look_after = std::min(2 * pace_.look_after, kLookedAt);
+}
+
+void ReadyQueue::async_next(Handler handler) {
+  auto request = std::make_shared<AsyncRequest>(std::move(handler));
+  std::unique_lock lock(mutex_);
+  const bool second = outstanding_locked();
+  if (!second) note_request_locked(false);
+  Delivered before = delivered_;
+  if (Outcome outcome; take_locked(outcome)) {
+    lock.unlock();
+    if (second) return AsyncRequest::complete(request, std::move(outcome));
+    // Not by `keep_locked`: a thread of the reader might take it, and run into whatever the executor does.
+    return hand_over({std::move(request), std::move(outcome), std::move(before)});
+  }
+  request->ticket = ++tickets_;
+  if (auto slot = boost::asio::get_associated_cancellation_slot(request->handler); slot.is_connected()) {
+    slot.assign([queue = weak_from_this(), ticket = request->ticket](boost::asio::cancellation_type) {
+      if (const std::shared_ptr<ReadyQueue> alive = queue.lock()) alive->cancel(ticket);
+    });
+  }
+  request_ = std::move(request);
+  waiting_ = true;
+  update_clock_locked();
+}
+
+bool ReadyQueue::outstanding_locked() const {
+  return requested_locked() || completion_.has_value();
+}
+
+bool ReadyQueue::take_locked(Outcome& outcome) noexcept {
+  if (outstanding_locked()) {
+    outcome = busy_;
+    return true;
+  }
+  if (!waits_.first_request.has_value()) waits_.first_request = StallClock::Clock::now();
+  if (error_.has_value()) {
+    outcome = *error_;
+  } else if (ring_->held() >= max_held_) {
+    outcome = slots_held_;
+  } else if (!items_.empty()) {
+    take_front_locked(*outcome);
+  } else if (failure_.has_value()) {
+    error_ = failure_;
+    outcome = *error_;
+  } else {
+    return finished_;  // with nothing: the end
+  }
+  return true;
+}
+
+void ReadyQueue::take_front_locked(std::optional<Batch>& taken) {
+  if (auto* const front = std::get_if<ReadyBatches>(&items_.front());
+      front != nullptr && front->next + 1 < front->end) {
+    const std::uint32_t batch = front->next++;
+    taken.emplace(deliver_locked(*front, batch, front->lease));
+    return;
+  }
+  ReadyItem item = std::move(items_.front());
+  items_.pop_front();
+  ready_ = static_cast<std::uint32_t>(items_.size());
+  update_clock_locked();
+  if (auto* const last = std::get_if<ReadyBatches>(&item)) {
+    taken.emplace(deliver_locked(*last, last->next, std::move(last->lease)));
+    return;
+  }
+  const std::uint32_t ended = std::get<EndOfEpoch>(item).epoch;
+  // No epoch comes after the last one that can be numbered.
+  if (ended != std::numeric_limits<std::uint32_t>::max()) delivered_.last = {nullptr, Position{ended + 1, 0}};
+}
+
+Batch ReadyQueue::deliver_locked(const ReadyBatches& from, std::uint32_t batch, std::shared_ptr<SlotLease> lease) {
+  const std::uint64_t step = from.step + batch;
+  const std::size_t slab_at = batch * from.slab_bytes;
+  const SlabParts slab(lease->bytes().subspan(slab_at), from.rows);
+  const std::array<std::uint32_t, kRowStatuses> counts = count_status({slab.status, from.rows});
+  const BatchColumns* const columns = lease->columns().empty() ? nullptr : &lease->columns()[batch];
+  // A batch that is handed over again has whatever the trainer has written into it.
+  const auto bytes = columns != nullptr ? columns->layout.bytes
+                                        : std::min(static_cast<std::uint64_t>(slab.offsets[from.rows]), slab.capacity);
+  Counts& sum = delivered_.counts;
+  ++sum.batches;
+  sum.rows += from.rows;
+  sum.bytes += bytes;
+  sum.rows_empty += counts[0];
+  sum.rows_first += counts[1];
+  sum.rows_repeated += counts[2];
+  sum.rows_substituted += counts[3] + counts[5];
+  sum.rows_damaged_empty += counts[4] + counts[6];
+  const std::shared_ptr<const State>& origin = lease->origin();
+  if (delivered_.last.origin != origin) delivered_.last.origin = origin;
+  delivered_.last.position = Position{origin->epoch, step + 1};
+  if (timeline_ != nullptr) {
+    const auto now = StallClock::Clock::now();
+    timeline_->record({.kind = TimelineEvent::Kind::batch,
+                       .rank = rank_,
+                       .begin = now,
+                       .end = now,
+                       .bytes = bytes,
+                       .shard = {},
+                       .epoch = origin->epoch,
+                       .step = step});
+  }
+  return SlotLease::to_batch(std::move(lease), slab_at, step, from.rows, counts[1], columns);
+}
+
+void ReadyQueue::match_locked() noexcept {
+  if (!requested_locked() || std::holds_alternative<Helping>(request_)) {
+    update_clock_locked();
+    return;
+  }
+  auto request = std::exchange(request_, std::monostate());
+  Delivered before = delivered_;
+  Outcome outcome;
+  if (!take_locked(outcome)) {
+    request_ = std::move(request);
+    update_clock_locked();
+    return;
+  }
+  waiting_ = false;
+  update_clock_locked();
+  if (auto* waiting = std::get_if<SyncRequest*>(&request)) {
+    (*waiting)->outcome.emplace(std::move(outcome));
+    arrived_.notify_one();
+    return;
+  }
+  keep_locked({std::move(std::get<std::shared_ptr<AsyncRequest>>(request)), std::move(outcome), std::move(before)});
+}
+
+void ReadyQueue::cancel(std::uint64_t ticket) {
+  std::unique_lock lock(mutex_);
+  auto* request = std::get_if<std::shared_ptr<AsyncRequest>>(&request_);
+  if (request == nullptr || (*request)->ticket != ticket) return;
+  keep_locked({std::move(*request), cancelled_, delivered_});
+  request_ = std::monostate();
+  waiting_ = false;
+  update_clock_locked();
+  lock.unlock();
+  complete();
+}
+
+void ReadyQueue::stop() {
+  std::unique_lock lock(mutex_);
+  if (!error_.has_value()) error_ = stopped_;
+  ready_ = 1;  // for who spins: the error
+  match_locked();
+  while (!items_.empty()) {
+    {
+      const ReadyItem dropped = std::move(items_.front());
+      items_.pop_front();
+      lock.unlock();
+    }  // slots are released with no lock held
+    lock.lock();
+  }
+}
+
+std::optional<Error> ReadyQueue::error() const {
+  const std::lock_guard lock(mutex_);
+  return error_;
+}
+
+ReadyQueue::HandedOver ReadyQueue::handed_over() const {
+  const std::lock_guard lock(mutex_);
+  return delivered_.last;
+}
+
+Stall ReadyQueue::stall_locked() const {
+  return requested_locked() ? waits_.cause : !items_.empty() ? Stall::consumer : Stall::filling;
+}
+
+void ReadyQueue::update_clock_locked() {
+  if (stall_locked() != waits_.clock.state()) update_clock_locked(StallClock::Clock::now());
+}
+
+void ReadyQueue::update_clock_locked(StallClock::Clock::time_point at) {
+  const Stall now = stall_locked();
+  if (now == waits_.clock.state()) return;
+  at = std::max(at, waits_.clock.since());  // who has looked at the clock before may come later
+  if (timeline_ != nullptr) {
+    timeline_->record({.kind = TimelineEvent::Kind::state,
+                       .stall = waits_.clock.state(),
+                       .rank = rank_,
+                       .begin = waits_.clock.since(),
+                       .end = at,
+                       .shard = {},
+                       .step = {}});
+  }
+  waits_.clock.enter(now, at);
+}
+
+void ReadyQueue::add_to(ReaderStats& stats) const {
+  const std::lock_guard lock(mutex_);
+  const Counts& counts = delivered_.counts;
+  const StallClock::Clock::time_point now = StallClock::Clock::now();
+  stats.batches = counts.batches;
+  stats.rows = counts.rows;
+  stats.bytes = counts.bytes;
+  stats.rows_first = counts.rows_first;
+  stats.rows_repeated = counts.rows_repeated;
+  stats.rows_empty = counts.rows_empty;
+  stats.rows_substituted = counts.rows_substituted;
+  stats.rows_damaged_empty = counts.rows_damaged_empty;
+  stats.waiting_for_storage = waits_.clock.spent(Stall::storage, now);
+  stats.waiting_for_decode = waits_.clock.spent(Stall::decode, now);
+  stats.waiting_for_slot = waits_.clock.spent(Stall::slot, now);
+  stats.waiting_for_consumer = waits_.clock.spent(Stall::consumer, now);
+  stats.filling = waits_.clock.spent(Stall::filling, now);
+  if (waits_.first_request.has_value()) stats.since_first_request = now - *waits_.first_request;
+}
+
+}  // namespace dovetail::detail

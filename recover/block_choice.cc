@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recover/block_choice.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "format/crc32c/crc32c.h"
+#include "format/shard_encoder.h"
+#include "format/snappy_decoder.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+using format::kBlockHeaderBytes;
+using format::kIndexEntryBytes;
+
+using DataBlocks = std::span<FoundBlock>;
+
+void sort_blocks(std::vector<FoundBlock>& blocks) {
+  const auto key = [](const FoundBlock& block) {
+    return std::tuple(!block.is_data(), block.first_record, block.sequence, !block.at_own_offset, block.position);
+  };
+  std::sort(blocks.begin(), blocks.end(), [&](const FoundBlock& a, const FoundBlock& b) { return key(a) < key(b); });
+}
+
+DataBlocks data_blocks(ShardScan& scan) {
+  const auto end = std::find_if(scan.blocks.begin(), scan.blocks.end(), [](const auto& b) { return !b.is_data(); });
+  return {scan.blocks.begin(), end};
+}
+
+/// Goes through the entries of the index and the blocks side by side; both are in the order of the records.
+class IndexComparison {
+ public:
+  IndexComparison(SalvageFile& file, const FoundMessage& index, DataBlocks blocks)
+      : file_(file), index_(index), blocks_(blocks), known_(blocks.size()) {}
+
+  /// Whether the index could be read.
+  Result<bool> run() {
+    const std::uint64_t entries = index_.header.stored_bytes / kIndexEntryBytes;
+    if (index_.header.stored_bytes % kIndexEntryBytes != 0 || index_.header.sequence < entries) return false;
+    sequence_ = index_.header.sequence - static_cast<std::uint32_t>(entries);
+    std::vector<std::byte> bytes(std::min<std::size_t>(index_.header.stored_bytes, kIndexEntryBytes << 13));
+    for (std::uint64_t done = 0; done < index_.header.stored_bytes; done += bytes.size()) {
+      bytes.resize(std::min<std::uint64_t>(bytes.size(), index_.header.stored_bytes - done));
+      auto got = file_.read_at(index_.position + kBlockHeaderBytes + done, bytes);
+      if (!got) return got.error();
+      if (*got < bytes.size() || file_.is_unreadable(index_.position + kBlockHeaderBytes + done, bytes.size()))
+        return false;
+      for (std::size_t at = 0; at < bytes.size(); at += kIndexEntryBytes) {
+        if (!compare(std::span<const std::byte, kIndexEntryBytes>(&bytes[at], kIndexEntryBytes))) return false;
+      }
+    }
+    return true;
+  }
+
+  bool knows(std::size_t block) const noexcept { return known_[block]; }
+  std::uint64_t known_blocks() const noexcept { return count_; }
+
+ private:
+  bool compare(std::span<const std::byte, kIndexEntryBytes> bytes) {
+    const auto entry = format::decode_index_entry(bytes);
+    if (!entry) return false;
+    const std::uint32_t crc = format::crc32c(bytes);
+    while (at_ < blocks_.size() && blocks_[at_].first_record < first_record_) ++at_;
+    for (; at_ < blocks_.size() && blocks_[at_].first_record == first_record_; ++at_) {
+      known_[at_] = blocks_[at_].sequence == sequence_ && blocks_[at_].entry_crc == crc;
+      count_ += known_[at_] ? 1 : 0;
+    }
+    first_record_ += entry->records;
+    ++sequence_;
+    return true;
+  }
+
+  SalvageFile& file_;
+  const FoundMessage& index_;
+  const DataBlocks blocks_;
+  std::vector<bool> known_;
+  std::uint64_t count_ = 0;
+  std::size_t at_ = 0;
+  std::uint64_t first_record_ = 0;
+  std::uint32_t sequence_ = 0;
+};
+
+// Blocks that are missing between two have records, and no more than blocks may have.
+bool may_follow(const FoundBlock& before, const FoundBlock& block) noexcept {
+  if (block.first_record < before.end_record() || block.sequence <= before.sequence) return false;
+  const std::uint64_t records = block.first_record - before.end_record();
+  const std::uint64_t blocks = std::uint64_t{block.sequence} - before.sequence - 1;
+  return blocks <= records && records <= blocks * format::kMaxBlockRecords;
+}
+
+bool is_repeated(const FoundBlock& before, const FoundBlock& block) noexcept {
+  return block.first_record == before.first_record && block.sequence == before.sequence &&
+         block.entry_crc == before.entry_crc;
+}
+
+FoundBlock* next_in_chain(DataBlocks blocks, const FoundBlock& block) {
+  const auto place = [](const FoundBlock& b) { return std::pair(b.first_record, b.sequence); };
+  const std::pair wanted(block.end_record(), block.sequence + 1);
+  const auto at = std::lower_bound(blocks.begin(), blocks.end(), wanted,
+                                   [&](const FoundBlock& b, const auto& key) { return place(b) < key; });
+  return at != blocks.end() && place(*at) == wanted ? &*at : nullptr;
+}
+
+// Each block gets the length of the whole chain that it is in.
+void measure_chains(DataBlocks blocks) {
+  for (std::size_t i = blocks.size(); i-- > 0;) {
+    const FoundBlock* const next = next_in_chain(blocks, blocks[i]);
+    blocks[i].chain = next == nullptr ? 1 : next->chain + 1;
+  }
+  for (FoundBlock& block : blocks) {
+    if (FoundBlock* const next = next_in_chain(blocks, block)) next->chain = std::max(next->chain, block.chain);
+  }
+}
+
+bool is_likelier(const FoundBlock& a, const FoundBlock& b) noexcept {
+  return std::pair(a.at_own_offset, a.chain) > std::pair(b.at_own_offset, b.chain);
+}
+
+/// Blocks of which each may follow the one before.
+class Sequence {
+ public:
+  explicit Sequence(std::size_t most) { kept_.reserve(most); }
+
+  const FoundBlock* last() const noexcept { return kept_.empty() ? nullptr : kept_.back(); }
+
+  /// How many stay if `block` comes behind them. What may follow a block may follow all before it, so the others are the last.
+  std::size_t before(const FoundBlock& block) const {
+    const auto stay = [&](const FoundBlock* kept) { return may_follow(*kept, block); };
+    return static_cast<std::size_t>(std::partition_point(kept_.begin(), kept_.end(), stay) - kept_.begin());
+  }
+
+  /// Whether `block` is likelier than each of those from `first` on, of which there is one.
+  bool yields(std::size_t first, const FoundBlock& block) const {
+    return is_likelier(block, *kept_[*std::lower_bound(peaks_.begin(), peaks_.end(), first)]);
+  }
+
+  /// Puts `block` in place of those from `first` on.
+  template <class Reject>
+  void put(std::size_t first, FoundBlock& block, Reject&& reject) {
+    while (!peaks_.empty() && (peaks_.back() >= first || !is_likelier(*kept_[peaks_.back()], block))) peaks_.pop_back();
+    std::for_each(kept_.begin() + static_cast<std::ptrdiff_t>(first), kept_.end(), reject);
+    kept_.resize(first);
+    peaks_.push_back(first);
+    kept_.push_back(&block);
+  }
+
+ private:
+  std::vector<FoundBlock*> kept_;
+  std::vector<std::size_t> peaks_;  // those that are likelier than all behind them, so that no search goes through all
+};
+
+bool contradict(DataBlocks blocks) {
+  const FoundBlock* before = nullptr;
+  for (const FoundBlock& block : blocks) {
+    if (block.rejected) continue;
+    if (before != nullptr && !may_follow(*before, block)) return true;
+    before = &block;
+  }
+  return false;
+}
+
+// A block that comes in the way of several stays only if it is likelier than each of them; else they all do.
+void reject_contradictions(ShardScan& scan) {
+  DataBlocks blocks = data_blocks(scan);
+  if (!contradict(blocks)) return;
+  measure_chains(blocks);
+  Sequence kept(blocks.size());
+  for (FoundBlock& block : blocks) {
+    if (block.rejected) continue;
+    const std::size_t first = kept.before(block);
+    const FoundBlock* const last = kept.last();
+    if (last != nullptr && !may_follow(*last, block)) {
+      const bool repeated = is_repeated(*last, block);
+      if (repeated || !kept.yields(first, block)) {
+        scan.reject(block, repeated ? Finding::repeated : Finding::contradicting);
+        continue;
+      }
+    }
+    kept.put(first, block, [&](FoundBlock* beaten) { scan.reject(*beaten, Finding::contradicting); });
+  }
+}
+
+/// One block at a time, in buffers that stay.
+class BlockLoader {
+ public:
+  explicit BlockLoader(SalvageFile& file) : file_(file) {}
+
+  /// Nothing where the block is not what it was, or does not decode.
+  Result<std::optional<format::BlockRecords>> load(const FoundBlock& block) {
+    std::array<std::byte, kBlockHeaderBytes> head;
+    auto got = file_.read_at(block.position, head);
+    if (!got) return got.error();
+    const auto header = format::decode_block_header(head);
+    if (*got < head.size() || !header || entry_is_other(block, *header)) return std::nullopt;
+    body_.resize(header->body_bytes());
+    got = file_.read_at(block.position + kBlockHeaderBytes, body_);
+    if (!got) return got.error();
+    if (*got < body_.size() || file_.is_unreadable(block.position, bytes())) return std::nullopt;
+    if (header->codec != Codec::none) out_.resize(std::size_t{header->raw_bytes} + format::kDecodeSlack);
+    auto records = format::decode_block(*header, body_, out_);
+    return records ? std::optional(*records) : std::nullopt;
+  }
+  std::uint64_t bytes() const noexcept { return kBlockHeaderBytes + body_.size(); }
+
+ private:
+  // The file may have been changed since it was scanned, and sizes were compared with the file's only then.
+  static bool entry_is_other(const FoundBlock& block, const format::BlockHeader& header) noexcept {
+    return header.first_record != block.first_record || header.records != block.records ||
+           header.span_bytes() != block.end() - block.position;
+  }
+
+  SalvageFile& file_;
+  std::vector<std::byte> body_;
+  std::vector<std::byte> out_;
+};
+
+// Whether the records are others than those of the footer although all are there: then foreign blocks are among them.
+Result<bool> has_foreign_records(SalvageFile& file, const KnownContent& content, const CheckedBytes& checked,
+                                 ShardScan& scan) {
+  ShardScan trial = scan;
+  reject_contradictions(trial);
+  auto decoded = decode_blocks(file, trial, {}, checked);
+  if (!decoded) return decoded.error();
+  scan.checked_bytes = trial.checked_bytes;
+  return decoded->records == content.records && decoded->fingerprint != content.fingerprint;
+}
+
+}  // namespace
+
+Result<void> choose_blocks(SalvageFile& file, const std::optional<KnownContent>& content, const CheckedBytes& checked,
+                           ShardScan& scan) {
+  sort_blocks(scan.blocks);
+  const DataBlocks blocks = data_blocks(scan);
+  if (scan.index) {
+    IndexComparison index(file, *scan.index, blocks);
+    auto readable = index.run();
+    if (!readable) return readable.error();
+    bool trusted = *readable && 2 * index.known_blocks() >= blocks.size();
+    if (*readable && !trusted && content) {
+      auto foreign = has_foreign_records(file, *content, checked, scan);
+      if (!foreign) return foreign.error();
+      trusted = *foreign;
+    }
+    for (std::size_t i = 0; trusted && i < blocks.size(); ++i) {
+      if (!index.knows(i)) scan.reject(blocks[i], Finding::contradicting);
+    }
+    if (!trusted) {
+      const bool unreadable = file.is_unreadable(scan.index->position, scan.index->header.span_bytes());
+      scan.notes.push_back({scan.index->position, unreadable ? Finding::unreadable : Finding::contradicting});
+      scan.index.reset();
+    }
+  }
+  reject_contradictions(scan);
+  return {};
+}
+
+Result<DecodedBlocks> decode_blocks(SalvageFile& file, ShardScan& scan, const BlockSink& sink,
+                                    const CheckedBytes& checked) {
+  DecodedBlocks decoded;
+  BlockLoader loader(file);
+  format::RecordFingerprint fingerprint;
+  for (FoundBlock& block : data_blocks(scan)) {
+    if (block.rejected) continue;
+    auto records = loader.load(block);
+    if (!records) return records.error();
+    scan.checked_bytes += loader.bytes();
+    if (checked) {
+      if (auto told = checked(loader.bytes()); !told) return told.error();
+    }
+    if (!*records) {
+      const bool unreadable = file.is_unreadable(block.position, block.end() - block.position);
+      scan.reject(block, unreadable ? Finding::unreadable : Finding::undecodable);
+      continue;
+    }
+    for (std::uint32_t i = 0; i < (*records)->size(); ++i) fingerprint.add((**records)[i]);
+    if (sink) {
+      if (auto taken = sink(**records); !taken) return taken.error();
+    }
+    decoded.records += block.records;
+    ++decoded.blocks;
+  }
+  decoded.fingerprint = fingerprint.value();
+  return decoded;
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recover/lost_regions.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+namespace dovetail::detail {
+
+namespace {
+
+using format::kAlignment;
+
+std::string_view words_of(Finding finding) noexcept {
+  switch (finding) {
+    case Finding::no_header:
+      break;
+    case Finding::header_checksum:
+      return "a header fails its checksum";
+    case Finding::unsupported_header:
+      return "a block that this version does not know";
+    case Finding::foreign_block:
+      return "a block of another file";
+    case Finding::payload_checksum:
+      return "a block fails its checksum";
+    case Finding::cut_body:
+      return "a block goes beyond the end of the file";
+    case Finding::passed_over:
+      return "so many headers claim these bytes that not all were tried";
+    case Finding::repeated:
+      return "a block that is there twice";
+    case Finding::contradicting:
+      return "a block that contradicts the others";
+    case Finding::undecodable:
+      return "a block does not decode";
+    case Finding::unreadable:
+      return "bytes that cannot be read, also when tried again";
+  }
+  return "no block is found here";
+}
+
+/// Bytes from one structure to the next.
+struct Stretch {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  bool told = false;
+};
+
+bool is_part_of_file(const ShardScan& scan, const FoundBlock& block) noexcept {
+  const auto is = [&](const std::optional<FoundMessage>& message) {
+    return message && message->position == block.position;
+  };
+  if (block.rejected) return false;
+  return block.is_data() || format::is_skippable(block.type) || is(scan.metadata) || is(scan.index) || is(scan.footer);
+}
+
+std::vector<Stretch> bytes_between(const ShardScan& scan) {
+  std::vector<Stretch> parts;
+  parts.reserve(scan.blocks.size() + 3);
+  for (const FoundBlock& block : scan.blocks) {
+    if (is_part_of_file(scan, block)) parts.push_back({block.position, std::min(block.end(), scan.file_bytes)});
+  }
+  for (const auto& position : {scan.header_position, scan.trailer_position}) {
+    if (position) parts.push_back({*position, *position + kAlignment});
+  }
+  parts.push_back({scan.file_bytes, scan.file_bytes});
+  std::sort(parts.begin(), parts.end(),
+            [](const Stretch& a, const Stretch& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
+  std::vector<Stretch> between;
+  std::uint64_t end = 0;
+  for (const Stretch& part : parts) {
+    if (part.begin > end) between.push_back({end, part.begin});
+    end = part.end;
+  }
+  return between;
+}
+
+/// Walks over what a file has in its order, found or missing, and makes a region of all that is missing in one place.
+class RegionWalk {
+ public:
+  explicit RegionWalk(const ShardScan& scan) : scan_(scan), between_(bytes_between(scan)) {}
+
+  void missing(std::string_view structure) { names_ += (names_.empty() ? "" : ", ") + std::string(structure); }
+
+  void missing_records(std::uint64_t first, std::uint64_t end) {
+    first_record_ = first;
+    end_record_ = end;
+    records_ = true;
+  }
+
+  void found(std::uint64_t begin, std::uint64_t end) {
+    close(begin);
+    place_ = std::min(end, scan_.file_bytes);
+  }
+
+  void maybe(const std::optional<FoundMessage>& message, std::string_view name) {
+    message ? found(message->position, message->position + message->header.span_bytes()) : missing(name);
+  }
+
+  void maybe(const std::optional<std::uint64_t>& position, std::string_view name) {
+    position ? found(*position, *position + kAlignment) : missing(name);
+  }
+
+  std::vector<LostRegion> finish() {
+    close(scan_.file_bytes);
+    for (Stretch& stretch : between_) {
+      if (!stretch.told) tell(&stretch, stretch.begin);
+    }
+    sort_regions();
+    tell_padding();
+    sort_regions();
+    return std::move(regions_);
+  }
+
+ private:
+  void sort_regions() {
+    std::stable_sort(regions_.begin(), regions_.end(),
+                     [](const LostRegion& a, const LostRegion& b) { return a.offset < b.offset; });
+  }
+
+  // One region for all blocks up to the next place where something else is lost, because a file may have millions.
+  void tell_padding() {
+    std::vector<LostRegion> merged;
+    std::uint64_t blocks = 0;
+    const auto end_last = [&] {
+      if (blocks > 1) merged.back().reason = "the padding of " + std::to_string(blocks) + " blocks is not zero";
+    };
+    auto next = regions_.cbegin();
+    for (const DirtyPadding& padding : scan_.padding) {
+      if (stretch_at(padding.position) != nullptr) continue;
+      const auto behind = std::find_if(next, regions_.cend(),
+                                       [&](const LostRegion& region) { return region.offset >= padding.position; });
+      if (merged.empty() || behind != next) {
+        end_last();
+        merged.push_back(
+            {.file = {}, .offset = padding.position, .bytes = padding.bytes, .reason = "padding that is not zero"});
+        blocks = 1;
+      } else {
+        merged.back().bytes = padding.position + padding.bytes - merged.back().offset;
+        ++blocks;
+      }
+      next = behind;
+    }
+    end_last();
+    std::move(merged.begin(), merged.end(), std::back_inserter(regions_));
+  }
+
+  Stretch* stretch_at(std::uint64_t position) {
+    const auto behind = std::upper_bound(between_.begin(), between_.end(), position,
+                                         [](std::uint64_t at, const Stretch& s) { return at < s.begin; });
+    return behind == between_.begin() || (behind - 1)->end <= position ? nullptr : &*(behind - 1);
+  }
+
+  // Where something is missing in front of `next`, the bytes behind the last structure were it, or those before `next`.
+  void close(std::uint64_t next) {
+    if (names_.empty() && !records_) return;
+    Stretch* at = stretch_at(place_);
+    if ((at == nullptr || at->told) && next > 0) at = stretch_at(next - 1);
+    if (at != nullptr && at->told) at = nullptr;
+    tell(at, place_);
+    names_.clear();
+    records_ = false;
+  }
+
+  void tell(Stretch* stretch, std::uint64_t place) {
+    LostRegion region{.file = {}, .offset = place, .first_record = 0, .end_record = 0, .reason = {}};
+    std::string_view found = place >= scan_.file_bytes ? "the file ends here" : "its bytes are not in the file";
+    if (stretch != nullptr) {
+      stretch->told = true;
+      region.offset = stretch->begin;
+      region.bytes = stretch->end - stretch->begin;
+      found = finding_in(*stretch);
+    }
+    if (records_) {
+      region.first_record = first_record_;
+      region.end_record = end_record_;
+    }
+    region.reason = names_.empty() ? std::string(found) : names_ + ": " + std::string(found);
+    regions_.push_back(std::move(region));
+  }
+
+  std::string_view finding_in(const Stretch& stretch) const {
+    const auto note = std::lower_bound(scan_.notes.begin(), scan_.notes.end(), stretch.begin,
+                                       [](const ScanNote& n, std::uint64_t at) { return n.position < at; });
+    const bool inside = note != scan_.notes.end() && note->position < stretch.end;
+    return words_of(inside ? note->finding : Finding::no_header);
+  }
+
+  const ShardScan& scan_;
+  std::vector<Stretch> between_;
+  std::vector<LostRegion> regions_;
+  std::uint64_t place_ = 0;  // behind the last structure that was found
+  std::string names_;
+  bool records_ = false;
+  std::uint64_t first_record_ = 0;
+  std::uint64_t end_record_ = 0;
+};
+
+}  // namespace
+
+std::vector<LostRegion> lost_regions(const ShardScan& scan, std::optional<std::uint64_t> expected_records) {
+  RegionWalk walk(scan);
+  walk.maybe(scan.header_position, "the file header");
+  walk.maybe(scan.metadata, "the metadata block");
+  std::uint64_t next_record = 0;
+  for (const FoundBlock& block : scan.blocks) {
+    if (!block.is_data() || block.rejected) continue;
+    if (block.first_record > next_record) walk.missing_records(next_record, block.first_record);
+    walk.found(block.position, block.end());
+    next_record = block.end_record();
+  }
+  const std::uint64_t end = expected_records.value_or(std::max(next_record, scan.cut_end_record));
+  if (end > next_record) walk.missing_records(next_record, end);
+  if (!expected_records) walk.missing("an unknown number of records");
+  walk.maybe(scan.index, "the index block");
+  walk.maybe(scan.footer, "the footer block");
+  walk.maybe(scan.trailer_position, "the trailer");
+  return walk.finish();
+}
+
+void tell_region(LostRegion region, std::uint64_t most, RecoverReport& report) {
+  ++report.lost_regions;
+  report.lost_records += region.end_record - region.first_record;
+  if (report.lost.size() < most) report.lost.push_back(std::move(region));
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recover/recovery_listing.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <boost/system/errc.hpp>
+
+#include <dovetail/dataset.h>
+#include <dovetail/record_reader.h>
+
+#include "format/layout.h"
+#include "recover/salvage_file.h"
+#include "recover/shard_recovery.h"
+#include "sources/bytes/names.h"
+#include "writer/dataset_files.h"
+#include "writer/output_folder.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+/// A file that may be a shard, by its name.
+struct Candidate {
+  std::string name;
+  bool finished = true;
+  std::optional<std::uint32_t> number;
+  std::optional<std::uint64_t> file_id = {};
+  std::uint64_t bytes = 0;
+};
+
+using Candidates = std::vector<Candidate>;
+
+std::uint32_t dataset_half(std::uint64_t file_id) noexcept {
+  return static_cast<std::uint32_t>(file_id >> 32);
+}
+
+std::string path_in(const std::string& folder, const Candidate& candidate) {
+  return (std::filesystem::path(folder) / candidate.name).native();
+}
+
+// What a writer that was killed leaves is `.NAME.partial-PID-RANDOM`. macOS puts `._NAME` beside files on foreign disks.
+std::optional<Candidate> candidate_of(const std::string& name) {
+  std::string_view final_name = name;
+  const std::size_t mark = name.rfind(kPartialMark);
+  const bool partial = name.starts_with('.') && mark != std::string::npos;
+  if (name.starts_with("._")) return std::nullopt;
+  if (partial) final_name = final_name.substr(1, mark - 1);
+  if (!final_name.ends_with(format::kShardSuffix) || final_name == format::kManifestName) return std::nullopt;
+  return Candidate{.name = name, .finished = !partial, .number = shard_number_of(final_name)};
+}
+
+bool has_reserved_number(const Candidate& candidate) noexcept {
+  return candidate.number == format::kManifestShardNumber || candidate.number == format::kTfrecordIndexShardNumber ||
+         candidate.number == format::kPartShardNumber;
+}
+
+// Once these had the number of their part, with which they would be taken for the shard of that number. Where the end is
+// damaged the type is searched for only in files of such a name, which are small.
+Result<bool> is_old_part_manifest(const std::string& path, const Candidate& candidate, const CheckedBytes& checked) {
+  if (const auto described = describe_shard(path)) return described->record_type == format::kPartRecordType;
+  if (!candidate.file_id || candidate.name.find(format::kPartManifestPrefix) > 1) return false;
+  auto found = ShardRecovery::find(path, nullptr, candidate.file_id, checked);
+  if (!found && ends_recovery(found.error())) return found.error();
+  return found && found->metadata() && found->metadata()->record_type == format::kPartRecordType;
+}
+
+// Whether a file is a shard. The number in the file counts, that in its name only where the file has none.
+Result<bool> look_into(const std::string& folder, const CheckedBytes& checked, Candidate& candidate) {
+  auto file = SalvageFile::open(path_in(folder, candidate));
+  if (!file && (ends_recovery(file.error()) || file.error().is(Errc::unfinished))) return file.error();
+  if (!file) return true;  // told when it is its turn
+  candidate.bytes = file->size();
+  auto identity = search_identity(*file, checked);
+  if (!identity) return identity.error();
+  candidate.file_id = identity->file_id;
+  if (candidate.file_id) candidate.number = static_cast<std::uint32_t>(*candidate.file_id);
+  if (has_reserved_number(candidate)) return false;
+  auto old = is_old_part_manifest(file->path(), candidate, checked);
+  if (!old) return old.error();
+  return !*old;
+}
+
+Result<Candidates> candidates_in(const std::string& folder, const CheckedBytes& checked, RecoveryListing& listing) {
+  auto opened = OutputFolder::open(folder);
+  if (!opened) return opened.error();
+  auto names = (*opened)->names();
+  if (!names) return names.error();
+  const bool stopped = std::any_of(names->begin(), names->end(),
+                                   [](const std::string& name) { return name.starts_with(kPartFolderPrefix); });
+  if (stopped) {
+    return Error(Errc::unfinished,
+                 "a conversion is going on here, or was stopped; run `dovetail convert` again to continue, or "
+                 "`dovetail merge " +
+                     folder + "` where all of its parts are finished; or recover each " +
+                     std::string(kPartFolderPrefix) + "* folder alone")
+        .in_file(folder);
+  }
+  std::sort(names->begin(), names->end());
+  Candidates candidates;
+  for (const std::string& name : *names) {
+    std::optional<Candidate> candidate = candidate_of(name);
+    if (!candidate) continue;
+    auto wanted = look_into(folder, checked, *candidate);
+    if (!wanted) return wanted.error();
+    if (*wanted)
+      candidates.push_back(std::move(*candidate));
+    else
+      listing.not_shards.push_back(path_in(folder, *candidate));
+  }
+  return candidates;
+}
+
+/// What the files of a folder have of one dataset.
+struct Holding {
+  std::set<std::uint32_t> numbers;
+  std::uint64_t finished = 0;
+  std::uint64_t bytes = 0;
+
+  auto rank() const noexcept { return std::tuple(numbers.size(), finished, bytes); }
+};
+
+std::optional<std::uint32_t> fullest_dataset(const Candidates& candidates) {
+  std::map<std::uint32_t, Holding> holdings;
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.file_id) continue;
+    Holding& holding = holdings[dataset_half(*candidate.file_id)];
+    holding.numbers.insert(*candidate.number);
+    holding.finished += candidate.finished ? 1 : 0;
+    holding.bytes += candidate.bytes;
+  }
+  const auto fullest = std::max_element(holdings.begin(), holdings.end(),
+                                        [](const auto& a, const auto& b) { return a.second.rank() < b.second.rank(); });
+  return fullest == holdings.end() ? std::nullopt : std::optional(fullest->first);
+}
+
+void lose_other_datasets(const std::string& folder, Candidates& candidates, RecoveryListing& listing) {
+  const std::optional<std::uint32_t> taken = fullest_dataset(candidates);
+  std::erase_if(candidates, [&](const Candidate& candidate) {
+    if (!candidate.file_id || dataset_half(*candidate.file_id) == taken) return false;
+    std::array<char, 9> half{};
+    std::snprintf(half.data(), half.size(), "%08x", static_cast<unsigned>(dataset_half(*candidate.file_id)));
+    const std::string path = path_in(folder, candidate);
+    listing.lost.push_back({.file = path,
+                            .bytes = candidate.bytes,
+                            .reason = "a shard of another dataset (id half " + std::string(half.data()) +
+                                      "); how many records are in it is not known"});
+    listing.foreign.push_back(path);
+    return true;
+  });
+}
+
+// Nothing is found in files without a file id; their number, from their name, must not keep away one that has it.
+void drop_claimed_numbers(const std::string& folder, Candidates& candidates, RecoveryListing& listing) {
+  std::set<std::uint32_t> numbers;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.file_id) numbers.insert(*candidate.number);
+  }
+  std::erase_if(candidates, [&](Candidate& candidate) {
+    if (candidate.file_id || !candidate.number || !numbers.contains(*candidate.number)) return false;
+    candidate.number.reset();
+    if (!candidate.finished) listing.passed_over.push_back(path_in(folder, candidate));
+    return !candidate.finished;
+  });
+}
+
+// Files without a number come last; of one number a finished one first, then the longest.
+void sort_candidates(Candidates& candidates) {
+  const auto key = [](const Candidate& c) {
+    return std::tuple(!c.number, c.number.value_or(0), !c.finished, ~c.bytes, std::string_view(c.name));
+  };
+  std::sort(candidates.begin(), candidates.end(),
+            [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
+}
+
+// Whether a whole file has the file id of a shard and other records: it is of a dataset that was packed before or after
+// this one, with the same id.
+bool is_refuted(const std::string& path, const ShardInfo& entry) {
+  const auto found = describe_shard(path);
+  return found && !found->tfrecord && found->info.file_id == entry.file_id && holds_other_records(found->info, entry);
+}
+
+// Of files with one number: the finished one whose end is good, or else the first.
+std::size_t best_of(const std::string& folder, std::span<const Candidate> same) {
+  for (std::size_t i = 0; same.size() > 1 && i < same.size() && same[i].finished; ++i) {
+    if (describe_shard(path_in(folder, same[i]))) return i;
+  }
+  return 0;
+}
+
+Result<void> list_folder(const std::string& folder, const CheckedBytes& checked, RecoveryListing& listing) {
+  auto candidates = candidates_in(folder, checked, listing);
+  if (!candidates) return candidates.error();
+  lose_other_datasets(folder, *candidates, listing);
+  drop_claimed_numbers(folder, *candidates, listing);
+  sort_candidates(*candidates);
+  std::uint64_t next = 0;
+  const std::span<const Candidate> all(*candidates);
+  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    const std::optional<std::uint32_t> number = all[begin].number;
+    for (end = begin + 1; number && end < all.size() && all[end].number == number;) ++end;
+    const std::size_t best = begin + best_of(folder, all.subspan(begin, end - begin));
+    for (std::size_t i = begin; i < end; ++i) {
+      if (i != best) listing.passed_over.push_back(path_in(folder, all[i]));
+    }
+    if (number && *number > next) {
+      const bool one = *number - next == 1;
+      const std::string missing =
+          one ? "shard " + std::to_string(next) + " is"
+              : "shards " + std::to_string(next) + " to " + std::to_string(*number - 1) + " are";
+      listing.lost.push_back(
+          {.file = folder, .reason = missing + " missing; how many records were in it is not known"});
+    }
+    if (number) next = std::uint64_t{*number} + 1;
+    listing.shards.push_back({.path = path_in(folder, all[best]), .file_id = all[best].file_id});
+  }
+  if (listing.shards.empty()) {
+    return Error(Errc::empty_input, "neither a manifest nor a file *.dvt is here").in_file(folder);
+  }
+  return {};
+}
+
+// Finished files of the folder by the shard that their ends say they are, but for those that the manifest names.
+Result<std::map<std::uint64_t, Candidates>> unnamed_shards(const std::string& folder, const Dataset& dataset) {
+  auto opened = OutputFolder::open(folder);
+  if (!opened) return opened.error();
+  auto names = (*opened)->names();
+  if (!names) return names.error();
+  std::set<std::string> known;
+  for (const ShardInfo& shard : dataset.shards()) known.insert(shard.name);
+  std::map<std::uint64_t, Candidates> unnamed;
+  for (const std::string& name : *names) {
+    std::optional<Candidate> candidate = candidate_of(name);
+    if (!candidate || !candidate->finished || known.contains(name)) continue;
+    auto file = SalvageFile::open(path_in(folder, *candidate));
+    if (!file && ends_recovery(file.error())) return file.error();
+    if (!file) continue;
+    auto id = identify_shard(*file);
+    if (!id) return id.error();
+    if (!*id) continue;
+    candidate->number = static_cast<std::uint32_t>(**id);
+    candidate->bytes = file->size();
+    unnamed[**id].push_back(std::move(*candidate));
+  }
+  return unnamed;
+}
+
+bool is_missing(const ListedShard& shard) {
+  std::error_code unknown;
+  const bool refused = shard.unreadable && shard.unreadable->code() != boost::system::errc::no_such_file_or_directory;
+  if (shard.unreadable && shard.unreadable->is(Errc::manifest_mismatch)) return true;
+  return !refused && std::filesystem::status(shard.path, unknown).type() == std::filesystem::file_type::not_found;
+}
+
+// A shard that is not where the manifest says may lie beside it under another name.
+Result<void> find_renamed(const std::string& folder, const Dataset& dataset, RecoveryListing& listing) {
+  if (std::none_of(listing.shards.begin(), listing.shards.end(), is_missing)) return {};
+  auto unnamed = unnamed_shards(folder, dataset);
+  if (!unnamed) return unnamed.error();
+  for (ListedShard& shard : listing.shards) {
+    const auto same = is_missing(shard) ? unnamed->find(shard.entry->file_id) : unnamed->end();
+    if (same == unnamed->end()) continue;
+    std::erase_if(same->second, [&](const Candidate& candidate) {
+      const std::string path = path_in(folder, candidate);
+      if (!is_refuted(path, *shard.entry)) return false;
+      listing.foreign.push_back(path);
+      listing.lost.push_back({.file = path, .bytes = candidate.bytes, .reason = refuted_shard().detail()});
+      return true;
+    });
+    if (same->second.empty()) continue;
+    sort_candidates(same->second);
+    const std::size_t best = best_of(folder, same->second);
+    for (std::size_t i = 0; i < same->second.size(); ++i) {
+      if (i != best) listing.passed_over.push_back(path_in(folder, same->second[i]));
+    }
+    const std::string named = std::exchange(shard.path, path_in(folder, same->second[best]));
+    shard.unreadable.reset();
+    listing.lost.push_back(
+        {.file = named, .reason = "the shard is not here; by its file id it is " + shard.path + ", which was read"});
+  }
+  return {};
+}
+
+Result<void> take_manifest(const std::string& folder, const Dataset& dataset, RecoveryListing& listing) {
+  listing.has_manifest = true;
+  for (std::uint32_t i = 0; i < dataset.shards().size(); ++i) {
+    auto path = checked_shard_path(dataset, i);
+    if (!path && ends_recovery(path.error())) return path.error();
+    ListedShard shard{.path = path ? *path : dataset.shard_path(i), .entry = dataset.shards()[i]};
+    if (!path) shard.unreadable = path.error();
+    if (path && is_refuted(*path, *shard.entry)) {
+      shard.unreadable = refuted_shard();
+      listing.foreign.push_back(*path);
+    }
+    listing.shards.push_back(std::move(shard));
+  }
+  return find_renamed(folder, dataset, listing);
+}
+
+}  // namespace
+
+bool holds_no_records(std::string_view record_type) noexcept {
+  return record_type == format::kManifestRecordType || record_type == format::kPartRecordType ||
+         record_type == format::kTfrecordIndexRecordType;
+}
+
+bool ends_recovery(const Error& error) {
+  const bool missing = error.code() == boost::system::errc::no_such_file_or_directory;
+  const bool lost = missing || is_of_the_medium(error);
+  return error.kind() == ErrorKind::cancelled || (error.kind() == ErrorKind::io && !lost) ||
+         error.is(Errc::file_changed) || error.is(Errc::unsupported_version) || error.is(Errc::outside_dataset);
+}
+
+Result<RecoveryListing> list_for_recovery(const std::string& folder, const std::string& manifest, bool allow_outside,
+                                          const CheckedBytes& checked) {
+  RecoveryListing listing;
+  std::error_code ignored;
+  // As a dataset a folder of this name would be another one.
+  auto dataset = std::filesystem::is_directory(manifest, ignored)
+                     ? Result<Dataset>(Error(Errc::unknown_format, "this is a folder").in_file(manifest))
+                     : Dataset::open(manifest, {.allow_outside = allow_outside});
+  if (dataset && dataset->has_manifest()) {
+    if (auto taken = take_manifest(folder.empty() ? "." : folder, *dataset, listing); !taken) return taken.error();
+    return listing;
+  }
+  // Whatever else lies under its name, the manifest is lost.
+  const bool there = std::filesystem::exists(manifest, ignored);
+  if (there && !dataset && ends_recovery(dataset.error())) return dataset.error();
+  const std::string why = there && !dataset ? dataset.error().to_string() : "there is none";
+  const bool file = std::filesystem::is_regular_file(manifest, ignored);
+  const std::uintmax_t bytes = file ? std::filesystem::file_size(manifest, ignored) : 0;
+  listing.lost.push_back({.file = manifest,
+                          .bytes = ignored ? 0 : bytes,
+                          .reason = "the manifest: " + why + "; the shards are those in the folder"});
+  if (auto listed = list_folder(folder.empty() ? "." : folder, checked, listing); !listed) return listed.error();
+  return listing;
+}
+
+}  // namespace dovetail::detail

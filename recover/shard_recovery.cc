@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recover/shard_recovery.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+
+#include <dovetail/record_reader.h>
+
+#include "recover/lost_regions.h"
+#include "recover/shard_claims.h"
+
+namespace dovetail::detail {
+
+Result<ShardRecovery> ShardRecovery::find(const std::string& path, const ShardInfo* entry,
+                                          std::optional<std::uint64_t> file_id, const CheckedBytes& checked) {
+  auto file = SalvageFile::open(path);
+  if (!file) return file.error();
+  ShardRecovery shard(std::move(*file));
+  shard.entry_ = entry;
+  auto scan = scan_shard(shard.file_, entry != nullptr ? std::optional(entry->file_id) : file_id, checked);
+  if (!scan) return scan.error();
+  shard.scan_ = std::move(*scan);
+  if (!shard.scan_.anything() && shard.file_.read_error()) return *shard.file_.read_error();
+  if (!shard.scan_.anything()) {
+    return Error(Errc::not_dovetail,
+                 entry == nullptr ? "neither a file header nor a trailer nor a block is found"
+                                  : "no file header, trailer or block of the shard that the manifest names is found")
+        .in_file(path);
+  }
+  if (auto read = shard.read_messages(); !read) return read.error();
+  if (entry != nullptr && shard.is_refuted(*entry)) return refuted_shard().in_file(path);
+  std::optional<KnownContent> content;
+  if (shard.content_) content = KnownContent{shard.content_->records, shard.content_->fingerprint};
+  if (auto chosen = choose_blocks(shard.file_, content, checked, shard.scan_); !chosen) return chosen.error();
+  return shard;
+}
+
+Result<std::optional<std::vector<std::byte>>> ShardRecovery::read_body(const FoundMessage& message) {
+  std::vector<std::byte> body(message.header.body_bytes());
+  auto got = file_.read_at(message.position + format::kBlockHeaderBytes, body);
+  if (!got) return got.error();
+  if (*got < body.size() || file_.is_unreadable(message.position, message.header.span_bytes())) return std::nullopt;
+  return body;
+}
+
+// What a message says, or nothing where it cannot be read any more or is none; it is then not taken for found.
+template <class Decode>
+auto ShardRecovery::read_message(std::optional<FoundMessage>& message, Decode&& decode)
+    -> Result<std::optional<typename decltype(decode(ByteView()))::value_type>> {
+  if (!message) return std::nullopt;
+  auto body = read_body(*message);
+  if (!body) return body.error();
+  if (*body) {
+    if (auto decoded = decode(**body)) return std::move(*decoded);
+  }
+  scan_.notes.push_back({message->position, *body ? Finding::undecodable : Finding::unreadable});
+  message.reset();
+  return std::nullopt;
+}
+
+Result<void> ShardRecovery::read_messages() {
+  auto metadata = read_message(scan_.metadata, [](ByteView body) { return format::decode_metadata(body); });
+  if (!metadata) return metadata.error();
+  metadata_ = std::move(*metadata);
+  auto footer = read_message(scan_.footer, [](ByteView body) { return format::decode_footer(body); });
+  if (!footer) return footer.error();
+  if (*footer) footer_ = std::move((*footer)->info);
+  content_ = entry_ != nullptr ? std::optional(*entry_) : footer_;
+  return {};
+}
+
+// Where the footer is lost, what else counts the records of the whole shard tells, or a block behind
+// the last record that there should be.
+bool ShardRecovery::is_refuted(const ShardInfo& entry) const {
+  if (footer_) return holds_other_records(*footer_, entry);
+  std::vector<std::uint64_t> told;
+  if (scan_.trailer_position) told.push_back(scan_.trailer.records);
+  if (scan_.footer) told.push_back(scan_.footer->header.first_record);
+  if (scan_.index) told.push_back(scan_.index->header.first_record);
+  if (scan_.cut_index_records) told.push_back(*scan_.cut_index_records);
+  if (!told.empty()) return std::find(told.begin(), told.end(), entry.records) == told.end();
+  return std::any_of(scan_.blocks.begin(), scan_.blocks.end(), [&](const FoundBlock& block) {
+    return block.is_data() && !block.rejected && block.end_record() > entry.records;
+  });
+}
+
+Codec ShardRecovery::codec() const noexcept {
+  const bool any = std::any_of(scan_.blocks.begin(), scan_.blocks.end(),
+                               [](const FoundBlock& block) { return block.codec == Codec::snappy; });
+  return any ? Codec::snappy : Codec::none;
+}
+
+bool ShardRecovery::has_records() const noexcept {
+  return !scan_.blocks.empty() && scan_.blocks.front().is_data();
+}
+
+Result<void> ShardRecovery::decode(const BlockSink& sink, const CheckedBytes& checked) {
+  auto decoded = decode_blocks(file_, scan_, sink, checked);
+  if (!decoded) return decoded.error();
+  decoded_ = *decoded;
+  return {};
+}
+
+std::optional<std::uint64_t> ShardRecovery::expected_records(std::uint64_t at_least) const {
+  std::vector<std::uint64_t> told;
+  if (entry_ != nullptr) told.push_back(entry_->records);
+  if (scan_.trailer_position) told.push_back(scan_.trailer.records);
+  if (footer_) told.push_back(footer_->records);
+  if (scan_.index) told.push_back(scan_.index->header.first_record);
+  if (scan_.footer) told.push_back(scan_.footer->header.first_record);
+  if (scan_.cut_index_records) told.push_back(*scan_.cut_index_records);
+  const auto possible = std::find_if(told.begin(), told.end(), [&](std::uint64_t n) { return n >= at_least; });
+  return possible == told.end() ? std::nullopt : std::optional(*possible);
+}
+
+void ShardRecovery::tell(std::uint64_t most_regions, RecoverReport& report) {
+  std::uint64_t end_record = 0;
+  for (const FoundBlock& block : scan_.blocks) {
+    if (block.is_data() && !block.rejected) end_record = std::max(end_record, block.end_record());
+  }
+  const std::optional<std::uint64_t> expected = expected_records(end_record);
+  std::sort(scan_.notes.begin(), scan_.notes.end(),
+            [](const ScanNote& a, const ScanNote& b) { return a.position < b.position; });
+  std::vector<LostRegion> lost = lost_regions(scan_, expected);
+
+  std::vector<LostRegion> told = disagreements(
+      file_.path(), {.scan = scan_, .entry = entry_, .footer = footer_ ? &*footer_ : nullptr, .decoded = decoded_},
+      expected, lost.empty());
+  if (lost.empty() && told.empty()) {
+    // What else a strict reader compares: the sums of the index, and the numbers of the blocks before it.
+    if (const auto strict = describe_shard(file_.path()); !strict) {
+      const Error& error = strict.error();
+      told.push_back(
+          {.file = file_.path(),
+           .offset = error.offset().value_or(0),
+           .reason = "the end of the file: " + (error.detail().empty() ? error.code().message() : error.detail())});
+    }
+  }
+  if (!told.empty()) {
+    std::move(told.begin(), told.end(), std::back_inserter(lost));
+    std::stable_sort(lost.begin(), lost.end(),
+                     [](const LostRegion& a, const LostRegion& b) { return a.offset < b.offset; });
+  }
+  if (report.expected_records) {
+    report.expected_records = expected ? std::optional(*report.expected_records + *expected) : std::nullopt;
+  }
+  report.records += decoded_.records;
+  report.blocks += decoded_.blocks;
+  report.source_bytes += scan_.file_bytes;
+  report.checked_bytes += scan_.checked_bytes;
+  report.unreadable_bytes += file_.unreadable_bytes();
+  for (LostRegion& region : lost) {
+    if (report.lost.size() < most_regions) region.file = file_.path();
+    tell_region(std::move(region), most_regions, report);
+  }
+}
+
+bool holds_other_records(const ShardInfo& footer, const ShardInfo& entry) noexcept {
+  return footer.records != entry.records || footer.fingerprint != entry.fingerprint;
+}
+
+Error refuted_shard() {
+  return Error(Errc::manifest_mismatch,
+               "another version of the shard, with records of its own: recover it alone to have them");
+}
+
+Result<void> keep_metadata(const format::Metadata& metadata, WriterOptions& options) {
+  options.record_type = metadata.record_type;
+  options.metadata = metadata.user;
+  if (metadata.schema.empty()) return {};
+  auto schema = parse_schema(metadata.schema);
+  if (!schema) return schema.error();
+  options.schema = std::move(*schema);
+  return {};
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/csv_layout.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "format/text/utf8.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+// Names of columns in messages: so many of them.
+constexpr std::size_t kShownNames = 3;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// What was meant as a number is not written with a zero before another digit: that is a code, and would lose its zeros.
+bool has_leading_zero(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return text.size() > 1 && text[0] == '0' && is_digit(text[1]);
+}
+
+bool is_whole(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+std::vector<std::string_view> sorted_names(const std::vector<CsvColumn>& columns) {
+  std::vector<std::string_view> names;
+  names.reserve(columns.size());
+  for (const CsvColumn& column : columns) names.push_back(column.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// The first few, and how many more there are.
+std::string names_only_in(const std::vector<CsvColumn>& these, const std::vector<CsvColumn>& others) {
+  const std::vector<std::string_view> known = sorted_names(others);
+  std::string text;
+  std::size_t found = 0;
+  for (const CsvColumn& column : these) {
+    if (std::binary_search(known.begin(), known.end(), std::string_view(column.name))) continue;
+    if (found++ < kShownNames) text += (text.empty() ? "" : ", ") + quoted_name(column.name);
+  }
+  if (found > kShownNames) text += " and " + std::to_string(found - kShownNames) + " more";
+  return text;
+}
+
+bool is_exact_as_float(std::int64_t value) {
+  const auto bits = static_cast<std::uint64_t>(value);
+  const std::uint64_t magnitude = value < 0 ? 0 - bits : bits;
+  return static_cast<int>(std::bit_width(magnitude)) - std::countr_zero(magnitude) <=
+         std::numeric_limits<float>::digits;
+}
+
+// Whole numbers are numbers too, where a float holds them; all else is bytes.
+ColumnType wider(const CsvColumn& a, const CsvColumn& b) {
+  if (a.type == b.type) return a.type;
+  const bool bytes = a.type == ColumnType::bytes || b.type == ColumnType::bytes || a.inexact || b.inexact;
+  return bytes ? ColumnType::bytes : ColumnType::real;
+}
+
+}  // namespace
+
+std::string quoted_name(std::string_view name) {
+  return '"' + std::string(name.substr(0, kShownName)) + '"';
+}
+
+Result<void> CsvFields::parse(std::string_view row, char delimiter, std::size_t most) {
+  fields_.clear();
+  unquoted_.clear();
+  count_ = 0;
+  const auto malformed = [this](const char* what) {
+    return Error(Errc::malformed_input, "column " + std::to_string(count_ + 1) + what);
+  };
+  for (std::size_t at = 0;; ++at) {
+    std::string_view field;
+    if (at < row.size() && row[at] == '"') {
+      at = take_quoted(row, at + 1, field);
+      if (at > row.size()) return malformed(": a quote that does not end");
+      if (at < row.size() && row[at] != delimiter) return malformed(": something follows the closing quote");
+    } else {
+      const std::size_t end = std::min(row.find(delimiter, at), row.size());
+      field = row.substr(at, end - at);
+      at = end;
+    }
+    if (!format::is_utf8(field)) return malformed(" is not UTF-8");
+    add(field, most);
+    if (at == row.size()) return {};
+  }
+}
+
+// Returns where the field's end is, behind its quote; beyond the row where there is none.
+std::size_t CsvFields::take_quoted(std::string_view row, std::size_t begin, std::string_view& field) {
+  unquoted_.reserve(row.size());  // no view into it may move
+  const std::size_t out = unquoted_.size();
+  for (std::size_t at = begin;;) {
+    const std::size_t quote = row.find('"', at);
+    if (quote == std::string_view::npos) return row.size() + 1;
+    unquoted_.append(row.substr(at, quote - at));
+    at = quote + 1;
+    if (at == row.size() || row[at] != '"') {
+      field = std::string_view(unquoted_).substr(out);
+      return at;
+    }
+    unquoted_ += '"';
+    ++at;
+  }
+}
+
+std::optional<std::int64_t> parse_int(std::string_view text) noexcept {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failed] = std::from_chars(text.data(), end, value);
+  if (failed != std::errc() || stop != end || has_leading_zero(text)) return std::nullopt;
+  return value;
+}
+
+std::optional<float> parse_real(std::string_view text) noexcept {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failed] = std::from_chars(text.data(), end, value);
+  if (failed != std::errc() || stop != end || has_leading_zero(text)) return std::nullopt;
+  const auto nearest = static_cast<float>(value);
+  if (std::isinf(nearest) && !std::isinf(value)) return std::nullopt;
+  return nearest;
+}
+
+void ColumnGuess::look_at(std::string_view value) noexcept {
+  if (value.empty()) return;  // missing
+  any_ = true;
+  const auto whole = parse_int(value);
+  ints_ = ints_ && whole.has_value();
+  exact_ = exact_ && (!whole || is_exact_as_float(*whole));
+  // A number of so many digits that it is no int64 would lose most of them as a float.
+  reals_ = reals_ && (whole.has_value() || (!is_whole(value) && parse_real(value).has_value()));
+}
+
+ColumnType ColumnGuess::type() const noexcept {
+  if (!any_ || !reals_) return ColumnType::bytes;
+  if (ints_) return ColumnType::int64;
+  return exact_ ? ColumnType::real : ColumnType::bytes;
+}
+
+std::string CsvLayout::name_of(std::size_t column) const {
+  return "column " + std::to_string(column + 1) + ", " + quoted_name(columns[column].name);
+}
+
+Result<void> check_names(const std::vector<CsvColumn>& columns) {
+  const std::vector<std::string_view> sorted = sorted_names(columns);
+  if (!sorted.empty() && sorted.front().empty()) return Error(Errc::malformed_input, "a column has no name");
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice == sorted.end()) return {};
+  return Error(Errc::malformed_input, "two columns are named " + quoted_name(*twice));
+}
+
+Result<void> check_same_names(const CsvLayout& layout, const std::vector<CsvColumn>& columns) {
+  const auto same_name = [](const CsvColumn& a, const CsvColumn& b) { return a.name == b.name; };
+  const auto& known = layout.columns;
+  const auto [at, other] = std::mismatch(known.begin(), known.end(), columns.begin(), columns.end(), same_name);
+  if (at == known.end() && other == columns.end()) return {};
+  const std::string lacks = names_only_in(known, columns);
+  const std::string has = names_only_in(columns, known);
+  std::string how = lacks.empty() ? "" : "it lacks " + lacks;
+  if (!has.empty()) how += (how.empty() ? "it also has " : ", and has ") + has;
+  if (how.empty()) {  // the same names: none is at its end
+    how = "column " + std::to_string(at - known.begin() + 1) + " is " + quoted_name(other->name) + ", and " +
+          quoted_name(at->name) + " there";
+  }
+  return Error(Errc::malformed_input, "the columns are not those of " + layout.file + ": " + how);
+}
+
+Result<void> join(CsvLayout& layout, const std::string& file, const std::vector<CsvColumn>& columns) {
+  if (columns.empty()) return {};
+  if (layout.columns.empty()) {
+    layout = {file, columns};
+    return {};
+  }
+  if (auto same = check_same_names(layout, columns); !same) return same;
+  for (std::size_t i = 0; i != columns.size(); ++i) {
+    CsvColumn& column = layout.columns[i];
+    if (columns[i].empty) continue;
+    column.type = column.empty ? columns[i].type : wider(column, columns[i]);
+    column.inexact = column.inexact || columns[i].inexact;
+    column.empty = false;
+  }
+  return {};
+}
+
+}  // namespace dovetail::detail

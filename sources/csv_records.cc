@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/csv_records.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "format/text/count_of.h"
+#include "sources/csv_layout.h"
+#include "sources/csv_rows.h"
+#include "sources/csv_types.h"
+#include "sources/example_builder.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+/// What the files of a source share.
+struct CsvShape {
+  CsvLayout layout;
+  bool header = true;
+  bool raw = false;
+  ExampleBuilder builder{0};
+};
+
+class CsvRecords final : public FileRecords {
+ public:
+  CsvRecords(CsvRows rows, CsvShape& shape) : rows_(std::move(rows)), shape_(shape) {}
+
+  Result<std::optional<ByteView>> next() override {
+    if (std::exchange(at_header_, false) && shape_.header) {
+      auto header = check_header();
+      if (!header) return header.error();
+      if (!*header) return std::nullopt;
+    }
+    auto more = rows_.next();
+    if (!more) return more.error();
+    if (!*more) return std::nullopt;
+    const std::vector<CsvColumn>& columns = shape_.layout.columns;
+    if (rows_.count() != columns.size()) {
+      return rows_.fault("the row has " + format::count_of(rows_.count(), "field") + " for " +
+                         format::count_of(columns.size(), "column"));
+    }
+    if (shape_.raw) return as_bytes(rows_.row());
+    shape_.builder.begin();
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (!add(columns[i], rows_.fields()[i])) return rows_.fault(wrong_type(i, rows_.fields()[i]));
+    }
+    auto example = shape_.builder.finish();
+    if (!example) return rows_.fault(example.error());
+    return *example;
+  }
+
+  RecordPlace place() const override { return rows_.place(); }
+  bool goes_on() const override { return header_is_good_ && rows_.goes_on(); }
+  std::uint64_t ignored() const override { return rows_.ignored(); }
+
+ private:
+  Result<bool> check_header() {
+    header_is_good_ = false;
+    auto more = rows_.next();
+    if (!more) return more.error();
+    if (*more) {
+      if (auto same = check_same_names(shape_.layout, columns_of(rows_, true)); !same) return rows_.fault(same.error());
+      rows_.keep(shape_.layout.columns.size());
+    }
+    header_is_good_ = true;
+    return *more;
+  }
+
+  // An empty field is a value of bytes, and none of a number.
+  bool add(const CsvColumn& column, std::string_view field) {
+    switch (column.type) {
+      case ColumnType::bytes:
+        shape_.builder.add_bytes(column.name, as_bytes(field));
+        return true;
+      case ColumnType::int64: {
+        const auto value = parse_int(field);
+        if (value) shape_.builder.add_int(column.name, *value);
+        if (field.empty()) shape_.builder.add_ints(column.name, {});
+        return value || field.empty();
+      }
+      case ColumnType::real: {
+        const auto value = parse_real(field);
+        if (value) shape_.builder.add_float(column.name, *value);
+        if (field.empty()) shape_.builder.add_floats(column.name, {});
+        return value || field.empty();
+      }
+    }
+    return false;
+  }
+
+  std::string wrong_type(std::size_t number, std::string_view field) const {
+    const CsvColumn& column = shape_.layout.columns[number];
+    const ColumnType holds_it = parse_real(field) ? ColumnType::real : ColumnType::bytes;
+    std::string what = shape_.layout.name_of(number) + ": " + quoted_name(field) + " is not of type " +
+                       std::string(to_string(column.type));
+    if (column.name.size() > kShownName) return what;
+    return what + "; say --csv-type " + column.name + '=' + std::string(to_string(holds_it)) + " to take it";
+  }
+
+  CsvRows rows_;
+  CsvShape& shape_;
+  bool at_header_ = true;
+  bool header_is_good_ = true;
+};
+
+class CsvOpener final : public FileOpener {
+ public:
+  CsvOpener(CsvShape shape, const SourceOptions& options) : shape_(std::move(shape)), options_(options) {}
+  Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
+    auto rows = CsvRows::open(std::move(bytes), compression, options_);
+    if (!rows) return rows.error();
+    return std::unique_ptr<FileRecords>(std::make_unique<CsvRecords>(std::move(*rows), shape_));
+  }
+  bool makes_examples() const override { return !shape_.raw; }
+  std::vector<CsvColumn> columns() const override { return shape_.layout.columns; }
+
+ private:
+  CsvShape shape_;
+  const SourceOptions& options_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<FileOpener>> make_csv_opener(const SourceListing& listing, const SourceOptions& options) {
+  const char delimiter = options.csv.delimiter;
+  if (delimiter == '"' || delimiter == '\n' || delimiter == '\r' || static_cast<signed char>(delimiter) < 0) {
+    return Error(Errc::invalid_option, "the delimiter of CSV is one ASCII character, no quote and no newline");
+  }
+  auto layout = find_csv_layout(listing, options);
+  if (!layout) return layout.error();
+  CsvShape shape{std::move(*layout), options.csv.header, options.records == RecordForm::raw,
+                 ExampleBuilder(options.max_record_bytes)};
+  return std::unique_ptr<FileOpener>(std::make_unique<CsvOpener>(std::move(shape), options));
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dovetail/error.h>
+#include <dovetail/source_options.h>
+
+#include "sources/csv_layout.h"
+#include "sources/csv_scanner.h"
+#include "sources/scanned_file.h"
+
+namespace dovetail::detail {
+
+/// The rows of one CSV file that are not blank, in fields.
+///
+/// Errors: `malformed_input` and `record_too_large` with file, offset and line, after which it may go on; those of
+///         `ByteStream`.
+class CsvRows {
+ public:
+  static Result<CsvRows> open(SourceFile file, Compression compression, const SourceOptions& options);
+
+  /// False at the end.
+  Result<bool> next();
+  /// A failure of the present row, by which the next one is not hit.
+  Error fault(const Error& error);
+  Error fault(const std::string& reason) { return fault(Error(Errc::malformed_input, reason)); }
+
+  const std::string& path() const noexcept { return path_; }
+  char delimiter() const noexcept { return delimiter_; }
+  std::string_view row() const noexcept { return row_; }
+  /// No more than are to be kept.
+  const std::vector<std::string_view>& fields() const noexcept { return fields_.kept(); }
+  /// Fields of the row.
+  std::uint64_t count() const noexcept { return fields_.count(); }
+  void keep(std::size_t fields) noexcept { kept_ = fields; }
+  RecordPlace place() const { return records_->place(); }
+  bool goes_on() const noexcept { return bad_row_; }
+  std::uint64_t ignored() const noexcept { return ignored_; }
+
+ private:
+  CsvRows() = default;
+
+  std::string path_;
+  char delimiter_ = ',';
+  std::unique_ptr<ScannedFile<CsvScanner>> records_;
+  CsvFields fields_;
+  std::size_t kept_ = kMaxColumns;
+  std::string_view row_;
+  std::uint64_t ignored_ = 0;
+  bool first_ = true;
+  bool bad_row_ = false;
+};
+
+}  // namespace dovetail::detail

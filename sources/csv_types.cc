@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/csv_types.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "sources/detect.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+/// What is known so far of the columns whose types are not given.
+class ColumnGuesses {
+ public:
+  explicit ColumnGuesses(std::vector<std::size_t> open) : open_(std::move(open)) {
+    guesses_.resize(open_.empty() ? 0 : open_.back() + 1);
+  }
+  void look_at(const std::vector<std::string_view>& fields) {
+    std::erase_if(open_, [&](std::size_t column) {
+      guesses_[column].look_at(fields[column]);
+      return guesses_[column].settled();
+    });
+  }
+  /// Whether other rows can change anything.
+  bool settled() const noexcept { return open_.empty(); }
+  const ColumnGuess& of(std::size_t column) const { return guesses_[column]; }
+
+ private:
+  std::vector<std::size_t> open_;  // rising
+  std::vector<ColumnGuess> guesses_;
+};
+
+// In a message, so many bytes of names are enough.
+constexpr std::size_t kNamesShown = 200;
+
+// A single column with another usual delimiter in it is most likely several that were taken for one.
+std::optional<char> other_delimiter(const std::vector<std::string_view>& fields, char taken) {
+  if (fields.size() != 1) return std::nullopt;
+  for (const char delimiter : {';', '\t', ',', '|'}) {
+    if (delimiter == taken) continue;  // in quotes: it separates nothing
+    if (fields.front().find(delimiter) != std::string_view::npos) return delimiter;
+  }
+  return std::nullopt;
+}
+
+Error doubtful_delimiter(char other, char taken) {
+  const auto word = [](char delimiter) { return delimiter == '\t' ? "tab" : '\'' + std::string(1, delimiter) + '\''; };
+  return Error(Errc::invalid_option,
+               "there is only one column by the delimiter that its name suggests, and it holds a " + word(other) +
+                   "; say --csv-delimiter " + word(other) + " if that separates the columns, or --csv-delimiter " +
+                   word(taken) + " if there is only one");
+}
+
+/// Goes over the files of a source.
+class LayoutFinder {
+ public:
+  LayoutFinder(const SourceListing& listing, const SourceOptions& options) : listing_(listing), options_(options) {}
+
+  Result<CsvLayout> run() {
+    for (std::size_t i = 0; i != listing_.files.size() && !ended_; ++i) {
+      auto looked = look_into(i);
+      if (looked) continue;
+      const ErrorKind kind = looked.error().kind();
+      if (!skips() || kind == ErrorKind::cancelled || kind == ErrorKind::usage) return looked.error();
+      if (!passed_over_) passed_over_ = looked.error();
+    }
+    if (!layout_ && passed_over_) return *passed_over_;
+    if (!layout_) return CsvLayout{};
+    for (const std::size_t column : untyped_) {
+      const ColumnGuess& guess = guesses_->of(column);
+      layout_->columns[column].type = guess.type();
+      layout_->columns[column].empty = !guess.any();
+      layout_->columns[column].inexact = guess.inexact();
+    }
+    return std::move(*layout_);
+  }
+
+ private:
+  bool skips() const noexcept { return options_.on_error == OnError::skip; }
+  // Rows as they are have no types.
+  bool raw() const noexcept { return options_.records == RecordForm::raw; }
+
+  Result<void> look_into(std::size_t number) {
+    auto rows = open(number);
+    if (!rows) return rows.error();
+    auto more = first_row(*rows);
+    if (!more) return more.error();
+    if (!*more) return {};
+    if (!layout_) {
+      if (auto taken = take(*rows, columns_of(*rows, options_.csv.header)); !taken) return taken;
+    }
+    rows->keep(layout_->columns.size());
+    if (!options_.csv.header) guesses_->look_at(rows->fields());
+    return look_through(*rows);
+  }
+
+  // Without a header it is a row as all others are: one that is bad is left out where it is read as a record.
+  Result<bool> first_row(CsvRows& rows) {
+    for (;;) {
+      auto more = rows.next();
+      if (more && *more) {
+        if (auto checked = check_first(rows); !checked) more = checked.error();
+      }
+      if (more || options_.csv.header || !skips() || !rows.goes_on()) return more;
+      if (!passed_over_) passed_over_ = more.error();
+    }
+  }
+
+  Result<void> check_first(CsvRows& rows) const {
+    if (rows.count() > kMaxColumns) {
+      return rows.fault("the row has " + std::to_string(rows.count()) + " columns; the limit is " +
+                        std::to_string(kMaxColumns));
+    }
+    if (!layout_) return {};
+    if (auto same = check_same_names(*layout_, columns_of(rows, options_.csv.header)); !same) {
+      return rows.fault(same.error());
+    }
+    return {};
+  }
+
+  Result<CsvRows> open(std::size_t number) const {
+    auto file = SourceFile::open(listing_.path_of(number));
+    if (!file) return file.error();
+    file->watch(options_.cancelled);
+    auto kind = detect_file(*file, SourceFormat::csv);
+    if (!kind) return kind.error();
+    return CsvRows::open(std::move(*file), kind->compression, options_);
+  }
+
+  // The columns of the first file.
+  Result<void> take(CsvRows& rows, std::vector<CsvColumn> columns) {
+    if (options_.csv.delimiter == 0) {
+      if (const auto other = other_delimiter(rows.fields(), rows.delimiter()))
+        return rows.fault(doubtful_delimiter(*other, rows.delimiter()));
+    }
+    if (auto checked = check_names(columns); !checked) return rows.fault(checked.error());
+    std::size_t given = 0;
+    for (std::size_t i = 0; i != columns.size(); ++i) {
+      const auto type = options_.csv.types.find(columns[i].name);
+      if (type == options_.csv.types.end()) {
+        if (!raw()) untyped_.push_back(i);
+      } else {
+        columns[i].type = type->second;
+        ++given;
+      }
+    }
+    layout_ = {rows.path(), std::move(columns)};
+    guesses_.emplace(untyped_);
+    ended_ = given == layout_->columns.size();
+    if (given == options_.csv.types.size()) return {};
+    return unknown_column().in_file(rows.path());
+  }
+
+  Error unknown_column() const {
+    const auto& known = layout_->columns;
+    const auto unknown = std::find_if(options_.csv.types.begin(), options_.csv.types.end(), [&](const auto& type) {
+      return std::none_of(known.begin(), known.end(),
+                          [&](const CsvColumn& column) { return column.name == type.first; });
+    });
+    std::string names;
+    for (const CsvColumn& column : known) {
+      if (names.size() > kNamesShown) {
+        names += ", ...";
+        break;
+      }
+      names += (names.empty() ? "" : ", ") + quoted_name(column.name);
+    }
+    return Error(Errc::invalid_option, "there is no column " + quoted_name(unknown->first) +
+                                           ", whose type is given; the columns are " + names);
+  }
+
+  // To the end of the file, as long as its rows can tell more.
+  Result<void> look_through(CsvRows& rows) {
+    while (!guesses_->settled()) {
+      auto more = rows.next();
+      if (!more && more.error().kind() == ErrorKind::cancelled) return more.error();
+      if (!more) {
+        ended_ = !skips();  // reading ends there as well
+        if (ended_ || !rows.goes_on()) return {};
+        continue;
+      }
+      if (!*more) return {};
+      if (rows.count() == layout_->columns.size()) guesses_->look_at(rows.fields());
+    }
+    return {};
+  }
+
+  const SourceListing& listing_;
+  const SourceOptions& options_;
+  std::optional<CsvLayout> layout_;
+  std::vector<std::size_t> untyped_;
+  std::optional<ColumnGuesses> guesses_;
+  std::optional<Error> passed_over_;  // the first
+  bool ended_ = false;
+};
+
+}  // namespace
+
+std::vector<CsvColumn> columns_of(const CsvRows& first_row, bool header) {
+  std::vector<CsvColumn> columns;
+  columns.reserve(first_row.fields().size());
+  for (std::size_t i = 0; i != first_row.fields().size(); ++i) {
+    columns.push_back({header ? std::string(first_row.fields()[i]) : "c" + std::to_string(i)});
+  }
+  return columns;
+}
+
+Result<CsvLayout> find_csv_layout(const SourceListing& listing, const SourceOptions& options) {
+  return LayoutFinder(listing, options).run();
+}
+
+}  // namespace dovetail::detail

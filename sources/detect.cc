@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/detect.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "format/layout.h"
+#include "format/text/json_check.h"
+#include "format/text/utf8.h"
+#include "format/tfrecord/tfrecord_name.h"
+#include "sources/bytes/byte_stream.h"
+#include "sources/bytes/decoder.h"
+#include "sources/bytes/names.h"
+#include "sources/content.h"
+#include "sources/foreign_formats.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+/// The beginning of a file, decoded where it is compressed.
+struct Head {
+  std::vector<std::byte> bytes;
+  bool whole = false;  // there is nothing behind it
+  bool cut = false;    // all of the file was decoded, and it ends early
+};
+
+// What the beginning of a compressed file decodes to, as far as it does: what is wrong behind it is found when reading. It
+// takes many bytes before there is one, of bzip2 a whole block.
+Head decode_head(const SourceFile& file, Compression compression) {
+  Head head;
+  head.bytes.resize(kHeadBytes);
+  std::vector<std::byte> stored(static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), kReadBytes)));
+  std::span<std::byte> space = head.bytes;
+  const auto read = file.peek(stored);
+  auto decoder = make_decoder(compression);
+  if (read && decoder) {
+    ByteView in = ByteView(stored).first(*read);
+    const bool good = (*decoder)->run(in, space).has_value();
+    const bool all = good && *read == file.size() && in.empty();
+    head.whole = all && (*decoder)->at_end();
+    head.cut = all && !head.whole && !space.empty();
+  }
+  head.bytes.resize(head.bytes.size() - space.size());
+  return head;
+}
+
+// Names are asked only where every text would do.
+std::optional<SourceFormat> recognise_text(ByteView head, const std::string& path) {
+  if (head.empty() || !is_text(head)) return std::nullopt;
+  if (format::begins_with_json_object(format::without_byte_order_mark(as_chars(head)))) return SourceFormat::jsonl;
+  return format_of_name(path) == SourceFormat::csv ? SourceFormat::csv : SourceFormat::lines;
+}
+
+// `file_bytes` is 0 where `head` was decoded.
+std::optional<SourceFormat> recognise_plain(ByteView head, std::uint64_t file_bytes, const std::string& path) {
+  if (begins_with_tar(head)) return SourceFormat::tar;
+  if (begins_with_idx(head, file_bytes)) return SourceFormat::idx;
+  if (begins_with_recordio(head)) return SourceFormat::recordio;
+  return recognise_text(head, path);
+}
+
+// For names of formats that such a file cannot be read as, whatever is said.
+std::optional<std::string> advice_on_name(SourceFormat promised, const std::string& path) {
+  if (promised == SourceFormat::mds) {
+    return "the columns of MDS shards are in index.json: give the folder that holds it";
+  }
+  if (promised != SourceFormat::dovetail) return std::nullopt;
+  return "this is no Dovetail shard, or one whose beginning is damaged: `dovetail recover " + path +
+         " TARGET` saves what is left of one";
+}
+
+// Where its name promises something else, one of the two is wrong, and whichever were taken nobody would notice.
+Error disagreement(SourceFormat promised, SourceFormat found, const std::string& path) {
+  const std::string name(to_string(promised));
+  const std::string bytes(to_string(found));
+  if (auto alone = advice_on_name(promised, path)) {
+    return Error(Errc::unknown_format, "its name promises " + name + ", and its bytes are those of " + bytes + "; " +
+                                           *alone + ", or say --from " + bytes)
+        .in_file(path);
+  }
+  const std::string why =
+      promised == SourceFormat::jsonl && found == SourceFormat::lines
+          ? "its first line is no JSON object, of which JSON lines have one on each line (`jq -c .` "
+            "makes that of other JSON, `jq -c '.[]'` of an array)"
+          : "its bytes are those of " + bytes;
+  return Error(Errc::unknown_format, "its name promises " + name + ", and " + why + "; say --from " + name +
+                                         " to read it as that all the same, or --from " + bytes)
+      .in_file(path);
+}
+
+// Of a file whose beginning is that of nothing that is read.
+Error unknown(const Head& head, const std::string& path) {
+  if (head.whole && head.bytes.empty()) {
+    return Error(Errc::unknown_format, "the file is empty; say --from tfrecord or lines where it may be").in_file(path);
+  }
+  if (has_shard_magic(head.bytes)) {
+    return Error(Errc::unknown_format, "this is a Dovetail shard that was compressed as a whole: decompress it first")
+        .in_file(path);
+  }
+  if (auto foreign = advice_on_foreign_bytes(head.bytes)) return Error(Errc::unknown_format, *foreign).in_file(path);
+  const SourceFormat promised = format_promised_by(path);
+  if (promised == SourceFormat::tfrecord) {
+    return Error(Errc::malformed_input,
+                 "its name promises tfrecord, and it does not begin as one: its first bytes are cut or damaged; or, if "
+                 "it is something else, say what with --from")
+        .at(path, 0);
+  }
+  const auto advice = advice_on_name(promised, path);
+  return Error(Errc::unknown_format, "its bytes are those of no known format; " + advice.value_or(format_advice()))
+      .in_file(path);
+}
+
+Error overwritten_tfrecord(const std::string& path) {
+  return Error(Errc::malformed_input,
+               "its name or the index beside it is that of a TFRecord, and it is a shard, a manifest or an index of "
+               "Dovetail: put the TFRecord back, or give this file another name")
+      .in_file(path);
+}
+
+// An emptied file would pass for one without records, and damaged first bytes for text.
+Result<void> check_promised_compression(ByteView head, const SourceFile& file, SourceFormat wanted) {
+  const Compression promised = compression_promised_by(file.path());
+  if (promised == Compression::none || has_shard_magic(head)) return {};
+  // TFRecords have checksums of their own, and TensorFlow writes zlib under any name.
+  const bool tfrecord = wanted == SourceFormat::tfrecord || format::has_tfrecord_name(file.path());
+  const Compression found = tfrecord ? compression_of_tfrecord(head, file.size()) : compression_of_magic(head);
+  if (found != Compression::none || begins_with_tfrecord(head)) return {};
+  const std::string word(to_string(promised));
+  if (head.empty()) {
+    return Error(Errc::truncated, "the file is empty, and its name promises " + word + ": fetch or write it again")
+        .in_file(file.path());
+  }
+  return Error(Errc::malformed_input, "its name promises " + word +
+                                          ", and it does not begin so: it is cut or damaged; or, if it was never "
+                                          "compressed, give it a name that says so")
+      .at(file.path(), 0);
+}
+
+Result<FileKind> recognise(ByteView plain, const SourceFile& file) {
+  const Compression compression = compression_of_tfrecord(plain, file.size());
+  if (compression == Compression::snappy) return FileKind{SourceFormat::tfrecord, compression};
+  const Head stored{.bytes = {plain.begin(), plain.end()}, .whole = plain.size() == file.size()};
+  const Head head = compression == Compression::none ? stored : decode_head(file, compression);
+  if (begins_with_tfrecord(head.bytes)) return FileKind{SourceFormat::tfrecord, compression};
+  // Text, too, may begin with two bytes that zlib could begin with.
+  const bool decoded = compression != Compression::none && compression != Compression::zlib;
+  const auto format = recognise_plain(decoded ? head.bytes : plain, decoded ? 0 : file.size(), file.path());
+  const SourceFormat promised = format_promised_by(file.path());
+  if (decoded && head.cut && (!format || (promised != SourceFormat::detect && promised != *format))) {
+    return Error(Errc::truncated, "the " + std::string(to_string(compression)) + " file ends early")
+        .at(file.path(), file.size());
+  }
+  if (format) return FileKind{*format, decoded ? compression : Compression::none};
+  return unknown(decoded ? head : stored, file.path());
+}
+
+Result<std::vector<std::byte>> read_head(const SourceFile& file) {
+  std::vector<std::byte> bytes(kHeadBytes);
+  const auto read = file.peek(bytes);
+  if (!read) return read.error();
+  bytes.resize(*read);
+  return bytes;
+}
+
+Result<FileKind> detect_head(ByteView head, const SourceFile& file) {
+  if (has_shard_magic(head)) return FileKind{SourceFormat::dovetail, Compression::none};
+  return recognise(head, file);
+}
+
+}  // namespace
+
+bool has_index(const std::string& path) {
+  // A link that leads nowhere counts, as it does where a dataset is opened.
+  std::error_code absent;
+  return std::filesystem::symlink_status(path + format::kTfrecordIndexSuffix, absent).type() !=
+         std::filesystem::file_type::not_found;
+}
+
+bool is_known_as_tfrecord(const std::string& path) {
+  return format::has_tfrecord_name(path) || has_index(path);
+}
+
+Result<FileKind> detect_bytes(const SourceFile& file) {
+  auto head = read_head(file);
+  if (!head) return head.error();
+  return detect_head(*head, file);
+}
+
+Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
+  if (wanted == SourceFormat::detect && has_index(file.path())) wanted = SourceFormat::tfrecord;
+  const auto bytes = read_head(file);
+  if (!bytes) return bytes.error();
+  const ByteView head(*bytes);
+  if (auto checked = check_promised_compression(head, file, wanted); !checked) return checked.error();
+  if (wanted == SourceFormat::detect) {
+    auto kind = detect_head(head, file);
+    if (!kind || kind->format == SourceFormat::dovetail) return kind;
+    const SourceFormat promised = format_promised_by(file.path());
+    if (promised == SourceFormat::detect || promised == kind->format) return kind;
+    return disagreement(promised, kind->format, file.path());
+  }
+  if (has_shard_magic(head)) {
+    if (wanted == SourceFormat::dovetail) return FileKind{wanted, Compression::none};
+    if (wanted == SourceFormat::tfrecord && is_known_as_tfrecord(file.path())) return overwritten_tfrecord(file.path());
+    return Error(Errc::unknown_format, "this is a Dovetail shard: it is packed already").in_file(file.path());
+  }
+  if (wanted == SourceFormat::tfrecord) return FileKind{wanted, compression_of_tfrecord(head, file.size())};
+  return FileKind{wanted, wanted == SourceFormat::mds ? Compression::none : compression_of_magic(head)};
+}
+
+const char* format_advice() noexcept {
+  return "say which with --from tfrecord, tar, jsonl, csv, lines, mds, recordio, idx, dovetail or folder";
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/file_records.h"
+
+#include "sources/bytes/line_scanner.h"
+#include "sources/detect.h"
+#include "sources/scanned_file.h"
+#include "sources/shard_records.h"
+#include "sources/tfrecord_cutter.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+class PlainOpener final : public FileOpener {
+ public:
+  PlainOpener(SourceFormat format, std::uint32_t max_record_bytes)
+      : format_(format), max_record_bytes_(max_record_bytes) {}
+
+  Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
+    if (format_ == SourceFormat::lines) return scan_file(std::move(bytes), compression, LineScanner(max_record_bytes_));
+    // Without its index nothing in a TFRecord tells that it was emptied, cut or written anew.
+    if (has_index(bytes.path())) return open_indexed_tfrecord(bytes, max_record_bytes_);
+    return scan_file(std::move(bytes), compression, TfrecordCutter(max_record_bytes_));
+  }
+
+ private:
+  SourceFormat format_;
+  std::uint32_t max_record_bytes_;
+};
+
+}  // namespace
+
+RecordPlace place_in(const StreamPiece& piece, std::uint64_t used) noexcept {
+  const std::uint64_t size = piece.bytes.size();
+  if (size == 0) return {};
+  const std::uint64_t input = piece.input_end - piece.input_begin;
+  // Both factors are the sizes of buffers: far below 2^32.
+  const std::uint64_t consumed = piece.input_begin + used * input / size;
+  const bool plain = input == size;
+  return {plain ? consumed : piece.input_begin, consumed};
+}
+
+std::unique_ptr<FileOpener> make_plain_opener(SourceFormat format, std::uint32_t max_record_bytes) {
+  return std::make_unique<PlainOpener>(format, max_record_bytes);
+}
+
+}  // namespace dovetail::detail

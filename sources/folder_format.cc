@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/folder_format.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "format/text/numbered_name.h"
+#include "sources/bytes/folder_names.h"
+#include "sources/bytes/names.h"
+#include "sources/detect.h"
+#include "sources/foreign_formats.h"
+
+namespace dovetail::detail {
+namespace {
+
+// By its name, or by the index of a TFRecord beside it.
+SourceFormat format_in(const SourceListing& listing, const ListedFile& file) {
+  return listing.indexed.contains(file.name) ? SourceFormat::tfrecord : format_of_name(file.name);
+}
+
+// How many of the files have the name of a format, the most frequent first among equals by its number.
+struct NamedFormat {
+  SourceFormat format = SourceFormat::detect;
+  std::size_t files = 0;
+};
+
+// What most names say; `detect` where none says anything.
+NamedFormat most_named(const SourceListing& listing) {
+  std::map<SourceFormat, std::size_t> counts;
+  for (const ListedFile& file : listing.files) {
+    const SourceFormat format = format_in(listing, file);
+    if (format != SourceFormat::detect) ++counts[format];
+  }
+  NamedFormat most;
+  for (const auto& [format, files] : counts) {
+    if (files > most.files) most = {format, files};
+  }
+  return most;
+}
+
+// Labels that are read together with their images are no source of their own.
+void drop_partners(SourceListing& listing) {
+  std::set<std::string> partners;
+  for (const ListedFile& file : listing.files) {
+    for (std::string& labels : labels_of_images(file.name)) partners.insert(std::move(labels));
+  }
+  std::erase_if(listing.files, [&](const ListedFile& file) { return partners.contains(file.name); });
+}
+
+// A TFRecord that has lost its index, beside others of its set that have theirs. One that is known by its name is read
+// without it, unless it is empty: its records may be lost with the index.
+Result<void> check_sets_are_indexed(const SourceListing& listing) {
+  std::set<std::string> sets;
+  for (const std::string& name : listing.indexed) sets.insert(format::set_name(name));
+  const auto missed = [&](const std::string& name) {
+    return Error(Errc::not_indexed,
+                 "files beside it, whose names differ in numbers only, are indexed TFRecords: put it back or index it, "
+                 "or "
+                 "--exclude it")
+        .in_file(listing.folder + name);
+  };
+  for (const std::string& name : listing.absent) {
+    if (sets.contains(format::set_name(name))) return missed(name);
+  }
+  for (const ListedFile& file : listing.files) {
+    const bool indexed = listing.indexed.contains(file.name);
+    const bool known = format_of_name(file.name) == SourceFormat::tfrecord && file.size > 0;
+    if (indexed || known || is_sidecar(file.name, SourceFormat::tfrecord)) continue;
+    if (sets.contains(format::set_name(file.name))) return missed(file.name);
+  }
+  return {};
+}
+
+// A record of such a file as a whole is seldom what is wanted.
+Error holds_tables(const std::string& path) {
+  return Error(
+             Errc::unknown_format,
+             "the folder holds tables, which are not read; docs/sources.md tells how to write them as JSON lines; say "
+             "--from folder to take every file as a record")
+      .in_file(path);
+}
+
+}  // namespace
+
+Result<void> check_no_index_alone(const SourceListing& listing, std::string_view index, std::string_view records) {
+  for (const ListedFile& file : listing.files) {
+    if (!file.name.ends_with(index)) continue;
+    const std::string name = file.name.substr(0, file.name.size() - index.size()) + std::string(records);
+    const std::string indexed = listing.folder + name;
+    const auto there = status_of(indexed, true);
+    if (there && S_ISREG(there->st_mode)) continue;
+    const auto is_packed = [&](const char* packing) { return status_of(indexed + packing, true).has_value(); };
+    constexpr std::array kPackings = {".gz", ".zst", ".bz2", ".xz"};
+    if (!records.empty() && std::any_of(kPackings.begin(), kPackings.end(), is_packed)) continue;
+    const auto code = there ? make_error_code(Errc::unknown_format) : there.error().code();
+    const auto itself = status_of(indexed, false);
+    const bool link = itself && S_ISLNK(itself->st_mode);
+    const char* const advice = link ? "fetch what the link leads to" : "remove the index if it is not wanted";
+    return Error(code,
+                 "its index lies here, " + listing.folder + file.name + ", but no file that can be read; " + advice)
+        .in_file(indexed);
+  }
+  return {};
+}
+
+Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const std::string& path) {
+  if (wanted == SourceFormat::folder) {
+    listing.format = wanted;
+    return {};
+  }
+  if (wanted == SourceFormat::detect || wanted == SourceFormat::tfrecord) {
+    if (auto whole = check_no_index_alone(listing); !whole) return whole;
+    if (auto whole = check_sets_are_indexed(listing); !whole) return whole;
+  }
+  const NamedFormat named = wanted == SourceFormat::detect ? most_named(listing) : NamedFormat{wanted, 0};
+  const auto holds_records = [&](const ListedFile& file) { return format_in(listing, file) == named.format; };
+  const auto known = static_cast<std::size_t>(std::count_if(listing.files.begin(), listing.files.end(), holds_records));
+  const auto sidecars =
+      static_cast<std::size_t>(std::count_if(listing.files.begin(), listing.files.end(), [&](const ListedFile& file) {
+        return is_sidecar(file.name, named.format);
+      }));
+  if (wanted == SourceFormat::detect && named.format != SourceFormat::detect &&
+      known + sidecars != listing.files.size()) {
+    const std::string word(to_string(named.format));
+    return Error(Errc::unknown_format, std::to_string(known) + " of " + std::to_string(listing.files.size()) +
+                                           " files have names of " + word + "; say --from " + word +
+                                           " to read these, or --from folder to take every file as a record")
+        .in_file(path);
+  }
+  listing.format = named.format == SourceFormat::detect ? SourceFormat::folder : named.format;
+  if (listing.format == SourceFormat::recordio) {
+    if (auto whole = check_no_index_alone(listing, ".idx", ".rec"); !whole) return whole;
+  }
+  if (wanted == SourceFormat::detect && listing.format == SourceFormat::folder) {
+    for (const ListedFile& file : listing.files) {
+      if (has_table_name(file.name)) return holds_tables(listing.folder + file.name);
+    }
+  }
+  if (known != 0 && named.format != SourceFormat::detect) {
+    std::erase_if(listing.files, [&](const ListedFile& file) { return !holds_records(file); });
+  }
+  if (listing.format == SourceFormat::idx) drop_partners(listing);
+  if (listing.format == SourceFormat::csv && wanted == SourceFormat::detect) {
+    const auto empty = std::find_if(listing.files.begin(), listing.files.end(), [](const ListedFile& file) {
+      return file.size == 0 && compression_promised_by(file.name) == Compression::none;
+    });
+    if (empty != listing.files.end()) {
+      return Error(Errc::empty_input,
+                   "the file is empty, without even names of columns; write it again, or --exclude it")
+          .in_file(listing.folder + empty->name);
+    }
+  }
+  return {};
+}
+
+}  // namespace dovetail::detail

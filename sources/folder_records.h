@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include <dovetail/error.h>
+#include <dovetail/source_options.h>
+
+#include "sources/file_records.h"
+#include "sources/listing.h"
+
+namespace dovetail::detail {
+
+/// Reads every file of a folder as one record, with its relative path as key. As an Example it holds `data` and `__key__`,
+/// and with labels also `class`, the first folder on the way to it, and `label`, the number of that in bytewise order.
+/// Needs: with labels every file in a subfolder.
+Result<std::unique_ptr<FileOpener>> make_folder_opener(const SourceListing& listing, const SourceOptions& options);
+
+}  // namespace dovetail::detail

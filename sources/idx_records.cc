@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/idx_records.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sources/bytes/folder_names.h"
+#include "sources/bytes/names.h"
+#include "sources/detect.h"
+#include "sources/example_builder.h"
+#include "sources/idx_layout.h"
+#include "sources/known_schema.h"
+#include "sources/stream_reader.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+constexpr std::size_t kMostHeaderBytes = 4 + 4 * 8;
+
+/// The items of one file.
+class IdxItems {
+ public:
+  static Result<IdxItems> open(SourceFile file, Compression compression, std::uint32_t max_record_bytes) {
+    const std::string path = file.path();
+    const std::uint64_t file_bytes = file.size();
+    auto layout = read_layout(file, compression);
+    if (!layout) return layout.error();
+    if (layout->item_bytes > max_record_bytes) {
+      return Error(Errc::record_too_large, "an item has " + std::to_string(layout->item_bytes) +
+                                               " bytes; the limit is " + std::to_string(max_record_bytes))
+          .in_file(path);
+    }
+    if (compression == Compression::none && file_bytes != layout->file_bytes()) {
+      const bool cut = file_bytes < layout->file_bytes();
+      return Error(cut ? Errc::truncated : Errc::malformed_input,
+                   "IDX: the header speaks of " + std::to_string(layout->file_bytes()) + " bytes; the file has " +
+                       std::to_string(file_bytes))
+          .at(path, std::min(file_bytes, layout->file_bytes()));
+    }
+    auto stream = StreamReader::open(std::move(file), compression);
+    if (!stream) return stream.error();
+    if (auto skipped = stream->skip(layout->header_bytes()); !skipped) return skipped.error();
+    return IdxItems(std::move(*layout), std::move(*stream), compression);
+  }
+
+  Result<std::optional<ByteView>> next() {
+    place_ = stream_.place();
+    const bool end = number_ == layout_.items();
+    auto item = stream_.take(end ? 1 : layout_.item_bytes);
+    if (!item) return item.error();
+    if (end && item->empty()) return std::nullopt;
+    if (end) return fault(Errc::malformed_input, "something follows the last item");
+    if (item->size() < layout_.item_bytes) {
+      return fault(Errc::truncated,
+                   "it ends within item " + std::to_string(number_) + " of " + std::to_string(layout_.items()));
+    }
+    ++number_;
+    return *item;
+  }
+
+  /// The first item with so many bytes before it; the present one where that is later, or where going there is reading.
+  std::uint32_t item_from(std::uint64_t consumed) const {
+    if (compression_ != Compression::none || consumed <= layout_.header_bytes()) return number_;
+    const std::uint64_t item = (consumed - layout_.header_bytes() + layout_.item_bytes - 1) / layout_.item_bytes;
+    return std::max(number_, static_cast<std::uint32_t>(std::min<std::uint64_t>(item, layout_.items())));
+  }
+  Result<void> skip_to_item(std::uint32_t item) {
+    auto skipped = stream_.skip(std::uint64_t{item - number_} * layout_.item_bytes);
+    number_ = item;
+    place_ = stream_.place();
+    return skipped;
+  }
+
+  const IdxLayout& layout() const noexcept { return layout_; }
+  const std::string& path() const noexcept { return stream_.path(); }
+  RecordPlace place() const noexcept { return place_; }
+
+ private:
+  IdxItems(IdxLayout layout, StreamReader stream, Compression compression)
+      : layout_(std::move(layout)), stream_(std::move(stream)), compression_(compression), place_(stream_.place()) {}
+
+  static Result<IdxLayout> read_layout(const SourceFile& file, Compression compression) {
+    auto again = SourceFile::open(file.path());
+    if (!again) return again.error();
+    auto stream = StreamReader::open(std::move(*again), compression);
+    if (!stream) return stream.error();
+    auto head = stream->take(kMostHeaderBytes);
+    if (!head) return head.error();
+    auto layout = parse_idx_layout(*head);
+    if (layout) return *layout;
+    return Error(Errc::malformed_input, "IDX: no header of a known kind").at(file.path(), 0);
+  }
+
+  Error fault(Errc code, const std::string& reason) const {
+    return Error(code, "IDX: " + reason).at(stream_.path(), place_.offset);
+  }
+
+  IdxLayout layout_;
+  StreamReader stream_;
+  Compression compression_;
+  std::uint32_t number_ = 0;
+  RecordPlace place_;
+};
+
+std::uint64_t load_be(ByteView bytes) {
+  std::uint64_t value = 0;
+  for (const std::byte byte : bytes) value = value << 8 | std::to_integer<std::uint64_t>(byte);
+  return value;
+}
+
+class IdxRecords final : public FileRecords {
+ public:
+  IdxRecords(IdxItems items, std::optional<IdxItems> labels, bool raw, ExampleBuilder& builder)
+      : items_(std::move(items)), labels_(std::move(labels)), raw_(raw), builder_(builder) {}
+
+  Result<std::optional<ByteView>> next() override {
+    auto item = items_.next();
+    if (!item) return item;
+    if (raw_) return item;
+    if (!*item) {
+      if (!labels_) return std::nullopt;
+      auto beyond = labels_->next();  // checks what follows the last
+      if (!beyond) return beyond.error();
+      return std::nullopt;
+    }
+    builder_.begin();
+    add(items_.layout(), **item);
+    if (labels_) {
+      auto label = labels_->next();
+      if (!label) return label.error();
+      add(labels_->layout(), **label);
+    }
+    auto example = builder_.finish();
+    if (!example) return example.error().at(items_.path(), place().offset);
+    return *example;
+  }
+
+  RecordPlace place() const override { return items_.place(); }
+
+  Result<void> skip_to(std::uint64_t consumed) override {
+    const std::uint32_t item = items_.item_from(consumed);
+    if (labels_) {
+      if (auto skipped = labels_->skip_to_item(item); !skipped) return skipped;
+    }
+    return items_.skip_to_item(item);
+  }
+
+ private:
+  void add(const IdxLayout& layout, ByteView item) {
+    const std::size_t element = element_bytes(layout.type);
+    if (layout.sizes.size() == 1) return add_label(layout.type, item);
+    swapped_.assign(item.begin(), item.end());
+    for (std::size_t i = 0; element > 1 && i < swapped_.size(); i += element) {
+      const auto begin = swapped_.begin() + static_cast<std::ptrdiff_t>(i);
+      std::reverse(begin, begin + static_cast<std::ptrdiff_t>(element));
+    }
+    builder_.add_bytes("image", swapped_);
+  }
+
+  void add_label(IdxType type, ByteView item) {
+    const std::uint64_t bits = load_be(item);
+    switch (type) {
+      case IdxType::u8:
+        return builder_.add_int("label", static_cast<std::int64_t>(bits));
+      case IdxType::i8:
+        return builder_.add_int("label", static_cast<std::int8_t>(bits));
+      case IdxType::i16:
+        return builder_.add_int("label", static_cast<std::int16_t>(bits));
+      case IdxType::i32:
+        return builder_.add_int("label", static_cast<std::int32_t>(bits));
+      case IdxType::f32:
+        return builder_.add_float("label", std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+      case IdxType::f64:
+        return builder_.add_float("label", static_cast<float>(std::bit_cast<double>(bits)));
+    }
+  }
+
+  IdxItems items_;
+  std::optional<IdxItems> labels_;
+  bool raw_;
+  ExampleBuilder& builder_;
+  std::vector<std::byte> swapped_;
+};
+
+class IdxOpener final : public FileOpener {
+ public:
+  explicit IdxOpener(const SourceOptions& options)
+      : raw_(options.records == RecordForm::raw),
+        max_record_bytes_(options.max_record_bytes),
+        builder_(options.max_record_bytes) {}
+
+  Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
+    auto items = IdxItems::open(std::move(bytes), compression, max_record_bytes_);
+    if (!items) return items.error();
+    auto labels = open_labels(*items);
+    if (!labels) return labels.error();
+    return std::unique_ptr<FileRecords>(
+        std::make_unique<IdxRecords>(std::move(*items), std::move(*labels), raw_, builder_));
+  }
+  bool makes_examples() const override { return !raw_; }
+  std::optional<Schema> schema() const override { return schema_; }
+
+  /// Looks at all headers: items are columns where they have one shape. What is wrong with a file is told when it is read.
+  void find_schema(const SourceListing& listing) {
+    std::optional<Schema> common;
+    for (std::size_t file = 0; !raw_ && file != listing.files.size(); ++file) {
+      auto schema = schema_of_file(listing.path_of(file));
+      if (!schema || (common && *common != *schema)) return;
+      common = std::move(schema);
+    }
+    schema_ = std::move(common);
+  }
+
+ private:
+  std::optional<Schema> schema_of_file(const std::string& path) const {
+    auto file = SourceFile::open(path);
+    if (!file) return std::nullopt;
+    const auto kind = detect_file(*file, SourceFormat::idx);
+    if (!kind) return std::nullopt;
+    const auto items = IdxItems::open(std::move(*file), kind->compression, max_record_bytes_);
+    if (!items) return std::nullopt;
+    const auto labels = open_labels(*items);
+    if (!labels) return std::nullopt;
+    Schema schema;
+    for (const IdxItems* const of : {&*items, *labels ? &**labels : nullptr}) {
+      if (of == nullptr) continue;
+      auto column = column_of(of->layout());
+      if (!column) return std::nullopt;
+      schema.columns.push_back(std::move(*column));
+    }
+    return schema;
+  }
+
+  Result<std::optional<IdxItems>> open_labels(const IdxItems& images) const {
+    if (raw_) return std::nullopt;
+    const std::vector<std::string> names = labels_of_images(images.path());
+    for (const std::string& name : names) {
+      auto file = SourceFile::open(name);
+      if (!file) {
+        if (file.error().code() != boost::system::errc::no_such_file_or_directory) return file.error();
+        continue;
+      }
+      auto kind = detect_file(*file, SourceFormat::idx);
+      if (!kind) return kind.error();
+      auto labels = IdxItems::open(std::move(*file), kind->compression, max_record_bytes_);
+      if (!labels) return labels.error();
+      if (labels->layout().sizes.size() != 1 || labels->layout().items() != images.layout().items()) {
+        return Error(Errc::sidecar_mismatch, "its items are not one label for each of the " +
+                                                 std::to_string(images.layout().items()) + " in " + images.path())
+            .in_file(name);
+      }
+      return std::optional(std::move(*labels));
+    }
+    for (const std::string& name : names) {
+      if (auto absent = check_no_dangling_link(name); !absent) return absent.error();
+    }
+    return std::nullopt;
+  }
+
+  bool raw_;
+  std::uint32_t max_record_bytes_;
+  ExampleBuilder builder_;
+  std::optional<Schema> schema_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<FileOpener>> make_idx_opener(const SourceListing& listing, const SourceOptions& options) {
+  auto opener = std::make_unique<IdxOpener>(options);
+  opener->find_schema(listing);
+  return std::unique_ptr<FileOpener>(std::move(opener));
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The columns of Examples whose shapes a format knows.
+#pragma once
+
+#include <optional>
+
+#include <dovetail/schema.h>
+
+#include "sources/idx_layout.h"
+#include "sources/mds_index.h"
+
+namespace dovetail::detail {
+
+/// Of the items of an IDX file: `label` for single numbers, else `image`; nothing where a schema cannot say it.
+std::optional<Column> column_of(const IdxLayout& layout);
+
+/// Of the shards of an MDS folder: numbers, arrays whose encoding names type and shape, and texts for all else. Nothing where
+/// shards differ.
+std::optional<Schema> schema_of(const MdsIndex& index);
+
+/// Of a folder's files with their keys, and with labels.
+Schema schema_of_files(bool labels);
+
+}  // namespace dovetail::detail

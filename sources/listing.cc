@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/listing.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "format/layout.h"
+#include "sources/bytes/folder_names.h"
+#include "sources/bytes/names.h"
+#include "sources/bytes/source_file.h"
+#include "sources/detect.h"
+#include "sources/folder_format.h"
+#include "sources/foreign_formats.h"
+#include "sources/left_out.h"
+#include "sources/shard_records.h"
+#include "writer/output_file.h"
+
+namespace dovetail::detail {
+namespace {
+
+bool leads_nowhere(const Error& of_link) {
+  const auto& code = of_link.code();
+  return code == boost::system::errc::no_such_file_or_directory || code == boost::system::errc::not_a_directory ||
+         code == boost::system::errc::too_many_symbolic_link_levels;
+}
+
+// What was to come would be left out.
+Error unfinished_folder(const std::string& folder, const std::string& name) {
+  const std::string shown = folder.size() == 1 ? folder : folder.substr(0, folder.rfind('/'));
+  const std::string shard = std::string(format::kShardSuffix) + std::string(kPartialMark);
+  std::string why;
+  if (name.starts_with(kPartFolderPrefix)) {
+    why = "a conversion is going on here, or was stopped; run it again to continue, or `dovetail merge " + shown +
+          "` where all of its parts are finished";
+  } else if (name.starts_with('.' + std::string(format::kManifestName) + std::string(kPartialMark))) {
+    why =
+        "a dataset is being written here, or its writer was stopped; write it again, or name the shards that you "
+        "want with a pattern, '" +
+        folder + "*" + format::kShardSuffix + "'";
+  } else if (name.find(shard) != std::string::npos) {
+    why =
+        "a writer of shards is at work here, or was stopped; write them again, or save what is whole of them with "
+        "`dovetail recover " +
+        shown + " TARGET`";
+  } else {
+    why =
+        "this file is being written, or its writer was stopped, so that the folder may lack more than this one; "
+        "write all of it again, an export with --overwrite, or remove its .*.partial-* files where nothing is "
+        "missing without them";
+  }
+  return Error(Errc::unfinished, why).in_file(folder + name);
+}
+
+Error holds_no_file(const std::string& path, const LeftOut& left_out) {
+  const std::string what = to_string(left_out);
+  std::string why =
+      what.empty() ? "the folder holds no file" : "the folder holds nothing but what is left out: " + what;
+  if (left_out.dangling != 0) {
+    why += "; fetch the content that the links stand for, as with `git annex get` or `dvc pull`";
+  }
+  return Error(Errc::empty_input, why).in_file(path);
+}
+
+Result<void> list_class(SourceListing& listing, const std::string& name, const SourceOptions& options);
+
+// Adds the files in `below`, a path relative to the listing's folder that is empty or ends with a slash. What is hidden was
+// put there by programs, such as .git and .DS_Store, and is nobody's record.
+Result<void> list_below(SourceListing& listing, const std::string& below, const SourceOptions& options) {
+  auto found = names_in(listing.folder + below);
+  if (!found) return found.error();
+  if (!found->unfinished.empty()) return unfinished_folder(listing.folder + below, found->unfinished);
+  listing.left_out.hidden += found->hidden;
+  for (const std::string& name : found->names) {
+    const std::string relative = below + name;
+    drop_matching(listing.unmatched, relative);
+    constexpr std::string_view kIndex = format::kTfrecordIndexSuffix;  // whether it is taken itself or not
+    if (name.ends_with(kIndex)) listing.indexed.insert(relative.substr(0, relative.size() - kIndex.size()));
+    auto status = status_of(listing.folder + relative, false);
+    if (!status) return status.error();
+    const bool is_folder = S_ISDIR(status->st_mode);
+    LeaveReason reason = reason_to_leave(relative, is_folder, options);
+    if (S_ISLNK(status->st_mode)) status = status_of(listing.folder + relative, true);
+    if (!status) {
+      const bool chosen = reason == nullptr || reason == &LeftOut::unlabelled;
+      if (chosen && leads_nowhere(status.error())) reason = &LeftOut::dangling;
+      if (reason == nullptr) return status.error();
+    } else if (S_ISDIR(status->st_mode) ? !is_folder : reason == nullptr && !S_ISREG(status->st_mode)) {
+      reason = &LeftOut::special;  // a link to a folder is not followed, and so cannot lead in circles
+    }
+    if (reason != nullptr) {
+      ++(listing.left_out.*reason);
+      const bool folder = status && S_ISDIR(status->st_mode);
+      if (!folder && (reason == &LeftOut::dangling || reason == &LeftOut::special)) listing.absent.push_back(relative);
+      continue;
+    }
+    if (is_folder) {
+      const bool is_class = options.labels && below.empty();
+      auto listed = is_class ? list_class(listing, name, options) : list_below(listing, relative + '/', options);
+      if (!listed) return listed;
+      continue;
+    }
+    listing.files.push_back({relative, static_cast<std::uint64_t>(status->st_size)});
+  }
+  return {};
+}
+
+// One that silently were none would give other numbers to those behind it. Where patterns leave no file they leave out
+// the class; but files whose content was not fetched are wanted.
+Result<void> list_class(SourceListing& listing, const std::string& name, const SourceOptions& options) {
+  SourceListing found;
+  found.folder = listing.folder;
+  std::swap(found.unmatched, listing.unmatched);
+  if (auto listed = list_below(found, name + '/', options); !listed) return listed;
+  const bool excluded = found.left_out.excluded != 0 && found.left_out.dangling == 0;
+  if (found.files.empty() && !excluded) {
+    const Error none = holds_no_file(listing.folder + name, found.left_out);
+    return Error(none.code(), none.detail() + "; with labels it is a class: remove the folder or --exclude it")
+        .in_file(none.path());
+  }
+  std::swap(found.unmatched, listing.unmatched);
+  listing.left_out += found.left_out;
+  listing.indexed.merge(found.indexed);
+  std::move(found.absent.begin(), found.absent.end(), std::back_inserter(listing.absent));
+  std::move(found.files.begin(), found.files.end(), std::back_inserter(listing.files));
+  return {};
+}
+
+Error packed_already(const std::string& path) {
+  return Error(Errc::unknown_format, "this is a Dovetail shard or dataset: it is packed already").in_file(path);
+}
+
+constexpr std::string_view kMdsIndexName = "index.json";
+constexpr std::uint64_t kMaxMdsIndexBytes = std::uint64_t{1} << 30;
+
+// The text of a folder's index.json, or nothing where there is none.
+Result<std::optional<std::string>> read_index(const std::string& path) {
+  auto file = SourceFile::open(path);
+  if (!file) {
+    if (file.error().code() == boost::system::errc::no_such_file_or_directory) return std::nullopt;
+    return file.error();
+  }
+  if (file->size() > kMaxMdsIndexBytes) return std::nullopt;
+  std::string text(static_cast<std::size_t>(file->size()), '\0');
+  auto read = file->read(std::as_writable_bytes(std::span(text)));
+  if (!read) return read.error();
+  text.resize(*read);
+  return std::optional(std::move(text));
+}
+
+// Decompressed shards lie beside an index that knows them as compressed ones; they are taken where both are there.
+Result<ListedFile> choose_mds_file(MdsShard& shard, const std::string& folder, const std::string& index) {
+  if (shard.packed) {
+    if (status_of(folder + shard.raw.name, true)) shard.packed.reset();
+  }
+  const auto compression = compression_of(shard);
+  if (!compression) {
+    return Error(Errc::unknown_format, "MDS index: the shard " + shard.raw.name + " is compressed by \"" +
+                                           shard.packing + "\"; gz, bz2 and zstd can be read: decompress it first")
+        .in_file(index);
+  }
+  auto status = status_of(folder + shard.stored().name, true);
+  if (!status) return status.error();
+  return ListedFile{shard.stored().name, static_cast<std::uint64_t>(status->st_size), *compression};
+}
+
+// The shards that the index of an MDS folder names, or nothing where the folder is none.
+Result<std::optional<SourceListing>> list_mds(const std::string& folder, SourceFormat wanted) {
+  SourceListing listing;
+  listing.format = SourceFormat::mds;
+  listing.folder = folder;
+  const std::string path = folder + std::string(kMdsIndexName);
+  auto text = read_index(path);
+  if (!text) return text.error();
+  if (!*text && wanted == SourceFormat::detect) return std::nullopt;
+  if (!*text) return Error(Errc::unknown_format, "an MDS folder has an index.json").in_file(folder);
+  if (wanted == SourceFormat::detect && !looks_like_mds_index(**text)) return std::nullopt;
+  auto index = parse_mds_index(**text, path);
+  if (!index) return index.error();
+  for (MdsShard& shard : index->shards) {
+    auto file = choose_mds_file(shard, folder, path);
+    if (!file) return file.error();
+    listing.files.push_back(std::move(*file));
+  }
+  if (listing.files.empty()) return Error(Errc::empty_input, "the index names no shard").in_file(path);
+  listing.mds = std::make_shared<MdsIndex>(std::move(*index));
+  return std::optional(std::move(listing));
+}
+
+// The index of an MDS folder names its shards. What says that something else is missing is refused
+// all the same, as in every other folder.
+Result<void> check_beside_mds(const std::string& folder, SourceFormat wanted) {
+  auto found = names_in(folder);
+  if (!found) return found.error();
+  if (!found->unfinished.empty()) return unfinished_folder(folder, found->unfinished);
+  if (wanted != SourceFormat::detect) return {};
+  SourceListing others;
+  others.folder = folder;
+  for (std::string& name : found->names) others.files.push_back({std::move(name), 0});
+  return check_no_index_alone(others);
+}
+
+Result<SourceListing> list_folder(const std::string& path, const SourceOptions& options) {
+  const SourceFormat wanted = options.format;
+  SourceListing listing;
+  listing.folder = path.ends_with('/') ? path : path + '/';
+  if (wanted == SourceFormat::detect || wanted == SourceFormat::mds) {
+    auto mds = list_mds(listing.folder, wanted);
+    if (!mds) return mds.error();
+    if (*mds) {
+      if (auto whole = check_beside_mds(listing.folder, wanted); !whole) return whole.error();
+      return std::move(**mds);
+    }
+  }
+  listing.unmatched = options.include;
+  listing.unmatched.insert(listing.unmatched.end(), options.exclude.begin(), options.exclude.end());
+  if (auto listed = list_below(listing, "", options); !listed) return listed.error();
+  if (listing.files.empty()) return holds_no_file(path, listing.left_out);
+  if (auto chosen = choose_format(listing, wanted, path); !chosen) return chosen.error();
+  std::sort(listing.files.begin(), listing.files.end(),
+            [](const ListedFile& a, const ListedFile& b) { return a.name < b.name; });
+  return listing;
+}
+
+Result<SourceListing> list_file(const std::string& path, SourceFormat wanted) {
+  if (wanted == SourceFormat::folder) {
+    return Error(Errc::unknown_format, "a folder was asked for, and this is a file").in_file(path);
+  }
+  auto file = SourceFile::open(path);
+  if (!file) return file.error();
+  auto kind = detect_file(*file, wanted);
+  if (!kind) return kind.error();
+  SourceListing listing;
+  listing.format = kind->format;
+  listing.compression = kind->compression;
+  listing.files.push_back({path, file->size()});
+  return listing;
+}
+
+Error to_be_recovered(const Error& damaged) {
+  return Error(damaged.code(),
+               damaged.detail() + "; `dovetail recover " + damaged.path() + " TARGET` saves what is left of a shard")
+      .in_file(damaged.path());
+}
+
+Error renamed_shards(const std::string& path) {
+  return Error(Errc::unknown_format,
+               "its files have names of shards in capitals, or that were compressed; a shard is NAME.dvt: rename them, "
+               "or decompress them, or say --from folder to take every file as a record")
+      .in_file(path);
+}
+
+// A shard whose beginning is damaged is told by its name or its end, as where it is opened. One that
+// is cut within its first bytes is told by its name alone: texts may begin with them.
+Error of_unknown_file(const Error& unknown, const std::string& path) {
+  const auto dataset = Dataset::open(path);
+  if (dataset) return unknown;
+  const Error& error = dataset.error();
+  const bool cut = error.is(Errc::unfinished) && path.ends_with(format::kShardSuffix);
+  return cut || error.is(Errc::not_dovetail) ? to_be_recovered(error) : unknown;
+}
+
+// A pattern that came here was in quotes, or has matched nothing: only those of datasets are expanded by us.
+Result<SourceListing> list_pattern(const std::string& path, const SourceOptions& options, const Error& absent) {
+  const std::string advice = "patterns of other files are for the shell, without quotes, and have to match some";
+  if (options.format != SourceFormat::detect && options.format != SourceFormat::dovetail) {
+    return Error(absent.code(), "there is no such file; " + advice).in_file(path);
+  }
+  auto listing = list_dataset(path, options);
+  if (listing) return listing;
+  const Error& error = listing.error();
+  if (error.is(Errc::not_dovetail) && error.path().ends_with(format::kShardSuffix)) return to_be_recovered(error);
+  if (error.is(Errc::not_dovetail) && error.path().ends_with(format::kTfrecordIndexSuffix)) return error;
+  const bool other = error.is(Errc::not_indexed) || error.is(Errc::not_dovetail) || error.is(Errc::foreign_file);
+  if (!other) return error;
+  return Error(Errc::unknown_format,
+               "in quotes it stands for shards of Dovetail, and " + error.path() + " is none; " + advice)
+      .in_file(path);
+}
+
+}  // namespace
+
+Result<SourceListing> list_source(const std::string& path, const SourceOptions& options) {
+  const SourceFormat wanted = options.format;
+  const bool may_be_dataset = wanted == SourceFormat::detect || wanted == SourceFormat::dovetail;
+  auto status = status_of(path, true);
+  Result<SourceListing> listing = status ? Result<SourceListing>(SourceListing{}) : status.error();
+  if (!status) {
+    if (auto address = advice_on_address(path)) return Error(Errc::unknown_format, *address).in_file(path);
+    if (path.find_first_of("*?[") != std::string::npos) listing = list_pattern(path, options, status.error());
+  } else if (S_ISDIR(status->st_mode)) {
+    const bool packed = status_of(path + '/' + format::kManifestName, true).has_value();
+    if (packed && !may_be_dataset) return packed_already(path);
+    if (!packed && wanted != SourceFormat::dovetail) listing = list_folder(path, options);
+    if (listing && (packed || wanted == SourceFormat::dovetail || listing->format == SourceFormat::dovetail)) {
+      const bool named_shards = listing->format == SourceFormat::dovetail;
+      listing = list_dataset(path, options);
+      if (named_shards && !listing && listing.error().is(Errc::empty_input)) return renamed_shards(path);
+    }
+  } else {
+    listing = list_file(path, wanted);
+    if (!listing && may_be_dataset && listing.error().is(Errc::unknown_format)) {
+      return of_unknown_file(listing.error(), path);
+    }
+    if (listing && listing->format == SourceFormat::dovetail) listing = list_dataset(path, options);
+  }
+  if (!listing) return listing;
+  for (const ListedFile& file : listing->files) listing->bytes += file.size;
+  return listing;
+}
+
+}  // namespace dovetail::detail

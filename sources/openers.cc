@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/openers.h"
+
+#include <string>
+
+#include "sources/csv_records.h"
+#include "sources/folder_records.h"
+#include "sources/idx_records.h"
+#include "sources/json_records.h"
+#include "sources/mds_records.h"
+#include "sources/recordio_records.h"
+#include "sources/shard_records.h"
+#include "sources/tar_records.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+Error has_no(const SourceListing& listing, const std::string& what) {
+  return Error(Errc::invalid_option, "the format " + std::string(to_string(listing.format)) + " has no " + what)
+      .in_file(listing.path_of(0));
+}
+
+// An option that would be without effect was meant for something else.
+Result<void> check_options(const SourceListing& listing, const SourceOptions& options) {
+  const SourceFormat format = listing.format;
+  if (options.labels && format != SourceFormat::folder) return has_no(listing, "labels; a folder of files has");
+  if (!options.classes.empty() && !options.labels) return has_no(listing, "classes without labels");
+  const bool chosen = !options.include.empty() || !options.exclude.empty();
+  const bool choosable = !listing.folder.empty() && format != SourceFormat::mds && format != SourceFormat::dovetail;
+  if (chosen && !choosable) return has_no(listing, "files to include or exclude; a folder has");
+  const bool csv = options.csv.delimiter != 0 || !options.csv.header || !options.csv.types.empty();
+  if (csv && format != SourceFormat::csv) return has_no(listing, "columns; options for CSV were given");
+  if (format != SourceFormat::dovetail && (options.first != 0 || options.end || options.sample != 1)) {
+    return has_no(listing, "record ids, by which a range or a sample is taken; convert it first");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FileOpener>> make_opener(const SourceListing& listing, const SourceOptions& options) {
+  if (auto checked = check_options(listing, options); !checked) return checked.error();
+  switch (listing.format) {
+    case SourceFormat::folder:
+      return make_folder_opener(listing, options);
+    case SourceFormat::tar:
+      return make_tar_opener(options);
+    case SourceFormat::csv:
+      return make_csv_opener(listing, options);
+    case SourceFormat::mds:
+      return make_mds_opener(listing, options);
+    case SourceFormat::recordio:
+      return make_recordio_opener(listing, options);
+    case SourceFormat::idx:
+      return make_idx_opener(listing, options);
+    case SourceFormat::jsonl:
+      if (options.records == RecordForm::example) return has_no(listing, "parts that would make an Example");
+      return make_json_opener(options.max_record_bytes);
+    case SourceFormat::tfrecord:
+    case SourceFormat::lines:
+      if (options.records == RecordForm::example) return has_no(listing, "parts that would make an Example");
+      return make_plain_opener(listing.format, options.max_record_bytes);
+    case SourceFormat::dovetail:
+      return make_shard_opener(listing, options);
+    case SourceFormat::detect:
+      break;
+  }
+  return has_no(listing, "reader");
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include <dovetail/record_source.h>
+
+#include "sources/bytes/source_file.h"
+#include "sources/detect.h"
+#include "sources/file_records.h"
+#include "sources/listing.h"
+#include "sources/openers.h"
+
+namespace dovetail {
+
+namespace {
+Error out_of_memory(const std::string& path) {
+  return Error::from_errno(ENOMEM, "there is not enough memory to read it").in_file(path);
+}
+}  // namespace
+
+class RecordSource::Impl {
+ public:
+  Impl(detail::SourceListing listing, const SourceOptions& options)
+      : listing_(std::move(listing)),
+        options_(options),
+        path_(listing_.path_of(0)),
+        compression_(listing_.compression) {}
+
+  Result<void> prepare() {
+    auto opener = detail::make_opener(listing_, options_);
+    if (!opener) return opener.error();
+    opener_ = std::move(*opener);
+    return {};
+  }
+
+  Result<std::optional<ByteView>> next() {
+    if (std::exchange(held_, false)) return passed_;
+    return read_next(0);
+  }
+
+  Result<void> skip_to(std::uint64_t consumed) {
+    if (std::exchange(held_, false)) {
+      if (!passed_ || consumed_bytes() >= consumed) {
+        held_ = true;
+        return {};
+      }
+    }
+    skip_files(consumed);
+    for (;;) {
+      auto record = read_next(consumed);
+      if (!record) return record.error();
+      passed_ = *record;
+      held_ = !passed_ || consumed_bytes() >= consumed;
+      if (held_) return {};
+    }
+  }
+
+  std::string_view key() const noexcept { return records_ && begun_ ? records_->key() : std::string_view(); }
+  const detail::SourceListing& listing() const noexcept { return listing_; }
+  const detail::FileOpener& opener() const noexcept { return *opener_; }
+  const std::string& path() const noexcept { return path_; }
+  Compression compression() const noexcept { return compression_; }
+  std::uint64_t offset() const noexcept { return place_.offset; }
+  // A file that has grown since it was listed must not carry the count past its end.
+  std::uint64_t consumed_bytes() const noexcept { return std::min(before_ + place_.consumed, listing_.bytes); }
+  std::uint64_t skipped() const noexcept { return skipped_; }
+  std::uint64_t ignored() const noexcept { return ignored_ + (records_ ? records_->ignored() : 0); }
+
+ private:
+  // The next record. What comes before `wanted` bytes of input need not be given, and is not counted where it fails.
+  Result<std::optional<ByteView>> read_next(std::uint64_t wanted) {
+    if (failure_) return *failure_;
+    for (;;) {
+      auto record = next_within_memory(wanted);
+      if (record) return record;
+      if (options_.on_error == OnError::fail || is_final(record.error())) {
+        failure_ = record.error();
+        return record;
+      }
+      pass_over(record.error(), wanted);
+    }
+  }
+
+  // What is neither a record's fault nor its file's would hit all that follow as well; and all places behind a file
+  // that has changed are others than before.
+  static bool is_final(const Error& error) {
+    if (error.is(Errc::file_changed) || error.kind() == ErrorKind::cancelled) return true;
+    return error.kind() == ErrorKind::io && error.code() != boost::system::errc::no_such_file_or_directory;
+  }
+
+  void pass_over(const Error& error, std::uint64_t wanted) {
+    const bool rest = !records_ || !records_->goes_on();
+    if (consumed_bytes() >= wanted) {
+      ++skipped_;
+      if (options_.skipped) options_.skipped({error, consumed_bytes(), rest});
+    }
+    if (rest) leave_file();
+  }
+
+  // Leaves the files whose records all have fewer bytes before them. In a compressed file the last may have all of it.
+  void skip_files(std::uint64_t consumed) {
+    while (file_ != listing_.files.size()) {
+      const std::uint64_t last = listing_.format == SourceFormat::folder ? 0 : listing_.files[file_].size;
+      if (before_ + last >= consumed) return;
+      leave_file();
+    }
+  }
+
+  void leave_file() {
+    before_ += listing_.files[file_].size;
+    place_ = {};
+    ++file_;
+    if (records_) ignored_ += records_->ignored();
+    records_.reset();
+    begun_ = false;
+  }
+
+  // What takes more memory than there is is the record that comes next, in a file that is worth knowing.
+  Result<std::optional<ByteView>> next_within_memory(std::uint64_t wanted) {
+    try {
+      return next_in_files(wanted);
+    } catch (const std::bad_alloc&) {
+      return out_of_memory(path_);
+    }
+  }
+
+  Result<std::optional<ByteView>> next_in_files(std::uint64_t wanted) {
+    while (file_ != listing_.files.size()) {
+      if (!records_) {
+        if (auto opened = open_file(); !opened) return opened.error();
+      }
+      if (wanted > before_ + place_.consumed && (options_.on_error == OnError::fail || records_->jumps_over_damage())) {
+        if (auto skipped = records_->skip_to(wanted - before_); !skipped) return skipped.error();
+      }
+      auto record = records_->next();
+      begun_ = true;
+      place_ = records_->place();
+      place_.consumed = std::min(place_.consumed, listing_.files[file_].size);
+      if (!record || *record) return record;
+      leave_file();
+    }
+    return std::nullopt;
+  }
+
+  Result<void> open_file() {
+    path_ = listing_.path_of(file_);
+    place_ = {};
+    auto file = detail::SourceFile::open(path_);
+    if (!file) return file.error();
+    file->watch(options_.cancelled);
+    // Of a shard, the listing has what was asked for; the shard itself knows whether it is whole.
+    const std::uint64_t listed = listing_.files[file_].size;
+    if (listing_.format != SourceFormat::dovetail && file->size() != listed) {
+      return Error(Errc::file_changed, "it has " + std::to_string(file->size()) + " bytes, and had " +
+                                           std::to_string(listed) + " when it was listed")
+          .in_file(path_);
+    }
+    if (const auto told = listing_.files[file_].compression) {
+      compression_ = *told;
+    } else if (listing_.format != SourceFormat::folder) {
+      auto kind = detail::detect_file(*file, listing_.format);
+      if (!kind) return kind.error();
+      compression_ = kind->compression;
+    }
+    auto records = opener_->open(file_, std::move(*file), compression_);
+    if (!records) return records.error();
+    records_ = std::move(*records);
+    return {};
+  }
+
+  detail::SourceListing listing_;
+  SourceOptions options_;
+  std::unique_ptr<detail::FileOpener> opener_;
+  std::size_t file_ = 0;
+  std::string path_;
+  Compression compression_;
+  detail::RecordPlace place_;
+  std::uint64_t before_ = 0;                      // sizes of the files before this one
+  std::unique_ptr<detail::FileRecords> records_;  // of the file that is open
+  bool begun_ = false;                            // it was asked for a record
+  bool held_ = false;                             // `skip_to` has read the record, and `next` has yet to give it
+  std::optional<ByteView> passed_;
+  std::optional<Error> failure_;
+  std::uint64_t skipped_ = 0;
+  std::uint64_t ignored_ = 0;  // in the files that were left
+};
+
+Result<RecordSource> RecordSource::open(const std::string& path, const SourceOptions& options) {
+  try {
+    auto listing = detail::list_source(path, options);
+    if (!listing) return listing.error();
+    auto impl = std::make_unique<Impl>(std::move(*listing), options);
+    if (auto prepared = impl->prepare(); !prepared) return prepared.error();
+    return RecordSource(std::move(impl));
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(path);
+  }
+}
+
+RecordSource::RecordSource(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RecordSource::RecordSource(RecordSource&&) noexcept = default;
+RecordSource& RecordSource::operator=(RecordSource&&) noexcept = default;
+RecordSource::~RecordSource() = default;
+
+Result<std::optional<ByteView>> RecordSource::next() {
+  if (!impl_) return Error(Errc::closed, "the source was moved from");
+  return impl_->next();
+}
+Result<void> RecordSource::skip_to(std::uint64_t consumed_bytes) {
+  if (!impl_) return Error(Errc::closed, "the source was moved from");
+  return impl_->skip_to(consumed_bytes);
+}
+std::string_view RecordSource::key() const noexcept {
+  return impl_->key();
+}
+SourceFormat RecordSource::format() const noexcept {
+  return impl_->listing().format;
+}
+bool RecordSource::makes_examples() const noexcept {
+  return impl_->opener().makes_examples();
+}
+std::string RecordSource::record_type() const {
+  if (makes_examples()) return "example";
+  switch (format()) {
+    case SourceFormat::folder:
+      return "file";
+    case SourceFormat::lines:
+      return "line";
+    case SourceFormat::dovetail:
+      return impl_->opener().record_type();
+    default:
+      return std::string(to_string(format()));
+  }
+}
+std::map<std::string, std::string> RecordSource::metadata() const {
+  return impl_->opener().metadata();
+}
+std::optional<Schema> RecordSource::schema() const {
+  return impl_->opener().schema();
+}
+std::uint64_t RecordSource::files() const noexcept {
+  return impl_->listing().files.size();
+}
+std::uint64_t RecordSource::input_bytes() const noexcept {
+  return impl_->listing().bytes;
+}
+const LeftOut& RecordSource::left_out() const noexcept {
+  return impl_->listing().left_out;
+}
+const std::vector<std::string>& RecordSource::unmatched() const noexcept {
+  return impl_->listing().unmatched;
+}
+std::vector<std::string> RecordSource::classes() const {
+  return impl_->opener().classes();
+}
+std::vector<CsvColumn> RecordSource::columns() const {
+  return impl_->opener().columns();
+}
+const std::string& RecordSource::file() const noexcept {
+  return impl_->path();
+}
+Compression RecordSource::compression() const noexcept {
+  return impl_->compression();
+}
+std::uint64_t RecordSource::offset() const noexcept {
+  return impl_->offset();
+}
+std::uint64_t RecordSource::consumed_bytes() const noexcept {
+  return impl_->consumed_bytes();
+}
+std::uint64_t RecordSource::skipped() const noexcept {
+  return impl_->skipped();
+}
+std::uint64_t RecordSource::ignored() const noexcept {
+  return impl_->ignored();
+}
+
+}  // namespace dovetail

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/tar_reader.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <utility>
+
+#include "sources/stream_places.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+constexpr std::uint64_t kTarBlock = 512;
+// What libarchive may read before it has something to give: headers, long names, the map of a file with holes. It refuses
+// single ones above a MiB, but a map may be as long as it likes, and takes twelve times its bytes.
+constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{4} << 20;
+
+std::uint64_t whole_blocks(std::uint64_t bytes) {
+  return (bytes + kTarBlock - 1) / kTarBlock * kTarBlock;
+}
+
+// A name of pax is UTF-8, others are bytes of no known encoding: libarchive has either the one or the other.
+std::optional<std::string> name_of(archive_entry* entry) {
+  if (const char* const name = ::archive_entry_pathname_utf8(entry)) return name;
+  if (const char* const name = ::archive_entry_pathname(entry)) return name;
+  return std::nullopt;
+}
+
+// Not beyond `end`, where a vector alone would take twice what it needs.
+void make_room(std::vector<std::byte>& out, std::uint64_t needed, std::uint64_t end) {
+  if (needed <= out.capacity()) return;
+  out.reserve(static_cast<std::size_t>(std::min(std::max(needed, std::uint64_t{2} * out.capacity()), end)));
+}
+
+// A damaged header, from which libarchive would try to go on, is none.
+bool usable(int status) {
+  return status == ARCHIVE_OK || status == ARCHIVE_WARN;
+}
+
+struct ArchiveEnd {
+  void operator()(archive* tar) const noexcept { ::archive_read_free(tar); }
+};
+
+}  // namespace
+
+struct TarReader::State {
+  std::string path;
+  std::unique_ptr<ByteStream> stream;
+  std::unique_ptr<archive, ArchiveEnd> tar;
+  StreamPlaces places;
+  std::optional<Error> stream_failure;
+  std::exception_ptr thrown;
+  std::uint64_t content_end = 0;  // of the last byte that is not 0, in what the stream has given
+  std::uint64_t header_at = 0;    // of the present entry
+  std::uint64_t entries_end = 0;  // of the entries so far, their padding included
+  std::uint64_t claimed = 0;      // bytes of the present entry
+  bool unread = false;            // the present entry was not left
+  bool ended = false;
+  std::uint64_t ignored = 0;
+  std::uint64_t most_end = UINT64_MAX;  // of what libarchive may have of the stream
+
+  Result<bool> pull(ByteView& bytes) {
+    auto piece = stream->next();
+    if (!piece) return piece.error();
+    if (!*piece) return false;
+    bytes = (*piece)->bytes;
+    const auto last = std::find_if(bytes.rbegin(), bytes.rend(), [](std::byte byte) { return byte != std::byte{0}; });
+    if (last != bytes.rend()) content_end = places.decoded_end() + static_cast<std::uint64_t>(bytes.rend() - last);
+    places.add(**piece);
+    return true;
+  }
+
+  static la_ssize_t feed(archive* tar, void* self, const void** buffer) {
+    auto& state = *static_cast<State*>(self);
+    if (state.places.decoded_end() >= state.most_end) {
+      const std::string limit = std::to_string(kMaxHeaderBytes);
+      ::archive_set_error(tar, EINVAL, "the headers of a member are longer than %s bytes", limit.c_str());
+      return -1;
+    }
+    ByteView bytes;
+    Result<bool> more = false;
+    try {
+      more = state.pull(bytes);
+    } catch (...) {  // by the caller's own function: it must not pass through C
+      state.thrown = std::current_exception();
+      more = Error::from_errno(ECANCELED);
+    }
+    if (!more) {
+      state.stream_failure = more.error();
+      ::archive_set_error(tar, EIO, "the stream failed");
+      return -1;
+    }
+    *buffer = bytes.data();
+    return static_cast<la_ssize_t>(bytes.size());
+  }
+
+  Error failure_at(std::uint64_t decoded_offset) {
+    if (thrown) std::rethrow_exception(std::exchange(thrown, nullptr));
+    if (stream_failure) return stream_failure->in_file(path);
+    const char* const text = ::archive_error_string(tar.get());
+    const std::string reason = text != nullptr ? text : "libarchive gives no reason";
+    // It does not say so where not even a header is there.
+    const bool cut = reason.find("runcated") != std::string::npos || places.decoded_end() < kTarBlock;
+    return Error(cut ? Errc::truncated : Errc::malformed_input, "tar: " + reason)
+        .at(path, places.at(decoded_offset).offset);
+  }
+
+  int next_header(archive_entry*& entry) {
+    most_end = places.decoded_end() + kMaxHeaderBytes;
+    const int status = ::archive_read_next_header(tar.get(), &entry);
+    most_end = UINT64_MAX;
+    return status;
+  }
+  int next_data(const void*& block, std::size_t& bytes, la_int64_t& offset) {
+    most_end = places.decoded_end() + kMaxHeaderBytes;
+    const int status = ::archive_read_data_block(tar.get(), &block, &bytes, &offset);
+    most_end = UINT64_MAX;
+    return status;
+  }
+
+  std::uint64_t position() const { return static_cast<std::uint64_t>(::archive_filter_bytes(tar.get(), 0)); }
+
+  // libarchive takes the end of the file, or one block of zeros, for the end of the archive.
+  Result<void> check_end() {
+    ByteView bytes;
+    for (;;) {
+      const auto more = pull(bytes);
+      if (!more) return more.error();
+      if (!*more) break;
+    }
+    const std::uint64_t end = places.decoded_end();
+    if (content_end > entries_end) {
+      return Error(Errc::malformed_input, "tar: something follows the end of the archive; several tars in one file?")
+          .at(path, places.at(entries_end).offset);
+    }
+    if (end < entries_end + 2 * kTarBlock) {
+      return Error(Errc::truncated, "tar: the two blocks of zeros that end an archive are missing")
+          .at(path, places.at(end).offset);
+    }
+    return {};
+  }
+
+  Result<void> leave_entry() {
+    if (::archive_read_data_skip(tar.get()) < ARCHIVE_WARN) return failure_at(header_at);
+    entries_end = whole_blocks(position());
+    unread = false;
+    return {};
+  }
+};
+
+TarReader::TarReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TarReader::TarReader(TarReader&&) noexcept = default;
+TarReader& TarReader::operator=(TarReader&&) noexcept = default;
+TarReader::~TarReader() = default;
+
+Result<TarReader> TarReader::open(std::string path, std::unique_ptr<ByteStream> stream) {
+  auto state = std::make_unique<State>();
+  state->path = std::move(path);
+  state->stream = std::move(stream);
+  state->tar.reset(::archive_read_new());
+  archive* const tar = state->tar.get();
+  if (tar == nullptr) return Error::from_errno(ENOMEM).in_file(state->path);
+  if (::archive_read_support_format_tar(tar) != ARCHIVE_OK) return state->failure_at(0);
+  if (::archive_read_open(tar, state.get(), nullptr, &State::feed, nullptr) != ARCHIVE_OK) {
+    return state->failure_at(0);
+  }
+  return TarReader(std::move(state));
+}
+
+Result<std::optional<TarMember>> TarReader::next() {
+  State& state = *state_;
+  for (;;) {
+    if (state.ended) return std::nullopt;
+    if (state.unread) {
+      if (auto left = state.leave_entry(); !left) return left.error();
+    }
+    archive_entry* entry = nullptr;
+    const int status = state.next_header(entry);
+    if (status == ARCHIVE_EOF) {
+      if (auto whole = state.check_end(); !whole) return whole.error();
+      state.ended = true;
+      return std::nullopt;
+    }
+    state.header_at = state.entries_end;
+    if (!usable(status)) return state.failure_at(state.header_at);
+    state.places.forget_before(state.header_at);
+    state.unread = true;
+    if (::archive_entry_filetype(entry) == AE_IFREG && ::archive_entry_hardlink(entry) == nullptr) {
+      auto name = name_of(entry);
+      const RecordPlace place = state.places.at(state.header_at);
+      if (!name) return Error(Errc::malformed_input, "tar: an entry has no name").at(state.path, place.offset);
+      state.claimed = static_cast<std::uint64_t>(std::max<la_int64_t>(::archive_entry_size(entry), 0));
+      return TarMember{std::move(*name), state.claimed, place};
+    }
+    ++state.ignored;
+  }
+}
+
+Result<void> TarReader::read(std::vector<std::byte>& out, std::uint64_t limit) {
+  State& state = *state_;
+  const std::uint64_t begin = out.size();
+  if (state.claimed > limit - std::min(limit, begin)) {
+    return Error(Errc::record_too_large, "the member claims " + std::to_string(state.claimed) +
+                                             " bytes, and the limit of a record is " + std::to_string(limit))
+        .at(state.path, state.places.at(state.header_at).offset);
+  }
+  const std::uint64_t end = begin + state.claimed;
+  for (;;) {
+    const void* block = nullptr;
+    std::size_t bytes = 0;
+    la_int64_t offset = 0;
+    const int status = state.next_data(block, bytes, offset);
+    if (status == ARCHIVE_EOF) break;
+    if (!usable(status)) return state.failure_at(state.header_at);
+    // In front of it there may be a hole.
+    const std::uint64_t at = begin + static_cast<std::uint64_t>(offset);
+    if (at < out.size() || at > end || bytes > end - at) {
+      return Error(Errc::malformed_input, "tar: a member has more bytes than it claims")
+          .at(state.path, state.places.at(state.header_at).offset);
+    }
+    make_room(out, at + bytes, end);
+    out.resize(static_cast<std::size_t>(at));
+    const auto* const data = static_cast<const std::byte*>(block);
+    out.insert(out.end(), data, data + bytes);
+  }
+  make_room(out, end, end);
+  out.resize(static_cast<std::size_t>(end));
+  return state.leave_entry();
+}
+
+std::uint64_t TarReader::ignored() const noexcept {
+  return state_->ignored;
+}
+
+}  // namespace dovetail::detail

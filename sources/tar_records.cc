@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/tar_records.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <boost/system/errc.hpp>
+
+#include "format/text/lower_case.h"
+#include "sources/bytes/decoder.h"
+#include "sources/example_builder.h"
+#include "sources/tar_reader.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+constexpr std::string_view kKeyFeature = "__key__";
+constexpr std::size_t kMaxMembers = 1 << 16;    // of a key
+constexpr std::size_t kLeastFeatureBytes = 10;  // of an Example, beside its name and value
+
+/// A part of the record in the common buffer.
+struct Part {
+  std::string extension;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// WebDataset decodes `x.json.gz` as `x.json`.
+constexpr std::string_view kGzip = ".gz";
+
+// Behind what `bytes` holds already. It grows with what comes out, whatever the input claims. A little input may become
+// gigabytes: whether to go on is asked for every piece.
+Result<void> gunzip(ByteView packed, std::vector<std::byte>& bytes, std::uint64_t limit,
+                    const std::function<bool()>& cancelled) {
+  if (packed.empty()) return {};  // no stream, so no value
+  auto decoder = make_decoder(Compression::gzip);
+  if (!decoder) return decoder.error();
+  const std::size_t step = std::clamp<std::size_t>(4 * packed.size(), 4096, kReadBytes);
+  for (;;) {
+    if (cancelled && cancelled()) {
+      return Error(make_error_code(boost::system::errc::operation_canceled), "interrupted");
+    }
+    const std::size_t filled = bytes.size();
+    bytes.resize(filled + step);
+    std::span<std::byte> space = std::span(bytes).subspan(filled);
+    auto run = (*decoder)->run(packed, space);
+    if (!run) return run;
+    bytes.resize(bytes.size() - space.size());
+    if (bytes.size() > limit) {
+      return Error(Errc::record_too_large, "unpacked, the record is longer than " + std::to_string(limit) + " bytes");
+    }
+    if (space.empty()) continue;
+    if ((*decoder)->at_end()) return {};
+    return Error(Errc::truncated, "the gzip stream ends early");
+  }
+}
+
+bool is_class_number(std::string_view extension) {
+  const std::string_view last = extension.substr(extension.rfind('.') + 1);
+  return last == "cls" || last == "cls2" || last == "index" || last == "inx";
+}
+
+// In decimal digits. Blanks around it, and zeros and a plus sign before it, say nothing, as for Python's int, which takes more
+// than that: underscores between digits, and digits of other scripts.
+std::optional<std::int64_t> class_number(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n\f\v";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  text = text.substr(0, text.find_last_not_of(kBlanks) + 1);
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+  std::int64_t value = 0;
+  const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || stop != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+class TarRecords final : public FileRecords {
+ public:
+  TarRecords(std::string path, TarReader tar, const SourceOptions& options)
+      : path_(std::move(path)),
+        tar_(std::move(tar)),
+        raw_(options.records == RecordForm::raw),
+        max_record_bytes_(options.max_record_bytes),
+        cancelled_(options.cancelled),
+        builder_(options.max_record_bytes) {}
+
+  Result<std::optional<ByteView>> next() override {
+    goes_on_ = false;
+    if (std::exchange(rest_is_bad_, false)) {
+      if (auto left = leave_group(); !left) return left.error();
+    }
+    if (!ahead_) {
+      if (auto read = read_name(); !read) return read.error();
+    }
+    if (!ahead_) return std::nullopt;
+    key_ = ahead_key_;
+    place_ = ahead_->place;
+    auto record = read_group();
+    if (!record) return fail(record.error());
+    return *record;
+  }
+
+  RecordPlace place() const override { return place_; }
+  std::string_view key() const override { return key_; }
+  bool goes_on() const override { return goes_on_; }
+  std::uint64_t ignored() const override { return tar_.ignored() + nameless_; }
+
+ private:
+  // Looks at the next member, whose bytes are read when it is clear which record it belongs to.
+  Result<void> read_name() {
+    for (;;) {
+      auto member = tar_.next();
+      if (!member) {
+        broken_ = true;
+        return member.error();
+      }
+      ahead_ = std::move(*member);
+      if (!ahead_) {
+        // What follows the last record ends with the file.
+        return {};
+      }
+      MemberName name = split_member_name(ahead_->name);
+      if (name.key.empty()) {
+        ++nameless_;
+        continue;
+      }
+      ahead_key_ = name.key;
+      ahead_extension_ = std::move(name.extension);
+      return {};
+    }
+  }
+
+  Result<ByteView> read_group() {
+    parts_.clear();
+    extensions_.clear();
+    bytes_.clear();
+    name_bytes_ = 0;
+    do {
+      if (auto taken = take_member(); !taken) return taken.error();
+      if (auto read = read_name(); !read) return read.error();
+    } while (ahead_ && ahead_key_ == key_);
+    if (raw_) return ByteView(bytes_);
+    builder_.begin();
+    builder_.add_bytes(kKeyFeature, as_bytes(key_));
+    for (const Part& part : parts_) {
+      const ByteView bytes = ByteView(bytes_).subspan(part.begin, part.end - part.begin);
+      const auto number = is_class_number(part.extension) ? class_number(as_chars(bytes)) : std::nullopt;
+      if (number) {
+        builder_.add_int(part.extension, *number);
+      } else {
+        builder_.add_bytes(part.extension, bytes);
+      }
+    }
+    return builder_.finish();
+  }
+
+  Result<void> take_member() {
+    const bool packed = !raw_ && ahead_extension_.size() > kGzip.size() && ahead_extension_.ends_with(kGzip);
+    if (packed) ahead_extension_.resize(ahead_extension_.size() - kGzip.size());
+    if (raw_ && !parts_.empty()) {
+      return Error(Errc::malformed_input, "the key has several members; only as Examples can they be one record")
+          .at(path_, ahead_->place.offset);
+    }
+    const auto stored = [this](bool gzipped) {
+      return '"' + ahead_extension_ + std::string(gzipped ? kGzip : std::string_view()) + '"';
+    };
+    const auto [first, added] = extensions_.emplace(ahead_extension_, packed);
+    if (!added) {
+      const bool same = first->second == packed;
+      return Error(Errc::malformed_input, "two members of the key are " + stored(first->second) +
+                                              (same ? "" : " and " + stored(packed) + ", which become one feature"))
+          .at(path_, ahead_->place.offset);
+    }
+    if (!raw_ && ahead_extension_ == kKeyFeature) {
+      return Error(Errc::malformed_input, "the member " + stored(packed) + " has the name of the feature for the key")
+          .at(path_, ahead_->place.offset);
+    }
+    if (parts_.size() == kMaxMembers) {
+      return Error(Errc::malformed_input, "the key has more than " + std::to_string(kMaxMembers) + " members")
+          .at(path_, ahead_->place.offset);
+    }
+    const std::size_t begin = bytes_.size();
+    if (!raw_) name_bytes_ += ahead_extension_.size() + kLeastFeatureBytes;
+    if (name_bytes_ > max_record_bytes_) {
+      return Error(Errc::record_too_large, "the names of its members are longer than the limit of a record, " +
+                                               std::to_string(max_record_bytes_) + " bytes")
+          .at(path_, ahead_->place.offset);
+    }
+    packed_.clear();
+    if (auto read = tar_.read(packed ? packed_ : bytes_, max_record_bytes_); !read) {
+      broken_ = !read.error().is(Errc::record_too_large);
+      return read.error();
+    }
+    if (packed) {
+      if (auto unpacked = gunzip(packed_, bytes_, max_record_bytes_, cancelled_); !unpacked) {
+        const Error& error = unpacked.error();
+        return Error(error.code(), "member \"" + ahead_extension_ + std::string(kGzip) + "\": " + error.detail())
+            .at(path_, ahead_->place.offset);
+      }
+    }
+    parts_.push_back({ahead_extension_, begin, bytes_.size()});
+    return {};
+  }
+
+  // After damage of one record what is left of its members is left out, unless the next one is there already.
+  Error fail(const Error& error) {
+    goes_on_ = !broken_;
+    rest_is_bad_ = goes_on_ && ahead_ && ahead_key_ == key_;
+    const Error told(error.code(), "key \"" + key_ + "\": " + error.detail());
+    return error.offset() ? told.at(path_, *error.offset()) : told.at(path_, place_.offset);
+  }
+
+  Result<void> leave_group() {
+    while (ahead_ && ahead_key_ == key_) {
+      if (auto read = read_name(); !read) return read.error();
+    }
+    return {};
+  }
+
+  std::string path_;
+  TarReader tar_;
+  bool raw_;
+  std::uint32_t max_record_bytes_;
+  std::function<bool()> cancelled_;
+  ExampleBuilder builder_;
+  std::optional<TarMember> ahead_;  // the first member of the next record, or one more of this
+  std::string ahead_key_;
+  std::string ahead_extension_;
+  std::string key_;
+  RecordPlace place_;
+  std::vector<Part> parts_;
+  std::unordered_map<std::string, bool> extensions_;  // of these, and whether they were packed
+  std::vector<std::byte> bytes_;
+  std::vector<std::byte> packed_;  // a member, before it is unpacked
+  std::size_t name_bytes_ = 0;
+  std::uint64_t nameless_ = 0;
+  bool broken_ = false;       // the archive itself
+  bool goes_on_ = false;      // the last failure was that of one record
+  bool rest_is_bad_ = false;  // members of it are yet to come
+};
+
+class TarOpener final : public FileOpener {
+ public:
+  explicit TarOpener(const SourceOptions& options) : options_(options) {}
+  Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
+    std::string path = bytes.path();
+    auto stream = make_byte_stream(std::move(bytes), compression);
+    if (!stream) return stream.error();
+    auto tar = TarReader::open(path, std::move(*stream));
+    if (!tar) return tar.error();
+    return std::unique_ptr<FileRecords>(std::make_unique<TarRecords>(std::move(path), std::move(*tar), options_));
+  }
+  bool makes_examples() const override { return options_.records != RecordForm::raw; }
+
+ private:
+  const SourceOptions& options_;
+};
+
+}  // namespace
+
+MemberName split_member_name(std::string_view name) {
+  const std::size_t base = name.find_last_of('/') + 1;  // 0 where there is no slash
+  const std::size_t dot = name.find('.', base);
+  if (dot == std::string_view::npos || dot == base) return {};
+  return {name.substr(0, dot), format::lower_case(name.substr(dot + 1))};
+}
+
+std::unique_ptr<FileOpener> make_tar_opener(const SourceOptions& options) {
+  return std::make_unique<TarOpener>(options);
+}
+
+}  // namespace dovetail::detail

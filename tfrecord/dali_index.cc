@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfrecord/dali_index.h"
+
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "sources/bytes/source_file.h"
+#include "writer/output_folder.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+constexpr std::uint32_t kMaxLineBytes = 64;
+constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
+
+struct Line {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+std::optional<Line> parse(std::string_view text) {
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  Line line;
+  const char* const end = text.data() + text.size();
+  const auto offset = std::from_chars(text.data(), end, line.offset);
+  if (offset.ec != std::errc() || offset.ptr == end || *offset.ptr != ' ') return std::nullopt;
+  const auto bytes = std::from_chars(offset.ptr + 1, end, line.bytes);
+  if (bytes.ec != std::errc() || bytes.ptr != end) return std::nullopt;
+  return line;
+}
+
+std::string words(std::uint64_t offset, std::uint64_t bytes) {
+  return "offset " + std::to_string(offset) + " and " + std::to_string(bytes) + " bytes";
+}
+
+}  // namespace
+
+Result<DaliIndexCheck> DaliIndexCheck::open(const std::string& path) {
+  auto file = SourceFile::open(path);
+  if (!file) return file.error();
+  auto opener = make_plain_opener(SourceFormat::lines, kMaxLineBytes);
+  auto lines = opener->open(0, std::move(*file), Compression::none);
+  if (!lines) return lines.error();
+  return DaliIndexCheck(path, std::move(opener), std::move(*lines));
+}
+
+Error DaliIndexCheck::disagrees(const std::string& what) const {
+  return Error(Errc::index_mismatch, "line " + std::to_string(line_) + " of the DALI index: " + what)
+      .at(path_, lines_->place().offset);
+}
+
+Result<void> DaliIndexCheck::expect(std::uint64_t offset, std::uint64_t bytes) {
+  auto text = lines_->next();
+  ++line_;
+  if (!text) return text.error();
+  if (!*text) return disagrees("it is missing; the file has a record with " + words(offset, bytes));
+  const std::optional<Line> line = parse(as_chars(**text));
+  if (!line) return disagrees("not an offset and a size with a space between them");
+  if (line->offset == offset && line->bytes == bytes) return {};
+  return disagrees("it has " + words(line->offset, line->bytes) + ", the record " + words(offset, bytes));
+}
+
+Result<void> DaliIndexCheck::expect_end() {
+  auto text = lines_->next();
+  ++line_;
+  if (!text) return text.error();
+  if (!*text) return {};
+  return disagrees("the file has no further record");
+}
+
+Result<DaliIndexOutput> DaliIndexOutput::create(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  const bool here = slash == std::string::npos;
+  auto folder = OutputFolder::open(here ? "" : slash == 0 ? "/" : path.substr(0, slash));
+  if (!folder) return folder.error();
+  auto file = OutputFile::create(std::move(*folder), here ? path : path.substr(slash + 1));
+  if (!file) return file.error();
+  return DaliIndexOutput(std::move(*file));
+}
+
+Result<void> DaliIndexOutput::add(std::uint64_t offset, std::uint64_t bytes) {
+  text_ += std::to_string(offset) + ' ' + std::to_string(bytes) + '\n';
+  if (text_.size() < kFlushBytes) return {};
+  return flush();
+}
+
+Result<void> DaliIndexOutput::flush() {
+  Result<void> written = file_.write(as_bytes(text_));
+  text_.clear();
+  return written;
+}
+
+Result<void> DaliIndexOutput::finish() {
+  if (auto flushed = flush(); !flushed) return flushed;
+  return file_.commit(true);
+}
+
+}  // namespace dovetail::detail

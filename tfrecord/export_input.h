@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <dovetail/bytes.h>
+#include <dovetail/error.h>
+#include <dovetail/tfrecord_export.h>
+
+#include "convert/shard_jobs.h"
+#include "sources/bytes/skip_count.h"
+
+namespace dovetail::detail {
+
+/// Where the records come from, cut into shares.
+class ExportInput {
+ public:
+  using Take = std::function<Result<void>(ByteView record)>;
+
+  virtual ~ExportInput() = default;
+  virtual std::uint32_t shares() const = 0;
+  virtual std::uint64_t total() const = 0;
+  /// Gives all records of a share. Stops early where `stopped` says so.
+  virtual Result<void> read(std::uint32_t share, ProgressMeter& meter, const std::function<bool()>& stopped,
+                            const Take& take) const = 0;
+  /// Of all that was read. Needs: nobody reads.
+  virtual SkipTally skipped() const { return {}; }
+};
+
+/// Opens a dataset, or else sources. Errors: those of `Dataset::open` and of sources.
+Result<std::unique_ptr<ExportInput>> open_export_input(const TfrecordExportOptions& options,
+                                                       const std::vector<std::string>& paths);
+
+}  // namespace dovetail::detail

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/tfrecord_export.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "convert/input_files.h"
+#include "convert/shard_jobs.h"
+#include "convert/target_lock.h"
+#include "convert/workers.h"
+#include "format/guard_memory.h"
+#include "format/tfrecord/tfrecord_name.h"
+#include "sources/bytes/names.h"
+#include "sources/bytes/skip_count.h"
+#include "tfrecord/export_input.h"
+#include "tfrecord/tfrecord_output.h"
+
+namespace dovetail {
+
+std::string_view to_string(TfrecordCompression compression) noexcept {
+  switch (compression) {
+    case TfrecordCompression::none:
+      return "none";
+    case TfrecordCompression::gzip:
+      return "gzip";
+    case TfrecordCompression::zlib:
+      return "zlib";
+    case TfrecordCompression::snappy:
+      return "snappy";
+  }
+  return "unknown";
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint32_t kMaxFiles = 99'999;  // five digits
+
+std::string_view suffix_of(TfrecordCompression compression) {
+  switch (compression) {
+    case TfrecordCompression::none:
+      return "";
+    case TfrecordCompression::gzip:
+      return ".gz";
+    case TfrecordCompression::zlib:
+      return ".zlib";
+    case TfrecordCompression::snappy:
+      return ".snappy";
+  }
+  return "";
+}
+
+// What readers expect behind a name, as TensorFlow's users and our own sources do; nothing where the name says nothing.
+std::optional<TfrecordCompression> compression_promised_by(std::string_view name) {
+  using Ending = std::pair<std::string_view, TfrecordCompression>;
+  for (const auto& [ending, compression] :
+       {Ending{".gz", TfrecordCompression::gzip}, Ending{".gzip", TfrecordCompression::gzip},
+        Ending{".zlib", TfrecordCompression::zlib}, Ending{".zz", TfrecordCompression::zlib},
+        Ending{".snappy", TfrecordCompression::snappy}}) {
+    if (name.ends_with(ending)) return compression;
+  }
+  return std::nullopt;
+}
+
+std::string five_digits(std::uint32_t number) {
+  return std::to_string(100'000 + number).substr(1);
+}
+
+struct Targets {
+  std::string folder;
+  std::vector<std::string> names;
+  TfrecordCompression compression = TfrecordCompression::none;
+  bool many = true;  ///< All of a folder, else one that is named.
+};
+
+Result<void> check_files(std::uint64_t files) {
+  if (files <= kMaxFiles) return {};
+  return Error(Errc::invalid_option,
+               "files = " + std::to_string(files) + ": must be 0 to " + std::to_string(kMaxFiles));
+}
+
+Result<Targets> name_files(const std::string& target, const TfrecordExportOptions& options, std::uint32_t files) {
+  if (auto checked = check_files(files); !checked) return checked.error();
+  std::error_code failed;
+  if (format::has_tfrecord_name(target) && !fs::is_directory(target, failed)) {
+    if (files != 1) {
+      return Error(Errc::invalid_option, "there are " + std::to_string(files) +
+                                             " files to write and the target names one: name a folder, or ask for 1")
+          .in_file(target);
+    }
+    const auto promised = compression_promised_by(target);
+    if (promised && options.compression && *promised != *options.compression) {
+      return Error(Errc::invalid_option, "its name promises " + std::string(to_string(*promised)) +
+                                             ", and the compression is to be " +
+                                             std::string(to_string(*options.compression)) +
+                                             ": name it otherwise, or leave the compression to the name")
+          .in_file(target);
+    }
+    const TfrecordCompression compression = options.compression.value_or(promised.value_or(TfrecordCompression::none));
+    return Targets{fs::path(target).parent_path().native(), {fs::path(target).filename().native()}, compression, false};
+  }
+  Targets targets{target, {}, options.compression.value_or(TfrecordCompression::none)};
+  const std::string end = "-of-" + five_digits(files) + ".tfrecord" + std::string(suffix_of(targets.compression));
+  for (std::uint32_t file = 0; file != files; ++file) {
+    targets.names.push_back("data-" + five_digits(file) + end);
+  }
+  return targets;
+}
+
+// Whether an export to a folder gives this name, to however many files.
+bool is_export_name(std::string_view name) {
+  constexpr std::string_view kPattern = "data-00000-of-00000.tfrecord";
+  const auto fits = [](char pattern, char c) { return pattern == '0' ? c >= '0' && c <= '9' : c == pattern; };
+  if (name.size() < kPattern.size() || !std::equal(kPattern.begin(), kPattern.end(), name.begin(), fits)) return false;
+  const std::string_view suffix = name.substr(kPattern.size());
+  return suffix.empty() || suffix == ".gz" || suffix == ".zlib" || suffix == ".snappy";
+}
+
+// Files of an export to another number of files, or in another compression, would give the records twice. What is not
+// replaced file by file is nothing that may be removed unasked.
+Result<void> check_no_other_export(const detail::OutputFolder& folder, const Targets& targets) {
+  if (!targets.many) return {};
+  auto there = folder.names();
+  if (!there) return there.error();
+  const std::set<std::string_view> own(targets.names.begin(), targets.names.end());
+  std::erase_if(*there, [&](const std::string& name) { return !is_export_name(name) || own.contains(name); });
+  if (there->empty()) return {};
+  return Error(Errc::already_exists,
+               "it is of an export to another number of files or in another compression: remove that one, or name "
+               "another folder")
+      .in_file(folder.path_of(*std::min_element(there->begin(), there->end())));
+}
+
+Result<void> check_vacant(const detail::OutputFolder& folder, const Targets& targets) {
+  for (const std::string& name : targets.names) {
+    auto there = folder.contains(name);
+    if (!there) return there.error();
+    if (*there) return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(folder.path_of(name));
+  }
+  return {};
+}
+
+bool lies_in(const fs::path& path, const std::string& folder) {
+  std::error_code unknown;
+  fs::path at = fs::weakly_canonical(path, unknown);
+  while (!fs::equivalent(at, folder, unknown)) {
+    if (at == at.parent_path()) return false;
+    at = at.parent_path();
+  }
+  return true;
+}
+
+// A source that is replaced is gone, though only a part of it may have been asked for.
+Result<void> check_replaces_no_source(const Targets& targets, const std::vector<std::string>& sources) {
+  const fs::path folder = targets.folder.empty() ? "." : targets.folder;
+  for (const std::string& name : targets.names) {
+    std::error_code unknown;
+    if (!fs::exists(folder / name, unknown)) continue;
+    for (const std::string& source : sources) {
+      const bool replaced =
+          fs::is_directory(source, unknown) ? lies_in(folder, source) : fs::equivalent(source, folder / name, unknown);
+      if (!replaced) continue;
+      return Error(Errc::invalid_option, "it is of a source, which the export would replace: name another target")
+          .in_file((folder / name).native());
+    }
+  }
+  return {};
+}
+
+// Better before all of a stream was read than after. It is no dataset, so that the number of files is known.
+Result<void> check_targets(const std::string& target, const TfrecordExportOptions& options) {
+  auto targets = name_files(target, options, std::max(options.files, 1u));
+  if (!targets) return targets.error();
+  std::error_code failed;
+  if (options.overwrite || (!targets->folder.empty() && !fs::exists(targets->folder, failed))) return {};
+  auto folder = detail::OutputFolder::open(targets->folder);
+  if (!folder) return folder.error();
+  return check_vacant(**folder, *targets);
+}
+
+/// The files of an export; what is not published when it goes is removed.
+class Export {
+ public:
+  Export(const TfrecordExportOptions& options, const detail::ExportInput& input,
+         std::shared_ptr<detail::OutputFolder> folder, Targets targets)
+      : options_(options),
+        input_(input),
+        folder_(std::move(folder)),
+        targets_(std::move(targets)),
+        files_(targets_.names.size()),
+        meter_(options.progress, input.total(), static_cast<double>(input.total())) {}
+
+  Result<TfrecordExportReport> run() {
+    if (auto alone = check_no_other_export(*folder_, targets_); !alone) return alone.error();
+    const auto vacant = options_.overwrite ? Result<void>() : check_vacant(*folder_, targets_);
+    if (!vacant) return vacant.error();
+    const unsigned cores = options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
+    detail::run_workers(static_cast<unsigned>(std::min<std::size_t>(cores, files_.size())), gate_, [this] { work(); });
+    if (auto done = gate_.outcome(); !done) return done.error();
+    return publish();
+  }
+
+ private:
+  void work() {
+    for (std::uint32_t file = next_.fetch_add(1); file < files_.size(); file = next_.fetch_add(1)) {
+      if (gate_.stops(file)) return;
+      if (auto written = write(file); !written) return gate_.fail(file, written.error());
+    }
+  }
+
+  Result<void> write(std::uint32_t file) {
+    auto output = detail::TfrecordOutput::create(folder_, targets_.names[file], targets_.compression);
+    if (!output) return output.error();
+    std::uint64_t records = 0;
+    std::uint64_t bytes = 0;
+    const auto stopped = [this, file] { return gate_.stops(file); };
+    const auto take = [&](ByteView record) {
+      ++records;
+      bytes += record.size();
+      return output->append(record);
+    };
+    if (auto read = input_.read(file, meter_, stopped, take); !read) return read;
+    if (stopped()) return {};
+    auto finished = output->finish();
+    if (!finished) return finished.error();
+    files_[file].emplace(std::move(*finished));
+    records_.fetch_add(records);
+    raw_bytes_.fetch_add(bytes);
+    return {};
+  }
+
+  Result<TfrecordExportReport> publish() {
+    TfrecordExportReport report{records_.load(), raw_bytes_.load(), 0, {}};
+    const detail::SkipTally skipped = input_.skipped();
+    report.skipped = skipped.count();
+    report.first_skipped = skipped.first();
+    // While no file has its name: memory that is short later would leave some of them.
+    for (const std::optional<detail::OutputFile>& file : files_) {
+      report.stored_bytes += file->size();
+      report.files.push_back(file->path());
+    }
+    if (auto named = give_names(); !named) {
+      take_back();
+      if (!replacing_ || published_ == files_.size()) return named.error();
+      const Error& error = named.error();
+      return Error(error.code(), (error.detail().empty() ? "" : error.detail() + "; ") +
+                                     "files that were there are removed and not all are replaced: export again")
+          .in_file(error.path());
+    }
+    remove_partial_files();
+    return report;
+  }
+
+  Result<void> give_names() {
+    if (auto room = make_room(); !room) return room;
+    for (std::optional<detail::OutputFile>& file : files_) {
+      if (auto published = file->publish(options_.overwrite); !published) return published;
+      ++published_;
+    }
+    return folder_->sync();
+  }
+
+  // Whoever is stopped between two names leaves partial files, by which sources know it. Other readers do not, and old files
+  // between new ones would look to them like all of one export: so these go first.
+  Result<void> make_room() {
+    if (!options_.overwrite || files_.size() == 1) return {};
+    for (const std::string& name : targets_.names) {
+      auto there = folder_->contains(name);
+      if (!there) return there.error();
+      if (!*there) continue;
+      if (auto removed = folder_->remove(name); !removed) return removed;
+      replacing_ = true;
+    }
+    return replacing_ ? folder_->sync() : Result<void>();
+  }
+
+  // What has replaced a file stays: without it neither the old nor the new one would be there. So do the partial files that say
+  // that some are missing.
+  void take_back() noexcept {
+    for (std::uint32_t file = 0; file != files_.size(); ++file) {
+      if (replacing_) {
+        files_[file]->leave();
+      } else if (!options_.overwrite || files_.size() != 1 || file >= published_) {
+        files_[file]->discard();
+      }
+    }
+  }
+
+  // Those that an export which was killed has left of the same files, or to another number of files: now nothing is missing.
+  // What cannot be removed is told to whoever reads the folder.
+  void remove_partial_files() {
+    std::set<std::string, std::less<>> begins;
+    for (const std::string& name : targets_.names) begins.insert(detail::partial_name_begin(name));
+    const auto there = folder_->names();
+    if (!there) return;
+    for (const std::string& name : *there) {
+      const std::size_t mark = name.rfind(detail::kPartialMark);
+      if (mark == std::string::npos) continue;
+      const std::string_view begin = std::string_view(name).substr(0, mark + detail::kPartialMark.size());
+      const bool of_other = targets_.many && is_export_name(std::string_view(name).substr(1, mark - 1));
+      if ((begins.contains(begin) || of_other) && !detail::is_held(*folder_, name)) (void)folder_->remove(name);
+    }
+  }
+
+  const TfrecordExportOptions& options_;
+  const detail::ExportInput& input_;
+  std::shared_ptr<detail::OutputFolder> folder_;
+  Targets targets_;
+  std::vector<std::optional<detail::OutputFile>> files_;
+  std::uint32_t published_ = 0;
+  bool replacing_ = false;  // an old file of several may be gone
+  detail::FailureGate gate_;
+  detail::ProgressMeter meter_;
+  std::atomic<std::uint32_t> next_{0};
+  std::atomic<std::uint64_t> records_{0};
+  std::atomic<std::uint64_t> raw_bytes_{0};
+};
+
+Result<TfrecordExportReport> export_files(const std::string& target, const TfrecordExportOptions& options,
+                                          const std::vector<std::string>& paths) {
+  auto input = detail::open_export_input(options, paths);
+  if (!input) return input.error();
+  auto targets = name_files(target, options, (*input)->shares());
+  if (!targets) return targets.error();
+  if (auto kept = check_replaces_no_source(*targets, paths); !kept) return kept.error();
+  auto folder = detail::OutputFolder::create(targets->folder);
+  if (!folder) return folder.error();
+  try {
+    auto report = Export(options, **input, *folder, std::move(*targets)).run();
+    if (!report) (*folder)->remove_created();
+    return report;
+  } catch (...) {  // memory that is short, or what the caller's own function throws
+    (*folder)->remove_created();
+    throw;
+  }
+}
+
+Result<TfrecordExportReport> export_all(const std::string& target, const TfrecordExportOptions& options) {
+  if (target.empty()) return Error(Errc::invalid_option, "target = \"\": must name a file or a folder");
+  if (auto checked = check_files(options.files); !checked) return checked.error();
+  if (std::any_of(options.sources.begin(), options.sources.end(), detail::is_stream)) {
+    if (auto possible = check_targets(target, options); !possible) return possible.error();
+  }
+  const auto files = detail::InputFiles::open(options.sources, options.from, target, [&](std::uint64_t copied) {
+    return options.progress && !options.progress({.input_bytes = copied});
+  });
+  if (!files) return files.error();
+  auto report = export_files(target, options, files->paths());
+  if (!report) return files->renamed(report.error());
+  for (SkippedRecord& skipped : report->first_skipped) skipped.error = files->renamed(skipped.error);
+  return report;
+}
+
+}  // namespace
+
+Result<TfrecordExportReport> export_tfrecords(const std::string& target, const TfrecordExportOptions& options) {
+  return detail::guard_memory(target, [&]() -> Result<TfrecordExportReport> {
+    auto report = export_all(target, options);
+    // Memory that was short for the output.
+    if (!report && report.error().kind() == ErrorKind::io && report.error().path().empty()) {
+      return report.error().in_file(target);
+    }
+    return report;
+  });
+}
+
+}  // namespace dovetail

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dovetail/tfrecord_index.h>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <span>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <dovetail/record_reader.h>
+#include <dovetail/record_writer.h>
+
+#include "format/block_bounds.h"
+#include "format/crc32c/crc32c.h"
+#include "format/endian.h"
+#include "format/guard_memory.h"
+#include "format/layout.h"
+#include "format/messages.h"
+#include "format/shard_encoder.h"
+#include "format/tfrecord/tfrecord.h"
+#include "format/tfrecord/tfrecord_block.h"
+#include "format/tfrecord/tfrecord_index.h"
+#include "sources/bytes/byte_stream.h"
+#include "sources/bytes/source_file.h"
+#include "sources/detect.h"
+#include "tfrecord/dali_index.h"
+
+namespace dovetail {
+
+namespace {
+
+// A block of one record, frame included, has a length of 32 bits.
+constexpr std::uint32_t kMaxRecordBytes = std::numeric_limits<std::uint32_t>::max() - format::kTfrecordFrameBytes;
+constexpr std::size_t kEntriesPerRecord = 4096;
+
+/// What the index needs to know of a record.
+struct Frame {
+  std::uint32_t record_bytes = 0;
+  std::array<std::byte, format::kTfrecordFooterBytes> footer = {};
+};
+
+/// Turns frames into blocks. The first are held back until the run length is chosen.
+class BlockList {
+ public:
+  explicit BlockList(const TfrecordIndexOptions& options)
+      : options_(options),
+        run_records_(options.run_records),
+        bounds_(options.block_bytes, std::max<std::uint64_t>(options.run_records, 1)) {}
+
+  void add(const Frame& frame) {
+    info_.records += 1;
+    info_.raw_bytes += frame.record_bytes;
+    if (run_records_ != 0) return place(frame);
+    held_.push_back(frame);
+    first_.add(frame.record_bytes);
+    if (format::can_choose_run(options_.run_bytes, first_)) choose_run();
+  }
+
+  /// All but name, fingerprint and what follows from the size of the file.
+  ShardInfo finish() {
+    if (!held_.empty()) choose_run();
+    close_block();
+    info_.run_records = std::max<std::uint64_t>(run_records_, 1);
+    info_.blocks = blocks_.size();
+    return info_;
+  }
+  const std::vector<format::TfrecordBlock>& blocks() const noexcept { return blocks_; }
+
+ private:
+  void choose_run() {
+    run_records_ = format::choose_run_records(options_.run_bytes, first_);
+    bounds_ = format::BlockBounds(options_.block_bytes, run_records_);
+    for (const Frame& frame : std::exchange(held_, {})) place(frame);
+  }
+
+  void place(const Frame& frame) {
+    // A block of tiny records is mostly frames, which the bounds do not count.
+    const std::uint64_t stored = std::uint64_t{frame.record_bytes} + format::kTfrecordFrameBytes;
+    const bool full = open_.records > 0 && open_.stored_bytes + stored > 2 * std::uint64_t{options_.block_bytes};
+    if (full || bounds_.ends_before(frame.record_bytes)) {
+      close_block();
+      bounds_.end_block();
+    }
+    info_.min_record_bytes = placed_ == 0 ? frame.record_bytes : std::min(info_.min_record_bytes, frame.record_bytes);
+    info_.max_record_bytes = std::max(info_.max_record_bytes, frame.record_bytes);
+    ++placed_;
+    ++open_.records;
+    open_.stored_bytes += frame.record_bytes + format::kTfrecordFrameBytes;
+    footers_.add(frame.footer);
+    if (bounds_.add(frame.record_bytes)) close_block();
+  }
+
+  void close_block() {
+    if (open_.records == 0) return;
+    open_.footers_crc = footers_.value();
+    const std::uint32_t raw = open_.stored_bytes - open_.records * format::kTfrecordFrameBytes;
+    info_.max_block_raw = std::max(info_.max_block_raw, raw);
+    info_.max_block_stored = std::max(info_.max_block_stored, open_.stored_bytes);
+    info_.max_block_records = std::max(info_.max_block_records, open_.records);
+    blocks_.push_back(std::exchange(open_, {}));
+    footers_ = {};
+  }
+
+  const TfrecordIndexOptions& options_;
+  std::uint64_t run_records_;  // 0 while it is open
+  format::BlockBounds bounds_;
+  format::FirstRecords first_;
+  std::vector<Frame> held_;
+  ShardInfo info_;
+  std::uint64_t placed_ = 0;
+  format::TfrecordBlock open_;
+  format::FootersCrc footers_;
+  std::vector<format::TfrecordBlock> blocks_;
+};
+
+Result<void> check_options(const TfrecordIndexOptions& options) {
+  const auto check = [](const char* name, std::uint64_t value, std::uint64_t least,
+                        std::uint64_t most) -> Result<void> {
+    if (value >= least && value <= most) return {};
+    return Error(Errc::invalid_option, std::string(name) + " = " + std::to_string(value) + ": must be " +
+                                           std::to_string(least) + " to " + std::to_string(most));
+  };
+  using namespace format;
+  if (auto ok = check("block_bytes", options.block_bytes, kMinBlockTarget, kMaxBlockTarget); !ok) return ok;
+  if (auto ok = check("run_bytes", options.run_bytes, 1, kMaxRunBytes); !ok) return ok;
+  return check("run_records", options.run_records, 0, kMaxRunRecords);
+}
+
+Result<detail::SourceFile> open_plain(const std::string& path) {
+  auto file = detail::SourceFile::open(path);
+  if (!file) return file;
+  if (file->size() == 0) return file;
+  const auto kind = detail::detect_bytes(*file);  // whatever its name promises
+  const bool unlike = !kind && (kind.error().is(Errc::unknown_format) || kind.error().is(Errc::malformed_input));
+  if (!kind && !unlike) return kind.error();
+  if (!kind && detail::is_known_as_tfrecord(path)) {
+    return Error(Errc::malformed_input, "it does not begin as a TFRecord: its first bytes are cut or damaged")
+        .at(path, 0);
+  }
+  if (!kind || kind->format != SourceFormat::tfrecord) {
+    return Error(Errc::unknown_format,
+                 "this is no TFRecord file, and only those are indexed; pack it with `dovetail convert " + path +
+                     " --to DIR`")
+        .in_file(path);
+  }
+  if (kind->compression != Compression::none) {
+    return Error(Errc::unknown_format, "it is compressed (" + std::string(to_string(kind->compression)) +
+                                           "), so that records cannot be found from their places; pack it with "
+                                           "`dovetail convert " +
+                                           path + " --to DIR`")
+        .in_file(path);
+  }
+  return file;
+}
+
+Result<std::uint32_t> crc_of_ends(const detail::SourceFile& file) {
+  std::array<std::byte, format::kTfrecordEndBytes> bytes;
+  const auto end = std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), file.size()));
+  std::uint32_t crc = 0;
+  for (const std::uint64_t offset : {std::uint64_t{0}, file.size() - end.size()}) {
+    auto read = file.read_at(offset, end);
+    if (!read) return read.error();
+    crc = format::crc32c(end.first(*read), crc);
+  }
+  return crc;
+}
+
+/// Reads the file once, from its beginning to its end.
+class Indexing {
+ public:
+  Indexing(const std::string& path, const TfrecordIndexOptions& options)
+      : path_(path), options_(options), blocks_(options) {}
+
+  /// Writes the index, unless there is one to be `kept`.
+  Result<TfrecordIndexReport> run(std::optional<TfrecordIndexReport> kept) {
+    auto file = open_plain(path_);
+    if (!file) return file.error();
+    facts_.info.file_bytes = file->size();
+    auto ends = crc_of_ends(*file);
+    if (!ends) return ends.error();
+    facts_.ends_crc = *ends;
+    if (auto opened = open_dali_indexes(); !opened) return opened.error();
+    auto stream = detail::make_byte_stream(std::move(*file), Compression::none);
+    if (!stream) return stream.error();
+    if (auto scanned = scan(**stream); !scanned) return scanned.error();
+    complete_facts();
+    if (check_) {
+      if (auto ended = check_->expect_end(); !ended) return ended.error();
+    }
+    TfrecordIndexReport report{path_ + format::kTfrecordIndexSuffix, facts_.info, false};
+    if (kept) {
+      report = std::move(*kept);
+    } else if (auto written = write(report.index); !written) {
+      return written.error();
+    }
+    if (output_) {
+      if (auto finished = output_->finish(); !finished) return finished.error();
+    }
+    return report;
+  }
+
+ private:
+  Result<void> open_dali_indexes() {
+    if (options_.check_dali_index) {
+      auto check = detail::DaliIndexCheck::open(*options_.check_dali_index);
+      if (!check) return check.error();
+      check_.emplace(std::move(*check));
+    }
+    if (options_.write_dali_index) {
+      auto output = detail::DaliIndexOutput::create(*options_.write_dali_index);
+      if (!output) return output.error();
+      output_.emplace(std::move(*output));
+    }
+    return {};
+  }
+
+  Result<void> scan(detail::ByteStream& stream) {
+    format::TfrecordScanner scanner(kMaxRecordBytes);
+    std::uint64_t read = 0;
+    for (;;) {
+      auto record = scanner.next();
+      if (!record) return record.error().at(path_, scanner.record_offset());
+      if (*record) {
+        if (auto taken = take(**record, scanner); !taken) return taken;
+        continue;
+      }
+      auto piece = stream.next();
+      if (!piece) return piece.error();
+      if (!*piece) break;
+      scanner.feed((*piece)->bytes);
+      read = (*piece)->input_end;
+      if (options_.progress && !options_.progress(scanner.records(), read)) {
+        return Error(boost::system::errc::make_error_code(boost::system::errc::operation_canceled)).in_file(path_);
+      }
+    }
+    if (auto whole = scanner.finish(); !whole) return whole.error().at(path_, scanner.record_offset());
+    if (read == facts_.info.file_bytes) return {};
+    return Error(Errc::file_changed, "its size is not the one that it was opened with").at(path_, read);
+  }
+
+  Result<void> take(ByteView record, const format::TfrecordScanner& scanner) {
+    Frame frame{static_cast<std::uint32_t>(record.size()), {}};
+    std::ranges::copy(scanner.footer(), frame.footer.begin());
+    blocks_.add(frame);
+    fingerprint_.add(record);
+    const std::uint64_t bytes = record.size() + format::kTfrecordFrameBytes;
+    if (check_) {
+      if (auto same = check_->expect(scanner.record_offset(), bytes); !same) return same;
+    }
+    return output_ ? output_->add(scanner.record_offset(), bytes) : Result<void>();
+  }
+
+  void complete_facts() {
+    const std::uint64_t file_bytes = facts_.info.file_bytes;
+    facts_.info = blocks_.finish();
+    facts_.info.name = path_.substr(path_.find_last_of('/') + 1);
+    facts_.info.file_bytes = facts_.info.stored_bytes = file_bytes;
+    facts_.info.fingerprint = fingerprint_.value();
+    format::TfrecordIdentity identity;
+    for (const format::TfrecordBlock& block : blocks_.blocks()) identity.add(block);
+    facts_.info.file_id = identity.value(file_bytes);
+  }
+
+  // An index is a shard, so it is checked like all data, and there whole or not at all.
+  Result<void> write(const std::string& index) const {
+    WriterOptions options;
+    options.codec = Codec::none;
+    options.record_type = format::kTfrecordIndexRecordType;
+    options.dataset_id = index_id();
+    options.run_records = format::kMaxBlockRecords;
+    options.shard_number = format::kTfrecordIndexShardNumber;
+    options.overwrite = true;
+    auto writer = RecordWriter::create(index, options);
+    if (!writer) return writer.error();
+    const std::string facts = format::encode(facts_);
+    if (auto appended = writer->append(as_bytes(facts)); !appended) return appended;
+    std::vector<std::byte> entries;
+    for (const format::TfrecordBlock& block : blocks_.blocks()) {
+      format::encode(block, entries);
+      if (entries.size() < kEntriesPerRecord * format::kTfrecordIndexEntryBytes) continue;
+      if (auto appended = writer->append(entries); !appended) return appended;
+      entries.clear();
+    }
+    if (!entries.empty()) {
+      if (auto appended = writer->append(entries); !appended) return appended;
+    }
+    auto finished = writer->finish();
+    if (!finished) return finished.error();
+    return {};
+  }
+
+  // The same file and options give the same index, to the byte.
+  DatasetId index_id() const {
+    DatasetId id;
+    const std::span<std::byte> bytes = std::as_writable_bytes(std::span(id.bytes));
+    format::store_le(bytes.data(), facts_.info.file_id);
+    format::store_le(bytes.data() + sizeof(std::uint64_t), facts_.info.fingerprint);
+    return id;
+  }
+
+  const std::string& path_;
+  const TfrecordIndexOptions& options_;
+  BlockList blocks_;
+  format::TfrecordFacts facts_;
+  format::RecordFingerprint fingerprint_;
+  std::optional<detail::DaliIndexCheck> check_;
+  std::optional<detail::DaliIndexOutput> output_;
+};
+
+// A link to one of the two would be replaced, and not what it leads to; but nobody wants that either.
+Result<void> check_targets(const std::string& path, const TfrecordIndexOptions& options) {
+  if (!options.write_dali_index) return {};
+  for (const std::string& taken : {path, path + format::kTfrecordIndexSuffix}) {
+    std::error_code missing;
+    const bool same =
+        *options.write_dali_index == taken || std::filesystem::equivalent(*options.write_dali_index, taken, missing);
+    if (!same) continue;
+    return Error(Errc::invalid_option, "the index for DALI would take the place of this file; name another for it")
+        .in_file(taken);
+  }
+  return {};
+}
+
+/// Whether a file was written to after another: then its middle may have changed, which only reading it would tell.
+bool is_newer(const std::string& path, const std::string& than) {
+  struct stat file {};
+  struct stat other {};
+  if (::stat(path.c_str(), &file) != 0 || ::stat(than.c_str(), &other) != 0) return true;
+  return std::tie(file.st_mtim.tv_sec, file.st_mtim.tv_nsec) > std::tie(other.st_mtim.tv_sec, other.st_mtim.tv_nsec);
+}
+
+/// What an index that is there says, if it fits the file and is not older.
+Result<std::optional<TfrecordIndexReport>> find_index(const std::string& path) {
+  auto shard = describe_shard(path);
+  if (shard && shard->tfrecord) {
+    if (is_newer(path, path + format::kTfrecordIndexSuffix)) return std::optional<TfrecordIndexReport>();
+    return TfrecordIndexReport{path + format::kTfrecordIndexSuffix, std::move(shard->info), true};
+  }
+  if (shard) return Error(Errc::unknown_format, "this is a Dovetail shard: it is packed already").in_file(path);
+  return std::optional<TfrecordIndexReport>();
+}
+
+}  // namespace
+
+Result<TfrecordIndexReport> index_tfrecord(const std::string& path, const TfrecordIndexOptions& options,
+                                           bool overwrite) {
+  if (auto valid = check_options(options); !valid) return valid.error();
+  if (auto free = check_targets(path, options); !free) return free.error();
+  return detail::guard_memory(path, [&]() -> Result<TfrecordIndexReport> {
+    std::optional<TfrecordIndexReport> kept;
+    if (!overwrite) {
+      auto found = find_index(path);
+      if (!found) return found.error();
+      kept = std::move(*found);
+      if (kept && !options.check_dali_index && !options.write_dali_index) return std::move(*kept);
+    }
+    return Indexing(path, options).run(std::move(kept));
+  });
+}
+
+}  // namespace dovetail

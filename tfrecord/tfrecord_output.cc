@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfrecord/tfrecord_output.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <utility>
+
+#include "format/tfrecord/tfrecord.h"
+#include "format/tfrecord/tfrecord_snappy.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+constexpr std::size_t kWriteBytes = std::size_t{1} << 20;
+// Memory that one huge record has stretched is given back.
+constexpr std::size_t kKeptBytes = 2 * kWriteBytes;
+
+class PlainEncoder final : public StreamEncoder {
+ public:
+  Result<void> add(ByteView bytes, std::vector<std::byte>& out) override {
+    out.insert(out.end(), bytes.begin(), bytes.end());
+    return {};
+  }
+  Result<void> finish(std::vector<std::byte>& /*out*/) override { return {}; }
+};
+
+class SnappyEncoder final : public StreamEncoder {
+ public:
+  Result<void> add(ByteView bytes, std::vector<std::byte>& out) override {
+    encoder_.add(bytes, out);
+    return {};
+  }
+  Result<void> finish(std::vector<std::byte>& out) override {
+    encoder_.finish(out);
+    return {};
+  }
+
+ private:
+  format::TfrecordSnappyEncoder encoder_;
+};
+
+class DeflateEncoder final : public StreamEncoder {
+ public:
+  static Result<std::unique_ptr<StreamEncoder>> make(TfrecordCompression compression) {
+    std::unique_ptr<DeflateEncoder> encoder(new DeflateEncoder);
+    constexpr int kWindow = 15;
+    constexpr int kGzipFraming = 16;  // added to the window, it asks zlib for gzip's header and trailer
+    constexpr int kMemory = 8;
+    const int window = compression == TfrecordCompression::gzip ? kWindow + kGzipFraming : kWindow;
+    const int status =
+        ::deflateInit2(&encoder->stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window, kMemory, Z_DEFAULT_STRATEGY);
+    if (status != Z_OK) return Error::from_errno(ENOMEM, "cannot begin to compress");
+    encoder->begun_ = true;
+    return encoder;
+  }
+  DeflateEncoder(const DeflateEncoder&) = delete;
+  DeflateEncoder& operator=(const DeflateEncoder&) = delete;
+  ~DeflateEncoder() override {
+    if (begun_) ::deflateEnd(&stream_);
+  }
+
+  Result<void> add(ByteView bytes, std::vector<std::byte>& out) override {
+    while (!bytes.empty()) {
+      const std::size_t part = std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max());
+      // zlib does not write through it.
+      stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
+      stream_.avail_in = static_cast<uInt>(part);
+      while (stream_.avail_in != 0) run(Z_NO_FLUSH, out);
+      bytes = bytes.subspan(part);
+    }
+    return {};
+  }
+  Result<void> finish(std::vector<std::byte>& out) override {
+    while (run(Z_FINISH, out) != Z_STREAM_END) {
+    }
+    return {};
+  }
+
+ private:
+  DeflateEncoder() = default;
+
+  int run(int flush, std::vector<std::byte>& out) {
+    constexpr std::size_t kStep = std::size_t{64} << 10;
+    const std::size_t begin = out.size();
+    out.resize(begin + kStep);
+    stream_.next_out = reinterpret_cast<Bytef*>(out.data() + begin);
+    stream_.avail_out = static_cast<uInt>(kStep);
+    const int status = ::deflate(&stream_, flush);
+    out.resize(begin + kStep - stream_.avail_out);
+    return status;
+  }
+
+  z_stream stream_{};
+  bool begun_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<StreamEncoder>> make_stream_encoder(TfrecordCompression compression) {
+  switch (compression) {
+    case TfrecordCompression::none:
+      return std::unique_ptr<StreamEncoder>(new PlainEncoder);
+    case TfrecordCompression::snappy:
+      return std::unique_ptr<StreamEncoder>(new SnappyEncoder);
+    case TfrecordCompression::gzip:
+    case TfrecordCompression::zlib:
+      return DeflateEncoder::make(compression);
+  }
+  return Error(Errc::invalid_option, "compression: must be none, gzip, zlib or snappy");
+}
+
+Result<TfrecordOutput> TfrecordOutput::create(std::shared_ptr<const OutputFolder> folder, const std::string& name,
+                                              TfrecordCompression compression) {
+  auto encoder = make_stream_encoder(compression);
+  if (!encoder) return encoder.error();
+  auto file = OutputFile::create(std::move(folder), name);
+  if (!file) return file.error();
+  return TfrecordOutput(std::move(*file), std::move(*encoder));
+}
+
+TfrecordOutput::TfrecordOutput(OutputFile file, std::unique_ptr<StreamEncoder> encoder)
+    : file_(std::move(file)), encoder_(std::move(encoder)) {}
+
+Result<void> TfrecordOutput::append(ByteView record) {
+  std::array<std::byte, format::kTfrecordHeaderBytes> header;
+  format::encode_tfrecord_header(record.size(), header);
+  std::array<std::byte, format::kTfrecordFooterBytes> footer;
+  format::encode_tfrecord_footer(record, footer);
+  for (const ByteView part : {ByteView(header), record, ByteView(footer)}) {
+    if (auto added = encoder_->add(part, buffer_); !added) return added;
+  }
+  return buffer_.size() >= kWriteBytes ? flush() : Result<void>();
+}
+
+Result<void> TfrecordOutput::flush() {
+  Result<void> written = file_.write(buffer_);
+  if (buffer_.capacity() > kKeptBytes) buffer_ = {};
+  buffer_.clear();
+  return written;
+}
+
+Result<OutputFile> TfrecordOutput::finish() {
+  if (auto finished = encoder_->finish(buffer_); !finished) return finished.error();
+  if (auto flushed = flush(); !flushed) return flushed.error();
+  if (auto synced = file_.sync(); !synced) return synced.error();
+  return std::move(file_);
+}
+
+}  // namespace dovetail::detail

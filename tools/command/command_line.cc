@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command/command_line.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <sstream>
+#include <system_error>
+
+#include <CLI/CLI.hpp>
+
+#include "format/text/visible.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/suggestion.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+/// CLI11 reads "-1" as the largest unsigned number.
+const CLI::Validator& not_negative() {
+  static const CLI::Validator validator(
+      [](std::string& text) { return text.starts_with('-') ? "'" + text + "' is negative" : std::string(); }, "");
+  return validator;
+}
+
+template <class Value>
+struct NumberOf {
+  using Type = Value;
+};
+template <class Value>
+struct NumberOf<std::optional<Value>> {
+  using Type = Value;
+};
+
+/// Says what is wrong, where CLI11 says only that it could not convert, and takes "010" for 10, which would be 8 to CLI11.
+template <class Number>
+CLI::Validator whole_number() {
+  constexpr std::uint64_t kMost = std::numeric_limits<Number>::max();
+  return {[](std::string& text) -> std::string {
+            const bool hex = text.starts_with("0x") || text.starts_with("0X");
+            std::uint64_t value = 0;
+            const char* const begin = text.data() + (hex ? 2 : 0);
+            const char* const end = text.data() + text.size();
+            const auto parsed = std::from_chars(begin, end, value, hex ? 16 : 10);
+            if (parsed.ec == std::errc::result_out_of_range || (parsed.ec == std::errc() && value > kMost)) {
+              return "'" + text + "' is above " + std::to_string(kMost);
+            }
+            if (parsed.ec != std::errc() || parsed.ptr != end) return "'" + text + "' is no whole number";
+            text = std::to_string(value);
+            return {};
+          },
+          ""};
+}
+
+/// CLI11 takes digits behind a zero for octal ones.
+void drop_leading_zeros(std::string& text) {
+  const std::size_t first = text.find_first_not_of(" +");
+  const std::size_t digit = text.find_first_not_of('0', first);
+  const bool number = digit != std::string::npos && text[digit] >= '1' && text[digit] <= '9';
+  if (first != std::string::npos && number) text.erase(first, digit - first);
+}
+
+CLI::Validator size() {
+  return {[](std::string& text) -> std::string {
+            const std::string given = text;
+            drop_leading_zeros(text);
+            try {
+              if (CLI::AsSizeValue(false)(text).empty()) return {};
+            } catch (const CLI::ValidationError&) {
+              // What it says is a list of every unit there is.
+            }
+            return "'" + given + "' is no number of bytes, such as 512, 64K, 256M or 1G";
+          },
+          ""};
+}
+
+CLI::Validator real_number() {
+  return {[](std::string& text) -> std::string {
+            double value = 0;
+            return CLI::detail::lexical_cast(text, value) ? std::string() : "'" + text + "' is no number";
+          },
+          ""};
+}
+
+std::vector<std::string> parts_of(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream rest(text);
+  for (std::string part; std::getline(rest, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+/// "none or snappy", "drop, pad or wrap".
+std::string one_of(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
+FlagSpec describe(const CLI::Option& option) {
+  FlagSpec flag;
+  flag.positional = option.get_positional();
+  flag.name = flag.positional ? option.get_name(true) : "--" + option.get_lnames().front();
+  flag.help = option.get_description();
+  flag.group = option.get_group();
+  flag.required = option.get_required();
+  flag.many = option.get_items_expected_max() > 1;
+  for (const CLI::Option* other : option.get_excludes()) flag.excludes.push_back(other->get_name());
+  std::sort(flag.excludes.begin(), flag.excludes.end());
+  if (option.get_items_expected_max() == 0) return flag;  // a switch
+  flag.value = option.get_type_name();
+  flag.preset = option.get_default_str();
+  using Takes = FlagSpec::Takes;
+  flag.takes = Takes::other;
+  if (flag.value.find('|') != std::string::npos) {
+    flag.takes = Takes::words;
+    flag.words = parts_of(flag.value, '|');
+  } else if (flag.value == "DIR") {
+    flag.takes = Takes::folder;
+  } else if (flag.value == "FILE" || flag.positional) {
+    flag.takes = Takes::file;
+  }
+  return flag;
+}
+
+/// In the order of the help: arguments, then the flags of each group.
+std::vector<FlagSpec> describe_flags(const CLI::App& app) {
+  std::vector<FlagSpec> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) flags.push_back(describe(*option));
+  }
+  for (const std::string& group : app.get_groups()) {
+    for (const CLI::Option* option : app.get_options()) {
+      if (!option->get_positional() && option->get_group() == group) flags.push_back(describe(*option));
+    }
+  }
+  return flags;
+}
+
+std::string examples_text(const Examples& examples) {
+  std::string text = "Examples:";
+  for (const std::string_view example : examples) text += "\n  " + std::string(example);
+  return text;
+}
+
+std::vector<std::string> long_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> subcommand_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  return names;
+}
+
+/// What a flag that is not known may have been meant to be: one of the same letters, one that is close, or its beginning.
+std::string meant_flag(const std::string& name, const std::vector<std::string>& known) {
+  const auto letters = [](std::string text) {
+    std::erase_if(text, [](char c) { return c == '-' || c == '_'; });
+    return text;
+  };
+  const std::string given = letters(name);
+  const auto is_same = [&](const std::string& each) { return letters(each) == given; };
+  const auto begins_it = [&](const std::string& each) { return given.starts_with(letters(each)); };
+  auto meant = std::find_if(known.begin(), known.end(), is_same);
+  if (meant == known.end()) {
+    if (std::string close = suggestion(name, known); !close.empty()) return close;
+    meant = std::find_if(known.begin(), known.end(), begins_it);
+  }
+  return meant == known.end() ? std::string() : "; did you mean '" + *meant + "'?";
+}
+
+/// What was given and is not known, of which CLI11 tells only where nothing required is missing. Empty where there is none.
+std::string unknown_argument(const CLI::App& app) {
+  std::vector<std::string> left = app.remaining();
+  // CLI11 keeps the mark after which nothing is an option.
+  const bool only_positionals = !left.empty() && left.front() == "--";
+  std::erase(left, "--");
+  const std::string of = app.get_parent() == nullptr ? "" : " of '" + app.get_name() + "'";
+  if (!left.empty() && !only_positionals && left.front().size() > 1 && left.front().starts_with('-')) {
+    const std::string name = left.front().substr(0, left.front().find('='));
+    return "there is no option " + name + of + meant_flag(name, long_names(app));
+  }
+  if (!left.empty() && app.get_parent() == nullptr) {
+    return "there is no subcommand '" + left.front() + "'" + suggestion(left.front(), subcommand_names(app));
+  }
+  if (!left.empty()) return "'" + app.get_name() + "' takes no further argument: '" + left.front() + "'";
+  for (const CLI::App* command : app.get_subcommands()) {
+    if (std::string found = unknown_argument(*command); !found.empty()) return found;
+  }
+  return {};
+}
+
+/// An option or argument whose value has no text, if any: a script's variable was empty.
+std::string empty_value(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const auto& values = option->results();
+    const bool takes_values = option->get_items_expected_max() > 0;
+    if (!takes_values || std::find(values.begin(), values.end(), "") == values.end()) continue;
+    const FlagSpec flag = describe(*option);
+    return flag.name + " is empty";
+  }
+  for (const CLI::App* command : app.get_subcommands()) {
+    if (std::string found = empty_value(*command); !found.empty()) return found;
+  }
+  return {};
+}
+
+int report_usage(const CLI::App& app, const std::string& what) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const std::string whose = chosen.empty() ? "" : ' ' + chosen.front()->get_name();
+  std::fprintf(stderr, "dovetail: error: %s\nTry 'dovetail%s --help'.\n", format::visible(what).c_str(), whose.c_str());
+  return kExitUsage;
+}
+
+}  // namespace
+
+Flag Flag::required() {
+  option_->required();
+  return *this;
+}
+
+Flag Flag::shown_as(const std::string& type) {
+  option_->type_name(type);
+  return *this;
+}
+
+Flag Flag::preset(const std::string& text) {
+  option_->default_str(text);
+  return *this;
+}
+
+Flag Flag::excludes(Flag other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Flag Flag::takes_all() {
+  option_->allow_extra_args(true);
+  return *this;
+}
+
+bool Flag::given() const {
+  return option_->count() != 0;
+}
+
+std::string Flag::name() const {
+  return option_->get_name();
+}
+
+CLI::Option& Flags::grouped(CLI::Option* option) const {
+  if (!group_.empty()) option->group(group_);
+  return *option;
+}
+
+template <class Number>
+CLI::Option& Flags::add_number(const std::string& name, Number& value, const std::string& help) {
+  CLI::Option& option = grouped(command_->add_option(name, value, help));
+  option.transform(whole_number<typename NumberOf<Number>::Type>())->transform(not_negative())->type_name("N");
+  return option;
+}
+
+Flag Flags::add(const std::string& name, std::string& value, const std::string& help) {
+  return Flag(grouped(command_->add_option(name, value, help))).shown_as("");
+}
+
+Flag Flags::add(const std::string& name, std::optional<std::string>& value, const std::string& help) {
+  return Flag(grouped(command_->add_option(name, value, help))).shown_as("");
+}
+
+Flag Flags::add(const std::string& name, std::vector<std::string>& values, const std::string& help) {
+  CLI::Option& option = grouped(command_->add_option(name, values, help));
+  // Given several times, a flag takes one value each time; otherwise it would swallow the arguments that follow it.
+  if (name.starts_with('-')) option.allow_extra_args(false);
+  return Flag(option).shown_as("");
+}
+
+Flag Flags::add(const std::string& name, std::uint32_t& value, const std::string& help) {
+  return Flag(*add_number(name, value, help).capture_default_str());
+}
+
+Flag Flags::add(const std::string& name, std::uint64_t& value, const std::string& help) {
+  return Flag(*add_number(name, value, help).capture_default_str());
+}
+
+Flag Flags::add(const std::string& name, double& value, const std::string& help) {
+  CLI::Option& option = grouped(command_->add_option(name, value, help));
+  option.check(real_number());
+  return Flag(option).shown_as("X");
+}
+
+Flag Flags::add(const std::string& name, std::optional<std::uint32_t>& value, const std::string& help) {
+  return Flag(add_number(name, value, help));
+}
+
+Flag Flags::add(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help) {
+  return Flag(add_number(name, value, help));
+}
+
+Flag Flags::add(const std::string& name, bool& value, const std::string& help) {
+  return Flag(grouped(command_->add_flag(name, value, help)));
+}
+
+Flag Flags::add_size(const std::string& name, std::uint32_t& value, const std::string& help) {
+  CLI::Option& option = grouped(command_->add_option(name, value, help));
+  option.transform(whole_number<std::uint32_t>())->transform(size())->transform(not_negative())->type_name("SIZE");
+  return Flag(option);
+}
+
+Flag Flags::add_size(const std::string& name, std::uint64_t& value, const std::string& help) {
+  CLI::Option& option = grouped(command_->add_option(name, value, help));
+  option.transform(whole_number<std::uint64_t>())->transform(size())->transform(not_negative())->type_name("SIZE");
+  return Flag(option);
+}
+
+Flag Flags::add_words(const std::string& name, const std::string& words, std::function<bool(std::string_view)> choose,
+                      const std::string& help) {
+  const auto parse = [name, words, choose = std::move(choose)](const std::string& text) {
+    if (choose(text)) return;
+    const std::vector<std::string> known = parts_of(words, '|');
+    throw CLI::ValidationError(name, "it must be " + one_of(known) + ", not '" + text + "'" + suggestion(text, known));
+  };
+  return Flag(grouped(command_->add_option_function<std::string>(name, parse, help))).shown_as(words);
+}
+
+Flag Flags::add_word(const std::string& name, std::string& value, const std::vector<std::string>& words,
+                     const std::string& help) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : "|") + word;
+  const auto choose = [&value, words](std::string_view text) {
+    value = text;
+    return std::find(words.begin(), words.end(), text) != words.end();
+  };
+  return add_words(name, all, choose, help);
+}
+
+CommandLine::CommandLine(const std::string& name, const std::string& version, std::function<std::string()> version_text,
+                         const std::string& summary, const std::string& footer, const Examples& examples)
+    : app_(std::make_unique<CLI::App>(summary, name)), version_(version), examples_{{"", examples}} {
+  app_->set_version_flag("--version", std::move(version_text), "Print the version and how the program was built");
+  app_->require_subcommand(1);
+  app_->footer(footer + "\n\n" + examples_text(examples));
+}
+
+CommandLine::~CommandLine() = default;
+
+Flags CommandLine::subcommand(const std::string& name, const std::string& summary, const Examples& examples,
+                              Action action) {
+  CLI::App* const command = app_->add_subcommand(name, summary);
+  command->callback([this, action = std::move(action)] { chosen_ = action; });
+  command->footer(examples_text(examples));
+  examples_.emplace(name, examples);
+  return Flags(*command);
+}
+
+ProgramSpec CommandLine::describe() const {
+  ProgramSpec program{app_->get_name(), version_, app_->get_description(), describe_flags(*app_), {}, examples_.at("")};
+  for (const CLI::App* command : app_->get_subcommands(nullptr)) {
+    const std::string& name = command->get_name();
+    program.commands.push_back({name, command->get_description(), describe_flags(*command), examples_.at(name)});
+  }
+  return program;
+}
+
+std::string CommandLine::help(const std::string& command) const {
+  // App::help() would give the help of the subcommand that was parsed.
+  const CLI::App* const app = command.empty() ? app_.get() : app_->get_subcommand(command);
+  const std::string name = command.empty() ? app_->get_name() : app_->get_name() + ' ' + command;
+  return app->get_formatter()->make_help(app, name, CLI::AppFormatMode::Normal);
+}
+
+CommandLine::Parsed CommandLine::parse(int argc, const char* const* argv) {
+  if (argc <= 1) {
+    std::fputs(help().c_str(), stdout);
+    return {nullptr, kExitGood};
+  }
+  try {
+    app_->parse(argc, argv);
+    if (const std::string empty = empty_value(*app_); !empty.empty()) return {nullptr, report_usage(*app_, empty)};
+    return {std::move(chosen_), kExitGood};
+  } catch (const CLI::Success& asked_for_help) {
+    return {nullptr, app_->exit(asked_for_help)};
+  } catch (const CLI::ParseError& error) {
+    const std::string unknown = unknown_argument(*app_);
+    return {nullptr, report_usage(*app_, unknown.empty() ? error.what() : unknown)};
+  }
+}
+
+void add_path(Flags& flags, std::string& path) {
+  flags.add("PATH", path, "A shard, a folder with a manifest, a manifest, or a quoted glob").required();
+}
+
+void add_paths(Flags& flags, std::vector<std::string>& paths) {
+  flags
+      .add("PATH", paths,
+           "A shard, a folder with a manifest, a manifest, or a quoted glob; several are laid end to end")
+      .required();
+}
+
+void add_json(Flags& flags, bool& json) {
+  flags.add("--json", json, "Print JSON");
+}
+
+void add_no_pager(Flags& flags, bool& no_pager) {
+  flags.add("--no-pager", no_pager, "Write to the terminal directly, not by way of $DOVETAIL_PAGER, $PAGER or less");
+}
+
+}  // namespace dovetail::tools

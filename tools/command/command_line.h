@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of the subcommands. CLI11, which takes long to compile, stays in command_line.cc.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <dovetail/error.h>
+
+#include "tools/command/command_spec.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace dovetail::tools {
+
+/// One flag, or a positional argument where its name has no dashes.
+class Flag {
+ public:
+  Flag required();
+  /// What the help shows for its value, and for the value that it has where it is not given.
+  Flag shown_as(const std::string& type);
+  Flag preset(const std::string& text);
+  /// Both cannot be given together.
+  Flag excludes(Flag other);
+  /// Takes all arguments up to the next flag.
+  Flag takes_all();
+  /// Whether it was given, and its name. Needs: the arguments were parsed.
+  bool given() const;
+  std::string name() const;
+
+ private:
+  friend class Flags;
+  explicit Flag(CLI::Option& option) : option_(&option) {}
+  CLI::Option* option_;
+};
+
+/// The flags of one subcommand. What they are bound to has to live until the action has run.
+class Flags {
+ public:
+  /// Heading in the help for the flags that are added from here on.
+  void group(const std::string& name) { group_ = name; }
+
+  Flag add(const std::string& name, std::string& value, const std::string& help);
+  Flag add(const std::string& name, std::vector<std::string>& values, const std::string& help);
+  Flag add(const std::string& name, std::uint32_t& value, const std::string& help);
+  Flag add(const std::string& name, std::uint64_t& value, const std::string& help);
+  Flag add(const std::string& name, double& value, const std::string& help);
+  Flag add(const std::string& name, std::optional<std::uint32_t>& value, const std::string& help);
+  Flag add(const std::string& name, std::optional<std::uint64_t>& value, const std::string& help);
+  Flag add(const std::string& name, std::optional<std::string>& value, const std::string& help);
+  /// A switch.
+  Flag add(const std::string& name, bool& value, const std::string& help);
+
+  /// A number of bytes, with an optional suffix: 64K, 256M and 1G are multiples of powers of 1024.
+  Flag add_size(const std::string& name, std::uint32_t& value, const std::string& help);
+  Flag add_size(const std::string& name, std::uint64_t& value, const std::string& help);
+
+  /// One of several words, each standing for a value.
+  template <class Value, std::size_t kCount>
+  Flag add_choice(const std::string& name, Value& value,
+                  const std::array<std::pair<std::string_view, Value>, kCount>& choices, const std::string& help) {
+    std::string preset;
+    for (const auto& [word, meaning] : choices) {
+      if (meaning == value) preset = word;
+    }
+    return add_words(name, words_of(choices), chooser(value, choices), help).preset(preset);
+  }
+  /// The same, with no value where it is not given.
+  template <class Value, std::size_t kCount>
+  Flag add_choice(const std::string& name, std::optional<Value>& value,
+                  const std::array<std::pair<std::string_view, Value>, kCount>& choices, const std::string& help) {
+    return add_words(name, words_of(choices), chooser(value, choices), help);
+  }
+
+  /// One of words that are known when the program runs.
+  Flag add_word(const std::string& name, std::string& value, const std::vector<std::string>& words,
+                const std::string& help);
+
+ private:
+  friend class CommandLine;
+  explicit Flags(CLI::App& command) : command_(&command) {}
+  template <class Choices>
+  static std::string words_of(const Choices& choices) {
+    std::string words;
+    for (const auto& choice : choices) words += (words.empty() ? "" : "|") + std::string(choice.first);
+    return words;
+  }
+  template <class Target, class Choices>
+  static std::function<bool(std::string_view)> chooser(Target& value, const Choices& choices) {
+    return [&value, choices](std::string_view text) {
+      for (const auto& [word, meaning] : choices) {
+        if (word != text) continue;
+        value = meaning;
+        return true;
+      }
+      return false;
+    };
+  }
+  Flag add_words(const std::string& name, const std::string& words, std::function<bool(std::string_view)> choose,
+                 const std::string& help);
+  template <class Number>
+  CLI::Option& add_number(const std::string& name, Number& value, const std::string& help);
+  CLI::Option& grouped(CLI::Option* option) const;
+
+  CLI::App* command_;
+  std::string group_;
+};
+
+/// The subcommands and what each does.
+class CommandLine {
+ public:
+  /// Does the work of a subcommand and gives the exit code, or the failure that decides it.
+  using Action = std::function<Result<int>()>;
+
+  /// `version_text` gives what `--version` prints. The help ends with `footer` and the examples.
+  CommandLine(const std::string& name, const std::string& version, std::function<std::string()> version_text,
+              const std::string& summary, const std::string& footer, const Examples& examples);
+  ~CommandLine();
+
+  Flags subcommand(const std::string& name, const std::string& summary, const Examples& examples, Action action);
+
+  /// All that has been added so far.
+  ProgramSpec describe() const;
+
+  /// What `--help` prints, of a subcommand or of the whole. Needs: the subcommand is there.
+  std::string help(const std::string& command = {}) const;
+
+  /// What is to be done. Where there is nothing, because help was asked for or the arguments make no sense, the exit
+  /// code, after the help or the error has been printed.
+  struct Parsed {
+    Action action;
+    int exit_code = 0;
+  };
+  Parsed parse(int argc, const char* const* argv);
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+  std::string version_;
+  std::map<std::string, Examples> examples_;  // by subcommand; those of the whole without a name
+  Action chosen_;
+};
+
+/// The positional PATH of a dataset.
+void add_path(Flags& flags, std::string& path);
+
+/// One or more of them.
+void add_paths(Flags& flags, std::vector<std::string>& paths);
+
+void add_json(Flags& flags, bool& json);
+
+void add_no_pager(Flags& flags, bool& no_pager);
+
+}  // namespace dovetail::tools

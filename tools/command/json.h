@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
+namespace dovetail::tools {
+
+/// One line of JSON with its newline, visible on a terminal (format/text/visible.h). Keys keep the order in which they were added.
+std::string to_line(const boost::json::value& value);
+
+/// The value that a text stands for; needs text that is JSON.
+boost::json::value from_text(const std::string& text);
+
+}  // namespace dovetail::tools

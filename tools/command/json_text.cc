@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command/json_text.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "format/text/utf8.h"
+#include "tools/command/base64.h"
+#include "tools/command/render.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+template <class Number>
+std::string_view number_text(std::array<char, 32>& buffer, Number value) {
+  const auto [end, failure] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return {buffer.data(), end};
+}
+
+}  // namespace
+
+void append_string(std::string& json, std::string_view text) {
+  json += '"';
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      json += '\\';
+      json += c;
+    } else if (c == '\n') {
+      json += "\\n";
+    } else if (c == '\t') {
+      json += "\\t";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      json += "\\u00" + hex(as_bytes({&c, 1}));
+    } else {
+      json += c;
+    }
+  }
+  json += '"';
+}
+
+void append_bytes(std::string& json, ByteView bytes) {
+  if (format::is_utf8(as_chars(bytes))) {
+    append_string(json, as_chars(bytes));
+  } else {
+    json += "{\"base64\":\"" + to_base64(bytes) + "\"}";
+  }
+}
+
+void append_float(std::string& json, float value) {
+  if (!std::isfinite(value)) {
+    json += std::isnan(value) ? "\"NaN\"" : (value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+    return;
+  }
+  std::array<char, 32> buffer{};
+  const std::string_view text = number_text(buffer, value);
+  json += text;
+  if (text.find_first_of(".e") == std::string_view::npos) json += ".0";
+}
+
+void append_int(std::string& json, std::int64_t value) {
+  std::array<char, 32> buffer{};
+  json += number_text(buffer, value);
+}
+
+}  // namespace dovetail::tools

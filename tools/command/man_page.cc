@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command/man_page.h"
+
+#include <algorithm>
+
+namespace dovetail::tools {
+
+namespace {
+
+/// Text that groff takes as it is: what has a meaning for it is escaped, and no line begins with a request.
+std::string roff(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (result.empty() && (c == '.' || c == '\'')) result += "\\&";
+    switch (c) {
+      case '\\':
+        result += "\\e";
+        break;
+      case '-':
+        result += "\\-";
+        break;
+      case '\'':
+        result += "\\(aq";
+        break;
+      case '`':
+        result += "\\(ga";
+        break;
+      case '^':
+        result += "\\(ha";
+        break;
+      case '~':
+        result += "\\(ti";
+        break;
+      case '\n':
+        result += ' ';
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result;
+}
+
+std::string bold(std::string_view text) {
+  return "\\fB" + roff(text) + "\\fR";
+}
+
+std::string italic(std::string_view text) {
+  return "\\fI" + roff(text) + "\\fR";
+}
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return result;
+}
+
+std::string page_name(const ProgramSpec& program, std::string_view command) {
+  return command.empty() ? program.name : program.name + '-' + std::string(command);
+}
+
+/// Lines end where they end: flags and their values cannot be spread over a line. By the string for groff 1.23, where each
+/// entry of a list adjusts anew, and by the request for those before.
+std::string title(const ProgramSpec& program, std::string_view command, std::string_view summary) {
+  return ".TH \"" + roff(upper(page_name(program, command))) + "\" 1 \"\" \"" + roff(program.name) + ' ' +
+         roff(program.version) + "\" \"Dovetail\"\n.ds AD l\n.ad l\n.SH NAME\n" + roff(page_name(program, command)) +
+         " \\- " + roff(summary) + '\n';
+}
+
+/// Alternatives may be broken between two of them.
+std::string value_text(const FlagSpec& flag) {
+  if (flag.takes != FlagSpec::Takes::words) return italic(flag.value);
+  std::string text;
+  for (const std::string& word : flag.words) text += (text.empty() ? "" : "\\:|") + bold(word);
+  return text;
+}
+
+std::string flag_text(const FlagSpec& flag) {
+  std::string text = ".TP\n";
+  if (flag.positional) {
+    text += italic(flag.name) + (flag.many ? " ..." : "");
+  } else {
+    text += bold(flag.name) + (flag.takes == FlagSpec::Takes::nothing ? "" : " " + value_text(flag));
+    if (flag.many) text += " ...";
+  }
+  text += '\n' + roff(flag.help) + ".\n";
+  if (flag.positional && flag.takes == FlagSpec::Takes::words) text += "One of " + value_text(flag) + ".\n";
+  if (!flag.preset.empty()) text += "The default is " + bold(flag.preset) + ".\n";
+  if (flag.required && !flag.positional) text += "Required.\n";
+  for (const std::string& other : flag.excludes) text += "Cannot be given with " + bold(other) + ".\n";
+  return text;
+}
+
+std::string flags_text(const std::vector<FlagSpec>& flags) {
+  std::string text;
+  std::string group;
+  for (const FlagSpec& flag : flags) {
+    const std::string own = flag.positional ? "Arguments" : flag.group;
+    if (own != group) text += ".SH \"" + roff(upper(own)) + "\"\n";
+    group = own;
+    text += flag_text(flag);
+  }
+  return text;
+}
+
+/// In lines of their own, which are not filled.
+std::string examples_text(const Examples& examples) {
+  std::string text = ".SH EXAMPLES\n.nf\n";
+  for (const std::string_view example : examples) text += roff(example) + '\n';
+  return text + ".fi\n";
+}
+
+constexpr auto kExitStatus = R"(.SH "EXIT STATUS"
+.TP
+0
+Good; also damage that was handled as asked.
+.TP
+1
+Damaged data.
+.TP
+2
+Usage.
+.TP
+3
+Input or output failed.
+.TP
+130
+Interrupted.
+)";
+
+}  // namespace
+
+std::string man_page(const ProgramSpec& program) {
+  std::string text = title(program, "", program.summary) + ".SH SYNOPSIS\n" + bold(program.name) + " [" +
+                     italic("OPTIONS") + "] " + italic("SUBCOMMAND") + " [" + italic("ARGUMENTS") + "]\n" +
+                     flags_text(program.flags) + ".SH SUBCOMMANDS\n";
+  for (const CommandSpec& command : program.commands) {
+    text += ".TP\n" + bold(page_name(program, command.name)) + "(1)\n" + roff(command.summary) + ".\n";
+  }
+  return text + examples_text(program.examples) + kExitStatus;
+}
+
+std::string man_page(const ProgramSpec& program, const CommandSpec& command) {
+  std::string text = title(program, command.name, command.summary) + ".SH SYNOPSIS\n" +
+                     bold(program.name + ' ' + command.name) + " [" + italic("OPTIONS") + ']';
+  for (const FlagSpec& flag : command.flags) {
+    if (flag.required && !flag.positional) text += ' ' + bold(flag.name) + ' ' + italic(flag.value);
+  }
+  for (const FlagSpec& flag : command.flags) {
+    if (!flag.positional) continue;
+    const std::string name = italic(flag.name) + (flag.many ? " ..." : "");
+    text += flag.required ? ' ' + name : " [" + name + ']';
+  }
+  return text + '\n' + flags_text(command.flags) + examples_text(command.examples) + kExitStatus +
+         ".SH \"SEE ALSO\"\n" + bold(program.name) + "(1)\n";
+}
+
+std::string man_file_name(const ProgramSpec& program, std::string_view command) {
+  return page_name(program, command) + ".1";
+}
+
+}  // namespace dovetail::tools

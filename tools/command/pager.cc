@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command/pager.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+extern char** environ;
+
+namespace dovetail::tools {
+
+namespace {
+
+/// Null where it is not set.
+const char* variable(const char* name) {
+  return std::getenv(name);
+}
+
+bool is_set(const char* name) {
+  const char* const value = variable(name);
+  return value != nullptr && *value != '\0';
+}
+
+std::string_view pager_command() {
+  for (const char* const name : {"DOVETAIL_PAGER", "PAGER"}) {
+    if (const char* const value = variable(name)) return value;
+  }
+  return "less";
+}
+
+/// Whether the program that a command begins with is there. A command that begins with more than a name is the shell's.
+bool is_there(std::string_view command) {
+  const std::string_view program = command.substr(0, command.find_first_of(" \t"));
+  if (program.find_first_of("/\"'$\\;|&(=") != std::string_view::npos) return true;
+  std::string_view folders = is_set("PATH") ? variable("PATH") : "/usr/bin:/bin";
+  for (;;) {
+    const std::size_t end = folders.find(':');
+    const std::string file = std::string(folders.substr(0, end)) + '/' + std::string(program);
+    if (::access(file.c_str(), X_OK) == 0) return true;
+    if (end == std::string_view::npos) return false;
+    folders.remove_prefix(end + 1);
+  }
+}
+
+/// Ends less at once where all fits on the screen, passes colours on, and leaves the text on the screen.
+constexpr std::string_view kLess = "LESS=FRX";
+
+std::vector<char*> pager_environment(std::string& less) {
+  std::vector<char*> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) all.push_back(*entry);
+  if (variable("LESS") == nullptr) all.push_back(less.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+bool shows_colours(bool paged) {
+  if (is_set("NO_COLOR") || !is_set("TERM") || std::string_view(variable("TERM")) == "dumb") return false;
+  const char* const less = variable("LESS");
+  return !paged || less == nullptr || std::string_view(less).find_first_of("rR") != std::string_view::npos;
+}
+
+/// Starts a shell with the command. 0, or the error.
+int spawn(const char* command, int input, ::pid_t& process) {
+  ::posix_spawn_file_actions_t files;
+  ::posix_spawnattr_t attributes;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
+  // This program ignores both; a pager that does would not end when its own output is closed.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGPIPE);
+  sigaddset(&signals, SIGXFSZ);
+  ::posix_spawnattr_setsigdefault(&attributes, &signals);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  std::string shell = "sh";
+  std::string flag = "-c";
+  std::string text = command;
+  std::string less(kLess);
+  const std::array<char*, 4> arguments{shell.data(), flag.data(), text.data(), nullptr};
+  const std::vector<char*> environment = pager_environment(less);
+  const int failure = ::posix_spawn(&process, "/bin/sh", &files, &attributes, arguments.data(), environment.data());
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&files);
+  return failure;
+}
+
+}  // namespace
+
+Pager::Pager(bool wanted) {
+  if (::isatty(STDOUT_FILENO) != 1) return;
+  const std::string command(pager_command());
+  if (wanted && !command.empty() && command != "cat" && is_there(command)) start(command.c_str());
+  colours_ = shows_colours(pager_ >= 0);
+}
+
+void Pager::start(const char* command) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;
+  terminal_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (terminal_ >= 0 && spawn(command, ends[0], pager_) == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    // The pager answers the keyboard; when it ends, so does the pipe, and with it this program.
+    std::signal(SIGINT, SIG_IGN);
+  } else {
+    pager_ = -1;
+  }
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+Pager::~Pager() {
+  if (pager_ >= 0) {
+    ::dup2(terminal_, STDOUT_FILENO);  // the last writing end of the pipe
+    while (::waitpid(pager_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    std::signal(SIGINT, SIG_DFL);
+  }
+  if (terminal_ >= 0) ::close(terminal_);
+}
+
+}  // namespace dovetail::tools

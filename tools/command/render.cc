@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command/render.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "format/text/visible.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+constexpr std::string_view kDigits = "0123456789abcdef";
+constexpr std::size_t kDumpWidth = 16;
+
+char printable(std::byte byte) {
+  const char c = static_cast<char>(byte);
+  return c >= 0x20 && c < 0x7F ? c : '.';
+}
+
+}  // namespace
+
+std::string human_bytes(std::uint64_t bytes) {
+  constexpr std::array<const char*, 6> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f %s", value, kUnits[unit]);
+  return text.data();
+}
+
+std::string human_rate(double bytes_per_second) {
+  return human_bytes(static_cast<std::uint64_t>(bytes_per_second)) + "/s";
+}
+
+std::string decimal(double value, int digits) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
+  return text.data();
+}
+
+std::string duration(double seconds) {
+  // Beyond a thousand years nobody counts, and the conversion stays in range.
+  const auto whole = static_cast<std::uint64_t>(std::clamp(seconds, 0.0, 3e10));
+  const auto two_digits = [](std::uint64_t number) { return (number < 10 ? "0" : "") + std::to_string(number); };
+  if (whole < 60) return std::to_string(whole) + " s";
+  if (whole < 3600) return std::to_string(whole / 60) + " min " + two_digits(whole % 60) + " s";
+  return std::to_string(whole / 3600) + " h " + two_digits(whole / 60 % 60) + " min";
+}
+
+std::string hex64(std::uint64_t value) {
+  std::string text(16, '0');
+  for (std::size_t i = text.size(); i > 0; value >>= 4) text[--i] = kDigits[value & 15];
+  return text;
+}
+
+std::string hex(ByteView bytes) {
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  for (const std::byte byte : bytes) {
+    const auto value = std::to_integer<unsigned>(byte);
+    text += kDigits[value >> 4];
+    text += kDigits[value & 15];
+  }
+  return text;
+}
+
+std::string hex_dump(ByteView bytes) {
+  std::string text;
+  for (std::size_t offset = 0; offset < bytes.size(); offset += kDumpWidth) {
+    const ByteView line = bytes.subspan(offset, std::min(kDumpWidth, bytes.size() - offset));
+    text += hex64(offset).substr(8) + ' ';
+    for (std::size_t i = 0; i < kDumpWidth; ++i) {
+      text += i % 8 == 0 ? "  " : " ";
+      text += i < line.size() ? hex(line.subspan(i, 1)) : "  ";
+    }
+    text += "  |";
+    for (const std::byte byte : line) text += printable(byte);
+    text += "|\n";
+  }
+  return text;
+}
+
+void Listing::add(std::string_view name, std::string_view value) {
+  lines_.emplace_back(format::visible(name), format::visible(value));
+}
+
+std::string Listing::to_text(const Colours& colours) const {
+  std::size_t width = 0;
+  for (const auto& [name, value] : lines_) width = std::max(width, name.size());
+  std::string text;
+  for (const auto& [name, value] : lines_) {
+    text += colours.name(name) + std::string(width - name.size() + 2, ' ') + value + '\n';
+  }
+  return text;
+}
+
+Table::Table(std::vector<std::string> heading, bool text_last) : text_last_(text_last) {
+  rows_.push_back(std::move(heading));
+}
+
+void Table::add(std::vector<std::string> row) {
+  rows_.push_back(std::move(row));
+}
+
+std::string Table::to_text(const Colours& colours) const {
+  std::vector<std::size_t> widths(rows_.front().size(), 0);
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows_) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool left = text_last_ && i + 1 == row.size();
+      line += (i > 0 ? "  " : "") + (left ? std::string() : std::string(widths[i] - row[i].size(), ' ')) + row[i];
+    }
+    text += (&row == rows_.data() ? colours.heading(line) : line) + '\n';
+  }
+  return text;
+}
+
+}  // namespace dovetail::tools

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values as text for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dovetail/bytes.h>
+
+#include "tools/command/colours.h"
+
+namespace dovetail::tools {
+
+/// "1.5 GiB", "512 B".
+std::string human_bytes(std::uint64_t bytes);
+/// "1.5 GiB/s".
+std::string human_rate(double bytes_per_second);
+
+/// With so many digits behind the point.
+std::string decimal(double value, int digits);
+
+/// 16 lower-case digits.
+std::string hex64(std::uint64_t value);
+
+/// Two lower-case digits a byte.
+std::string hex(ByteView bytes);
+
+/// Offset, 16 bytes in hex, and the same as text; one line per 16 bytes.
+std::string hex_dump(ByteView bytes);
+
+/// "12 s", "3 min 05 s", "2 h 00 min".
+std::string duration(double seconds);
+
+/// Names and values, one pair a line, values aligned. Both may be anybody's: they are made visible (format/text/visible.h).
+class Listing {
+ public:
+  void add(std::string_view name, std::string_view value);
+  void add(std::string_view name, std::uint64_t value) { add(name, std::to_string(value)); }
+  std::string to_text(const Colours& colours = {}) const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> lines_;
+};
+
+/// Rows under a heading; the columns are aligned to the right, the last one to the left if it is `text_last`. Cells are
+/// printed as they are: names of others have to be made visible before.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> heading, bool text_last = false);
+  void add(std::vector<std::string> row);
+  std::string to_text(const Colours& colours = {}) const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  bool text_last_;
+};
+
+}  // namespace dovetail::tools

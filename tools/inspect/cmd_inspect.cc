@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// `dovetail inspect`: what a file says about itself.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "format/text/count_of.h"
+#include "format/text/utf8.h"
+#include "tools/command/commands.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/json.h"
+#include "tools/command/pager.h"
+#include "tools/command/render.h"
+#include "tools/command/sink.h"
+#include "tools/command/source_words.h"
+#include "tools/command/text_file.h"
+#include "tools/inspect/inspection.h"
+#include "tools/inspect/inspection_page.h"
+#include "tools/inspect/inspection_words.h"
+#include "tools/inspect/page_records.h"
+#include "tools/records/record_json.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+/// The images of a page have up to so many bytes together.
+constexpr std::size_t kPageImageBytes = std::size_t{8} << 20;
+
+/// As much of a record as a person looks at.
+constexpr std::size_t kPreviewBytes = 512;
+
+struct InspectArguments {
+  std::string path;
+  SourceFormat from = SourceFormat::detect;
+  std::optional<std::uint64_t> record;
+  bool blocks = false;
+  bool full = false;
+  bool no_pager = false;
+  std::optional<std::string> html;
+  bool json = false;
+};
+
+std::string to_text(const PlacedRecord& record, const Colours& colours) {
+  Listing listing;
+  listing.add("id", record.id);
+  listing.add("shard", record.shard);
+  listing.add("record", record.record);
+  listing.add("bytes", record.bytes.size());
+  std::string text =
+      listing.to_text(colours) + '\n' + hex_dump(record.bytes.first(std::min(kPreviewBytes, record.bytes.size())));
+  if (record.bytes.size() > kPreviewBytes) {
+    text += "... " + format::count_of(record.bytes.size() - kPreviewBytes, "more byte") +
+            "; `dovetail cat` writes them all\n";
+  }
+  return text;
+}
+
+Result<int> print(std::string_view text, int code) {
+  Sink out = Sink::standard_output();
+  out.write(text);
+  if (const Result<void> written = out.finish(); !written) return written.error();
+  return code;
+}
+
+int verdict(const Inspection& inspection) noexcept {
+  return inspection.survey.unreadable > 0 ? kExitDamaged : kExitGood;
+}
+
+Result<int> run_record(const InspectArguments& arguments) {
+  Result<Input> input = open_input(arguments.path, arguments.from);
+  if (!input) return input.error();
+  const std::uint64_t id = *arguments.record;
+  Result<RecordStream> records = RecordStream::open(std::move(*input), {.first = id, .end = {}});
+  if (!records) return records.error().in_file(arguments.path);
+  const Result<std::optional<PlacedRecord>> record = records->next();
+  if (!record) return record.error();
+  if (!record->has_value()) return no_such_record(id, id).in_file(arguments.path);
+  if (arguments.json) return print(to_line(to_json(**record)), kExitGood);
+  const Pager pager(!arguments.no_pager);
+  return print(to_text(**record, {pager.colours()}), kExitGood);
+}
+
+Result<int> write_page(const InspectArguments& arguments, const Inspection& inspection) {
+  Result<Input> input = open_input(arguments.path, arguments.from);
+  if (!input) return input.error();
+  PageRecords records(kPageImageBytes);
+  if (Result<void> taken = take_records(std::move(*input), inspection.records, records); !taken) return taken.error();
+  const RecordCards& cards = records.cards;
+  const int code = verdict(inspection);
+  const std::string page = inspection_page(inspection, records);
+  if (const Result<void> written = replace_text(*arguments.html, page); !written) return written.error();
+  if (arguments.json) {
+    return print(to_line(boost::json::object{{"page", format::to_utf8(*arguments.html)},
+                                             {"bytes", page.size()},
+                                             {"records", cards.records()},
+                                             {"images", cards.images()}}),
+                 code);
+  }
+  Listing listing;
+  listing.add("page", *arguments.html);
+  listing.add("bytes", page.size());
+  listing.add("records", cards.records());
+  listing.add("images", cards.images());
+  return print(listing.to_text() + damage_text(inspection), code);
+}
+
+Result<int> run(const InspectArguments& arguments) {
+  if (arguments.record) return run_record(arguments);
+  if (arguments.html) {
+    const Result<void> possible = check_outputs({*arguments.html}, {arguments.path});
+    if (!possible) return possible.error();
+  }
+  std::optional<Error> unfinished;
+  const Result<Inspection> inspection =
+      inspect(arguments.path, {.from = arguments.from, .full = arguments.full}, unfinished);
+  if (!inspection) return inspection.error();
+  if (arguments.html) return unfinished ? Result<int>(*unfinished) : write_page(arguments, *inspection);
+  const int code = unfinished ? report(*unfinished) : verdict(*inspection);
+  if (arguments.json) return print(to_line(to_json(*inspection, arguments.blocks)), code);
+  const Pager pager(!arguments.no_pager);
+  return print(to_text(*inspection, arguments.blocks, {pager.colours()}), code);
+}
+
+}  // namespace
+
+void add_inspect(CommandLine& line) {
+  const auto arguments = std::make_shared<InspectArguments>();
+  Flags flags = line.subcommand("inspect", "Show what a shard, a dataset or a source of another format consists of",
+                                {"dovetail inspect data", "dovetail inspect data --html data.html"},
+                                [arguments] { return run(*arguments); });
+  add_input(flags, arguments->path, arguments->from);
+  const Flag blocks = flags.add("--blocks", arguments->blocks, "List every block");
+  flags.add("--full", arguments->full,
+            "Read every record for the sizes; otherwise a sample is read where there is much to read");
+  const Flag record =
+      flags.add("--record", arguments->record, "Show one record of the dataset, counted from 0").excludes(blocks);
+  flags
+      .add("--html", arguments->html,
+           "Write one page: tables of what there is, of features too, pictures of sizes and blocks, and records from "
+           "all over")
+      .shown_as("FILE")
+      .excludes(blocks)
+      .excludes(record);
+  add_no_pager(flags, arguments->no_pager);
+  add_json(flags, arguments->json);
+}
+
+}  // namespace dovetail::tools

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/inspect/inspection_page.h"
+
+#include <algorithm>
+
+#include "format/text/count_of.h"
+#include "tools/command/render.h"
+#include "tools/command/svg.h"
+#include "tools/inspect/block_map.h"
+#include "tools/inspect/html.h"
+#include "tools/inspect/inspection_words.h"
+#include "tools/inspect/page_style.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+constexpr std::size_t kMostCells = 2048;
+constexpr std::size_t kMostShards = 1000;
+
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  if (whole == 0) return "";
+  return decimal(static_cast<double>(part) / static_cast<double>(whole) * 100, 1) + " %";
+}
+
+std::string both(std::uint64_t bytes) {
+  return human_bytes(bytes) + " (" + format::count_of(bytes, "byte") + ")";
+}
+
+std::string section(std::string_view title, std::string_view note, std::string_view content) {
+  std::string html = "<section>\n<h2>" + std::string(title) + "</h2>\n";
+  if (!note.empty()) html += "<p class=\"note\">" + html_text(note) + "</p>\n";
+  return html + std::string(content) + "</section>\n";
+}
+
+std::string facts(const Inspection& inspection) {
+  HtmlFacts facts("facts");
+  facts.add("format", inspection.format);
+  facts.add("records", std::to_string(inspection.records));
+  facts.add("smallest record", format::count_of(inspection.min_record_bytes, "byte"));
+  facts.add("largest record", format::count_of(inspection.max_record_bytes, "byte"));
+  facts.add("payload", payload_text(inspection.survey.payloads));
+  facts.add("raw", both(inspection.raw_bytes));
+  facts.add("stored", both(inspection.stored_bytes));
+  if (inspection.foreign) {
+    facts.add("files", std::to_string(inspection.files));
+    facts.add("compression", inspection.compression);
+    return facts.finish();
+  }
+  facts.add("shards", std::to_string(inspection.shards.size()));
+  facts.add("blocks", std::to_string(inspection.blocks));
+  facts.add("fingerprint", inspection.fingerprint);
+  facts.add("manifest", inspection.has_manifest ? "yes" : "no");
+  if (inspection.shards.empty()) return facts.finish();
+  const ShardDescription& first = inspection.shards.front();
+  facts.add("records per run", run_text(inspection));
+  facts.add("version", version_text(first));
+  facts.add("dataset id", first.dataset_id.to_hex());
+  facts.add("record type", first.record_type);
+  if (!first.schema.empty()) facts.add("schema", first.schema);
+  facts.add("writer", first.writer);
+  for (const auto& [key, value] : first.metadata) facts.add("meta " + key, beginning_of(value));
+  return facts.finish();
+}
+
+/// "512", "4 K", "2 M": where a bar of the histogram begins.
+std::string short_size(std::uint64_t bytes) {
+  constexpr std::string_view kUnits = " KMGTPE";
+  std::size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < kUnits.size(); bytes /= 1024) ++unit;
+  return std::to_string(bytes) + (unit == 0 ? "" : ' ' + std::string(1, kUnits[unit]));
+}
+
+std::string sizes_svg(const SizeHistogram& sizes) {
+  constexpr double kWidth = 960;
+  constexpr double kHeight = 180;
+  const std::vector<SizeHistogram::Bucket> buckets = sizes.buckets();
+  const double step = std::min(90.0, kWidth / static_cast<double>(std::max<std::size_t>(buckets.size(), 1)));
+  Svg svg(kWidth, "Records by size");
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    const SizeHistogram::Bucket& bucket = buckets[i];
+    const double share =
+        static_cast<double>(bucket.records) / static_cast<double>(std::max<std::uint64_t>(sizes.most(), 1));
+    const double height = bucket.records == 0 ? 0 : std::max(1.5, share * kHeight);
+    const double x = static_cast<double>(i) * step;
+    const double middle = x + step / 2;
+    svg.rect(x + 2, 20 + kHeight - height, step - 4, height, "", "bar",
+             range_text(bucket) + " bytes: " + format::count_of(bucket.records, "record"));
+    const Svg::TextStyle style{.size = 11, .anchor = Svg::Anchor::middle, .colour = "currentColor"};
+    if (bucket.records > 0) svg.text(middle, 14 + kHeight - height, percent(bucket.records, sizes.records()), style);
+    svg.text(middle, 36 + kHeight, short_size(bucket.from), style);
+  }
+  return svg.finish_inline(kHeight + 44);
+}
+
+std::string sizes(const RecordSurvey& survey) {
+  HtmlTable table("sizes", {"bytes", "records", "share", ""});
+  for (const SizeHistogram::Bucket& bucket : survey.sizes.buckets()) {
+    table.add(std::to_string(bucket.from), {range_text(bucket), std::to_string(bucket.records),
+                                            percent(bucket.records, survey.sizes.records()), ""});
+  }
+  return section("Record sizes", sizes_note(survey) + ", by powers of two; a bar is named by the size it begins with",
+                 "<div id=\"size-bars\">" + sizes_svg(survey.sizes) +
+                     "</div>\n<details><summary>The same in numbers</summary>\n" + table.finish() + "</details>\n");
+}
+
+std::string payloads(const PayloadCounts& payloads) {
+  HtmlTable table("payloads", {"records", "share", "payload"});
+  for (const auto& [payload, count] : by_count(payloads)) {
+    table.add(to_string(payload),
+              {std::to_string(count), percent(count, payloads.total()), std::string(describe(payload))});
+  }
+  return section("Payload", "a guess from the bytes of " + format::count_of(payloads.total(), "record"),
+                 table.finish());
+}
+
+std::string codecs(const Inspection& inspection) {
+  HtmlTable table("codecs", {"blocks", "share of bytes", "raw", "stored", "codec"});
+  const auto add = [&](std::string_view key, std::string_view name, const Inspection::CodecShare& share) {
+    table.add(key, {std::to_string(share.blocks), percent(share.raw_bytes, inspection.raw_bytes),
+                    human_bytes(share.raw_bytes), human_bytes(share.stored_bytes), std::string(name)});
+  };
+  add("none", "not compressed", inspection.plain);
+  add("snappy", "Snappy", inspection.snappy);
+  return section("Codecs", "", table.finish());
+}
+
+std::string block_map(const Inspection& inspection) {
+  const BlockMap map = map_blocks(inspection.shards, kMostCells);
+  const std::string cell = map.blocks_per_cell == 1 ? "One block each"
+                                                    : "Up to " + std::to_string(map.blocks_per_cell) +
+                                                          " consecutive blocks each, to keep the map small";
+  std::string colours;
+  for (int i = 0; i <= 8; ++i) colours += (i == 0 ? "" : ",") + scale_colour(i / 8.0);
+  return section(
+      "Block map", cell + ", in the order of the shards",
+      "<p class=\"note\"><span class=\"key plain\"></span>not compressed<span class=\"scale\" style=\"background:"
+      "linear-gradient(90deg," +
+          colours + ")\"></span>share saved by Snappy, from nothing to all</p>\n<div id=\"block-map\" " +
+          "data-blocks-per-cell=\"" + std::to_string(map.blocks_per_cell) + "\">" +
+          block_map_svg(map, inspection.shards) + "</div>\n");
+}
+
+std::string shards(const Inspection& inspection) {
+  HtmlTable table("shards", {"shard", "records", "run", "blocks", "raw", "file", "name"});
+  const std::size_t shown = std::min(kMostShards, inspection.shards.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const ShardInfo& info = inspection.shards[i].info;
+    table.add(std::to_string(i),
+              {std::to_string(i), std::to_string(info.records), std::to_string(info.run_records),
+               std::to_string(info.blocks), human_bytes(info.raw_bytes), human_bytes(info.file_bytes), info.name});
+  }
+  const std::string note = shown == inspection.shards.size() ? std::string()
+                                                             : "the first " + std::to_string(shown) + " of " +
+                                                                   std::to_string(inspection.shards.size());
+  return section("Shards", note, table.finish());
+}
+
+std::string features(const PageRecords& records) {
+  if (records.features.examples() == 0) return {};
+  std::string note = std::to_string(records.features.examples()) + " of the " +
+                     format::count_of(records.looked_at, "record") +
+                     " looked at, from all over, hold a tf.train.Example";
+  if (records.features.left_out() > 0) {
+    note += "; features beyond the first " + std::to_string(FeatureTable::kMostNames) + " names are left out";
+  }
+  return section("Features", note, records.features.html());
+}
+
+std::string cards(const PageRecords& records, std::uint64_t all) {
+  const std::size_t shown = records.cards.records();
+  std::string note = shown == all ? "all " + std::to_string(all)
+                                  : std::to_string(shown) + " of " + std::to_string(all) +
+                                        ", at equal distances; the same ones each time";
+  if (records.cards.images_left_out() > 0) {
+    note += "; left out: " + format::count_of(records.cards.images_left_out(), "image");
+  }
+  std::string html = records.cards.html();
+  if (!records.trouble.empty()) html += "<p class=\"note\" id=\"trouble\">" + html_text(records.trouble) + "</p>\n";
+  return section("Records", note, "<div id=\"records\">\n" + html + "</div>\n");
+}
+
+}  // namespace
+
+std::string inspection_page(const Inspection& inspection, const PageRecords& records) {
+  const std::string name = html_text(inspection.path);
+  // The policy holds even where something hostile should get through the escaping.
+  std::string html =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
+      "style-src 'unsafe-inline'\">\n<meta name=\"viewport\" content=\"width=device-width, "
+      "initial-scale=1\">\n<title>" +
+      name + "</title>\n<style>" + kPageStyle + "</style>\n</head>\n<body>\n<h1>" + name +
+      "</h1>\n<p class=\"note\">seen by <code>dovetail inspect</code></p>\n" + facts(inspection);
+  html += features(records) + sizes(inspection.survey) + payloads(inspection.survey.payloads);
+  if (!inspection.foreign) html += codecs(inspection) + block_map(inspection) + shards(inspection);
+  return html + cards(records, inspection.records) + "</body>\n</html>\n";
+}
+
+}  // namespace dovetail::tools

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records for the page of an inspection: pictures, the features of Examples, text, or else bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "format/example/example_wire.h"
+#include "tools/records/payload.h"
+#include "tools/records/record_input.h"
+
+namespace dovetail::tools {
+
+/// Turns records into HTML, one card each; cards with pictures are small and make a contact sheet. Everything in a record is
+/// hostile: it is escaped and cut. Pictures go in whole, up to a size, and share a limit of bytes and one of pixels.
+class RecordCards {
+ public:
+  /// A browser decodes a picture whole, at 4 bytes a pixel, however small it is shown.
+  static constexpr std::uint64_t kMostPixelsOfOne = 50'000'000;
+  static constexpr std::uint64_t kMostPixels = 2 * kMostPixelsOfOne;
+
+  explicit RecordCards(std::size_t most_image_bytes) : image_bytes_left_(most_image_bytes) {}
+
+  void add(const PlacedRecord& record);
+
+  std::size_t records() const noexcept { return records_; }
+  std::size_t images() const noexcept { return images_; }
+  /// Pictures that were left out because of a limit.
+  std::size_t images_left_out() const noexcept { return images_left_out_; }
+  const std::string& html() const noexcept { return html_; }
+
+ private:
+  void add_image(ByteView image, Payload payload, const std::string& name);
+  void add_features(const format::ExampleFeatures& features);
+  void add_bytes_value(ByteView value);
+  void add_text(std::string_view text);
+  void add_dump(ByteView bytes);
+
+  std::string html_;
+  std::size_t image_bytes_left_;
+  std::uint64_t pixels_left_ = kMostPixels;
+  std::size_t records_ = 0;
+  std::size_t images_ = 0;
+  std::size_t images_left_out_ = 0;
+};
+
+}  // namespace dovetail::tools

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/inspect/record_survey.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "tools/command/progress.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
+constexpr std::size_t kSamples = 64;
+
+/// Reads records anywhere in a dataset, best in ascending order.
+class Visitor {
+ public:
+  Visitor(const Dataset& dataset, RecordSurvey& found) : dataset_(dataset), found_(found) {}
+
+  Result<void> go_to(std::uint32_t shard, std::uint64_t record) {
+    if (!reader_ || shard_ != shard) {
+      Result<RecordReader> reader = RecordReader::open(dataset_, shard);
+      if (!reader) return reader.error();
+      reader_.emplace(std::move(*reader));
+      shard_ = shard;
+    }
+    return reader_->seek(record);
+  }
+
+  /// The next record; nothing where its block is damaged.
+  Result<std::optional<ByteView>> next() {
+    Result<std::optional<ByteView>> record = reader_->next();
+    if (record || record.error().kind() != ErrorKind::damaged) return record;
+    if (found_.damage.empty()) found_.damage = record.error().to_string();
+    return std::optional<ByteView>();
+  }
+
+ private:
+  const Dataset& dataset_;
+  RecordSurvey& found_;
+  std::optional<RecordReader> reader_;
+  std::uint32_t shard_ = 0;
+};
+
+/// Sizes of the records of one block that has a table.
+Result<void> read_sizes(Visitor& visitor, std::uint32_t shard, const BlockInfo& block, RecordSurvey& found) {
+  if (Result<void> gone = visitor.go_to(shard, block.first_record); !gone) return gone;
+  SizeHistogram sizes;
+  for (std::uint32_t i = 0; i < block.records; ++i) {
+    const Result<std::optional<ByteView>> record = visitor.next();
+    if (!record) return record.error();
+    if (!record->has_value()) break;
+    sizes.add((*record)->size());
+  }
+  found.looked_at += block.records;
+  if (sizes.records() < block.records) {
+    found.unreadable += block.records - sizes.records();
+    ++found.damaged_blocks;
+    found.exact = false;
+    return {};
+  }
+  for (const SizeHistogram::Bucket& bucket : sizes.buckets()) found.sizes.add(bucket.from, bucket.records);
+  return {};
+}
+
+/// Every how many blocks one is looked at, so that not too much is read.
+std::uint64_t block_stride(std::span<const ShardDescription> shards) {
+  std::uint64_t bytes = 0;
+  for (const ShardDescription& shard : shards) {
+    for (const BlockInfo& block : shard.blocks) bytes += block.has_table ? block.stored_bytes : 0;
+  }
+  return std::max<std::uint64_t>(1, (bytes + kMostBytes - 1) / kMostBytes);
+}
+
+/// The blocks that were read.
+using SeenBlocks = std::set<const BlockInfo*>;
+
+Result<void> survey_sizes(Visitor& visitor, std::span<const ShardDescription> shards, RecordSurvey& found,
+                          SeenBlocks& seen) {
+  const std::uint64_t stride = block_stride(shards);
+  if (stride > 1) found.exact = false;
+  std::uint64_t number = 0;
+  for (std::uint32_t shard = 0; shard < shards.size(); ++shard) {
+    for (const BlockInfo& block : shards[shard].blocks) {
+      // From the middle of each distance, so that neither end has more weight.
+      if (number++ % stride != stride / 2) continue;
+      if (!block.has_table) {
+        found.sizes.add(block.raw_bytes / std::max(block.records, 1u), block.records);
+      } else if (Result<void> read = read_sizes(visitor, shard, block, found); !read) {
+        return read;
+      } else {
+        seen.insert(&block);
+      }
+    }
+  }
+  return {};
+}
+
+const BlockInfo* block_of(const ShardDescription& shard, std::uint64_t record) {
+  const auto behind =
+      std::upper_bound(shard.blocks.begin(), shard.blocks.end(), record,
+                       [](std::uint64_t wanted, const BlockInfo& block) { return wanted < block.first_record; });
+  return behind == shard.blocks.begin() ? nullptr : &*(behind - 1);
+}
+
+Result<void> survey_payloads(Visitor& visitor, const Dataset& dataset, std::span<const ShardDescription> shards,
+                             const SeenBlocks& seen, RecordSurvey& found) {
+  const std::uint64_t samples = std::min<std::uint64_t>(kSamples, dataset.records());
+  std::uint64_t bytes = 0;
+  for (std::uint64_t i = 0; i < samples && bytes < kMostBytes; ++i) {
+    const Dataset::Place place = dataset.locate(evenly(i, samples, dataset.records()));
+    if (Result<void> gone = visitor.go_to(place.shard, place.record); !gone) return gone;
+    const Result<std::optional<ByteView>> record = visitor.next();
+    if (!record) return record.error();
+    const bool counted = seen.contains(block_of(shards[place.shard], place.record));
+    if (!counted) ++found.looked_at;
+    if (!counted && !record->has_value()) ++found.unreadable;
+    if (!record->has_value()) continue;
+    found.payloads.add(guess_payload(**record));
+    bytes += (*record)->size();
+  }
+  return {};
+}
+
+Result<void> survey_all(const Dataset& dataset, RecordSurvey& found) {
+  Progress progress("reading");
+  PayloadSampler sampler;
+  std::uint64_t bytes = 0;
+  for (std::uint32_t shard = 0; shard < dataset.shards().size(); ++shard) {
+    Result<RecordReader> reader = RecordReader::open(dataset, shard);
+    if (!reader) return reader.error();
+    for (;;) {
+      const Result<std::optional<ByteView>> record = reader->next();
+      if (!record && record.error().kind() != ErrorKind::damaged) return record.error();
+      if (!record) {
+        if (found.damage.empty()) found.damage = record.error().to_string();
+        const auto lost = reader->skip_damage();
+        found.looked_at += lost.end - lost.first;
+        found.unreadable += lost.end - lost.first;
+        ++found.damaged_blocks;
+        found.exact = false;
+        continue;
+      }
+      if (!record->has_value()) break;
+      ++found.looked_at;
+      found.sizes.add((*record)->size());
+      sampler.add(**record);
+      bytes += (*record)->size();
+      progress.update(
+          found.sizes.records(), bytes,
+          static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(dataset.raw_bytes(), 1)));
+    }
+  }
+  found.payloads = sampler.counts();
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t evenly(std::uint64_t i, std::uint64_t samples, std::uint64_t records) noexcept {
+  // Without a product that could overflow: the whole part of the distance, then the rest of it.
+  return i * (records / samples) + i * (records % samples) / samples;
+}
+
+void PayloadSampler::add(ByteView record) {
+  if (passed_++ % stride_ != 0) return;
+  taken_.push_back(guess_payload(record));
+  if (taken_.size() < 2 * kSamples) return;
+  // Every other one goes, and from here on every other one is left out.
+  for (std::size_t i = 0; i < kSamples; ++i) taken_[i] = taken_[2 * i];
+  taken_.resize(kSamples);
+  stride_ *= 2;
+}
+
+PayloadCounts PayloadSampler::counts() const {
+  PayloadCounts counts;
+  for (const Payload payload : taken_) counts.add(payload);
+  return counts;
+}
+
+Result<RecordSurvey> survey(const Dataset& dataset, std::span<const ShardDescription> shards, bool full) {
+  RecordSurvey found;
+  Result<void> done;
+  if (full) {
+    done = survey_all(dataset, found);
+  } else {
+    Visitor visitor(dataset, found);
+    SeenBlocks seen;
+    done = survey_sizes(visitor, shards, found, seen);
+    if (done) done = survey_payloads(visitor, dataset, shards, seen, found);
+  }
+  if (!done) return done.error();
+  return found;
+}
+
+}  // namespace dovetail::tools

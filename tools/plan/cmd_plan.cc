@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// `dovetail plan`: what every rank of an epoch would get, from the manifest alone.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dovetail/dataset.h>
+#include <dovetail/mixing.h>
+#include <dovetail/plan.h>
+
+#include "tools/command/commands.h"
+#include "tools/command/datasets.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/json.h"
+#include "tools/command/sink.h"
+#include "tools/command/text_file.h"
+#include "tools/command/warning.h"
+#include "tools/plan/digest_check.h"
+#include "tools/plan/label_mixing.h"
+#include "tools/plan/plan_arguments.h"
+#include "tools/plan/plan_file.h"
+#include "tools/plan/plan_report.h"
+#include "tools/plan/plan_svg.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+struct PlanArguments {
+  std::vector<std::string> paths;
+  PlanFlags plan;
+  std::optional<std::uint32_t> epoch;
+  bool shuffle_report = false;
+  std::string labels;
+  std::string svg_path;
+  std::string save_path;
+  std::vector<std::string> digest_paths;
+  bool json = false;
+};
+
+Result<void> print(const std::string& text) {
+  Sink out = Sink::standard_output();
+  out.write(text);
+  return out.finish();
+}
+
+std::string all_names(const std::vector<std::string>& paths) {
+  std::string names;
+  for (const std::string& path : paths) names += (names.empty() ? "" : ", ") + path;
+  return names;
+}
+
+int exit_code(DigestVerdict::Kind kind) noexcept {
+  switch (kind) {
+    case DigestVerdict::Kind::good:
+      return kExitGood;
+    case DigestVerdict::Kind::differs:
+      return kExitDamaged;
+    case DigestVerdict::Kind::unusable:
+      break;
+  }
+  return kExitUsage;
+}
+
+Result<int> check(const PlanArguments& arguments, const Plan& plan, const std::optional<State>& state,
+                  std::uint32_t epoch, const std::shared_ptr<const DatasetShape>& dataset) {
+  const Result<std::vector<RankDigest>> reports = read_digests(arguments.digest_paths);
+  if (!reports) return reports.error();
+  const Result<DigestVerdict> verdict = check_digests(plan, state, epoch, dataset, *reports);
+  if (!verdict) return verdict.error();
+  if (auto printed = print(arguments.json ? to_line(to_json(*verdict)) : to_text(*verdict)); !printed) {
+    return printed.error();
+  }
+  return exit_code(verdict->kind);
+}
+
+Result<void> measure(const PlanArguments& arguments, const Dataset& dataset, PlanReport& report) {
+  report.mixing = measure_mixing(report.plan, report.epoch);
+  if (arguments.labels.empty()) return {};
+  const Result<LabelMixing> labels = read_labels(dataset, report.plan, report.epoch, arguments.labels);
+  if (!labels) return labels.error();
+  add_labels(*report.mixing, *labels);
+  return {};
+}
+
+Result<int> show(const PlanArguments& arguments, const Dataset& dataset, const Plan& plan, std::uint32_t number) {
+  const Result<EpochPlan> epoch = plan.epoch(number);
+  if (!epoch) return epoch.error();
+  PlanReport report = report_plan(plan, *epoch);
+  if (arguments.shuffle_report || !arguments.svg_path.empty()) {
+    if (auto measured = measure(arguments, dataset, report); !measured) return measured.error();
+  }
+  if (!arguments.svg_path.empty()) {
+    const Result<std::string> drawing = draw_plan(report, all_names(arguments.paths));
+    if (!drawing) return drawing.error();
+    if (auto written = replace_text(arguments.svg_path, *drawing); !written) return written.error();
+  }
+  // A drawing shows the mixing anyway.
+  if (!arguments.shuffle_report) report.mixing.reset();
+  if (auto printed = print(arguments.json ? to_line(to_json(report)) : to_text(report)); !printed) {
+    return printed.error();
+  }
+  if (report.mixing && report.mixing->weak()) {
+    warn("the mixing is weak; the report says why and what helps");
+  }
+  return kExitGood;
+}
+
+Result<int> run(const PlanArguments& arguments) {
+  if (!arguments.labels.empty() && !arguments.shuffle_report) {
+    return Error(Errc::invalid_option, "--labels is for --shuffle-report");
+  }
+  const Result<void> possible = check_outputs({arguments.svg_path, arguments.save_path}, arguments.paths);
+  if (!possible) return possible.error();
+  const Result<Dataset> dataset = open_datasets(arguments.paths);
+  if (!dataset) return dataset.error();
+  const Result<PlanRequest> request = plan_request(arguments.plan);
+  if (!request) return request.error();
+  const Result<Plan> plan = request->plan(dataset->shape());
+  if (!plan) return plan.error().in_file(arguments.paths.front());
+  if (!arguments.save_path.empty()) {
+    const SavedPlan saved = saved_plan(*plan, request->state);
+    if (auto written = save_plan(arguments.save_path, saved); !written) return written.error();
+  }
+  const std::uint32_t epoch = arguments.epoch.value_or(plan->start().epoch);
+  if (!arguments.digest_paths.empty()) return check(arguments, *plan, request->state, epoch, dataset->shape());
+  Result<int> shown = show(arguments, *dataset, *plan, epoch);
+  if (!shown) return shown.error().in_file(arguments.paths.front());
+  return shown;
+}
+
+}  // namespace
+
+void add_plan(CommandLine& line) {
+  const auto arguments = std::make_shared<PlanArguments>();
+  Flags flags = line.subcommand("plan", "Show what every rank gets in an epoch, without reading records",
+                                {"dovetail plan data --world 8 --batch 16",
+                                 "dovetail plan data --world 8 --batch 16 --shuffle-report --svg epoch.svg"},
+                                [arguments] { return run(*arguments); });
+  add_paths(flags, arguments->paths);
+  add_json(flags, arguments->json);
+  flags.add("--shuffle-report", arguments->shuffle_report, "Measure the mixing of the batches beside a true shuffle");
+  flags
+      .add("--labels", arguments->labels,
+           "For --shuffle-report: read this feature of some records, and count its values in batches")
+      .shown_as("COLUMN");
+  flags.add("--svg", arguments->svg_path, "Draw the epoch: shards on the line, what each rank gets, the mixing")
+      .shown_as("FILE");
+  flags.add("--save", arguments->save_path, "Save the plan, for --plan").shown_as("FILE");
+  flags
+      .add("--check-digests", arguments->digest_paths,
+           "Hold what the ranks read against the plan: the outputs of `read --json` of a whole epoch. Exit code 1 if "
+           "the "
+           "digests differ, 2 if files are missing or contradict each other")
+      .shown_as("FILE")
+      .takes_all();
+  flags.group("What is read");
+  flags.add("--world", arguments->plan.world, "Ranks; needed unless --plan tells it");
+  add_plan_arguments(flags, arguments->plan);
+  flags.add("--epoch", arguments->epoch, "The epoch to plan; 0, or that of the state, where not given");
+}
+
+}  // namespace dovetail::tools

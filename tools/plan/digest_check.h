@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds what the ranks say that they read against what was planned for them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dovetail/error.h>
+#include <dovetail/identity.h>
+#include <dovetail/plan.h>
+#include <dovetail/state.h>
+
+#include "tools/command/json.h"
+
+namespace dovetail::tools {
+
+/// What `dovetail read --json` says of one rank.
+struct RankDigest {
+  std::string file;
+  Hash128 plan_id;
+  std::uint32_t rank = 0;
+  std::uint32_t world = 1;
+  std::uint32_t batch = 1;
+  std::uint32_t replicate = 1;
+  std::uint32_t epoch = 0;
+  std::uint64_t first_step = 0;
+  std::uint64_t steps = 0;  ///< That were read, from `first_step` on.
+  Hash128 digest;
+
+  std::uint64_t end_step() const noexcept { return first_step + steps; }
+};
+
+/// Reads outputs of `read --json`, one object in each file. A missing `first_step` is 0.
+/// Errors: `bad_state` for what is no such output; the system's. They name the file.
+Result<std::vector<RankDigest>> read_digests(const std::vector<std::string>& files);
+
+/// Of a whole epoch.
+struct DigestVerdict {
+  enum class Kind {
+    good,      ///< Every step was read by every reader, once, and the digests add up to the plan's.
+    differs,   ///< They do not add up: some rank read other records than planned.
+    unusable,  ///< Files are missing, contradict each other, or are of other plans.
+  };
+  Kind kind = Kind::good;
+  std::uint64_t files = 0;
+  Hash128 planned;
+  Hash128 found;                      ///< Sum over the readers, each counted once.
+  std::vector<std::string> problems;  ///< What is wrong, naming rank and file.
+};
+
+/// Checks the reports of an epoch. Replicas have to agree and count once. Where the world changed in the epoch, `state`
+/// is where `plan` continues; reports of the time before it are known by the plan that they name.
+/// Errors: those of planning.
+/// Cost:   `EpochPlan::digest`; if that differs, the order of every report is walked, to find the rank.
+Result<DigestVerdict> check_digests(const Plan& plan, const std::optional<State>& state, std::uint32_t epoch,
+                                    const std::shared_ptr<const DatasetShape>& dataset,
+                                    const std::vector<RankDigest>& reports);
+
+boost::json::object to_json(const DigestVerdict& verdict);
+std::string to_text(const DigestVerdict& verdict);
+
+}  // namespace dovetail::tools

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON that comes from files, and so may be anything.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include <dovetail/error.h>
+#include <dovetail/identity.h>
+
+#include "tools/command/json.h"
+#include "tools/plan/plan_words.h"
+
+namespace dovetail::tools {
+
+/// Errors: `bad_state` for what is no JSON.
+Result<boost::json::value> parse_json(const std::string& text);
+
+/// Takes fields out of a JSON object, each into a variable. The first that is missing or wrong is kept as the failure; a
+/// variable whose field is wrong keeps its value.
+///
+/// Ownership: borrows the value.
+class JsonFields {
+ public:
+  explicit JsonFields(const boost::json::value& value);
+
+  /// A whole number in the range of `Number`.
+  template <std::unsigned_integral Number>
+  requires(!std::same_as<Number, bool>) JsonFields& take(std::string_view name, Number& into) {
+    std::uint64_t number = 0;
+    if (!whole(name, number) || number > std::numeric_limits<Number>::max()) return fail(name, "is no number in range");
+    into = static_cast<Number>(number);
+    return *this;
+  }
+  JsonFields& take(std::string_view name, bool& into);
+  JsonFields& take(std::string_view name, Hash128& into);
+  /// One of several words.
+  template <class Value, std::size_t kCount>
+  JsonFields& take(std::string_view name, const Words<Value, kCount>& words, Value& into) {
+    const std::string_view text = string(name);
+    for (const auto& [word, meaning] : words) {
+      if (word != text) continue;
+      into = meaning;
+      return *this;
+    }
+    return fail(name, "has an unknown word");
+  }
+
+  /// Null where there is none.
+  const boost::json::value* find(std::string_view name) const;
+  JsonFields& fail(const std::string& failure);
+  /// Empty if all was well.
+  const std::string& failure() const noexcept { return failure_; }
+
+ private:
+  JsonFields& fail(std::string_view name, std::string_view why) {
+    return fail(std::string(name) + ' ' + std::string(why));
+  }
+  bool whole(std::string_view name, std::uint64_t& number) const;
+  /// Empty where there is none.
+  std::string_view string(std::string_view name) const;
+
+  const boost::json::object* object_;
+  std::string failure_;
+};
+
+}  // namespace dovetail::tools

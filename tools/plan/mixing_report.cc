@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/plan/mixing_report.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "format/text/count_of.h"
+#include "tools/command/render.h"
+#include "tools/plan/plan_words.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+constexpr Words<MixingFlaw, 7> kFlawWords{{{"few_slices", MixingFlaw::few_slices},
+                                           {"few_shards", MixingFlaw::few_shards},
+                                           {"poor_batch", MixingFlaw::poor_batch},
+                                           {"same_places", MixingFlaw::same_places},
+                                           {"same_mates", MixingFlaw::same_mates},
+                                           {"neighbours", MixingFlaw::neighbours},
+                                           {"few_labels", MixingFlaw::few_labels}}};
+
+boost::json::value to_json(const std::optional<double>& number) {
+  return number ? boost::json::value(*number) : boost::json::value(nullptr);
+}
+
+boost::json::object to_json(const BatchMixing& mixing) {
+  return {{"mean_slices", mixing.mean_slices}, {"least_slices", mixing.least_slices},
+          {"mean_shards", mixing.mean_shards}, {"least_shards", mixing.least_shards},
+          {"neighbours", mixing.neighbours},   {"shared", to_json(mixing.shared)}};
+}
+
+boost::json::object to_json(const Mixing& mixing) {
+  return {
+      {"rank", to_json(mixing.rank)}, {"global", to_json(mixing.global)}, {"correlation", to_json(mixing.correlation)}};
+}
+
+boost::json::object to_json(const LabelMixing& labels) {
+  return {{"batches", labels.batches},
+          {"records", labels.records},
+          {"mean", labels.mean},
+          {"least", labels.least},
+          {"true_shuffle_mean", labels.shuffle_mean},
+          {"true_shuffle_least", labels.shuffle_least},
+          {"judged", labels.judged()}};
+}
+
+std::string percent(const std::optional<double>& share) {
+  return share ? decimal(100 * *share, 2) + " %" : "not measured";
+}
+
+void add_rows(std::vector<MixingRow>& rows, const std::string& batch, const BatchMixing& plan,
+              const BatchMixing& shuffle) {
+  const auto pair = [&](const std::string& name, double mean, std::uint64_t least, double shuffled_mean,
+                        std::uint64_t shuffled_least) {
+    rows.push_back({name + " in " + batch + ", mean and least", decimal(mean, 1) + ", " + std::to_string(least),
+                    decimal(shuffled_mean, 1) + ", " + std::to_string(shuffled_least)});
+  };
+  pair("slices", plan.mean_slices, plan.least_slices, shuffle.mean_slices, shuffle.least_slices);
+  pair("shards", plan.mean_shards, plan.least_shards, shuffle.mean_shards, shuffle.least_shards);
+  rows.push_back({"records with their neighbour in " + batch, percent(plan.neighbours), percent(shuffle.neighbours)});
+  rows.push_back(
+      {"pairs that share " + batch + " in the other epoch too", percent(plan.shared), percent(shuffle.shared)});
+}
+
+/// The advice to open more runs, where a lane has enough of them for a group less; see docs/mixing.md.
+std::string more_open_runs(const PlanReport& report) {
+  const std::uint32_t now = report.plan.options().open_runs;
+  if (runs_ordered_together(report) < 2 * std::uint64_t{now}) return {};
+  return "raise --open-runs, " + std::to_string(now) + " now, or ";
+}
+
+/// What spreads batches over more of the dataset.
+std::string spread_advice(const PlanReport& report) {
+  const PlanOptions& options = report.plan.options();
+  if (options.order == OrderKind::sequential) {
+    return "the order sequential does not mix; it is for evaluation: train with --order shuffle or global";
+  }
+  if (options.order == OrderKind::global) return "--order global is a true shuffle, so this is chance";
+  if (const std::optional<std::string> narrow = narrow_lanes(report)) return *narrow;
+  if (options.assign == Assign::files && report.epoch.lanes() > 1) {
+    return "use --assign runs, which deals the runs of all shards and needs one --run-records in them, or --order "
+           "global";
+  }
+  return more_open_runs(report) + "use --order global";
+}
+
+/// By how much a side falls behind.
+double short_of(const BatchMixing& plan, const BatchMixing& shuffle) {
+  const auto ratio = [](double ours, double shuffled) { return shuffled > 0 ? ours / shuffled : 1; };
+  return std::min(ratio(plan.mean_slices, shuffle.mean_slices), ratio(plan.mean_shards, shuffle.mean_shards));
+}
+
+std::string few_text(const MixingReport& mixing) {
+  const bool of_rank =
+      short_of(mixing.plan.rank, mixing.true_shuffle.rank) <= short_of(mixing.plan.global, mixing.true_shuffle.global);
+  const BatchMixing& plan = of_rank ? mixing.plan.rank : mixing.plan.global;
+  const BatchMixing& shuffle = of_rank ? mixing.true_shuffle.rank : mixing.true_shuffle.global;
+  return std::string(of_rank ? "a batch" : "a global batch") + " holds records of " + decimal(plan.mean_slices, 1) +
+         " slices and " + decimal(plan.mean_shards, 1) + " shards, the poorest of " +
+         std::to_string(plan.least_slices) + " and " + std::to_string(plan.least_shards) +
+         ", and in a true shuffle of " + decimal(shuffle.mean_slices, 1) + " and " + decimal(shuffle.mean_shards, 1);
+}
+
+}  // namespace
+
+std::vector<MixingRow> mixing_rows(const PlanReport& report) {
+  const MixingReport& mixing = *report.mixing;
+  const bool one = report.plan.readers() == 1;
+  std::vector<MixingRow> rows;
+  if (mixing.batches == 0) return rows;
+  add_rows(rows, one ? "a batch" : "a rank's batch", mixing.plan.rank, mixing.true_shuffle.rank);
+  if (!one) add_rows(rows, "the global batch", mixing.plan.global, mixing.true_shuffle.global);
+  const auto number = [](const std::optional<double>& value) {
+    return value ? decimal(*value, 2) : std::string("not measured");
+  };
+  rows.push_back({"correlation of steps with the other epoch", number(mixing.plan.correlation),
+                  number(mixing.true_shuffle.correlation)});
+  const std::string name = "labels in a batch, mean and least";
+  if (const auto& labels = mixing.labels; labels && !labels->judged()) {
+    rows.push_back({name, "not judged", "not judged"});
+  } else if (labels) {
+    rows.push_back({name, decimal(labels->mean, 1) + ", " + std::to_string(labels->least),
+                    decimal(labels->shuffle_mean, 1) + ", " + std::to_string(labels->shuffle_least)});
+  }
+  return rows;
+}
+
+std::string mixing_extent(const PlanReport& report) {
+  const MixingReport& mixing = *report.mixing;
+  const std::string batch_rows = format::count_of(report.plan.options().batch, "row");
+  if (mixing.batches == 0 && mixing.all_batches > 0) return "not measured: batches of " + batch_rows + " are too large";
+  std::string text = "measured " + std::to_string(mixing.batches) + " of " + std::to_string(mixing.all_batches) +
+                     " batches of " + batch_rows;
+  if (mixing.readers < report.plan.readers()) {
+    text += ", on " + std::to_string(mixing.readers) + " of " + std::to_string(report.plan.readers()) + " readers";
+  }
+  if (mixing.labels) {
+    text += ", and the labels of " + format::count_of(mixing.labels->records, "record") + " in " +
+            format::count_of(mixing.labels->batches, "batch", "batches");
+    if (!mixing.labels->judged()) text += ", too few to judge them";
+  }
+  return text;
+}
+
+std::optional<std::string> good_text(const PlanReport& report) {
+  const MixingReport& mixing = *report.mixing;
+  if (mixing.batches == 0 || mixing.weak()) return {};
+  const bool unjudged = mixing.labels && !mixing.labels->judged();
+  return std::string("good: the mixing is not weak") + (unjudged ? "; the labels were not judged" : "");
+}
+
+std::vector<std::string> advice(const PlanReport& report) {
+  const MixingReport& mixing = *report.mixing;
+  const auto has = [&](MixingFlaw flaw) {
+    return std::find(mixing.flaws.begin(), mixing.flaws.end(), flaw) != mixing.flaws.end();
+  };
+  std::vector<std::string> sentences;
+  if (has(MixingFlaw::few_slices) || has(MixingFlaw::few_shards) || has(MixingFlaw::poor_batch)) {
+    sentences.push_back(few_text(mixing) + "; " + spread_advice(report));
+  }
+  if (has(MixingFlaw::few_labels)) {
+    sentences.push_back("a batch has " + decimal(mixing.labels->mean, 1) + " labels, and in a true shuffle " +
+                        decimal(mixing.labels->shuffle_mean, 1) + "; pack with convert --shuffle; or " +
+                        spread_advice(report));
+  }
+  // Of what does not mix at all, one sentence is enough.
+  if (report.plan.options().order == OrderKind::sequential && !sentences.empty()) return sentences;
+  if (has(MixingFlaw::same_places)) {
+    sentences.push_back("records come where they came in the other epoch, with a correlation of " +
+                        decimal(mixing.plan.correlation.value_or(0), 2) + "; use --order global");
+  }
+  if (has(MixingFlaw::same_mates)) {
+    const double most = std::max(mixing.plan.rank.shared.value_or(0), mixing.plan.global.shared.value_or(0));
+    sentences.push_back(percent(most) + " of the pairs in a batch share one in the other epoch too; " +
+                        more_open_runs(report) + "raise --pool, or use --order global");
+  }
+  if (has(MixingFlaw::neighbours)) {
+    const double most = std::max(mixing.plan.rank.neighbours, mixing.plan.global.neighbours);
+    sentences.push_back(percent(most) + " of the records have their neighbour in the shard in their batch; " +
+                        more_open_runs(report) + "use --order global");
+  }
+  return sentences;
+}
+
+boost::json::object mixing_json(const PlanReport& report) {
+  const MixingReport& mixing = *report.mixing;
+  boost::json::array flaws;
+  for (const MixingFlaw flaw : mixing.flaws) flaws.push_back(boost::json::string(word_of(kFlawWords, flaw)));
+  const std::vector<std::string> sentences = advice(report);
+  return {{"plan", to_json(mixing.plan)},
+          {"true_shuffle", to_json(mixing.true_shuffle)},
+          {"batches", mixing.batches},
+          {"all_batches", mixing.all_batches},
+          {"readers", mixing.readers},
+          {"labels", mixing.labels ? boost::json::value(to_json(*mixing.labels)) : boost::json::value(nullptr)},
+          {"weak", mixing.weak()},
+          {"flaws", std::move(flaws)},
+          {"advice", boost::json::array(sentences.begin(), sentences.end())}};
+}
+
+std::string mixing_text(const PlanReport& report) {
+  Table table({"mixing", "this plan", "true shuffle"});
+  const std::vector<MixingRow> rows = mixing_rows(report);
+  for (const auto& [name, ours, shuffled] : rows) table.add({name, ours, shuffled});
+  std::string text = (rows.empty() ? "" : table.to_text()) + mixing_extent(report) + '\n';
+  if (const std::optional<std::string> good = good_text(report)) text += *good + '\n';
+  for (const std::string& sentence : advice(report)) text += "weak: " + sentence + '\n';
+  return text;
+}
+
+}  // namespace dovetail::tools

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the report of the mixing says; docs/mixing.md explains it.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/command/json.h"
+#include "tools/plan/plan_report.h"
+
+namespace dovetail::tools {
+
+/// A name, and the numbers of the plan and of a true shuffle.
+using MixingRow = std::array<std::string, 3>;
+
+// All need a report with `mixing`.
+
+/// None where no batch was measured.
+std::vector<MixingRow> mixing_rows(const PlanReport& report);
+/// What was measured.
+std::string mixing_extent(const PlanReport& report);
+/// That the mixing is good, and whether labels had a say in it; nothing where it is weak or was not measured.
+std::optional<std::string> good_text(const PlanReport& report);
+/// What is weak, and what to change, one sentence each; nothing where the mixing is good.
+std::vector<std::string> advice(const PlanReport& report);
+
+boost::json::object mixing_json(const PlanReport& report);
+std::string mixing_text(const PlanReport& report);
+
+}  // namespace dovetail::tools

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/plan/plan_arguments.h"
+
+#include <utility>
+
+#include "tools/plan/plan_words.h"
+#include "tools/plan/state_file.h"
+#include "tools/plan/weights.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+template <class Value>
+void take(const std::optional<Value>& flag, Value& option) {
+  if (flag) option = *flag;
+}
+
+Result<void> take_mix(const PlanFlags& flags, Mix& mix) {
+  if (flags.weights) {
+    Result<std::vector<MixWeights>> schedule = parse_weights(*flags.weights);
+    if (!schedule) return schedule.error();
+    mix.schedule = std::move(*schedule);
+  }
+  take(flags.stop, mix.stop);
+  take(flags.mix_steps, mix.steps);
+  if ((flags.stop || flags.mix_steps) && !mix.enabled()) {
+    return Error(Errc::invalid_option, "--stop and --mix-steps are for a mix, which --weights asks for");
+  }
+  return {};
+}
+
+Result<void> take_all(const PlanFlags& flags, PlanOptions& options) {
+  take(flags.world, options.world);
+  take(flags.batch, options.batch);
+  take(flags.replicate, options.replicate);
+  take(flags.lanes, options.lanes);
+  take(flags.order, options.order);
+  take(flags.assign, options.assign);
+  take(flags.tail, options.tail);
+  take(flags.open_runs, options.open_runs);
+  take(flags.pool, options.pool);
+  take(flags.seed, options.seed);
+  if (flags.sticky) options.sticky = true;
+  return take_mix(flags, options.mix);
+}
+
+}  // namespace
+
+void add_plan_arguments(Flags& flags, PlanFlags& plan, const std::string& batch_help) {
+  const PlanOptions preset;
+  flags.add("--batch", plan.batch, batch_help);
+  flags.add("--replicate", plan.replicate, "This many consecutive ranks read the same rows")
+      .preset(std::to_string(preset.replicate));
+  flags.add("--lanes", plan.lanes, "Ordered streams; 0 is one per reader").preset(std::to_string(preset.lanes));
+  flags.add_choice("--order", plan.order, kOrderWords, "Order of the records")
+      .preset(std::string(word_of(kOrderWords, preset.order)));
+  flags
+      .add_choice("--assign", plan.assign, kAssignWords,
+                  "Cut the line of shards evenly, keep files whole, or deal the runs of all shards")
+      .preset(std::string(word_of(kAssignWords, preset.assign)));
+  flags.add_choice("--tail", plan.tail, kTailWords, "What becomes of records that do not fill a last step")
+      .preset(std::string(word_of(kTailWords, preset.tail)));
+  flags
+      .add("--open-runs", plan.open_runs,
+           "At least so many runs of a lane are interleaved, where it has them, and fewer than twice as many")
+      .preset(std::to_string(preset.open_runs));
+  flags.add("--pool", plan.pool, "Records in the shuffle pool of a lane").preset(std::to_string(preset.pool));
+  flags.add("--seed", plan.seed, "The same on all ranks").preset(std::to_string(preset.seed));
+  flags.add("--sticky", plan.sticky, "A rank keeps its share of the shards in every epoch");
+  flags
+      .add("--weights", plan.weights,
+           "Mix the PATHs: a number for each, such as 3,1 or 0.7,0.3, or a schedule by steps, such as 0=3:1,1000=1:1")
+      .shown_as("LIST");
+  flags
+      .add_choice("--stop", plan.stop, kStopWords,
+                  "A mix ends before a source would begin again, when all were delivered whole, or after --mix-steps")
+      .preset(std::string(word_of(kStopWords, preset.mix.stop)));
+  flags.add("--mix-steps", plan.mix_steps, "Steps in an epoch of a mix, with --stop steps");
+  flags.add("--plan", plan.plan_path, "A saved plan, to be made exactly again; see `dovetail plan --save`")
+      .shown_as("FILE");
+  flags.add("--from-state", plan.state_path, "Go on where this state was taken; it tells order, seed and tail")
+      .shown_as("FILE");
+}
+
+Result<Plan> PlanRequest::plan(std::shared_ptr<const DatasetShape> dataset) const {
+  if (saved) {
+    if (auto checked = check_saved(*saved, options); !checked) return checked.error();
+    if (dataset->fingerprint != saved->dataset) {
+      return Error(Errc::state_mismatch, "the dataset is another one: its fingerprint is " +
+                                             dataset->fingerprint.to_hex() + ", and that of the saved plan " +
+                                             saved->dataset.to_hex());
+    }
+  }
+  Result<Plan> plan =
+      state ? Plan::resume(std::move(dataset), options, *state) : Plan::make(std::move(dataset), options);
+  if (!plan || !saved) return plan;
+  if (auto checked = check_saved(*saved, *plan); !checked) return checked.error();
+  return plan;
+}
+
+Result<PlanRequest> plan_request(const PlanFlags& flags, std::optional<State> read) {
+  PlanRequest request;
+  if (!flags.plan_path.empty()) {
+    Result<SavedPlan> saved = load_plan(flags.plan_path);
+    if (!saved) return saved.error();
+    request.options = saved->options;
+    request.state = saved->state;
+    request.saved = std::move(*saved);
+  }
+  if (!flags.state_path.empty()) {
+    Result<State> state = read ? Result<State>(std::move(*read)) : read_state(flags.state_path);
+    if (!state) return state.error();
+    if (!request.saved) request.options = state->options(1, 1);
+    request.state = std::move(*state);
+  }
+  if (!request.saved && !flags.world) return Error(Errc::invalid_option, "--world is required");
+  if (!request.saved && !flags.batch) return Error(Errc::invalid_option, "--batch is required");
+  if (auto taken = take_all(flags, request.options); !taken) return taken.error();
+  return request;
+}
+
+}  // namespace dovetail::tools

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <dovetail/plan.h>
+#include <dovetail/state.h>
+
+#include "tools/command/command_line.h"
+#include "tools/plan/plan_file.h"
+
+namespace dovetail::tools {
+
+/// The flags that decide a plan. What was not given is taken from the saved plan, from the state, or is the default.
+struct PlanFlags {
+  std::optional<std::uint32_t> world;
+  std::optional<std::uint32_t> batch;
+  std::optional<std::uint32_t> replicate;
+  std::optional<std::uint32_t> lanes;
+  std::optional<OrderKind> order;
+  std::optional<Assign> assign;
+  std::optional<Tail> tail;
+  std::optional<std::uint32_t> open_runs;
+  std::optional<std::uint32_t> pool;
+  std::optional<std::uint64_t> seed;
+  bool sticky = false;
+  std::optional<std::string> weights;
+  std::optional<MixStop> stop;
+  std::optional<std::uint64_t> mix_steps;
+  std::string plan_path;
+  std::string state_path;
+};
+
+/// Adds all of them but `--world`, which not every subcommand asks for in the same way.
+void add_plan_arguments(Flags& flags, PlanFlags& plan,
+                        const std::string& batch_help = "Rows per rank and step; needed unless --plan tells it");
+
+/// What is to be planned.
+struct PlanRequest {
+  PlanOptions options;
+  std::optional<State> state;      ///< Go on from here.
+  std::optional<SavedPlan> saved;  ///< The result has to be this plan.
+
+  /// Errors: those of `Plan::make` or `Plan::resume`, and `state_mismatch` where a saved plan is not made again.
+  Result<Plan> plan(std::shared_ptr<const DatasetShape> dataset) const;
+};
+
+/// Reads the files that the flags name and puts everything together. A flag beside a saved plan or a state is checked
+/// against it when the plan is made, not ignored.
+/// Errors: `invalid_option` where world or batch stay unknown; those of `load_plan` and `read_state`.
+/// A caller that has read the state gives it, since a pipe can be read once.
+Result<PlanRequest> plan_request(const PlanFlags& flags, std::optional<State> read = {});
+
+}  // namespace dovetail::tools

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// `dovetail cat`: records to standard output, in order.
+#include <memory>
+
+#include "tools/command/commands.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/pager.h"
+#include "tools/command/sink.h"
+#include "tools/command/source_words.h"
+#include "tools/records/output_form.h"
+#include "tools/records/record_input.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+struct CatArguments {
+  std::string path;
+  SourceFormat from = SourceFormat::detect;
+  std::string range = ":";
+  OutputForm form = OutputForm::text;
+  bool json = false;
+  bool no_pager = false;
+};
+
+Result<void> write_all(Sink& out, RecordStream& records, OutputForm form) {
+  while (out.good()) {
+    const Result<std::optional<PlacedRecord>> record = records.next();
+    if (!record) return record.error();
+    if (!record->has_value()) break;
+    write_record(out, **record, form);
+  }
+  return {};
+}
+
+Result<int> run(const CatArguments& arguments) {
+  const Result<IdRange> range = parse_range(arguments.range);
+  if (!range) return range.error();
+  Result<Input> input = open_input(arguments.path, arguments.from);
+  if (!input) return input.error();
+  Result<RecordStream> records = RecordStream::open(std::move(*input), *range);
+  if (!records) return records.error().in_file(arguments.path);
+
+  const OutputForm form = arguments.json ? OutputForm::placed : form_for_output(arguments.form);
+  // Bytes are not for reading.
+  const bool readable = form != OutputForm::raw && form != OutputForm::tfrecord;
+  const Pager pager(readable && !arguments.no_pager);
+  Sink out = Sink::standard_output();
+  const Result<void> read = write_all(out, *records, form);
+  // What was read before a failure is good and goes out first.
+  const Result<void> written = out.finish();
+  if (!read) return read.error();
+  if (!written) return written.error();
+  return kExitGood;
+}
+
+}  // namespace
+
+void add_cat(CommandLine& line) {
+  const auto arguments = std::make_shared<CatArguments>();
+  Flags flags =
+      line.subcommand("cat", "Write records to standard output, also those of files in other formats",
+                      {"dovetail cat data --range 0:3", "dovetail cat data --format tfrecord > data.tfrecord"},
+                      [arguments] { return run(*arguments); });
+  add_input(flags, arguments->path, arguments->from);
+  flags.add("--range", arguments->range, "Records A:B of the dataset, B not included; A: and :B work too")
+      .shown_as("A:B");
+  add_output_form(flags, arguments->form);
+  flags.add("--json", arguments->json, "Write one JSON object per record, with its place");
+  add_no_pager(flags, arguments->no_pager);
+}
+
+}  // namespace dovetail::tools

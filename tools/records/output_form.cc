@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/records/output_form.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <string>
+
+#include "format/text/utf8.h"
+#include "format/text/visible.h"
+#include "format/tfrecord/tfrecord.h"
+#include "tools/command/json.h"
+#include "tools/command/render.h"
+#include "tools/records/payload.h"
+#include "tools/records/record_json.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+void write_tfrecord(Sink& out, ByteView record) {
+  std::array<std::byte, format::kTfrecordHeaderBytes> header{};
+  std::array<std::byte, format::kTfrecordFooterBytes> footer{};
+  format::encode_tfrecord_header(record.size(), header);
+  format::encode_tfrecord_footer(record, footer);
+  out.write(ByteView(header));
+  out.write(record);
+  out.write(ByteView(footer));
+}
+
+/// What a person can read of a record.
+std::string shown(ByteView record) {
+  const Payload payload = guess_payload(record);
+  if (payload == Payload::example) return content_json(record);
+  return format::is_utf8(as_chars(record)) ? format::visible_lines(as_chars(record)) : hex(record);
+}
+
+}  // namespace
+
+OutputForm form_for_output(OutputForm form) {
+  return form == OutputForm::text && ::isatty(STDOUT_FILENO) == 1 ? OutputForm::shown : form;
+}
+
+Flag add_output_form(Flags& flags, OutputForm& form) {
+  using Word = std::pair<std::string_view, OutputForm>;
+  return flags.add_choice(
+      "--format", form,
+      std::array{Word{"text", OutputForm::text}, Word{"hex", OutputForm::hex}, Word{"json", OutputForm::json},
+                 Word{"raw", OutputForm::raw}, Word{"tfrecord", OutputForm::tfrecord}},
+      "How a record is written; on a terminal, text has its control characters escaped, and the rest is JSON or hex");
+}
+
+void write_record(Sink& out, const PlacedRecord& record, OutputForm form) {
+  switch (form) {
+    case OutputForm::text:
+      out.write(record.bytes);
+      out.write("\n");
+      break;
+    case OutputForm::shown:
+      out.write(shown(record.bytes) + '\n');
+      break;
+    case OutputForm::hex:
+      out.write(hex(record.bytes) + '\n');
+      break;
+    case OutputForm::raw:
+      out.write(record.bytes);
+      break;
+    case OutputForm::tfrecord:
+      write_tfrecord(out, record.bytes);
+      break;
+    case OutputForm::json:
+      out.write(content_json(record.bytes) + '\n');
+      break;
+    case OutputForm::placed:
+      out.write(to_line(to_json(record)));
+      break;
+  }
+}
+
+}  // namespace dovetail::tools

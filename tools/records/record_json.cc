@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/records/record_json.h"
+
+#include <algorithm>
+
+#include "format/text/utf8.h"
+#include "format/text/visible.h"
+#include "tools/command/json_text.h"
+#include "tools/command/render.h"
+#include "tools/records/payload.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+void append_value(std::string& json, ByteView value) {
+  append_bytes(json, value);
+}
+void append_value(std::string& json, float value) {
+  append_float(json, value);
+}
+void append_value(std::string& json, std::int64_t value) {
+  append_int(json, value);
+}
+
+template <class Value>
+void append_list(std::string& json, const format::FeatureView& feature, std::uint64_t most) {
+  json += '[';
+  format::FeatureValues values(feature);
+  std::uint64_t count = 0;
+  for (Value value{}; values.next(value); ++count) {
+    if (count > 0) json += ", ";
+    if (count == most) {
+      json += "...";
+      break;
+    }
+    append_value(json, value);
+  }
+  json += ']';
+}
+
+std::string example_json(ByteView record) {
+  format::ExampleFeatures features;
+  std::string json = "{\"feature\":{";
+  // The guess has parsed it already; what fails now has no features.
+  if (!features.parse(record)) return "{}";
+  for (const format::FeatureView& feature : features.all()) {
+    if (&feature != features.all().data()) json += ',';
+    append_string(json, feature.name);
+    json += ':';
+    append_values(json, feature);
+  }
+  return json + "}}";
+}
+
+/// In JSON a line break is either between two tokens or not there.
+std::string in_one_line(std::string_view json) {
+  std::string line(json);
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return line;
+}
+
+}  // namespace
+
+boost::json::object to_json(const PlacedRecord& record) {
+  boost::json::object object = {
+      {"id", record.id}, {"shard", record.shard}, {"record", record.record}, {"bytes", record.bytes.size()}};
+  if (format::is_utf8(as_chars(record.bytes))) {
+    object["text"] = as_chars(record.bytes);
+  } else {
+    object["hex"] = hex(record.bytes);
+  }
+  return object;
+}
+
+std::string content_json(ByteView record) {
+  const Payload payload = guess_payload(record);
+  std::string json;
+  if (payload == Payload::json) {
+    json = in_one_line(as_chars(record));
+  } else if (payload == Payload::example) {
+    json = example_json(record);
+  } else {
+    append_bytes(json, record);
+  }
+  return format::visible_json(std::move(json));
+}
+
+void append_values(std::string& json, const format::FeatureView& feature, std::uint64_t most) {
+  switch (feature.kind) {
+    case format::FeatureKind::bytes:
+      return append_list<ByteView>(json, feature, most);
+    case format::FeatureKind::floats:
+      return append_list<float>(json, feature, most);
+    case format::FeatureKind::ints:
+      return append_list<std::int64_t>(json, feature, most);
+    case format::FeatureKind::none:
+      json += "null";
+  }
+}
+
+}  // namespace dovetail::tools

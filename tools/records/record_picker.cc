@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/records/record_picker.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace dovetail::tools {
+
+namespace {
+
+// Far below any limit of descriptors, and enough for the shards that interleaved rows come from.
+constexpr std::size_t kMaxOpened = 64;
+
+}  // namespace
+
+void RecordPicker::make_room() {
+  if (opened_.size() < kMaxOpened) return;
+  const auto oldest = std::min_element(opened_.begin(), opened_.end(), [](const auto& a, const auto& b) {
+    return a.second.last_use < b.second.last_use;
+  });
+  opened_.erase(oldest);
+}
+
+void RecordPicker::count_block(Opened& opened, std::uint64_t record) {
+  const std::vector<BlockInfo>& blocks = opened.reader.shard().blocks;
+  const auto after = std::upper_bound(blocks.begin(), blocks.end(), record,
+                                      [](std::uint64_t place, const BlockInfo& b) { return place < b.first_record; });
+  if (after == blocks.begin()) return;
+  const auto block = static_cast<std::size_t>(after - blocks.begin()) - 1;
+  if (block != opened.block) bytes_read_ += blocks[block].stored_bytes;
+  opened.block = block;
+}
+
+Result<ByteView> RecordPicker::read(const Dataset::Place& place) {
+  auto found = opened_.find(place.shard);
+  if (found == opened_.end()) {
+    make_room();
+    Result<RecordReader> reader = RecordReader::open(dataset_, place.shard);
+    if (!reader) return reader.error();
+    found = opened_.emplace(place.shard, Opened{.reader = std::move(*reader)}).first;
+  }
+  found->second.last_use = ++uses_;
+  RecordReader& reader = found->second.reader;
+  if (auto sought = reader.seek(place.record); !sought) return sought.error();
+  count_block(found->second, place.record);
+  const Result<std::optional<ByteView>> bytes = reader.next();
+  if (!bytes) return bytes.error();
+  if (!bytes->has_value()) {
+    return Error(Errc::index_mismatch, "the shard ends before the record that its footer counts")
+        .in_file(dataset_.shard_path(place.shard));
+  }
+  return **bytes;
+}
+
+}  // namespace dovetail::tools
