@@ -46,7 +46,7 @@ void show_per_file_split(const Job& job, const dovetail::Dataset& dataset, std::
   const auto mine = dovetail::Plan::make(files_of(job, dataset), alone);
   // A rank whose files do not fill one batch has no plan: no steps.
   const std::uint64_t steps = mine ? mine->steps(0).value() : 0;
-  const bool same_plan = all_equal(mine ? mine->check() : 0);
+  const bool same_plan = all_equal(mine ? mine->plan_checksum() : 0);
   const std::vector<std::uint64_t> all_steps = mpi_job::gather_all(steps);
   if (job.first()) {
     std::printf("split by files: the ranks' plans are %s\n", same_plan ? "the same" : "NOT the same");
@@ -60,7 +60,7 @@ void show_per_file_split(const Job& job, const dovetail::Dataset& dataset, std::
   dovetail::PlanOptions together = alone;
   together.world = static_cast<std::uint32_t>(job.world());
   const auto plan = dovetail::Plan::make(dataset.shape(), together).value();
-  if (!all_equal(plan.check()) || !job.first()) return;
+  if (!all_equal(plan.plan_checksum()) || !job.first()) return;
   std::printf("one plan for all: %llu steps on each of %d ranks\n",
               static_cast<unsigned long long>(plan.steps(0).value()), job.world());
 }

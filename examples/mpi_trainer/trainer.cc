@@ -42,7 +42,8 @@ void train(const Job& job, const dovetail::Dataset& dataset, Softmax& model) {
   options.plan.batch = kBatch;
   options.epochs = kEpochs;
   auto reader = dovetail::BatchReader::open(dataset, options).value();
-  if (!all_equal(reader.plan().check())) throw std::runtime_error("the ranks were started with different options");
+  if (!all_equal(reader.plan().plan_checksum()))
+    throw std::runtime_error("the ranks were started with different options");
 
   for (std::uint32_t epoch = 0; epoch < kEpochs; ++epoch) {
     Sums seen;

@@ -105,7 +105,7 @@ class Refused(Exception):
 def refuse_unequal(steps, check=None):
     """One small collective before the first batch: would all ranks make the same steps?
 
-    `check` is equal on all ranks whose readers were opened alike.
+    `plan_checksum` is equal on all ranks whose readers were opened alike.
     """
     of_ranks = [None] * dist.get_world_size()
     dist.all_gather_object(of_ranks, (steps, check))
@@ -159,7 +159,7 @@ def make_steps(model, optimizer, batches, after_step):
 def train(args, model, optimizer, data, ids_file):
     """Goes through what is left of the epochs."""
     loader = DataLoader(data, batch_size=None, num_workers=0)
-    refuse_unequal(len(loader), data.reader.check())
+    refuse_unequal(len(loader), data.reader.plan_checksum())
 
     def note(batch):
         if ids_file:  # before the step: where rank 0 has made it, all have noted it

@@ -58,7 +58,7 @@ class BatchReader {
   State state() const;
   /// Eight bytes that are equal on all ranks if they planned the same and began at the same place: for one optional
   /// all-reduce at the start.
-  std::uint64_t check() const noexcept;
+  std::uint64_t plan_checksum() const noexcept;
   /// Whether batches lie in memory registered with CUDA.
   bool registered() const noexcept;
   /// The most bytes of a batch's slab, but for spilled ones.

@@ -80,54 +80,6 @@ struct Pick {
   friend bool operator==(const Pick&, const Pick&) = default;
 };
 
-/// The records of one run that a stretch needs, where it does not need all of them. The run gives record
-/// (start + i * step) mod count as its number i. Needed are `singles`, and numbers [from, to) without those in `except`.
-struct PartialRun {
-  std::uint64_t run = 0;
-  std::vector<std::uint64_t> singles;  ///< Ascending; none of them is given as one of [from, to).
-  std::uint64_t from = 0;
-  std::uint64_t to = 0;
-  std::vector<std::uint64_t> except;  ///< Ascending.
-  std::uint64_t count = 1;
-  std::uint64_t start = 0;
-  std::uint64_t step = 1;
-
-  /// How many of the records [first, last) are needed. Cost: a step for each of them, or of what is needed, whichever are
-  /// fewer, and an inversion modulo `count`.
-  std::uint64_t needed(std::uint64_t first, std::uint64_t last) const noexcept;
-};
-
-/// A part of a lane: consecutive outputs of one pass over one source. Its runs have consecutive numbers in the order in
-/// which they are opened.
-///
-/// Threads: const calls may run concurrently.
-class Stretch {
- public:
-  /// Of all its rows: `first` or `repeated`.
-  RowStatus status() const noexcept;
-  /// Its runs are numbered [first_run, end_run); some of the first and last may be needed in part, or not at all.
-  std::uint64_t first_run() const noexcept;
-  std::uint64_t end_run() const noexcept;
-  /// Needs: a number of this stretch. Cost: one keyed permutation and one binary search over the shards.
-  Run run(std::uint64_t number) const;
-
-  /// Which runs a reader of the stretch needs: the ones numbered [whole_begin, whole_end) whole, but for those of
-  /// `partial`, which are ascending and may lie before; and no other.
-  struct Needs {
-    std::uint64_t whole_begin = 0;
-    std::uint64_t whole_end = 0;
-    std::vector<PartialRun> partial;
-  };
-  /// Cost: up to two seeks.
-  Needs needs() const;
-
- private:
-  friend class LaneCursor;
-  struct Content;
-  explicit Stretch(std::shared_ptr<const Content> content);
-  std::shared_ptr<const Content> content_;
-};
-
 class LaneCursor;
 
 namespace detail {
@@ -170,21 +122,13 @@ class LaneCursor {
 
   /// The next output's number.
   std::uint64_t position() const noexcept;
-  /// Fills `out` with the next picks. Cost: no allocation, but where a stretch begins.
+  /// Fills `out` with the next picks. Cost: no allocation, except where a pass begins.
   void next(std::span<Pick> out);
-  /// The record of a pick that the last `next` gave. Cost: as `Stretch::run`.
+  /// The record of a pick that the last `next` gave. Cost: one keyed permutation and one binary search over the
+  /// shards.
   PlannedRecord record(const Pick& pick) const;
   /// The run of a planned pick that the last `next` gave.
   Run run_of(const Pick& pick) const;
-
-  /// A stretch, and the number of the run that it opens next.
-  struct Active {
-    Stretch stretch;
-    std::uint64_t next_run = 0;
-  };
-  /// The stretches that picks of the last `next` come from or later ones will, ascending by their runs. `next` may
-  /// invalidate it.
-  std::span<const Active> active();
 
  private:
   friend class LaneOrder;

@@ -221,8 +221,8 @@ class Plan {
   Hash128 order_id() const noexcept;
   /// Eight bytes that are equal on all ranks if and only if (but for a chance of 2^-64) they planned the same and begin
   /// at the same place: for one optional all-reduce at the start.
-  std::uint64_t check() const noexcept { return check(start()); }
-  std::uint64_t check(Position begin) const noexcept;
+  std::uint64_t plan_checksum() const noexcept { return plan_checksum(start()); }
+  std::uint64_t plan_checksum(Position begin) const noexcept;
 
  private:
   explicit Plan(std::shared_ptr<const detail::PlanFacts> facts);

@@ -120,10 +120,10 @@ class Plan:
         """(epoch, step) of the first batch."""
         return self._native.start
 
-    def check(self) -> int:
+    def plan_checksum(self) -> int:
         """A number of 64 bits, with a sign, that is equal on all ranks that plan the same: for one optional all-gather,
         or an all-reduce of its minimum and its maximum."""
-        return self._native.check()
+        return self._native.plan_checksum()
 
     def steps(self, epoch: int = 0) -> int:
         """Steps of an epoch, the same on every rank."""
@@ -293,10 +293,10 @@ class Reader:
         """The plan that it obeys, from where it began."""
         return Plan._of(self._native.plan)
 
-    def check(self) -> int:
+    def plan_checksum(self) -> int:
         """A number of 64 bits, with a sign, that is equal on all ranks that planned the same and began at the same
         place."""
-        return self._native.check()
+        return self._native.plan_checksum()
 
     @property
     def registered(self) -> bool:

@@ -212,7 +212,7 @@ void bind_plan(py::module_& module) {
       .def_property_readonly("order_id", [](const Plan& plan) { return plan.order_id().to_hex(); })
       .def_property_readonly("start",
                              [](const Plan& plan) { return py::make_tuple(plan.start().epoch, plan.start().step); })
-      .def("check", [](const Plan& plan) { return static_cast<std::int64_t>(plan.check()); })
+      .def("plan_checksum", [](const Plan& plan) { return static_cast<std::int64_t>(plan.plan_checksum()); })
       .def(
           "epoch", [](const Plan& plan, std::uint32_t epoch) { return plan.epoch(epoch).value(); },
           py::arg("epoch") = 0, py::call_guard<Unlocked>())

@@ -322,7 +322,8 @@ void bind_reader(py::module_& module) {
       .def("state", [](const PyReader& reader) { return reader.get().state().to_text(); })
       .def_property_readonly("position", position)
       .def_property_readonly("plan", [](const PyReader& reader) { return reader.get().plan(); })
-      .def("check", [](const PyReader& reader) { return static_cast<std::int64_t>(reader.get().check()); })
+      .def("plan_checksum",
+           [](const PyReader& reader) { return static_cast<std::int64_t>(reader.get().plan_checksum()); })
       .def_property_readonly("registered", [](const PyReader& reader) { return reader.get().registered(); })
       .def("stats",
            [](PyReader& reader) {

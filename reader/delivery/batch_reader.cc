@@ -65,8 +65,8 @@ const Plan& BatchReader::plan() const noexcept {
 State BatchReader::state() const {
   return impl_->reader.state();
 }
-std::uint64_t BatchReader::check() const noexcept {
-  return impl_->reader.check();
+std::uint64_t BatchReader::plan_checksum() const noexcept {
+  return impl_->reader.plan_checksum();
 }
 bool BatchReader::registered() const noexcept {
   return impl_->reader.ring().registered();

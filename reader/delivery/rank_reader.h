@@ -83,7 +83,7 @@ class RankReader final : private TrainerHelp {
   const Plan& plan() const noexcept { return plan_; }
   std::size_t slab_bytes() const noexcept { return rules_.slab_bytes; }
   const SlotRing& ring() const noexcept { return *ring_; }
-  std::uint64_t check() const noexcept { return plan_.check(options_.start); }
+  std::uint64_t plan_checksum() const noexcept { return plan_.plan_checksum(options_.start); }
   std::optional<Error> error() const { return queue_->error(); }
   State state() const;
   ReaderStats stats() const;

@@ -19,8 +19,8 @@ constexpr int kColdFor = 16;  // reads that need no waiting
 
 }  // namespace
 
-struct RunStore::Stretch {
-  explicit Stretch(PassOrder of) : order(std::move(of)) {}
+struct RunStore::Pass {
+  explicit Pass(PassOrder of) : order(std::move(of)) {}
 
   PassOrder order;
   std::uint64_t end_group = 0;      // it needs none from here on
@@ -45,25 +45,25 @@ RunStore::RunStore(const Options& options, ShardTable& shards, Storage& storage,
 
 RunStore::~RunStore() = default;
 
-std::uint64_t RunStore::begin(const StretchBegin& stretch) {
+std::uint64_t RunStore::begin(const PassBegin& pass) {
   const std::lock_guard lock(mutex_);
-  Stretch begun(stretch.order);
-  if (stretch.order.groups() > 0) begun.end_group = stretch.order.groups_before(stretch.end);
-  stretches_.emplace(next_stretch_, std::move(begun));
-  return next_stretch_++;
+  Pass begun(pass.order);
+  if (pass.order.groups() > 0) begun.end_group = pass.order.groups_before(pass.end);
+  passes_.emplace(next_pass_, std::move(begun));
+  return next_pass_++;
 }
 
-void RunStore::end(std::uint64_t stretch) noexcept {
+void RunStore::end(std::uint64_t pass) noexcept {
   const std::lock_guard lock(mutex_);
-  const auto ending = stretches_.find(stretch);
+  const auto ending = passes_.find(pass);
   give_up(ending->second.singles);
   give_up(ending->second.groups);  // what was read ahead for nothing, too
-  stretches_.erase(ending);
+  passes_.erase(ending);
 }
 
-bool RunStore::open(std::uint64_t stretch, std::uint64_t group, std::span<ReadyRun> runs) {
+bool RunStore::open(std::uint64_t pass, std::uint64_t group, std::span<ReadyRun> runs) {
   const std::lock_guard lock(mutex_);
-  Stretch& of = stretches_.at(stretch);
+  Pass& of = passes_.at(pass);
   if (of.groups.empty()) of.groups.push_back(FetchedGroup::of(of.order, group));
   FetchedGroup& wanted = of.groups.front();
   of.waits = !wanted.ready();
@@ -76,9 +76,9 @@ bool RunStore::open(std::uint64_t stretch, std::uint64_t group, std::span<ReadyR
   return true;
 }
 
-void RunStore::close(std::uint64_t stretch) noexcept {
+void RunStore::close(std::uint64_t pass) noexcept {
   const std::lock_guard lock(mutex_);
-  Stretch& of = stretches_.find(stretch)->second;
+  Pass& of = passes_.find(pass)->second;
   give_up(of.singles);
   std::list<FetchedGroup> first;
   first.splice(first.end(), of.groups, of.groups.begin());
@@ -95,9 +95,9 @@ void RunStore::give_up(std::list<FetchedGroup>& groups) noexcept {
   leaving_.splice(leaving_.end(), groups);
 }
 
-bool RunStore::find(std::uint64_t stretch, std::span<const PooledPick> picks, std::span<SizedEntry> entries) {
+bool RunStore::find(std::uint64_t pass, std::span<const PooledPick> picks, std::span<SizedEntry> entries) {
   const std::lock_guard lock(mutex_);
-  Stretch& of = stretches_.at(stretch);
+  Pass& of = passes_.at(pass);
   if (of.singles.empty()) of.singles.push_back(FetchedGroup::of(of.order, picks));
   const FetchedGroup& singles = of.singles.front();
   of.waits = !singles.ready();
@@ -116,45 +116,45 @@ std::optional<RunStore::Work> RunStore::claim(bool ahead) {
     arrived_.pop_front();
     return work;
   }
-  for (auto& [number, stretch] : stretches_) {
-    if (!stretch.waits) continue;
-    if (auto work = claim_of(stretch.wanted(), true)) return work;
+  for (auto& [number, pass] : passes_) {
+    if (!pass.waits) continue;
+    if (auto work = claim_of(pass.wanted(), true)) return work;
   }
   if (!ahead) return std::nullopt;
-  for (auto& [number, stretch] : stretches_) {
-    if (auto work = claim_ahead(stretch)) return work;
+  for (auto& [number, pass] : passes_) {
+    if (auto work = claim_ahead(pass)) return work;
   }
   return std::nullopt;
 }
 
-std::optional<RunStore::Work> RunStore::claim_ahead(Stretch& stretch) {
-  if (stretch.groups.empty()) return std::nullopt;
-  const bool under_way = stretch.open || stretch.waits;
-  for (auto group = std::next(stretch.groups.begin(), under_way ? 1 : 0); group != stretch.groups.end(); ++group) {
+std::optional<RunStore::Work> RunStore::claim_ahead(Pass& pass) {
+  if (pass.groups.empty()) return std::nullopt;
+  const bool under_way = pass.open || pass.waits;
+  for (auto group = std::next(pass.groups.begin(), under_way ? 1 : 0); group != pass.groups.end(); ++group) {
     if (!group->is_claimed()) return claim_of(*group, false);
   }
-  if (!under_way || !may_append(stretch)) return std::nullopt;
-  stretch.groups.push_back(FetchedGroup::of(stretch.order, stretch.groups.back().number + 1));
-  return claim_of(stretch.groups.back(), false);
+  if (!under_way || !may_append(pass)) return std::nullopt;
+  pass.groups.push_back(FetchedGroup::of(pass.order, pass.groups.back().number + 1));
+  return claim_of(pass.groups.back(), false);
 }
 
 // What is far away is worth more, but for the memory that what is needed next must find.
-bool RunStore::may_append(const Stretch& stretch) const {
-  return stretch.groups.back().number + 1 < stretch.end_group &&
-         (stretch.groups.size() == 1 || (cold() && buffers_.used() <= (options_.budget - options_.spare_bytes) / 2));
+bool RunStore::may_append(const Pass& pass) const {
+  return pass.groups.back().number + 1 < pass.end_group &&
+         (pass.groups.size() == 1 || (cold() && buffers_.used() <= (options_.budget - options_.spare_bytes) / 2));
 }
 
 bool RunStore::has_work() const {
   const std::lock_guard lock(mutex_);
   if (!arrived_.empty()) return true;
-  return std::any_of(stretches_.begin(), stretches_.end(), [this](const auto& numbered) {
-    const Stretch& stretch = numbered.second;
-    if (stretch.waits && !stretch.wanted().is_claimed()) return true;
-    if (stretch.groups.empty()) return false;
-    const bool under_way = stretch.open || stretch.waits;
+  return std::any_of(passes_.begin(), passes_.end(), [this](const auto& numbered) {
+    const Pass& pass = numbered.second;
+    if (pass.waits && !pass.wanted().is_claimed()) return true;
+    if (pass.groups.empty()) return false;
+    const bool under_way = pass.open || pass.waits;
     const auto claimed = [](const FetchedGroup& group) { return group.is_claimed(); };
-    return !std::all_of(std::next(stretch.groups.begin(), under_way ? 1 : 0), stretch.groups.end(), claimed) ||
-           (under_way && may_append(stretch));
+    return !std::all_of(std::next(pass.groups.begin(), under_way ? 1 : 0), pass.groups.end(), claimed) ||
+           (under_way && may_append(pass));
   });
 }
 
@@ -207,12 +207,12 @@ bool RunStore::prepare(Fetched& run, bool needed) {
     if (!leaving_.empty()) return false;
     // What is being worked on may give memory back.
     const auto works = [](const auto& numbered) {
-      const Stretch& stretch = numbered.second;
+      const Pass& pass = numbered.second;
       const auto any = [](const FetchedGroup& group) { return group.working > 0; };
-      return std::any_of(stretch.singles.begin(), stretch.singles.end(), any) ||
-             std::any_of(stretch.groups.begin(), stretch.groups.end(), any);
+      return std::any_of(pass.singles.begin(), pass.singles.end(), any) ||
+             std::any_of(pass.groups.begin(), pass.groups.end(), any);
     };
-    if (std::none_of(stretches_.begin(), stretches_.end(), works)) {
+    if (std::none_of(passes_.begin(), passes_.end(), works)) {
       failure_ = Error(Errc::budget_too_small, "the open runs do not fit " + std::to_string(options_.budget) +
                                                    " bytes: raise memory_bytes, or lower open_runs");
     }
@@ -230,11 +230,11 @@ bool RunStore::prepare(Fetched& run, bool needed) {
 }
 
 bool RunStore::drop_ahead() {
-  for (auto& [number, stretch] : stretches_) {
-    if (stretch.groups.size() < 2 || stretch.groups.back().working > 0) continue;
-    const auto ahead = std::prev(stretch.groups.end());
+  for (auto& [number, pass] : passes_) {
+    if (pass.groups.size() < 2 || pass.groups.back().working > 0) continue;
+    const auto ahead = std::prev(pass.groups.end());
     std::list<FetchedGroup> freed;
-    freed.splice(freed.end(), stretch.groups, ahead);
+    freed.splice(freed.end(), pass.groups, ahead);
     freed.front().give_back(buffers_);
     return true;
   }

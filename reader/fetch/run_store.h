@@ -110,22 +110,22 @@ class RunStore final : public RunMemory {
   };
   Stats stats() const;
 
-  std::uint64_t begin(const StretchBegin& stretch) override;
-  void end(std::uint64_t stretch) noexcept override;
-  bool open(std::uint64_t stretch, std::uint64_t group, std::span<ReadyRun> runs) override;
-  void close(std::uint64_t stretch) noexcept override;
-  bool find(std::uint64_t stretch, std::span<const PooledPick> picks, std::span<SizedEntry> entries) override;
+  std::uint64_t begin(const PassBegin& pass) override;
+  void end(std::uint64_t pass) noexcept override;
+  bool open(std::uint64_t pass, std::uint64_t group, std::span<ReadyRun> runs) override;
+  void close(std::uint64_t pass) noexcept override;
+  bool find(std::uint64_t pass, std::span<const PooledPick> picks, std::span<SizedEntry> entries) override;
   bool is_damaged(std::uint64_t id) const noexcept override;
-  std::span<std::byte> take_spare(std::uint64_t stretch, std::size_t bytes) override;
-  void give_back(std::uint64_t stretch, std::span<std::byte> spare) noexcept override;
+  std::span<std::byte> take_spare(std::uint64_t pass, std::size_t bytes) override;
+  void give_back(std::uint64_t pass, std::span<std::byte> spare) noexcept override;
 
  private:
-  struct Stretch;
+  struct Pass;
 
   std::optional<Work> claim_of(FetchedGroup& group, bool needed);
-  std::optional<Work> claim_ahead(Stretch& stretch);
+  std::optional<Work> claim_ahead(Pass& pass);
   /// Whether one more group may be read ahead.
-  bool may_append(const Stretch& stretch) const;
+  bool may_append(const Pass& pass) const;
   bool prepare(Fetched& run, bool needed);
   /// Makes room for what a walk waits for, by giving up what is read ahead. Whether there was any.
   bool drop_ahead();
@@ -147,8 +147,8 @@ class RunStore final : public RunMemory {
   const std::function<void(const Waited&)> on_arrival_;
   mutable std::mutex mutex_;
   BufferPool buffers_;
-  std::map<std::uint64_t, Stretch> stretches_;
-  std::uint64_t next_stretch_ = 0;
+  std::map<std::uint64_t, Pass> passes_;
+  std::uint64_t next_pass_ = 0;
   std::uint64_t walked_ = 0;
   std::uint64_t filled_ = 0;
   std::list<FetchedGroup> leaving_;

@@ -17,7 +17,6 @@ void SlotFill::begin(std::shared_ptr<SlotLease> lease, std::uint32_t epoch, std:
   reads_.clear();
   waits_for_shard_ = false;
   ready_ = 0;
-  filled_bytes_ = 0;
   error_.reset();
   rows_.begin(std::move(lease), batches);
   if (rules_.columns == nullptr) return;
@@ -135,7 +134,6 @@ bool SlotFill::end_row() {
     ended = rows_.substitute();
   }
   if (!ended.has_value()) return fail(ended.error());
-  filled_bytes_ += columns_ ? rows_.lease()->columns()[rows_.batch()].layout.bytes : rows_.value_bytes();
   if (++ready_ == rows_.batches()) columns_.reset();
   return true;
 }

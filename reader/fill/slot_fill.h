@@ -83,7 +83,6 @@ class SlotFill {
   /// Records that do not fit the columns, the first ones.
   std::vector<Loss> take_unfit() noexcept { return std::exchange(unfit_, {}); }
   /// Of the batches that are complete.
-  std::uint64_t filled_bytes() const noexcept { return filled_bytes_; }
 
  private:
   template <class E>
@@ -128,7 +127,6 @@ class SlotFill {
   std::vector<std::byte> decoded_;  // the same
   bool waits_for_shard_ = false;
   std::uint32_t ready_ = 0;
-  std::uint64_t filled_bytes_ = 0;
   std::optional<Error> error_;
   std::vector<Loss> unfit_;
   FillCounts counts_;

@@ -43,7 +43,6 @@ class HostRegistration {
 
   /// Ends nothing, but forgets it.
   void abandon() noexcept { begin_ = nullptr; }
-  bool active() const noexcept { return begin_ != nullptr; }
 
   /// Ends the registration. False where the driver refuses, as it does while the process ends: the range must then stay
   /// mapped, because a device may still hold its physical pages.

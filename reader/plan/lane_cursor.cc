@@ -1,51 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <dovetail/order.h>
 
 #include "reader/plan/lane_walk.h"
 #include "reader/plan/pass_walk.h"
-#include "reader/plan/stretch.h"
 
 namespace dovetail {
 
-/// Numbers the runs of the stretches that a cursor is in, and knows which stretch a number belongs to.
+/// Numbers the runs of the passes that a cursor is in, and knows which pass a number belongs to.
 struct LaneCursor::State {
   using Runs = detail::PickRuns;
+  struct Pass {
+    detail::PassOrder order;
+    std::uint64_t first_run = 0;  ///< The number of its first run.
+    RowStatus status = RowStatus::first;
+
+    bool has(std::uint64_t run) const noexcept { return run >= first_run && run - first_run < order.runs(); }
+    Run run(std::uint64_t number) const { return order.run(number - first_run); }
+  };
 
   State(std::shared_ptr<const detail::LaneLayout> layout, std::uint64_t output)
       : current(layout->epoch->facts->sources.size()), walk(std::move(layout), output, *this) {}
 
-  Runs begin(const detail::StretchBegin& stretch) {
-    const std::uint64_t first_run = std::exchange(next_first_run, next_first_run + stretch.order.runs());
-    current[stretch.source].emplace(Stretch(std::make_shared<const Stretch::Content>(
-        Stretch::Content{stretch.order, stretch.begin, stretch.end, first_run, stretch.status})));
+  Runs begin(const detail::PassBegin& begun) {
+    const std::uint64_t first_run = std::exchange(next_first_run, next_first_run + begun.order.runs());
+    current[begun.source].emplace(Pass{begun.order, first_run, begun.status});
     return Runs(first_run);
   }
   void end(std::uint32_t source) {
-    ended.push_back(*current[source]);
+    ended.push_back(std::move(*current[source]));
     current[source].reset();
   }
-  const Stretch& stretch_of(const Pick& pick) const;
+  const Pass& pass_of(const Pick& pick) const {
+    for (const std::optional<Pass>& pass : current) {
+      if (pass && pass->has(pick.run)) return *pass;
+    }
+    return *std::find_if(ended.begin(), ended.end(), [&](const Pass& pass) { return pass.has(pick.run); });
+  }
 
-  std::vector<std::optional<Stretch>> current;  // of each source
-  std::vector<Stretch> ended;                   // during the last `next`
+  std::vector<std::optional<Pass>> current;  // of each source
+  std::vector<Pass> ended;                   // during the last `next`
   std::uint64_t next_first_run = 0;
-  std::vector<Active> active;
   detail::LaneWalk<State> walk;
 };
-
-const Stretch& LaneCursor::State::stretch_of(const Pick& pick) const {
-  for (const std::optional<Stretch>& stretch : current) {
-    if (stretch && pick.run >= stretch->first_run() && pick.run < stretch->end_run()) return *stretch;
-  }
-  // Ascending, because `next` leaves them so.
-  const auto after =
-      std::upper_bound(ended.begin(), ended.end(), pick.run,
-                       [](std::uint64_t run, const Stretch& stretch) { return run < stretch.first_run(); });
-  return *(after - 1);
-}
 
 LaneCursor LaneOrder::cursor(std::uint64_t output) const {
   return LaneCursor(std::make_unique<LaneCursor::State>(layout_, output));
@@ -67,31 +68,16 @@ void LaneCursor::next(std::span<Pick> out) {
     if (status == RowStatus::empty) std::fill_n(out.begin(), rows, Pick{});
     out = out.subspan(rows);
   }
-  std::sort(state_->ended.begin(), state_->ended.end(),
-            [](const Stretch& a, const Stretch& b) { return a.first_run() < b.first_run(); });
 }
 
 PlannedRecord LaneCursor::record(const Pick& pick) const {
   if (!pick.planned()) return {};
-  const Stretch& stretch = state_->stretch_of(pick);
-  return {stretch.run(pick.run).first_id + pick.record, stretch.status()};
+  const State::Pass& pass = state_->pass_of(pick);
+  return {pass.run(pick.run).first_id + pick.record, pass.status};
 }
 
 Run LaneCursor::run_of(const Pick& pick) const {
-  return state_->stretch_of(pick).run(pick.run);
-}
-
-std::span<const LaneCursor::Active> LaneCursor::active() {
-  State& state = *state_;
-  state.active.clear();
-  for (const Stretch& stretch : state.ended) state.active.push_back({stretch, stretch.end_run()});
-  for (std::uint32_t source = 0; source < state.current.size(); ++source) {
-    const std::optional<Stretch>& stretch = state.current[source];
-    if (stretch) state.active.push_back({*stretch, stretch->first_run() + state.walk.pass(source)->next_run()});
-  }
-  std::sort(state.active.begin(), state.active.end(),
-            [](const Active& a, const Active& b) { return a.stretch.first_run() < b.stretch.first_run(); });
-  return state.active;
+  return state_->pass_of(pick).run(pick.run);
 }
 
 }  // namespace dovetail

@@ -19,7 +19,7 @@
 namespace dovetail::detail {
 
 /// Consecutive outputs of one pass that a lane gives: all that it has of the pass, or up to where a segment of it ends.
-struct StretchBegin {
+struct PassBegin {
   PassOrder order;
   std::uint64_t begin = 0;  ///< Outputs [begin, end) of the pass.
   std::uint64_t end = 0;
@@ -27,24 +27,24 @@ struct StretchBegin {
   std::uint32_t source = 0;
 };
 
-/// Walks a lane output by output: the stretches of a lane, and in a mix the turns of its sources. `Stretches` has
+/// Walks a lane output by output: the passes of a lane, and in a mix the turns of its sources. `Passes` has
 ///
 ///     using Runs = ...;                 see `PassWalk`
-///     Runs begin(const StretchBegin&);  a stretch of a source begins; the one before it has ended
+///     Runs begin(const PassBegin&);  a pass of a source begins; the one before it has ended
 ///     void end(std::uint32_t source);   it has given its last output
 ///
-/// Ownership: shares the layout, borrows the stretches.
+/// Ownership: shares the layout, borrows the passes.
 /// Threads:   none.
 /// Cost:      memory for the pools and the open runs: O(K + C) for each source, never for records.
-template <class Stretches>
+template <class Passes>
 class LaneWalk {
  public:
-  using Runs = typename Stretches::Runs;
+  using Runs = typename Passes::Runs;
   using Entry = typename Runs::Entry;
 
-  LaneWalk(std::shared_ptr<const LaneLayout> layout, std::uint64_t output, Stretches& stretches)
+  LaneWalk(std::shared_ptr<const LaneLayout> layout, std::uint64_t output, Passes& passes)
       : layout_(std::move(layout)),
-        stretches_(stretches),
+        passes_(passes),
         orders_(*layout_->epoch),
         position_(output),
         tracks_(layout_->epoch->facts->sources.size()) {}
@@ -61,11 +61,8 @@ class LaneWalk {
   };
   /// Fills the front of `out`, which is not empty, with the next rows: all of them, or up to where the status may change.
   /// None where runs are not ready. Of rows that are empty the entries are left alone.
-  /// Cost: no allocation, but where a stretch begins.
+  /// Cost: no allocation, but where a pass begins.
   Part next(std::span<Entry> out);
-
-  /// The pass that a source is in; null before its first row.
-  const PassWalk<Runs>* pass(std::uint32_t source) const noexcept { return tracks_[source].walk.get(); }
 
  private:
   static constexpr std::size_t kMixedRows = 256;  // of a mix, taken together
@@ -73,7 +70,7 @@ class LaneWalk {
   /// A source's part of the segment under way.
   struct Track {
     std::unique_ptr<PassWalk<Runs>> walk;
-    std::uint64_t pass_end = 0;  // of the stretch, in outputs of its pass
+    std::uint64_t pass_end = 0;  // in outputs of the pass
     std::uint64_t next = 0;      // outputs of the source in the base lane that lie behind
     std::uint64_t end = 0;       // and with the whole segment
     std::size_t rows = 0;        // of those that are taken together
@@ -82,14 +79,14 @@ class LaneWalk {
   };
 
   bool enter_segment();
-  void begin_stretch(std::uint32_t source);
+  void begin_pass(std::uint32_t source);
   std::size_t take(std::uint32_t source, std::span<Entry> out);
   std::size_t take_mixed(std::span<Entry> out);
   /// How many of the rows, which these sources give, can be taken now; notes how many each source gives.
   std::size_t ready_rows(std::span<const std::uint32_t> sources);
 
   std::shared_ptr<const LaneLayout> layout_;
-  Stretches& stretches_;
+  Passes& passes_;
   PassOrders orders_;
   std::uint64_t position_;
   BaseRange segment_;  // what is left of it
@@ -97,15 +94,15 @@ class LaneWalk {
   std::vector<Track> tracks_;  // one per source
 };
 
-template <class Stretches>
-bool LaneWalk<Stretches>::enter_segment() {
+template <class Passes>
+bool LaneWalk<Passes>::enter_segment() {
   const std::optional<LaneLayout::Segment> found = layout_->segment(position_);
   if (!found) return false;
   segment_ = found->range;
   status_ = found->status;
   for (std::uint32_t source = 0; source < tracks_.size(); ++source) {
     Track& track = tracks_[source];
-    if (track.walk != nullptr) stretches_.end(source);
+    if (track.walk != nullptr) passes_.end(source);
     track.walk.reset();
     track.next = layout_->epoch->outputs_of(source, segment_.output);
     track.end = layout_->epoch->outputs_of(source, segment_.output + segment_.count);
@@ -113,26 +110,25 @@ bool LaneWalk<Stretches>::enter_segment() {
   return true;
 }
 
-template <class Stretches>
-void LaneWalk<Stretches>::begin_stretch(std::uint32_t source) {
+template <class Passes>
+void LaneWalk<Passes>::begin_pass(std::uint32_t source) {
   Track& track = tracks_[source];
-  if (track.walk != nullptr) stretches_.end(source);
+  if (track.walk != nullptr) passes_.end(source);
   track.walk.reset();
   const std::uint64_t length = layout_->epoch->source_records(source, segment_.lane);
   const std::uint64_t pass = track.next / length;
   const std::uint64_t begin = track.next % length;
   track.pass_end = std::min(length, begin + (track.end - track.next));
-  const StretchBegin stretch{layout_->order(orders_, segment_.lane, source, pass), begin, track.pass_end, status_,
-                             source};
-  track.walk = std::make_unique<PassWalk<Runs>>(stretch.order, begin, stretches_.begin(stretch));
+  const PassBegin begun{layout_->order(orders_, segment_.lane, source, pass), begin, track.pass_end, status_, source};
+  track.walk = std::make_unique<PassWalk<Runs>>(begun.order, begin, passes_.begin(begun));
 }
 
-template <class Stretches>
-std::size_t LaneWalk<Stretches>::take(std::uint32_t source, std::span<Entry> out) {
+template <class Passes>
+std::size_t LaneWalk<Passes>::take(std::uint32_t source, std::span<Entry> out) {
   Track& track = tracks_[source];
   std::size_t taken = 0;
   while (taken < out.size()) {
-    if (track.walk == nullptr || track.walk->position() == track.pass_end) begin_stretch(source);
+    if (track.walk == nullptr || track.walk->position() == track.pass_end) begin_pass(source);
     const std::uint64_t left = track.pass_end - track.walk->position();
     const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(out.size() - taken, left));
     const std::size_t given = track.walk->next(out.subspan(taken, most));
@@ -143,14 +139,14 @@ std::size_t LaneWalk<Stretches>::take(std::uint32_t source, std::span<Entry> out
   return taken;
 }
 
-template <class Stretches>
-std::size_t LaneWalk<Stretches>::ready_rows(std::span<const std::uint32_t> sources) {
+template <class Passes>
+std::size_t LaneWalk<Passes>::ready_rows(std::span<const std::uint32_t> sources) {
   for (Track& track : tracks_) track.rows = 0;
   std::size_t rows = 0;
   for (; rows < sources.size(); ++rows) {
     Track& track = tracks_[sources[rows]];
     if (track.rows == 0) {
-      if (track.walk == nullptr || track.walk->position() == track.pass_end) begin_stretch(sources[rows]);
+      if (track.walk == nullptr || track.walk->position() == track.pass_end) begin_pass(sources[rows]);
       track.ready = std::min(track.walk->ready_outputs(), track.pass_end - track.walk->position());
     }
     if (track.rows == track.ready) break;
@@ -159,8 +155,8 @@ std::size_t LaneWalk<Stretches>::ready_rows(std::span<const std::uint32_t> sourc
   return rows;
 }
 
-template <class Stretches>
-std::size_t LaneWalk<Stretches>::take_mixed(std::span<Entry> out) {
+template <class Passes>
+std::size_t LaneWalk<Passes>::take_mixed(std::span<Entry> out) {
   std::array<std::uint32_t, kMixedRows> sources{};
   std::array<Entry, kMixedRows> entries;
   std::size_t done = 0;
@@ -185,8 +181,8 @@ std::size_t LaneWalk<Stretches>::take_mixed(std::span<Entry> out) {
   return done;
 }
 
-template <class Stretches>
-typename LaneWalk<Stretches>::Part LaneWalk<Stretches>::next(std::span<Entry> out) {
+template <class Passes>
+typename LaneWalk<Passes>::Part LaneWalk<Passes>::next(std::span<Entry> out) {
   if (segment_.count == 0 && !enter_segment()) {
     position_ += out.size();
     return {out.size(), RowStatus::empty};

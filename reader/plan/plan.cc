@@ -60,7 +60,7 @@ Hash128 Plan::order_id() const noexcept {
   return facts_->order_id;
 }
 
-std::uint64_t Plan::check(Position begin) const noexcept {
+std::uint64_t Plan::plan_checksum(Position begin) const noexcept {
   const Hash128 all = detail::hash_words(
       std::array<std::uint64_t, 4>{facts_->plan_id.high, facts_->plan_id.low, begin.epoch, begin.step});
   return all.high ^ all.low;

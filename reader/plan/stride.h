@@ -24,11 +24,6 @@ struct Stride {
 
   /// The number at a place, below `size`.
   std::uint64_t at(std::uint64_t place) const noexcept;
-  /// The place of a number. Cost: one inversion modulo `size`.
-  std::uint64_t place_of(std::uint64_t number) const noexcept;
-  /// How many of the numbers [first, last) are at the places [from, to). Cost: a step for each of the fewer ones.
-  std::uint64_t count_within(std::uint64_t first, std::uint64_t last, std::uint64_t from,
-                             std::uint64_t to) const noexcept;
 };
 
 }  // namespace dovetail::detail

@@ -38,7 +38,7 @@ E entry_from(const SizedEntry& found) noexcept {
 template <class E>
 LiveRuns<E>::LiveRuns(LiveRuns&& other) noexcept
     : memory_(std::exchange(other.memory_, nullptr)),
-      stretch_(other.stretch_),
+      pass_(other.pass_),
       order_(std::move(other.order_)),
       runs_(std::move(other.runs_)),
       first_run_(other.first_run_),
@@ -50,15 +50,15 @@ LiveRuns<E>::LiveRuns(LiveRuns&& other) noexcept
 template <class E>
 LiveRuns<E>::~LiveRuns() {
   if (memory_ == nullptr) return;
-  if (open_) memory_->close(stretch_);
-  if (!spare_.empty()) memory_->give_back(stretch_, spare_);
-  memory_->end(stretch_);
+  if (open_) memory_->close(pass_);
+  if (!spare_.empty()) memory_->give_back(pass_, spare_);
+  memory_->end(pass_);
 }
 
 template <class E>
 bool LiveRuns<E>::ready(const RunGroup& group) {
   assert(!open_);  // a group is retired before the next one is asked for
-  if (!memory_->open(stretch_, group.number(), std::span(runs_).first(group.runs()))) return false;
+  if (!memory_->open(pass_, group.number(), std::span(runs_).first(group.runs()))) return false;
   first_run_ = group.first_run();
   open_ = true;
   return true;
@@ -84,7 +84,7 @@ void LiveRuns<E>::give(const Bases& bases, std::size_t slot, std::size_t some, c
 template <class E>
 bool LiveRuns<E>::restore(std::span<const PooledPick> held, std::span<E> pool) {
   std::vector<SizedEntry> found(held.size());
-  if (!memory_->find(stretch_, held, found)) return false;
+  if (!memory_->find(pass_, held, found)) return false;
   for (std::size_t i = 0; i < held.size(); ++i) pool[held[i].slot] = entry_from<E>(found[i]);
   return true;
 }
@@ -133,14 +133,14 @@ void LiveRuns<E>::retire(std::span<E> pool) {
     bytes = 0;
     for (const E& entry : pool) bytes += bytes_to_move(entry);
     // As much again, so that what stays in the pool is not copied each time.
-    spare_ = memory_->take_spare(stretch_, 2 * bytes + kCopySlack);
+    spare_ = memory_->take_spare(pass_, 2 * bytes + kCopySlack);
     spare_used_ = 0;
     move_to_spare(pool);
-    if (!full.empty()) memory_->give_back(stretch_, full);
+    if (!full.empty()) memory_->give_back(pass_, full);
   } else {
     move_to_spare(pool);
   }
-  memory_->close(stretch_);
+  memory_->close(pass_);
   open_ = false;
 }
 

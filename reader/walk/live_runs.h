@@ -31,9 +31,9 @@ class LiveRuns {
   using Bases = SideBySide<std::uint64_t, std::uint64_t, std::uint32_t, const ReadyRun*>;
 
   /// `record_bytes`: of each record, where all have one size.
-  LiveRuns(RunMemory& memory, std::uint64_t stretch, const PassOrder& order, std::size_t largest_group,
+  LiveRuns(RunMemory& memory, std::uint64_t pass, const PassOrder& order, std::size_t largest_group,
            std::uint32_t record_bytes)
-      : memory_(&memory), stretch_(stretch), order_(order), runs_(largest_group), record_bytes_(record_bytes) {}
+      : memory_(&memory), pass_(pass), order_(order), runs_(largest_group), record_bytes_(record_bytes) {}
   LiveRuns(LiveRuns&& other) noexcept;
   LiveRuns& operator=(LiveRuns&&) = delete;
   ~LiveRuns();
@@ -61,7 +61,7 @@ class LiveRuns {
   void move_to_spare(std::span<E> pool) noexcept;
 
   RunMemory* memory_;  // null once it has been moved from
-  std::uint64_t stretch_;
+  std::uint64_t pass_;
   PassOrder order_;
   std::vector<ReadyRun> runs_;  // of the open group
   std::uint64_t first_run_ = 0;

@@ -11,16 +11,16 @@
 
 namespace dovetail::detail {
 
-/// The stretches of a lane whose records are dealt from memory.
+/// The passes of a lane whose records are dealt from memory.
 template <class E>
-class LiveStretches {
+class LivePasses {
  public:
   using Runs = LiveRuns<E>;
 
-  LiveStretches(RunMemory& memory, std::uint32_t record_bytes) : memory_(memory), record_bytes_(record_bytes) {}
+  LivePasses(RunMemory& memory, std::uint32_t record_bytes) : memory_(memory), record_bytes_(record_bytes) {}
 
-  Runs begin(const StretchBegin& stretch) {
-    return {memory_, memory_.begin(stretch), stretch.order, static_cast<std::size_t>(stretch.order.largest_group()),
+  Runs begin(const PassBegin& pass) {
+    return {memory_, memory_.begin(pass), pass.order, static_cast<std::size_t>(pass.order.largest_group()),
             record_bytes_};
   }
   void end(std::uint32_t) noexcept {}
@@ -40,16 +40,16 @@ template <class E>
 class RecordWalk {
  public:
   RecordWalk(const LaneOrder& lane, std::uint64_t output, RunMemory& memory, std::uint32_t record_bytes)
-      : stretches_(memory, record_bytes), walk_(LaneLayout::of(lane), output, stretches_) {}
+      : passes_(memory, record_bytes), walk_(LaneLayout::of(lane), output, passes_) {}
 
-  using Part = typename LaneWalk<LiveStretches<E>>::Part;
+  using Part = typename LaneWalk<LivePasses<E>>::Part;
   /// See `LaneWalk::next`.
   Part next(std::span<E> out) { return walk_.next(out); }
   std::uint64_t position() const noexcept { return walk_.position(); }
 
  private:
-  LiveStretches<E> stretches_;
-  LaneWalk<LiveStretches<E>> walk_;
+  LivePasses<E> passes_;
+  LaneWalk<LivePasses<E>> walk_;
 };
 
 }  // namespace dovetail::detail

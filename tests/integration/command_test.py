@@ -8,8 +8,8 @@ import re
 from payloads import example
 from support import CommandTest, main, make_records, run_good, run_json, tfrecord, write_file
 
-PLAN_KEYS = ["plan_id", "order_id", "dataset", "check", "records", "shards", "world", "batch", "lanes", "steps", "rows",
-             "dropped", "padded", "digest", "ranks", "notes"]
+PLAN_KEYS = ["plan_id", "order_id", "dataset", "plan_checksum", "records", "shards", "world", "batch", "lanes",
+             "steps", "rows", "dropped", "padded", "digest", "ranks", "notes"]
 READ_KEYS = {"plan_id", "rank", "world", "batch", "steps", "rows", "valid", "bytes", "seconds", "digest", "registered",
              "epoch", "replicate", "stats"}
 INSPECT_KEYS = {"format", "finished", "records", "blocks", "raw_bytes", "stored_bytes", "max_record_bytes", "codecs",
@@ -37,7 +37,7 @@ class CommandLineTest(CommandTest):
     def test_plan_has_exactly_the_promised_keys(self):
         plan = run_json("plan", self.dataset, "--world", "3", "--batch", "4", "--tail", "pad")
         self.assertEqual(list(plan), PLAN_KEYS)
-        for key, digits in (("plan_id", 32), ("order_id", 32), ("dataset", 32), ("check", 16), ("digest", 32)):
+        for key, digits in (("plan_id", 32), ("order_id", 32), ("dataset", 32), ("plan_checksum", 16), ("digest", 32)):
             self.assertRegex(plan[key], f"^[0-9a-f]{{{digits}}}$")
         self.assertEqual([list(rank) for rank in plan["ranks"]], [["rank", "records", "shards", "bytes_estimate"]] * 3)
         self.assertEqual([rank["rank"] for rank in plan["ranks"]], [0, 1, 2])
@@ -48,7 +48,7 @@ class CommandLineTest(CommandTest):
     def test_plan_in_words_says_the_same(self):
         plan = run_json("plan", self.dataset, "--world", "3", "--batch", "4")
         text = run_good("plan", self.dataset, "--world", "3", "--batch", "4").decode()
-        for value in (plan["plan_id"], plan["check"], plan["digest"], f"dropped records {plan['dropped']}"):
+        for value in (plan["plan_id"], plan["plan_checksum"], plan["digest"], f"dropped records {plan['dropped']}"):
             self.assertIn(value, text)
 
     def test_read_has_the_promised_keys(self):

@@ -511,7 +511,7 @@ def identities(epoch):
                                  for number in (phase.taken, phase.V, phase.q)])
     begin = [options.epoch, epoch.first_step + epoch.at]
     check_word = folded(hash_words([*halves(plan_id), *begin]))
-    return [f"plan_id {plan_id:032x}", f"order_id {order_id:032x}", f"check {check_word:016x}"]
+    return [f"plan_id {plan_id:032x}", f"order_id {order_id:032x}", f"plan_checksum {check_word:016x}"]
 
 
 # Section "State".

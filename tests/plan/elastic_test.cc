@@ -202,7 +202,7 @@ TEST(ElasticTest, PlanIdAndCheckTellTheHistoriesApart) {
   const Plan fresh = Plan::make(shape(), options(3, 5)).value();
   EXPECT_NE(one.plan().plan_id(), two.plan().plan_id());
   EXPECT_NE(one.plan().plan_id(), fresh.plan_id());
-  EXPECT_NE(one.plan().check(), two.plan().check());
+  EXPECT_NE(one.plan().plan_checksum(), two.plan().plan_checksum());
   EXPECT_EQ(one.plan().order_id(), fresh.order_id());
 }
 

@@ -87,7 +87,6 @@ TEST(LaneOrderTest, PastTheEndThereIsNothing) {
     EXPECT_FALSE(pick.planned());
     EXPECT_EQ(cursor.record(pick), PlannedRecord{});
     EXPECT_EQ(cursor.position(), output + 1);
-    EXPECT_TRUE(cursor.active().empty());
   }
 }
 
@@ -116,25 +115,6 @@ TEST(LaneCursorTest, MovesAndOutlivesPlanEpochAndLane) {
   std::vector<Pick> picks(20);
   moved.next(picks);
   for (std::size_t i = 0; i < picks.size(); ++i) EXPECT_EQ(moved.record(picks[i]).id, wanted[i]);
-}
-
-TEST(LaneCursorTest, EveryPassOfAWrapIsAStretchOfItsOwn) {
-  const LaneOrder lane = lane_of(shape_of({20}), {.batch = 30, .tail = Tail::wrap, .pool = 6});
-  LaneCursor cursor = lane.cursor();
-  std::vector<Pick> picks(20);
-  cursor.next(picks);
-  ASSERT_EQ(cursor.active().size(), 1u);
-  const Stretch first = cursor.active()[0].stretch;
-  EXPECT_EQ(first.status(), RowStatus::first);
-  EXPECT_TRUE(first.needs().partial.empty());
-  EXPECT_EQ(first.needs().whole_end, first.end_run());
-  cursor.next(picks);
-  // The plan takes 30 rows: 10 of the second pass, and what nobody asked for is a third.
-  ASSERT_EQ(cursor.active().size(), 3u);
-  const Stretch second = cursor.active()[1].stretch;
-  EXPECT_EQ(second.status(), RowStatus::repeated);
-  EXPECT_EQ(second.first_run(), first.end_run());
-  EXPECT_FALSE(second.needs().partial.empty());
 }
 
 }  // namespace

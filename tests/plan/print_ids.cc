@@ -203,9 +203,9 @@ int run(const Arguments& arguments) {
   if (arguments.contains("--state")) std::cout << value_of(made.plan.state(position)).to_text() << '\n';
   if (arguments.contains("--ids")) {
     std::ostringstream check;
-    check << std::hex << std::setfill('0') << std::setw(16) << made.plan.check(position);
+    check << std::hex << std::setfill('0') << std::setw(16) << made.plan.plan_checksum(position);
     std::cout << "plan_id " << made.plan.plan_id().to_hex() << "\norder_id " << made.plan.order_id().to_hex()
-              << "\ncheck " << check.str() << '\n';
+              << "\nplan_checksum " << check.str() << '\n';
   }
   if (arguments.contains("--state") || arguments.contains("--ids")) return 0;
   const std::uint32_t rank = number32(arguments, "--rank", 0);

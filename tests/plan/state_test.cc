@@ -164,8 +164,8 @@ TEST(StateTest, OptionsOfAStateContinueItsOrder) {
   EXPECT_EQ(resumed.order_id(), plan.order_id());
   EXPECT_EQ(resumed.start(), (Position{5, 3}));
   EXPECT_FALSE(resumed.changes_world());
-  EXPECT_EQ(resumed.check(), plan.check({5, 3}));
-  EXPECT_NE(resumed.check(), plan.check());
+  EXPECT_EQ(resumed.plan_checksum(), plan.plan_checksum({5, 3}));
+  EXPECT_NE(resumed.plan_checksum(), plan.plan_checksum());
   EXPECT_EQ(resumed.state({5, 3}).value(), state);
 }
 

@@ -41,7 +41,7 @@ TEST(StrideTest, IsCoprimeToItsSizeAndKeepsTurnsApart) {
   }
 }
 
-TEST(StrideTest, GivesEveryNumberOnceAndKnowsItsPlace) {
+TEST(StrideTest, GivesEveryNumberOnce) {
   RandomSource random(2);
   for (const std::uint64_t size : {1u, 2u, 3u, 31u, 32u, 36u, 1000u, 65536u}) {
     const Stride stride{size, random.below(size), size == 1 ? 1 : stride_over(size, random.word())};
@@ -51,7 +51,6 @@ TEST(StrideTest, GivesEveryNumberOnceAndKnowsItsPlace) {
       ASSERT_LT(number, size);
       ASSERT_FALSE(seen[number]) << number << " of " << size;
       seen[number] = true;
-      ASSERT_EQ(stride.place_of(number), place) << "of " << size;
     }
   }
   // Products that need 128 bits.
@@ -59,26 +58,9 @@ TEST(StrideTest, GivesEveryNumberOnceAndKnowsItsPlace) {
   const Stride huge{kLargeSize, kLargeSize - 7, stride_over(kLargeSize, random.word())};
   for (int i = 0; i < 100; ++i) {
     const std::uint64_t place = random.word() % kLargeSize;
-    ASSERT_EQ(huge.place_of(huge.at(place)), place);
-  }
-}
-
-TEST(StrideTest, CountsTheNumbersOfARangeThatAreAtSomePlaces) {
-  RandomSource random(3);
-  for (int i = 0; i < 3000; ++i) {
-    const std::uint64_t size = random.one_of<std::uint64_t>({1, 2, 3, 13, 40, 97});
-    const Stride stride{size, random.below(size), size == 1 ? 1 : stride_over(size, random.word())};
-    const std::uint64_t from = random.below(size + 1);
-    const std::uint64_t to = random.below(size + 1);
-    const std::uint64_t first = random.below(size + 1);
-    const std::uint64_t last = random.below(size + 1);
-    std::uint64_t expected = 0;
-    for (std::uint64_t place = from; place < to; ++place) {
-      const std::uint64_t number = stride.at(place);
-      if (number >= first && number < last) ++expected;
-    }
-    ASSERT_EQ(stride.count_within(first, last, from, to), expected)
-        << "of " << size << " the numbers " << first << " to " << last << " at the places " << from << " to " << to;
+    const std::uint64_t next = huge.at(place + 1 == kLargeSize ? 0 : place + 1);
+    const std::uint64_t left = kLargeSize - huge.step;
+    ASSERT_EQ(next, huge.at(place) >= left ? huge.at(place) - left : huge.at(place) + huge.step);
   }
 }
 

@@ -374,9 +374,9 @@ class TimeTest(ErrorTest):
         reader.close()
         self.assertTrue(reader.closed)
         for call in (reader.next, lambda: next(iterator), lambda: next(iter(reader)), reader.state_dict, reader.stats,
-                     reader.check, lambda: reader.plan, lambda: len(reader), lambda: reader.epoch, lambda: reader.step,
-                     lambda: reader.registered, lambda: reader.seek(1), lambda: reader.set_epoch(1),
-                     lambda: reader.load_state_dict(state)):
+                     reader.plan_checksum, lambda: reader.plan, lambda: len(reader), lambda: reader.epoch,
+                     lambda: reader.step, lambda: reader.registered, lambda: reader.seek(1),
+                     lambda: reader.set_epoch(1), lambda: reader.load_state_dict(state)):
             self.check(dovetail.ClosedError, call, code=dovetail.ErrorCode.closed, says="closed")
         self.assertEqual(len(batch.rows()), 16)
         self.assertTrue(reader)

@@ -180,12 +180,12 @@ class ReaderTest(ModuleTest):
 
     def test_checks_fit_a_tensor(self):
         dataset = dovetail.Dataset(self.make_dataset())
-        checks = {dovetail.Plan(dataset, batch=16, seed=seed).check() for seed in range(40)}
+        checks = {dovetail.Plan(dataset, batch=16, seed=seed).plan_checksum() for seed in range(40)}
         self.assertEqual(len(checks), 40)
         self.assertLess(min(checks), 0)
         self.assertEqual(np.array(sorted(checks), "i8").tolist(), sorted(checks))
         reader = self.open_reader(dataset, seed=7)
-        self.assertEqual(reader.check(), dovetail.Plan(dataset, batch=16, seed=7).check())
+        self.assertEqual(reader.plan_checksum(), dovetail.Plan(dataset, batch=16, seed=7).plan_checksum())
 
     def test_total_steps_of_whole_files(self):
         plan = dovetail.Plan(self.make_dataset(403, shards=9), batch=4, world=2, assign="files", tail="pad")

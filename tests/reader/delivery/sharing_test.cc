@@ -332,7 +332,7 @@ TEST_P(SharingTest, OtherThreadsMayAskAReaderAnythingWhileItIsRead) {
     std::vector<Course> one;
     one.push_back(course(watched, static_cast<std::uint32_t>(way)));
     const BatchReader& reader = *one.front().reader;
-    const std::uint64_t check = reader.check();
+    const std::uint64_t check = reader.plan_checksum();
     std::atomic<bool> reading = true;
     std::vector<std::thread> others;
     for (int i = 0; i < 3; ++i) {
@@ -349,8 +349,8 @@ TEST_P(SharingTest, OtherThreadsMayAskAReaderAnythingWhileItIsRead) {
           EXPECT_LE(stats.read_ahead_peak, stats.budget_bytes);
           EXPECT_FALSE(stats.to_json().empty());
           EXPECT_FALSE(reader.error().has_value());
-          EXPECT_EQ(reader.check(), check);
-          EXPECT_EQ(reader.plan().check(Position{}), check);
+          EXPECT_EQ(reader.plan_checksum(), check);
+          EXPECT_EQ(reader.plan().plan_checksum(Position{}), check);
           EXPECT_GT(reader.slab_bytes(), 0u);
           EXPECT_FALSE(reader.registered());
           EXPECT_FALSE(timeline->to_json().empty());

@@ -25,11 +25,11 @@ namespace dovetail::testing {
 namespace {
 
 using detail::Entry;
+using detail::PassBegin;
 using detail::PooledPick;
 using detail::ReadyRun;
 using detail::RecordExtent;
 using detail::SizedEntry;
-using detail::StretchBegin;
 
 constexpr std::uint32_t kRecordBytes = 24;
 
@@ -51,43 +51,43 @@ class ScriptedMemory final : public detail::RunMemory {
  public:
   ScriptedMemory(RandomSource& random, Kind kind) : random_(random), kind_(kind) {}
   ~ScriptedMemory() override {
-    EXPECT_TRUE(stretches_.empty()) << "a stretch has not ended";
+    EXPECT_TRUE(passes_.empty()) << "a pass has not ended";
     EXPECT_EQ(opened_, closed_);
     EXPECT_TRUE(spares_.empty()) << "spare room was not given back";
   }
 
-  std::uint64_t begin(const StretchBegin& stretch) override {
-    stretches_.emplace(next_, stretch.order);
+  std::uint64_t begin(const PassBegin& pass) override {
+    passes_.emplace(next_, pass.order);
     return next_++;
   }
-  void end(std::uint64_t stretch) noexcept override {
-    give_up(found_[stretch]);
-    found_.erase(stretch);
-    EXPECT_EQ(stretches_.erase(stretch), 1u);
-    EXPECT_FALSE(open_.contains(stretch));
+  void end(std::uint64_t pass) noexcept override {
+    give_up(found_[pass]);
+    found_.erase(pass);
+    EXPECT_EQ(passes_.erase(pass), 1u);
+    EXPECT_FALSE(open_.contains(pass));
   }
 
-  bool open(std::uint64_t stretch, std::uint64_t group, std::span<ReadyRun> runs) override {
-    EXPECT_FALSE(open_.contains(stretch)) << "two groups are open";
+  bool open(std::uint64_t pass, std::uint64_t group, std::span<ReadyRun> runs) override {
+    EXPECT_FALSE(open_.contains(pass)) << "two groups are open";
     if (random_.chance(30)) return false;
     ++opened_;
-    std::uint64_t first = stretches_.at(stretch).group_begin(group);
-    for (ReadyRun& ready : runs) ready = load(stretches_.at(stretch).run(first++), open_[stretch]);
-    open_[stretch];
+    std::uint64_t first = passes_.at(pass).group_begin(group);
+    for (ReadyRun& ready : runs) ready = load(passes_.at(pass).run(first++), open_[pass]);
+    open_[pass];
     return true;
   }
-  void close(std::uint64_t stretch) noexcept override {
+  void close(std::uint64_t pass) noexcept override {
     ++closed_;
-    give_up(open_[stretch]);
-    give_up(found_[stretch]);
-    open_.erase(stretch);
+    give_up(open_[pass]);
+    give_up(found_[pass]);
+    open_.erase(pass);
   }
 
-  bool find(std::uint64_t stretch, std::span<const PooledPick> picks, std::span<SizedEntry> entries) override {
+  bool find(std::uint64_t pass, std::span<const PooledPick> picks, std::span<SizedEntry> entries) override {
     if (random_.chance(50)) return false;
     for (std::size_t i = 0; i < picks.size(); ++i) {
-      const Run run = stretches_.at(stretch).run(picks[i].pick.run);
-      entries[i] = entry_of(run, picks[i].pick.record, found_[stretch]);
+      const Run run = passes_.at(pass).run(picks[i].pick.run);
+      entries[i] = entry_of(run, picks[i].pick.record, found_[pass]);
     }
     return true;
   }
@@ -180,7 +180,7 @@ class ScriptedMemory final : public detail::RunMemory {
 
   RandomSource& random_;
   const Kind kind_;
-  std::map<std::uint64_t, detail::PassOrder> stretches_;
+  std::map<std::uint64_t, detail::PassOrder> passes_;
   std::map<std::uint64_t, Rooms> open_;
   std::map<std::uint64_t, Rooms> found_;
   std::uint64_t next_ = 0;
