@@ -3,6 +3,7 @@
 """The folders of the project include each other in the allowed directions only, and the check would notice."""
 
 import os
+import re
 
 import include_directions
 from support import CommandTest, main
@@ -54,6 +55,15 @@ class IncludeDirectionsTest(CommandTest):
         checked, complaints = include_directions.check(ROOT)
         self.assertGreater(checked, 100)
         self.assertEqual(complaints, [])
+
+    def test_the_page_says_the_same(self):
+        with open(os.path.join(ROOT, "ARCHITECTURE.md"), encoding="utf-8") as page:
+            rows = [line.split("|")[1:4] for line in page if line.startswith("| `")]
+        said = {folder.strip(" `/"): re.findall(r"`([a-z/]+)/`", allowed) for folder, _, allowed in rows
+                if folder.strip().endswith("/`")}
+        enforced = {folder: [name for name in allowed if name != folder]
+                    for folder, allowed in include_directions.ALLOWED.items() if folder not in ("fuzz", "tests")}
+        self.assertEqual(said, enforced)
 
     def test_wrong_directions_are_found(self):
         for source, complaint in self.complaints(WRONG).items():
