@@ -37,7 +37,7 @@ Result<int> run(const CommandLine& line, Shell shell) {
 void add_completion(CommandLine& line) {
   using Word = std::pair<std::string_view, Shell>;
   const auto shell = std::make_shared<std::optional<Shell>>();
-  Flags flags = line.subcommand("completion", "Print a script that completes this command in a shell",
+  Flags flags = line.subcommand("completion", "Print a completion script for a shell",
                                 {"dovetail completion bash > dovetail.bash", "dovetail completion zsh > _dovetail"},
                                 [&line, shell] { return run(line, **shell); });
   flags

@@ -243,19 +243,21 @@ void add_layout_arguments(Flags& flags, ConvertArguments& arguments) {
   std::vector<Flag>& of_datasets = arguments.of_datasets;
   WriterOptions& shard = options.writer.shard;
   const Flag shards =
-      flags.add("--shards", options.shards, "This many shards of about equal size; 0 goes by --shard-bytes");
+      flags.add("--shards", options.shards, "Number of shards of about equal size; 0 follows from --shard-bytes");
   of_datasets.push_back(
-      flags.add_size("--shard-bytes", options.writer.shard_bytes, "About this many bytes of records per shard")
+      flags.add_size("--shard-bytes", options.writer.shard_bytes, "Target size of the records of a shard, in bytes")
           .preset("256M")
           .excludes(shards));
   of_datasets.push_back(flags.add_choice("--codec", shard.codec,
                                          std::array{Word{"none", Codec::none}, Word{"snappy", Codec::snappy}},
-                                         "Compression of blocks, kept where it pays"));
+                                         "Compression of blocks, used where it saves enough"));
   of_datasets.push_back(
-      flags.add_size("--block-bytes", shard.block_bytes, "Target for the records of a block").preset("64K"));
+      flags.add_size("--block-bytes", shard.block_bytes, "Target size of the records of a block, in bytes")
+          .preset("64K"));
   of_datasets.push_back(
-      flags.add_size("--run-bytes", shard.run_bytes, "Target for a run, the unit of reading").preset("64K"));
-  of_datasets.push_back(flags.add("--run-records", shard.run_records, "Records per run; 0 chooses by --run-bytes"));
+      flags.add_size("--run-bytes", shard.run_bytes, "Target size of a run, the unit of reading, in bytes")
+          .preset("64K"));
+  of_datasets.push_back(flags.add("--run-records", shard.run_records, "Records per run; 0 follows from --run-bytes"));
 }
 
 void add_source_arguments(Flags& flags, ConvertArguments& arguments) {
@@ -265,44 +267,52 @@ void add_source_arguments(Flags& flags, ConvertArguments& arguments) {
   flags.add_choice("--records", source.records,
                    std::array{Form{"automatic", RecordForm::automatic}, Form{"raw", RecordForm::raw},
                               Form{"example", RecordForm::example}},
-                   "Bytes as they are, or tf.train.Examples with a feature for each part");
-  flags.add("--labels", source.labels, "Of a folder: Examples with path and subfolder of each file");
+                   "Form of records: raw bytes, or tf.train.Examples with one feature per part");
+  flags.add("--labels", source.labels, "For folders: make Examples with path and subfolder (class) of each file");
   flags
       .add("--classes", arguments.classes,
-           "With --labels: the subfolders, one in each line, in the order of their numbers; by default those there are")
+           "With --labels: file with one class per line, in the order of their numbers; default: the subfolders, "
+           "bytewise")
       .shown_as("FILE");
   flags
       .add("--include", source.include,
-           "Of folders: only files that it matches by name, or with a slash by path; may be given several times")
+           "For folders: take only matching names, or paths if it has a slash; may be given several times")
       .shown_as("GLOB");
-  flags.add("--exclude", source.exclude, "Of folders: leave out such files and folders; may be given several times")
+  flags
+      .add("--exclude", source.exclude, "For folders: leave out matching files and folders; may be given several times")
       .shown_as("GLOB");
   flags.add_choice("--on-error", source.on_error,
                    std::array{Answer{"fail", OnError::fail}, Answer{"skip", OnError::skip}},
-                   "What is done about a record that cannot be read; skipped ones are counted");
-  flags.add("--csv-delimiter", arguments.delimiter, "One character, or tab; by default the comma, and tab for .tsv")
+                   "Action for a record that cannot be read; skipped records are counted");
+  flags.add("--csv-delimiter", arguments.delimiter, "One character, or tab; default: comma, or tab for .tsv")
       .shown_as("CHAR");
   flags.add("--csv-no-header", arguments.no_header, "The first row is data; columns are named c0, c1, ...");
-  flags.add("--csv-type", arguments.types, "COLUMN=bytes|int64|real; may be given several times")
+  flags.add("--csv-type", arguments.types, "Type of a column: bytes, int64 or real; may be given several times")
       .shown_as("COLUMN=TYPE");
-  flags.add("--range", arguments.range, "Of a dataset: records A:B, B not included; A: and :B work too")
+  flags.add("--range", arguments.range, "For datasets: records A:B, B not included; A: and :B work too")
       .shown_as("A:B");
-  flags.add("--sample", source.sample, "Of a dataset: about this fraction of the records, chosen by id").preset("1");
-  flags.add("--sample-seed", source.sample_seed, "Another one chooses others");
+  flags.add("--sample", source.sample, "For datasets: take about this fraction of the records, 0 to 1, chosen by id")
+      .preset("1");
+  flags.add("--sample-seed", source.sample_seed, "Seed of --sample; another seed chooses other records");
 }
 
 void add_order_arguments(Flags& flags, ConvertArguments& arguments) {
   ConvertOptions& options = arguments.convert;
-  flags.add("--shuffle", options.shuffle_seed, "Shuffle all records, in an order of this seed").shown_as("SEED");
+  flags.add("--shuffle", options.shuffle_seed, "Shuffle all records with this seed").shown_as("SEED");
   arguments.of_datasets.push_back(
-      flags.add_size("--memory", options.memory_bytes, "For the records of a shuffle, all threads together")
+      flags
+          .add_size("--memory", options.memory_bytes,
+                    "Memory for the records of a shuffle, in bytes, for all threads together")
           .preset("1G"));
-  flags.add("--split", arguments.split, "A dataset of each share, such as train=0.9,val=0.1, keyed per record")
+  flags
+      .add("--split", arguments.split,
+           "Make one dataset per share, such as train=0.9,val=0.1; assigned by the key of each record")
       .shown_as("NAME=SHARE,...");
-  arguments.of_datasets.push_back(flags.add("--split-seed", options.split_seed, "Another one splits otherwise"));
+  arguments.of_datasets.push_back(
+      flags.add("--split-seed", options.split_seed, "Seed of --split; another seed splits differently"));
   flags
       .add("--part", arguments.part,
-           "Convert the shards of process I of N only; auto takes both from the launcher. `dovetail merge` ends it")
+           "Convert only the shards of process I of N; auto: from the launcher; then run `dovetail merge`")
       .shown_as("I/N|auto");
 }
 
@@ -318,43 +328,42 @@ void add_convert(CommandLine& line) {
       {"dovetail convert images --labels --shuffle 1 --to photos",
        "dovetail convert data --to-tfrecord tfrecords --compression gzip"},
       [arguments] { return run(*arguments); });
-  flags.add("SRC", options.sources, "Files and folders, taken in this order; - is standard input").required();
+  flags.add("SRC", options.sources, "Files and folders, read in this order; - is standard input").required();
   flags.add("--to", arguments->folder, "Folder for the shards and the manifest").shown_as("DIR");
   flags
       .add("--to-tfrecord", arguments->tfrecord_target,
-           "Write TFRecord files instead: one of that name, or a folder of one per shard. SRC may be a dataset")
+           "Write TFRecord files instead: a single file, or a folder with one per shard; SRC may be a dataset")
       .shown_as("PATH");
   flags.add_choice(
       "--compression", arguments->compression,
       std::array{CompressionWord{"none", TfrecordCompression::none}, CompressionWord{"gzip", TfrecordCompression::gzip},
                  CompressionWord{"zlib", TfrecordCompression::zlib},
                  CompressionWord{"snappy", TfrecordCompression::snappy}},
-      "Of TFRecord files, as TensorFlow reads it; of one file as its name says, else none");
-  add_from(flags, options.from, "What the sources are");
+      "Compression of TFRecord files; by default that of a single file's name, else none");
+  add_from(flags, options.from, "Format of the sources");
   std::vector<Flag>& of_datasets = arguments->of_datasets;
   of_datasets.push_back(
-      flags.add("--record-type", shard.record_type, "What a record is, in words; kept in the metadata")
-          .shown_as("TEXT"));
-  of_datasets.push_back(flags.add("--meta", arguments->metadata, "Kept in the metadata; may be given several times")
+      flags.add("--record-type", shard.record_type, "Description of a record, kept in the metadata").shown_as("TEXT"));
+  of_datasets.push_back(flags.add("--meta", arguments->metadata, "Pair for the metadata; may be given several times")
                             .shown_as("KEY=VALUE"));
   of_datasets.push_back(flags
                             .add("--schema", arguments->schema,
-                                 "The columns that features become, such as \"image:u8[28,28,1], label:i64\"")
+                                 "Schema of the columns that features become, such as \"image:u8[28,28,1], label:i64\"")
                             .shown_as("COLUMNS"));
   of_datasets.push_back(
       flags.add("--dataset-id", arguments->dataset_id, "32 hex digits, for reproducible files; random if not given")
           .shown_as("ID"));
-  flags.add_size("--max-record-bytes", shard.max_record_bytes, "Refuse longer records").preset("4G - 1");
-  flags.add("--overwrite", shard.overwrite, "Replace a dataset that is there");
+  flags.add_size("--max-record-bytes", shard.max_record_bytes, "Longest accepted record, in bytes").preset("4G - 1");
+  flags.add("--overwrite", shard.overwrite, "Replace an existing dataset");
   of_datasets.push_back(flags.add("--no-resume", arguments->no_resume,
-                                  "Drop what an earlier conversion has left, and leave nothing behind"));
-  flags.add("--jobs", options.jobs, "Threads; 0 takes all cores");
+                                  "Discard the remains of an earlier conversion, and leave nothing behind"));
+  flags.add("--jobs", options.jobs, "Threads; 0 uses all cores");
   add_json(flags, arguments->json);
   flags.group("How sources are read");
   add_source_arguments(flags, *arguments);
-  flags.group("How it is packed");
+  flags.group("Packing");
   add_layout_arguments(flags, *arguments);
-  flags.group("Which records go where");
+  flags.group("Order and splitting");
   add_order_arguments(flags, *arguments);
 }
 

@@ -173,18 +173,21 @@ Result<int> run(IndexArguments& arguments) {
 
 void add_index(CommandLine& line) {
   const auto arguments = std::make_shared<IndexArguments>();
-  Flags flags = line.subcommand("index", "Make shards of TFRecord files where they are: write an index beside each",
+  Flags flags = line.subcommand("index", "Make TFRecord files usable as shards: write an index beside each",
                                 {"dovetail index train.tfrecord", "dovetail index train.tfrecord --overwrite --json"},
                                 [arguments] { return run(*arguments); });
   flags.add("FILE", arguments->files, "Uncompressed TFRecord files; an index that fits its file is kept").required();
-  flags.add("--overwrite", arguments->overwrite, "Index anew where a good index is there");
-  flags.add("--write-dali", arguments->write_dali, "Write FILE.idx too, the text index that DALI reads");
+  flags.add("--overwrite", arguments->overwrite, "Replace an index even if it fits its file");
+  flags.add("--write-dali", arguments->write_dali, "Also write FILE.idx, the text index that DALI reads");
   flags.add("--check-dali", arguments->check_dali, "Compare FILE.idx, made by DALI's tfrecord2idx, with the file");
-  flags.add_size("--block-bytes", arguments->index.block_bytes, "Read and check about this much together")
+  flags
+      .add_size("--block-bytes", arguments->index.block_bytes,
+                "Target size of records that are read and checked together, in bytes")
       .preset("64K");
-  flags.add_size("--run-bytes", arguments->index.run_bytes, "Target for a run, the unit of reading").preset("64K");
-  flags.add("--run-records", arguments->index.run_records, "Records per run; 0 chooses by --run-bytes");
-  flags.add("--jobs", arguments->jobs, "Files at a time; 0 takes all cores");
+  flags.add_size("--run-bytes", arguments->index.run_bytes, "Target size of a run, the unit of reading, in bytes")
+      .preset("64K");
+  flags.add("--run-records", arguments->index.run_records, "Records per run; 0 follows from --run-bytes");
+  flags.add("--jobs", arguments->jobs, "Files to index in parallel; 0 uses all cores");
   add_json(flags, arguments->json);
 }
 

@@ -65,12 +65,12 @@ std::vector<std::string> all_names(const CommandLine& line) {
 void add_man(CommandLine& line) {
   const auto arguments = std::make_shared<ManArguments>();
   const std::vector<std::string> names = all_names(line);
-  Flags flags = line.subcommand("man", "Print a manual page, to be shown by `man -l -`",
+  Flags flags = line.subcommand("man", "Print a manual page, to be viewed with `man -l -`",
                                 {"dovetail man inspect > dovetail-inspect.1", "dovetail man --all man1"},
                                 [&line, arguments] { return run(line, *arguments); });
   const Flag all =
       flags.add("--all", arguments->folder, "Write the pages of all subcommands into a folder").shown_as("DIR");
-  flags.add_word("SUBCOMMAND", arguments->command, names, "Whose page; that of the whole where not given")
+  flags.add_word("SUBCOMMAND", arguments->command, names, "Subcommand of the page; default: the whole command")
       .excludes(all);
 }
 
@@ -78,7 +78,7 @@ void add_help(CommandLine& line) {
   const auto command = std::make_shared<std::string>();
   Flags flags = line.subcommand("help", "Print what --help prints", {"dovetail help", "dovetail help convert"},
                                 [&line, command] { return run_help(line, *command); });
-  flags.add_word("SUBCOMMAND", *command, all_names(line), "Of this one; of the whole where not given");
+  flags.add_word("SUBCOMMAND", *command, all_names(line), "Subcommand to explain; default: the whole command");
 }
 
 }  // namespace dovetail::tools

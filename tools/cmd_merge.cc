@@ -41,10 +41,10 @@ Result<int> run(const MergeArguments& arguments) {
 void add_merge(CommandLine& line) {
   const auto arguments = std::make_shared<MergeArguments>();
   Flags flags =
-      line.subcommand("merge", "Make one dataset of the parts that `convert --part` has written",
+      line.subcommand("merge", "Merge the parts written by `convert --part` into one dataset",
                       {"dovetail merge parts", "dovetail merge parts --json"}, [arguments] { return run(*arguments); });
   flags.add("DIR", arguments->folder, "The folder that all parts were converted to").required();
-  flags.add("--overwrite", arguments->overwrite, "Replace a dataset that is there");
+  flags.add("--overwrite", arguments->overwrite, "Replace an existing dataset");
   add_json(flags, arguments->json);
 }
 

@@ -312,16 +312,16 @@ void add_delivery_arguments(Flags& flags, ReaderOptions& options) {
   flags.add_choice("--on-damage", options.on_damage,
                    std::array{Answer{"fail", OnDamage::fail}, Answer{"substitute", OnDamage::substitute},
                               Answer{"empty", OnDamage::empty}},
-                   "What becomes of rows whose records are damaged, or do not fit the columns");
+                   "Handling of rows whose records are damaged or do not fit the columns");
   flags.add_choice("--oversize", options.oversize,
                    std::array{Spill{"fail", Oversize::fail}, Spill{"spill", Oversize::spill}},
-                   "What becomes of a batch that does not fit its slot");
+                   "Handling of a batch that does not fit its slot");
   flags.add_choice("--registration", options.registration,
                    std::array{Memory{"preferred", Registration::preferred}, Memory{"required", Registration::required},
                               Memory{"off", Registration::off}},
-                   "Memory registered with CUDA");
-  flags.add_size("--memory", options.memory_bytes, "Budget for batches and read-ahead").preset("256M");
-  flags.add("--prefetch", options.prefetch, "Slots filled ahead of the trainer; tiny batches share one");
+                   "Registration of memory with CUDA");
+  flags.add_size("--memory", options.memory_bytes, "Memory budget for batches and read-ahead, in bytes").preset("256M");
+  flags.add("--prefetch", options.prefetch, "Slots to fill ahead of the trainer; tiny batches share one");
   flags.add("--io-threads", options.io_threads, "Threads that read; 0 chooses");
   flags.add("--decode-threads", options.decode_threads, "Threads that check and decode; 0 chooses");
 }
@@ -330,21 +330,22 @@ void add_delivery_arguments(Flags& flags, ReaderOptions& options) {
 
 void add_read(CommandLine& line) {
   const auto arguments = std::make_shared<ReadArguments>();
-  Flags flags = line.subcommand("read", "Read one rank's batches of an epoch and sum them up",
+  Flags flags = line.subcommand("read", "Read one rank's batches of an epoch and print a summary",
                                 {"dovetail read data --rank 0 --world 8 --batch 16",
                                  "dovetail read data --rank 0 --world 8 --batch 16 --steps 2 --state-out state"},
                                 [arguments] { return run(*arguments); });
   add_paths(flags, arguments->paths);
-  flags.add("--ids", arguments->ids_path, "Write a line per row: step row shard record status").shown_as("FILE");
+  flags.add("--ids", arguments->ids_path, "Write one line per row: step row shard record status").shown_as("FILE");
   add_json(flags, arguments->json);
   flags.group("What is read");
-  flags.add("--rank", arguments->rank, "This rank, from 0; the launcher's variables where not given");
-  flags.add("--world", arguments->plan.world, "Ranks; goes with --rank");
+  flags.add("--rank", arguments->rank, "This rank, from 0; default: the launcher's variables");
+  flags.add("--world", arguments->plan.world, "Number of ranks; required with --rank");
   add_plan_arguments(flags, arguments->plan);
-  flags.add("--epoch", arguments->epoch, "The epoch to read");
+  flags.add("--epoch", arguments->epoch, "The epoch to read; default: 0, or that of the state");
   flags.add("--steps", arguments->steps, "Stop after this many steps");
   const Flag state_out =
-      flags.add("--state-out", arguments->state_path, "Write where reading ended, for --from-state").shown_as("FILE");
+      flags.add("--state-out", arguments->state_path, "Save the state where reading ended, for --from-state")
+          .shown_as("FILE");
   flags
       .add("--columns", arguments->columns,
            "Decode features into these columns, such as 'image:u8[28,28,1], label:i64'; all: those of the dataset")
@@ -352,17 +353,17 @@ void add_read(CommandLine& line) {
   flags.group("How it is read");
   add_storage(flags, arguments->reader.storage);
   add_delivery_arguments(flags, arguments->reader);
-  flags.add("--hung-after", arguments->hung_after, "Log reads that take longer than so many seconds; 0 never looks");
+  flags.add("--hung-after", arguments->hung_after, "Log reads that take longer than this, in seconds; 0 never checks");
   using Hung = std::pair<std::string_view, OnHungRead>;
   flags.add_choice("--on-hung-read", arguments->reader.on_hung_read,
                    std::array{Hung{"wait", OnHungRead::wait}, Hung{"fail", OnHungRead::fail}},
-                   "What happens to them: wait on, or fail, which counts as damage (see --on-damage)");
-  flags.group("What limits it");
-  flags.add("--timeline", arguments->timeline_path, "Write what happened when, for Perfetto or chrome://tracing")
+                   "Handling of such reads: keep waiting, or fail, which counts as damage (see --on-damage)");
+  flags.group("Finding what limits reading");
+  flags.add("--timeline", arguments->timeline_path, "Write a trace of the reader for Perfetto or chrome://tracing")
       .shown_as("FILE");
   flags
       .add("--replay", arguments->reader.replay,
-           "Read so many steps and hand the same ones out over and over, --steps in all; 0 reads as usual")
+           "Read this many steps and repeat them, --steps in total; 0 reads normally")
       .excludes(state_out);
 }
 

@@ -134,22 +134,22 @@ Result<int> run(const RecoverArguments& arguments) {
 
 void add_recover(CommandLine& line) {
   const auto arguments = std::make_shared<RecoverArguments>();
-  Flags flags = line.subcommand("recover", "Save what is whole of a damaged or unfinished shard or dataset",
+  Flags flags = line.subcommand("recover", "Save the intact records of a damaged or unfinished shard or dataset",
                                 {"dovetail recover data rescued", "dovetail recover data/shard-000000.dvt rescued.dvt"},
                                 [arguments] { return run(*arguments); });
   flags
       .add("SRC", arguments->source,
-           "A shard, also the .NAME.partial-* of a writer that was killed; or a folder of shards, or a manifest")
+           "A shard (also the .NAME.partial-* of a killed writer), a folder of shards, or a manifest")
       .required();
   flags
       .add("DST", arguments->target,
-           "The file to write; for a folder or a manifest the folder. It is written where there is a report, also one "
-           "with exit code 1 because something is lost; where there is an error it is not")
+           "The file to write, or the folder if SRC is a folder or a manifest; written also if records are lost (exit "
+           "code 1), not after an error")
       .required();
-  flags.add("--overwrite", arguments->overwrite, "Replace what is there; never the source");
+  flags.add("--overwrite", arguments->overwrite, "Replace an existing target, but never the source");
   flags.add("--dataset-id", arguments->dataset_id, "32 hex digits, for reproducible files; random if not given");
   flags.add("--allow-outside", arguments->allow_outside, "Follow a manifest to files outside its folder");
-  flags.add("--regions", arguments->regions, "List at most so many lost places; all are counted");
+  flags.add("--regions", arguments->regions, "List at most this many lost places; all are counted");
   add_json(flags, arguments->json);
 }
 

@@ -138,20 +138,21 @@ Result<int> run(const ShowArguments& arguments) {
 
 void add_show(CommandLine& line) {
   const auto arguments = std::make_shared<ShowArguments>();
-  Flags flags = line.subcommand("show", "List the records of any step of a run, or print them, without running it",
+  Flags flags = line.subcommand("show", "List or print the records of any step of a run, without running it",
                                 {"dovetail show data --step 3 --world 8 --batch 16",
                                  "dovetail show data --step 3 --world 8 --batch 16 --rank 0 --cat --format hex"},
                                 [arguments] { return run(*arguments); });
   add_paths(flags, arguments->paths);
   flags.add("--step", arguments->query.step, "The step, from 0").required().preset("");
-  flags.add("--rank", arguments->query.rank, "This rank only; of replicas, which read the same, the first is listed");
+  flags.add("--rank", arguments->query.rank, "List only this rank; for replicas, which read the same, the first one");
   flags.add("--cat", arguments->cat, "Print the records themselves");
   add_output_form(flags, arguments->form);
-  flags.add("--json", arguments->json, "Print JSON; with --cat an object for each row");
+  flags.add("--json", arguments->json, "Print JSON; with --cat one object per row");
   flags.group("What was read");
-  flags.add("--world", arguments->plan.world, "Ranks; with --from-state and without it, the ranks are left out");
+  flags.add("--world", arguments->plan.world,
+            "Number of ranks; optional with --from-state, the listing then has no ranks");
   add_plan_arguments(flags, arguments->plan);
-  flags.add("--epoch", arguments->query.epoch, "The epoch; 0, or that of the state, where not given");
+  flags.add("--epoch", arguments->query.epoch, "The epoch; default: 0, or that of the state");
 }
 
 }  // namespace dovetail::tools

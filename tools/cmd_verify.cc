@@ -111,7 +111,7 @@ void add_verify(CommandLine& line) {
                                 {"dovetail verify data", "dovetail verify 'data/shard-*.dvt' --jobs 4"},
                                 [arguments] { return run(*arguments); });
   flags.add("PATH", arguments->paths, "Shards, folders with a manifest, manifests, or quoted globs").required();
-  flags.add("--jobs", arguments->threads, "Threads; 0 takes all cores");
+  flags.add("--jobs", arguments->threads, "Threads; 0 uses all cores");
   add_json(flags, arguments->json);
 }
 

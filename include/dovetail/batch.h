@@ -23,14 +23,15 @@ struct BatchColumns;
 class SlotLease;
 }  // namespace detail
 
-/// Where the parts of a batch lie in its slab, in bytes; each part begins at a multiple of 256.
+/// Offsets of the parts of a batch in its slab, in bytes. Each part begins at a multiple of 256.
 struct SlabLayout {
   static constexpr std::size_t kAlignment = 256;
 
   std::size_t offsets = 0;  ///< int64[rows + 1]
   std::size_t ids = 0;      ///< uint64[rows]
   std::size_t status = 0;   ///< uint8[rows]
-  std::size_t values = 0;  ///< The bytes of the rows, or columns; last, because their size differs from batch to batch.
+  /// The bytes of the rows, or the columns. Last, because their size differs from batch to batch.
+  std::size_t values = 0;
 
   static constexpr SlabLayout for_rows(std::size_t rows) noexcept {
     constexpr auto up = [](std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; };
@@ -42,13 +43,14 @@ struct SlabLayout {
   }
 };
 
-/// One step's rows of one rank, in one slab of a slot: a single copy moves it to a device.
+/// The rows of one rank in one step, in one slab of a slot. A single copy moves it to a device.
 ///
-/// Shapes:    `rows()` is the batch size of the plan, always. Row i is `values()[offsets()[i], offsets()[i + 1])`. Where
-///            `ReaderOptions::columns` asks for columns, `values()` holds these instead, zeros between them, and rows have no
-///            bytes.
-/// Ownership: a lease. The slot is refilled only after the batch, and all others in it, are released or destroyed; the
-///            batch keeps the memory alive and may outlive the reader. Views into it end with it.
+/// Shapes:    `rows()` is always the batch size of the plan. Row i is `values()[offsets()[i],
+///            offsets()[i + 1])`. With `ReaderOptions::columns`, `values()` holds the columns, with
+///            zeros between them, and rows have no bytes.
+/// Ownership: a lease. The slot is refilled only after the batch, and all others in the slot, are
+///            released or destroyed. The batch keeps the memory alive and may outlive the reader.
+///            Views into it end with it.
 /// Threads:   move-only; const calls may run concurrently.
 class Batch {
  public:
@@ -61,17 +63,17 @@ class Batch {
   std::uint64_t step() const noexcept { return step_; }
   /// Where a reader continues after this batch. After the last step it is (epoch, steps).
   Position position_after() const noexcept { return {epoch_, step_ + 1}; }
-  /// The checkpoint of the data after this batch, the same on every rank. Not after a move.
+  /// Checkpoint of the data after this batch, the same on every rank. Not after a move.
   State state() const;
 
   std::uint32_t rows() const noexcept { return rows_; }
-  /// Rows with the status `first`: a record that counts, once.
+  /// Rows with status `first`: each is a record that counts, once.
   std::uint32_t valid() const noexcept { return valid_; }
 
   std::span<const std::int64_t> offsets() const noexcept {
     return part<std::int64_t>(layout().offsets, std::size_t{rows_} + 1);
   }
-  /// The planned record of each row, whatever became of it; `kNoId` where none is planned.
+  /// The planned record of each row, even if it is damaged; `kNoId` if none is planned.
   std::span<const std::uint64_t> ids() const noexcept { return part<std::uint64_t>(layout().ids, rows_); }
   std::span<const RowStatus> status() const noexcept { return part<RowStatus>(layout().status, rows_); }
   ByteView values() const noexcept;
@@ -83,19 +85,19 @@ class Batch {
   /// The same bytes as characters.
   std::string_view text(std::uint32_t i) const noexcept { return as_chars(row(i)); }
 
-  /// `for (ByteView row : batch)`: all rows, also those without a record, which are empty.
+  /// `for (ByteView row : batch)`: all rows. Rows without a record are empty.
   class RowIterator;
   RowIterator begin() const noexcept;
   RowIterator end() const noexcept;
 
-  /// The columns that `values()` holds; null where it holds the bytes of rows.
+  /// The columns in `values()`; null if it holds the bytes of rows.
   const Schema* schema() const noexcept;
-  /// Where these lie, counted from `values()`; null without columns.
+  /// Offsets of the columns, relative to `values()`; null without columns.
   const ColumnLayout* column_layout() const noexcept;
-  /// The column in place `i` of the schema. Needs: a schema with so many. A row without a record (`status()` says so) is zeros,
-  /// and empty in ragged columns and texts.
+  /// Column `i` of the schema. A row without a record (see `status()`) is zeros, and empty in
+  /// ragged columns and texts. Needs: a schema with more than `i` columns.
   ColumnView column(std::size_t i) const noexcept;
-  /// By its name; nothing where there is no such column.
+  /// The column of a name, if there is one.
   std::optional<ColumnView> column(std::string_view name) const noexcept;
 
   /// All parts as one region, up to the end of the values.
@@ -104,15 +106,17 @@ class Batch {
   /// Whether the slab lies in memory registered with CUDA.
   bool registered() const noexcept;
 
-  /// Gives its share of the slot back before destruction. Every view is void from here on, and `rows()` is 0. Copies out of
-  /// the slab must have ended: the slot may be filled again at once, as after destruction.
+  /// Returns its share of the slot before destruction. All views are invalid from here on, and
+  /// `rows()` is 0. Copies out of the slab must have ended: the slot may be refilled at once, as
+  /// after destruction.
   void release() noexcept;
-  /// The same while copies run: the slot is filled again only after all that is in `stream` by now has run. Waits for
-  /// nothing, but for the last owner of the slots, after the reader: that waits for all copies. A batch that several streams
-  /// copy from is released in one that waits for the others. The stream is one of the device that is current on this
-  /// thread; null, its default stream, is refused where the slots are registered for another device.
-  /// Errors: `device_failed`, `stream_captured`, `invalid_option`; the batch is then as before, and still held: wait for the
-  ///         copies before it is destroyed.
+  /// The same while copies run: the slot is refilled only after everything that is in `stream` now
+  /// has run. Does not wait. Exception: the last owner of the slots, after the reader, waits for
+  /// all copies. If several streams copy from a batch, release it in one that waits for the others.
+  /// The stream belongs to the device that is current on this thread. Null is its default stream;
+  /// it is refused if the slots are registered for another device.
+  /// Errors: `device_failed`, `stream_captured`, `invalid_option`. The batch is then as before and
+  ///         still held: wait for the copies before it is destroyed.
   Result<void> release(DeviceStream stream);
 
  private:
@@ -137,7 +141,7 @@ class Batch {
   std::uint32_t valid_ = 0;
 };
 
-/// Goes over the rows of a batch, which it borrows.
+/// Iterates over the rows of a batch, which it borrows.
 class Batch::RowIterator {
  public:
   using value_type = ByteView;

@@ -24,25 +24,30 @@ namespace dovetail {
 
 /// Delivers one rank's batches, in the order of the plan, as fast as storage and cores allow.
 ///
-/// Threads:   a reader runs its own; its functions may be called from any thread, at the same time, one `next` at a time. Only moving and
-///            destroying need that no other thread is in one, but for `async_next`, whose handler may destroy the reader.
-/// Ownership: move-only. Destroying it stops it; batches stay valid, and may be released on any thread, then or later.
-///            One that was moved from gives `closed` for `next`, `async_next` and `error`; nothing else of it may be called.
-/// Fork:      in a child that was forked while it was open, `next`, `async_next` (on an executor of the child's own: Asio's system
-///            executor has no threads there) and `error` give `closed`, stopping and destroying it or its batches does
-///            nothing, and nothing else may be called: its threads are not there, nor bytes of registered batches. The parent's goes on.
-/// Errors:    the first failure stops the reader, and every later `next` returns it again; `busy`, `slots_held` and `not_yet`
-///            are the caller's to mend and stop nothing.
+/// Threads:   a reader runs its own. Its functions may be called from any thread, concurrently, but
+///            only one `next` at a time. Moving and destroying need that no other thread is in a
+///            function. Exception: the handler of `async_next` may destroy the reader.
+/// Ownership: move-only. Destroying it stops it. Batches stay valid and may be released on any
+///            thread, then or later. A moved-from reader gives `closed` for `next`, `async_next`
+///            and `error`; nothing else may be called.
+/// Fork:      in a child forked while the reader is open, `next`, `async_next` and `error` give
+///            `closed`. `async_next` needs an executor of the child's own there: Asio's system
+///            executor has no threads in it. Stopping and destroying it or its batches does
+///            nothing. Nothing else may be called, because its threads and the bytes of registered
+///            batches do not exist there. The reader of the parent continues.
+/// Errors:    the first failure stops the reader, and every later `next` returns it again. `busy`,
+///            `slots_held` and `not_yet` are the caller's to correct and stop nothing.
 class BatchReader {
  public:
   /// Completion signature of `async_next`.
   using NextSignature = void(boost::system::error_code, std::optional<Batch>);
 
-  /// Plans, checks limits, makes the slots and begins to read ahead.
-  /// Errors: those of `Plan::make` or `Plan::resume`, `invalid_option`, `budget_too_small`, `resource_limit`,
-  ///         `registration_failed`, and the system's where it has no memory or no threads.
+  /// Makes the plan, checks limits, creates the slots and begins to read ahead.
+  /// Errors: those of `Plan::make` or `Plan::resume`, `invalid_option`, `budget_too_small`,
+  ///         `resource_limit`, `registration_failed`, and the system's if it has no memory or no
+  ///         threads.
   static Result<BatchReader> open(const Dataset& dataset, const ReaderOptions& options);
-  /// The same of the dataset at a path. Errors: also those of `Dataset::open`.
+  /// The same for the dataset at a path. Errors: also those of `Dataset::open`.
   static Result<BatchReader> open(const std::string& path, const ReaderOptions& options);
 
   BatchReader(BatchReader&&) noexcept;
@@ -50,43 +55,51 @@ class BatchReader {
   ~BatchReader();
 
   const Plan& plan() const noexcept;
-  /// Steps of an epoch, the same on every rank, and of epochs [0, epochs).
+  /// Steps of an epoch, and of epochs [0, epochs). The same on every rank.
   Result<std::uint64_t> steps(std::uint32_t epoch) const { return plan().steps(epoch); }
   Result<std::uint64_t> total_steps(std::uint32_t epochs) const { return plan().total_steps(epochs); }
-  /// Where the trainer stands: what `next` has handed over counts, what is only read ahead does not. After the end of an
-  /// epoch it is the beginning of the next. The same on every rank that has taken the same steps.
+  /// Position of the trainer: batches that `next` handed over count, batches that were only read
+  /// ahead do not. After the end of an epoch it is the beginning of the next. The same on every
+  /// rank that has taken the same steps.
   State state() const;
-  /// Eight bytes that are equal on all ranks if they planned the same and began at the same place: for one optional
-  /// all-reduce at the start.
+  /// Eight bytes that are equal on all ranks if they made the same plan and began at the same
+  /// place. For an optional all-reduce at the start.
   std::uint64_t plan_checksum() const noexcept;
   /// Whether batches lie in memory registered with CUDA.
   bool registered() const noexcept;
-  /// The most bytes of a batch's slab, but for spilled ones.
+  /// Largest size of a batch's slab in bytes, spilled batches excepted.
   std::size_t slab_bytes() const noexcept;
 
   /// Asks for the next batch.
   ///
   /// Completion: `void(error_code, std::optional<Batch>)`
   ///   - engaged: exactly `plan().options().batch` rows, bytes in host memory;
-  ///   - empty:   the epoch is over, at the same step as on every other rank; the next call begins the next epoch;
+  ///   - empty:   the epoch is over, at the same step as on every other rank; the next call begins
+  ///              the next epoch;
   ///   - error:   see the class; `error()` has file, offset and reason.
-  /// Threads: one call outstanding, a second completes with `busy`. The handler runs on its associated executor (Asio's
-  ///          system executor where it has none), never inside this call, and never on a thread of the reader. One that
-  ///          comes as an `any_completion_handler` goes by way of a thread of Asio's system executor, which may let go of
-  ///          its executor a little later: its context ends by `run` returning for want of work, not in the handler.
-  ///          An executor that throws, as for want of memory, ends the reader: the handler is destroyed uncalled on the thread
-  ///          that met it, which may be one of the reader, so the handler must not own the reader then. No batch is lost.
-  /// Cancel:  total; a cancelled request loses no batch, the next call gets it. As ever in Asio, not while this call begins.
+  ///
+  /// Threads:    one call outstanding; a second completes with `busy`. The handler runs on its
+  ///             associated executor (default: Asio's system executor), never inside this call, and
+  ///             never on a thread of the reader.
+  ///   - A handler of type `any_completion_handler` goes through a thread of Asio's system
+  ///     executor. That thread may release the handler's executor a little later. So end its
+  ///     context by letting `run` return for lack of work, not in the handler.
+  ///   - An executor that throws, for example for lack of memory, ends the reader. The handler is
+  ///     then destroyed uncalled on the thread that met the exception, which may be one of the
+  ///     reader. So the handler must not own the reader then. No batch is lost.
+  /// Cancel:     total; a cancelled request loses no batch, the next call gets it. As always in
+  ///             Asio, do not cancel while this call begins.
   template <class CompletionToken>
   auto async_next(CompletionToken&& token) {
     return boost::asio::async_initiate<CompletionToken, NextSignature>(
         [this](auto handler) { start_next(Handler(detail::never_inside(std::move(handler)))); }, token);
   }
 
-  /// The next batch, waiting for it; empty at the end of an epoch.
+  /// Waits for the next batch; empty at the end of an epoch.
   Result<std::optional<Batch>> next();
-  /// The same, waiting no longer than about `patience`, for callers that have to look after other things meanwhile, such as signals.
-  /// Errors: `not_yet` after that, which stops nothing: ask again.
+  /// The same, but waits at most about `patience`, for callers that must handle other things
+  /// meanwhile, such as signals.
+  /// Errors: `not_yet` after that time. This stops nothing: ask again.
   Result<std::optional<Batch>> next(std::chrono::milliseconds patience);
 
   /// The batches up to the end of the epoch as a range. Its iterators throw `Exception` on failure.
@@ -97,8 +110,8 @@ class BatchReader {
   std::optional<Error> error() const;
   ReaderStats stats() const;
 
-  /// Stops reading ahead, waits for reads in flight, and completes an outstanding call with `operation_canceled`.
-  /// Idempotent. Does not wait for batches that are held.
+  /// Stops reading ahead, waits for reads in flight, and completes an outstanding call with
+  /// `operation_canceled`. Idempotent. Does not wait for batches that are held.
   void stop();
 
  private:

@@ -9,7 +9,7 @@
 
 namespace dovetail {
 
-/// Bytes that somebody else owns.
+/// A view of bytes that somebody else owns.
 using ByteView = std::span<const std::byte>;
 
 /// The bytes of a string. Ownership: borrows `text`.
@@ -17,7 +17,8 @@ inline ByteView as_bytes(std::string_view text) noexcept {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-/// Strings, views and literals. Not an array that can be written to, which has no end of a text, and not null.
+/// Strings, views and literals. Excluded are null and writable arrays, which do not mark the end of
+/// a text.
 template <class T>
 concept Text = std::convertible_to<T, std::string_view> && !std::same_as<std::remove_cvref_t<T>, std::nullptr_t> &&
                (!std::is_array_v<std::remove_reference_t<T>> || std::is_const_v<std::remove_reference_t<T>>);

@@ -21,16 +21,21 @@ struct ColumnPlace {
     std::size_t bytes = 0;
   };
 
-  Part values;   ///< [rows, shape...]; of a ragged column [items of all rows, shape...]; of `bytes` all characters.
-  Part offsets;  ///< int64[rows + 1], where the items of each row of a ragged column begin and end.
-  Part text_offsets;  ///< int64[texts + 1], where the characters of each text of `bytes` begin and end.
+  /// [rows, shape...]; for a ragged column [items of all rows, shape...]; for `bytes` all
+  /// characters.
+  Part values;
+  /// int64[rows + 1]: begin and end of the items of each row, in a ragged column.
+  Part offsets;
+  /// int64[texts + 1]: begin and end of the characters of each text, in a column of `bytes`.
+  Part text_offsets;
 };
 
-/// Where the columns of a batch lie in its slab. What has a fixed size comes first, in the order of the columns.
+/// Where the columns of a batch lie in its slab. Parts of fixed size come first, in the order of
+/// the columns.
 struct ColumnLayout {
   std::uint32_t rows = 0;
   std::vector<ColumnPlace> columns;
-  std::size_t bytes = 0;  ///< Of the slab.
+  std::size_t bytes = 0;  ///< Size of the slab.
 };
 
 /// One column of a batch. Ownership: borrows the slab and the schema.
@@ -40,36 +45,42 @@ struct ColumnView {
   std::span<const std::int64_t> offsets;
   std::span<const std::int64_t> text_offsets;
 
-  /// All values, one row after the other. Needs: `T` is the type of the column's dtype.
+  /// All values, row after row. Needs: `T` is the type of the column's dtype.
   template <class T>
   std::span<const T> as() const noexcept {
     return {reinterpret_cast<const T*>(values.data()), values.size() / sizeof(T)};
   }
-  /// Needs: a column of `bytes`. Texts are numbered over all rows; row `i` of a ragged column has [offsets[i], offsets[i + 1]).
+  /// Text `i`. Texts are numbered over all rows: row `i` of a ragged column has texts [offsets[i],
+  /// offsets[i + 1]). Needs: a column of `bytes`.
   std::string_view text(std::size_t i) const noexcept {
     return as_chars(values.subspan(static_cast<std::size_t>(text_offsets[i]),
                                    static_cast<std::size_t>(text_offsets[i + 1] - text_offsets[i])));
   }
 };
 
-/// The column in place `i` of a schema, in a slab of this layout. Needs: the layout is one of the schema.
+/// Column `i` of a schema, in a slab of this layout. Needs: the layout is one of the schema.
 ColumnView view_column(const Schema& schema, const ColumnLayout& layout, ByteView slab, std::size_t i) noexcept;
 
-/// Turns records of tf.train.Example into columns of a slab, without an object per record.
+/// Decodes records of tf.train.Example into columns of a slab, without an object per record.
 ///
-/// What a record means is what protobuf makes of it: of entries with one name the last one counts, lists in pieces are laid end
-/// to end, fields that are not known are passed over. int64_list fills columns of integers, and f32 and f64 of a fixed shape
-/// where that is exact; float_list those of floating point, with a change of width. A value of bytes_list fills a text, or any
-/// other row with exactly as many bytes, which are taken as they are (little endian). Numbers that do not fit are errors, as is
-/// any other number of values than the shape has.
+/// Records are parsed as protobuf does. Of entries with the same name the last one counts. Lists in
+/// pieces are concatenated. Unknown fields are skipped.
 ///
-/// Ownership: a slab belongs to the caller, and records must stay until `finish` or `keep`.
+/// - int64_list fills integer columns. It also fills f32 and f64 columns of a fixed shape if the
+///   numbers are exact there.
+/// - float_list fills floating-point columns, converted to their width.
+/// - A value of bytes_list fills a text. It also fills any other row with exactly as many bytes,
+///   which are taken unchanged (little endian).
+/// - Numbers that do not fit are errors. So is a number of values other than that of the shape.
+///
+/// Ownership: the caller owns the slab. Records must stay valid until `finish` or `keep`.
 /// Threads:   one thread at a time; copies of a decoder are independent.
-/// Errors:    `invalid_option` for a record that does not fit, naming row, column and byte, or the features that it has;
-///            `bad_message` for one that is no Example; `batch_too_large` for a slab that is too small, naming what is needed.
-/// Cost:      no allocation per record, once its memory has grown to the largest batch: beside the slab, up to what the ragged
-///            integers of a batch take. Fastest where the features of all records come in one order, each once, with packed
-///            numbers.
+/// Errors:    `invalid_option` for a record that does not fit, naming row, column and byte, or the
+///            features that it has; `bad_message` for a record that is no Example;
+///            `batch_too_large` for a slab that is too small, naming the size needed.
+/// Cost:      no allocation per record, once its memory has grown to the largest batch. Beside the
+///            slab, it takes up to the size of a batch's ragged integers. Fastest if the features
+///            of all records come in the same order, each once, with packed numbers.
 class ColumnDecoder {
  public:
   /// Errors: those of `validate`.
@@ -81,40 +92,42 @@ class ColumnDecoder {
   ~ColumnDecoder();
 
   const Schema& schema() const noexcept;
-  // Sizes; those of 2^60 and more are given as 2^60.
+  // Sizes in bytes; sizes of 2^60 and more are given as 2^60.
 
-  /// What so many rows take before anything is known of ragged columns and texts. A schema without these takes no more.
+  /// Size of `rows` rows without the content of ragged columns and texts. A schema without these
+  /// takes no more.
   std::uint64_t fixed_bytes(std::uint32_t rows) const noexcept;
-  /// What so many rows take at most, of records of at most `record_bytes` bytes each.
+  /// Largest size of `rows` rows, for records of at most `record_bytes` bytes each.
   std::uint64_t most_bytes(std::uint32_t rows, std::uint64_t record_bytes) const noexcept;
-  /// What the decoder itself holds of so many rows while they are decoded: at least, and at most, but for what one record takes
-  /// meanwhile. Nothing without ragged columns and texts.
+  /// Least and most memory that the decoder itself holds while it decodes `rows` rows, except what
+  /// a single record takes meanwhile. 0 without ragged columns and texts.
   std::uint64_t least_held_bytes(std::uint32_t rows) const noexcept;
   std::uint64_t most_held_bytes(std::uint32_t rows, std::uint64_t record_bytes) const noexcept;
-  /// What it holds of the batch under way.
+  /// Memory that it holds for the current batch.
   std::uint64_t held_bytes() const noexcept;
-  /// What it has allocated for that, and keeps for the next batch.
+  /// Memory that it has allocated for this, and keeps for the next batch.
   std::uint64_t memory_bytes() const noexcept;
 
-  /// Decodes a batch: one row for each record, zeros and empty rows for a record without data (`ByteView()`).
-  /// The layout is valid until the next call.
+  /// Decodes a batch, one row per record. A record without data (`ByteView()`) gives zeros and
+  /// empty rows. The layout is valid until the next call.
   Result<const ColumnLayout*> decode(std::span<const ByteView> records, std::span<std::byte> slab);
 
-  // The same in steps, for records that come in any order and do not stay.
+  // The same in steps, for records that come in any order and do not stay valid.
 
   /// Needs: `slab` begins at a multiple of 8.
   Result<void> begin(std::uint32_t rows, std::span<std::byte> slab);
-  /// Every row once. After an error the row is as `add_empty` leaves it.
+  /// Adds a row; call it for every row once. After an error the row is as `add_empty` leaves it.
   Result<void> add(std::uint32_t row, ByteView record);
-  /// Zeros, and nothing in ragged columns and texts.
+  /// Fills a row with zeros, and with nothing in ragged columns and texts.
   void add_empty(std::uint32_t row) noexcept;
-  /// Makes a row equal to another one that was added.
+  /// Copies a row that was added to another one.
   void copy_row(std::uint32_t from, std::uint32_t to) noexcept;
-  /// Copies what is still needed of the records added so far, which need not stay any longer.
+  /// Copies what is still needed of the records added so far. They need not stay valid any longer.
   void keep();
-  /// What the slab must hold. Needs: every row was added.
+  /// Size that the slab must have. Needs: every row was added.
   std::uint64_t bytes() const noexcept;
-  /// Lays down ragged columns and texts, and zeros between parts. Needs: the first `fixed_bytes` of `slab` are as they were, here or elsewhere.
+  /// Writes ragged columns and texts, and zeros between parts. Needs: the first `fixed_bytes` of
+  /// `slab` are unchanged, here or copied elsewhere.
   Result<const ColumnLayout*> finish(std::span<std::byte> slab);
 
  private:

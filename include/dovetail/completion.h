@@ -16,9 +16,12 @@
 
 namespace dovetail::detail {
 
-/// The handler, bound to its executor in the form that never runs a function inside the call that submits it. This has to be
-/// asked before the handler's type is erased: `any_completion_executor` knows no such form, and Asio's system executor and
-/// that of an io_context would run a handler at once, on a thread of the reader or inside `async_next`.
+/// Binds the handler to its executor in the form that never runs a function inside the call that
+/// submits it.
+///
+/// This must be requested before the handler's type is erased, because `any_completion_executor`
+/// has no such form. Asio's system executor and that of an io_context would run a handler at once,
+/// on a thread of the reader or inside `async_next`.
 template <class Handler>
 auto never_inside(Handler handler) {
   namespace asio = boost::asio;
@@ -27,7 +30,8 @@ auto never_inside(Handler handler) {
   if constexpr (asio::can_require_v<Executor, asio::execution::blocking_t::never_t>) {
     return asio::bind_executor(asio::require(executor, asio::execution::blocking.never), std::move(handler));
   } else {
-    // Erased already: by way of a thread of Asio's system executor, from which its own executor is asked.
+    // Already erased: goes through a thread of Asio's system executor, which submits to the
+    // handler's own executor.
     auto slot = asio::get_associated_cancellation_slot(handler);
     auto detour = [handler = std::move(handler),
                    working =

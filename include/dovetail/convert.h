@@ -15,28 +15,30 @@
 
 namespace dovetail {
 
-/// How far a conversion is. What an earlier one had finished is not counted.
+/// Progress of a conversion. Work that an earlier call finished is not counted.
 struct ConvertProgress {
   std::uint64_t records = 0;
-  std::uint64_t raw_bytes = 0;    ///< Of the records.
-  std::uint64_t input_bytes = 0;  ///< Read so far, as stored.
-  std::uint64_t input_total = 0;  ///< To be read; 0 while a stream is copied.
-  double share = 0;               ///< Of the work, 0 to 1: a shuffle reads its input in the first half of it.
+  std::uint64_t raw_bytes = 0;    ///< Bytes of the records.
+  std::uint64_t input_bytes = 0;  ///< Input bytes read so far, as stored.
+  std::uint64_t input_total = 0;  ///< Input bytes to read; 0 while a stream is copied.
+  /// Share of the work done, 0 to 1. A shuffle reads its input in the first half of it.
+  double share = 0;
 };
 
-/// A dataset that gets a part of the records.
+/// One dataset of a split, which gets a share of the records.
 struct SplitShare {
-  std::string name;  ///< Of its folder.
-  double share = 0;  ///< Above 0; all of them add up to 1.
+  std::string name;  ///< Name of its folder.
+  double share = 0;  ///< Above 0; all shares add up to 1.
 
   friend bool operator==(const SplitShare&, const SplitShare&) = default;
 };
 
-/// Reads `train=0.9,val=0.1`. One name may come without a share, and gets what the others leave.
+/// Parses `train=0.9,val=0.1`. One name may have no share; it gets the rest.
 /// Errors: `invalid_option`.
 Result<std::vector<SplitShare>> parse_split(std::string_view text);
 
-/// Which of `parts` processes this one is, each of which converts its own shards; `merge` makes one dataset of them.
+/// Selects the part of one process. Each of `parts` processes converts its own shards; `merge`
+/// makes one dataset of all parts.
 struct ConvertPart {
   std::uint32_t number = 0;  ///< From 0.
   std::uint32_t parts = 1;
@@ -44,64 +46,70 @@ struct ConvertPart {
   friend bool operator==(const ConvertPart&, const ConvertPart&) = default;
 };
 
-/// In the metadata of a dataset that was converted with labels: the names of its classes in the order of their numbers, as a
-/// JSON array of strings. Not there where it would have more than `kMaxClassesBytes`, or a source has none. Metadata that is
-/// given to a conversion has no key that begins with `dovetail.`.
+/// Metadata key of a dataset that was converted with labels. The value is a JSON array of the class
+/// names, in the order of their numbers. It is omitted above `kMaxClassesBytes`, or if a source has
+/// no classes. Metadata given to a conversion must not use keys that begin with `dovetail.`.
 inline constexpr std::string_view kClassesKey = "dovetail.classes";
 inline constexpr std::size_t kMaxClassesBytes = std::size_t{1} << 20;
 
-/// What is converted, and into what.
+/// The input of a conversion, and how its output is written.
 struct ConvertOptions {
   // These change the bytes.
 
-  /// Files and folders, all of one format; their records follow each other in this order. `-` is standard input; it, and
-  /// pipes, are copied beside the output first, as they are stored.
+  /// Files and folders, all of one format. Their records follow each other in this order. `-` is
+  /// standard input. Standard input and pipes are first copied beside the output, as stored.
   std::vector<std::string> sources = {};
   SourceFormat from = SourceFormat::detect;
-  /// How all of them are read. Format, `max_record_bytes`, `skipped` and `cancelled` are not taken from it.
+  /// How all sources are read. `format`, `max_record_bytes`, `skipped` and `cancelled` are ignored
+  /// here.
   SourceOptions source = {};
-  /// `shard.max_record_bytes` limits what is read as well. An empty `shard.record_type` becomes that of the
-  /// sources where all have the same; so does the schema, and the metadata of datasets are kept where all have the
-  /// same. `shard_bytes` is the mean that is aimed at: the number of shards is fixed before anything is written, from
-  /// the size of the input and the first records. `encode_threads`, `shards` and `expected_records` are not for
-  /// conversions.
+  /// How shards are written. `shard.max_record_bytes` also limits the records that are read. If
+  /// `shard.record_type` is empty, or no schema is given, it is that of the sources if all have the
+  /// same. Metadata of source datasets is kept where all have the same.
+  /// `shard_bytes` is a target for the mean: the number of shards is fixed before anything is
+  /// written, from the size of the input and the first records. `encode_threads`, `shards` and
+  /// `expected_records` do not apply to conversions.
   DatasetWriterOptions writer = {};
-  /// Exactly this many shards, of about equal shares of the input: record r goes to shard b * shards / t, where b of
-  /// all t input bytes lie before it. The order of the records is kept, and some shards may be empty. Up to
-  /// `kMaxShards`; 0 goes by `writer.shard_bytes`.
+  /// Number of shards, up to `kMaxShards`; 0 (default) follows from `writer.shard_bytes`. Shards
+  /// have about equal shares of the input: record r goes to shard b * shards / t, where b of all t
+  /// input bytes lie before it. Records keep their order, and some shards may be empty.
   std::uint32_t shards = 0;
-  /// Shuffles all records, in an order that follows from this seed and the places of the records in their sources
-  /// alone. Needs space for all records beside the output while it runs, in files without a name.
+  /// Shuffles all records with this seed. The order depends only on the seed and on the places of
+  /// the records in their sources. Needs disk space for all records beside the output while it
+  /// runs, in unnamed files.
   std::optional<std::uint64_t> shuffle_seed = {};
-  /// Makes a dataset of each, in a folder of its name, with the same number of shards; empty makes one of all records.
-  /// Where a record goes follows from `split_seed` and its key, or its bytes where it has none: not from order, shards
-  /// or other records.
+  /// Makes one dataset per share, each in a folder of its name and with the same number of shards.
+  /// Empty (default) makes one dataset of all records. Assignment depends only on `split_seed` and
+  /// the key of the record (its bytes if it has no key), not on order, shards or other records.
   std::vector<SplitShare> split = {};
   std::uint64_t split_seed = 0;
-  /// Converts shards [number * shards / parts, (number + 1) * shards / parts) only, without a manifest. Without a
-  /// dataset id, one is made from the names and sizes of the input and from the options, so that all parts agree.
+  /// Converts only shards [number * shards / parts, (number + 1) * shards / parts), and writes no
+  /// manifest. Without a dataset id, one is derived from the names and sizes of the input and from
+  /// the options, so that all parts agree.
   std::optional<ConvertPart> part = {};
 
   // These change speed only.
 
-  /// Threads that read, and that encode; 0 takes the cores of the machine.
+  /// Threads that read, and threads that encode. 0 (default) uses the cores of the machine.
   unsigned jobs = 0;
-  /// For the records of a shuffle that are in memory, all jobs together.
+  /// Bytes of memory for the records of a shuffle, shared by all jobs. Default 1 GiB.
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;
 
   // These change what is left behind.
 
-  /// Continues what an earlier call with the same options has left, and leaves finished shards where this one is
-  /// cancelled, killed, or fails for want of space and the like. Without it what an earlier call left is removed, but
-  /// where a dataset or shards of one are in the way and `overwrite` is not set; and nothing is left behind but by a kill.
+  /// Continues an earlier call with the same options. Finished shards stay if this call is
+  /// cancelled or killed, or fails for a reason such as a full disk.
+  /// If false, removes what an earlier call left. Exception: a dataset or shards of one are in the
+  /// way and `overwrite` is not set. Only a kill leaves anything behind then.
   bool resume = true;
 
-  /// Called now and then, from any thread of the conversion but never from two at once; false cancels. It holds up one
-  /// thread, so it should return soon. What it throws cancels, too, and comes out of `convert`.
+  /// Called from time to time, from any thread of the conversion but never from two at once.
+  /// Returning false cancels. The call blocks one thread, so return soon. An exception cancels too,
+  /// and leaves `convert`.
   std::function<bool(const ConvertProgress&)> progress = {};
 };
 
-/// What a source was taken for.
+/// How a source was read.
 struct ConvertedSource {
   std::string path;
   SourceFormat format = SourceFormat::detect;
@@ -111,49 +119,57 @@ struct ConvertedSource {
   std::vector<std::string> unmatched = {};  ///< See `RecordSource::unmatched`.
 };
 
-/// What `convert` did.
+/// Result of `convert`.
 struct ConvertReport {
   std::uint64_t records = 0;
   std::uint64_t raw_bytes = 0;
   std::uint64_t input_bytes = 0;
   std::uint64_t files = 0;            ///< Input files.
-  std::vector<SourceFormat> formats;  ///< Of each source.
+  std::vector<SourceFormat> formats;  ///< Format of each source.
   std::vector<ConvertedSource> sources;
-  std::uint32_t shards = 0;       ///< Of each dataset; of a part its own only.
-  std::uint32_t kept_shards = 0;  ///< Of these, what an earlier call had finished.
+  std::uint32_t shards = 0;       ///< Shards of each dataset; for a part, only its own.
+  std::uint32_t kept_shards = 0;  ///< Of these, the shards that an earlier call had finished.
   std::uint64_t stored_bytes = 0;
-  /// Records left out under `OnError::skip`, each rest of a file as one; without those of kept shards, and of a part those
-  /// in its own share of the input: all parts together have left out the sum.
+  /// Records left out under `OnError::skip`; the rest of a file counts as one. Kept shards are not
+  /// included. A part counts those in its own share of the input, so the parts add up to the total.
   std::uint64_t skipped = 0;
-  std::vector<SkippedRecord> first_skipped;  ///< The first errors, at most 20, in the order of the input.
-  /// One, or one for each share of a split in its order; none for a part.
+  /// The first errors, at most 20, in the order of the input.
+  std::vector<SkippedRecord> first_skipped;
+  /// One dataset, or one per share of a split, in the order of the shares; none for a part.
   std::vector<DatasetInfo> datasets;
 };
 
-/// Packs sources of other formats into a dataset, shard by shard on all cores. The bytes of a shard follow from sources
-/// and options, the dataset id included, and not from the number of jobs.
+/// Packs sources of other formats into a dataset, shard by shard on all cores. The bytes of a shard
+/// depend on sources and options, including the dataset id, and not on the number of jobs.
 ///
-/// A dataset is whole or not there: shards are finished one by one in a hidden folder, `.dovetail-part-00000-of-00001`,
-/// and get their names at the end, the manifest last. A call that finds such a folder continues with the shards that
-/// are missing. One process at a time works on it.
+/// A dataset is either complete or absent. Finished shards are staged in a hidden folder,
+/// `.dovetail-part-00000-of-00001`. They get their names at the end, and the manifest is written
+/// last. A call that finds such a folder continues with the missing shards. Only one process at a
+/// time works on it.
 ///
-/// Errors: those of `RecordSource` and `DatasetWriter`; `empty_input` where there is no source, or no record in any;
-///         `invalid_option`, also where sources, or the shards of one, are of different records or classes;
-///         `already_exists` where the folder holds a dataset and `overwrite` is not set, or shards that a manifest
-///         would hide; `state_mismatch` where an earlier conversion with other input or options is unfinished in
-///         the folder, naming what differs, or one of another number of parts; `busy`;
-///         `boost::system::errc::operation_canceled`. Of damage in several places the first in the order of the input
-///         is reported. Nothing is left after damage, nor after wrong options but for what an earlier call had
-///         finished.
-/// Cost:   memory does not grow with the size of the input, but for the names of a folder's files and a line per shard.
+/// If several places are damaged, the first one in the order of the input is reported. After damage
+/// nothing is left. After wrong options only shards that an earlier call had finished are left.
+///
+/// Errors: those of `RecordSource` and `DatasetWriter`;
+///   - `empty_input` without a source, or without a record in any source;
+///   - `invalid_option`, also if sources, or the shards of one source, differ in records or
+///     classes;
+///   - `already_exists` if the folder holds a dataset and `overwrite` is not set, or if it holds
+///     shards that a manifest would hide;
+///   - `state_mismatch` if the folder holds an unfinished conversion with other input or options
+///     (the message names the difference), or with another number of parts;
+///   - `busy`; `boost::system::errc::operation_canceled`.
+/// Cost:   memory does not grow with the size of the input, except for the file names of a folder
+///         and one line per shard.
 Result<ConvertReport> convert(const std::string& folder, const ConvertOptions& options);
 
-/// Makes a dataset, or those of a split, of the parts in `folder`, which are removed. Stopped anywhere, it can be
-/// called again.
+/// Merges the parts in `folder` into a dataset, or into the datasets of a split, and removes them.
+/// If it was interrupted anywhere, call it again.
 ///
-/// Errors: `unfinished` naming the parts that are missing; `manifest_mismatch` where parts were converted from other
-///         input or with other options; `already_exists` where the folder holds a dataset and `overwrite` is not set;
-///         `busy`; `empty_input` without parts, or without a record in any.
+/// Errors: `unfinished` naming the missing parts; `manifest_mismatch` if parts were converted from
+///         other input or with other options; `already_exists` if the folder holds a dataset and
+///         `overwrite` is not set; `busy`; `empty_input` without parts, or without a record in any
+///         part.
 Result<ConvertReport> merge(const std::string& folder, bool overwrite = false);
 
 }  // namespace dovetail

@@ -25,9 +25,9 @@ Result<std::string> checked_shard_path(const Dataset& dataset, std::uint32_t sha
 
 /// How a dataset is opened.
 struct DatasetOptions {
-  /// Lets a manifest name files outside its own folder.
+  /// Lets a manifest name files outside its own folder. Default off.
   bool allow_outside = false;
-  /// Threads that read trailers where there is no manifest; 0 chooses.
+  /// Threads that read trailers if there is no manifest; 0 (default) chooses.
   unsigned threads = 0;
 };
 
@@ -37,33 +37,41 @@ struct DatasetOptions {
 /// Threads:   const calls may run concurrently.
 class Dataset {
  public:
-  /// Opens a shard, a folder with a manifest, a manifest, or a glob (`*`, `?` and `[...]`). A TFRecord file with an index
-  /// beside it (`index_tfrecord`, tfrecord_index.h) is a shard like any other.
+  /// Opens a shard, a folder with a manifest, a manifest, or a glob (`*`, `?` and `[...]`). A
+  /// TFRecord file with an index beside it (`index_tfrecord`, tfrecord_index.h) is a shard like any
+  /// other.
   ///
-  /// A manifest is believed here: its shards are checked against it when they are opened for reading. A file named
-  /// `manifest.dvt` has to be one. Without a manifest, the shards of a glob or a folder are taken in bytewise order of
-  /// their relative paths, and the tail of each is read. In a folder the shards of one dataset must have the numbers 0, 1,
-  /// 2, ... in this order, unless only one of them is there. A glob may name any files.
-  /// Errors: `empty_input`, `several_datasets` for a folder without a manifest above ones that have theirs,
-  ///         `missing_shard`, `misplaced_shard`, `not_indexed` for a TFRecord without an index, `foreign_file`
-  ///         for a file of another format, `outside_dataset`, anything damaged, or the system's.
+  /// - A manifest is trusted here. Its shards are checked against it when they are opened for
+  ///   reading. A file named `manifest.dvt` must be a manifest.
+  /// - Without a manifest, shards are taken in bytewise order of their relative paths, and the tail
+  ///   of each is read. This holds for globs and folders.
+  /// - Without a manifest, the shards of one dataset in a folder must have the numbers 0, 1, 2, ...
+  ///   in this order, unless only one of them is there. A glob may name any files.
+  ///
+  /// Errors: `empty_input`; `several_datasets` for a folder without a manifest above folders that
+  ///         have manifests; `missing_shard`; `misplaced_shard`; `not_indexed` for a TFRecord
+  ///         without an index; `foreign_file` for a file of another format; `outside_dataset`;
+  ///         anything damaged; the system's.
   static Result<Dataset> open(const std::string& path, const DatasetOptions& options = {});
 
-  /// Lays datasets end to end: their shards, and so their ids, in the order given. A plan reads the whole as one dataset,
-  /// or mixes its sources with `PlanOptions::mix`. Datasets that were joined before count as one source each.
-  /// Errors: `empty_input` without datasets; `bad_length` for more than 2^55 records or 2^32 shards together.
+  /// Concatenates datasets: their shards, and so their ids, follow in the order given. A plan reads
+  /// the result as one dataset, or mixes its sources with `PlanOptions::mix`. Datasets that were
+  /// joined before count as one source each.
+  /// Errors: `empty_input` without datasets; `bad_length` for more than 2^55 records or 2^32 shards
+  ///         in total.
   static Result<Dataset> join(std::span<const Dataset> datasets);
 
-  /// As given to `open`; of joined datasets the first one's.
+  /// The path given to `open`; for joined datasets that of the first one.
   const std::string& path() const noexcept;
-  /// Whether the list came from a manifest; of joined datasets, whether all did.
+  /// Whether the list came from a manifest; for joined datasets, whether all did.
   bool has_manifest() const noexcept;
   std::span<const ShardInfo> shards() const noexcept;
-  /// Where the file of a shard lies.
+  /// Path of the file of a shard.
   std::string shard_path(std::uint32_t shard) const;
   std::uint64_t records() const noexcept;
   std::uint64_t raw_bytes() const noexcept;
-  /// Names the content: it covers the fingerprint, record count and run length of every shard, in order.
+  /// Identifies the content: covers the fingerprint, record count and run length of every shard, in
+  /// order.
   Hash128 fingerprint() const noexcept;
   /// Shard and record of a dataset id. Needs: `id < records()`.
   struct Place {
@@ -71,10 +79,12 @@ class Dataset {
     std::uint64_t record = 0;
   };
   Place locate(std::uint64_t id) const;
-  /// The columns that the metadata names, of the first shard that can be opened: what the writer of the records said of their
-  /// features. Cost: reads that metadata. Errors: `invalid_option` where it names none; that of the first shard where none opens.
+  /// The schema in the metadata of the first shard that can be opened: how the writer of the
+  /// records described their features. Cost: reads that metadata.
+  /// Errors: `invalid_option` if the metadata has no schema; the error of the first shard if none
+  ///         opens.
   Result<Schema> schema() const;
-  /// What plans are made of.
+  /// The input of `Plan::make`.
   std::shared_ptr<const DatasetShape> shape() const noexcept;
 
  private:

@@ -10,52 +10,60 @@
 
 namespace dovetail {
 
-/// Shards of a dataset at most: the names of more would not sort in their own order.
+/// Most shards of a dataset. With more, the names would not sort in numerical order.
 inline constexpr std::uint32_t kMaxShards = 1'000'000;
 
-/// How a dataset is cut into shards and written.
+/// How a dataset is divided into shards and written.
 struct DatasetWriterOptions {
   // These change the bytes.
 
-  /// Options of every shard. `shard_number` is set by the dataset writer; `run_records` 0 is chosen once, from the
-  /// first records of the dataset, and used for all shards.
+  /// Options of every shard. The dataset writer sets `shard_number`. `run_records` 0 is chosen
+  /// once, from the first records of the dataset, and used for all shards.
   WriterOptions shard = {};
-  /// A shard is closed by the first record that brings its raw bytes to this; 0 closes shards only where
-  /// `expected_records` or `next_shard()` says so.
+  /// Raw bytes per shard, default 256 MiB. The record that reaches this size closes the shard. With
+  /// 0, only `expected_records` or `next_shard()` close shards.
   std::uint64_t shard_bytes = 256ull * 1024 * 1024;
-  /// Number of shards, up to `kMaxShards`, with `expected_records`; 0 means that `shard_bytes` decides. Exactly this many are written, in
-  /// the order of the records; some may be empty.
+  /// Number of shards, up to `kMaxShards`; needs `expected_records`. 0 (default) means that
+  /// `shard_bytes` decides. Exactly this many are written, in the order of the records; some may be
+  /// empty.
   std::uint32_t shards = 0;
-  /// Records that will come, needed with `shards`: shard k gets records [k*E/N, (k+1)*E/N); any beyond go to the last.
+  /// Expected number of records E; needed with `shards`. Shard k of N gets records [k*E/N,
+  /// (k+1)*E/N). Records beyond E go to the last shard.
   std::uint64_t expected_records = 0;
 
   // These change speed only.
 
-  /// Threads that check and compress blocks; 0 takes the cores of the machine. The bytes are the same for any number.
+  /// Threads that check and compress blocks. 0 (default) uses the cores of the machine. Any number
+  /// writes the same bytes.
   unsigned encode_threads = 0;
 };
 
-/// What `DatasetWriter::finish` made.
+/// Result of `DatasetWriter::finish`.
 struct DatasetInfo {
   std::string manifest;  ///< Path of the manifest.
   DatasetId id;
   std::vector<ShardInfo> shards;
 };
 
-/// Writes a folder of shards and its manifest from one stream of records, which keep their order.
+/// Writes a folder of shards and its manifest from one stream of records, in their order.
 ///
-/// The manifest, `manifest.dvt`, is written last: a folder with a manifest is whole. Shards are named
-/// `shard-NNNNNN.dvt`. Destroying or abandoning an unfinished writer removes every file that it made.
+/// The manifest, `manifest.dvt`, is written last: a folder with a manifest is complete. Shards are
+/// named `shard-NNNNNN.dvt`. Destroying or abandoning an unfinished writer removes every file that
+/// it made.
+///
+/// In a child forked while the writer is open, calls fail with `closed`, and destroying the writer
+/// does nothing. Files and threads belong to the parent.
 ///
 /// Ownership: `append` copies the record.
-/// Threads:   one thread at a time calls it; it runs `encode_threads` of its own.
-/// Errors:    as `RecordWriter`: the first failure is final. In a child that was forked while it was open it is `closed`, and
-///            destroying it does nothing: files and threads are the parent's.
-/// Cost:      memory for a bounded number of blocks per thread, whatever the size of the dataset.
+/// Threads:   one thread at a time may call it; it runs `encode_threads` of its own.
+/// Errors:    as `RecordWriter`: the first failure is final.
+/// Cost:      memory for a bounded number of blocks per thread, independent of the size of the
+///            dataset.
 class DatasetWriter {
  public:
-  /// Creates `folder` where it is missing. Errors: `already_exists` where it holds a manifest or shards and
-  /// `shard.overwrite` is not set, `invalid_option`, or the system's.
+  /// Creates `folder` if it does not exist.
+  /// Errors: `already_exists` if it holds a manifest or shards and `shard.overwrite` is not set;
+  ///         `invalid_option`; the system's.
   static Result<DatasetWriter> create(const std::string& folder, DatasetWriterOptions options = {});
 
   DatasetWriter(DatasetWriter&&) noexcept;
@@ -64,16 +72,17 @@ class DatasetWriter {
 
   /// Adds one record, which may be empty.
   Result<void> append(ByteView record);
-  /// The bytes of a text, which need not be UTF-8.
+  /// Adds the bytes of a text, which need not be UTF-8.
   Result<void> append(Text auto&& record) { return append(as_bytes(record)); }
 
-  /// Ends the shard being written; the next record starts another. Two calls in a row make an empty shard.
+  /// Closes the current shard; the next record starts another. Two calls in a row make an empty
+  /// shard.
   Result<void> next_shard();
 
   /// Completes the last shard and writes the manifest.
   Result<DatasetInfo> finish();
 
-  /// Removes what was written. Nothing happens after `finish()`.
+  /// Removes everything that was written. Does nothing after `finish()`.
   void abandon() noexcept;
 
   /// Records and raw bytes appended so far.

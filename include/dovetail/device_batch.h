@@ -23,34 +23,39 @@ struct BatchColumns;
 class DeviceLease;
 }  // namespace detail
 
-/// One column of a device batch. The pointers are the device's.
+/// One column of a device batch. The pointers are device pointers.
 struct DeviceColumn {
   const Column* column = nullptr;
   const std::byte* values = nullptr;
   std::size_t value_bytes = 0;
-  const std::int64_t* offsets = nullptr;       ///< `rows + 1`, of a ragged column; else null.
-  const std::int64_t* text_offsets = nullptr;  ///< `texts + 1`, of a column of `bytes`; else null.
+  /// `rows + 1` offsets of a ragged column; else null.
+  const std::int64_t* offsets = nullptr;
+  /// `texts + 1` offsets of a column of `bytes`; else null.
+  const std::int64_t* text_offsets = nullptr;
   std::size_t texts = 0;
 };
 
-/// One step's rows of one rank in the memory of a device: the slab of a `Batch`, copied as it was.
+/// The rows of one rank in one step, in the memory of a device: the slab of a `Batch`, copied
+/// unchanged.
 ///
-/// The copy may still be under way when the batch is handed over. Work on a stream may read it after `wait_on(stream)`,
-/// which makes the stream wait, not the thread.
+/// The copy may still run when the batch is handed over. Work on a stream may read the batch after
+/// `wait_on(stream)`, which makes the stream wait, not the thread.
 ///
-/// Ownership: a lease. The slab is filled again only after all work that was in the streams of `wait_on` when the batch
-///            was released or destroyed; these streams must still exist then, and one that is captured then until the capture has
-///            ended and the slab is used again. It keeps the memory alive and may outlive the
-///            reader. Every pointer is one of the device, void with the batch. The last owner of the memory, be it a reader
-///            or a batch, waits for what still uses it.
-/// Threads:   move-only; const calls may run concurrently. `wait_on` and `release` may be called with any device current.
+/// Ownership: a lease. The batch keeps the memory alive and may outlive the reader. Every pointer
+///            is a device pointer, and invalid after the batch. The last owner of the memory, a
+///            reader or a batch, waits for everything that still uses it. The slab is refilled only
+///            after all work that was in the streams of `wait_on` when the batch was released or
+///            destroyed. These streams must still exist then. A stream that is being captured then
+///            must exist until the capture has ended and the slab is used again.
+/// Threads:   move-only; const calls may run concurrently. `wait_on` and `release` may be called
+///            with any device current.
 class DeviceBatch {
  public:
   DeviceBatch(DeviceBatch&&) noexcept;
   DeviceBatch& operator=(DeviceBatch&&) noexcept;
   ~DeviceBatch();
 
-  /// The number of the device, as CUDA counts them.
+  /// Device number, as in CUDA.
   int device() const noexcept;
   std::uint32_t epoch() const noexcept { return epoch_; }
   /// In [0, steps(epoch)).
@@ -63,35 +68,39 @@ class DeviceBatch {
   /// As `Batch::valid`.
   std::uint32_t valid() const noexcept { return valid_; }
 
-  // Pointers of the device; row i is [values() + offsets()[i], values() + offsets()[i + 1]) there.
+  // Device pointers. Row i is [values() + offsets()[i], values() + offsets()[i + 1]) there.
 
   const std::int64_t* offsets() const noexcept;  ///< `rows() + 1`.
-  const std::uint64_t* ids() const noexcept;     ///< `rows()`; `kNoId` where no record is planned.
-  const RowStatus* status() const noexcept;      ///< `rows()`.
-  const std::byte* values() const noexcept;      ///< `value_bytes()`.
+  /// `rows()`; `kNoId` if no record is planned.
+  const std::uint64_t* ids() const noexcept;
+  const RowStatus* status() const noexcept;  ///< `rows()`.
+  const std::byte* values() const noexcept;  ///< `value_bytes()`.
   std::size_t value_bytes() const noexcept { return value_bytes_; }
-  /// Bytes of every row where all have the same, else 0.
+  /// Bytes of every row if all rows have the same size, else 0.
   std::size_t row_bytes() const noexcept { return row_bytes_; }
-  /// All parts as one region, laid out as `layout()` says.
+  /// All parts as one region, laid out as in `layout()`.
   const std::byte* slab() const noexcept;
   std::size_t slab_bytes() const noexcept { return slab_ == nullptr ? 0 : layout().values + value_bytes_; }
   SlabLayout layout() const noexcept { return SlabLayout::for_rows(rows_); }
 
-  /// As those of `Batch`; the schema and the layout are in the memory of the host.
+  /// As in `Batch`. The schema and the layout are in host memory.
   const Schema* schema() const noexcept;
   const ColumnLayout* column_layout() const noexcept;
-  /// Needs: a schema with so many columns.
+  /// Column `i` of the schema. Needs: a schema with more than `i` columns.
   DeviceColumn column(std::size_t i) const noexcept;
   std::optional<DeviceColumn> column(std::string_view name) const noexcept;
 
-  /// Makes `stream`, of this device, wait for the copy; the slab then waits for that stream. Returns at once. Null is the
-  /// default stream of this device. `cudaStreamPerThread`, another stream on each thread, is refused.
-  /// Errors: `invalid_option` for a stream of another device, `stream_captured`, `device_failed`, `closed`.
+  /// Makes `stream`, a stream of this device, wait for the copy; the slab then waits for that
+  /// stream. Returns at once. Null is the default stream of this device. `cudaStreamPerThread`,
+  /// which is another stream on each thread, is refused.
+  /// Errors: `invalid_option` for a stream of another device, `stream_captured`, `device_failed`,
+  ///         `closed`.
   Result<void> wait_on(DeviceStream stream);
-  /// Whether the copy has ended; false for ever where the device has failed.
+  /// Whether the copy has ended. Always false after the device has failed.
   bool ready() const noexcept;
 
-  /// Gives the slab back before destruction; as that, it waits for nothing. `rows()` is 0 from here on.
+  /// Returns the slab before destruction and, like destruction, does not wait. `rows()` is 0 from
+  /// here on.
   void release() noexcept;
 
  private:

@@ -3,8 +3,8 @@
 
 namespace dovetail {
 
-/// A CUDA stream, as the handle of the runtime or the driver (`cudaStream_t`, `CUstream`), so that these headers need no
-/// CUDA. Null is a default stream: of which device, each function says.
+/// A CUDA stream, as a handle of the runtime or the driver (`cudaStream_t`, `CUstream`), so that
+/// these headers need no CUDA. Null is a default stream; each function says of which device.
 struct DeviceStream {
   void* handle = nullptr;
 };

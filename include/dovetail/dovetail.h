@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a program which writes or reads datasets includes. Each header stands by itself, too.
+// Includes everything that a program needs to write or read datasets. Each header also stands
+// alone.
 #pragma once
 
 #include <dovetail/batch.h>

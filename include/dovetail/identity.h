@@ -12,7 +12,7 @@
 
 namespace dovetail {
 
-/// A 128-bit name or sum. Not cryptographic: it tells accidents apart, not attackers.
+/// A 128-bit id or sum. Not cryptographic: it detects accidents, not attacks.
 struct Hash128 {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -36,7 +36,7 @@ struct Hash128 {
   static Result<Hash128> from_hex(std::string_view text);
 };
 
-/// Names a dataset: all shards of one dataset carry it, and no shard of another does.
+/// Identifies a dataset: all its shards carry it, and no shard of another dataset does.
 struct DatasetId {
   std::array<std::uint8_t, 16> bytes{};
 

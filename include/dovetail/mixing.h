@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How well an epoch is mixed, beside a true shuffle of the same records. docs/mixing.md explains the numbers.
+// How well an epoch is mixed, compared with a true shuffle of the same records. docs/mixing.md
+// explains the numbers.
 #pragma once
 
 #include <cstdint>
@@ -11,111 +12,137 @@
 
 namespace dovetail {
 
-/// Equal parts of the dataset that batches are held against: record `id` of `n` lies in slice `id * 16 / n`.
+/// Number of slices, the equal parts of a dataset that batches are compared with. Record `id` of
+/// `n` lies in slice `id * 16 / n`.
 inline constexpr std::uint32_t kMixingSlices = 16;
 
-/// Rows that are looked at, where nothing else is asked for.
+/// Default limit of the rows that are examined.
 inline constexpr std::uint64_t kMixingRows = std::uint64_t{1} << 22;
 
-/// What batches hold. Empty rows count nowhere.
+/// Content of batches. Empty rows never count.
 struct BatchMixing {
-  double mean_slices = 0;          ///< Different slices in a batch,
-  std::uint64_t least_slices = 0;  ///< and in the batch that has the fewest.
-  double mean_shards = 0;          ///< Different shards in a batch,
-  std::uint64_t least_shards = 0;  ///< and in the batch that has the fewest.
-  /// Share of the records whose next one in the shard is in the same batch.
+  double mean_slices = 0;  ///< Distinct slices in a batch, on average.
+  /// Distinct slices in the batch that has the fewest.
+  std::uint64_t least_slices = 0;
+  double mean_shards = 0;  ///< Distinct shards in a batch, on average.
+  /// Distinct shards in the batch that has the fewest.
+  std::uint64_t least_shards = 0;
+  /// Share of the records whose next record in the shard is in the same batch.
   double neighbours = 0;
-  /// Share of the pairs of records in one batch that share a batch in the other epoch as well. Nothing where there are
-  /// fewer than 1000 pairs, or where the other epoch was not read.
+  /// Share of the pairs of records in one batch that also share a batch in the other epoch. Empty
+  /// with fewer than 1000 pairs, or if the other epoch was not read.
   std::optional<double> shared;
 };
 
-/// What an epoch is made of.
+/// Mixing of an epoch.
 struct Mixing {
   BatchMixing rank;    ///< Batches of single ranks.
   BatchMixing global;  ///< The batches of all ranks in a step, side by side.
-  /// Of the steps of records in this epoch and in the other one. Nothing where the other epoch was not read, or where
-  /// fewer than 256 records are in both.
+  /// Correlation of the steps of records in this epoch and in the other one. Empty if the other
+  /// epoch was not read, or if fewer than 256 records are in both.
   std::optional<double> correlation;
 };
 
-/// Labels of the records of some batches, beside the same labels drawn at random.
+/// Labels of the records of some batches, compared with the same labels drawn at random.
 struct LabelMixing {
   std::uint64_t batches = 0;
   std::uint64_t records = 0;
-  double mean = 0;          ///< Different labels in a batch,
-  std::uint64_t least = 0;  ///< and in the batch that has the fewest.
+  double mean = 0;  ///< Distinct labels in a batch, on average.
+  /// Distinct labels in the batch that has the fewest.
+  std::uint64_t least = 0;
   double shuffle_mean = 0;
   std::uint64_t shuffle_least = 0;
 
-  /// Whether they say anything: fewer batches are too much like all their labels.
+  /// Whether the numbers mean anything. Fewer than 4 batches are too similar to all their labels
+  /// together.
   bool judged() const noexcept { return batches >= 4; }
 };
 
-/// What is wrong with the mixing of an epoch, in batches of single ranks or in the global ones.
+/// A flaw in the mixing of an epoch, in batches of single ranks or in the global ones.
 enum class MixingFlaw : std::uint8_t {
-  few_slices,   ///< `mean_slices` is below 0.85 of that of a true shuffle.
-  few_shards,   ///< `mean_shards` is below 32, and below 0.7 of that of a true shuffle.
-  poor_batch,   ///< `least_slices` or `least_shards` (below 16) is below half of that of a true shuffle, 8 or more.
-  same_places,  ///< `correlation` is above 0.4, or below -0.4.
-  same_mates,   ///< `shared` is above 0.05, and above twice that of a true shuffle.
-  neighbours,   ///< `neighbours` is above 0.4, and above three times that of a true shuffle.
-  few_labels,   ///< The mean of the labels is below 0.9 of that of a true shuffle.
+  /// `mean_slices` is below 0.85 of that of a true shuffle.
+  few_slices,
+  /// `mean_shards` is below 32, and below 0.7 of that of a true shuffle.
+  few_shards,
+  /// `least_slices`, or `least_shards` below 16, is below half of that of a true shuffle, which is
+  /// 8 or more.
+  poor_batch,
+  /// `correlation` is above 0.4, or below -0.4.
+  same_places,
+  /// `shared` is above 0.05, and above twice that of a true shuffle.
+  same_mates,
+  /// `neighbours` is above 0.4, and above three times that of a true shuffle.
+  neighbours,
+  /// The mean of the labels is below 0.9 of that of a true shuffle.
+  few_labels,
 };
 
 struct MixingReport {
   Mixing plan;
   Mixing true_shuffle;
-  std::uint64_t batches = 0;      ///< Of single ranks that were measured,
-  std::uint64_t all_batches = 0;  ///< of these.
-  std::uint32_t readers = 0;      ///< That were measured; not all where no step of all fits, or where seeks are dear.
+  std::uint64_t batches = 0;  ///< Measured batches of single ranks.
+  /// All batches of single ranks.
+  std::uint64_t all_batches = 0;
+  /// Measured readers. Fewer than all if no step of all fits, or if seeks are expensive.
+  std::uint32_t readers = 0;
   std::optional<LabelMixing> labels;
   std::vector<MixingFlaw> flaws;  ///< In the order of their values.
 
   bool weak() const noexcept { return !flaws.empty(); }
 };
 
-/// Measures the batches of the present phase of an epoch; replicas count once. What does not fit `max_rows` is sampled:
-/// stretches of consecutive steps at even distances. Batches with empty rows are left out where there are others. The
-/// other epoch is the one before, or epoch 1 for epoch 0; it is read where both fit `max_rows` whole. Where one batch has
-/// more than `max_rows`, nothing is measured, and `batches` is 0.
+/// Measures the batches of the present phase of an epoch; replicas count once.
 ///
-/// The true shuffle is drawn: the same batches, filled from a keyed permutation of all records of the dataset. In a mix
-/// each row keeps its source.
+/// - If the rows exceed `max_rows`, they are sampled: stretches of consecutive steps at even
+///   distances. If one batch has more than `max_rows`, nothing is measured, and `batches` is 0.
+/// - Batches with empty rows are left out if there are others.
+/// - The other epoch is the one before, or epoch 1 for epoch 0. It is read if both fit `max_rows`
+///   whole.
+/// - The true shuffle is drawn: the same batches, filled from a keyed permutation of all records of
+///   the dataset. In a mix each row keeps its source.
 ///
 /// Needs: an epoch of this plan.
-/// Cost:  about 1 us and 40 bytes a measured row, and a seek for each stretch.
+/// Cost:  about 1 us and 40 bytes per measured row, and a seek per stretch.
 MixingReport measure_mixing(const Plan& plan, const EpochPlan& epoch, std::uint64_t max_rows = kMixingRows);
 
-/// The ids of some batches of single ranks; any number of the first ones is spread over steps and ranks. No more than
-/// `max_rows` together, and 256 of a batch, at even distances; none where a batch has more than `kMixingRows`. `max_rows`
-/// is at least 1024.
+/// Returns the ids of some batches of single ranks. Any number of the first ones is spread over
+/// steps and ranks. Takes at most `max_rows` ids in total, and 256 per batch, at even distances.
+/// Returns none if a batch has more than `kMixingRows` rows. Needs: `max_rows` is at least 1024.
 std::vector<std::vector<std::uint64_t>> sample_batches(const Plan& plan, const EpochPlan& epoch,
                                                        std::uint64_t max_rows);
 
-/// Counts the labels of batches, each a number. The true shuffle draws as many for each batch from all of them.
+/// Counts the labels of batches; each label is a number. The true shuffle draws as many for each
+/// batch from all of them.
 LabelMixing measure_labels(std::span<const std::vector<std::uint64_t>> labels);
 
-/// Adds the labels and their flaw to a report. Good labels take the flaws of slices and shards away, which only guess what
-/// lies where: from 4 batches, and where a true shuffle has at least 4 labels in a batch, and at most 3 in 4 rows.
+/// Adds the labels and their flaw to a report. Good labels remove the flaws of slices and shards,
+/// which only guess what lies where. This needs at least 4 batches, and labels that can show a gap:
+/// a true shuffle has at least 4 in a batch, and at most 3 per 4 rows.
 void add_labels(MixingReport& report, const LabelMixing& labels);
 
-/// Where a map looks, and how fine it is.
+/// What a map covers, and its resolution.
 struct MixingMapOptions {
-  std::optional<std::uint32_t> rank;  ///< Of one rank; else of all readers.
+  /// The rows of one rank; empty for those of all readers.
+  std::optional<std::uint32_t> rank;
   std::uint32_t max_step_bins = 256;
-  std::uint64_t max_rows = kMixingRows;  ///< Looked at; fewer than there are is a sample, fewer than a batch nothing.
+  /// Limit of the examined rows. A smaller limit than there are rows makes a sample; one below a
+  /// batch examines nothing.
+  std::uint64_t max_rows = kMixingRows;
 };
 
-/// Which slices of the dataset the rows of each step come from.
+/// Maps the rows of each step to the slices of the dataset that they come from.
 struct MixingMap {
-  std::vector<std::uint64_t> first_step;  ///< Of each bin of steps.
-  std::vector<std::uint64_t> rows;        ///< Counts: `rows[slice * first_step.size() + step_bin]`.
-  bool complete = true;                   ///< Whether all rows were looked at.
+  /// First step of each bin.
+  std::vector<std::uint64_t> first_step;
+  /// Counts: `rows[slice * first_step.size() + step_bin]`.
+  std::vector<std::uint64_t> rows;
+  /// Whether all rows were examined.
+  bool complete = true;
 };
 
 /// Counts the rows of the present phase of an epoch by slice and step.
-/// Needs: an epoch of this plan, and a rank of it. Cost: some 0.5 us a row, and a seek for each bin.
+/// Needs: an epoch of this plan, and a rank of it.
+/// Cost:  about 0.5 us per row, and a seek per bin.
 MixingMap map_mixing(const Plan& plan, const EpochPlan& epoch, const MixingMapOptions& options = {});
 
 }  // namespace dovetail

@@ -10,44 +10,46 @@
 
 namespace dovetail {
 
-/// The id of a row that holds no record.
+/// The id of a row without a record.
 inline constexpr std::uint64_t kNoId = ~std::uint64_t{0};
 
-/// What a row holds. Values are stable: files and other languages carry them.
+/// Status of a row. Values are stable: files and other languages use them.
 enum class RowStatus : std::uint8_t {
-  empty = 0,     ///< No record is planned here.
-  first = 1,     ///< The first delivery of its record in this epoch; in a mix, in this pass over its source.
-  repeated = 2,  ///< Delivered before in this epoch; the lane wrapped around.
-  // The planned record is damaged, or does not fit the columns. The bytes, or values, are a good neighbour's where it is
-  // substituted; else the row has no bytes, or zeros in columns.
+  empty = 0,  ///< No record is planned here.
+  /// The first delivery of its record in this epoch; in a mix, in this pass over its source.
+  first = 1,
+  /// Delivered before in this epoch; the lane wrapped around.
+  repeated = 2,
+  // For these, the planned record is damaged, or does not fit the columns. A substituted row has
+  // the bytes, or values, of a good neighbour. Otherwise the row has no bytes, or zeros in columns.
   substituted = 3,             ///< In place of a first delivery.
   damaged_empty = 4,           ///< In place of a first delivery.
   repeated_substituted = 5,    ///< In place of a repetition.
   repeated_damaged_empty = 6,  ///< In place of a repetition.
 };
 
-/// How many there are: their numbers are below it.
+/// Number of statuses; all values are below it.
 inline constexpr std::size_t kRowStatuses = 7;
 
-/// Whether the row was planned as a repetition, whatever became of it.
+/// Whether the row was planned as a repetition, even if it is damaged.
 constexpr bool is_repetition(RowStatus status) noexcept {
   return status == RowStatus::repeated || status >= RowStatus::repeated_substituted;
 }
 
-/// Whether the row has not the bytes of its record, although one is planned.
+/// Whether a record is planned for the row, but the row does not have its bytes.
 constexpr bool is_damaged(RowStatus status) noexcept {
   return status >= RowStatus::substituted;
 }
 
-/// Whether the row counts in the digest of its epoch: a record is planned here, and for the first time.
+/// Whether the row counts in the digest of its epoch: a record is planned here for the first time.
 constexpr bool is_counted(RowStatus status) noexcept {
   return status != RowStatus::empty && !is_repetition(status);
 }
 
-/// A place between two steps: "these steps were handed to the trainer".
+/// A place between two steps: the steps before it were handed to the trainer.
 struct Position {
   std::uint32_t epoch = 0;
-  std::uint64_t step = 0;  ///< Steps of the epoch that lie behind.
+  std::uint64_t step = 0;  ///< Steps of the epoch before this place.
 
   friend auto operator<=>(const Position&, const Position&) = default;
 };
@@ -60,7 +62,7 @@ struct Run {
   std::uint64_t first_id = 0;      ///< Dataset id of the first record.
 };
 
-/// A planned row: which record, and why it is there.
+/// A planned row: its record, and its status.
 struct PlannedRecord {
   std::uint64_t id = kNoId;
   RowStatus status = RowStatus::empty;  ///< `empty`, `first` or `repeated`.
@@ -68,12 +70,12 @@ struct PlannedRecord {
   friend bool operator==(const PlannedRecord&, const PlannedRecord&) = default;
 };
 
-/// One output of a lane, as a place in a run. A cursor numbers the runs that it opens; the numbers mean nothing to
-/// another one.
+/// One output of a lane, as a place in a run. A cursor numbers the runs that it opens; the numbers
+/// are meaningless for another cursor.
 struct Pick {
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
-  std::uint64_t run = kNone;  ///< `kNone` where no record is planned.
+  std::uint64_t run = kNone;  ///< `kNone` if no record is planned.
   std::uint64_t record = 0;   ///< In the run, from 0.
 
   bool planned() const noexcept { return run != kNone; }
@@ -86,20 +88,22 @@ namespace detail {
 struct LaneLayout;
 }
 
-/// The order of one lane in one epoch: a pure function from output number to record. After a change of world it is what
-/// the lane gives of the rest of the epoch.
+/// The order of one lane in one epoch: a pure function from output number to record. After a change
+/// of world it covers what the lane gives of the rest of the epoch.
 ///
 /// Ownership: a value; copies share the layout.
 /// Threads:   const calls may run concurrently.
 class LaneOrder {
  public:
-  /// Records of the lane. Outputs from here on are empty, or repeat the lane from its beginning if the plan wraps.
+  /// Records of the lane. Later outputs are empty, or repeat the lane from its beginning if the
+  /// plan wraps.
   std::uint64_t records() const noexcept;
-  /// One output, computed without the ones before it. Cost: about K draws for a pool of K, and opening a group of runs:
-  /// about as many permutations as it has runs, and a sort of its pauses. After a change of world, or in a later pass of a
-  /// mix, also what laying out a lane costs.
+  /// One output, computed without the ones before it.
+  /// Cost: about K draws for a pool of K, and opening a group of runs: about as many permutations
+  ///       as it has runs, and a sort of its pauses. After a change of world, or in a later pass of
+  ///       a mix, also the cost of laying out a lane.
   PlannedRecord at(std::uint64_t output) const;
-  /// Begins at any output. Cost: about K ln K draws for a pool of K, whatever the output.
+  /// Starts a cursor at any output. Cost: about K ln K draws for a pool of K, whatever the output.
   LaneCursor cursor(std::uint64_t output = 0) const;
 
  private:
@@ -109,25 +113,26 @@ class LaneOrder {
   std::shared_ptr<const detail::LaneLayout> layout_;
 };
 
-/// Walks a lane output by output.
+/// Iterates over a lane, output by output.
 ///
 /// Ownership: keeps the lane's layout alive.
 /// Threads:   none; one thread at a time.
-/// Cost:      memory for the pools and the open runs: O(K + C) for each source, never for records.
+/// Cost:      memory for the pools and the open runs: O(K + C) per source, independent of the
+///            records.
 class LaneCursor {
  public:
   LaneCursor(LaneCursor&&) noexcept;
   LaneCursor& operator=(LaneCursor&&) noexcept;
   ~LaneCursor();
 
-  /// The next output's number.
+  /// Number of the next output.
   std::uint64_t position() const noexcept;
   /// Fills `out` with the next picks. Cost: no allocation, except where a pass begins.
   void next(std::span<Pick> out);
-  /// The record of a pick that the last `next` gave. Cost: one keyed permutation and one binary search over the
-  /// shards.
+  /// The record of a pick from the last `next`. Cost: one keyed permutation and one binary search
+  /// over the shards.
   PlannedRecord record(const Pick& pick) const;
-  /// The run of a planned pick that the last `next` gave.
+  /// The run of a planned pick from the last `next`.
   Run run_of(const Pick& pick) const;
 
  private:

@@ -13,90 +13,113 @@
 
 namespace dovetail {
 
-/// How what is left of a shard or a dataset is written anew.
+/// How the remains of a shard or a dataset are written to new files.
 struct RecoverOptions {
-  /// Replaces a file or a dataset that is there; never the source itself.
+  /// Replaces an existing file or dataset, but never the source itself.
   bool overwrite = false;
-  /// Random where not given. One of its own keeps the old blocks from ever passing as blocks of the new files.
+  /// Random by default. A new id keeps old blocks from ever passing as blocks of the new files.
   std::optional<DatasetId> dataset_id = {};
-  /// Lets a manifest name files outside its own folder.
+  /// Lets a manifest name files outside its own folder. Default off.
   bool allow_outside = false;
-  /// Regions that the report lists. Of the others only the number is told, so that a report is small whatever the damage.
+  /// Most regions that the report lists, so that a report stays small. Further regions are only
+  /// counted.
   std::uint64_t most_regions = 65'536;
-  /// Called now and then with the records written and the bytes checked so far; false cancels.
+  /// Called from time to time with the records written and the bytes checked so far. Returning
+  /// false cancels.
   std::function<bool(std::uint64_t records, std::uint64_t bytes)> progress = {};
 };
 
-/// A place of the source that is not in the output, or that is not what a good file has there.
+/// A region of the source that is missing in the output, or that differs from what a good file has
+/// there.
 struct LostRegion {
   std::string file;
   std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;         ///< 0 where the bytes are not there at all.
-  std::uint64_t first_record = 0;  ///< In the shard as it was.
-  std::uint64_t end_record = 0;    ///< One past the last; equal to `first_record` where no record is lost.
+  std::uint64_t bytes = 0;         ///< 0 if the bytes are missing.
+  std::uint64_t first_record = 0;  ///< In the original shard.
+  /// One past the last; equal to `first_record` if no record is lost.
+  std::uint64_t end_record = 0;
   std::string reason;
 
   friend bool operator==(const LostRegion&, const LostRegion&) = default;
 };
 
-/// What `recover` saved, and what it could not.
+/// Result of `recover`.
 struct RecoverReport {
-  std::uint64_t records = 0;  ///< Written.
-  std::uint64_t blocks = 0;   ///< Of the source that they were in.
-  /// Records that the source had. Unknown where neither a trailer, a footer, the head of an index nor a manifest is left;
-  /// then records behind the last region may be missing, too.
+  std::uint64_t records = 0;  ///< Records written.
+  std::uint64_t blocks = 0;   ///< Source blocks that held them.
+  /// Records that the source had. Unknown if no trailer, footer, index header or manifest is left.
+  /// Then records behind the last region may be missing too.
   std::optional<std::uint64_t> expected_records;
-  /// By file and place; the first `most_regions`.
+  /// The first `most_regions` regions, by file and place.
   std::vector<LostRegion> lost;
-  /// All there are. Without one the output has all records of the source, as far as anything tells.
+  /// Number of all regions. 0 means that the output has all records of the source, as far as
+  /// anything shows.
   std::uint64_t lost_regions = 0;
-  std::uint64_t lost_records = 0;  ///< In all of these regions.
-  /// Files whose records are not read because another file of the same shard is: a finished one before what a killed writer
-  /// left, of finished ones one whose end is good, else the longest.
+  std::uint64_t lost_records = 0;  ///< Records in all of these regions.
+  /// Files that were not read, because another file of the same shard was. A finished file has
+  /// priority over what a killed writer left. Among finished files, one with a good end has
+  /// priority, then the longest.
   std::vector<std::string> passed_over;
-  /// Files `*.dvt` that are no shards: a manifest under another name, that of a part of a conversion, the index of a TFRecord.
-  /// Told only where there is no good manifest.
+  /// Files `*.dvt` that are not shards: a manifest under another name, the manifest of a part of a
+  /// conversion, the index of a TFRecord. Filled only if there is no good manifest.
   std::vector<std::string> not_shards;
-  std::uint64_t source_bytes = 0;  ///< Of the files that were read for their records.
-  /// Headers and bodies, each time: of a shard at most nine times its bytes, of a file that is not taken at most once. Without a
-  /// good manifest seven times more of a file that has the name of a part's manifest and a damaged end.
+  std::uint64_t source_bytes = 0;  ///< Bytes of the files that were read for their records.
+  /// Bytes of headers and bodies checked, counted each time. At most nine times the bytes of a
+  /// shard, and once those of a file that is not taken. Without a good manifest, seven times more
+  /// for a file with the name of a part's manifest and a damaged end.
   std::uint64_t checked_bytes = 0;
-  /// Of these files, that could not be read, also when tried again: whole pages of 4 KiB.
+  /// Bytes of these files that could not be read, even when tried again: whole pages of 4 KiB.
   std::uint64_t unreadable_bytes = 0;
-  DatasetId dataset_id;           ///< Of what was written.
-  std::vector<ShardInfo> shards;  ///< What was written, as a manifest has it.
+  DatasetId dataset_id;           ///< Id of the new dataset.
+  std::vector<ShardInfo> shards;  ///< The new shards, as a manifest lists them.
 
   bool ok() const noexcept { return lost_regions == 0; }
 };
 
-/// Saves every whole block of a shard or a dataset: finds the blocks by their headers alone, checks and decodes them, and
-/// writes their records in order into new files, which are as valid as any. See docs/format.md, "Recovering".
+/// Saves every whole block of a shard or a dataset. Finds blocks by their headers alone, checks and
+/// decodes them, and writes their records in order into new, fully valid files. See docs/format.md,
+/// "Recovering".
 ///
-/// `source` is a shard that is finished, damaged, cut, or left by a writer that was killed, and `target` a file; or it is
-/// a folder of shards or a manifest, and `target` a folder. A file that a writer is at work on is refused where the file
-/// system has locks; elsewhere it looks like that of a writer that was killed. A dataset keeps the order of its shards, and their numbers
-/// where its manifest is good: a shard that is gone leaves an empty one, and one that lies beside the manifest under another
-/// name is found by its file id, which `lost` tells. Without a good manifest its shards are the `*.dvt` and the `.*.dvt.partial-*` in the folder, by their numbers; of several datasets the one with the most numbers is taken, and
-/// the files of the others are in `lost`. Record type, schema and metadata are kept where they are left, as is the run
-/// length; blocks are compressed where those of the source are. Their size is not kept, nor are skippable blocks.
+/// Source and target:
+/// - `source` is a shard and `target` a file. The shard may be finished, damaged, cut, or left by a
+///   killed writer.
+/// - Or `source` is a folder of shards or a manifest, and `target` is a folder.
+/// - A file that a writer is still writing is refused if the file system has locks. Without locks
+///   it looks like that of a killed writer.
 ///
-/// What cannot be read, as on a disk with bad sectors, is read around: pages of 4 KiB, each tried twice at most.
+/// Datasets:
+/// - The order of the shards is kept. With a good manifest their numbers are kept too: a lost shard
+///   becomes an empty one. A shard beside the manifest under another name is found by its file id,
+///   and reported in `lost`.
+/// - Without a good manifest, the shards are `*.dvt` and `.*.dvt.partial-*` in the folder, by their
+///   numbers. Of several datasets the one with the most numbers is taken; files of the others are
+///   in `lost`.
+/// - Record type, schema, metadata and run length are kept if they are found. Blocks are compressed
+///   if those of the source are. Block sizes and skippable blocks are not kept.
 ///
-/// A record is written once, and only if all checks of its block hold. Where blocks contradict each other, those that the
-/// index knows are right; without it those at their own place, and of these the longer sequence. A whole block inside a
-/// record, with the file id of the shard, is taken for one of its own where the block around it is damaged.
+/// Blocks and records:
+/// - Unreadable places, as on a disk with bad sectors, are read around: pages of 4 KiB, each tried
+///   at most twice.
+/// - A record is written once, and only if all checks of its block hold.
+/// - If blocks contradict each other, those in the index are right. Without an index, those at
+///   their own place are right, and of these the longer sequence.
+/// - A record may hold a whole block with the file id of the shard. If the block around it is
+///   damaged, it counts as a block of the shard.
 ///
-/// Errors: `not_dovetail` where nothing of a shard is found, `foreign_file` in a file of another name; `unsupported_version`; `file_changed` where one gets
-///         shorter meanwhile; `unknown_format` for the index of a TFRecord and what is no file; `empty_input` for a
-///         folder without shards; `unfinished` for one in which a conversion was stopped, and for a file that a writer is
-///         at work on; `outside_dataset`; `already_exists`; `invalid_option` where `target` is the source or has a file of
-///         it, be it through links; `boost::system::errc::operation_canceled`; the system's. One shard that is missing,
-///         unreadable or no shard is only lost; where nothing is found in any, the first of their errors. Nothing is then
-///         left of the output.
-/// Cost:   two passes over each shard; one more where its ends are damaged, missing or differ, and another where its index
-///         contradicts most of its blocks. Time linear in its size, but for sorting its blocks, whatever its bytes. Memory
-///         for a block, some 100 bytes for each block of a shard and 200 for each damaged place in it, and the regions that
-///         are listed.
+/// A shard that is missing, unreadable or no shard only counts as lost. If nothing is found in any
+/// shard, the first of their errors is returned. After an error nothing is left of the output.
+///
+/// Errors: `not_dovetail` if nothing of a shard is found, or `foreign_file` if the file has no name
+///         of a shard either; `unsupported_version`; `file_changed` if a file gets shorter
+///         meanwhile; `unknown_format` for the index of a TFRecord, and for what is no file;
+///         `empty_input` for a folder without shards; `unfinished` for a folder with a stopped
+///         conversion, and for a file that a writer is still writing; `outside_dataset`;
+///         `already_exists`; `invalid_option` if `target` is the source or contains a file of it,
+///         also through links; `boost::system::errc::operation_canceled`; the system's.
+/// Cost:   two passes over each shard. One more if its ends are damaged, missing or differ; another
+///         if its index contradicts most of its blocks. Time is linear in its size, whatever its
+///         bytes, except for sorting its blocks. Memory for a block, about 100 bytes per block of a
+///         shard, 200 bytes per damaged place in it, and the listed regions.
 Result<RecoverReport> recover(const std::string& source, const std::string& target, const RecoverOptions& options = {});
 
 }  // namespace dovetail

@@ -12,7 +12,7 @@
 
 namespace dovetail {
 
-/// What the values of a column are.
+/// Type of the values of a column.
 enum class Dtype : std::uint8_t {
   u8,
   i8,
@@ -28,29 +28,31 @@ enum class Dtype : std::uint8_t {
   bytes,  ///< Texts, each of its own length.
 };
 
-/// Bytes of one value; of `bytes` those of a character.
+/// Bytes of one value; for `bytes`, of one character.
 constexpr std::size_t dtype_bytes(Dtype dtype) noexcept {
   constexpr std::size_t kBytes[] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8, 1};
   return kBytes[static_cast<std::size_t>(dtype)];
 }
 
-/// As in the text of a schema: "u8", "f32", "bytes".
+/// Name in the text of a schema: "u8", "f32", "bytes".
 std::string_view to_text(Dtype dtype) noexcept;
 
 /// One column: a feature of the records, in the same form for every row.
 struct Column {
-  /// That of the feature, in UTF-8.
+  /// Name of the feature, in UTF-8.
   std::string name;
   Dtype dtype = Dtype::u8;
-  /// Of one row, the slowest dimension first; none for a single value. Of a ragged column, without its first dimension.
+  /// Shape of one row, slowest dimension first; empty for a single value. For a ragged column,
+  /// without its first dimension.
   std::vector<std::uint32_t> shape = {};
-  /// Rows have a first dimension of their own.
+  /// Whether each row has a first dimension of its own.
   bool ragged = false;
-  /// What a row gets whose record lacks the feature, or has it with a list without values; without one that is an error. A number in decimal for all values, a text
-  /// for `bytes`, and nothing but "" for a ragged column, whose row is then empty.
+  /// Value of rows whose record lacks the feature, or has it as a list without values. Without a
+  /// fallback that is an error. A decimal number for all values; a text for `bytes`; only "" for a
+  /// ragged column, whose row is then empty.
   std::optional<std::string> fallback = {};
 
-  /// Values in a row, or in each item of a ragged one.
+  /// Values in a row, or in each item of a ragged column.
   std::uint64_t values() const noexcept {
     std::uint64_t product = 1;
     for (const std::uint32_t size : shape) product *= size;
@@ -60,12 +62,13 @@ struct Column {
   friend bool operator==(const Column&, const Column&) = default;
 };
 
-/// The columns that the features of a record become. docs/columns.md shows the text form, and the rules.
+/// The columns that the features of a record become. docs/columns.md shows the text form and the
+/// rules.
 struct Schema {
-  /// In the order in which they lie in a slab.
+  /// In their order in a slab.
   std::vector<Column> columns;
 
-  /// Place of a column, or nothing.
+  /// Index of a column, or nothing.
   std::optional<std::size_t> find(std::string_view name) const noexcept;
 
   friend bool operator==(const Schema&, const Schema&) = default;
@@ -76,18 +79,20 @@ inline constexpr std::size_t kMaxColumns = 4096;
 inline constexpr std::size_t kMaxColumnNameBytes = 1024;
 inline constexpr std::size_t kMaxColumnDimensions = 16;
 inline constexpr std::size_t kMaxFallbackBytes = 64 * 1024;
-/// Of a row, or of an item of a ragged one: below 2 GiB.
+/// Bytes of a row, or of an item of a ragged column: below 2 GiB.
 inline constexpr std::uint64_t kMaxColumnRowBytes = 0x7FFFFFFF;
 inline constexpr std::size_t kMaxSchemaTextBytes = 1024 * 1024;
 
-/// Checks what `parse_schema` would accept. Errors: `invalid_option`, naming the column.
+/// Checks the same rules as `parse_schema`. Errors: `invalid_option`, naming the column.
 Result<void> validate(const Schema& schema);
 
-/// One line such as `image:u8[28,28,1], label:i64, tokens:i32[*], weight:f32=1, "odd name":bytes="none"`. Needs: a valid
-/// schema; `parse_schema` then gives an equal one, but for the form of numbers.
+/// Returns one line such as `image:u8[28,28,1], label:i64, tokens:i32[*], weight:f32=1, "odd
+/// name":bytes="none"`. Needs: a valid schema. `parse_schema` then returns an equal one, except for
+/// the form of numbers.
 std::string to_text(const Schema& schema);
 
-/// The opposite. Numbers in fallbacks are brought to their shortest form. Errors: `invalid_option`, naming the place.
+/// Parses the text form. Numbers in fallbacks are brought to their shortest form. Errors:
+/// `invalid_option`, naming the place.
 Result<Schema> parse_schema(std::string_view text);
 
 }  // namespace dovetail

@@ -13,25 +13,33 @@ namespace dovetail {
 
 /// Whether slots must lie in memory registered with CUDA.
 enum class Registration : std::uint8_t {
-  preferred,  ///< Registered where a device is there, plain pages otherwise; the stats say which and why.
-  required,   ///< Opening fails without it.
-  off,        ///< Plain pages.
+  /// Registered if there is a device, plain pages otherwise; the stats tell which and why.
+  preferred,
+  /// Opening fails without registration.
+  required,
+  /// Plain pages.
+  off,
 };
 
-/// Pages of the slots.
+/// Page size of the slots.
 enum class HugePages : std::uint8_t {
-  automatic,  ///< As the system gives them.
-  on,         ///< Asked for; the system need not have any.
-  off,        ///< Small ones, also where the system gives huge ones to everybody.
+  /// As the system gives them.
+  automatic,
+  /// Requested; the system need not have any.
+  on,
+  /// Small pages, even if the system gives huge ones to everybody.
+  off,
 };
 
 /// Memory for slots that the caller provides, such as a pinned tensor of a framework.
 struct SlotMemory {
-  std::span<std::byte> bytes;   ///< At least as many as were asked for; begins at a multiple of 256.
-  std::shared_ptr<void> owner;  ///< Kept until neither the reader nor a batch needs the bytes; may be null.
+  /// At least as many as requested; begins at a multiple of 256.
+  std::span<std::byte> bytes;
+  /// Kept until neither the reader nor a batch needs the bytes; may be null.
+  std::shared_ptr<void> owner;
 };
 
-/// Called once, while the reader is opened, with the bytes that all slots need together.
+/// Called once, while the reader is opened, with the total bytes of all slots.
 using SlotMemoryProvider = std::function<Result<SlotMemory>(std::size_t bytes)>;
 
 }  // namespace dovetail

@@ -13,125 +13,158 @@
 
 namespace dovetail {
 
-/// What a source is made of, and so what its records are; docs/sources.md has the details of each. Files of all but
-/// `mds`, `folder` and `dovetail` may be compressed as a whole with gzip, Zstandard, bzip2 or xz.
+/// Format of a source, which also decides what a record is. See docs/sources.md. Files of all
+/// formats except `mds`, `folder` and `dovetail` may be compressed as a whole with gzip, Zstandard,
+/// bzip2 or xz.
 enum class SourceFormat : std::uint8_t {
-  detect,    ///< By content; a folder by the names of its files.
-  tfrecord,  ///< The records of TFRecord files: also in zlib or TensorFlow's Snappy. Compressions are told by content.
-  folder,    ///< Every file below a folder, one record each, in bytewise order of their relative paths.
-  lines,     ///< Every line of a text file, without its newline.
-  jsonl,     ///< Every line of a text file, each checked to be JSON. Blank lines are none.
-  tar,       ///< WebDataset: the consecutive members of a tar that share a key.
-  csv,       ///< Every row of a CSV or TSV file.
-  mds,       ///< The samples of a MosaicML folder: an `index.json` and its shards, plain, gzip, bzip2 or Zstandard.
-  recordio,  ///< The records of MXNet's RecordIO files, each that is plain compared with its `.idx`.
-  idx,       ///< The items of IDX files; images together with their labels.
-  dovetail,  ///< Records of a shard, a dataset or a glob of shards.
+  /// Detected from the content; for a folder, from the names of its files.
+  detect,
+  /// Records of TFRecord files, also in zlib or TensorFlow's Snappy. Compression is detected from
+  /// the content.
+  tfrecord,
+  /// Every file below a folder is a record, in bytewise order of the relative paths.
+  folder,
+  /// Every line of a text file, without its newline.
+  lines,
+  /// Every line of a text file, checked to be JSON. Blank lines are not records.
+  jsonl,
+  /// WebDataset: the consecutive members of a tar that share a key.
+  tar,
+  /// Every row of a CSV or TSV file.
+  csv,
+  /// Samples of a MosaicML folder: an `index.json` and its shards, plain, gzip, bzip2 or Zstandard.
+  mds,
+  /// Records of MXNet's RecordIO files. Each uncompressed file is compared with its `.idx`.
+  recordio,
+  /// Items of IDX files; images together with their labels.
+  idx,
+  /// Records of a shard, a dataset or a glob of shards.
+  dovetail,
 };
 
-/// How the bytes of a file are compressed as a whole.
+/// Compression of a file as a whole.
 enum class Compression : std::uint8_t { none, gzip, zlib, snappy, bzip2, zstd, xz };
 
-/// What becomes a record.
+/// Form of the records.
 enum class RecordForm : std::uint8_t {
-  automatic,  ///< As its format suggests: `example` where a record has several parts or a name for them, else `raw`.
-  raw,        ///< The bytes as they are in the source.
-  example,    ///< A `tf.train.Example`, with a feature for each part.
+  /// Chosen by the format: `example` if a record has several parts or a name for them, else `raw`.
+  automatic,
+  /// The bytes as they are in the source.
+  raw,
+  /// A `tf.train.Example` with one feature per part.
+  example,
 };
 
-/// What a column of a CSV file becomes.
+/// Type of a CSV column.
 enum class ColumnType : std::uint8_t { bytes, int64, real };
 
-/// A column of CSV files, as it was given or found.
+/// A column of CSV files, with the type that was given or found.
 struct CsvColumn {
   std::string name;
   ColumnType type = ColumnType::bytes;
-  bool empty = false;    ///< Whether there is no value in it, so that its type says nothing.
-  bool inexact = false;  ///< Of `int64`: whether a float would round a number, so that beside fractions it is `bytes`.
+  /// Whether no row has a value, so that the type means nothing.
+  bool empty = false;
+  /// For `int64`: whether a float would round one of the numbers. Combined with fractions, such a
+  /// column is `bytes`.
+  bool inexact = false;
 
   friend bool operator==(const CsvColumn&, const CsvColumn&) = default;
 };
 
-/// What lies in a folder and is no part of its source: how much of it, by why. All below a folder counts once.
+/// Counts of what was left out of a folder, by reason. A folder that is left out counts once, with
+/// everything below it.
 struct LeftOut {
-  std::uint64_t hidden = 0;      ///< Named with a dot in front.
-  std::uint64_t litter = 0;      ///< What systems leave, such as Thumbs.db and lost+found, in either case.
-  std::uint64_t dangling = 0;    ///< Links that lead nowhere, as where the content of a tree was not fetched.
-  std::uint64_t special = 0;     ///< Links to folders, whatever is asked for; pipes, sockets and devices.
-  std::uint64_t excluded = 0;    ///< By `SourceOptions::include` and `exclude`.
-  std::uint64_t unlabelled = 0;  ///< With labels: files in no subfolder, which would be their class.
+  std::uint64_t hidden = 0;  ///< Names that begin with a dot.
+  /// Files and folders of operating systems, such as Thumbs.db and lost+found, in either case.
+  std::uint64_t litter = 0;
+  /// Links that lead nowhere, for example if the content was not fetched.
+  std::uint64_t dangling = 0;
+  /// Links to folders, whatever is asked for; pipes, sockets and devices.
+  std::uint64_t special = 0;
+  std::uint64_t excluded = 0;  ///< Left out by `SourceOptions::include` and `exclude`.
+  /// With labels: files in no subfolder. The subfolder would be their class.
+  std::uint64_t unlabelled = 0;
 
   LeftOut& operator+=(const LeftOut& other) noexcept;
   friend bool operator==(const LeftOut&, const LeftOut&) = default;
 };
 
-/// "2 hidden files or folders, named with a dot in front; 1 link that leads nowhere"; empty where there is none.
+/// Text such as "2 hidden files or folders, named with a dot in front; 1 link that leads nowhere".
+/// Empty if nothing was left out.
 std::string to_string(const LeftOut& left_out);
 
-/// What is done about a record that is damaged or cannot be one.
+/// How a record is handled that is damaged or cannot be converted.
 enum class OnError : std::uint8_t {
-  fail,  ///< It is the end.
-  skip,  ///< It is left out and counted. Where the next one cannot be found, so is the rest of its file; behind a line or
-         ///< row that is too long it can.
+  /// The error ends the source.
+  fail,
+  /// The record is left out and counted. If the next record cannot be found, the rest of the file
+  /// is left out too. After a line or row that is too long, it can be found.
+  skip,
 };
 
-/// The word of the command line for it, such as "tfrecord".
+/// The name on the command line, such as "tfrecord".
 std::string_view to_string(SourceFormat format) noexcept;
 std::string_view to_string(Compression compression) noexcept;
 std::string_view to_string(RecordForm form) noexcept;
 std::string_view to_string(ColumnType type) noexcept;
 
-/// Something that was left out under `OnError::skip`.
+/// A record, or the rest of a file, that was left out under `OnError::skip`.
 struct SkippedRecord {
-  Error error;                       ///< With file, offset and reason.
-  std::uint64_t consumed_bytes = 0;  ///< Of the source, before it: which of several ranges it belongs to.
-  bool rest_of_file = false;         ///< Whether what follows it in its file was left out as well.
-  std::uint64_t records = 1;         ///< In a report: how many the same error took, such as those of a damaged block.
+  Error error;  ///< With file, offset and reason.
+  /// Bytes of the source before it. Tells to which of several ranges it belongs.
+  std::uint64_t consumed_bytes = 0;
+  bool rest_of_file = false;  ///< Whether the rest of its file was left out too.
+  /// In a report: records lost to the same error, such as those of a damaged block.
+  std::uint64_t records = 1;
 };
 
 /// How CSV files are read.
 struct CsvOptions {
-  /// 0: a tab where the name says `.tsv`, else a comma; where that leaves one column in whose name another one stands,
-  /// it has to be given.
+  /// Separator. 0 (default): a tab if the name says `.tsv`, else a comma. Required if that gives a
+  /// single column whose name contains another separator.
   char delimiter = 0;
-  /// Whether the first row names the columns; otherwise they are c0, c1 and so on.
+  /// Whether the first row names the columns. If not, they are c0, c1 and so on.
   bool header = true;
-  /// By name. For the other columns, unless rows stay raw, all files are read once more, before the first record:
-  /// `int64` where all values of all files are whole numbers, `real` where all are numbers and a float rounds none
-  /// that is written whole, else `bytes`.
+  /// Types by column name. To find the types of all other columns, all files are read once more
+  /// before the first record, unless rows stay raw.
+  /// A column is `int64` if all values of all files are whole numbers. It is `real` if all are
+  /// numbers and a float rounds none that is written whole. Otherwise it is `bytes`.
   std::map<std::string, ColumnType> types = {};
 };
 
 /// How a source is read.
 struct SourceOptions {
   SourceFormat format = SourceFormat::detect;
-  /// Longer records are an error.
+  /// Longest accepted record in bytes; a longer one is an error. Default 4 GiB - 1.
   std::uint32_t max_record_bytes = 0xFFFFFFFFu;
   RecordForm records = RecordForm::automatic;
-  /// A folder's records become Examples with their subfolder as label.
+  /// Records of a folder become Examples with their subfolder as label. Default off.
   bool labels = false;
-  /// With `labels`: the names of the classes in the order of their numbers; a subfolder that is none of them is an
-  /// error. Empty: the subfolders in bytewise order, those of all sources together where a conversion has several.
+  /// With `labels`: names of the classes, in the order of their numbers. Any other subfolder is an
+  /// error. Empty (default): the subfolders in bytewise order, of all sources of a conversion
+  /// together.
   std::vector<std::string> classes = {};
-  /// Patterns of the files of a folder that are taken (default: all), and of those that are left out: `*` any text, `?` a
-  /// byte, `[a-z]` one of a set, `[!a-z]` another. Without a slash for names at any depth, with one for paths below the
-  /// source. A folder that matches stands for all below it.
+  /// Patterns of files in a folder to take (default: all), and to leave out. `*` matches any text,
+  /// `?` a byte, `[a-z]` a byte of a set, `[!a-z]` a byte outside it. Patterns without a slash
+  /// match names at any depth, others paths below the source. A matching folder stands for
+  /// everything below it.
   std::vector<std::string> include = {};
   std::vector<std::string> exclude = {};
   CsvOptions csv = {};
 
-  // Of a dataset only: records [first, end), and of these the ones that a hash of id and seed keeps.
+  // For datasets only: records [first, end); of these, the fraction `sample` that a hash of id and
+  // seed keeps.
   std::uint64_t first = 0;
   std::optional<std::uint64_t> end = std::nullopt;
   double sample = 1;
   std::uint64_t sample_seed = 0;
 
-  /// Asked by the reading thread before each piece of a file, of 1 MiB at most, also where no record comes for long:
-  /// true ends the source with `operation_canceled`.
+  /// Called by the reading thread before each piece of a file, at most 1 MiB, even if no record
+  /// comes for a long time. Returning true ends the source with `operation_canceled`.
   std::function<bool()> cancelled = {};
 
   OnError on_error = OnError::fail;
-  /// Told of what is left out, in order, of each record by itself.
+  /// Called for each record that is left out, in order.
   std::function<void(const SkippedRecord&)> skipped = {};
 };
 

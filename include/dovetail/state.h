@@ -14,13 +14,14 @@
 
 namespace dovetail {
 
-/// Where a run stands and what its order is: a checkpoint of the data. The same on every rank; rank, world and batch
-/// are the launcher's.
+/// A checkpoint of the data: the position of a run, and its order. The same on every rank. Rank,
+/// world and batch come from the launcher.
 ///
-/// It means "these steps were handed to the trainer"; what was only read ahead does not count.
+/// It means that the steps before it were handed to the trainer; steps that were only read ahead do
+/// not count.
 /// Source: docs/order.md, "State".
 struct State {
-  /// Steps that were taken with the same lanes.
+  /// Steps taken with the same lanes.
   struct Phase {
     std::uint64_t steps = 0;
     std::uint32_t lanes = 1;
@@ -29,7 +30,7 @@ struct State {
     friend bool operator==(const Phase&, const Phase&) = default;
   };
 
-  /// No state is longer, in either form. Most have 60 bytes, or 84 characters.
+  /// Upper bound for both forms. Most states have 60 bytes, or 84 characters.
   static constexpr std::size_t kMaxBytes = 256;
   static constexpr std::size_t kMaxChanges = 8;
 
@@ -41,20 +42,24 @@ struct State {
   std::uint32_t open_runs = 1;
   std::uint32_t pool = 1;
   std::uint64_t seed = 0;
-  std::uint32_t replicate = 1;  ///< Of the run that took it; another one may differ.
-  /// The dataset's fingerprint; in a mix, a hash of it (high) and a hash of sources, weights and stop rule (low).
+  /// Replicas of the run that took it; another run may differ.
+  std::uint32_t replicate = 1;
+  /// Fingerprint of the dataset; in a mix, a hash of it (high) and a hash of sources, weights and
+  /// stop rule (low).
   Hash128 content;
   std::uint32_t epoch = 0;
-  std::vector<Phase> phases;  ///< 1 to 9; the last one is under way, the others took at least one step.
+  /// 1 to 9. The last one is in progress; the others took at least one step.
+  std::vector<Phase> phases;
 
   Position position() const noexcept;
-  /// The options that continue it: everything but the mix, which a state only names.
+  /// Options that continue it: everything but the mix, which a state only identifies.
   PlanOptions options(std::uint32_t world, std::uint32_t batch) const;
 
   /// Both forms end with a checksum.
   std::vector<std::byte> to_bytes() const;
   std::string to_text() const;
-  /// Errors: `bad_state` for what is cut, altered or impossible; `unsupported_version` for a newer or older one.
+  /// Errors: `bad_state` for a state that is cut, altered or impossible; `unsupported_version` for
+  ///         a newer or older one.
   static Result<State> from_bytes(ByteView bytes);
   /// White space around the text is ignored.
   static Result<State> from_text(std::string_view text);

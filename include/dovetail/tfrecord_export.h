@@ -14,40 +14,47 @@
 
 namespace dovetail {
 
-/// How a TFRecord file is compressed as a whole; these are the ones that TensorFlow reads.
+/// Compression of a TFRecord file as a whole. TensorFlow reads all of these.
 enum class TfrecordCompression : std::uint8_t {
   none,
-  gzip,    ///< One member; option "GZIP" of TensorFlow.
-  zlib,    ///< One stream; "ZLIB".
-  snappy,  ///< TensorFlow's own framing, in blocks that it can read whatever a record's size; "SNAPPY".
+  /// One member; TensorFlow's option "GZIP".
+  gzip,
+  /// One stream; "ZLIB".
+  zlib,
+  /// TensorFlow's own framing; "SNAPPY". Blocks are small enough for TensorFlow, whatever the size
+  /// of a record.
+  snappy,
 };
 
-/// "none", "gzip", "zlib" or "snappy".
+/// Returns "none", "gzip", "zlib" or "snappy".
 std::string_view to_string(TfrecordCompression compression) noexcept;
 
 struct TfrecordExportOptions {
   /// One Dovetail dataset, as `Dataset::open` takes it, or any number of sources of other formats.
   std::vector<std::string> sources = {};
-  SourceFormat from = SourceFormat::detect;  ///< Of sources that are no dataset.
-  /// How they are read; `format` is `from`. A range or a sample of a dataset is taken too.
+  SourceFormat from = SourceFormat::detect;  ///< For sources that are not a dataset.
+  /// How the sources are read. `format` is taken from `from`. A range or a sample of a dataset is
+  /// accepted.
   SourceOptions source = {};
-  /// Where it is not given, what the name of a single file says (`.gz`, `.zlib`, `.snappy`), else none.
+  /// Default: what the name of a single file says (`.gz`, `.zlib`, `.snappy`), else none.
   std::optional<TfrecordCompression> compression = {};
-  /// Files to write. 0 writes one for each shard of a dataset, and one in all for other sources.
+  /// Number of files. 0 (default) writes one per shard of a dataset, and a single file for other
+  /// sources.
   std::uint32_t files = 0;
-  /// Replaces the files of these names; nothing else is removed. Files of another export beside them are refused.
+  /// Replaces existing files of these names; nothing else is removed. Files of another export
+  /// beside them are refused.
   bool overwrite = false;
-  /// Threads, each of which writes one file at a time; 0 takes the cores of the machine.
+  /// Threads; each writes one file at a time. 0 (default) uses the cores of the machine.
   unsigned jobs = 0;
-  /// As in `ConvertOptions`. `input_bytes` and `input_total` are records where the source is a dataset.
+  /// As in `ConvertOptions`. For a dataset, `input_bytes` and `input_total` count records.
   std::function<bool(const ConvertProgress&)> progress = {};
 };
 
 struct TfrecordExportReport {
   std::uint64_t records = 0;
-  std::uint64_t raw_bytes = 0;     ///< Of the records.
-  std::uint64_t stored_bytes = 0;  ///< Of the files.
-  std::vector<std::string> files;  ///< Their paths.
+  std::uint64_t raw_bytes = 0;     ///< Bytes of the records.
+  std::uint64_t stored_bytes = 0;  ///< Bytes of the files.
+  std::vector<std::string> files;  ///< Paths of the files.
   /// As in `ConvertReport`.
   std::uint64_t skipped = 0;
   std::vector<SkippedRecord> first_skipped = {};
@@ -55,13 +62,16 @@ struct TfrecordExportReport {
 
 /// Writes records in their order as TFRecord files.
 ///
-/// A `target` whose name is that of a TFRecord file becomes one file; any other is a folder, which is made, for files
-/// `data-NNNNN-of-NNNNN.tfrecord`, with `.gz`, `.zlib` or `.snappy` behind it. All files get their names at the end.
+/// If `target` has the name of a TFRecord file, it becomes one file. Any other `target` is a
+/// folder, which is created, for files `data-NNNNN-of-NNNNN.tfrecord`, with the suffix `.gz`,
+/// `.zlib` or `.snappy` if compressed. All files get their names at the end.
 ///
-/// Errors: those of `Dataset::open`, `RecordReader` or `RecordSource`; `already_exists`; `invalid_option`, also where the name
-///         of the only file promises another compression than is asked for;
-///         `empty_input` without a source; `operation_canceled`. After any of them no file is left, but where `overwrite` is set
-///         and files that were there are gone already: then what has its name stays, and partial files say what is missing.
+/// After an error no file is left. Exception: with `overwrite`, older files may already be removed.
+/// Then files that have their names stay, and partial files show what is missing.
+///
+/// Errors: those of `Dataset::open`, `RecordReader` or `RecordSource`; `already_exists`;
+///         `invalid_option`, also if the name of a single file promises another compression than
+///         requested; `empty_input` without a source; `operation_canceled`.
 /// Cost:   memory for about one block and one record per thread.
 Result<TfrecordExportReport> export_tfrecords(const std::string& target, const TfrecordExportOptions& options);
 

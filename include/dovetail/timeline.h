@@ -12,31 +12,36 @@ namespace detail {
 struct TimelineEvent;
 }
 
-/// What a reader did and when: every job on every thread, every read that waited for storage, what the trainer waited
-/// for, and every batch that it got. Given to a reader with `ReaderOptions::timeline`.
+/// Records what a reader did and when: every job on every thread, every read that waited for
+/// storage, what the trainer waited for, and every batch that it got. Set `ReaderOptions::timeline`
+/// to use it.
 ///
-/// It keeps the last events, so it may stay on for as long as a job runs and be looked at when something was slow.
-/// Ownership: shared by the reader and whoever writes it out; it may outlive the reader. Several readers may share one.
+/// It keeps only the last events. So it may stay on while a job runs, and be examined when
+/// something was slow.
+///
+/// Ownership: shared by the reader and whoever writes it out; it may outlive the reader. Several
+///            readers may share one.
 /// Threads:   all functions may be called from any thread.
-/// Cost:      80 bytes an event, allocated at once; a short lock for each.
+/// Cost:      80 bytes per event, allocated at once; a short lock for each.
 class Timeline {
  public:
-  /// Events that are kept, at least 1; beyond them the oldest go.
+  /// Number of events to keep, at least 1. Beyond it the oldest are dropped. Default 65,536.
   explicit Timeline(std::size_t max_events = 1 << 16);
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
   ~Timeline();
 
-  /// Events so far, and of these how many were dropped for later ones.
+  /// Events so far, and how many of these were dropped for later ones.
   std::uint64_t recorded() const;
   std::uint64_t dropped() const;
 
-  /// The events in the Chrome trace format, which Perfetto and chrome://tracing open: a process for each rank, a track
-  /// for each thread, one for what the trainer waits for, with the batches that it got, and one for the reads that
-  /// waited for storage. Times are in microseconds since the timeline was made.
+  /// Returns the events in the Chrome trace format, which Perfetto and chrome://tracing open. Each
+  /// rank is a process, and each thread a track. Two more tracks show what the trainer waits for,
+  /// with the batches that it got, and the reads that waited for storage. Times are in microseconds
+  /// since the timeline was created.
   std::string to_json() const;
 
-  /// For readers. Nothing is thrown.
+  /// For readers. Never throws.
   void record(const detail::TimelineEvent& event) noexcept;
 
  private:

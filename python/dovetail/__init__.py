@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dovetail: a record container, and a loader that gives every rank of a data-parallel job the same number of batches.
+"""Dovetail: a record container and data loader that gives every rank the same number of batches.
 
     import dovetail
 
@@ -8,7 +8,7 @@
 
     reader = dovetail.Reader("data", batch=64)        # rank and world from the launcher
     for batch in reader:                              # one epoch
-        batch.values, batch.offsets, batch.ids        # NumPy arrays that look into the batch
+        batch.values, batch.offsets, batch.ids        # NumPy arrays: views of the batch
 """
 
 from __future__ import annotations
@@ -44,19 +44,22 @@ __all__ = ["Batch", "BusyError", "CancelledError", "ClosedError", "ConvertReport
 __version__ = _dovetail.__version__
 
 EMPTY, FIRST, REPEATED, SUBSTITUTED, DAMAGED, REPEATED_SUBSTITUTED, REPEATED_DAMAGED = range(7)
-"""The statuses of a row: no record is planned; its first delivery in the epoch; delivered before; a damaged record,
-where a neighbour's bytes stand in or the row is empty, in place of a first delivery or of a repetition."""
+"""Statuses of a row.
+
+EMPTY: no record is planned. FIRST: first delivery in the epoch. REPEATED: delivered before. SUBSTITUTED: the record is
+damaged, and the bytes of a neighbour replace it. DAMAGED: the record is damaged, and the row is empty. These two stand
+in place of a first delivery; their REPEATED_ forms stand in place of a repetition."""
 
 NO_ID = 2**64 - 1
 """The id of a row without a record."""
 
 
 def open(path: Dataset | _Path, *, allow_outside: bool = False) -> Records:
-    """The records of a shard, a dataset or a glob of shards, by number: `len()`, `[i]`, slices, iteration.
+    """Opens the records of a shard, a dataset or a glob of shards, by number: `len()`, `[i]`, slices, iteration.
 
     Args:
         path: a shard, a TFRecord file with its index, a folder with a manifest, a manifest, or a glob.
-        allow_outside: whether a manifest may name files outside its folder.
+        allow_outside: lets a manifest name files outside its folder.
     """
     return Records(path if isinstance(path, Dataset) else Dataset(path, allow_outside=allow_outside))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns whose rows differ in length. All arrays look into the batch, without a copy."""
+"""Columns whose rows differ in length. All arrays are views of the batch, without a copy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Ragged:
     """A column whose rows have a first dimension of their own.
 
     Attributes:
-        values: the items of all rows, one row after the other: [items, shape...] of the column's dtype.
+        values: the items of all rows, row after row: [items, shape...] of the column's dtype.
         offsets: int64 [rows + 1]; row i is `values[offsets[i]:offsets[i + 1]]`.
     """
 
@@ -45,7 +45,7 @@ class Ragged:
     def __getitem__(self, i: slice) -> list[npt.NDArray[Any]]: ...
 
     def __getitem__(self, i: SupportsIndex | slice) -> npt.NDArray[Any] | list[npt.NDArray[Any]]:
-        """Row i, as an array of its own length; a slice of rows as a list of these."""
+        """Returns row i as an array of its own length; for a slice, a list of rows."""
         if isinstance(i, slice):
             return [self[row] for row in range(*i.indices(len(self)))]
         row = _place(i, len(self))
@@ -56,10 +56,10 @@ class Texts:
     """A column of texts: byte strings, each of its own length.
 
     Attributes:
-        characters: uint8 [characters], those of all texts.
+        characters: uint8 [characters], the characters of all texts.
         text_offsets: int64 [texts + 1]; text t is `characters[text_offsets[t]:text_offsets[t + 1]]`.
-        shape: of a row, () for a single text; of an item where the column is ragged.
-        offsets: int64 [rows + 1], where the items of each row begin and end; None unless the column is ragged.
+        shape: the shape of a row, () for a single text; in a ragged column the shape of an item.
+        offsets: int64 [rows + 1], begin and end of the items of each row; None unless the column is ragged.
     """
 
     __slots__ = ("characters", "text_offsets", "offsets", "shape", "_rows")
@@ -79,7 +79,7 @@ class Texts:
         return f"<Texts of {self._rows} rows: {len(self.text_offsets) - 1} texts, {len(self.characters)} bytes>"
 
     def text(self, t: int) -> bytes:
-        """Text number t of all, as bytes."""
+        """Returns text t, numbered over all rows, as bytes."""
         texts = len(self.text_offsets) - 1
         if not -texts <= t < texts:
             raise IndexError(f"text {t} of {texts}")
@@ -92,8 +92,9 @@ class Texts:
     def __getitem__(self, i: slice) -> list[bytes | list[bytes]]: ...
 
     def __getitem__(self, i: SupportsIndex | slice) -> bytes | list[bytes] | list[bytes | list[bytes]]:
-        """Row i: bytes for a single text, else a list of all its texts, in C order where they have a shape. A slice of
-        rows as a list of these."""
+        """Returns row i: bytes for a single text, else a list of its texts, in C order if they have a shape.
+
+        A slice returns a list of rows."""
         if isinstance(i, slice):
             return [self[row] for row in range(*i.indices(self._rows))]
         row = _place(i, self._rows)
@@ -105,5 +106,5 @@ class Texts:
         return [self.text(t) for t in range(int(self.offsets[row]) * width, int(self.offsets[row + 1]) * width)]
 
     def to_list(self) -> list[bytes | list[bytes]]:
-        """All rows."""
+        """Returns all rows."""
         return [self[i] for i in range(self._rows)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong, as exceptions. Each carries the file and the byte offset where they are known."""
+"""Errors as exceptions. Each carries the file and the byte offset, if they are known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["BusyError", "CancelledError", "ClosedError", "DamagedError", "Device
 
 
 class ErrorCode(enum.IntEnum):
-    """What went wrong, where the operating system has no code of its own for it. Values are never renumbered."""
+    """What went wrong, if the operating system has no code of its own for it. Values are never renumbered."""
 
     not_dovetail = 1
     unsupported_version = 2
@@ -58,13 +58,13 @@ class ErrorCode(enum.IntEnum):
 
 
 class DovetailError(Exception):
-    """The base of all errors of this package.
+    """Base class of all errors of this package.
 
     Attributes:
-        code: an `ErrorCode`, or None where the operating system has the code (see `errno` of a `StorageError`).
-        detail: what happened in words, without file and offset. `str()` gives all in one line.
-        path: the file, or None where no file is involved.
-        offset: the byte offset in it, or None.
+        code: an `ErrorCode`, or None if the operating system has the code (see `errno` of a `StorageError`).
+        detail: description, without file and offset. `str()` returns everything in one line.
+        path: the file, or None if no file is involved.
+        offset: the byte offset in the file, or None.
     """
 
     def __init__(self, message: str, *, code: ErrorCode | None = None, detail: str = "", path: str | None = None,
@@ -88,7 +88,7 @@ class DamagedError(DovetailError):
 
 
 class UsageError(DovetailError, ValueError):
-    """Something that the caller can fix by asking for something else; the message says what."""
+    """The caller can fix it by asking for something else; the message says what."""
 
 
 class StateMismatchError(UsageError):
@@ -96,16 +96,17 @@ class StateMismatchError(UsageError):
 
 
 class ClosedError(DovetailError, RuntimeError):
-    """What is used was closed, released or finished, or belongs to the process that this one was forked from."""
+    """The object was closed, released or finished, or belongs to the process that this one was forked from."""
 
 
 class BusyError(DovetailError, RuntimeError):
-    """What is asked for is worked on by another call, thread or process, or still in use; later it may be free."""
+    """Another call, thread or process is working on it, or it is still in use. Try again later."""
 
 
 class SlotsHeldError(DovetailError, RuntimeError):
-    """As many batches as `max_held` are still alive: drop or release one (arrays and tensors keep theirs), copy what is
-    to stay, or raise `max_held`."""
+    """`max_held` batches are still alive.
+
+    Drop or release one (arrays and tensors keep theirs alive), copy what must stay, or raise `max_held`."""
 
 
 class DeviceError(DovetailError, RuntimeError):
@@ -113,7 +114,7 @@ class DeviceError(DovetailError, RuntimeError):
 
 
 class CancelledError(DovetailError):
-    """The reader was closed, or the work cancelled, while it was waited for."""
+    """The reader was closed, or the work cancelled, while a call waited for it."""
 
 
 class StorageError(DovetailError, OSError):
@@ -132,7 +133,7 @@ class StorageError(DovetailError, OSError):
 
 
 class MissingFileError(StorageError, FileNotFoundError):
-    """There is no such file or folder."""
+    """The file or folder does not exist."""
 
 
 # What `_dovetail` makes of an error of the library: without calling anything that is written in Python.
@@ -151,7 +152,7 @@ BY_KIND: dict[int, type[DovetailError]] = dict(enumerate((DamagedError, UsageErr
 
 
 def usage_error(detail: str) -> UsageError:
-    """What other arguments would mend."""
+    """Makes an error that other arguments would avoid."""
     return UsageError(f"invalid option: {detail}", code=ErrorCode.invalid_option, detail=detail)
 
 

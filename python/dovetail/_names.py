@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What there is not: options, arguments, and objects that are made by hand; and what there is in its place."""
+"""Messages for options, arguments and constructors that do not exist, with what to use instead."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _HERE = {
     "memory": ["memory_bytes"],
     "meta": ["metadata"],
 }
-"""What PyTorch, other packers and the command have: the options that it may be here, each with words after a comma."""
+"""Option names of PyTorch, other packers and the command. Values: the options here, each with words after a comma."""
 
 _NO_WORKERS = "there are no worker processes: threads of the library work in the process itself"
 _ELSEWHERE = {
@@ -51,7 +51,7 @@ _ELSEWHERE = {
     "persistent_workers": _NO_WORKERS,
     "worker_init_fn": _NO_WORKERS,
 }
-"""What no option of a call is, where another one has it or none needs it."""
+"""Names without an option in this call, because another call has it or it is not needed."""
 
 _IN_PLACE_OF_A_COPY = {
     "Dataset": "open it again by its path",
@@ -66,7 +66,7 @@ _IN_PLACE_OF_A_COPY = {
 
 
 def no_option(name: str, options: Sequence[str]) -> str:
-    """That it is none of the options, and which is meant."""
+    """Says that the option does not exist, and which one is meant."""
     for here in _HERE.get(name, []):
         if here.split(",")[0] in options:
             return f"there is no option {name!r}: here it is {here}"
@@ -76,8 +76,9 @@ def no_option(name: str, options: Sequence[str]) -> str:
 
 
 def refuse_copies(cls: type) -> None:
-    """Makes pickling and copying raise a TypeError that says what to do. By itself, `copyreg` would make an object of
-    the base class of all of pybind11's, which ends the process."""
+    """Makes pickling and copying raise a TypeError that says what to do.
+
+    Without this, `copyreg` would make an object of the base class of all pybind11 classes, which ends the process."""
     instead = _IN_PLACE_OF_A_COPY.get(cls.__name__)
     why = f"dovetail.{cls.__name__} cannot be pickled or copied" + (f": {instead}" if instead else "")
 
@@ -88,7 +89,7 @@ def refuse_copies(cls: type) -> None:
 
 
 def refuse_by_hand(cls: type) -> None:
-    """Completes a class of `_dovetail`: its objects are not copied, and not made where it has no constructor."""
+    """Completes a class of `_dovetail`: its objects cannot be copied, or made by hand without a constructor."""
     refuse_copies(cls)
     if not isinstance(vars(cls)["__init__"], types.WrapperDescriptorType):  # else it is that of all of pybind11's
         return
@@ -100,8 +101,9 @@ def refuse_by_hand(cls: type) -> None:
 
 
 def misfit(function: Any, owner: type | None, given: Sequence[Any], named: dict[str, Any]) -> str | None:
-    """Why arguments do not fit the signature of a function of `_dovetail`, in its class if it is of one; None where
-    they do. Types are left to the functions, but that of `self`."""
+    """Says why arguments do not fit the signature of a function of `_dovetail`; None if they do.
+
+    `owner` is the class of a method. Only the type of `self` is checked; the functions check all others."""
     signature = function.__doc__.split("\n", 1)[0]  # by pybind11
     parsed = cast(ast.FunctionDef, ast.parse(f"def {signature}: ...").body[0]).args
     names = [each.arg for each in parsed.posonlyargs + parsed.args]
@@ -133,8 +135,9 @@ def misfit(function: Any, owner: type | None, given: Sequence[Any], named: dict[
 
 
 def names_options(*others: Callable[..., Any]) -> Callable[[_Call], _Call]:
-    """Decorates what takes options by name, also those that it hands on to others: a wrong name is told with the right
-    ones, a name of PyTorch's with the one it has here.
+    """Decorates a call that takes options by name, also options that it passes on to `others`.
+
+    A wrong name raises an error with the right names. A name of PyTorch raises one with the name here.
 
     Raises:
         TypeError: from the decorated call.

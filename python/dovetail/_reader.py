@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans and readers, by keyword."""
+"""Plans and readers, with keyword options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _number(name: str, given: SupportsIndex, bits: int) -> int:
-    """A number that the library holds in so many bits."""
+    """Returns a number that the library holds in this many bits."""
     try:
         number = operator.index(given)
     except TypeError:
@@ -45,28 +45,28 @@ def _open(dataset: Dataset | _Path) -> Dataset:
 
 
 class Plan:
-    """The equal-count decision for every epoch, which each rank computes alone, without a file being read.
+    """Decides equal counts for every epoch. Each rank computes the plan alone, without reading a file.
 
     Args:
         dataset: a `Dataset`, or the path of one.
         batch: rows per rank and step.
-        world: ranks.
+        world: number of ranks.
         order: "shuffle", "sequential" (dataset order, for evaluation) or "global" (a permutation of all records).
-        tail: what becomes of records that fill no step: "drop", "pad" (missing rows are empty and marked) or "wrap".
+        tail: handling of records that do not fill a last step: "drop", "pad" (missing rows are empty and marked) or
+            "wrap".
         seed: the same on all ranks.
-        assign: "even" cuts the line of shards evenly, "files" keeps files whole, "runs" deals the runs of all shards to
-            every rank.
-        replicate: so many consecutive ranks read the same rows.
-        lanes: ordered streams; None for one per reader.
-        open_runs: runs of a lane that are interleaved: at least so many, where it has them, and fewer than twice as
-            many.
-        pool: records in the shuffle pool of a lane. More of both mix better; docs/mixing.md.
+        assign: "even" cuts the concatenated shards evenly, "files" keeps files whole, "runs" assigns runs of all shards
+            to every rank.
+        replicate: number of consecutive ranks that read the same rows.
+        lanes: ordered streams; None (default) for one per reader.
+        open_runs: runs of a lane to interleave: at least this many if it has them, fewer than twice as many.
+        pool: records in the shuffle pool of a lane. More open runs and a larger pool mix better; see docs/mixing.md.
         sticky: ranks keep their shards from epoch to epoch.
-        mix: weights of joined datasets, [3, 1], or a schedule of them, [(0, [3, 1]), (1000, [1, 1])].
+        mix: weights of joined datasets, [3, 1], or a schedule of weights, [(0, [3, 1]), (1000, [1, 1])].
         mix_stop: "first", "all", or a number of steps.
 
     Raises:
-        UsageError: for options that are out of their range or lead to no step; it names what works.
+        UsageError: for options that are out of range or give no step; the message names what works.
     """
 
     @names_options()
@@ -87,10 +87,10 @@ class Plan:
     @classmethod
     @names_options(__init__)
     def resume(cls, dataset: Dataset | _Path, state: _State, *, batch: int, world: int = 1, **options: Any) -> Plan:
-        """The plan that goes on from a state, which may be of another world or batch.
+        """Returns the plan that continues from a state, also from one of another world or batch.
 
         Raises:
-            StateMismatchError: where dataset or order differ; it names what does.
+            StateMismatchError: if dataset or order differ; the message names the differences.
         """
         options.update(batch=batch, world=world)
         return cls._of(_dovetail.Plan.resume(_open(dataset), _state_text(state), options))
@@ -107,12 +107,12 @@ class Plan:
 
     @property
     def plan_id(self) -> str:
-        """32 hex digits that name all inputs of the plan."""
+        """Identifies all inputs of the plan, in 32 hex digits."""
         return self._native.plan_id
 
     @property
     def order_id(self) -> str:
-        """32 hex digits that name the dataset and the order."""
+        """Identifies the dataset and the order, in 32 hex digits."""
         return self._native.order_id
 
     @property
@@ -121,8 +121,9 @@ class Plan:
         return self._native.start
 
     def plan_checksum(self) -> int:
-        """A number of 64 bits, with a sign, that is equal on all ranks that plan the same: for one optional all-gather,
-        or an all-reduce of its minimum and its maximum."""
+        """Returns a signed 64-bit number that is equal on all ranks with the same plan.
+
+        For an optional all-gather, or an all-reduce of its minimum and its maximum."""
         return self._native.plan_checksum()
 
     def steps(self, epoch: int = 0) -> int:
@@ -134,20 +135,20 @@ class Plan:
         return self._native.total_steps(_number("epochs", epochs, 32))
 
     def epoch(self, epoch: int = 0) -> EpochPlan:
-        """An `EpochPlan`: steps, records, rows, delivered, dropped, padded, lanes, digest."""
+        """Returns an `EpochPlan`: steps, records, rows, delivered, dropped, padded, lanes, digest."""
         return self._native.epoch(_epoch(epoch))
 
     def rows(self, epoch: int, step: int,
              rank: int = 0) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint8]]:
-        """What a rank gets at a step.
+        """Returns the rows of a rank at a step.
 
         Returns:
-            ids as uint64 [batch], 2**64 - 1 where no record is planned, and statuses as uint8 [batch].
+            ids as uint64 [batch], 2**64 - 1 if no record is planned, and statuses as uint8 [batch].
         """
         return self._native.rows(_epoch(epoch), _step(step), _number("rank", rank, 32))
 
     def state_dict(self, epoch: int, step: int = 0) -> dict[str, Any]:
-        """The state of a reader that has taken so many steps of the epoch."""
+        """Returns the state of a reader after `step` steps of the epoch."""
         at = _epoch(epoch), _step(step)
         return _state_dict(self._native.state(*at), at)
 
@@ -159,41 +160,44 @@ class Plan:
 class Reader:
     """Delivers one rank's batches, in the order of the plan.
 
-    Iterating gives the batches up to the end of the epoch at hand; iterating again, the next epoch. `len()` is the
-    number of steps of that epoch, the same on every rank. Threads of the library read ahead; waiting gives up the
-    interpreter lock.
+    Iterating gives the batches up to the end of the current epoch; iterating again, the next epoch. `len()` is the
+    number of steps of the current epoch, the same on every rank. Threads of the library read ahead. Waiting releases
+    the interpreter lock.
 
     Args:
         dataset: a `Dataset`, or the path of one.
         batch: rows per step.
-        rank, world: which rank of how many this is; None takes both from the variables of the launcher (torchrun,
-            Open MPI, Slurm, PMI), or rank 0 of 1 without one.
+        rank, world: this rank, and the number of ranks. None (default) takes both from the variables of the launcher
+            (torchrun, Open MPI, Slurm, PMI), or rank 0 of 1 without a launcher.
         local_rank, local_world: the same among the processes of this node, which share its cores.
         order, tail, seed, assign, replicate, lanes, open_runs, pool, sticky, mix, mix_stop: see `Plan`.
-        columns: decodes records of tf.train.Example into these columns, such as "image:u8[28,28], label:i64"; True
-            takes the schema that the dataset's writer named.
-        epochs: the reader ends before this epoch, wherever it begins or is moved to: of 3, a reader that goes on in
-            epoch 1 reads the rest of it and epoch 2. 0 goes on for ever.
-        state: goes on where `state_dict()` was taken, also in another world or batch.
+        columns: decodes records of tf.train.Example into these columns, such as "image:u8[28,28], label:i64". True
+            uses the schema that the dataset's writer named.
+        epochs: the reader ends before this epoch, wherever it begins or is moved to. With 3, a reader that continues
+            in epoch 1 reads the rest of it and epoch 2. 0 (default) continues for ever.
+        state: continues where `state_dict()` was taken, also in another world or batch.
         on_damage: "fail", "substitute" or "empty"; steps, rows and ids stay as planned.
-        on_hung_read, hung_after: what happens to reads that take longer than so many seconds: "wait" or "fail".
-        oversize: of a batch that does not fit its slot: "fail" or "spill".
-        prefetch: slots filled ahead.
-        max_held: batches that may be alive at a time; a batch is while any array or tensor of it is.
-        memory_bytes: the budget of slots and read-ahead, kept.
+        on_hung_read, hung_after: handling of reads that take longer than `hung_after` seconds: "wait" or "fail".
+        oversize: handling of a batch that does not fit its slot: "fail" or "spill".
+        prefetch: slots to fill ahead.
+        max_held: batches that may be alive at a time. A batch is alive while any array or tensor of it is.
+        memory_bytes: budget of slots and read-ahead, in bytes; it is kept.
         storage: "automatic", "pread" or "io_uring_direct".
-        io_threads, decode_threads: None chooses.
-        registration: memory registered with CUDA, which PyTorch sees as pinned: "preferred", "required" or "off".
-        device: the CUDA device that batches are for; None takes the current one.
+        io_threads, decode_threads: number of threads; None (default) chooses.
+        registration: registers memory with CUDA, which PyTorch sees as pinned: "preferred", "required" or "off".
+        device: the CUDA device of the batches; None (default) takes the current one.
         huge_pages: "automatic", "on" or "off".
 
     Raises:
-        UsageError: for options that are out of range; DamagedError and StorageError for datasets that cannot be read.
+        UsageError: for options that are out of range.
+        DamagedError, StorageError: for datasets that cannot be read.
 
-    Warnings of the reader go to the logger "dovetail", in `next()` and the like. A reader is closed by `close()`, at
-    the end of a `with`, and when it is deleted; batches stay. Reading after an exception gives that exception again,
-    until the reader is moved: `seek(reader.epoch, reader.step)` tries once more. While one thread waits for a batch, or
-    moves the reader, others get a BusyError.
+    Warnings go to the logger "dovetail", in `next()` and similar calls.
+
+    `close()`, the end of a `with` block, and deletion close a reader; batches stay valid.
+
+    After an exception, reading raises that exception again until the reader is moved. `seek(reader.epoch, reader.step)`
+    tries once more. While one thread waits for a batch, or moves the reader, others get a BusyError.
     """
 
     @names_options()
@@ -238,50 +242,55 @@ class Reader:
         return True  # also when it is closed, and has no length
 
     def __getitem__(self, i: object) -> NoReturn:
-        """There is no batch by number; a DataLoader of a reader would ask for them."""
+        """Raises an error: batches have no numbers. A DataLoader of a reader would ask for them."""
         raise usage_error("a Reader gives batches in its order, and none by number: iterate over it; for a DataLoader "
                           "use dovetail.torch.BatchDataset, in DataLoader(dataset, batch_size=None, num_workers=0)")
 
     def next(self) -> Batch | None:
-        """The next batch; None at the end of an epoch, after which the next one begins."""
+        """Returns the next batch. None at the end of an epoch; the next epoch begins after that."""
         return self._native.next()
 
     @property
     def epoch(self) -> int:
-        """The epoch at hand: that of the next batch."""
+        """The current epoch: that of the next batch."""
         return self._native.position[0]
 
     @property
     def step(self) -> int:
-        """Steps of it that were handed over."""
+        """Steps of the current epoch that were handed over."""
         return self._native.position[1]
 
     def set_epoch(self, epoch: int) -> None:
-        """Goes to the beginning of an epoch. Does nothing where the reader stands in it already, at any step, so that a
-        restored reader goes on where it was; `seek` goes back.
+        """Moves to the beginning of an epoch.
+
+        Does nothing if the reader is in that epoch already, at any step, so that a restored reader continues where it
+        was. `seek` goes back.
 
         Raises:
-            UsageError: for an epoch that `epochs` leaves out.
+            UsageError: for an epoch that `epochs` excludes.
         """
         self._native.set_epoch(_epoch(epoch))
 
     def seek(self, epoch: int, step: int = 0) -> None:
-        """Goes to a step of an epoch, also of one that another world has begun: its step 0 is then the first of all its
-        records, cut for this world.
+        """Moves to a step of an epoch.
+
+        In an epoch that another world has begun, step 0 is the first step of all its records, cut for this world.
 
         Raises:
-            UsageError: for an epoch that `epochs` leaves out, and a step that the epoch does not have or that another
+            UsageError: for an epoch that `epochs` excludes, and a step that the epoch does not have or that another
                 world took.
         """
         self._native.seek(_epoch(epoch), _step(step))
 
     def state_dict(self) -> dict[str, Any]:
-        """The checkpoint of the data: what was handed over counts, what is only read ahead does not. The same on all
-        ranks that have taken the same steps, and good for any world. Its values are a string and numbers."""
+        """Returns the checkpoint of the data, as a string and numbers.
+
+        Batches that were handed over count; batches that were only read ahead do not. The state is the same on all
+        ranks that have taken the same steps, and valid for any world."""
         return _state_dict(self._native.state(), self._native.position)
 
     def load_state_dict(self, state: _State) -> None:
-        """Goes on where `state_dict()` was taken.
+        """Continues where `state_dict()` was taken.
 
         Raises:
             StateMismatchError: for a state of another dataset or order; the reader then stays where it is.
@@ -290,11 +299,11 @@ class Reader:
 
     @property
     def plan(self) -> Plan:
-        """The plan that it obeys, from where it began."""
+        """The plan of the reader, from where it began."""
         return Plan._of(self._native.plan)
 
     def plan_checksum(self) -> int:
-        """A number of 64 bits, with a sign, that is equal on all ranks that planned the same and began at the same
+        """Returns a signed 64-bit number that is equal on all ranks that made the same plan and began at the same
         place."""
         return self._native.plan_checksum()
 
@@ -304,7 +313,7 @@ class Reader:
         return self._native.registered
 
     def stats(self) -> dict[str, Any]:
-        """What the reader has done and where its time went, as a dict; docs/performance.md says what the names mean."""
+        """Returns what the reader has done and where its time went. docs/performance.md explains the names."""
         stats: dict[str, Any] = json.loads(self._native.stats())
         return stats
 

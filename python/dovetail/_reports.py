@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What long work has found or done."""
+"""Reports of long operations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Damage:
-    """One damaged place. `records` are those it takes, as a range of numbers in the shard; empty where none is lost."""
+    """One damaged place. `records` is the range of lost records in the shard; empty if none is lost."""
 
     file: str
     offset: int
@@ -23,10 +23,10 @@ class Damage:
 
 @dataclasses.dataclass(frozen=True)
 class VerifyReport:
-    """`records` and `blocks` count good ones; `damaged` lists the first 65,536 of `damaged_places` that are not.
+    """Result of `verify`. `records` and `blocks` count good ones.
 
-    `unreadable` holds the error of each shard that could not be judged: because it has vanished, or the system does
-    not give it.
+    `damaged` lists the first 65,536 of the `damaged_places`. `unreadable` holds the error of each shard that could not
+    be checked, because it has vanished or the system does not return it.
     """
 
     records: int
@@ -37,13 +37,13 @@ class VerifyReport:
 
     @property
     def ok(self) -> bool:
-        """Whether all of it was read, and nothing is damaged."""
+        """Whether everything was read, and nothing is damaged."""
         return not self.damaged and not self.unreadable
 
 
 @dataclasses.dataclass(frozen=True)
 class ConvertedDataset:
-    """A dataset that was written: the path of its manifest, its id, and its shards."""
+    """A new dataset: the path of its manifest, its id, and its shards."""
 
     manifest: str
     dataset_id: str
@@ -52,11 +52,11 @@ class ConvertedDataset:
 
 @dataclasses.dataclass(frozen=True)
 class ConvertedSource:
-    """What a source was taken for.
+    """How a source was read.
 
-    `left_out` counts the files of a folder that are no records, by the reasons that there are: `hidden`, `litter`,
-    `dangling`, `special`, `excluded`, `unlabelled`. `classes` are the labels of folders in the order of their numbers,
-    `columns` name and type of each column of CSV.
+    `left_out` counts the files of a folder that are not records, by the reasons that occur: `hidden`, `litter`,
+    `dangling`, `special`, `excluded`, `unlabelled`. `classes` are the labels of folders in the order of their numbers.
+    `columns` are name and type of each CSV column.
     """
 
     path: str
@@ -68,10 +68,10 @@ class ConvertedSource:
 
 @dataclasses.dataclass(frozen=True)
 class ConvertReport:
-    """What `convert` or `merge` did. Bytes of records are before compression. `merge` knows no `sources`.
+    """Result of `convert` or `merge`. Bytes of records are before compression. `merge` has no `sources`.
 
-    `kept_shards` of the `shards` were finished by an earlier call. With `on_error="skip"`, `skipped` counts what was
-    left out, and `first_skipped` holds the first errors. `datasets` is empty for a part.
+    An earlier call had finished `kept_shards` of the `shards`. With `on_error="skip"`, `skipped` counts what was left
+    out, and `first_skipped` holds the first errors. `datasets` is empty for a part.
     """
 
     records: int
@@ -90,13 +90,15 @@ class ConvertReport:
 
 @dataclasses.dataclass(frozen=True)
 class DatasetDescription:
-    """What a dataset is, without its records; `dovetail inspect` tells the same, and more of records.
+    """Description of a dataset, without its records. `dovetail inspect` shows the same, and more of records.
 
-    `raw_bytes` are those of all records before compression, `stored_bytes` those of blocks, `file_bytes` those of
-    files. `codecs` counts the blocks of each codec. `version` to `schema` are those of the first shard; `schema` is
-    None where it has none. `tfrecord` is True for TFRecord files with an index. `features` has the list that each
-    feature of the first 64 records is, such as {"image": "bytes_list", "label": "int64_list"}: at most 256 names, and
-    none where records are no tf.train.Examples.
+    - `raw_bytes` is the size of all records before compression, `stored_bytes` that of blocks, `file_bytes` that of
+      files.
+    - `codecs` counts the blocks of each codec.
+    - `version` to `schema` are those of the first shard; `schema` is None if it has none.
+    - `tfrecord` is True for TFRecord files with an index.
+    - `features` maps the features of the first 64 records to their lists, such as {"image": "bytes_list",
+      "label": "int64_list"}: at most 256 names, and none if records are not tf.train.Examples.
     """
 
     path: str

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches as PyTorch tensors, and as a dataset for its DataLoader. PyTorch is needed only here.
+"""Batches as PyTorch tensors, and as a dataset for its DataLoader. Only this module needs PyTorch.
 
     import dovetail.torch
 
     dataset = dovetail.torch.BatchDataset("data", batch=64, columns=True)
     loader = torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=0)
     for epoch in range(epochs):
-        for batch in loader:                          # a dict of tensors that look into the batch, without a copy
+        for batch in loader:                          # a dict of tensors: views of the batch, without a copy
             train(batch["image"], batch["label"])
 
-The threads of the library read ahead, so that `num_workers=0` is right. Memory that is registered with CUDA is pinned
-for PyTorch already, so that `pin_memory=True` of the loader has nothing to add.
+Use `num_workers=0`, because threads of the library read ahead. Memory registered with CUDA is already pinned for
+PyTorch, so `pin_memory=True` of the loader adds nothing.
 
-A slot is refilled when no tensor of its batch lives. A copy to a device with `non_blocking=True` may then still be
-under way, so do one of these:
+A slot is refilled when no tensor of its batch is alive. A copy to a device with `non_blocking=True` may then still
+run, so do one of these:
 
-- keep the tensors until the stream has run what it had when they were copied (`stream.synchronize()`, or an event
-  recorded behind the copies that has come);
-- copy in `collate`, and release the batch there with the stream, which then holds the slot back, not the thread:
+- Keep the tensors until the stream has run the copies: `stream.synchronize()`, or an event recorded behind the copies
+  that has completed.
+- Copy in `collate`, and release the batch there with the stream. The stream then holds the slot back, not the thread:
 
       def to_device(batch):
           here = dovetail.torch.tensors(batch)
@@ -47,14 +47,14 @@ __all__ = ["BatchDataset", "RaggedTensor", "tensors"]
 
 _OF_EVERY_BATCH = ("ids", "status")
 _WIDER: Dict[str, Any] = {"uint16": numpy.int32, "uint32": numpy.int64, "uint64": numpy.int64}
-"""For dtypes that PyTorch does not compute with."""
+"""Wider types for dtypes that PyTorch does not compute with."""
 
 
 class RaggedTensor(NamedTuple):
     """A column whose rows have a first dimension of their own; `dovetail.Ragged` as tensors.
 
     Attributes:
-        values: the items of all rows, one row after the other: [items, shape...].
+        values: the items of all rows, row after row: [items, shape...].
         offsets: int64 [rows + 1]; row i is `values[offsets[i]:offsets[i + 1]]`.
     """
 
@@ -63,21 +63,22 @@ class RaggedTensor(NamedTuple):
 
 
 def tensors(batch: _dovetail.Batch) -> Dict[str, Any]:
-    """The parts of a batch by name, as CPU tensors that look into it. Read-only by agreement: PyTorch cannot say so.
+    """Returns the parts of a batch by name, as CPU tensors that are views of it.
 
-    The batch is alive while one of them is. Of records as they are:
-        values: uint8 [bytes], the records one behind the other.
+    The tensors are read-only by agreement, because PyTorch cannot express it. The batch is alive while one of them is.
+
+    Without columns:
+        values: uint8 [bytes], the concatenated records.
         offsets: int64 [rows + 1]; row i is `values[offsets[i]:offsets[i + 1]]`.
-    Of a reader with columns, each of them by its name instead:
+    With columns, each of them by its name instead:
         a dense one: [rows, shape...]; a ragged one: a `RaggedTensor`; one of texts: `dovetail.Texts`.
-        u16 is copied into int32, and u32 and u64 are into int64, because PyTorch does not compute with them.
+        u16 is copied to int32, and u32 and u64 to int64, because PyTorch does not compute with them.
     Always:
-        ids: int64 [rows], the numbers of the records in the dataset; -1 where a row has none.
+        ids: int64 [rows], the numbers of the records in the dataset; -1 for a row without a record.
         status: uint8 [rows], `dovetail.FIRST` and so on.
 
     Raises:
-        UsageError: for a value of a u64 column that int64 does not hold, and for a column that is named "ids" or
-            "status".
+        UsageError: for a value of a u64 column that does not fit int64, and for a column named "ids" or "status".
         ClosedError: for a batch that was released.
     """
     parts = {part: torch.from_dlpack(batch.tensor(part)) for part in _OF_EVERY_BATCH}
@@ -112,29 +113,30 @@ def _values(batch: _dovetail.Batch, name: str, array: numpy.ndarray) -> torch.Te
 
 
 class BatchDataset(torch.utils.data.IterableDataset):
-    """One rank's batches, for `DataLoader(dataset, batch_size=None, num_workers=0)` or to iterate as it is.
+    """One rank's batches, for `DataLoader(dataset, batch_size=None, num_workers=0)` or for direct iteration.
 
-    Iterating gives the batches up to the end of the epoch at hand; iterating again, the next epoch. All ranks get
-    equally many. No batch is alive beside those whose tensors the consumer holds. A DataLoader without
-    `batch_size=None` would make batches of batches, and is refused where it has this dataset itself; behind a dataset
-    that wraps it, and an `__iter__` of a derived class, which may give rows, it is not.
+    Iterating gives the batches up to the end of the current epoch; iterating again, the next epoch. All ranks get the
+    same number. Only batches whose tensors the consumer holds are alive.
 
-    The reader is opened when it is first needed: by iterating, `len()`, a state, or statistics. A dataset can thus be
-    made before `torch.distributed.init_process_group`, which it never calls. Pickling takes the state along and not the
-    reader; the copy opens one of its own, as the rank that its process is.
+    A DataLoader without `batch_size=None` would make batches of batches, and is refused. It is not refused if another
+    dataset wraps this one, or if a derived class has its own `__iter__`, which may give rows.
+
+    The reader is opened when it is first needed: by iterating, `len()`, a state, or statistics. So a dataset can be
+    made before `torch.distributed.init_process_group`, which it never calls. Pickling includes the state but not the
+    reader; the copy opens its own, with the rank of its process.
 
     Args:
         dataset: a `dovetail.Dataset`, or the path of one; only a path can be pickled.
         batch: rows per rank and step.
-        rank, world: which rank of how many this is. None takes both from torch.distributed where it is initialised when
-            the reader is opened, else from the variables of the launcher, as `dovetail.Reader` does.
-        collate: makes what iterating gives of a whole `dovetail.Batch`.
-        options: all others of `dovetail.Reader`. Processes of a node share its cores by `local_rank` and `local_world`,
-            which are taken from the variables of the launcher where these mean the same rank and world.
+        rank, world: this rank, and the number of ranks. None (default) takes both from torch.distributed, if it is
+            initialised when the reader is opened, else from the variables of the launcher, as `dovetail.Reader` does.
+        collate: converts a `dovetail.Batch` to what iterating gives.
+        options: all other options of `dovetail.Reader`. Processes of a node share its cores by `local_rank` and
+            `local_world`. These come from the variables of the launcher if they name the same rank and world.
 
     Raises:
-        TypeError: for an option that there is not; it names those there are. What else can be wrong is found when the
-            reader is opened; see `dovetail.Reader`.
+        TypeError: for an unknown option; the message names the known ones. Other errors are found when the reader is
+            opened; see `dovetail.Reader`.
     """
 
     @names_options(Reader.__init__)
@@ -162,18 +164,20 @@ class BatchDataset(torch.utils.data.IterableDataset):
         return map(self._collate, self.reader)
 
     def _refuse_batches_of_batches(self, asker: object) -> None:
-        """PyTorch tells a dataset nothing of the DataLoader that asks for its iterator, so that asker is looked at."""
+        """Refuses a DataLoader that would make batches of batches.
+
+        PyTorch does not tell a dataset which DataLoader asks for its iterator, so this checks the caller."""
         if getattr(asker, "dataset", None) is self and getattr(asker, "auto_collation", False):
             raise usage_error("iterating gives whole batches already, and this DataLoader would make batches of them: "
                               "use DataLoader(dataset, batch_size=None, num_workers=0); BatchDataset(..., batch=) says "
                               "how many rows a batch has")
 
     def __len__(self) -> int:
-        """Steps of the epoch at hand, the same on every rank."""
+        """Steps of the current epoch, the same on every rank."""
         return len(self.reader)
 
     def __getitem__(self, i: object) -> NoReturn:
-        """There is no batch by number, as a Subset would ask for."""
+        """Raises an error: batches have no numbers. A Subset would ask for them."""
         raise usage_error("a BatchDataset gives batches in its order, and none by number: iterate over it, or over "
                           "DataLoader(dataset, batch_size=None, num_workers=0); a part of the records is a dataset of "
                           "its own, which split= of dovetail.convert makes")
@@ -183,11 +187,11 @@ class BatchDataset(torch.utils.data.IterableDataset):
 
     @property
     def reader(self) -> Reader:
-        """The `dovetail.Reader`, which is opened where it is not open yet.
+        """The `dovetail.Reader`, opened on first use.
 
         Raises:
-            UsageError: in a worker process of a DataLoader; where torch.distributed says another rank or world than
-                when the reader was opened; and what `dovetail.Reader` raises.
+            UsageError: in a worker process of a DataLoader; if torch.distributed has another rank or world than when
+                the reader was opened; and what `dovetail.Reader` raises.
             ClosedError: after `close`.
         """
         _refuse_workers()
@@ -226,24 +230,27 @@ class BatchDataset(torch.utils.data.IterableDataset):
                           "and world")
 
     def set_epoch(self, epoch: int) -> None:
-        """Goes to the beginning of an epoch. Does nothing where the reader stands in it already, at any step, so that a
-        restored one goes on where it was."""
+        """Moves to the beginning of an epoch.
+
+        Does nothing if the reader is in that epoch already, at any step, so that a restored one continues where it
+        was."""
         if self._reader is None:
             self._epoch = _epoch(epoch)
         else:
             self.reader.set_epoch(epoch)
 
     def state_dict(self) -> Dict[str, Any]:
-        """The checkpoint of the data: what was handed over counts. The same on all ranks that have taken the same
-        steps, and good for any world."""
+        """Returns the checkpoint of the data: batches that were handed over count.
+
+        The same on all ranks that have taken the same steps, and valid for any world."""
         return self.reader.state_dict()
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        """Goes on where `state_dict()` was taken. Before the reader is open, the state is checked when it is opened.
+        """Continues where `state_dict()` was taken. If the reader is not open yet, opening it checks the state.
 
         Raises:
             StateMismatchError: for a state of another dataset or order; an open reader then stays where it is.
-            TypeError: for what is no state, at once.
+            TypeError: at once, for an argument that is no state.
         """
         _state_text(state)
         if self._reader is None:
@@ -252,11 +259,11 @@ class BatchDataset(torch.utils.data.IterableDataset):
             self.reader.load_state_dict(state)
 
     def stats(self) -> Dict[str, Any]:
-        """What the reader has done and where its time went; see `dovetail.Reader.stats`."""
+        """Returns what the reader has done and where its time went; see `dovetail.Reader.stats`."""
         return self.reader.stats()
 
     def close(self) -> None:
-        """Stops the threads of the reader and closes its files; tensors stay. May be called again."""
+        """Stops the threads of the reader and closes its files; tensors stay valid. May be called again."""
         self._closed = True
         if self._reader is not None:
             self._reader.close()
@@ -269,7 +276,7 @@ class BatchDataset(torch.utils.data.IterableDataset):
 
 
 def _distributed_rank() -> Optional[Tuple[int, int]]:
-    """(rank, world) of torch.distributed; None where it is not initialised."""
+    """Returns (rank, world) of torch.distributed; None if it is not initialised."""
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
         return None
     return torch.distributed.get_rank(), torch.distributed.get_world_size()

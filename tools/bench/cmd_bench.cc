@@ -121,21 +121,22 @@ Result<int> run(BenchArguments& arguments) {
 void add_bench(CommandLine& line) {
   const auto arguments = std::make_shared<BenchArguments>();
   Flags flags =
-      line.subcommand("bench", "Measure how fast one rank reads a dataset here, and what limits it",
+      line.subcommand("bench", "Measure how fast one rank reads a dataset on this machine, and what limits it",
                       {"dovetail bench data --seconds 2", "dovetail bench data --seconds 2 --world 8 --batch 16"},
                       [arguments] { return run(*arguments); });
   add_paths(flags, arguments->paths);
-  flags.add("--seconds", arguments->seconds, "Time for all of it, 1 to 3600");
+  flags.add("--seconds", arguments->seconds, "Total time in seconds, 1 to 3600");
   add_json(flags, arguments->json);
   flags.group("What is read");
   flags.add("--rank", arguments->rank, "This rank, from 0");
-  flags.add("--world", arguments->plan.world, "Ranks").preset("1");
+  flags.add("--world", arguments->plan.world, "Number of ranks").preset("1");
   add_plan_arguments(flags, arguments->plan,
-                     "Rows per step; " + std::to_string(kDefaultBatch) + " unless --plan tells it");
+                     "Rows per step; default: " + std::to_string(kDefaultBatch) + ", or that of --plan");
   flags.group("How it is read");
   add_storage(flags, arguments->reader.storage);
-  flags.add_size("--memory", arguments->reader.memory_bytes, "Budget for batches and read-ahead").preset("256M");
-  flags.add("--prefetch", arguments->reader.prefetch, "Slots filled ahead of the trainer; tiny batches share one");
+  flags.add_size("--memory", arguments->reader.memory_bytes, "Memory budget for batches and read-ahead, in bytes")
+      .preset("256M");
+  flags.add("--prefetch", arguments->reader.prefetch, "Slots to fill ahead of the trainer; tiny batches share one");
   flags.add("--io-threads", arguments->reader.io_threads, "Threads that read; 0 chooses");
   flags.add("--decode-threads", arguments->reader.decode_threads, "Threads that check and decode; 0 chooses");
 }

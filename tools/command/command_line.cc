@@ -400,9 +400,7 @@ void add_path(Flags& flags, std::string& path) {
 }
 
 void add_paths(Flags& flags, std::vector<std::string>& paths) {
-  flags
-      .add("PATH", paths,
-           "A shard, a folder with a manifest, a manifest, or a quoted glob; several are laid end to end")
+  flags.add("PATH", paths, "A shard, a folder with a manifest, a manifest, or a quoted glob; several are concatenated")
       .required();
 }
 
@@ -411,7 +409,7 @@ void add_json(Flags& flags, bool& json) {
 }
 
 void add_no_pager(Flags& flags, bool& no_pager) {
-  flags.add("--no-pager", no_pager, "Write to the terminal directly, not by way of $DOVETAIL_PAGER, $PAGER or less");
+  flags.add("--no-pager", no_pager, "Write to the terminal directly, without $DOVETAIL_PAGER, $PAGER or less");
 }
 
 }  // namespace dovetail::tools

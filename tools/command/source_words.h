@@ -31,7 +31,7 @@ inline void add_input(Flags& flags, std::string& path, SourceFormat& from) {
       .add("PATH", path,
            "A shard, a folder with a manifest, a manifest, or a quoted glob; or a file or folder that `convert` takes")
       .required();
-  add_from(flags, from, "What PATH is");
+  add_from(flags, from, "Format of PATH");
 }
 
 }  // namespace dovetail::tools

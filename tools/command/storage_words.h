@@ -20,7 +20,7 @@ inline void add_storage(Flags& flags, StorageKind& storage) {
                              Word{to_string(StorageKind::automatic), StorageKind::automatic},
                              Word{to_string(StorageKind::pread), StorageKind::pread},
                              Word{to_string(StorageKind::io_uring_direct), StorageKind::io_uring_direct}},
-                  "How bytes are read; io_uring_direct goes past the page cache")
+                  "Storage backend; io_uring_direct bypasses the page cache")
       .preset("auto");
 }
 

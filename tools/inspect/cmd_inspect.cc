@@ -126,19 +126,17 @@ Result<int> run(const InspectArguments& arguments) {
 
 void add_inspect(CommandLine& line) {
   const auto arguments = std::make_shared<InspectArguments>();
-  Flags flags = line.subcommand("inspect", "Show what a shard, a dataset or a source of another format consists of",
+  Flags flags = line.subcommand("inspect", "Show the contents of a shard, a dataset or a source of another format",
                                 {"dovetail inspect data", "dovetail inspect data --html data.html"},
                                 [arguments] { return run(*arguments); });
   add_input(flags, arguments->path, arguments->from);
   const Flag blocks = flags.add("--blocks", arguments->blocks, "List every block");
-  flags.add("--full", arguments->full,
-            "Read every record for the sizes; otherwise a sample is read where there is much to read");
+  flags.add("--full", arguments->full, "Read every record for the sizes; by default a sample of large inputs");
   const Flag record =
       flags.add("--record", arguments->record, "Show one record of the dataset, counted from 0").excludes(blocks);
   flags
       .add("--html", arguments->html,
-           "Write one page: tables of what there is, of features too, pictures of sizes and blocks, and records from "
-           "all over")
+           "Write an HTML page: tables (also of features), pictures of sizes and blocks, and sample records")
       .shown_as("FILE")
       .excludes(blocks)
       .excludes(record);

@@ -140,25 +140,25 @@ void add_plan(CommandLine& line) {
                                 [arguments] { return run(*arguments); });
   add_paths(flags, arguments->paths);
   add_json(flags, arguments->json);
-  flags.add("--shuffle-report", arguments->shuffle_report, "Measure the mixing of the batches beside a true shuffle");
+  flags.add("--shuffle-report", arguments->shuffle_report,
+            "Measure the mixing of the batches, compared with a true shuffle");
   flags
       .add("--labels", arguments->labels,
-           "For --shuffle-report: read this feature of some records, and count its values in batches")
+           "With --shuffle-report: read this feature of some records, and count its values per batch")
       .shown_as("COLUMN");
-  flags.add("--svg", arguments->svg_path, "Draw the epoch: shards on the line, what each rank gets, the mixing")
+  flags.add("--svg", arguments->svg_path, "Draw the epoch: the line of shards, the share of each rank, the mixing")
       .shown_as("FILE");
   flags.add("--save", arguments->save_path, "Save the plan, for --plan").shown_as("FILE");
   flags
       .add("--check-digests", arguments->digest_paths,
-           "Hold what the ranks read against the plan: the outputs of `read --json` of a whole epoch. Exit code 1 if "
-           "the "
-           "digests differ, 2 if files are missing or contradict each other")
+           "Compare outputs of `read --json` of a whole epoch with the plan; exit code 1: digests differ, 2: files "
+           "missing or contradictory")
       .shown_as("FILE")
       .takes_all();
   flags.group("What is read");
-  flags.add("--world", arguments->plan.world, "Ranks; needed unless --plan tells it");
+  flags.add("--world", arguments->plan.world, "Number of ranks; required without --plan");
   add_plan_arguments(flags, arguments->plan);
-  flags.add("--epoch", arguments->epoch, "The epoch to plan; 0, or that of the state, where not given");
+  flags.add("--epoch", arguments->epoch, "The epoch to plan; default: 0, or that of the state");
 }
 
 }  // namespace dovetail::tools

@@ -50,36 +50,35 @@ Result<void> take_all(const PlanFlags& flags, PlanOptions& options) {
 void add_plan_arguments(Flags& flags, PlanFlags& plan, const std::string& batch_help) {
   const PlanOptions preset;
   flags.add("--batch", plan.batch, batch_help);
-  flags.add("--replicate", plan.replicate, "This many consecutive ranks read the same rows")
+  flags.add("--replicate", plan.replicate, "Number of consecutive ranks that read the same rows")
       .preset(std::to_string(preset.replicate));
   flags.add("--lanes", plan.lanes, "Ordered streams; 0 is one per reader").preset(std::to_string(preset.lanes));
   flags.add_choice("--order", plan.order, kOrderWords, "Order of the records")
       .preset(std::string(word_of(kOrderWords, preset.order)));
   flags
       .add_choice("--assign", plan.assign, kAssignWords,
-                  "Cut the line of shards evenly, keep files whole, or deal the runs of all shards")
+                  "Assignment to lanes: cut the concatenated shards evenly, whole shards, or runs of all shards")
       .preset(std::string(word_of(kAssignWords, preset.assign)));
-  flags.add_choice("--tail", plan.tail, kTailWords, "What becomes of records that do not fill a last step")
+  flags.add_choice("--tail", plan.tail, kTailWords, "Handling of records that do not fill a last step")
       .preset(std::string(word_of(kTailWords, preset.tail)));
   flags
       .add("--open-runs", plan.open_runs,
-           "At least so many runs of a lane are interleaved, where it has them, and fewer than twice as many")
+           "Runs of a lane to interleave: at least this many if it has them, fewer than twice as many")
       .preset(std::to_string(preset.open_runs));
   flags.add("--pool", plan.pool, "Records in the shuffle pool of a lane").preset(std::to_string(preset.pool));
-  flags.add("--seed", plan.seed, "The same on all ranks").preset(std::to_string(preset.seed));
-  flags.add("--sticky", plan.sticky, "A rank keeps its share of the shards in every epoch");
+  flags.add("--seed", plan.seed, "Seed of the order, the same on all ranks").preset(std::to_string(preset.seed));
+  flags.add("--sticky", plan.sticky, "Keep each rank's share of the shards in every epoch");
   flags
       .add("--weights", plan.weights,
-           "Mix the PATHs: a number for each, such as 3,1 or 0.7,0.3, or a schedule by steps, such as 0=3:1,1000=1:1")
+           "Mix the PATHs: one weight for each (3,1 or 0.7,0.3), or a schedule by steps (0=3:1,1000=1:1)")
       .shown_as("LIST");
   flags
       .add_choice("--stop", plan.stop, kStopWords,
-                  "A mix ends before a source would begin again, when all were delivered whole, or after --mix-steps")
+                  "End of a mix: before a source would begin again, when all were delivered, or after --mix-steps")
       .preset(std::string(word_of(kStopWords, preset.mix.stop)));
-  flags.add("--mix-steps", plan.mix_steps, "Steps in an epoch of a mix, with --stop steps");
-  flags.add("--plan", plan.plan_path, "A saved plan, to be made exactly again; see `dovetail plan --save`")
-      .shown_as("FILE");
-  flags.add("--from-state", plan.state_path, "Go on where this state was taken; it tells order, seed and tail")
+  flags.add("--mix-steps", plan.mix_steps, "Steps in an epoch of a mix; needs --stop steps");
+  flags.add("--plan", plan.plan_path, "Recreate a saved plan exactly; see `dovetail plan --save`").shown_as("FILE");
+  flags.add("--from-state", plan.state_path, "Continue where this state was taken; it sets order, seed and tail")
       .shown_as("FILE");
 }
 

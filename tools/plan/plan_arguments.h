@@ -36,7 +36,7 @@ struct PlanFlags {
 
 /// Adds all of them but `--world`, which not every subcommand asks for in the same way.
 void add_plan_arguments(Flags& flags, PlanFlags& plan,
-                        const std::string& batch_help = "Rows per rank and step; needed unless --plan tells it");
+                        const std::string& batch_help = "Rows per rank and step; required without --plan");
 
 /// What is to be planned.
 struct PlanRequest {

@@ -59,7 +59,7 @@ Result<int> run(const CatArguments& arguments) {
 void add_cat(CommandLine& line) {
   const auto arguments = std::make_shared<CatArguments>();
   Flags flags =
-      line.subcommand("cat", "Write records to standard output, also those of files in other formats",
+      line.subcommand("cat", "Write records to standard output, also from files in other formats",
                       {"dovetail cat data --range 0:3", "dovetail cat data --format tfrecord > data.tfrecord"},
                       [arguments] { return run(*arguments); });
   add_input(flags, arguments->path, arguments->from);

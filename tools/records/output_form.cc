@@ -47,7 +47,7 @@ Flag add_output_form(Flags& flags, OutputForm& form) {
       "--format", form,
       std::array{Word{"text", OutputForm::text}, Word{"hex", OutputForm::hex}, Word{"json", OutputForm::json},
                  Word{"raw", OutputForm::raw}, Word{"tfrecord", OutputForm::tfrecord}},
-      "How a record is written; on a terminal, text has its control characters escaped, and the rest is JSON or hex");
+      "Output format; on a terminal, text has its control characters escaped, and the rest is JSON or hex");
 }
 
 void write_record(Sink& out, const PlacedRecord& record, OutputForm form) {
