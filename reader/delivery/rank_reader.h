@@ -62,8 +62,8 @@ struct Flight : FlightStart {
 /// The machine behind a `BatchReader`: walks the rows of a rank, has the runs that they lie in fetched, fills slots with
 /// them, and hands the batches over in order.
 ///
-/// There are three kinds of work, each some microseconds to some hundred long: walk the rows of a slot, fill a slot that is
-/// walked, fetch a piece of a run. Any thread takes what is due soonest, does it without the lock, and looks again. A trainer
+/// There are four kinds of work, each some microseconds to some hundred long: walk the rows of a slot, fill a slot that is
+/// walked, check a read that has arrived, fetch a piece of a run. Any thread takes what is due soonest, does it without the lock, and looks again. A trainer
 /// that waits for a batch works as well: it would otherwise stand still, and what it reads stays in the caches of its core.
 ///
 /// Threads: all public functions may be called from any thread.
