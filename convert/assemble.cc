@@ -13,6 +13,7 @@
 #include "convert/parts.h"
 #include "convert/shard_tally.h"
 #include "format/layout.h"
+#include "format/try.h"
 #include "writer/dataset_files.h"
 #include "writer/output_file.h"
 #include "writer/output_folder.h"
@@ -37,9 +38,9 @@ class Assembly {
  public:
   /// The dataset `output` of a split; the only one where that is empty.
   static Result<Assembly> begin(const std::string& target, const std::string& output, DatasetId id, bool overwrite) {
-    auto folder = OutputFolder::create(output.empty() ? target : (std::filesystem::path(target) / output).native());
-    if (!folder) return folder.error();
-    return Assembly(target, output, std::move(*folder), id, overwrite);
+    DOVETAIL_ASSIGN(auto folder,
+                    OutputFolder::create(output.empty() ? target : (std::filesystem::path(target) / output).native()));
+    return Assembly(target, output, std::move(folder), id, overwrite);
   }
   Assembly(Assembly&&) = default;
   Assembly& operator=(Assembly&&) = default;
@@ -56,19 +57,17 @@ class Assembly {
   // Before anything is changed: is each shard there, and nothing in its way?
   Result<void> check() {
     for (const Stock& stock : stocks_) {
-      auto folder = open(stock);
-      if (!folder) return folder.error();
+      DOVETAIL_ASSIGN(auto folder, open(stock));
       for (std::uint32_t shard = stock.begin; shard != stock.end; ++shard) {
-        if (auto checked = check_shard(**folder, shard); !checked) return checked;
+        DOVETAIL_TRY(check_shard(*folder, shard));
       }
     }
     return overwrite_ ? Result<void>() : check_vacant_but_for_ours();
   }
 
   Result<void> write_manifest(Codec codec) {
-    auto manifest = detail::write_manifest(folder_, info_.id, codec, info_.shards);
-    if (!manifest) return manifest.error();
-    manifest_.emplace(std::move(*manifest));
+    DOVETAIL_ASSIGN(auto manifest, detail::write_manifest(folder_, info_.id, codec, info_.shards));
+    manifest_.emplace(std::move(manifest));
     info_.manifest = manifest_->path();
     return {};
   }
@@ -76,23 +75,22 @@ class Assembly {
   Result<void> move_shards() {
     begun_ = true;
     // Durable before a shard has its name: no crash may leave an old manifest above new shards.
-    if (auto removed = folder_->remove(format::kManifestName); !removed) return removed;
-    if (auto synced = folder_->sync(); !synced) return synced;
+    DOVETAIL_TRY(folder_->remove(format::kManifestName));
+    DOVETAIL_TRY(folder_->sync());
     for (const Stock& stock : stocks_) {
-      auto folder = open(stock);
-      if (!folder) return folder.error();
+      DOVETAIL_ASSIGN(auto folder, open(stock));
       for (std::uint32_t shard = stock.begin; shard != stock.end; ++shard) {
-        if (auto moved = move(**folder, shard); !moved) return moved;
+        DOVETAIL_TRY(move(*folder, shard));
       }
     }
-    if (auto removed = remove_surplus(*folder_, info_.shards.size()); !removed) return removed;
+    DOVETAIL_TRY(remove_surplus(*folder_, info_.shards.size()));
     return folder_->sync();
   }
 
   Result<void> publish() {
-    if (auto published = manifest_->publish(true); !published) return published;
+    DOVETAIL_TRY(manifest_->publish(true));
     published_ = true;
-    if (auto synced = folder_->sync(); !synced) return synced;
+    DOVETAIL_TRY(folder_->sync());
     return remove_partial_manifests();
   }
 
@@ -105,9 +103,8 @@ class Assembly {
   }
 
   Result<std::shared_ptr<OutputFolder>> open(const Stock& stock) const {
-    auto work = WorkFolder::visit(target_, stock.part);
-    if (!work) return work.error();
-    return work->output(output_);
+    DOVETAIL_ASSIGN(auto work, WorkFolder::visit(target_, stock.part));
+    return work.output(output_);
   }
 
   Result<void> check_shard(const OutputFolder& stock, std::uint32_t shard) {
@@ -116,12 +113,10 @@ class Assembly {
       return Error(Errc::manifest_mismatch, "shard " + std::to_string(shard) + " is missing among the parts")
           .in_file(folder_->path());
     }
-    auto there = stock.contains(name);
-    if (!there) return there.error();
-    if (*there) return {};
-    auto ours = is_ours(shard);
-    if (!ours) return ours.error();
-    if (*ours) return {};
+    DOVETAIL_ASSIGN(auto there, stock.contains(name));
+    if (there) return {};
+    DOVETAIL_ASSIGN(auto ours, is_ours(shard));
+    if (ours) return {};
     return Error(Errc::unfinished, "the shard is missing: convert the part again").in_file(stock.path_of(name));
   }
 
@@ -134,15 +129,13 @@ class Assembly {
   }
 
   Result<void> check_vacant_but_for_ours() const {
-    auto names = folder_->names();
-    if (!names) return names.error();
-    for (const std::string& name : *names) {
+    DOVETAIL_ASSIGN(auto names, folder_->names());
+    for (const std::string& name : names) {
       const auto number = shard_number_of(name);
       bool ours = !number && name != format::kManifestName;
       if (number) {
-        auto mine = is_ours(*number);
-        if (!mine) return mine.error();
-        ours = *mine;
+        DOVETAIL_ASSIGN(auto mine, is_ours(*number));
+        ours = mine;
       } else if (name == format::kManifestName) {
         const auto described = describe_shard(folder_->path_of(name));
         ours = described && described->dataset_id == info_.id && described->info.records == info_.shards.size();
@@ -151,7 +144,7 @@ class Assembly {
         return Error(Errc::already_exists, "the folder holds a dataset; overwrite (--overwrite) replaces it")
             .in_file(folder_->path_of(name));
     }
-    return check_none_hidden(*folder_, *names);
+    return check_none_hidden(*folder_, names);
   }
 
   Result<void> move(const OutputFolder& from, std::uint32_t shard) const {
@@ -159,9 +152,8 @@ class Assembly {
     if (::renameat(from.descriptor(), name.c_str(), folder_->descriptor(), name.c_str()) == 0) return {};
     if (errno == ENOENT) {
       // `check` has found it in its place; or where there are no locks somebody has removed it since.
-      auto ours = is_ours(shard);
-      if (!ours) return ours.error();
-      if (*ours) return {};
+      DOVETAIL_ASSIGN(auto ours, is_ours(shard));
+      if (ours) return {};
       return Error(Errc::unfinished, "the shard went away while it was to get its place: convert the part again")
           .in_file(from.path_of(name));
     }
@@ -171,11 +163,10 @@ class Assembly {
   // Of earlier attempts that were killed.
   Result<void> remove_partial_manifests() const {
     static const std::string kBegin = std::string(".") + format::kManifestName + ".partial-";
-    auto names = folder_->names();
-    if (!names) return names.error();
-    for (const std::string& name : *names) {
+    DOVETAIL_ASSIGN(auto names, folder_->names());
+    for (const std::string& name : names) {
       if (!name.starts_with(kBegin)) continue;
-      if (auto removed = folder_->remove(name); !removed) return removed;
+      DOVETAIL_TRY(folder_->remove(name));
     }
     return {};
   }
@@ -203,12 +194,11 @@ Result<std::vector<Assembly>> lay_out(const std::string& target, const std::vect
   std::vector<Assembly> assemblies;
   const std::size_t outputs = contents.front().shards.size();
   for (const std::string& name : names_of_outputs(contents.front().facts, outputs)) {
-    auto assembly = Assembly::begin(target, name, contents.front().dataset_id, overwrite);
-    if (!assembly) return assembly.error();
+    DOVETAIL_ASSIGN(auto assembly, Assembly::begin(target, name, contents.front().dataset_id, overwrite));
     for (std::size_t part = 0; part != parts.size(); ++part) {
-      assembly->add(parts[part], contents[part].shards[assemblies.size()]);
+      assembly.add(parts[part], contents[part].shards[assemblies.size()]);
     }
-    assemblies.push_back(std::move(*assembly));
+    assemblies.push_back(std::move(assembly));
   }
   return assemblies;
 }
@@ -216,7 +206,7 @@ Result<std::vector<Assembly>> lay_out(const std::string& target, const std::vect
 template <class Step>
 Result<void> for_all(std::vector<Assembly>& assemblies, Step&& step) {
   for (Assembly& assembly : assemblies) {
-    if (auto done = step(assembly); !done) return done;
+    DOVETAIL_TRY(step(assembly));
   }
   return {};
 }
@@ -238,19 +228,18 @@ Result<ConvertReport> assemble(const std::string& target, const std::vector<Conv
   }
   if (report.records == 0) return Error(Errc::empty_input, "no record in any part").in_file(target);
   const Codec codec = contents.front().facts["codec"] == "none" ? Codec::none : Codec::snappy;
-  auto assemblies = lay_out(target, parts, contents, overwrite);
-  if (!assemblies) return assemblies.error();
-  auto done = for_all(*assemblies, [](Assembly& assembly) { return assembly.check(); });
-  if (done) done = for_all(*assemblies, [codec](Assembly& assembly) { return assembly.write_manifest(codec); });
-  if (done) done = for_all(*assemblies, [](Assembly& assembly) { return assembly.move_shards(); });
-  if (done) done = for_all(*assemblies, [](Assembly& assembly) { return assembly.publish(); });
+  DOVETAIL_ASSIGN(auto assemblies, lay_out(target, parts, contents, overwrite));
+  auto done = for_all(assemblies, [](Assembly& assembly) { return assembly.check(); });
+  if (done) done = for_all(assemblies, [codec](Assembly& assembly) { return assembly.write_manifest(codec); });
+  if (done) done = for_all(assemblies, [](Assembly& assembly) { return assembly.move_shards(); });
+  if (done) done = for_all(assemblies, [](Assembly& assembly) { return assembly.publish(); });
   if (!done) return done.error();
   // All say so before the first is removed: by that `merge` tells a removal that was stopped from parts that are missing. Where
   // one cannot, the datasets are no less whole.
   for (const ConvertPart& part : parts) {
     if (const auto work = WorkFolder::visit(target, part)) (void)work->mark_merged();
   }
-  for (Assembly& assembly : *assemblies) report.datasets.push_back(std::move(assembly.info()));
+  for (Assembly& assembly : assemblies) report.datasets.push_back(std::move(assembly.info()));
   return report;
 }
 

@@ -9,6 +9,7 @@
 #include "convert/conversion.h"
 #include "format/address.h"
 #include "format/layout.h"
+#include "format/try.h"
 #include "writer/writer_options.h"
 
 namespace dovetail::detail {
@@ -70,9 +71,9 @@ Result<void> check_metadata(const std::map<std::string, std::string>& metadata) 
 }  // namespace
 
 Result<void> check_options(const std::string& folder, const ConvertOptions& options) {
-  if (auto possible = check_output_folder(folder); !possible) return possible;
-  if (auto allowed = check_metadata(options.writer.shard.metadata); !allowed) return allowed;
-  if (auto valid = validate(options.writer); !valid) return valid;
+  DOVETAIL_TRY(check_output_folder(folder));
+  DOVETAIL_TRY(check_metadata(options.writer.shard.metadata));
+  DOVETAIL_TRY(validate(options.writer));
   if (options.writer.shards != 0 || options.writer.expected_records != 0 || options.writer.encode_threads != 0) {
     return Error(Errc::invalid_option,
                  "writer.shards, writer.expected_records and writer.encode_threads are not for conversions; use shards "
@@ -89,10 +90,10 @@ Result<void> check_options(const std::string& folder, const ConvertOptions& opti
     if (part.number >= part.parts) return out_of_range("part.number", part.number, 0, part.parts - 1);
   }
   for (const std::string& source : options.sources) {
-    if (auto outside = check_outside(folder, source); !outside) return outside;
+    DOVETAIL_TRY(check_outside(folder, source));
     for (const SplitShare& share : options.split) {
       const std::string output = (std::filesystem::path(folder) / share.name).native();
-      if (auto outside = check_outside(output, source); !outside) return outside;
+      DOVETAIL_TRY(check_outside(output, source));
     }
   }
   return {};

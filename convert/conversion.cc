@@ -11,6 +11,7 @@
 #include "convert/shuffle_jobs.h"
 #include "convert/workers.h"
 #include "format/layout.h"
+#include "format/try.h"
 #include "sources/bytes/keyed_hash.h"
 #include "writer/dataset_files.h"
 #include "writer/writer_options.h"
@@ -37,14 +38,12 @@ std::string exact(double share) {
 }  // namespace
 
 Result<ConvertReport> Conversion::run() {
-  if (auto valid = check_options(target_, options_); !valid) return valid.error();
+  DOVETAIL_TRY(check_options(target_, options_));
   part_ = options_.part.value_or(ConvertPart{});
-  auto split = RecordSplit::make(options_.split, options_.split_seed);
-  if (!split) return split.error();
-  split_ = std::move(*split);
-  auto files = open_input();
-  if (!files) return files.error();
-  files_.emplace(std::move(*files));
+  DOVETAIL_ASSIGN(auto split, RecordSplit::make(options_.split, options_.split_seed));
+  split_ = std::move(split);
+  DOVETAIL_ASSIGN(auto files, open_input());
+  files_.emplace(std::move(files));
   auto report = convert_files();
   if (!report) return files_->renamed(report.error());
   for (SkippedRecord& skipped : report->first_skipped) skipped.error = files_->renamed(skipped.error);
@@ -62,7 +61,7 @@ Result<InputFiles> Conversion::open_input() const {
     // Better before all of it was read than after, where no earlier conversion has to be looked at first.
     std::error_code failed;
     if (!std::filesystem::exists(std::filesystem::path(target_) / work_folder_name(part_), failed)) {
-      if (auto vacant = check_targets(); !vacant) return vacant.error();
+      DOVETAIL_TRY(check_targets());
     }
   }
   return InputFiles::open(options_.sources, options_.from, target_, [&](std::uint64_t copied) {
@@ -71,15 +70,14 @@ Result<InputFiles> Conversion::open_input() const {
 }
 
 Result<ConvertReport> Conversion::convert_files() {
-  if (auto planned = plan(); !planned) return planned.error();
-  auto work = WorkFolder::create(target_, part_);
-  if (!work) return work.error();
+  DOVETAIL_TRY(plan());
+  DOVETAIL_ASSIGN(auto work, WorkFolder::create(target_, part_));
   try {
-    auto report = run_in(*work);
-    if (!report) return give_up(*work, report.error());
+    auto report = run_in(work);
+    if (!report) return give_up(work, report.error());
     return report;
   } catch (...) {  // memory that is short, or what the caller's own function throws
-    (void)give_up(*work, Error::from_errno(ECANCELED));
+    (void)give_up(work, Error::from_errno(ECANCELED));
     throw;
   }
 }
@@ -89,18 +87,16 @@ Result<void> Conversion::plan() {
   source.format = options_.from;
   source.max_record_bytes = options_.writer.shard.max_record_bytes;
   source.cancelled = ask_seldom(options_.progress);
-  auto line = InputLine::open(files_->paths(), source);
-  if (!line) return line.error();
-  line_ = std::move(*line);
-  auto input = files_->identify(options_.source);
-  if (!input) return input.error();
-  input_ = std::move(*input);
+  DOVETAIL_ASSIGN(auto line, InputLine::open(files_->paths(), source));
+  line_ = std::move(line);
+  DOVETAIL_ASSIGN(auto input, files_->identify(options_.source));
+  input_ = std::move(input);
   shard_ = carry_on(options_.writer.shard, *line_);
-  auto surveyed = survey(*line_, options_.writer.shard.run_bytes, ask_seldom(options_.progress, line_->bytes()));
-  if (!surveyed) return surveyed.error();
-  survey_ = *surveyed;
+  DOVETAIL_ASSIGN(auto surveyed,
+                  survey(*line_, options_.writer.shard.run_bytes, ask_seldom(options_.progress, line_->bytes())));
+  survey_ = surveyed;
   if (options_.writer.shard.run_records != 0) survey_.run_records = options_.writer.shard.run_records;
-  if (auto chosen = choose_shards(); !chosen) return chosen;
+  DOVETAIL_TRY(choose_shards());
   facts_ = describe();
   return {};
 }
@@ -158,9 +154,8 @@ Facts Conversion::describe() const {
 
 // Shards that were made of a file before and after it was written again are no dataset of either.
 Result<void> Conversion::check_input() const {
-  auto now = files_->identify(options_.source);
-  if (!now) return now.error();
-  if (now->content == input_.content && now->times == input_.times) return {};
+  DOVETAIL_ASSIGN(auto now, files_->identify(options_.source));
+  if (now.content == input_.content && now.times == input_.times) return {};
   return Error(Errc::file_changed, "a file of the sources was written while it was converted")
       .in_file(shown_name(options_.sources.front()));
 }
@@ -171,9 +166,8 @@ Result<void> Conversion::check_targets() const {
     const std::string path = (std::filesystem::path(target_) / split_->name(i)).native();
     std::error_code failed;
     if (!std::filesystem::exists(path, failed)) continue;
-    auto folder = OutputFolder::open(path);
-    if (!folder) return folder.error();
-    if (auto vacant = check_vacant(**folder); !vacant) return vacant;
+    DOVETAIL_ASSIGN(auto folder, OutputFolder::open(path));
+    DOVETAIL_TRY(check_vacant(*folder));
   }
   return {};
 }
@@ -186,13 +180,12 @@ Result<std::optional<Facts>> Conversion::earlier_facts(const WorkFolder& work) c
 // An earlier call of the same command may have been stopped when its datasets were whole.
 Result<std::optional<ConvertReport>> Conversion::finish_earlier(WorkFolder& work) {
   if (!options_.resume || options_.part) return std::nullopt;
-  const auto merged = work.merged();
-  if (!merged) return merged.error();
-  if (!*merged) return std::nullopt;
+  DOVETAIL_ASSIGN(const auto merged, work.merged());
+  if (!merged) return std::nullopt;
   const std::optional<DatasetId>& given = options_.writer.shard.dataset_id;
   Facts facts = facts_;
-  facts.add("dataset_id", given ? given->to_hex() : (**merged)["dataset_id"]);
-  if (facts.difference_from(**merged, {})) return std::nullopt;
+  facts.add("dataset_id", given ? given->to_hex() : (*merged)["dataset_id"]);
+  if (facts.difference_from(*merged, {})) return std::nullopt;
   auto finished = merged_earlier(target_, {part_});
   if (!finished || !*finished) return finished;
   work.remove();
@@ -206,42 +199,38 @@ Result<ConvertReport> Conversion::run_in(WorkFolder& work) {
   auto finished = finish_earlier(work);
   if (!finished) return finished.error();
   if (*finished) return std::move(**finished);
-  auto earlier = earlier_facts(work);
-  if (!earlier) return earlier.error();
-  keep_all_ = earlier->has_value();
+  DOVETAIL_ASSIGN(auto earlier, earlier_facts(work));
+  keep_all_ = earlier.has_value();
   const std::optional<DatasetId>& given = options_.writer.shard.dataset_id;
   dataset_id_ = given ? *given : options_.part ? facts_.derived_id() : DatasetId::random();
-  if (*earlier && !given) {
-    auto id = DatasetId::from_hex((**earlier)["dataset_id"]);
+  if (earlier && !given) {
+    auto id = DatasetId::from_hex((*earlier)["dataset_id"]);
     if (id) dataset_id_ = *id;
   }
   facts_.add("dataset_id", dataset_id_.to_hex());
-  if (*earlier) {
-    if (auto differs = facts_.difference_from(**earlier, {})) {
+  if (earlier) {
+    if (auto differs = facts_.difference_from(*earlier, {})) {
       return Error(Errc::state_mismatch, "another conversion is unfinished here: " + *differs +
                                              "; continue that one with its own input and options, or say --no-resume "
                                              "to drop what it has finished")
           .in_file(work.folder()->path());
     }
   }
-  if (auto begun = begin(work, !*earlier); !begun) return begun.error();
+  DOVETAIL_TRY(begin(work, !earlier));
 
-  auto whole = finished_part(work);
-  if (!whole) return whole.error();
-  if (!*whole) {
-    auto written = write_part_of(work);
-    if (!written) return written.error();
-    *whole = std::move(*written);
+  DOVETAIL_ASSIGN(auto whole, finished_part(work));
+  if (!whole) {
+    DOVETAIL_ASSIGN(auto written, write_part_of(work));
+    whole = std::move(written);
   }
   keep_all_ = whole_ = true;
-  ConvertReport report = report_of(**whole);
+  ConvertReport report = report_of(*whole);
   if (options_.part) return report;
   std::vector<WholePart> contents;
-  contents.push_back(std::move(**whole));
-  auto assembled = assemble(target_, {part_}, contents, options_.writer.shard.overwrite);
-  if (!assembled) return assembled.error();
+  contents.push_back(std::move(*whole));
+  DOVETAIL_ASSIGN(auto assembled, assemble(target_, {part_}, contents, options_.writer.shard.overwrite));
   work.remove();
-  report.datasets = std::move(assembled->datasets);
+  report.datasets = std::move(assembled.datasets);
   return report;
 }
 
@@ -267,34 +256,29 @@ Result<void> Conversion::begin(const WorkFolder& work, bool fresh) {
 Result<std::optional<WholePart>> Conversion::finished_part(const WorkFolder& work) const {
   auto whole = read_part(work);
   if (!whole || !*whole) return whole;
-  auto complete = has_shards(work, **whole);
-  if (!complete) return complete.error();
-  if (*complete) return whole;
-  if (auto removed = work.folder()->remove(part_manifest_name(part_)); !removed) return removed.error();
+  DOVETAIL_ASSIGN(auto complete, has_shards(work, **whole));
+  if (complete) return whole;
+  DOVETAIL_TRY(work.folder()->remove(part_manifest_name(part_)));
   return std::nullopt;
 }
 
 // In the part's folder, or in their place already.
 Result<bool> Conversion::has_shards(const WorkFolder& work, const WholePart& part) const {
   for (std::size_t i = 0; i != std::min(split_->outputs(), part.shards.size()); ++i) {
-    auto stock = work.output(split_->name(i));
-    if (!stock) return stock.error();
+    DOVETAIL_ASSIGN(auto stock, work.output(split_->name(i)));
     std::shared_ptr<OutputFolder> place;
     for (const ShardInfo& info : part.shards[i]) {
-      auto there = (*stock)->contains(info.name);
-      if (!there) return there.error();
-      if (*there) continue;
+      DOVETAIL_ASSIGN(auto there, stock->contains(info.name));
+      if (there) continue;
       const std::string path = (std::filesystem::path(target_) / split_->name(i)).native();
       std::error_code failed;
       if (!place && !std::filesystem::exists(path, failed)) return false;
       if (!place) {
-        auto opened = OutputFolder::open(path);
-        if (!opened) return opened.error();
-        place = std::move(*opened);
+        DOVETAIL_ASSIGN(auto opened, OutputFolder::open(path));
+        place = std::move(opened);
       }
-      auto found = finished_shard(*place, shard_number_of(info.name).value_or(0), part.dataset_id);
-      if (!found) return found.error();
-      if (!*found || **found != info) return false;
+      DOVETAIL_ASSIGN(auto found, finished_shard(*place, shard_number_of(info.name).value_or(0), part.dataset_id));
+      if (!found || *found != info) return false;
     }
   }
   return true;
@@ -316,19 +300,18 @@ Result<WholePart> Conversion::write_part_of(const WorkFolder& work) {
   shards.tally = &*tally_;
   shards.skips = &skips_;
   for (std::size_t i = 0; i != split_->outputs(); ++i) {
-    auto folder = work.output(split_->name(i));
-    if (!folder) return folder.error();
-    if (auto found = tally_->find(i, **folder, dataset_id_); !found) return found.error();
-    shards.folders.push_back(std::move(*folder));
+    DOVETAIL_ASSIGN(auto folder, work.output(split_->name(i)));
+    DOVETAIL_TRY(tally_->find(i, *folder, dataset_id_));
+    shards.folders.push_back(std::move(folder));
   }
   kept_ = tally_->finished();
   keep_all_ = false;  // before, nobody knows what there is to keep
   auto written =
       options_.shuffle_seed ? write_shuffled_shards(shards, survey_, *options_.shuffle_seed) : write_shards(shards);
   if (!written) return written.error();
-  if (auto same = check_input(); !same) return same.error();
+  DOVETAIL_TRY(check_input());
   for (const auto& folder : shards.folders) {
-    if (auto synced = folder->sync(); !synced) return synced.error();
+    DOVETAIL_TRY(folder->sync());
   }
   WholePart part{facts_, dataset_id_, {}};
   for (std::size_t i = 0; i != split_->outputs(); ++i) part.shards.push_back(tally_->infos(i));
@@ -339,7 +322,7 @@ Result<WholePart> Conversion::write_part_of(const WorkFolder& work) {
     });
     if (!any) return Error(Errc::empty_input, "no record in any source").in_file(shown_name(options_.sources.front()));
   }
-  if (auto done = write_part(work, part, options_.writer.shard.codec); !done) return done.error();
+  DOVETAIL_TRY(write_part(work, part, options_.writer.shard.codec));
   return part;
 }
 

@@ -16,6 +16,7 @@
 #include "convert/target_lock.h"
 #include "convert/work_folder.h"
 #include "format/guard_memory.h"
+#include "format/try.h"
 #include "writer/output_folder.h"
 
 namespace dovetail {
@@ -76,10 +77,9 @@ Result<std::uint32_t> number_of_shards(const WholePart& part, const std::string&
 
 Result<void> check_range(const WholePart& part, const WorkFolder& work) {
   const ConvertPart& number = work.part();
-  const auto all = number_of_shards(part, work.folder()->path());
-  if (!all) return all.error();
-  const std::uint32_t wanted = detail::first_shard_of(number.number + 1, number.parts, *all) -
-                               detail::first_shard_of(number.number, number.parts, *all);
+  DOVETAIL_ASSIGN(const auto all, number_of_shards(part, work.folder()->path()));
+  const std::uint32_t wanted = detail::first_shard_of(number.number + 1, number.parts, all) -
+                               detail::first_shard_of(number.number, number.parts, all);
   const bool right =
       !part.shards.empty() && std::all_of(part.shards.begin(), part.shards.end(),
                                           [wanted](const auto& infos) { return infos.size() == wanted; });
@@ -105,18 +105,17 @@ Result<std::optional<WorkFolder>> look_at(const std::string& target, const Conve
   }
   if (!work) return work.error();
   gathered.parts.push_back(part);
-  auto whole = detail::read_part(*work);
-  if (!whole) return whole.error();
-  if (!*whole && !gathered.lacking) {
+  DOVETAIL_ASSIGN(auto whole, detail::read_part(*work));
+  if (!whole && !gathered.lacking) {
     gathered.lacking = missing_part(part, work->folder()->path(), "is not finished");
   }
   if (gathered.lacking) return std::optional(std::move(*work));
-  if (auto ranged = check_range(**whole, *work); !ranged) return ranged.error();
+  DOVETAIL_TRY(check_range(*whole, *work));
   if (!gathered.contents.empty()) {
-    if (auto alike = check_alike(gathered.contents.front(), **whole, *work); !alike) return alike.error();
-    (**whole).facts = {};  // those of the first, a line for each source: of a hundred thousand parts they are too many
+    DOVETAIL_TRY(check_alike(gathered.contents.front(), *whole, *work));
+    (*whole).facts = {};  // those of the first, a line for each source: of a hundred thousand parts they are too many
   }
-  gathered.contents.push_back(std::move(**whole));
+  gathered.contents.push_back(std::move(*whole));
   return std::optional(std::move(*work));
 }
 
@@ -130,9 +129,8 @@ Result<std::optional<WorkFolder>> gather(const std::string& target, const std::v
   for (const ConvertPart& part : parts) {
     if (part.number != next && !gathered.lacking) gathered.lacking = missing_part({next, count}, target, "is missing");
     next = part.number + 1;
-    auto work = look_at(target, part, gathered);
-    if (!work) return work.error();
-    if (!first && *work) first.emplace(std::move(**work));
+    DOVETAIL_ASSIGN(auto work, look_at(target, part, gathered));
+    if (!first && work) first.emplace(std::move(*work));
   }
   if (next != count && !gathered.lacking) gathered.lacking = missing_part({next, count}, target, "is missing");
   return first;
@@ -145,28 +143,22 @@ Result<ConvertReport> merge_parts(const std::string& target, bool overwrite) {
         .in_file(target);
   }
   // For all of it: parts that nobody works on stay so.
-  const auto lock = detail::TargetLock::take(target);
-  if (!lock) return lock.error();
-  const auto names = lock->folder().names();
-  if (!names) return names.error();
-  detail::sweep_away(lock->folder(), *names);
-  const auto parts = list_parts(target, lock->folder(), *names);
-  if (!parts) return parts.error();
+  DOVETAIL_ASSIGN(const auto lock, detail::TargetLock::take(target));
+  DOVETAIL_ASSIGN(const auto names, lock.folder().names());
+  detail::sweep_away(lock.folder(), names);
+  DOVETAIL_ASSIGN(const auto parts, list_parts(target, lock.folder(), names));
   Gathered gathered;
-  auto first = gather(target, *parts, gathered);
-  if (!first) return first.error();
+  DOVETAIL_ASSIGN(auto first, gather(target, parts, gathered));
   std::optional<ConvertReport> report;
   if (!gathered.lacking) {
-    auto assembled = detail::assemble(target, gathered.parts, gathered.contents, overwrite);
-    if (!assembled) return assembled.error();
-    report = std::move(*assembled);
-  } else if (*first) {
-    auto earlier = detail::merged_earlier(target, gathered.parts);
-    if (!earlier) return earlier.error();
-    report = std::move(*earlier);
+    DOVETAIL_ASSIGN(auto assembled, detail::assemble(target, gathered.parts, gathered.contents, overwrite));
+    report = std::move(assembled);
+  } else if (first) {
+    DOVETAIL_ASSIGN(auto earlier, detail::merged_earlier(target, gathered.parts));
+    report = std::move(earlier);
   }
   if (!report) return *gathered.lacking;
-  detail::remove_parts(target, gathered.parts, **first);
+  detail::remove_parts(target, gathered.parts, *first);
   return std::move(*report);
 }
 

@@ -13,6 +13,7 @@
 
 #include <dovetail/dataset.h>
 
+#include "format/try.h"
 #include "sources/bytes/folder_names.h"
 #include "sources/bytes/keyed_hash.h"
 #include "sources/bytes/names.h"
@@ -71,27 +72,25 @@ Result<SeenFile> look_at(const fs::path& path, std::string name) {
 // `below` is a path relative to `folder`; both are empty or end with a slash. Links to folders are not followed.
 Result<void> look_below(const std::string& folder, const std::string& below, const SourceOptions& options,
                         std::vector<SeenFile>& seen) {
-  auto found = names_in(folder + below);
-  if (!found) return found.error();
-  for (const std::string& name : found->names) {
+  DOVETAIL_ASSIGN(auto found, names_in(folder + below));
+  for (const std::string& name : found.names) {
     std::string relative = below + name;
     const std::string path = folder + relative;
     std::error_code unknown;
     const bool is_folder = fs::is_directory(fs::symlink_status(path, unknown));
     if (reason_to_leave(relative, is_folder, options) != nullptr) continue;
     if (is_folder) {
-      if (auto looked = look_below(folder, relative + '/', options, seen); !looked) return looked;
+      DOVETAIL_TRY(look_below(folder, relative + '/', options, seen));
     } else if (fs::is_regular_file(path, unknown)) {
-      auto file = look_at(path, std::move(relative));
-      if (!file) return file.error();
-      seen.push_back(std::move(*file));
+      DOVETAIL_ASSIGN(auto file, look_at(path, std::move(relative)));
+      seen.push_back(std::move(file));
     }
   }
   return {};
 }
 
 Result<void> look_into_folder(const std::string& folder, const SourceOptions& options, std::vector<SeenFile>& seen) {
-  if (auto looked = look_below((fs::path(folder) / "").native(), {}, options, seen); !looked) return looked;
+  DOVETAIL_TRY(look_below((fs::path(folder) / "").native(), {}, options, seen));
   std::sort(seen.begin(), seen.end(), [](const SeenFile& a, const SeenFile& b) { return a.name < b.name; });
   return {};
 }
@@ -104,23 +103,20 @@ Result<void> look_beside(const std::string& path, std::vector<SeenFile>& seen) {
   for (std::string& labels : labels_of_images(path)) paths.push_back(std::move(labels));
   for (const std::string& each : paths) {
     if (&each != &paths.front() && !fs::exists(each, failed)) continue;
-    auto file = look_at(each, fs::path(each).filename().native());
-    if (!file) return file.error();
-    seen.push_back(std::move(*file));
+    DOVETAIL_ASSIGN(auto file, look_at(each, fs::path(each).filename().native()));
+    seen.push_back(std::move(file));
   }
   return {};
 }
 
 Result<void> look_at_shards(const std::string& path, std::vector<SeenFile>& seen) {
-  auto dataset = Dataset::open(path);
-  if (!dataset) return dataset.error();
-  for (std::uint32_t i = 0; i != dataset->shards().size(); ++i) {
-    const std::string shard = dataset->shard_path(i);
+  DOVETAIL_ASSIGN(auto dataset, Dataset::open(path));
+  for (std::uint32_t i = 0; i != dataset.shards().size(); ++i) {
+    const std::string shard = dataset.shard_path(i);
     std::error_code failed;
     if (!fs::exists(shard, failed)) continue;  // it may lie outside the range that is converted
-    auto file = look_at(shard, fs::path(shard).filename().native());
-    if (!file) return file.error();
-    seen.push_back(std::move(*file));
+    DOVETAIL_ASSIGN(auto file, look_at(shard, fs::path(shard).filename().native()));
+    seen.push_back(std::move(file));
   }
   return {};
 }

@@ -18,6 +18,7 @@
 
 #include <boost/system/errc.hpp>
 
+#include "format/try.h"
 #include "sources/bytes/content_hash.h"
 #include "sources/bytes/source_file.h"
 #include "sources/bytes/unnamed_file.h"
@@ -80,17 +81,17 @@ class StreamCopy {
   /// Asks `check` once, where a long stream has begun.
   Result<void> run(const std::function<Result<void>()>& check) {
     for (bool checked = false;;) {
-      if (auto ready = wait(); !ready) return ready;
+      DOVETAIL_TRY(wait());
       const ssize_t got = ::read(from_, buffer_.get(), kPieceBytes);
       if (got == 0) return {};
       if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (got < 0) return Error::from_errno(errno, "cannot read").at(shown_, copied_);
       const ByteView piece(buffer_.get(), static_cast<std::size_t>(got));
       hash_->add(piece);
-      if (auto kept = keep(piece); !kept) return kept;
+      DOVETAIL_TRY(keep(piece));
       if (checked || copied_ < kCheckedBytes) continue;
       checked = true;
-      if (auto good = check(); !good) return good;
+      DOVETAIL_TRY(check());
     }
   }
   std::string identity() const { return std::to_string(copied_) + ' ' + hash_->hex(); }
@@ -152,9 +153,8 @@ Result<void> check_streams(const std::vector<std::string>& sources, SourceFormat
   for (const std::string& source : sources) {
     if (!is_stream(source)) continue;
     const std::string shown = shown_name(source);
-    const auto number = number_of(source);
-    if (!number) return number.error();
-    if (!streams.insert(*number).second) {
+    DOVETAIL_ASSIGN(const auto number, number_of(source));
+    if (!streams.insert(number).second) {
       return Error(Errc::invalid_option, "sources: a stream can be read once, and is given twice").in_file(shown);
     }
     if (format == SourceFormat::folder || format == SourceFormat::mds || format == SourceFormat::dovetail) {
@@ -177,9 +177,8 @@ void replace_path(std::string& text, const std::string& path, const std::string&
 
 // A file without a name is told by its bytes alone. Its beginning tells text; for others the size counts.
 Result<void> check_content(const std::string& path, const std::string& shown, bool whole) {
-  const auto file = SourceFile::open(path);
-  if (!file) return file.error();
-  const auto kind = detect_bytes(*file);
+  DOVETAIL_ASSIGN(const auto file, SourceFile::open(path));
+  const auto kind = detect_bytes(file);
   if (!kind) return whole ? kind.error() : Result<void>();
   if (kind->format == SourceFormat::dovetail) return no_file("this is a Dovetail shard", shown);
   if (kind->format != SourceFormat::lines) return {};
@@ -200,7 +199,7 @@ bool is_stream(const std::string& source) {
 
 Result<InputFiles> InputFiles::open(const std::vector<std::string>& sources, SourceFormat format,
                                     const std::string& target, const Cancelled& cancelled) {
-  if (auto checked = check_streams(sources, format); !checked) return checked.error();
+  DOVETAIL_TRY(check_streams(sources, format));
   InputFiles files;
   files.descriptors_.reserve(2 * sources.size());  // what is open must have an owner, whatever memory there is
   for (const std::string& source : sources) {
@@ -209,13 +208,11 @@ Result<InputFiles> InputFiles::open(const std::vector<std::string>& sources, Sou
       files.named_.push_back(source);
       continue;
     }
-    auto path = files.copy(source, format, target, cancelled);
-    if (!path) return path.error();
+    DOVETAIL_ASSIGN(auto path, files.copy(source, format, target, cancelled));
     if (format == SourceFormat::detect) {
-      if (auto checked = check_content(*path, shown_name(source), true); !checked)
-        return files.renamed(checked.error());
+      if (auto checked = check_content(path, shown_name(source), true); !checked) return files.renamed(checked.error());
     }
-    files.paths_.push_back(std::move(*path));
+    files.paths_.push_back(std::move(path));
   }
   return files;
 }
@@ -228,9 +225,8 @@ Result<std::string> InputFiles::copy(const std::string& source, SourceFormat for
                                      const Cancelled& cancelled) {
   const std::string shown = shown_name(source);
   const bool standard = is_standard_input(source);
-  const auto folder = folder_near(target);
-  if (!folder) return folder.error();
-  const auto to = open_unnamed(**folder);
+  DOVETAIL_ASSIGN(const auto folder, folder_near(target));
+  const auto to = open_unnamed(*folder);
   if (!to) return to.error();
   descriptors_.push_back(*to);
   std::string path = "/proc/self/fd/" + std::to_string(*to);
@@ -243,7 +239,7 @@ Result<std::string> InputFiles::copy(const std::string& source, SourceFormat for
   const int from = standard ? STDIN_FILENO : ::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (from < 0) return Error::from_errno(errno, "cannot open the file").in_file(shown);
   if (!standard) descriptors_.push_back(from);
-  StreamCopy stream(from, *to, shown, (*folder)->path_of(""), cancelled);
+  StreamCopy stream(from, *to, shown, folder->path_of(""), cancelled);
   const auto copied = stream.run([&]() -> Result<void> {
     return format == SourceFormat::detect ? check_content(path, shown, false) : Result<void>();
   });

@@ -9,6 +9,7 @@
 
 #include "convert/carried.h"
 #include "convert/shard_agreement.h"
+#include "format/try.h"
 #include "sources/csv_layout.h"
 
 namespace dovetail::detail {
@@ -42,30 +43,29 @@ Result<InputLine> InputLine::open(const std::vector<std::string>& paths, const S
   line.options_ = options;
   CsvLayout columns;
   for (const std::string& path : paths) {
-    auto source = RecordSource::open(path, options);
-    if (!source) return source.error();
-    if (source->format() == SourceFormat::dovetail) {
-      if (auto agree = check_shards_agree(path, options); !agree) return agree.error();
+    DOVETAIL_ASSIGN(auto source, RecordSource::open(path, options));
+    if (source.format() == SourceFormat::dovetail) {
+      DOVETAIL_TRY(check_shards_agree(path, options));
     }
     LineSource known{path,
-                     source->format(),
-                     source->files(),
+                     source.format(),
+                     source.files(),
                      line.bytes_,
-                     source->input_bytes(),
-                     source->record_type(),
-                     source->metadata(),
-                     source->schema(),
-                     source->left_out(),
-                     source->classes(),
-                     source->columns(),
-                     source->unmatched()};
-    if (auto fits = check_goes_with(line.sources_, known); !fits) return fits.error();
+                     source.input_bytes(),
+                     source.record_type(),
+                     source.metadata(),
+                     source.schema(),
+                     source.left_out(),
+                     source.classes(),
+                     source.columns(),
+                     source.unmatched()};
+    DOVETAIL_TRY(check_goes_with(line.sources_, known));
     line.sources_.push_back(std::move(known));
-    if (auto joined = join(columns, source->file(), source->columns()); !joined) {
-      return joined.error().in_file(source->file());
+    if (auto joined = join(columns, source.file(), source.columns()); !joined) {
+      return joined.error().in_file(source.file());
     }
-    line.bytes_ += source->input_bytes();
-    line.files_ += source->files();
+    line.bytes_ += source.input_bytes();
+    line.files_ += source.files();
   }
   line.number_classes_alike();
   for (LineSource& source : line.sources_) {
@@ -129,11 +129,11 @@ Result<void> LineCursor::seek(std::uint64_t place) {
   while (number_ != sources.size() && sources[number_].before + sources[number_].bytes < place) leave_source();
   if (number_ == sources.size()) return {};
   if (!source_) {
-    if (auto opened = open_source(); !opened) return opened;
+    DOVETAIL_TRY(open_source());
   }
   const std::uint64_t before = sources[number_].before;
   if (place > before) {
-    if (auto skipped = source_->skip_to(place - before); !skipped) return skipped;
+    DOVETAIL_TRY(source_->skip_to(place - before));
   }
   return advance();
 }
@@ -145,12 +145,11 @@ Result<void> LineCursor::advance() {
   record_.reset();
   for (; number_ != line_->sources().size(); leave_source()) {
     if (!source_) {
-      if (auto opened = open_source(); !opened) return opened;
+      DOVETAIL_TRY(open_source());
     }
-    auto record = source_->next();
-    if (!record) return record.error();
-    if (!*record) continue;
-    record_ = *record;
+    DOVETAIL_ASSIGN(auto record, source_->next());
+    if (!record) continue;
+    record_ = record;
     place_ = line_->sources()[number_].before + source_->consumed_bytes();
     ordinal_ = continued && number_ == last_source && place_ == last ? ordinal_ + 1 : 0;
     return {};

@@ -11,6 +11,7 @@
 #include "convert/record_split.h"
 #include "convert/shard_tally.h"
 #include "format/layout.h"
+#include "format/try.h"
 #include "writer/output_folder.h"
 
 namespace dovetail::detail {
@@ -26,12 +27,10 @@ Result<std::optional<DatasetInfo>> whole_dataset(const std::string& path) {
   if (!manifest || !dataset || !dataset->has_manifest()) return std::nullopt;
   info.id = manifest->dataset_id;
   info.shards.assign(dataset->shards().begin(), dataset->shards().end());
-  auto folder = OutputFolder::open(path);
-  if (!folder) return folder.error();
+  DOVETAIL_ASSIGN(auto folder, OutputFolder::open(path));
   for (std::size_t shard = 0; shard != info.shards.size(); ++shard) {
-    auto found = finished_shard(**folder, static_cast<std::uint32_t>(shard), info.id);
-    if (!found) return found.error();
-    if (!*found || **found != info.shards[shard]) return std::nullopt;
+    DOVETAIL_ASSIGN(auto found, finished_shard(*folder, static_cast<std::uint32_t>(shard), info.id));
+    if (!found || *found != info.shards[shard]) return std::nullopt;
   }
   return info;
 }
@@ -50,12 +49,10 @@ void add(DatasetInfo dataset, ConvertReport& report) {
 Result<std::optional<Facts>> merged_facts(const std::string& target, const std::vector<ConvertPart>& parts) {
   std::optional<Facts> all;
   for (const ConvertPart& part : parts) {
-    auto work = WorkFolder::visit(target, part);
-    if (!work) return work.error();
-    auto facts = work->merged();
-    if (!facts) return facts.error();
-    if (!*facts || (all && all->difference_from(**facts, Facts::kLocal))) return std::nullopt;
-    all = std::move(*facts);
+    DOVETAIL_ASSIGN(auto work, WorkFolder::visit(target, part));
+    DOVETAIL_ASSIGN(auto facts, work.merged());
+    if (!facts || (all && all->difference_from(*facts, Facts::kLocal))) return std::nullopt;
+    all = std::move(facts);
   }
   return all;
 }
@@ -79,16 +76,15 @@ bool is_of(const DatasetInfo& dataset, const Facts& facts) {
 }  // namespace
 
 Result<std::optional<ConvertReport>> merged_earlier(const std::string& target, const std::vector<ConvertPart>& parts) {
-  const auto facts = merged_facts(target, parts);
-  if (!facts) return facts.error();
-  if (!*facts) return std::nullopt;
+  DOVETAIL_ASSIGN(const auto facts, merged_facts(target, parts));
+  if (!facts) return std::nullopt;
   ConvertReport report;
-  for (const std::string& name : names_of_outputs(**facts)) {
+  for (const std::string& name : names_of_outputs(*facts)) {
     if (!name.empty() && !is_folder_name(name)) return std::nullopt;
-    auto dataset = whole_dataset(name.empty() ? target : (std::filesystem::path(target) / name).native());
-    if (!dataset) return dataset.error();
-    if (!*dataset || !is_of(**dataset, **facts)) return std::nullopt;
-    add(std::move(**dataset), report);
+    DOVETAIL_ASSIGN(auto dataset,
+                    whole_dataset(name.empty() ? target : (std::filesystem::path(target) / name).native()));
+    if (!dataset || !is_of(*dataset, *facts)) return std::nullopt;
+    add(std::move(*dataset), report);
   }
   return report;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "format/layout.h"
+#include "format/try.h"
 #include "sources/bytes/keyed_hash.h"
 
 namespace dovetail {
@@ -45,9 +46,8 @@ Result<std::vector<SplitShare>> parse_split(std::string_view text) {
     const std::size_t equals = item.find('=');
     SplitShare share{std::string(item.substr(0, equals)), 0};
     if (equals != std::string_view::npos) {
-      auto number = parse_share(item.substr(equals + 1));
-      if (!number) return number.error();
-      share.share = *number;
+      DOVETAIL_ASSIGN(auto number, parse_share(item.substr(equals + 1)));
+      share.share = number;
       sum += share.share;
     } else if (open) {
       return wrong_split("both '" + shares[*open].name + "' and '" + share.name + "' have no share");

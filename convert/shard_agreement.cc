@@ -10,6 +10,7 @@
 #include <dovetail/record_reader.h>
 
 #include "convert/carried.h"
+#include "format/try.h"
 #include "sources/shard_records.h"
 
 namespace dovetail::detail {
@@ -37,24 +38,23 @@ Result<void> check_same(std::string_view what, const std::string& here, const st
 }
 
 Result<void> check_agree(const Words& here, const Words& other) {
-  if (auto same = check_same("record type", here.record_type, other.record_type, other); !same) return same;
-  if (auto same = check_same("schema", here.schema, other.schema, other); !same) return same;
+  DOVETAIL_TRY(check_same("record type", here.record_type, other.record_type, other));
+  DOVETAIL_TRY(check_same("schema", here.schema, other.schema, other));
   return check_classes_agree(here.classes, other.classes, other.path);
 }
 
 }  // namespace
 
 Result<void> check_shards_agree(const std::string& path, const SourceOptions& options) {
-  const auto listing = list_dataset(path, options);
-  if (!listing) return listing.error();
+  DOVETAIL_ASSIGN(const auto listing, list_dataset(path, options));
   std::optional<Words> first;
-  for (const ShardShare& share : listing->shares) {
+  for (const ShardShare& share : listing.shares) {
     if (options.cancelled && options.cancelled()) {
       return Error(make_error_code(boost::system::errc::operation_canceled), "interrupted").in_file(path);
     }
-    const auto reader = RecordReader::open(*listing->dataset, share.shard);
+    const auto reader = RecordReader::open(*listing.dataset, share.shard);
     if (!reader) continue;
-    Words words = words_of(listing->dataset->shard_path(share.shard), reader->shard());
+    Words words = words_of(listing.dataset->shard_path(share.shard), reader->shard());
     if (!first) {
       first = std::move(words);
     } else if (auto agree = check_agree(words, *first); !agree) {

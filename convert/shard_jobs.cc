@@ -5,6 +5,7 @@
 #include <atomic>
 #include <utility>
 
+#include "format/try.h"
 #include "writer/dataset_files.h"
 
 namespace dovetail::detail {
@@ -89,7 +90,7 @@ class ShardJob {
       for (shard_ = range.begin; shard_ != range.end; ++shard_) {
         if (gate_.stops(shard_)) return {};
         if (work_.tally->has(shard_)) continue;
-        if (auto written = write_shard(); !written) return written;
+        DOVETAIL_TRY(write_shard());
       }
     }
     return {};
@@ -97,7 +98,7 @@ class ShardJob {
 
   Result<void> write_shard() {
     for (auto& stream : streams_) {
-      if (auto begun = stream->begin(shard_); !begun) return begun;
+      DOVETAIL_TRY(stream->begin(shard_));
     }
     const std::uint64_t begin = work_.line->begin_of(shard_, work_.shards);
     const std::uint64_t end = work_.line->begin_of(std::uint64_t{shard_} + 1, work_.shards);
@@ -106,11 +107,11 @@ class ShardJob {
       const ByteView record = cursor.record();
       return streams_[work_.split->output_of(cursor.key(), record)]->append(record);
     };
-    if (auto read = read_range(cursor_, begin, end, meter_, stopped, take); !read) return read;
+    DOVETAIL_TRY(read_range(cursor_, begin, end, meter_, stopped, take));
     if (stopped()) return {};
     work_.skips->add(cursor_.take_skips(shard_));
     for (auto& stream : streams_) {
-      if (auto ended = stream->end(); !ended) return ended;
+      DOVETAIL_TRY(stream->end());
     }
     return {};
   }
@@ -154,11 +155,11 @@ Result<void> read_range(LineCursor& cursor, std::uint64_t begin, std::uint64_t e
     // Once before the first record too, so that a conversion of one shard can be cancelled at once.
     if (done.records % kTickRecords == 0 || done.raw_bytes >= kTickBytes) {
       if (stopped()) return {};
-      if (auto told_all = tell(cursor.place()); !told_all) return told_all;
+      DOVETAIL_TRY(tell(cursor.place()));
     }
     ++done.records;
     done.raw_bytes += cursor.record().size();
-    if (auto taken = take(cursor); !taken) return taken;
+    DOVETAIL_TRY(take(cursor));
   }
   if (!moved) return moved;
   return tell(std::min(end, cursor.line_bytes()));
@@ -168,17 +169,17 @@ Result<std::vector<std::unique_ptr<ShardStream>>> start_streams(const ShardWork&
   std::vector<std::unique_ptr<ShardStream>> streams;
   for (std::size_t output = 0; output != work.folders.size(); ++output) {
     const auto publish = [tally = work.tally, output](FinishedShard shard) -> Result<void> {
-      if (auto published = shard.file.publish(true); !published) return published;
+      DOVETAIL_TRY(shard.file.publish(true));
       const std::uint32_t number = shard_number_of(shard.info.name).value_or(0);
       tally->add(output, std::move(shard.info), number);
       return {};
     };
-    auto stream = ShardStream::start(
-        work.folders[output],
-        {.shard = work.shard, .threads = threads, .queued_bytes = kQueuedBytes / work.jobs / work.folders.size()},
-        publish);
-    if (!stream) return stream.error();
-    streams.push_back(std::move(*stream));
+    DOVETAIL_ASSIGN(auto stream, ShardStream::start(work.folders[output],
+                                                    {.shard = work.shard,
+                                                     .threads = threads,
+                                                     .queued_bytes = kQueuedBytes / work.jobs / work.folders.size()},
+                                                    publish));
+    streams.push_back(std::move(stream));
   }
   return streams;
 }

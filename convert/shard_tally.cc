@@ -6,6 +6,7 @@
 
 #include <dovetail/record_reader.h>
 
+#include "format/try.h"
 #include "writer/dataset_files.h"
 
 namespace dovetail::detail {
@@ -13,9 +14,8 @@ namespace dovetail::detail {
 Result<std::optional<ShardInfo>> finished_shard(const OutputFolder& folder, std::uint32_t shard,
                                                 const DatasetId& dataset_id) {
   const std::string name = shard_name(shard);
-  auto there = folder.contains(name);
-  if (!there) return there.error();
-  if (!*there) return std::nullopt;
+  DOVETAIL_ASSIGN(auto there, folder.contains(name));
+  if (!there) return std::nullopt;
   auto described = describe_shard(folder.path_of(name));
   if (!described) {
     if (described.error().kind() == ErrorKind::damaged) return std::nullopt;
@@ -31,9 +31,8 @@ ShardTally::ShardTally(std::size_t outputs, std::uint32_t begin, std::uint32_t e
 
 Result<void> ShardTally::find(std::size_t output, const OutputFolder& folder, const DatasetId& dataset_id) {
   for (std::uint32_t shard = begin_; shard != end_; ++shard) {
-    auto found = finished_shard(folder, shard, dataset_id);
-    if (!found) return found.error();
-    if (*found) add(output, std::move(**found), shard);
+    DOVETAIL_ASSIGN(auto found, finished_shard(folder, shard, dataset_id));
+    if (found) add(output, std::move(*found), shard);
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "convert/spill.h"
+#include "format/try.h"
 #include "sources/bytes/keyed_hash.h"
 
 namespace dovetail::detail {
@@ -123,7 +124,7 @@ Result<void> put_aside(const ShardWork& work, const Buckets& buckets, std::uint6
       work.skips->add(cursor.take_skips(share));
     }
   });
-  if (auto done = gate.outcome(); !done) return done;
+  DOVETAIL_TRY(gate.outcome());
   return spill.flush();
 }
 
@@ -155,15 +156,15 @@ class SortJob {
  private:
   Result<void> write_shard(std::size_t number) {
     for (auto& stream : streams_) {
-      if (auto begun = stream->begin(shard_); !begun) return begun;
+      DOVETAIL_TRY(stream->begin(shard_));
     }
     for (std::uint64_t part = 0; part != buckets_.per_shard(); ++part) {
       const auto [first, last] = buckets_.keys(number, part);
-      if (auto written = write_bucket(number * buckets_.per_shard() + part, first, last); !written) return written;
+      DOVETAIL_TRY(write_bucket(number * buckets_.per_shard() + part, first, last));
       if (gate_.stops(shard_)) return {};
     }
     for (auto& stream : streams_) {
-      if (auto ended = stream->end(); !ended) return ended;
+      DOVETAIL_TRY(stream->end());
     }
     return {};
   }
@@ -175,13 +176,12 @@ class SortJob {
     std::uint64_t width = (last - first) / reads;  // one less than the keys of a range
     for (;;) {
       const std::uint64_t end = last - first <= width ? last : first + width;
-      auto fits = load(bucket, first, end);
-      if (!fits) return fits.error();
-      if (!*fits) {
+      DOVETAIL_ASSIGN(auto fits, load(bucket, first, end));
+      if (!fits) {
         width /= 2;
         continue;
       }
-      if (auto written = write_loaded(); !written) return written;
+      DOVETAIL_TRY(write_loaded());
       if (end == last || gate_.stops(shard_)) return {};
       first = end + 1;
     }
@@ -203,7 +203,7 @@ class SortJob {
     };
     // Without it the bytes would be there twice whenever they have to move.
     bytes_.reserve(static_cast<std::size_t>(std::min(spill_.bytes(bucket), buckets_.limit())));
-    if (auto read = spill_.read(bucket, take); !read) return read.error();
+    DOVETAIL_TRY(spill_.read(bucket, take));
     return fits;
   }
 
@@ -242,23 +242,22 @@ class SortJob {
 Result<void> write_shuffled_shards(const ShardWork& work, const Survey& survey, std::uint64_t seed) {
   const Buckets buckets(work, survey);
   if (buckets.missing().empty()) return {};
-  auto spill = Spill::create(*work.folders.front(), buckets.count(), work.memory_bytes);
-  if (!spill) return spill.error();
+  DOVETAIL_ASSIGN(auto spill, Spill::create(*work.folders.front(), buckets.count(), work.memory_bytes));
   // Both passes count as half of the work.
   const auto half = static_cast<double>(std::max<std::uint64_t>(work.line->bytes(), 1));
   ProgressMeter meter(work.progress, work.line->bytes(), 2 * half);
-  if (auto put = put_aside(work, buckets, seed, meter, **spill); !put) return put;
+  DOVETAIL_TRY(put_aside(work, buckets, seed, meter, *spill));
 
   std::uint64_t units = 0;
   for (std::size_t bucket = 0; bucket != buckets.count(); ++bucket) {
-    units += (*spill)->bytes(bucket) + (*spill)->records(bucket);
+    units += spill->bytes(bucket) + spill->records(bucket);
   }
   const double work_per_byte = half / static_cast<double>(std::max<std::uint64_t>(units, 1));
   FailureGate gate;
   std::atomic<std::size_t> next{0};
   const unsigned threads = (work.jobs + buckets.readers() - 1) / buckets.readers();
   run_workers(buckets.readers(), gate,
-              [&] { SortJob(work, buckets, **spill, gate, meter, work_per_byte).run(next, threads); });
+              [&] { SortJob(work, buckets, *spill, gate, meter, work_per_byte).run(next, threads); });
   return gate.outcome();
 }
 

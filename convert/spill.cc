@@ -11,6 +11,7 @@
 
 #include "format/crc32c/crc32c.h"
 #include "format/endian.h"
+#include "format/try.h"
 #include "sources/bytes/unnamed_file.h"
 
 namespace dovetail::detail {
@@ -83,7 +84,7 @@ Result<void> Spill::add(std::size_t number, const SpilledHead& head, ByteView re
   bucket.bytes += record.size();
   const std::size_t needed = kHeadBytes + record.size();
   if (bucket.buffer.size() > kChunkHeader && bucket.buffer.size() + needed > chunk_bytes_) {
-    if (auto written = write_chunk(bucket, {}); !written) return written;
+    DOVETAIL_TRY(write_chunk(bucket, {}));
   }
   if (bucket.buffer.empty()) {
     bucket.buffer.reserve(chunk_bytes_);
@@ -128,7 +129,7 @@ Result<void> Spill::write_chunk(Bucket& bucket, ByteView rest) {
 Result<void> Spill::flush() {
   for (Bucket& bucket : buckets_) {
     if (bucket.buffer.size() > kChunkHeader) {
-      if (auto written = write_chunk(bucket, {}); !written) return written;
+      DOVETAIL_TRY(write_chunk(bucket, {}));
     }
     bucket.buffer = {};
   }
@@ -153,13 +154,13 @@ Result<void> Spill::read(std::size_t number,
   std::vector<std::byte> chunk;
   for (std::uint64_t offset = buckets_[number].last_chunk; offset != kNoChunk;) {
     std::array<std::byte, kChunkHeader> header;
-    if (auto got = read_at(offset, header); !got) return got;
+    DOVETAIL_TRY(read_at(offset, header));
     const auto bytes = load_le<std::uint64_t>(header.data() + 8);
     const Error damaged = lost("records that were put aside have changed").at(path_, offset);
     // Believed before it is checked, so it has to be possible at least.
     if (bytes > end_ || offset > end_ - bytes) return damaged;
     chunk.resize(static_cast<std::size_t>(bytes));
-    if (auto got = read_at(offset + kChunkHeader, chunk); !got) return got;
+    DOVETAIL_TRY(read_at(offset + kChunkHeader, chunk));
     if (load_le<std::uint64_t>(header.data() + 16) != crc_of(header, chunk, {})) return damaged;
     for (ByteView rest = chunk; !rest.empty();) {
       const auto length = static_cast<std::size_t>(load_le<std::uint64_t>(rest.data() + 32));

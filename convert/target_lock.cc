@@ -9,12 +9,13 @@
 #include <cerrno>
 #include <thread>
 
+#include "format/try.h"
+
 namespace dovetail::detail {
 
 Result<TargetLock> TargetLock::take(const std::string& target, std::chrono::milliseconds patience) {
-  auto folder = OutputFolder::open(target);
-  if (!folder) return folder.error();
-  return take(std::move(*folder), patience);
+  DOVETAIL_ASSIGN(auto folder, OutputFolder::open(target));
+  return take(std::move(folder), patience);
 }
 
 Result<TargetLock> TargetLock::take(std::shared_ptr<OutputFolder> folder, std::chrono::milliseconds patience) {

@@ -15,6 +15,7 @@
 
 #include "convert/put_away.h"
 #include "format/layout.h"
+#include "format/try.h"
 #include "sources/bytes/names.h"
 #include "sources/bytes/source_file.h"
 #include "writer/dataset_files.h"
@@ -108,35 +109,32 @@ struct Contents {
 };
 
 Result<void> look_into_output(const OutputFolder& folder, const std::string& name, Contents& contents) {
-  auto output = OutputFolder::open(folder.path_of(name));
-  if (!output) return output.error();
-  if (!is_no_link(**output)) return not_ours((*output)->path());
-  auto names = (*output)->names();
-  if (!names) return names.error();
+  DOVETAIL_ASSIGN(auto output, OutputFolder::open(folder.path_of(name)));
+  if (!is_no_link(*output)) return not_ours(output->path());
+  DOVETAIL_ASSIGN(auto names, output->names());
   contents.outputs.push_back(name);
   std::vector<std::string>& files = contents.output_files.emplace_back();
-  for (std::string& file : *names) {
+  for (std::string& file : names) {
     if (shard_number_of(file) || is_partial_name(file))
       files.push_back(std::move(file));
     else
-      contents.foreign = (*output)->path_of(file);
+      contents.foreign = output->path_of(file);
   }
   return {};
 }
 
 Result<Contents> look_into(const OutputFolder& folder, const ConvertPart& part) {
-  auto names = folder.names();
-  if (!names) return names.error();
+  DOVETAIL_ASSIGN(auto names, folder.names());
   // A process that is killed while it removes these leaves what the next one understands.
   Contents contents;
   const std::string manifest = part_manifest_name(part);
   contents.files.push_back(manifest);
-  for (std::string& name : *names) {
+  for (std::string& name : names) {
     if (name == kLockName || name == kFactsName || name == manifest || name == kMergedName) continue;
     if (shard_number_of(name) || is_partial_name(name)) {
       contents.files.push_back(std::move(name));
     } else if (!name.starts_with('.') && is_folder(folder, name)) {
-      if (auto looked = look_into_output(folder, name, contents); !looked) return looked.error();
+      DOVETAIL_TRY(look_into_output(folder, name, contents));
     } else {
       contents.foreign = folder.path_of(name);
     }
@@ -160,20 +158,19 @@ Result<void> check_counts(const OutputFolder& target, const std::vector<std::str
 
 Result<void> remove_files(const OutputFolder& folder, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    if (auto removed = folder.remove(name); !removed) return removed;
+    DOVETAIL_TRY(folder.remove(name));
   }
   return {};
 }
 
 Result<void> remove_contents(const OutputFolder& folder, const Contents& contents) {
-  if (auto removed = folder.remove(contents.files.front()); !removed) return removed;
+  DOVETAIL_TRY(folder.remove(contents.files.front()));
   for (std::size_t i = 0; i != contents.outputs.size(); ++i) {
-    auto output = OutputFolder::open(folder.path_of(contents.outputs[i]));
-    if (!output) return output.error();
-    if (!is_no_link(**output)) return not_ours((*output)->path());
-    if (auto removed = remove_files(**output, contents.output_files[i]); !removed) return removed;
+    DOVETAIL_ASSIGN(auto output, OutputFolder::open(folder.path_of(contents.outputs[i])));
+    if (!is_no_link(*output)) return not_ours(output->path());
+    DOVETAIL_TRY(remove_files(*output, contents.output_files[i]));
     if (::unlinkat(folder.descriptor(), contents.outputs[i].c_str(), AT_REMOVEDIR) != 0 && errno != ENOTEMPTY) {
-      return Error::from_errno(errno, "cannot remove the folder").in_file((*output)->path());
+      return Error::from_errno(errno, "cannot remove the folder").in_file(output->path());
     }
   }
   return remove_files(folder, contents.files);
@@ -242,17 +239,16 @@ void WorkFolder::let_go() noexcept {
 Result<std::shared_ptr<OutputFolder>> WorkFolder::find(const std::string& target, const ConvertPart& part) {
   auto folder = OutputFolder::open((std::filesystem::path(target) / work_folder_name(part)).native());
   if (!folder) return folder;
-  if (auto placed = check_place(**folder); !placed) return placed.error();
+  DOVETAIL_TRY(check_place(**folder));
   return folder;
 }
 
 Result<WorkFolder> WorkFolder::take(std::shared_ptr<OutputFolder> folder, const ConvertPart& part) {
-  if (auto placed = check_place(*folder); !placed) return placed.error();
-  auto locked = lock(*folder);
-  if (!locked) return locked.error();
-  WorkFolder work(std::move(folder), part, *locked);
+  DOVETAIL_TRY(check_place(*folder));
+  DOVETAIL_ASSIGN(auto locked, lock(*folder));
+  WorkFolder work(std::move(folder), part, locked);
   // Whoever had the lock may have removed the folder.
-  if (auto placed = check_place(*work.folder_); !placed) return placed.error();
+  DOVETAIL_TRY(check_place(*work.folder_));
   return work;
 }
 
@@ -280,7 +276,7 @@ Result<WorkFolder> WorkFolder::create_in(const std::shared_ptr<OutputFolder>& ta
   if (!alone) return alone.error();
   const auto names = target->names();  // once: thousands of processes may wait for it
   if (!names) return names.error();
-  if (auto counted = check_counts(*target, *names, part); !counted) return counted.error();
+  DOVETAIL_TRY(check_counts(*target, *names, part));
   sweep_away(*target, *names);
   auto folder = OutputFolder::create(target->path_of(work_folder_name(part)));
   if (!folder) return folder.error();
@@ -293,15 +289,13 @@ Result<WorkFolder> WorkFolder::create_in(const std::shared_ptr<OutputFolder>& ta
 }
 
 Result<WorkFolder> WorkFolder::open(const std::string& target, const ConvertPart& part) {
-  auto folder = find(target, part);
-  if (!folder) return folder.error();
-  return take(std::move(*folder), part);
+  DOVETAIL_ASSIGN(auto folder, find(target, part));
+  return take(std::move(folder), part);
 }
 
 Result<WorkFolder> WorkFolder::visit(const std::string& target, const ConvertPart& part) {
-  auto folder = find(target, part);
-  if (!folder) return folder.error();
-  return WorkFolder(std::move(*folder), part, -1);
+  DOVETAIL_ASSIGN(auto folder, find(target, part));
+  return WorkFolder(std::move(folder), part, -1);
 }
 
 Result<std::optional<Facts>> WorkFolder::facts() const {
@@ -313,18 +307,15 @@ Result<std::optional<Facts>> WorkFolder::merged() const {
 }
 
 Result<std::optional<Facts>> WorkFolder::read_facts(const char* name) const {
-  auto there = folder_->contains(name);
-  if (!there) return there.error();
-  if (!*there) return std::nullopt;
+  DOVETAIL_ASSIGN(auto there, folder_->contains(name));
+  if (!there) return std::nullopt;
   const std::string path = folder_->path_of(name);
-  auto file = SourceFile::open(path);
-  if (!file) return file.error();
-  if (file->size() > kMaxFactsBytes)
+  DOVETAIL_ASSIGN(auto file, SourceFile::open(path));
+  if (file.size() > kMaxFactsBytes)
     return Error(Errc::bad_message, "not the description of a conversion").in_file(path);
-  std::vector<std::byte> bytes(file->size());
-  auto read = file->read(bytes);
-  if (!read) return read.error();
-  auto facts = Facts::parse(as_chars(ByteView(bytes).first(*read)));
+  std::vector<std::byte> bytes(file.size());
+  DOVETAIL_ASSIGN(auto read, file.read(bytes));
+  auto facts = Facts::parse(as_chars(ByteView(bytes).first(read)));
   if (!facts) return facts.error().in_file(path);
   return std::move(*facts);
 }
@@ -337,10 +328,9 @@ Result<void> WorkFolder::keep_facts(const Facts& facts) const {
                                            " can be kept; name folders, or convert in several calls")
         .in_file(folder_->path_of(kFactsName));
   }
-  auto file = OutputFile::create(folder_, kFactsName);
-  if (!file) return file.error();
-  if (auto written = file->write(as_bytes(text)); !written) return written;
-  return file->commit(true);
+  DOVETAIL_ASSIGN(auto file, OutputFile::create(folder_, kFactsName));
+  DOVETAIL_TRY(file.write(as_bytes(text)));
+  return file.commit(true);
 }
 
 Result<void> WorkFolder::mark_merged() const {
@@ -360,32 +350,28 @@ Result<std::shared_ptr<OutputFolder>> WorkFolder::output(const std::string& name
 }
 
 Result<bool> WorkFolder::is_empty() const {
-  auto names = folder_->names();
-  if (!names) return names.error();
-  return std::all_of(names->begin(), names->end(), [](const std::string& name) { return name == kLockName; });
+  DOVETAIL_ASSIGN(auto names, folder_->names());
+  return std::all_of(names.begin(), names.end(), [](const std::string& name) { return name == kLockName; });
 }
 
 Result<void> WorkFolder::remove_partial_files() const {
-  auto contents = look_into(*folder_, part_);
-  if (!contents) return contents.error();
+  DOVETAIL_ASSIGN(auto contents, look_into(*folder_, part_));
   const auto drop_others = [](std::vector<std::string>& names) {
     std::erase_if(names, [](const std::string& name) { return !is_partial_name(name); });
   };
-  drop_others(contents->files);
-  for (std::vector<std::string>& files : contents->output_files) drop_others(files);
-  for (std::size_t i = 0; i != contents->outputs.size(); ++i) {
-    auto output = OutputFolder::open(folder_->path_of(contents->outputs[i]));
-    if (!output) return output.error();
-    if (auto removed = remove_files(**output, contents->output_files[i]); !removed) return removed;
+  drop_others(contents.files);
+  for (std::vector<std::string>& files : contents.output_files) drop_others(files);
+  for (std::size_t i = 0; i != contents.outputs.size(); ++i) {
+    DOVETAIL_ASSIGN(auto output, OutputFolder::open(folder_->path_of(contents.outputs[i])));
+    DOVETAIL_TRY(remove_files(*output, contents.output_files[i]));
   }
-  return remove_files(*folder_, contents->files);
+  return remove_files(*folder_, contents.files);
 }
 
 Result<void> WorkFolder::clear() const {
-  const auto contents = look_into(*folder_, part_);
-  if (!contents) return contents.error();
-  if (contents->foreign) return not_ours(*contents->foreign);
-  if (auto removed = remove_contents(*folder_, *contents); !removed) return removed;
+  DOVETAIL_ASSIGN(const auto contents, look_into(*folder_, part_));
+  if (contents.foreign) return not_ours(*contents.foreign);
+  DOVETAIL_TRY(remove_contents(*folder_, contents));
   return folder_->remove(kMergedName);
 }
 

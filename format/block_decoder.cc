@@ -9,6 +9,7 @@
 
 #include "format/crc32c/crc32c.h"
 #include "format/snappy_decoder.h"
+#include "format/try.h"
 
 namespace dovetail::format {
 namespace {
@@ -108,7 +109,7 @@ Result<BlockRecords> decode_block(const BlockHeader& header, ByteView body, std:
     if (out.size() < header.raw_bytes) {
       return differs(Errc::bad_length, "the size of the output", out.size(), header.raw_bytes);
     }
-    if (auto done = uncompress(stored, header.raw_bytes, out); !done) return done.error();
+    DOVETAIL_TRY(uncompress(stored, header.raw_bytes, out));
     records = out.data();
   }
   if (header.table_bytes == 0) return BlockRecords(records, header.records, header.raw_bytes / header.records);

@@ -10,6 +10,7 @@
 #include "dovetail.pb.h"
 #include "format/layout.h"
 #include "format/tfrecord/tfrecord.h"
+#include "format/try.h"
 #include "format/wire.h"
 
 namespace dovetail::format {
@@ -40,7 +41,7 @@ Result<Message> parse(const char* what, ByteView bytes, std::size_t limit) {
   if (bytes.size() > limit) {
     return bad_message(what, std::to_string(bytes.size()) + " bytes, the limit is " + std::to_string(limit));
   }
-  if (auto whole = check_lengths(what, bytes); !whole) return whole.error();
+  DOVETAIL_TRY(check_lengths(what, bytes));
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const std::uint8_t*>(bytes.data()),
                                                 static_cast<int>(bytes.size()));
   stream.SetRecursionLimit(kMaxNesting);
@@ -170,24 +171,22 @@ std::string encode(const TfrecordFacts& facts) {
 }
 
 Result<Metadata> decode_metadata(ByteView bytes) {
-  const auto message = parse<proto::Metadata>("metadata", bytes, kMaxMetadataBytes);
-  if (!message) return message.error();
+  DOVETAIL_ASSIGN(const auto message, parse<proto::Metadata>("metadata", bytes, kMaxMetadataBytes));
   Metadata metadata;
-  metadata.record_type = message->record_type();
-  metadata.writer = message->writer();
-  for (const proto::Metadata::User& user : message->user()) {
+  metadata.record_type = message.record_type();
+  metadata.writer = message.writer();
+  for (const proto::Metadata::User& user : message.user()) {
     if (!metadata.user.emplace(user.key(), user.value()).second) {
       return bad_message("metadata", "a key is there twice");
     }
   }
-  metadata.schema = message->schema();
+  metadata.schema = message.schema();
   return metadata;
 }
 
 Result<Footer> decode_footer(ByteView bytes) {
-  const auto message = parse<proto::Footer>("footer", bytes, kMaxFooterBytes);
-  if (!message) return message.error();
-  Footer footer{value_of(message->info()), message->index_offset(), message->index_crc()};
+  DOVETAIL_ASSIGN(const auto message, parse<proto::Footer>("footer", bytes, kMaxFooterBytes));
+  Footer footer{value_of(message.info()), message.index_offset(), message.index_crc()};
   if (!footer.info.name.empty() || footer.info.file_bytes != 0)
     return bad_message("footer", "name or size of the file");
   if (footer.index_offset == 0) return bad_message("footer", "index_offset is missing");
@@ -196,25 +195,23 @@ Result<Footer> decode_footer(ByteView bytes) {
 }
 
 Result<ShardInfo> decode_shard_info(ByteView bytes) {
-  const auto message = parse<proto::ShardInfo>("manifest entry", bytes, kMaxManifestEntryBytes);
-  if (!message) return message.error();
-  ShardInfo info = value_of(*message);
+  DOVETAIL_ASSIGN(const auto message, parse<proto::ShardInfo>("manifest entry", bytes, kMaxManifestEntryBytes));
+  ShardInfo info = value_of(message);
   if (const char* reason = wrong_with_file(info)) return bad_message("manifest entry", reason);
   if (info.file_bytes == 0) return bad_message("manifest entry", "file_bytes is missing");
   return info;
 }
 
 Result<TfrecordFacts> decode_tfrecord_facts(ByteView bytes) {
-  const auto message = parse<proto::TfrecordIndex>("TFRecord index", bytes, kMaxManifestEntryBytes);
-  if (!message) return message.error();
-  ShardInfo info = value_of(message->info());
+  DOVETAIL_ASSIGN(const auto message, parse<proto::TfrecordIndex>("TFRecord index", bytes, kMaxManifestEntryBytes));
+  ShardInfo info = value_of(message.info());
   if (const char* reason = wrong_with_file(info)) return bad_message("TFRecord index", reason);
   const std::uint64_t frames = info.records * kTfrecordFrameBytes;
   if (info.stored_bytes != info.file_bytes || info.raw_bytes > info.file_bytes ||
       info.file_bytes - info.raw_bytes != frames) {
     return bad_message("TFRecord index", "sizes of file and records disagree");
   }
-  return TfrecordFacts{std::move(info), message->ends_crc()};
+  return TfrecordFacts{std::move(info), message.ends_crc()};
 }
 
 }  // namespace dovetail::format

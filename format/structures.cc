@@ -6,6 +6,7 @@
 
 #include "format/crc32c/crc32c.h"
 #include "format/endian.h"
+#include "format/try.h"
 
 namespace dovetail::format {
 namespace {
@@ -197,7 +198,7 @@ Result<BlockHeader> decode_block_header(std::span<const std::byte, kBlockHeaderB
   header.payload_crc = load_le<std::uint32_t>(p + block_header::kPayloadCrc);
   header.file_id = load_le<std::uint64_t>(p + block_header::kFileId);
 
-  if (auto place = check_place(header.offset, header.span_bytes()); !place) return place.error();
+  DOVETAIL_TRY(check_place(header.offset, header.span_bytes()));
   if (header.first_record > kMaxShardRecords) {
     return bad_length(exceeds("the first record", header.first_record, kMaxShardRecords));
   }
@@ -232,7 +233,7 @@ Result<IndexEntry> decode_index_entry(std::span<const std::byte, kIndexEntryByte
   entry.table_bytes = load_le<std::uint32_t>(p + index_entry::kTableBytes);
   entry.payload_crc = load_le<std::uint32_t>(p + index_entry::kPayloadCrc);
   entry.codec = static_cast<Codec>(codec);
-  if (auto place = check_place(entry.offset, entry.span_bytes()); !place) return place.error();
+  DOVETAIL_TRY(check_place(entry.offset, entry.span_bytes()));
   auto lengths = check_block_lengths(BlockType::data, entry.codec, entry.records, entry.stored_bytes, entry.raw_bytes,
                                      entry.table_bytes);
   if (!lengths) return lengths.error();
@@ -263,8 +264,8 @@ Result<Trailer> decode_trailer(std::span<const std::byte, kTrailerBytes> in) {
   trailer.blocks = load_le<std::uint64_t>(p + trailer::kBlocks);
   trailer.file_id = load_le<std::uint64_t>(p + trailer::kFileId);
 
-  if (auto place = check_place(trailer.file_bytes, 0); !place) return place.error();
-  if (auto place = check_place(trailer.footer_offset, kBlockHeaderBytes + kTrailerBytes); !place) return place.error();
+  DOVETAIL_TRY(check_place(trailer.file_bytes, 0));
+  DOVETAIL_TRY(check_place(trailer.footer_offset, kBlockHeaderBytes + kTrailerBytes));
   if (trailer.footer_offset + kBlockHeaderBytes + kTrailerBytes > trailer.file_bytes) {
     return bad_length("the footer at " + std::to_string(trailer.footer_offset) + " begins behind the end of the file");
   }
@@ -278,7 +279,7 @@ Result<Trailer> decode_trailer(std::span<const std::byte, kTrailerBytes> in) {
 Result<void> check_block_lengths(BlockType type, Codec codec, std::uint32_t records, std::uint32_t stored_bytes,
                                  std::uint32_t raw_bytes, std::uint32_t table_bytes) {
   if (type == BlockType::data) {
-    if (auto counts = check_data_counts(records, raw_bytes, table_bytes); !counts) return counts;
+    DOVETAIL_TRY(check_data_counts(records, raw_bytes, table_bytes));
     return check_codec_lengths(codec, stored_bytes, raw_bytes);
   }
   if (records != 0 || table_bytes != 0) return bad_length("records or a table in a block that is not data");

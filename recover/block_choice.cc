@@ -12,6 +12,7 @@
 #include "format/crc32c/crc32c.h"
 #include "format/shard_encoder.h"
 #include "format/snappy_decoder.h"
+#include "format/try.h"
 
 namespace dovetail::detail {
 
@@ -48,9 +49,8 @@ class IndexComparison {
     std::vector<std::byte> bytes(std::min<std::size_t>(index_.header.stored_bytes, kIndexEntryBytes << 13));
     for (std::uint64_t done = 0; done < index_.header.stored_bytes; done += bytes.size()) {
       bytes.resize(std::min<std::uint64_t>(bytes.size(), index_.header.stored_bytes - done));
-      auto got = file_.read_at(index_.position + kBlockHeaderBytes + done, bytes);
-      if (!got) return got.error();
-      if (*got < bytes.size() || file_.is_unreadable(index_.position + kBlockHeaderBytes + done, bytes.size()))
+      DOVETAIL_ASSIGN(auto got, file_.read_at(index_.position + kBlockHeaderBytes + done, bytes));
+      if (got < bytes.size() || file_.is_unreadable(index_.position + kBlockHeaderBytes + done, bytes.size()))
         return false;
       for (std::size_t at = 0; at < bytes.size(); at += kIndexEntryBytes) {
         if (!compare(std::span<const std::byte, kIndexEntryBytes>(&bytes[at], kIndexEntryBytes))) return false;
@@ -226,10 +226,9 @@ Result<bool> has_foreign_records(SalvageFile& file, const KnownContent& content,
                                  ShardScan& scan) {
   ShardScan trial = scan;
   reject_contradictions(trial);
-  auto decoded = decode_blocks(file, trial, {}, checked);
-  if (!decoded) return decoded.error();
+  DOVETAIL_ASSIGN(auto decoded, decode_blocks(file, trial, {}, checked));
   scan.checked_bytes = trial.checked_bytes;
-  return decoded->records == content.records && decoded->fingerprint != content.fingerprint;
+  return decoded.records == content.records && decoded.fingerprint != content.fingerprint;
 }
 
 }  // namespace
@@ -240,13 +239,11 @@ Result<void> choose_blocks(SalvageFile& file, const std::optional<KnownContent>&
   const DataBlocks blocks = data_blocks(scan);
   if (scan.index) {
     IndexComparison index(file, *scan.index, blocks);
-    auto readable = index.run();
-    if (!readable) return readable.error();
-    bool trusted = *readable && 2 * index.known_blocks() >= blocks.size();
-    if (*readable && !trusted && content) {
-      auto foreign = has_foreign_records(file, *content, checked, scan);
-      if (!foreign) return foreign.error();
-      trusted = *foreign;
+    DOVETAIL_ASSIGN(auto readable, index.run());
+    bool trusted = readable && 2 * index.known_blocks() >= blocks.size();
+    if (readable && !trusted && content) {
+      DOVETAIL_ASSIGN(auto foreign, has_foreign_records(file, *content, checked, scan));
+      trusted = foreign;
     }
     for (std::size_t i = 0; trusted && i < blocks.size(); ++i) {
       if (!index.knows(i)) scan.reject(blocks[i], Finding::contradicting);
@@ -268,20 +265,19 @@ Result<DecodedBlocks> decode_blocks(SalvageFile& file, ShardScan& scan, const Bl
   format::RecordFingerprint fingerprint;
   for (FoundBlock& block : data_blocks(scan)) {
     if (block.rejected) continue;
-    auto records = loader.load(block);
-    if (!records) return records.error();
+    DOVETAIL_ASSIGN(auto records, loader.load(block));
     scan.checked_bytes += loader.bytes();
     if (checked) {
-      if (auto told = checked(loader.bytes()); !told) return told.error();
+      DOVETAIL_TRY(checked(loader.bytes()));
     }
-    if (!*records) {
+    if (!records) {
       const bool unreadable = file.is_unreadable(block.position, block.end() - block.position);
       scan.reject(block, unreadable ? Finding::unreadable : Finding::undecodable);
       continue;
     }
-    for (std::uint32_t i = 0; i < (*records)->size(); ++i) fingerprint.add((**records)[i]);
+    for (std::uint32_t i = 0; i < records->size(); ++i) fingerprint.add((*records)[i]);
     if (sink) {
-      if (auto taken = sink(**records); !taken) return taken.error();
+      DOVETAIL_TRY(sink(*records));
     }
     decoded.records += block.records;
     ++decoded.blocks;

@@ -18,6 +18,7 @@
 
 #include "format/guard_memory.h"
 #include "format/layout.h"
+#include "format/try.h"
 #include "recover/lost_regions.h"
 #include "recover/recovery_listing.h"
 #include "recover/shard_recovery.h"
@@ -51,7 +52,7 @@ class Tally {
   detail::BlockSink into(Writer& writer) {
     return [this, &writer](const format::BlockRecords& records) -> Result<void> {
       for (std::uint32_t i = 0; i < records.size(); ++i) {
-        if (auto appended = writer.append(records[i]); !appended) return appended;
+        DOVETAIL_TRY(writer.append(records[i]));
       }
       records_ += records.size();
       return {};
@@ -98,10 +99,9 @@ Result<void> check_target(const std::string& target, bool overwrite) {
   if (type == fs::file_type::directory) return Error::from_errno(EISDIR, "a shard is a file").in_file(target);
   if (!overwrite && type != fs::file_type::not_found)
     return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(target);
-  auto folder = detail::OutputFolder::open(fs::path(target).parent_path().native());
-  if (!folder) return folder.error();
-  if (::faccessat((*folder)->descriptor(), ".", W_OK | X_OK, AT_EACCESS) == 0) return {};
-  return Error::from_errno(errno, "cannot make files here").in_file((*folder)->path());
+  DOVETAIL_ASSIGN(auto folder, detail::OutputFolder::open(fs::path(target).parent_path().native()));
+  if (::faccessat(folder->descriptor(), ".", W_OK | X_OK, AT_EACCESS) == 0) return {};
+  return Error::from_errno(errno, "cannot make files here").in_file(folder->path());
 }
 
 LostRegion unknown_schema(const std::string& file, const Error& error) {
@@ -111,7 +111,7 @@ LostRegion unknown_schema(const std::string& file, const Error& error) {
 Result<RecoverReport> recover_shard(const std::string& source, const std::string& target, WriterOptions writer_options,
                                     const RecoverOptions& options) {
   if (is_same_file(source, target)) return replaces_source(target);
-  if (auto writable = check_target(target, options.overwrite); !writable) return writable.error();
+  DOVETAIL_TRY(check_target(target, options.overwrite));
   Tally tally(options);
   auto shard = ShardRecovery::find(source, nullptr, std::nullopt, tally.checked());
   const bool named_shard = source.ends_with(format::kShardSuffix) || detail::is_partial_name(source);
@@ -141,17 +141,15 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
       detail::tell_region(unknown_schema(source, kept.error()), options.most_regions, report);
     }
   }
-  auto writer = RecordWriter::create(target, writer_options);
-  if (!writer) return writer.error();
-  if (auto decoded = shard->decode(tally.into(*writer), tally.checked()); !decoded) return decoded.error();
+  DOVETAIL_ASSIGN(auto writer, RecordWriter::create(target, writer_options));
+  DOVETAIL_TRY(shard->decode(tally.into(writer), tally.checked()));
   shard->tell(options.most_regions, report);
   report.checked_bytes = tally.bytes();
   report.dataset_id = *writer_options.dataset_id;
   report.shards.resize(1);
   // Last: nothing that could fail may follow once the file is there.
-  auto written = writer->finish();
-  if (!written) return written.error();
-  report.shards[0] = std::move(*written);
+  DOVETAIL_ASSIGN(auto written, writer.finish());
+  report.shards[0] = std::move(written);
   return report;
 }
 
@@ -185,7 +183,7 @@ class DatasetRecovery {
   }
 
   Result<RecoverReport> run(const std::string& target, DatasetWriterOptions options) {
-    if (auto known = find_facts(); !known) return known.error();
+    DOVETAIL_TRY(find_facts());
     options.shard.codec = facts_.codec.value_or(Codec::none);
     options.shard.run_records = facts_.run_records;
     if (facts_.metadata) {
@@ -193,20 +191,18 @@ class DatasetRecovery {
         lose(unknown_schema(listing_.shards.front().path, kept.error()));
       }
     }
-    auto writer = DatasetWriter::create(target, options);
-    if (!writer) return writer.error();
+    DOVETAIL_ASSIGN(auto writer, DatasetWriter::create(target, options));
     for (std::size_t i = 0; i < listing_.shards.size(); ++i) {
       if (i >= told_) {
-        if (auto written = write_shard(i, *writer); !written) return written.error();
+        DOVETAIL_TRY(write_shard(i, writer));
       }
-      if (auto ended = writer->next_shard(); !ended) return ended.error();
+      DOVETAIL_TRY(writer.next_shard());
     }
     if (!anything_ && first_error_) return *first_error_;
-    auto written = writer->finish();
-    if (!written) return written.error();
+    DOVETAIL_ASSIGN(auto written, writer.finish());
     report_.checked_bytes = tally_.bytes();
-    report_.dataset_id = written->id;
-    report_.shards = std::move(written->shards);
+    report_.dataset_id = written.id;
+    report_.shards = std::move(written.shards);
     return std::move(report_);
   }
 
@@ -236,7 +232,7 @@ class DatasetRecovery {
         kept_.emplace(i, std::move(*shard));
         break;
       }
-      if (auto taken = take_shard(i, std::move(shard), {}); !taken) return taken.error();
+      DOVETAIL_TRY(take_shard(i, std::move(shard), {}));
       told_ = i + 1;
     }
     for (const std::string& path : facts_.metadata ? uncompared_ : std::vector<std::string>()) lose(differing(path));
@@ -266,7 +262,7 @@ class DatasetRecovery {
       return {};
     }
     anything_ = true;
-    if (auto decoded = shard->decode(sink, tally_.checked()); !decoded) return decoded.error();
+    DOVETAIL_TRY(shard->decode(sink, tally_.checked()));
     shard->tell(most_regions_, report_);
     if (shard->metadata() && !facts_.metadata) uncompared_.push_back(listed.path);
     if (shard->metadata() && facts_.metadata && differs(*shard->metadata())) lose(differing(listed.path));
@@ -312,32 +308,29 @@ Result<RecoverReport> recover_dataset(const std::string& folder, const std::stri
                                       const WriterOptions& writer_options, const RecoverOptions& options) {
   if (is_same_file(folder.empty() ? "." : folder, target)) return replaces_source(target);
   Tally tally(options);
-  auto listing = detail::list_for_recovery(folder, manifest, options.allow_outside, tally.checked());
-  if (!listing) return listing.error();
+  DOVETAIL_ASSIGN(auto listing, detail::list_for_recovery(folder, manifest, options.allow_outside, tally.checked()));
   const auto in_target = [&](const std::string& file) { return lies_in(file, target); };
-  const bool shards =
-      std::any_of(listing->shards.begin(), listing->shards.end(),
-                  [&](const detail::ListedShard& shard) { return !shard.unreadable && in_target(shard.path); });
-  const bool others = std::any_of(listing->passed_over.begin(), listing->passed_over.end(), in_target) ||
-                      std::any_of(listing->not_shards.begin(), listing->not_shards.end(), in_target) ||
-                      std::any_of(listing->foreign.begin(), listing->foreign.end(), in_target);
+  const bool shards = std::any_of(listing.shards.begin(), listing.shards.end(), [&](const detail::ListedShard& shard) {
+    return !shard.unreadable && in_target(shard.path);
+  });
+  const bool others = std::any_of(listing.passed_over.begin(), listing.passed_over.end(), in_target) ||
+                      std::any_of(listing.not_shards.begin(), listing.not_shards.end(), in_target) ||
+                      std::any_of(listing.foreign.begin(), listing.foreign.end(), in_target);
   if (shards || others || in_target(manifest)) return replaces_source(target);
   std::error_code missing;
   if (!options.overwrite && fs::exists(target, missing)) {
-    auto opened = detail::OutputFolder::open(target);
-    if (!opened) return opened.error();
-    if (auto vacant = detail::check_vacant(**opened); !vacant) return vacant.error();
+    DOVETAIL_ASSIGN(auto opened, detail::OutputFolder::open(target));
+    DOVETAIL_TRY(detail::check_vacant(*opened));
   }
-  return DatasetRecovery(std::move(*listing), options.most_regions, tally)
+  return DatasetRecovery(std::move(listing), options.most_regions, tally)
       .run(target, {.shard = writer_options, .shard_bytes = 0});
 }
 
 // A manifest, by its name or its number.
 Result<bool> is_manifest(const std::string& path) {
   if (fs::path(path).filename() == format::kManifestName) return true;
-  auto file = detail::SalvageFile::open(path);
-  if (!file) return file.error();
-  auto id = detail::identify_shard(*file);
+  DOVETAIL_ASSIGN(auto file, detail::SalvageFile::open(path));
+  auto id = detail::identify_shard(file);
   if (!id) return id.error();
   return *id && static_cast<std::uint32_t>(**id) == format::kManifestShardNumber;
 }
@@ -351,9 +344,8 @@ Result<RecoverReport> recover_any(const std::string& source, const std::string& 
     const std::string manifest = (fs::path(source) / format::kManifestName).native();
     return recover_dataset(source, manifest, target, writer_options, options);
   }
-  auto manifest = is_manifest(source);
-  if (!manifest) return manifest.error();
-  if (!*manifest) return recover_shard(source, target, std::move(writer_options), options);
+  DOVETAIL_ASSIGN(auto manifest, is_manifest(source));
+  if (!manifest) return recover_shard(source, target, std::move(writer_options), options);
   return recover_dataset(fs::path(source).parent_path().native(), source, target, writer_options, options);
 }
 

@@ -19,6 +19,7 @@
 #include <dovetail/record_reader.h>
 
 #include "format/layout.h"
+#include "format/try.h"
 #include "recover/salvage_file.h"
 #include "recover/shard_recovery.h"
 #include "sources/bytes/names.h"
@@ -80,22 +81,18 @@ Result<bool> look_into(const std::string& folder, const CheckedBytes& checked, C
   if (!file && (ends_recovery(file.error()) || file.error().is(Errc::unfinished))) return file.error();
   if (!file) return true;  // told when it is its turn
   candidate.bytes = file->size();
-  auto identity = search_identity(*file, checked);
-  if (!identity) return identity.error();
-  candidate.file_id = identity->file_id;
+  DOVETAIL_ASSIGN(auto identity, search_identity(*file, checked));
+  candidate.file_id = identity.file_id;
   if (candidate.file_id) candidate.number = static_cast<std::uint32_t>(*candidate.file_id);
   if (has_reserved_number(candidate)) return false;
-  auto old = is_old_part_manifest(file->path(), candidate, checked);
-  if (!old) return old.error();
-  return !*old;
+  DOVETAIL_ASSIGN(auto old, is_old_part_manifest(file->path(), candidate, checked));
+  return !old;
 }
 
 Result<Candidates> candidates_in(const std::string& folder, const CheckedBytes& checked, RecoveryListing& listing) {
-  auto opened = OutputFolder::open(folder);
-  if (!opened) return opened.error();
-  auto names = (*opened)->names();
-  if (!names) return names.error();
-  const bool stopped = std::any_of(names->begin(), names->end(),
+  DOVETAIL_ASSIGN(auto opened, OutputFolder::open(folder));
+  DOVETAIL_ASSIGN(auto names, opened->names());
+  const bool stopped = std::any_of(names.begin(), names.end(),
                                    [](const std::string& name) { return name.starts_with(kPartFolderPrefix); });
   if (stopped) {
     return Error(Errc::unfinished,
@@ -105,14 +102,13 @@ Result<Candidates> candidates_in(const std::string& folder, const CheckedBytes& 
                      std::string(kPartFolderPrefix) + "* folder alone")
         .in_file(folder);
   }
-  std::sort(names->begin(), names->end());
+  std::sort(names.begin(), names.end());
   Candidates candidates;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     std::optional<Candidate> candidate = candidate_of(name);
     if (!candidate) continue;
-    auto wanted = look_into(folder, checked, *candidate);
-    if (!wanted) return wanted.error();
-    if (*wanted)
+    DOVETAIL_ASSIGN(auto wanted, look_into(folder, checked, *candidate));
+    if (wanted)
       candidates.push_back(std::move(*candidate));
     else
       listing.not_shards.push_back(path_in(folder, *candidate));
@@ -198,13 +194,12 @@ std::size_t best_of(const std::string& folder, std::span<const Candidate> same) 
 }
 
 Result<void> list_folder(const std::string& folder, const CheckedBytes& checked, RecoveryListing& listing) {
-  auto candidates = candidates_in(folder, checked, listing);
-  if (!candidates) return candidates.error();
-  lose_other_datasets(folder, *candidates, listing);
-  drop_claimed_numbers(folder, *candidates, listing);
-  sort_candidates(*candidates);
+  DOVETAIL_ASSIGN(auto candidates, candidates_in(folder, checked, listing));
+  lose_other_datasets(folder, candidates, listing);
+  drop_claimed_numbers(folder, candidates, listing);
+  sort_candidates(candidates);
   std::uint64_t next = 0;
-  const std::span<const Candidate> all(*candidates);
+  const std::span<const Candidate> all(candidates);
   for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
     const std::optional<std::uint32_t> number = all[begin].number;
     for (end = begin + 1; number && end < all.size() && all[end].number == number;) ++end;
@@ -231,25 +226,22 @@ Result<void> list_folder(const std::string& folder, const CheckedBytes& checked,
 
 // Finished files of the folder by the shard that their ends say they are, but for those that the manifest names.
 Result<std::map<std::uint64_t, Candidates>> unnamed_shards(const std::string& folder, const Dataset& dataset) {
-  auto opened = OutputFolder::open(folder);
-  if (!opened) return opened.error();
-  auto names = (*opened)->names();
-  if (!names) return names.error();
+  DOVETAIL_ASSIGN(auto opened, OutputFolder::open(folder));
+  DOVETAIL_ASSIGN(auto names, opened->names());
   std::set<std::string> known;
   for (const ShardInfo& shard : dataset.shards()) known.insert(shard.name);
   std::map<std::uint64_t, Candidates> unnamed;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     std::optional<Candidate> candidate = candidate_of(name);
     if (!candidate || !candidate->finished || known.contains(name)) continue;
     auto file = SalvageFile::open(path_in(folder, *candidate));
     if (!file && ends_recovery(file.error())) return file.error();
     if (!file) continue;
-    auto id = identify_shard(*file);
-    if (!id) return id.error();
-    if (!*id) continue;
-    candidate->number = static_cast<std::uint32_t>(**id);
+    DOVETAIL_ASSIGN(auto id, identify_shard(*file));
+    if (!id) continue;
+    candidate->number = static_cast<std::uint32_t>(*id);
     candidate->bytes = file->size();
-    unnamed[**id].push_back(std::move(*candidate));
+    unnamed[*id].push_back(std::move(*candidate));
   }
   return unnamed;
 }
@@ -264,11 +256,10 @@ bool is_missing(const ListedShard& shard) {
 // A shard that is not where the manifest says may lie beside it under another name.
 Result<void> find_renamed(const std::string& folder, const Dataset& dataset, RecoveryListing& listing) {
   if (std::none_of(listing.shards.begin(), listing.shards.end(), is_missing)) return {};
-  auto unnamed = unnamed_shards(folder, dataset);
-  if (!unnamed) return unnamed.error();
+  DOVETAIL_ASSIGN(auto unnamed, unnamed_shards(folder, dataset));
   for (ListedShard& shard : listing.shards) {
-    const auto same = is_missing(shard) ? unnamed->find(shard.entry->file_id) : unnamed->end();
-    if (same == unnamed->end()) continue;
+    const auto same = is_missing(shard) ? unnamed.find(shard.entry->file_id) : unnamed.end();
+    if (same == unnamed.end()) continue;
     std::erase_if(same->second, [&](const Candidate& candidate) {
       const std::string path = path_in(folder, candidate);
       if (!is_refuted(path, *shard.entry)) return false;
@@ -329,7 +320,7 @@ Result<RecoveryListing> list_for_recovery(const std::string& folder, const std::
                      ? Result<Dataset>(Error(Errc::unknown_format, "this is a folder").in_file(manifest))
                      : Dataset::open(manifest, {.allow_outside = allow_outside});
   if (dataset && dataset->has_manifest()) {
-    if (auto taken = take_manifest(folder.empty() ? "." : folder, *dataset, listing); !taken) return taken.error();
+    DOVETAIL_TRY(take_manifest(folder.empty() ? "." : folder, *dataset, listing));
     return listing;
   }
   // Whatever else lies under its name, the manifest is lost.
@@ -341,7 +332,7 @@ Result<RecoveryListing> list_for_recovery(const std::string& folder, const std::
   listing.lost.push_back({.file = manifest,
                           .bytes = ignored ? 0 : bytes,
                           .reason = "the manifest: " + why + "; the shards are those in the folder"});
-  if (auto listed = list_folder(folder.empty() ? "." : folder, checked, listing); !listed) return listed.error();
+  DOVETAIL_TRY(list_folder(folder.empty() ? "." : folder, checked, listing));
   return listing;
 }
 

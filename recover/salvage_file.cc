@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <iterator>
 
+#include "format/try.h"
+
 namespace dovetail::detail {
 
 namespace {
@@ -56,10 +58,9 @@ Result<std::size_t> SalvageFile::read_at(std::uint64_t offset, std::span<std::by
     }
     if (!is_of_the_medium(got.error()) || !got.error().offset()) return got.error();
     done = static_cast<std::size_t>(*got.error().offset() - offset);  // what lies before was read
-    auto more = try_again(got.error(), out.subspan(done));
-    if (!more) return more.error();
-    done += *more;
-    if (*more == 0 && !is_unreadable(offset + done, 1)) break;
+    DOVETAIL_ASSIGN(auto more, try_again(got.error(), out.subspan(done)));
+    done += more;
+    if (more == 0 && !is_unreadable(offset + done, 1)) break;
   }
   return done;
 }

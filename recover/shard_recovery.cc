@@ -7,6 +7,7 @@
 
 #include <dovetail/record_reader.h>
 
+#include "format/try.h"
 #include "recover/lost_regions.h"
 #include "recover/shard_claims.h"
 
@@ -18,9 +19,9 @@ Result<ShardRecovery> ShardRecovery::find(const std::string& path, const ShardIn
   if (!file) return file.error();
   ShardRecovery shard(std::move(*file));
   shard.entry_ = entry;
-  auto scan = scan_shard(shard.file_, entry != nullptr ? std::optional(entry->file_id) : file_id, checked);
-  if (!scan) return scan.error();
-  shard.scan_ = std::move(*scan);
+  DOVETAIL_ASSIGN(auto scan,
+                  scan_shard(shard.file_, entry != nullptr ? std::optional(entry->file_id) : file_id, checked));
+  shard.scan_ = std::move(scan);
   if (!shard.scan_.anything() && shard.file_.read_error()) return *shard.file_.read_error();
   if (!shard.scan_.anything()) {
     return Error(Errc::not_dovetail,
@@ -28,19 +29,18 @@ Result<ShardRecovery> ShardRecovery::find(const std::string& path, const ShardIn
                                   : "no file header, trailer or block of the shard that the manifest names is found")
         .in_file(path);
   }
-  if (auto read = shard.read_messages(); !read) return read.error();
+  DOVETAIL_TRY(shard.read_messages());
   if (entry != nullptr && shard.is_refuted(*entry)) return refuted_shard().in_file(path);
   std::optional<KnownContent> content;
   if (shard.content_) content = KnownContent{shard.content_->records, shard.content_->fingerprint};
-  if (auto chosen = choose_blocks(shard.file_, content, checked, shard.scan_); !chosen) return chosen.error();
+  DOVETAIL_TRY(choose_blocks(shard.file_, content, checked, shard.scan_));
   return shard;
 }
 
 Result<std::optional<std::vector<std::byte>>> ShardRecovery::read_body(const FoundMessage& message) {
   std::vector<std::byte> body(message.header.body_bytes());
-  auto got = file_.read_at(message.position + format::kBlockHeaderBytes, body);
-  if (!got) return got.error();
-  if (*got < body.size() || file_.is_unreadable(message.position, message.header.span_bytes())) return std::nullopt;
+  DOVETAIL_ASSIGN(auto got, file_.read_at(message.position + format::kBlockHeaderBytes, body));
+  if (got < body.size() || file_.is_unreadable(message.position, message.header.span_bytes())) return std::nullopt;
   return body;
 }
 
@@ -49,23 +49,21 @@ template <class Decode>
 auto ShardRecovery::read_message(std::optional<FoundMessage>& message, Decode&& decode)
     -> Result<std::optional<typename decltype(decode(ByteView()))::value_type>> {
   if (!message) return std::nullopt;
-  auto body = read_body(*message);
-  if (!body) return body.error();
-  if (*body) {
-    if (auto decoded = decode(**body)) return std::move(*decoded);
+  DOVETAIL_ASSIGN(auto body, read_body(*message));
+  if (body) {
+    if (auto decoded = decode(*body)) return std::move(*decoded);
   }
-  scan_.notes.push_back({message->position, *body ? Finding::undecodable : Finding::unreadable});
+  scan_.notes.push_back({message->position, body ? Finding::undecodable : Finding::unreadable});
   message.reset();
   return std::nullopt;
 }
 
 Result<void> ShardRecovery::read_messages() {
-  auto metadata = read_message(scan_.metadata, [](ByteView body) { return format::decode_metadata(body); });
-  if (!metadata) return metadata.error();
-  metadata_ = std::move(*metadata);
-  auto footer = read_message(scan_.footer, [](ByteView body) { return format::decode_footer(body); });
-  if (!footer) return footer.error();
-  if (*footer) footer_ = std::move((*footer)->info);
+  DOVETAIL_ASSIGN(auto metadata,
+                  read_message(scan_.metadata, [](ByteView body) { return format::decode_metadata(body); }));
+  metadata_ = std::move(metadata);
+  DOVETAIL_ASSIGN(auto footer, read_message(scan_.footer, [](ByteView body) { return format::decode_footer(body); }));
+  if (footer) footer_ = std::move(footer->info);
   content_ = entry_ != nullptr ? std::optional(*entry_) : footer_;
   return {};
 }
@@ -96,9 +94,8 @@ bool ShardRecovery::has_records() const noexcept {
 }
 
 Result<void> ShardRecovery::decode(const BlockSink& sink, const CheckedBytes& checked) {
-  auto decoded = decode_blocks(file_, scan_, sink, checked);
-  if (!decoded) return decoded.error();
-  decoded_ = *decoded;
+  DOVETAIL_ASSIGN(auto decoded, decode_blocks(file_, scan_, sink, checked));
+  decoded_ = decoded;
   return {};
 }
 
@@ -169,9 +166,8 @@ Result<void> keep_metadata(const format::Metadata& metadata, WriterOptions& opti
   options.record_type = metadata.record_type;
   options.metadata = metadata.user;
   if (metadata.schema.empty()) return {};
-  auto schema = parse_schema(metadata.schema);
-  if (!schema) return schema.error();
-  options.schema = std::move(*schema);
+  DOVETAIL_ASSIGN(auto schema, parse_schema(metadata.schema));
+  options.schema = std::move(schema);
   return {};
 }
 

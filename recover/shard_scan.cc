@@ -10,6 +10,7 @@
 
 #include "format/crc32c/crc32c.h"
 #include "format/endian.h"
+#include "format/try.h"
 
 namespace dovetail::detail {
 
@@ -34,7 +35,7 @@ class SlidingWindow {
   /// the last call.
   Result<ByteView> view(std::uint64_t offset, std::size_t bytes) {
     if (offset + bytes > begin_ + filled_ && !ended_) {
-      if (auto moved = move_to(offset); !moved) return moved.error();
+      DOVETAIL_TRY(move_to(offset));
     }
     const std::uint64_t skipped = offset - begin_;
     if (skipped >= filled_) return ByteView();
@@ -47,9 +48,8 @@ class SlidingWindow {
     if (kept > 0) std::memmove(buffer_.data(), buffer_.data() + (offset - begin_), kept);
     begin_ = offset;
     filled_ = kept;
-    auto got = file_.read_at(begin_ + filled_, std::span(buffer_).subspan(filled_));
-    if (!got) return got.error();
-    filled_ += *got;
+    DOVETAIL_ASSIGN(auto got, file_.read_at(begin_ + filled_, std::span(buffer_).subspan(filled_)));
+    filled_ += got;
     ended_ = filled_ < buffer_.size();
     return {};
   }
@@ -64,9 +64,8 @@ class SlidingWindow {
 template <std::size_t kBytes>
 Result<std::optional<std::array<std::byte, kBytes>>> read_structure(SalvageFile& file, std::uint64_t offset) {
   std::array<std::byte, kBytes> bytes;
-  auto got = file.read_at(offset, bytes);
-  if (!got) return got.error();
-  if (*got < kBytes) return std::nullopt;
+  DOVETAIL_ASSIGN(auto got, file.read_at(offset, bytes));
+  if (got < kBytes) return std::nullopt;
   return bytes;
 }
 
@@ -101,12 +100,11 @@ Result<void> count_blocks(SalvageFile& file, const CheckedBytes& checked, std::v
   std::uint64_t told = 0;
   for (std::uint64_t at = 0; at + kAlignment <= file.size();) {
     if (checked && at - told >= kWindowBytes) {
-      if (auto go_on = checked(at - std::exchange(told, at)); !go_on) return go_on;
+      DOVETAIL_TRY(checked(at - std::exchange(told, at)));
     }
-    auto bytes = window.view(at, kAlignment);
-    if (!bytes) return bytes.error();
-    if (bytes->size() < kAlignment) break;
-    const auto header = format::decode_block_header(bytes->first<kAlignment>());
+    DOVETAIL_ASSIGN(auto bytes, window.view(at, kAlignment));
+    if (bytes.size() < kAlignment) break;
+    const auto header = format::decode_block_header(bytes.first<kAlignment>());
     at += header && header->offset == at ? header->span_bytes() : kAlignment;
     if (!header) continue;
     const auto known =
@@ -135,23 +133,20 @@ Result<std::vector<IdCount>> ids_at_ends(SalvageFile& file) {
     }
     ids.push_back({id, 1});
   };
-  auto front = read_structure<format::kFileHeaderBytes>(file, 0);
-  if (!front) return front.error();
-  if (*front) {
-    const auto header = format::decode_file_header(**front);
+  DOVETAIL_ASSIGN(auto front, read_structure<format::kFileHeaderBytes>(file, 0));
+  if (front) {
+    const auto header = format::decode_file_header(*front);
     if (header) add(format::make_file_id(header->dataset_id, header->shard_number));
     if (!header && header.error().is(Errc::unsupported_version)) return header.error().at(file.path(), 0);
   }
-  auto first = read_structure<format::kBlockHeaderBytes>(file, format::kFileHeaderBytes);
-  if (!first) return first.error();
-  if (*first) {
-    if (const auto header = format::decode_block_header(**first)) add(header->file_id);
+  DOVETAIL_ASSIGN(auto first, read_structure<format::kBlockHeaderBytes>(file, format::kFileHeaderBytes));
+  if (first) {
+    if (const auto header = format::decode_block_header(*first)) add(header->file_id);
   }
   if (file.size() >= format::kTrailerBytes) {
-    auto end = read_structure<format::kTrailerBytes>(file, file.size() - format::kTrailerBytes);
-    if (!end) return end.error();
-    if (*end) {
-      if (const auto trailer = format::decode_trailer(**end)) add(trailer->file_id);
+    DOVETAIL_ASSIGN(auto end, read_structure<format::kTrailerBytes>(file, file.size() - format::kTrailerBytes));
+    if (end) {
+      if (const auto trailer = format::decode_trailer(*end)) add(trailer->file_id);
     }
   }
   return ids;
@@ -167,16 +162,15 @@ class Scanner {
 
   Result<ShardScan> run() {
     while (at_ + kAlignment <= scan_.file_bytes) {
-      auto bytes = window_.view(at_, kAlignment);
-      if (!bytes) return bytes.error();
-      if (bytes->size() < kAlignment) break;  // the file was cut since it was opened
+      DOVETAIL_ASSIGN(auto bytes, window_.view(at_, kAlignment));
+      if (bytes.size() < kAlignment) break;  // the file was cut since it was opened
       unreported_ += kAlignment;
-      if (auto looked = look_at(bytes->first<kAlignment>()); !looked) return looked.error();
+      DOVETAIL_TRY(look_at(bytes.first<kAlignment>()));
       if (unreported_ >= kWindowBytes) {
-        if (auto told = tell(); !told) return told.error();
+        DOVETAIL_TRY(tell());
       }
     }
-    if (auto told = tell(); !told) return told.error();
+    DOVETAIL_TRY(tell());
     return std::move(scan_);
   }
 
@@ -243,9 +237,8 @@ class Scanner {
       if (retried_ + body > kRetryShare * scan_.file_bytes) return pass(Finding::passed_over);
       retried_ += body;
     }
-    auto good = body_holds(*header, begin);
-    if (!good) return good.error();
-    if (*good) return keep(*header);
+    DOVETAIL_ASSIGN(auto good, body_holds(*header, begin));
+    if (good) return keep(*header);
     failed_end_ = std::max(failed_end_, at_ + header->span_bytes());
     return pass_body(*header, file_.is_unreadable(begin, body) ? Finding::unreadable : Finding::payload_checksum);
   }
@@ -263,23 +256,22 @@ class Scanner {
   Result<bool> body_holds(const BlockHeader& header, std::uint64_t begin) {
     const std::uint64_t body = header.body_bytes();
     // With the header in the window, a place behind it is still there if the body fails.
-    auto front = window_.view(at_, std::min<std::uint64_t>(format::kBlockHeaderBytes + body, kWindowBytes));
-    if (!front) return front.error();
-    if (front->size() < format::kBlockHeaderBytes) return false;
-    ByteView part = front->subspan(format::kBlockHeaderBytes);
+    DOVETAIL_ASSIGN(auto front,
+                    window_.view(at_, std::min<std::uint64_t>(format::kBlockHeaderBytes + body, kWindowBytes)));
+    if (front.size() < format::kBlockHeaderBytes) return false;
+    ByteView part = front.subspan(format::kBlockHeaderBytes);
     std::uint32_t crc = format::crc32c(part);
     std::uint64_t done = part.size();
     unreported_ += done;
     while (done < body) {
       large_.resize(kWindowBytes);
       const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(body - done, large_.size()));
-      auto got = file_.read_at(begin + done, std::span(large_).first(wanted));
-      if (!got) return got.error();
-      if (*got < wanted) return false;
+      DOVETAIL_ASSIGN(auto got, file_.read_at(begin + done, std::span(large_).first(wanted)));
+      if (got < wanted) return false;
       crc = format::crc32c(ByteView(large_).first(wanted), crc);
       done += wanted;
       unreported_ += wanted;
-      if (auto told = tell(); !told) return told.error();
+      DOVETAIL_TRY(tell());
     }
     return crc == header.payload_crc && !file_.is_unreadable(begin, body);
   }
@@ -322,9 +314,8 @@ class Scanner {
 
   Result<void> look_at_padding(std::uint64_t begin, std::uint64_t end) {
     if (begin >= end) return {};
-    auto padding = window_.view(begin, static_cast<std::size_t>(end - begin));
-    if (!padding) return padding.error();
-    const bool clean = std::all_of(padding->begin(), padding->end(), [](std::byte b) { return b == std::byte{0}; });
+    DOVETAIL_ASSIGN(auto padding, window_.view(begin, static_cast<std::size_t>(end - begin)));
+    const bool clean = std::all_of(padding.begin(), padding.end(), [](std::byte b) { return b == std::byte{0}; });
     if (!clean) scan_.padding.push_back({begin, end - begin});
     return {};
   }
@@ -345,20 +336,18 @@ class Scanner {
 }  // namespace
 
 Result<std::optional<std::uint64_t>> identify_shard(SalvageFile& file) {
-  auto ids = ids_at_ends(file);
-  if (!ids) return ids.error();
-  return most_frequent(*ids);
+  DOVETAIL_ASSIGN(auto ids, ids_at_ends(file));
+  return most_frequent(ids);
 }
 
 Result<ShardIdentity> search_identity(SalvageFile& file, const CheckedBytes& checked) {
-  auto ids = ids_at_ends(file);
-  if (!ids) return ids.error();
+  DOVETAIL_ASSIGN(auto ids, ids_at_ends(file));
   ShardIdentity identity;
-  if (ids->size() != 1 || ids->front().blocks < 3) {
-    if (auto done = count_blocks(file, checked, *ids); !done) return done.error();
+  if (ids.size() != 1 || ids.front().blocks < 3) {
+    DOVETAIL_TRY(count_blocks(file, checked, ids));
     identity.checked_bytes = file.size();
   }
-  identity.file_id = most_frequent(*ids);
+  identity.file_id = most_frequent(ids);
   return identity;
 }
 
@@ -366,12 +355,11 @@ Result<ShardScan> scan_shard(SalvageFile& file, std::optional<std::uint64_t> fil
   std::uint64_t counted = 0;
   if (file_id) {
     // Only for its version.
-    if (auto ids = ids_at_ends(file); !ids) return ids.error();
+    DOVETAIL_TRY(ids_at_ends(file));
   } else {
-    auto identity = search_identity(file, checked);
-    if (!identity) return identity.error();
-    file_id = identity->file_id;
-    counted = identity->checked_bytes;
+    DOVETAIL_ASSIGN(auto identity, search_identity(file, checked));
+    file_id = identity.file_id;
+    counted = identity.checked_bytes;
   }
   auto scan = Scanner(file, file_id, checked).run();
   if (scan) scan->checked_bytes += counted;

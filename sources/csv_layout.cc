@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "format/text/utf8.h"
+#include "format/try.h"
 
 namespace dovetail::detail {
 
@@ -182,7 +183,7 @@ Result<void> join(CsvLayout& layout, const std::string& file, const std::vector<
     layout = {file, columns};
     return {};
   }
-  if (auto same = check_same_names(layout, columns); !same) return same;
+  DOVETAIL_TRY(check_same_names(layout, columns));
   for (std::size_t i = 0; i != columns.size(); ++i) {
     CsvColumn& column = layout.columns[i];
     if (columns[i].empty) continue;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "format/text/count_of.h"
+#include "format/try.h"
 #include "sources/csv_layout.h"
 #include "sources/csv_rows.h"
 #include "sources/csv_types.h"
@@ -29,13 +30,11 @@ class CsvRecords final : public FileRecords {
 
   Result<std::optional<ByteView>> next() override {
     if (std::exchange(at_header_, false) && shape_.header) {
-      auto header = check_header();
-      if (!header) return header.error();
-      if (!*header) return std::nullopt;
+      DOVETAIL_ASSIGN(auto header, check_header());
+      if (!header) return std::nullopt;
     }
-    auto more = rows_.next();
-    if (!more) return more.error();
-    if (!*more) return std::nullopt;
+    DOVETAIL_ASSIGN(auto more, rows_.next());
+    if (!more) return std::nullopt;
     const std::vector<CsvColumn>& columns = shape_.layout.columns;
     if (rows_.count() != columns.size()) {
       return rows_.fault("the row has " + format::count_of(rows_.count(), "field") + " for " +
@@ -109,9 +108,8 @@ class CsvOpener final : public FileOpener {
  public:
   CsvOpener(CsvShape shape, const SourceOptions& options) : shape_(std::move(shape)), options_(options) {}
   Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
-    auto rows = CsvRows::open(std::move(bytes), compression, options_);
-    if (!rows) return rows.error();
-    return std::unique_ptr<FileRecords>(std::make_unique<CsvRecords>(std::move(*rows), shape_));
+    DOVETAIL_ASSIGN(auto rows, CsvRows::open(std::move(bytes), compression, options_));
+    return std::unique_ptr<FileRecords>(std::make_unique<CsvRecords>(std::move(rows), shape_));
   }
   bool makes_examples() const override { return !shape_.raw; }
   std::vector<CsvColumn> columns() const override { return shape_.layout.columns; }
@@ -128,9 +126,8 @@ Result<std::unique_ptr<FileOpener>> make_csv_opener(const SourceListing& listing
   if (delimiter == '"' || delimiter == '\n' || delimiter == '\r' || static_cast<signed char>(delimiter) < 0) {
     return Error(Errc::invalid_option, "the delimiter of CSV is one ASCII character, no quote and no newline");
   }
-  auto layout = find_csv_layout(listing, options);
-  if (!layout) return layout.error();
-  CsvShape shape{std::move(*layout), options.csv.header, options.records == RecordForm::raw,
+  DOVETAIL_ASSIGN(auto layout, find_csv_layout(listing, options));
+  CsvShape shape{std::move(layout), options.csv.header, options.records == RecordForm::raw,
                  ExampleBuilder(options.max_record_bytes)};
   return std::unique_ptr<FileOpener>(std::make_unique<CsvOpener>(std::move(shape), options));
 }

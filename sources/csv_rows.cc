@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "format/text/utf8.h"
+#include "format/try.h"
 #include "sources/bytes/names.h"
 
 namespace dovetail::detail {
@@ -13,9 +14,9 @@ Result<CsvRows> CsvRows::open(SourceFile file, Compression compression, const So
   rows.path_ = file.path();
   rows.delimiter_ = options.csv.delimiter;
   if (rows.delimiter_ == 0) rows.delimiter_ = has_tsv_name(rows.path_) ? '\t' : ',';
-  auto records = open_scanned(std::move(file), compression, CsvScanner(rows.delimiter_, options.max_record_bytes));
-  if (!records) return records.error();
-  rows.records_ = std::move(*records);
+  DOVETAIL_ASSIGN(auto records,
+                  open_scanned(std::move(file), compression, CsvScanner(rows.delimiter_, options.max_record_bytes)));
+  rows.records_ = std::move(records);
   return rows;
 }
 

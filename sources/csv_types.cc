@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "format/try.h"
 #include "sources/detect.h"
 
 namespace dovetail::detail {
@@ -86,17 +87,15 @@ class LayoutFinder {
   bool raw() const noexcept { return options_.records == RecordForm::raw; }
 
   Result<void> look_into(std::size_t number) {
-    auto rows = open(number);
-    if (!rows) return rows.error();
-    auto more = first_row(*rows);
-    if (!more) return more.error();
-    if (!*more) return {};
+    DOVETAIL_ASSIGN(auto rows, open(number));
+    DOVETAIL_ASSIGN(auto more, first_row(rows));
+    if (!more) return {};
     if (!layout_) {
-      if (auto taken = take(*rows, columns_of(*rows, options_.csv.header)); !taken) return taken;
+      DOVETAIL_TRY(take(rows, columns_of(rows, options_.csv.header)));
     }
-    rows->keep(layout_->columns.size());
-    if (!options_.csv.header) guesses_->look_at(rows->fields());
-    return look_through(*rows);
+    rows.keep(layout_->columns.size());
+    if (!options_.csv.header) guesses_->look_at(rows.fields());
+    return look_through(rows);
   }
 
   // Without a header it is a row as all others are: one that is bad is left out where it is read as a record.
@@ -124,12 +123,10 @@ class LayoutFinder {
   }
 
   Result<CsvRows> open(std::size_t number) const {
-    auto file = SourceFile::open(listing_.path_of(number));
-    if (!file) return file.error();
-    file->watch(options_.cancelled);
-    auto kind = detect_file(*file, SourceFormat::csv);
-    if (!kind) return kind.error();
-    return CsvRows::open(std::move(*file), kind->compression, options_);
+    DOVETAIL_ASSIGN(auto file, SourceFile::open(listing_.path_of(number)));
+    file.watch(options_.cancelled);
+    DOVETAIL_ASSIGN(auto kind, detect_file(file, SourceFormat::csv));
+    return CsvRows::open(std::move(file), kind.compression, options_);
   }
 
   // The columns of the first file.

@@ -15,6 +15,7 @@
 #include "format/text/json_check.h"
 #include "format/text/utf8.h"
 #include "format/tfrecord/tfrecord_name.h"
+#include "format/try.h"
 #include "sources/bytes/byte_stream.h"
 #include "sources/bytes/decoder.h"
 #include "sources/bytes/names.h"
@@ -164,9 +165,8 @@ Result<FileKind> recognise(ByteView plain, const SourceFile& file) {
 
 Result<std::vector<std::byte>> read_head(const SourceFile& file) {
   std::vector<std::byte> bytes(kHeadBytes);
-  const auto read = file.peek(bytes);
-  if (!read) return read.error();
-  bytes.resize(*read);
+  DOVETAIL_ASSIGN(const auto read, file.peek(bytes));
+  bytes.resize(read);
   return bytes;
 }
 
@@ -189,17 +189,15 @@ bool is_known_as_tfrecord(const std::string& path) {
 }
 
 Result<FileKind> detect_bytes(const SourceFile& file) {
-  auto head = read_head(file);
-  if (!head) return head.error();
-  return detect_head(*head, file);
+  DOVETAIL_ASSIGN(auto head, read_head(file));
+  return detect_head(head, file);
 }
 
 Result<FileKind> detect_file(const SourceFile& file, SourceFormat wanted) {
   if (wanted == SourceFormat::detect && has_index(file.path())) wanted = SourceFormat::tfrecord;
-  const auto bytes = read_head(file);
-  if (!bytes) return bytes.error();
-  const ByteView head(*bytes);
-  if (auto checked = check_promised_compression(head, file, wanted); !checked) return checked.error();
+  DOVETAIL_ASSIGN(const auto bytes, read_head(file));
+  const ByteView head(bytes);
+  DOVETAIL_TRY(check_promised_compression(head, file, wanted));
   if (wanted == SourceFormat::detect) {
     auto kind = detect_head(head, file);
     if (!kind || kind->format == SourceFormat::dovetail) return kind;

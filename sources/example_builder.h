@@ -12,6 +12,7 @@
 #include <dovetail/error.h>
 
 #include "format/example/example_encoder.h"
+#include "format/try.h"
 
 namespace dovetail::detail {
 
@@ -32,7 +33,7 @@ class ExampleBuilder {
   void add_floats(std::string_view name, std::span<const float> values) { encoder_.add_floats(name, values); }
 
   Result<ByteView> finish() {
-    if (auto encoded = encoder_.encode(example_); !encoded) return encoded.error();
+    DOVETAIL_TRY(encoder_.encode(example_));
     if (example_.size() <= max_record_bytes_) return ByteView(example_);
     return Error(Errc::record_too_large, "the record has " + std::to_string(example_.size()) +
                                              " bytes as an Example; the limit is " + std::to_string(max_record_bytes_));

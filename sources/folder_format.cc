@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "format/text/numbered_name.h"
+#include "format/try.h"
 #include "sources/bytes/folder_names.h"
 #include "sources/bytes/names.h"
 #include "sources/detect.h"
@@ -116,8 +117,8 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
     return {};
   }
   if (wanted == SourceFormat::detect || wanted == SourceFormat::tfrecord) {
-    if (auto whole = check_no_index_alone(listing); !whole) return whole;
-    if (auto whole = check_sets_are_indexed(listing); !whole) return whole;
+    DOVETAIL_TRY(check_no_index_alone(listing));
+    DOVETAIL_TRY(check_sets_are_indexed(listing));
   }
   const NamedFormat named = wanted == SourceFormat::detect ? most_named(listing) : NamedFormat{wanted, 0};
   const auto holds_records = [&](const ListedFile& file) { return format_in(listing, file) == named.format; };
@@ -136,7 +137,7 @@ Result<void> choose_format(SourceListing& listing, SourceFormat wanted, const st
   }
   listing.format = named.format == SourceFormat::detect ? SourceFormat::folder : named.format;
   if (listing.format == SourceFormat::recordio) {
-    if (auto whole = check_no_index_alone(listing, ".idx", ".rec"); !whole) return whole;
+    DOVETAIL_TRY(check_no_index_alone(listing, ".idx", ".rec"));
   }
   if (wanted == SourceFormat::detect && listing.format == SourceFormat::folder) {
     for (const ListedFile& file : listing.files) {

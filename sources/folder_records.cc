@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "format/try.h"
 #include "sources/example_builder.h"
 #include "sources/known_schema.h"
 
@@ -25,14 +26,12 @@ Result<ByteView> read_whole(SourceFile file, std::uint32_t max_record_bytes, std
         .in_file(file.path());
   }
   buffer.resize(static_cast<std::size_t>(file.size()));
-  auto read = file.read(buffer);
-  if (!read) return read.error();
+  DOVETAIL_ASSIGN(auto read, file.read(buffer));
   std::array<std::byte, 1> beyond;
-  auto more = file.read(beyond);
-  if (!more) return more.error();
-  if (*read != buffer.size() || *more != 0) {
+  DOVETAIL_ASSIGN(auto more, file.read(beyond));
+  if (read != buffer.size() || more != 0) {
     return Error(Errc::file_changed, "its size is not the " + std::to_string(file.size()) + " bytes it was opened with")
-        .at(file.path(), *read);
+        .at(file.path(), read);
   }
   return ByteView(buffer);
 }

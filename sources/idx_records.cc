@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "format/try.h"
 #include "sources/bytes/folder_names.h"
 #include "sources/bytes/names.h"
 #include "sources/detect.h"
@@ -27,24 +28,22 @@ class IdxItems {
   static Result<IdxItems> open(SourceFile file, Compression compression, std::uint32_t max_record_bytes) {
     const std::string path = file.path();
     const std::uint64_t file_bytes = file.size();
-    auto layout = read_layout(file, compression);
-    if (!layout) return layout.error();
-    if (layout->item_bytes > max_record_bytes) {
-      return Error(Errc::record_too_large, "an item has " + std::to_string(layout->item_bytes) +
+    DOVETAIL_ASSIGN(auto layout, read_layout(file, compression));
+    if (layout.item_bytes > max_record_bytes) {
+      return Error(Errc::record_too_large, "an item has " + std::to_string(layout.item_bytes) +
                                                " bytes; the limit is " + std::to_string(max_record_bytes))
           .in_file(path);
     }
-    if (compression == Compression::none && file_bytes != layout->file_bytes()) {
-      const bool cut = file_bytes < layout->file_bytes();
+    if (compression == Compression::none && file_bytes != layout.file_bytes()) {
+      const bool cut = file_bytes < layout.file_bytes();
       return Error(cut ? Errc::truncated : Errc::malformed_input,
-                   "IDX: the header speaks of " + std::to_string(layout->file_bytes()) + " bytes; the file has " +
+                   "IDX: the header speaks of " + std::to_string(layout.file_bytes()) + " bytes; the file has " +
                        std::to_string(file_bytes))
-          .at(path, std::min(file_bytes, layout->file_bytes()));
+          .at(path, std::min(file_bytes, layout.file_bytes()));
     }
-    auto stream = StreamReader::open(std::move(file), compression);
-    if (!stream) return stream.error();
-    if (auto skipped = stream->skip(layout->header_bytes()); !skipped) return skipped.error();
-    return IdxItems(std::move(*layout), std::move(*stream), compression);
+    DOVETAIL_ASSIGN(auto stream, StreamReader::open(std::move(file), compression));
+    DOVETAIL_TRY(stream.skip(layout.header_bytes()));
+    return IdxItems(std::move(layout), std::move(stream), compression);
   }
 
   Result<std::optional<ByteView>> next() {
@@ -84,13 +83,10 @@ class IdxItems {
       : layout_(std::move(layout)), stream_(std::move(stream)), compression_(compression), place_(stream_.place()) {}
 
   static Result<IdxLayout> read_layout(const SourceFile& file, Compression compression) {
-    auto again = SourceFile::open(file.path());
-    if (!again) return again.error();
-    auto stream = StreamReader::open(std::move(*again), compression);
-    if (!stream) return stream.error();
-    auto head = stream->take(kMostHeaderBytes);
-    if (!head) return head.error();
-    auto layout = parse_idx_layout(*head);
+    DOVETAIL_ASSIGN(auto again, SourceFile::open(file.path()));
+    DOVETAIL_ASSIGN(auto stream, StreamReader::open(std::move(again), compression));
+    DOVETAIL_ASSIGN(auto head, stream.take(kMostHeaderBytes));
+    auto layout = parse_idx_layout(head);
     if (layout) return *layout;
     return Error(Errc::malformed_input, "IDX: no header of a known kind").at(file.path(), 0);
   }
@@ -130,9 +126,8 @@ class IdxRecords final : public FileRecords {
     builder_.begin();
     add(items_.layout(), **item);
     if (labels_) {
-      auto label = labels_->next();
-      if (!label) return label.error();
-      add(labels_->layout(), **label);
+      DOVETAIL_ASSIGN(auto label, labels_->next());
+      add(labels_->layout(), *label);
     }
     auto example = builder_.finish();
     if (!example) return example.error().at(items_.path(), place().offset);
@@ -144,7 +139,7 @@ class IdxRecords final : public FileRecords {
   Result<void> skip_to(std::uint64_t consumed) override {
     const std::uint32_t item = items_.item_from(consumed);
     if (labels_) {
-      if (auto skipped = labels_->skip_to_item(item); !skipped) return skipped;
+      DOVETAIL_TRY(labels_->skip_to_item(item));
     }
     return items_.skip_to_item(item);
   }
@@ -194,12 +189,10 @@ class IdxOpener final : public FileOpener {
         builder_(options.max_record_bytes) {}
 
   Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
-    auto items = IdxItems::open(std::move(bytes), compression, max_record_bytes_);
-    if (!items) return items.error();
-    auto labels = open_labels(*items);
-    if (!labels) return labels.error();
+    DOVETAIL_ASSIGN(auto items, IdxItems::open(std::move(bytes), compression, max_record_bytes_));
+    DOVETAIL_ASSIGN(auto labels, open_labels(items));
     return std::unique_ptr<FileRecords>(
-        std::make_unique<IdxRecords>(std::move(*items), std::move(*labels), raw_, builder_));
+        std::make_unique<IdxRecords>(std::move(items), std::move(labels), raw_, builder_));
   }
   bool makes_examples() const override { return !raw_; }
   std::optional<Schema> schema() const override { return schema_; }
@@ -244,19 +237,17 @@ class IdxOpener final : public FileOpener {
         if (file.error().code() != boost::system::errc::no_such_file_or_directory) return file.error();
         continue;
       }
-      auto kind = detect_file(*file, SourceFormat::idx);
-      if (!kind) return kind.error();
-      auto labels = IdxItems::open(std::move(*file), kind->compression, max_record_bytes_);
-      if (!labels) return labels.error();
-      if (labels->layout().sizes.size() != 1 || labels->layout().items() != images.layout().items()) {
+      DOVETAIL_ASSIGN(auto kind, detect_file(*file, SourceFormat::idx));
+      DOVETAIL_ASSIGN(auto labels, IdxItems::open(std::move(*file), kind.compression, max_record_bytes_));
+      if (labels.layout().sizes.size() != 1 || labels.layout().items() != images.layout().items()) {
         return Error(Errc::sidecar_mismatch, "its items are not one label for each of the " +
                                                  std::to_string(images.layout().items()) + " in " + images.path())
             .in_file(name);
       }
-      return std::optional(std::move(*labels));
+      return std::optional(std::move(labels));
     }
     for (const std::string& name : names) {
-      if (auto absent = check_no_dangling_link(name); !absent) return absent.error();
+      DOVETAIL_TRY(check_no_dangling_link(name));
     }
     return std::nullopt;
   }

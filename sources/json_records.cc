@@ -6,6 +6,7 @@
 
 #include "format/text/json_check.h"
 #include "format/text/utf8.h"
+#include "format/try.h"
 #include "sources/bytes/line_scanner.h"
 #include "sources/scanned_file.h"
 
@@ -64,10 +65,9 @@ class JsonOpener final : public FileOpener {
   explicit JsonOpener(std::uint32_t max_record_bytes) : max_record_bytes_(max_record_bytes) {}
   Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
     std::string path = bytes.path();
-    auto lines = scan_file(std::move(bytes), compression, LineScanner(max_record_bytes_));
-    if (!lines) return lines.error();
+    DOVETAIL_ASSIGN(auto lines, scan_file(std::move(bytes), compression, LineScanner(max_record_bytes_)));
     return std::unique_ptr<FileRecords>(
-        std::make_unique<JsonLines>(std::move(path), std::move(*lines), max_record_bytes_));
+        std::make_unique<JsonLines>(std::move(path), std::move(lines), max_record_bytes_));
   }
 
  private:

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "format/layout.h"
+#include "format/try.h"
 #include "sources/bytes/folder_names.h"
 #include "sources/bytes/names.h"
 #include "sources/bytes/source_file.h"
@@ -73,11 +74,10 @@ Result<void> list_class(SourceListing& listing, const std::string& name, const S
 // Adds the files in `below`, a path relative to the listing's folder that is empty or ends with a slash. What is hidden was
 // put there by programs, such as .git and .DS_Store, and is nobody's record.
 Result<void> list_below(SourceListing& listing, const std::string& below, const SourceOptions& options) {
-  auto found = names_in(listing.folder + below);
-  if (!found) return found.error();
-  if (!found->unfinished.empty()) return unfinished_folder(listing.folder + below, found->unfinished);
-  listing.left_out.hidden += found->hidden;
-  for (const std::string& name : found->names) {
+  DOVETAIL_ASSIGN(auto found, names_in(listing.folder + below));
+  if (!found.unfinished.empty()) return unfinished_folder(listing.folder + below, found.unfinished);
+  listing.left_out.hidden += found.hidden;
+  for (const std::string& name : found.names) {
     const std::string relative = below + name;
     drop_matching(listing.unmatched, relative);
     constexpr std::string_view kIndex = format::kTfrecordIndexSuffix;  // whether it is taken itself or not
@@ -117,7 +117,7 @@ Result<void> list_class(SourceListing& listing, const std::string& name, const S
   SourceListing found;
   found.folder = listing.folder;
   std::swap(found.unmatched, listing.unmatched);
-  if (auto listed = list_below(found, name + '/', options); !listed) return listed;
+  DOVETAIL_TRY(list_below(found, name + '/', options));
   const bool excluded = found.left_out.excluded != 0 && found.left_out.dangling == 0;
   if (found.files.empty() && !excluded) {
     const Error none = holds_no_file(listing.folder + name, found.left_out);
@@ -148,9 +148,8 @@ Result<std::optional<std::string>> read_index(const std::string& path) {
   }
   if (file->size() > kMaxMdsIndexBytes) return std::nullopt;
   std::string text(static_cast<std::size_t>(file->size()), '\0');
-  auto read = file->read(std::as_writable_bytes(std::span(text)));
-  if (!read) return read.error();
-  text.resize(*read);
+  DOVETAIL_ASSIGN(auto read, file->read(std::as_writable_bytes(std::span(text))));
+  text.resize(read);
   return std::optional(std::move(text));
 }
 
@@ -165,9 +164,8 @@ Result<ListedFile> choose_mds_file(MdsShard& shard, const std::string& folder, c
                                            shard.packing + "\"; gz, bz2 and zstd can be read: decompress it first")
         .in_file(index);
   }
-  auto status = status_of(folder + shard.stored().name, true);
-  if (!status) return status.error();
-  return ListedFile{shard.stored().name, static_cast<std::uint64_t>(status->st_size), *compression};
+  DOVETAIL_ASSIGN(auto status, status_of(folder + shard.stored().name, true));
+  return ListedFile{shard.stored().name, static_cast<std::uint64_t>(status.st_size), *compression};
 }
 
 // The shards that the index of an MDS folder names, or nothing where the folder is none.
@@ -176,17 +174,15 @@ Result<std::optional<SourceListing>> list_mds(const std::string& folder, SourceF
   listing.format = SourceFormat::mds;
   listing.folder = folder;
   const std::string path = folder + std::string(kMdsIndexName);
-  auto text = read_index(path);
-  if (!text) return text.error();
-  if (!*text && wanted == SourceFormat::detect) return std::nullopt;
-  if (!*text) return Error(Errc::unknown_format, "an MDS folder has an index.json").in_file(folder);
-  if (wanted == SourceFormat::detect && !looks_like_mds_index(**text)) return std::nullopt;
-  auto index = parse_mds_index(**text, path);
+  DOVETAIL_ASSIGN(auto text, read_index(path));
+  if (!text && wanted == SourceFormat::detect) return std::nullopt;
+  if (!text) return Error(Errc::unknown_format, "an MDS folder has an index.json").in_file(folder);
+  if (wanted == SourceFormat::detect && !looks_like_mds_index(*text)) return std::nullopt;
+  auto index = parse_mds_index(*text, path);
   if (!index) return index.error();
   for (MdsShard& shard : index->shards) {
-    auto file = choose_mds_file(shard, folder, path);
-    if (!file) return file.error();
-    listing.files.push_back(std::move(*file));
+    DOVETAIL_ASSIGN(auto file, choose_mds_file(shard, folder, path));
+    listing.files.push_back(std::move(file));
   }
   if (listing.files.empty()) return Error(Errc::empty_input, "the index names no shard").in_file(path);
   listing.mds = std::make_shared<MdsIndex>(std::move(*index));
@@ -196,13 +192,12 @@ Result<std::optional<SourceListing>> list_mds(const std::string& folder, SourceF
 // The index of an MDS folder names its shards. What says that something else is missing is refused
 // all the same, as in every other folder.
 Result<void> check_beside_mds(const std::string& folder, SourceFormat wanted) {
-  auto found = names_in(folder);
-  if (!found) return found.error();
-  if (!found->unfinished.empty()) return unfinished_folder(folder, found->unfinished);
+  DOVETAIL_ASSIGN(auto found, names_in(folder));
+  if (!found.unfinished.empty()) return unfinished_folder(folder, found.unfinished);
   if (wanted != SourceFormat::detect) return {};
   SourceListing others;
   others.folder = folder;
-  for (std::string& name : found->names) others.files.push_back({std::move(name), 0});
+  for (std::string& name : found.names) others.files.push_back({std::move(name), 0});
   return check_no_index_alone(others);
 }
 
@@ -211,18 +206,17 @@ Result<SourceListing> list_folder(const std::string& path, const SourceOptions& 
   SourceListing listing;
   listing.folder = path.ends_with('/') ? path : path + '/';
   if (wanted == SourceFormat::detect || wanted == SourceFormat::mds) {
-    auto mds = list_mds(listing.folder, wanted);
-    if (!mds) return mds.error();
-    if (*mds) {
-      if (auto whole = check_beside_mds(listing.folder, wanted); !whole) return whole.error();
-      return std::move(**mds);
+    DOVETAIL_ASSIGN(auto mds, list_mds(listing.folder, wanted));
+    if (mds) {
+      DOVETAIL_TRY(check_beside_mds(listing.folder, wanted));
+      return std::move(*mds);
     }
   }
   listing.unmatched = options.include;
   listing.unmatched.insert(listing.unmatched.end(), options.exclude.begin(), options.exclude.end());
-  if (auto listed = list_below(listing, "", options); !listed) return listed.error();
+  DOVETAIL_TRY(list_below(listing, "", options));
   if (listing.files.empty()) return holds_no_file(path, listing.left_out);
-  if (auto chosen = choose_format(listing, wanted, path); !chosen) return chosen.error();
+  DOVETAIL_TRY(choose_format(listing, wanted, path));
   std::sort(listing.files.begin(), listing.files.end(),
             [](const ListedFile& a, const ListedFile& b) { return a.name < b.name; });
   return listing;
@@ -232,14 +226,12 @@ Result<SourceListing> list_file(const std::string& path, SourceFormat wanted) {
   if (wanted == SourceFormat::folder) {
     return Error(Errc::unknown_format, "a folder was asked for, and this is a file").in_file(path);
   }
-  auto file = SourceFile::open(path);
-  if (!file) return file.error();
-  auto kind = detect_file(*file, wanted);
-  if (!kind) return kind.error();
+  DOVETAIL_ASSIGN(auto file, SourceFile::open(path));
+  DOVETAIL_ASSIGN(auto kind, detect_file(file, wanted));
   SourceListing listing;
-  listing.format = kind->format;
-  listing.compression = kind->compression;
-  listing.files.push_back({path, file->size()});
+  listing.format = kind.format;
+  listing.compression = kind.compression;
+  listing.files.push_back({path, file.size()});
   return listing;
 }
 

@@ -7,6 +7,8 @@
 
 #include <boost/json/parse.hpp>
 
+#include "format/try.h"
+
 namespace dovetail::detail {
 
 namespace {
@@ -133,14 +135,12 @@ Result<MdsShard> shard_of(const json::value& value, const std::string& path) {
   if (kind == nullptr || !kind->is_string() || kind->get_string() != "mds") {
     return Error(Errc::unknown_format, "MDS index: a shard is of a format other than \"mds\"").in_file(path);
   }
-  auto raw = file_of(member(*object, "raw_data"), "raw_data", path);
-  if (!raw) return raw.error();
-  MdsShard shard{.raw = std::move(*raw)};
+  DOVETAIL_ASSIGN(auto raw, file_of(member(*object, "raw_data"), "raw_data", path));
+  MdsShard shard{.raw = std::move(raw)};
   const json::value* const packed = member(*object, "zip_data");
   if (packed != nullptr && !packed->is_null()) {
-    auto file = file_of(packed, "zip_data", path);
-    if (!file) return file.error();
-    shard.packed = std::move(*file);
+    DOVETAIL_ASSIGN(auto file, file_of(packed, "zip_data", path));
+    shard.packed = std::move(file);
     const json::value* const packing = member(*object, "compression");
     if (packing == nullptr || !packing->is_string()) return malformed("a shard with zip_data lacks compression", path);
     shard.packing = std::string_view(packing->get_string());
@@ -185,9 +185,8 @@ Result<MdsIndex> parse_mds_index(std::string_view text, const std::string& path)
   if (shards == nullptr) return Error(Errc::malformed_input, "this is no index of MDS shards").in_file(path);
   MdsIndex index;
   for (const json::value& each : *shards) {
-    auto shard = shard_of(each, path);
-    if (!shard) return shard.error();
-    index.shards.push_back(std::move(*shard));
+    DOVETAIL_ASSIGN(auto shard, shard_of(each, path));
+    index.shards.push_back(std::move(shard));
   }
   return index;
 }

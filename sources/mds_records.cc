@@ -10,6 +10,7 @@
 #include "format/endian.h"
 #include "format/example/half.h"
 #include "format/text/count_of.h"
+#include "format/try.h"
 #include "sources/bytes/promised_stream.h"
 #include "sources/example_builder.h"
 #include "sources/known_schema.h"
@@ -45,15 +46,14 @@ class MdsRecords final : public FileRecords {
           .in_file(file.path());
     }
     std::string path = file.path();
-    auto stream = make_byte_stream(std::move(file), compression_of(shard).value_or(Compression::none));
-    if (!stream) return stream.error();
+    DOVETAIL_ASSIGN(auto stream, make_byte_stream(std::move(file), compression_of(shard).value_or(Compression::none)));
     if (shard.packed) {
       StreamPromise promise{shard.raw.bytes, shard.raw.hashes};
-      *stream = std::make_unique<PromisedStream>(path, std::move(*stream), std::move(promise));
+      stream = std::make_unique<PromisedStream>(path, std::move(stream), std::move(promise));
     }
-    StreamReader reader(std::move(path), std::move(*stream));
+    StreamReader reader(std::move(path), std::move(stream));
     auto records = std::unique_ptr<MdsRecords>(new MdsRecords(std::move(reader), shard, limits, builder));
-    if (auto read = records->read_head(); !read) return read.error();
+    DOVETAIL_TRY(records->read_head());
     return std::unique_ptr<FileRecords>(std::move(records));
   }
 
@@ -63,14 +63,13 @@ class MdsRecords final : public FileRecords {
     if (number_ == shard_.samples) return end();
     const std::uint64_t bytes = offsets_[number_ + 1] - offsets_[number_];
     if (bytes > limits_.max_record_bytes) {
-      if (auto skipped = stream_.skip(bytes); !skipped) return skipped.error();
+      DOVETAIL_TRY(stream_.skip(bytes));
       return bad(Errc::record_too_large, "it has " + std::to_string(bytes) + " bytes; the limit is " +
                                              std::to_string(limits_.max_record_bytes));
     }
-    auto sample = stream_.take(bytes);
-    if (!sample) return sample.error();
-    if (sample->size() < bytes) return Error(Errc::truncated, "the shard ends early").at(stream_.path(), place_.offset);
-    if (auto cut = cut_values(*sample); !cut) return bad(cut.error().code(), cut.error().detail());
+    DOVETAIL_ASSIGN(auto sample, stream_.take(bytes));
+    if (sample.size() < bytes) return Error(Errc::truncated, "the shard ends early").at(stream_.path(), place_.offset);
+    if (auto cut = cut_values(sample); !cut) return bad(cut.error().code(), cut.error().detail());
     ++number_;
     if (limits_.raw) return values_.front();
     builder_.begin();
@@ -112,10 +111,9 @@ class MdsRecords final : public FileRecords {
   }
 
   Result<void> read_head() {
-    auto count = stream_.take(kNumberBytes);
-    if (!count) return count.error();
-    if (count->size() < kNumberBytes) return mismatch("the shard has no header");
-    const auto samples = format::load_le<std::uint32_t>(count->data());
+    DOVETAIL_ASSIGN(auto count, stream_.take(kNumberBytes));
+    if (count.size() < kNumberBytes) return mismatch("the shard has no header");
+    const auto samples = format::load_le<std::uint32_t>(count.data());
     if (samples != shard_.samples) {
       return mismatch("the shard has " + format::count_of(samples, "sample") + ", and " +
                       std::to_string(shard_.samples) + " in index.json");
@@ -127,12 +125,11 @@ class MdsRecords final : public FileRecords {
                                               format::count_of(shard_.stored().bytes, "compressed byte"))
           .at(stream_.path(), 0);
     }
-    if (auto read = read_offsets(table); !read) return read;
+    DOVETAIL_TRY(read_offsets(table));
     const std::uint64_t description_bytes = offsets_.front() - kNumberBytes - table;
     if (description_bytes > kMaxDescriptionBytes) return mismatch("the description of the columns is too long");
-    auto description = stream_.take(description_bytes);
-    if (!description) return description.error();
-    const auto columns = parse_mds_columns(as_chars(*description));
+    DOVETAIL_ASSIGN(auto description, stream_.take(description_bytes));
+    const auto columns = parse_mds_columns(as_chars(description));
     if (!columns || *columns != shard_.columns) return mismatch("the columns in the shard are not those in index.json");
     return {};
   }
@@ -142,11 +139,10 @@ class MdsRecords final : public FileRecords {
     std::uint64_t least = kNumberBytes + table;
     for (std::uint64_t done = 0; done != table;) {
       const std::uint64_t wanted = std::min(table - done, kOffsetPiece);
-      auto offsets = stream_.take(wanted);
-      if (!offsets) return offsets.error();
-      if (offsets->size() < wanted) return mismatch("the shard is too short for its samples");
-      for (std::size_t i = 0; i < offsets->size(); i += kNumberBytes) {
-        const auto offset = format::load_le<std::uint32_t>(offsets->data() + i);
+      DOVETAIL_ASSIGN(auto offsets, stream_.take(wanted));
+      if (offsets.size() < wanted) return mismatch("the shard is too short for its samples");
+      for (std::size_t i = 0; i < offsets.size(); i += kNumberBytes) {
+        const auto offset = format::load_le<std::uint32_t>(offsets.data() + i);
         if (offset < least) return wrong_offsets();
         least = offset;
         offsets_.push_back(offset);

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "format/try.h"
 #include "sources/csv_records.h"
 #include "sources/folder_records.h"
 #include "sources/idx_records.h"
@@ -40,7 +41,7 @@ Result<void> check_options(const SourceListing& listing, const SourceOptions& op
 }  // namespace
 
 Result<std::unique_ptr<FileOpener>> make_opener(const SourceListing& listing, const SourceOptions& options) {
-  if (auto checked = check_options(listing, options); !checked) return checked.error();
+  DOVETAIL_TRY(check_options(listing, options));
   switch (listing.format) {
     case SourceFormat::folder:
       return make_folder_opener(listing, options);

@@ -6,6 +6,7 @@
 
 #include <dovetail/record_source.h>
 
+#include "format/try.h"
 #include "sources/bytes/source_file.h"
 #include "sources/detect.h"
 #include "sources/file_records.h"
@@ -29,9 +30,8 @@ class RecordSource::Impl {
         compression_(listing_.compression) {}
 
   Result<void> prepare() {
-    auto opener = detail::make_opener(listing_, options_);
-    if (!opener) return opener.error();
-    opener_ = std::move(*opener);
+    DOVETAIL_ASSIGN(auto opener, detail::make_opener(listing_, options_));
+    opener_ = std::move(opener);
     return {};
   }
 
@@ -49,9 +49,8 @@ class RecordSource::Impl {
     }
     skip_files(consumed);
     for (;;) {
-      auto record = read_next(consumed);
-      if (!record) return record.error();
-      passed_ = *record;
+      DOVETAIL_ASSIGN(auto record, read_next(consumed));
+      passed_ = record;
       held_ = !passed_ || consumed_bytes() >= consumed;
       if (held_) return {};
     }
@@ -129,10 +128,10 @@ class RecordSource::Impl {
   Result<std::optional<ByteView>> next_in_files(std::uint64_t wanted) {
     while (file_ != listing_.files.size()) {
       if (!records_) {
-        if (auto opened = open_file(); !opened) return opened.error();
+        DOVETAIL_TRY(open_file());
       }
       if (wanted > before_ + place_.consumed && (options_.on_error == OnError::fail || records_->jumps_over_damage())) {
-        if (auto skipped = records_->skip_to(wanted - before_); !skipped) return skipped.error();
+        DOVETAIL_TRY(records_->skip_to(wanted - before_));
       }
       auto record = records_->next();
       begun_ = true;
@@ -147,26 +146,23 @@ class RecordSource::Impl {
   Result<void> open_file() {
     path_ = listing_.path_of(file_);
     place_ = {};
-    auto file = detail::SourceFile::open(path_);
-    if (!file) return file.error();
-    file->watch(options_.cancelled);
+    DOVETAIL_ASSIGN(auto file, detail::SourceFile::open(path_));
+    file.watch(options_.cancelled);
     // Of a shard, the listing has what was asked for; the shard itself knows whether it is whole.
     const std::uint64_t listed = listing_.files[file_].size;
-    if (listing_.format != SourceFormat::dovetail && file->size() != listed) {
-      return Error(Errc::file_changed, "it has " + std::to_string(file->size()) + " bytes, and had " +
+    if (listing_.format != SourceFormat::dovetail && file.size() != listed) {
+      return Error(Errc::file_changed, "it has " + std::to_string(file.size()) + " bytes, and had " +
                                            std::to_string(listed) + " when it was listed")
           .in_file(path_);
     }
     if (const auto told = listing_.files[file_].compression) {
       compression_ = *told;
     } else if (listing_.format != SourceFormat::folder) {
-      auto kind = detail::detect_file(*file, listing_.format);
-      if (!kind) return kind.error();
-      compression_ = kind->compression;
+      DOVETAIL_ASSIGN(auto kind, detail::detect_file(file, listing_.format));
+      compression_ = kind.compression;
     }
-    auto records = opener_->open(file_, std::move(*file), compression_);
-    if (!records) return records.error();
-    records_ = std::move(*records);
+    DOVETAIL_ASSIGN(auto records, opener_->open(file_, std::move(file), compression_));
+    records_ = std::move(records);
     return {};
   }
 
@@ -189,10 +185,9 @@ class RecordSource::Impl {
 
 Result<RecordSource> RecordSource::open(const std::string& path, const SourceOptions& options) {
   try {
-    auto listing = detail::list_source(path, options);
-    if (!listing) return listing.error();
-    auto impl = std::make_unique<Impl>(std::move(*listing), options);
-    if (auto prepared = impl->prepare(); !prepared) return prepared.error();
+    DOVETAIL_ASSIGN(auto listing, detail::list_source(path, options));
+    auto impl = std::make_unique<Impl>(std::move(listing), options);
+    DOVETAIL_TRY(impl->prepare());
     return RecordSource(std::move(impl));
   } catch (const std::bad_alloc&) {
     return out_of_memory(path);

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "format/try.h"
 #include "sources/bytes/folder_names.h"
 #include "sources/bytes/source_file.h"
 #include "sources/recordio_layout.h"
@@ -20,7 +21,7 @@ Result<std::optional<RecordioIndex>> RecordioIndex::load(const std::string& reco
   auto file = SourceFile::open(index.path_);
   if (!file) {
     if (file.error().code() == boost::system::errc::no_such_file_or_directory) {
-      if (auto absent = check_no_dangling_link(index.path_); !absent) return absent.error();
+      DOVETAIL_TRY(check_no_dangling_link(index.path_));
       return std::nullopt;
     }
     return file.error();
@@ -36,10 +37,9 @@ Result<std::optional<RecordioIndex>> RecordioIndex::load(const std::string& reco
         .in_file(index.path_);
   }
   index.text_.resize(static_cast<std::size_t>(file->size()));
-  auto read = file->read(std::as_writable_bytes(std::span(index.text_)));
-  if (!read) return read.error();
-  index.text_.resize(*read);
-  if (auto parsed = index.parse(file_bytes); !parsed) return parsed.error();
+  DOVETAIL_ASSIGN(auto read, file->read(std::as_writable_bytes(std::span(index.text_))));
+  index.text_.resize(read);
+  DOVETAIL_TRY(index.parse(file_bytes));
   return std::optional(std::move(index));
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "format/text/count_of.h"
+#include "format/try.h"
 #include "sources/detect.h"
 #include "sources/example_builder.h"
 #include "sources/recordio_index.h"
@@ -55,7 +56,7 @@ class RecordioScanner {
 
   /// Goes to an offset that is not before `position()`.
   Result<void> go_to(std::uint64_t offset) {
-    if (auto gone = stream_.skip(offset - stream_.position()); !gone) return gone;
+    DOVETAIL_TRY(stream_.skip(offset - stream_.position()));
     place_ = stream_.place();
     if (stream_.position() == offset) return {};
     return fault(Errc::truncated, "it ends before byte " + std::to_string(offset));
@@ -157,7 +158,7 @@ class RecordioRecords final : public FileRecords {
   Result<std::optional<ByteView>> next() override {
     no_image_ = false;
     if (std::exchange(lost_, false)) {
-      if (auto gone = scanner_.go_to(index_->offset(number_)); !gone) return gone.error();
+      DOVETAIL_TRY(scanner_.go_to(index_->offset(number_)));
     }
     auto payload = next_payload();
     if (!payload || !*payload || !examples_) return payload;
@@ -244,13 +245,11 @@ class RecordioOpener final : public FileOpener {
   Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
     const std::uint64_t file_bytes = bytes.size();
     // Its offsets are of no use where the file cannot be entered.
-    auto index = compression == Compression::none ? RecordioIndex::load(bytes.path(), file_bytes)
-                                                  : Result<std::optional<RecordioIndex>>(std::nullopt);
-    if (!index) return index.error();
-    auto stream = StreamReader::open(std::move(bytes), compression);
-    if (!stream) return stream.error();
+    DOVETAIL_ASSIGN(auto index, compression == Compression::none ? RecordioIndex::load(bytes.path(), file_bytes)
+                                                                 : Result<std::optional<RecordioIndex>>(std::nullopt));
+    DOVETAIL_ASSIGN(auto stream, StreamReader::open(std::move(bytes), compression));
     return std::unique_ptr<FileRecords>(std::make_unique<RecordioRecords>(
-        RecordioScanner(std::move(*stream), max_record_bytes_), std::move(*index), file_bytes, examples_, builder_));
+        RecordioScanner(std::move(stream), max_record_bytes_), std::move(index), file_bytes, examples_, builder_));
   }
   bool makes_examples() const override { return examples_; }
 
@@ -262,13 +261,11 @@ class RecordioOpener final : public FileOpener {
 
 // What is wrong with the first record is told when it is read.
 Result<bool> begins_with_image(const SourceListing& listing, std::uint32_t max_record_bytes) {
-  auto file = SourceFile::open(listing.path_of(0));
-  if (!file) return file.error();
-  const auto kind = detect_file(*file, SourceFormat::recordio);
+  DOVETAIL_ASSIGN(auto file, SourceFile::open(listing.path_of(0)));
+  const auto kind = detect_file(file, SourceFormat::recordio);
   if (!kind) return false;
-  auto stream = StreamReader::open(std::move(*file), kind->compression);
-  if (!stream) return stream.error();
-  RecordioScanner scanner(std::move(*stream), max_record_bytes);
+  DOVETAIL_ASSIGN(auto stream, StreamReader::open(std::move(file), kind->compression));
+  RecordioScanner scanner(std::move(stream), max_record_bytes);
   auto payload = scanner.next();
   if (!payload || !*payload) return false;
   const auto record = parse_image(**payload);
@@ -280,9 +277,8 @@ Result<bool> begins_with_image(const SourceListing& listing, std::uint32_t max_r
 Result<std::unique_ptr<FileOpener>> make_recordio_opener(const SourceListing& listing, const SourceOptions& options) {
   bool examples = options.records == RecordForm::example;
   if (options.records == RecordForm::automatic) {
-    auto image = begins_with_image(listing, options.max_record_bytes);
-    if (!image) return image.error();
-    examples = *image;
+    DOVETAIL_ASSIGN(auto image, begins_with_image(listing, options.max_record_bytes));
+    examples = image;
   }
   return std::unique_ptr<FileOpener>(std::make_unique<RecordioOpener>(examples, options.max_record_bytes));
 }

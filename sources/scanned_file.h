@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "format/try.h"
 #include "sources/file_records.h"
 
 namespace dovetail::detail {
@@ -74,16 +75,14 @@ class ScannedFile final : public FileRecords {
 template <class Scanner>
 Result<std::unique_ptr<ScannedFile<Scanner>>> open_scanned(SourceFile file, Compression compression, Scanner scanner) {
   std::string path = file.path();
-  auto stream = make_byte_stream(std::move(file), compression);
-  if (!stream) return stream.error();
-  return std::make_unique<ScannedFile<Scanner>>(std::move(path), std::move(*stream), std::move(scanner));
+  DOVETAIL_ASSIGN(auto stream, make_byte_stream(std::move(file), compression));
+  return std::make_unique<ScannedFile<Scanner>>(std::move(path), std::move(stream), std::move(scanner));
 }
 
 template <class Scanner>
 Result<std::unique_ptr<FileRecords>> scan_file(SourceFile file, Compression compression, Scanner scanner) {
-  auto records = open_scanned(std::move(file), compression, std::move(scanner));
-  if (!records) return records.error();
-  return std::unique_ptr<FileRecords>(std::move(*records));
+  DOVETAIL_ASSIGN(auto records, open_scanned(std::move(file), compression, std::move(scanner)));
+  return std::unique_ptr<FileRecords>(std::move(records));
 }
 
 }  // namespace dovetail::detail

@@ -11,6 +11,7 @@
 #include <dovetail/record_reader.h>
 
 #include "format/endian.h"
+#include "format/try.h"
 #include "sources/bytes/keyed_hash.h"
 
 namespace dovetail::detail {
@@ -144,9 +145,8 @@ class ShardOpener final : public FileOpener {
   }
 
   Result<void> describe() {
-    auto first = RecordReader::open(*listing_.dataset, listing_.shares.front().shard);
-    if (!first) return first.error();
-    const ShardDescription& shard = first->shard();
+    DOVETAIL_ASSIGN(auto first, RecordReader::open(*listing_.dataset, listing_.shares.front().shard));
+    const ShardDescription& shard = first.shard();
     record_type_ = shard.record_type;
     metadata_ = shard.metadata;
     if (shard.schema.empty()) return {};
@@ -158,11 +158,10 @@ class ShardOpener final : public FileOpener {
 
   Result<std::unique_ptr<FileRecords>> open(std::size_t file, SourceFile bytes, Compression /*none*/) override {
     const ShardShare& share = listing_.shares[file];
-    auto reader = RecordReader::open(*listing_.dataset, share.shard);
-    if (!reader) return reader.error();
+    DOVETAIL_ASSIGN(auto reader, RecordReader::open(*listing_.dataset, share.shard));
     const Selection selection{share,           listing_.files[file].size, first_ids_[share.shard],
                               options_.sample, options_.sample_seed,      options_.max_record_bytes};
-    return std::unique_ptr<FileRecords>(std::make_unique<ShardRecords>(std::move(*reader), bytes.path(), selection));
+    return std::unique_ptr<FileRecords>(std::make_unique<ShardRecords>(std::move(reader), bytes.path(), selection));
   }
   std::string record_type() const override { return record_type_; }
   std::map<std::string, std::string> metadata() const override { return metadata_; }
@@ -187,30 +186,29 @@ bool is_sampled(std::uint64_t id, double fraction, std::uint64_t seed) noexcept 
 }
 
 Result<SourceListing> list_dataset(const std::string& path, const SourceOptions& options) {
-  auto dataset = Dataset::open(path);
-  if (!dataset) return dataset.error();
+  DOVETAIL_ASSIGN(auto dataset, Dataset::open(path));
   if (!(options.sample > 0 && options.sample <= 1)) {
     return Error(Errc::invalid_option, "sample = " + std::to_string(options.sample) + ": it must be above 0, up to 1");
   }
-  const std::uint64_t end = std::min(options.end.value_or(dataset->records()), dataset->records());
+  const std::uint64_t end = std::min(options.end.value_or(dataset.records()), dataset.records());
   SourceListing listing;
   listing.format = SourceFormat::dovetail;
   std::uint64_t begin = 0;  // id of the shard's first record
-  for (std::uint32_t i = 0; i < dataset->shards().size(); ++i) {
-    const ShardInfo& shard = dataset->shards()[i];
+  for (std::uint32_t i = 0; i < dataset.shards().size(); ++i) {
+    const ShardInfo& shard = dataset.shards()[i];
     const ShardShare share{i, std::min(std::max(options.first, begin) - begin, shard.records),
                            std::min(std::max(end, begin) - begin, shard.records)};
     begin += shard.records;
     if (share.first >= share.end) continue;
     const auto bytes = static_cast<unsigned __int128>(shard.file_bytes) * (share.end - share.first) / shard.records;
-    listing.files.push_back({dataset->shard_path(i), static_cast<std::uint64_t>(bytes)});
+    listing.files.push_back({dataset.shard_path(i), static_cast<std::uint64_t>(bytes)});
     listing.shares.push_back(share);
   }
   if (listing.files.empty()) {
-    return Error(Errc::empty_input, "of " + std::to_string(dataset->records()) + " records none is in the range")
+    return Error(Errc::empty_input, "of " + std::to_string(dataset.records()) + " records none is in the range")
         .in_file(path);
   }
-  listing.dataset = std::move(*dataset);
+  listing.dataset = std::move(dataset);
   return listing;
 }
 
@@ -220,17 +218,15 @@ Result<std::unique_ptr<FileOpener>> make_shard_opener(const SourceListing& listi
         .in_file(listing.dataset->path());
   }
   auto opener = std::make_unique<ShardOpener>(listing, options);
-  if (auto described = opener->describe(); !described) return described.error();
+  DOVETAIL_TRY(opener->describe());
   return std::unique_ptr<FileOpener>(std::move(opener));
 }
 
 Result<std::unique_ptr<FileRecords>> open_indexed_tfrecord(const SourceFile& file, std::uint32_t max_record_bytes) {
-  const auto dataset = Dataset::open(file.path());
-  if (!dataset) return dataset.error();
-  auto reader = RecordReader::open(*dataset, 0);
-  if (!reader) return reader.error();
-  const Selection all{.share = {0, 0, dataset->records()}, .bytes = file.size(), .max_record_bytes = max_record_bytes};
-  return std::unique_ptr<FileRecords>(std::make_unique<ShardRecords>(std::move(*reader), file.path(), all));
+  DOVETAIL_ASSIGN(const auto dataset, Dataset::open(file.path()));
+  DOVETAIL_ASSIGN(auto reader, RecordReader::open(dataset, 0));
+  const Selection all{.share = {0, 0, dataset.records()}, .bytes = file.size(), .max_record_bytes = max_record_bytes};
+  return std::unique_ptr<FileRecords>(std::make_unique<ShardRecords>(std::move(reader), file.path(), all));
 }
 
 }  // namespace dovetail::detail

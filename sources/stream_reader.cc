@@ -4,20 +4,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "format/try.h"
+
 namespace dovetail::detail {
 
 Result<StreamReader> StreamReader::open(SourceFile file, Compression compression) {
   std::string path = file.path();
-  auto stream = make_byte_stream(std::move(file), compression);
-  if (!stream) return stream.error();
-  return StreamReader(std::move(path), std::move(*stream));
+  DOVETAIL_ASSIGN(auto stream, make_byte_stream(std::move(file), compression));
+  return StreamReader(std::move(path), std::move(stream));
 }
 
 Result<bool> StreamReader::refill() {
-  auto piece = stream_->next();
-  if (!piece) return piece.error();
-  if (!*piece) return false;
-  piece_ = **piece;
+  DOVETAIL_ASSIGN(auto piece, stream_->next());
+  if (!piece) return false;
+  piece_ = *piece;
   used_ = 0;
   return true;
 }
@@ -35,9 +35,8 @@ Result<ByteView> StreamReader::take(std::uint64_t bytes) {
         if (held_.empty()) return part;
         return ByteView(held_);
       }
-      auto more = refill();
-      if (!more) return more.error();
-      if (!*more) return ByteView(held_);
+      DOVETAIL_ASSIGN(auto more, refill());
+      if (!more) return ByteView(held_);
     }
   }
   const ByteView whole = rest().first(static_cast<std::size_t>(bytes));
@@ -53,13 +52,11 @@ Result<void> StreamReader::skip(std::uint64_t bytes) {
     position_ += part;
     bytes -= part;
     if (bytes == 0) return {};
-    auto jumped = stream_->skip(bytes);
-    if (!jumped) return jumped.error();
-    position_ += *jumped;
-    bytes -= *jumped;
-    auto more = refill();
-    if (!more) return more.error();
-    if (!*more) return {};
+    DOVETAIL_ASSIGN(auto jumped, stream_->skip(bytes));
+    position_ += jumped;
+    bytes -= jumped;
+    DOVETAIL_ASSIGN(auto more, refill());
+    if (!more) return {};
   }
 }
 

@@ -9,6 +9,7 @@
 #include <exception>
 #include <utility>
 
+#include "format/try.h"
 #include "sources/stream_places.h"
 
 namespace dovetail::detail {
@@ -65,13 +66,12 @@ struct TarReader::State {
   std::uint64_t most_end = UINT64_MAX;  // of what libarchive may have of the stream
 
   Result<bool> pull(ByteView& bytes) {
-    auto piece = stream->next();
-    if (!piece) return piece.error();
-    if (!*piece) return false;
-    bytes = (*piece)->bytes;
+    DOVETAIL_ASSIGN(auto piece, stream->next());
+    if (!piece) return false;
+    bytes = piece->bytes;
     const auto last = std::find_if(bytes.rbegin(), bytes.rend(), [](std::byte byte) { return byte != std::byte{0}; });
     if (last != bytes.rend()) content_end = places.decoded_end() + static_cast<std::uint64_t>(bytes.rend() - last);
-    places.add(**piece);
+    places.add(*piece);
     return true;
   }
 
@@ -129,9 +129,8 @@ struct TarReader::State {
   Result<void> check_end() {
     ByteView bytes;
     for (;;) {
-      const auto more = pull(bytes);
-      if (!more) return more.error();
-      if (!*more) break;
+      DOVETAIL_ASSIGN(const auto more, pull(bytes));
+      if (!more) break;
     }
     const std::uint64_t end = places.decoded_end();
     if (content_end > entries_end) {
@@ -177,12 +176,12 @@ Result<std::optional<TarMember>> TarReader::next() {
   for (;;) {
     if (state.ended) return std::nullopt;
     if (state.unread) {
-      if (auto left = state.leave_entry(); !left) return left.error();
+      DOVETAIL_TRY(state.leave_entry());
     }
     archive_entry* entry = nullptr;
     const int status = state.next_header(entry);
     if (status == ARCHIVE_EOF) {
-      if (auto whole = state.check_end(); !whole) return whole.error();
+      DOVETAIL_TRY(state.check_end());
       state.ended = true;
       return std::nullopt;
     }

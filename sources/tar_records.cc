@@ -13,6 +13,7 @@
 #include <boost/system/errc.hpp>
 
 #include "format/text/lower_case.h"
+#include "format/try.h"
 #include "sources/bytes/decoder.h"
 #include "sources/example_builder.h"
 #include "sources/tar_reader.h"
@@ -40,8 +41,7 @@ constexpr std::string_view kGzip = ".gz";
 Result<void> gunzip(ByteView packed, std::vector<std::byte>& bytes, std::uint64_t limit,
                     const std::function<bool()>& cancelled) {
   if (packed.empty()) return {};  // no stream, so no value
-  auto decoder = make_decoder(Compression::gzip);
-  if (!decoder) return decoder.error();
+  DOVETAIL_ASSIGN(auto decoder, make_decoder(Compression::gzip));
   const std::size_t step = std::clamp<std::size_t>(4 * packed.size(), 4096, kReadBytes);
   for (;;) {
     if (cancelled && cancelled()) {
@@ -50,14 +50,14 @@ Result<void> gunzip(ByteView packed, std::vector<std::byte>& bytes, std::uint64_
     const std::size_t filled = bytes.size();
     bytes.resize(filled + step);
     std::span<std::byte> space = std::span(bytes).subspan(filled);
-    auto run = (*decoder)->run(packed, space);
+    auto run = decoder->run(packed, space);
     if (!run) return run;
     bytes.resize(bytes.size() - space.size());
     if (bytes.size() > limit) {
       return Error(Errc::record_too_large, "unpacked, the record is longer than " + std::to_string(limit) + " bytes");
     }
     if (space.empty()) continue;
-    if ((*decoder)->at_end()) return {};
+    if (decoder->at_end()) return {};
     return Error(Errc::truncated, "the gzip stream ends early");
   }
 }
@@ -93,10 +93,10 @@ class TarRecords final : public FileRecords {
   Result<std::optional<ByteView>> next() override {
     goes_on_ = false;
     if (std::exchange(rest_is_bad_, false)) {
-      if (auto left = leave_group(); !left) return left.error();
+      DOVETAIL_TRY(leave_group());
     }
     if (!ahead_) {
-      if (auto read = read_name(); !read) return read.error();
+      DOVETAIL_TRY(read_name());
     }
     if (!ahead_) return std::nullopt;
     key_ = ahead_key_;
@@ -142,8 +142,8 @@ class TarRecords final : public FileRecords {
     bytes_.clear();
     name_bytes_ = 0;
     do {
-      if (auto taken = take_member(); !taken) return taken.error();
-      if (auto read = read_name(); !read) return read.error();
+      DOVETAIL_TRY(take_member());
+      DOVETAIL_TRY(read_name());
     } while (ahead_ && ahead_key_ == key_);
     if (raw_) return ByteView(bytes_);
     builder_.begin();
@@ -218,7 +218,7 @@ class TarRecords final : public FileRecords {
 
   Result<void> leave_group() {
     while (ahead_ && ahead_key_ == key_) {
-      if (auto read = read_name(); !read) return read.error();
+      DOVETAIL_TRY(read_name());
     }
     return {};
   }
@@ -250,11 +250,9 @@ class TarOpener final : public FileOpener {
   explicit TarOpener(const SourceOptions& options) : options_(options) {}
   Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
     std::string path = bytes.path();
-    auto stream = make_byte_stream(std::move(bytes), compression);
-    if (!stream) return stream.error();
-    auto tar = TarReader::open(path, std::move(*stream));
-    if (!tar) return tar.error();
-    return std::unique_ptr<FileRecords>(std::make_unique<TarRecords>(std::move(path), std::move(*tar), options_));
+    DOVETAIL_ASSIGN(auto stream, make_byte_stream(std::move(bytes), compression));
+    DOVETAIL_ASSIGN(auto tar, TarReader::open(path, std::move(stream)));
+    return std::unique_ptr<FileRecords>(std::make_unique<TarRecords>(std::move(path), std::move(tar), options_));
   }
   bool makes_examples() const override { return options_.records != RecordForm::raw; }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "format/tfrecord/tfrecord.h"
+#include "format/try.h"
 
 namespace dovetail::detail {
 
@@ -18,7 +19,7 @@ class TfrecordCutter {
     return scanner_.next();
   }
   Result<std::optional<ByteView>> finish() {
-    if (auto whole = scanner_.finish(); !whole) return whole.error();
+    DOVETAIL_TRY(scanner_.finish());
     return std::nullopt;
   }
   std::uint64_t records() const noexcept { return scanner_.records(); }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "format/try.h"
 #include "sources/bytes/source_file.h"
 #include "writer/output_folder.h"
 
@@ -38,12 +39,10 @@ std::string words(std::uint64_t offset, std::uint64_t bytes) {
 }  // namespace
 
 Result<DaliIndexCheck> DaliIndexCheck::open(const std::string& path) {
-  auto file = SourceFile::open(path);
-  if (!file) return file.error();
+  DOVETAIL_ASSIGN(auto file, SourceFile::open(path));
   auto opener = make_plain_opener(SourceFormat::lines, kMaxLineBytes);
-  auto lines = opener->open(0, std::move(*file), Compression::none);
-  if (!lines) return lines.error();
-  return DaliIndexCheck(path, std::move(opener), std::move(*lines));
+  DOVETAIL_ASSIGN(auto lines, opener->open(0, std::move(file), Compression::none));
+  return DaliIndexCheck(path, std::move(opener), std::move(lines));
 }
 
 Error DaliIndexCheck::disagrees(const std::string& what) const {
@@ -73,11 +72,9 @@ Result<void> DaliIndexCheck::expect_end() {
 Result<DaliIndexOutput> DaliIndexOutput::create(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   const bool here = slash == std::string::npos;
-  auto folder = OutputFolder::open(here ? "" : slash == 0 ? "/" : path.substr(0, slash));
-  if (!folder) return folder.error();
-  auto file = OutputFile::create(std::move(*folder), here ? path : path.substr(slash + 1));
-  if (!file) return file.error();
-  return DaliIndexOutput(std::move(*file));
+  DOVETAIL_ASSIGN(auto folder, OutputFolder::open(here ? "" : slash == 0 ? "/" : path.substr(0, slash)));
+  DOVETAIL_ASSIGN(auto file, OutputFile::create(std::move(folder), here ? path : path.substr(slash + 1)));
+  return DaliIndexOutput(std::move(file));
 }
 
 Result<void> DaliIndexOutput::add(std::uint64_t offset, std::uint64_t bytes) {
@@ -93,7 +90,7 @@ Result<void> DaliIndexOutput::flush() {
 }
 
 Result<void> DaliIndexOutput::finish() {
-  if (auto flushed = flush(); !flushed) return flushed;
+  DOVETAIL_TRY(flush());
   return file_.commit(true);
 }
 

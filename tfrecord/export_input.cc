@@ -9,6 +9,7 @@
 #include <dovetail/record_reader.h>
 
 #include "convert/input_line.h"
+#include "format/try.h"
 
 namespace dovetail::detail {
 
@@ -64,7 +65,7 @@ class DatasetInput final : public ExportInput {
     ProgressMeter::Done done;
     for (std::uint64_t id = share == 0 ? 0 : ends_[share - 1]; id != end; ++id) {
       if (!reader || reader->position() == reader->shard().info.records) {
-        if (auto opened = open_at(id, reader, shard); !opened) return opened;
+        DOVETAIL_TRY(open_at(id, reader, shard));
       }
       auto record = reader->next();
       if (!record) return record.error();
@@ -77,12 +78,12 @@ class DatasetInput final : public ExportInput {
       }
       ++done.records;
       done.raw_bytes += (*record)->size();
-      if (auto taken = take(**record); !taken) return taken;
+      DOVETAIL_TRY(take(**record));
       if (done.records % kTickRecords != 0 && id + 1 != end) continue;
       if (stopped()) return {};
       done.input_bytes = done.records;
       done.work = static_cast<double>(done.records);
-      if (auto told = meter.add(std::exchange(done, {})); !told) return told;
+      DOVETAIL_TRY(meter.add(std::exchange(done, {})));
     }
     return {};
   }
@@ -91,9 +92,8 @@ class DatasetInput final : public ExportInput {
   Result<void> open_at(std::uint64_t id, std::optional<RecordReader>& reader, std::uint32_t& shard) const {
     const Dataset::Place place = dataset_.locate(id);
     shard = place.shard;
-    auto opened = RecordReader::open(dataset_, place.shard);
-    if (!opened) return opened.error();
-    reader = std::move(*opened);
+    DOVETAIL_ASSIGN(auto opened, RecordReader::open(dataset_, place.shard));
+    reader = std::move(opened);
     return reader->seek(place.record);
   }
 
@@ -124,9 +124,8 @@ Result<std::unique_ptr<ExportInput>> open_export_input(const TfrecordExportOptio
   SourceOptions source_options = options.source;
   source_options.format = options.from;
   source_options.cancelled = ask_seldom(options.progress);
-  auto line = InputLine::open(paths, source_options);
-  if (!line) return line.error();
-  return std::make_unique<LineInput>(std::move(*line), options.files);
+  DOVETAIL_ASSIGN(auto line, InputLine::open(paths, source_options));
+  return std::make_unique<LineInput>(std::move(line), options.files);
 }
 
 }  // namespace dovetail::detail

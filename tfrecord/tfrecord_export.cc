@@ -17,6 +17,7 @@
 #include "convert/workers.h"
 #include "format/guard_memory.h"
 #include "format/tfrecord/tfrecord_name.h"
+#include "format/try.h"
 #include "sources/bytes/names.h"
 #include "sources/bytes/skip_count.h"
 #include "tfrecord/export_input.h"
@@ -88,7 +89,7 @@ Result<void> check_files(std::uint64_t files) {
 }
 
 Result<Targets> name_files(const std::string& target, const TfrecordExportOptions& options, std::uint32_t files) {
-  if (auto checked = check_files(files); !checked) return checked.error();
+  DOVETAIL_TRY(check_files(files));
   std::error_code failed;
   if (format::has_tfrecord_name(target) && !fs::is_directory(target, failed)) {
     if (files != 1) {
@@ -128,22 +129,20 @@ bool is_export_name(std::string_view name) {
 // replaced file by file is nothing that may be removed unasked.
 Result<void> check_no_other_export(const detail::OutputFolder& folder, const Targets& targets) {
   if (!targets.many) return {};
-  auto there = folder.names();
-  if (!there) return there.error();
+  DOVETAIL_ASSIGN(auto there, folder.names());
   const std::set<std::string_view> own(targets.names.begin(), targets.names.end());
-  std::erase_if(*there, [&](const std::string& name) { return !is_export_name(name) || own.contains(name); });
-  if (there->empty()) return {};
+  std::erase_if(there, [&](const std::string& name) { return !is_export_name(name) || own.contains(name); });
+  if (there.empty()) return {};
   return Error(Errc::already_exists,
                "it is of an export to another number of files or in another compression: remove that one, or name "
                "another folder")
-      .in_file(folder.path_of(*std::min_element(there->begin(), there->end())));
+      .in_file(folder.path_of(*std::min_element(there.begin(), there.end())));
 }
 
 Result<void> check_vacant(const detail::OutputFolder& folder, const Targets& targets) {
   for (const std::string& name : targets.names) {
-    auto there = folder.contains(name);
-    if (!there) return there.error();
-    if (*there) return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(folder.path_of(name));
+    DOVETAIL_ASSIGN(auto there, folder.contains(name));
+    if (there) return Error(Errc::already_exists, "overwrite (--overwrite) replaces it").in_file(folder.path_of(name));
   }
   return {};
 }
@@ -177,13 +176,11 @@ Result<void> check_replaces_no_source(const Targets& targets, const std::vector<
 
 // Better before all of a stream was read than after. It is no dataset, so that the number of files is known.
 Result<void> check_targets(const std::string& target, const TfrecordExportOptions& options) {
-  auto targets = name_files(target, options, std::max(options.files, 1u));
-  if (!targets) return targets.error();
+  DOVETAIL_ASSIGN(auto targets, name_files(target, options, std::max(options.files, 1u)));
   std::error_code failed;
-  if (options.overwrite || (!targets->folder.empty() && !fs::exists(targets->folder, failed))) return {};
-  auto folder = detail::OutputFolder::open(targets->folder);
-  if (!folder) return folder.error();
-  return check_vacant(**folder, *targets);
+  if (options.overwrite || (!targets.folder.empty() && !fs::exists(targets.folder, failed))) return {};
+  DOVETAIL_ASSIGN(auto folder, detail::OutputFolder::open(targets.folder));
+  return check_vacant(*folder, targets);
 }
 
 /// The files of an export; what is not published when it goes is removed.
@@ -199,12 +196,12 @@ class Export {
         meter_(options.progress, input.total(), static_cast<double>(input.total())) {}
 
   Result<TfrecordExportReport> run() {
-    if (auto alone = check_no_other_export(*folder_, targets_); !alone) return alone.error();
+    DOVETAIL_TRY(check_no_other_export(*folder_, targets_));
     const auto vacant = options_.overwrite ? Result<void>() : check_vacant(*folder_, targets_);
     if (!vacant) return vacant.error();
     const unsigned cores = options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
     detail::run_workers(static_cast<unsigned>(std::min<std::size_t>(cores, files_.size())), gate_, [this] { work(); });
-    if (auto done = gate_.outcome(); !done) return done.error();
+    DOVETAIL_TRY(gate_.outcome());
     return publish();
   }
 
@@ -217,21 +214,19 @@ class Export {
   }
 
   Result<void> write(std::uint32_t file) {
-    auto output = detail::TfrecordOutput::create(folder_, targets_.names[file], targets_.compression);
-    if (!output) return output.error();
+    DOVETAIL_ASSIGN(auto output, detail::TfrecordOutput::create(folder_, targets_.names[file], targets_.compression));
     std::uint64_t records = 0;
     std::uint64_t bytes = 0;
     const auto stopped = [this, file] { return gate_.stops(file); };
     const auto take = [&](ByteView record) {
       ++records;
       bytes += record.size();
-      return output->append(record);
+      return output.append(record);
     };
-    if (auto read = input_.read(file, meter_, stopped, take); !read) return read;
+    DOVETAIL_TRY(input_.read(file, meter_, stopped, take));
     if (stopped()) return {};
-    auto finished = output->finish();
-    if (!finished) return finished.error();
-    files_[file].emplace(std::move(*finished));
+    DOVETAIL_ASSIGN(auto finished, output.finish());
+    files_[file].emplace(std::move(finished));
     records_.fetch_add(records);
     raw_bytes_.fetch_add(bytes);
     return {};
@@ -260,9 +255,9 @@ class Export {
   }
 
   Result<void> give_names() {
-    if (auto room = make_room(); !room) return room;
+    DOVETAIL_TRY(make_room());
     for (std::optional<detail::OutputFile>& file : files_) {
-      if (auto published = file->publish(options_.overwrite); !published) return published;
+      DOVETAIL_TRY(file->publish(options_.overwrite));
       ++published_;
     }
     return folder_->sync();
@@ -273,10 +268,9 @@ class Export {
   Result<void> make_room() {
     if (!options_.overwrite || files_.size() == 1) return {};
     for (const std::string& name : targets_.names) {
-      auto there = folder_->contains(name);
-      if (!there) return there.error();
-      if (!*there) continue;
-      if (auto removed = folder_->remove(name); !removed) return removed;
+      DOVETAIL_ASSIGN(auto there, folder_->contains(name));
+      if (!there) continue;
+      DOVETAIL_TRY(folder_->remove(name));
       replacing_ = true;
     }
     return replacing_ ? folder_->sync() : Result<void>();
@@ -326,36 +320,33 @@ class Export {
 
 Result<TfrecordExportReport> export_files(const std::string& target, const TfrecordExportOptions& options,
                                           const std::vector<std::string>& paths) {
-  auto input = detail::open_export_input(options, paths);
-  if (!input) return input.error();
-  auto targets = name_files(target, options, (*input)->shares());
-  if (!targets) return targets.error();
-  if (auto kept = check_replaces_no_source(*targets, paths); !kept) return kept.error();
-  auto folder = detail::OutputFolder::create(targets->folder);
-  if (!folder) return folder.error();
+  DOVETAIL_ASSIGN(auto input, detail::open_export_input(options, paths));
+  DOVETAIL_ASSIGN(auto targets, name_files(target, options, input->shares()));
+  DOVETAIL_TRY(check_replaces_no_source(targets, paths));
+  DOVETAIL_ASSIGN(auto folder, detail::OutputFolder::create(targets.folder));
   try {
-    auto report = Export(options, **input, *folder, std::move(*targets)).run();
-    if (!report) (*folder)->remove_created();
+    auto report = Export(options, *input, folder, std::move(targets)).run();
+    if (!report) folder->remove_created();
     return report;
   } catch (...) {  // memory that is short, or what the caller's own function throws
-    (*folder)->remove_created();
+    folder->remove_created();
     throw;
   }
 }
 
 Result<TfrecordExportReport> export_all(const std::string& target, const TfrecordExportOptions& options) {
   if (target.empty()) return Error(Errc::invalid_option, "target = \"\": must name a file or a folder");
-  if (auto checked = check_files(options.files); !checked) return checked.error();
+  DOVETAIL_TRY(check_files(options.files));
   if (std::any_of(options.sources.begin(), options.sources.end(), detail::is_stream)) {
-    if (auto possible = check_targets(target, options); !possible) return possible.error();
+    DOVETAIL_TRY(check_targets(target, options));
   }
-  const auto files = detail::InputFiles::open(options.sources, options.from, target, [&](std::uint64_t copied) {
-    return options.progress && !options.progress({.input_bytes = copied});
-  });
-  if (!files) return files.error();
-  auto report = export_files(target, options, files->paths());
-  if (!report) return files->renamed(report.error());
-  for (SkippedRecord& skipped : report->first_skipped) skipped.error = files->renamed(skipped.error);
+  DOVETAIL_ASSIGN(const auto files,
+                  detail::InputFiles::open(options.sources, options.from, target, [&](std::uint64_t copied) {
+                    return options.progress && !options.progress({.input_bytes = copied});
+                  }));
+  auto report = export_files(target, options, files.paths());
+  if (!report) return files.renamed(report.error());
+  for (SkippedRecord& skipped : report->first_skipped) skipped.error = files.renamed(skipped.error);
   return report;
 }
 

@@ -26,6 +26,7 @@
 #include "format/tfrecord/tfrecord.h"
 #include "format/tfrecord/tfrecord_block.h"
 #include "format/tfrecord/tfrecord_index.h"
+#include "format/try.h"
 #include "sources/bytes/byte_stream.h"
 #include "sources/bytes/source_file.h"
 #include "sources/detect.h"
@@ -127,8 +128,8 @@ Result<void> check_options(const TfrecordIndexOptions& options) {
                                            std::to_string(least) + " to " + std::to_string(most));
   };
   using namespace format;
-  if (auto ok = check("block_bytes", options.block_bytes, kMinBlockTarget, kMaxBlockTarget); !ok) return ok;
-  if (auto ok = check("run_bytes", options.run_bytes, 1, kMaxRunBytes); !ok) return ok;
+  DOVETAIL_TRY(check("block_bytes", options.block_bytes, kMinBlockTarget, kMaxBlockTarget));
+  DOVETAIL_TRY(check("run_bytes", options.run_bytes, 1, kMaxRunBytes));
   return check("run_records", options.run_records, 0, kMaxRunRecords);
 }
 
@@ -164,9 +165,8 @@ Result<std::uint32_t> crc_of_ends(const detail::SourceFile& file) {
   const auto end = std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), file.size()));
   std::uint32_t crc = 0;
   for (const std::uint64_t offset : {std::uint64_t{0}, file.size() - end.size()}) {
-    auto read = file.read_at(offset, end);
-    if (!read) return read.error();
-    crc = format::crc32c(end.first(*read), crc);
+    DOVETAIL_ASSIGN(auto read, file.read_at(offset, end));
+    crc = format::crc32c(end.first(read), crc);
   }
   return crc;
 }
@@ -179,19 +179,16 @@ class Indexing {
 
   /// Writes the index, unless there is one to be `kept`.
   Result<TfrecordIndexReport> run(std::optional<TfrecordIndexReport> kept) {
-    auto file = open_plain(path_);
-    if (!file) return file.error();
-    facts_.info.file_bytes = file->size();
-    auto ends = crc_of_ends(*file);
-    if (!ends) return ends.error();
-    facts_.ends_crc = *ends;
-    if (auto opened = open_dali_indexes(); !opened) return opened.error();
-    auto stream = detail::make_byte_stream(std::move(*file), Compression::none);
-    if (!stream) return stream.error();
-    if (auto scanned = scan(**stream); !scanned) return scanned.error();
+    DOVETAIL_ASSIGN(auto file, open_plain(path_));
+    facts_.info.file_bytes = file.size();
+    DOVETAIL_ASSIGN(auto ends, crc_of_ends(file));
+    facts_.ends_crc = ends;
+    DOVETAIL_TRY(open_dali_indexes());
+    DOVETAIL_ASSIGN(auto stream, detail::make_byte_stream(std::move(file), Compression::none));
+    DOVETAIL_TRY(scan(*stream));
     complete_facts();
     if (check_) {
-      if (auto ended = check_->expect_end(); !ended) return ended.error();
+      DOVETAIL_TRY(check_->expect_end());
     }
     TfrecordIndexReport report{path_ + format::kTfrecordIndexSuffix, facts_.info, false};
     if (kept) {
@@ -200,7 +197,7 @@ class Indexing {
       return written.error();
     }
     if (output_) {
-      if (auto finished = output_->finish(); !finished) return finished.error();
+      DOVETAIL_TRY(output_->finish());
     }
     return report;
   }
@@ -208,14 +205,12 @@ class Indexing {
  private:
   Result<void> open_dali_indexes() {
     if (options_.check_dali_index) {
-      auto check = detail::DaliIndexCheck::open(*options_.check_dali_index);
-      if (!check) return check.error();
-      check_.emplace(std::move(*check));
+      DOVETAIL_ASSIGN(auto check, detail::DaliIndexCheck::open(*options_.check_dali_index));
+      check_.emplace(std::move(check));
     }
     if (options_.write_dali_index) {
-      auto output = detail::DaliIndexOutput::create(*options_.write_dali_index);
-      if (!output) return output.error();
-      output_.emplace(std::move(*output));
+      DOVETAIL_ASSIGN(auto output, detail::DaliIndexOutput::create(*options_.write_dali_index));
+      output_.emplace(std::move(output));
     }
     return {};
   }
@@ -227,14 +222,13 @@ class Indexing {
       auto record = scanner.next();
       if (!record) return record.error().at(path_, scanner.record_offset());
       if (*record) {
-        if (auto taken = take(**record, scanner); !taken) return taken;
+        DOVETAIL_TRY(take(**record, scanner));
         continue;
       }
-      auto piece = stream.next();
-      if (!piece) return piece.error();
-      if (!*piece) break;
-      scanner.feed((*piece)->bytes);
-      read = (*piece)->input_end;
+      DOVETAIL_ASSIGN(auto piece, stream.next());
+      if (!piece) break;
+      scanner.feed(piece->bytes);
+      read = piece->input_end;
       if (options_.progress && !options_.progress(scanner.records(), read)) {
         return Error(boost::system::errc::make_error_code(boost::system::errc::operation_canceled)).in_file(path_);
       }
@@ -251,7 +245,7 @@ class Indexing {
     fingerprint_.add(record);
     const std::uint64_t bytes = record.size() + format::kTfrecordFrameBytes;
     if (check_) {
-      if (auto same = check_->expect(scanner.record_offset(), bytes); !same) return same;
+      DOVETAIL_TRY(check_->expect(scanner.record_offset(), bytes));
     }
     return output_ ? output_->add(scanner.record_offset(), bytes) : Result<void>();
   }
@@ -276,21 +270,20 @@ class Indexing {
     options.run_records = format::kMaxBlockRecords;
     options.shard_number = format::kTfrecordIndexShardNumber;
     options.overwrite = true;
-    auto writer = RecordWriter::create(index, options);
-    if (!writer) return writer.error();
+    DOVETAIL_ASSIGN(auto writer, RecordWriter::create(index, options));
     const std::string facts = format::encode(facts_);
-    if (auto appended = writer->append(as_bytes(facts)); !appended) return appended;
+    DOVETAIL_TRY(writer.append(as_bytes(facts)));
     std::vector<std::byte> entries;
     for (const format::TfrecordBlock& block : blocks_.blocks()) {
       format::encode(block, entries);
       if (entries.size() < kEntriesPerRecord * format::kTfrecordIndexEntryBytes) continue;
-      if (auto appended = writer->append(entries); !appended) return appended;
+      DOVETAIL_TRY(writer.append(entries));
       entries.clear();
     }
     if (!entries.empty()) {
-      if (auto appended = writer->append(entries); !appended) return appended;
+      DOVETAIL_TRY(writer.append(entries));
     }
-    auto finished = writer->finish();
+    auto finished = writer.finish();
     if (!finished) return finished.error();
     return {};
   }
@@ -350,14 +343,13 @@ Result<std::optional<TfrecordIndexReport>> find_index(const std::string& path) {
 
 Result<TfrecordIndexReport> index_tfrecord(const std::string& path, const TfrecordIndexOptions& options,
                                            bool overwrite) {
-  if (auto valid = check_options(options); !valid) return valid.error();
-  if (auto free = check_targets(path, options); !free) return free.error();
+  DOVETAIL_TRY(check_options(options));
+  DOVETAIL_TRY(check_targets(path, options));
   return detail::guard_memory(path, [&]() -> Result<TfrecordIndexReport> {
     std::optional<TfrecordIndexReport> kept;
     if (!overwrite) {
-      auto found = find_index(path);
-      if (!found) return found.error();
-      kept = std::move(*found);
+      DOVETAIL_ASSIGN(auto found, find_index(path));
+      kept = std::move(found);
       if (kept && !options.check_dali_index && !options.write_dali_index) return std::move(*kept);
     }
     return Indexing(path, options).run(std::move(kept));

@@ -11,6 +11,7 @@
 
 #include "format/tfrecord/tfrecord.h"
 #include "format/tfrecord/tfrecord_snappy.h"
+#include "format/try.h"
 
 namespace dovetail::detail {
 
@@ -116,11 +117,9 @@ Result<std::unique_ptr<StreamEncoder>> make_stream_encoder(TfrecordCompression c
 
 Result<TfrecordOutput> TfrecordOutput::create(std::shared_ptr<const OutputFolder> folder, const std::string& name,
                                               TfrecordCompression compression) {
-  auto encoder = make_stream_encoder(compression);
-  if (!encoder) return encoder.error();
-  auto file = OutputFile::create(std::move(folder), name);
-  if (!file) return file.error();
-  return TfrecordOutput(std::move(*file), std::move(*encoder));
+  DOVETAIL_ASSIGN(auto encoder, make_stream_encoder(compression));
+  DOVETAIL_ASSIGN(auto file, OutputFile::create(std::move(folder), name));
+  return TfrecordOutput(std::move(file), std::move(encoder));
 }
 
 TfrecordOutput::TfrecordOutput(OutputFile file, std::unique_ptr<StreamEncoder> encoder)
@@ -132,7 +131,7 @@ Result<void> TfrecordOutput::append(ByteView record) {
   std::array<std::byte, format::kTfrecordFooterBytes> footer;
   format::encode_tfrecord_footer(record, footer);
   for (const ByteView part : {ByteView(header), record, ByteView(footer)}) {
-    if (auto added = encoder_->add(part, buffer_); !added) return added;
+    DOVETAIL_TRY(encoder_->add(part, buffer_));
   }
   return buffer_.size() >= kWriteBytes ? flush() : Result<void>();
 }
@@ -145,9 +144,9 @@ Result<void> TfrecordOutput::flush() {
 }
 
 Result<OutputFile> TfrecordOutput::finish() {
-  if (auto finished = encoder_->finish(buffer_); !finished) return finished.error();
-  if (auto flushed = flush(); !flushed) return flushed.error();
-  if (auto synced = file_.sync(); !synced) return synced.error();
+  DOVETAIL_TRY(encoder_->finish(buffer_));
+  DOVETAIL_TRY(flush());
+  DOVETAIL_TRY(file_.sync());
   return std::move(file_);
 }
 

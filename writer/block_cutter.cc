@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "format/try.h"
+
 namespace dovetail::detail {
 
 BlockCutter::BlockCutter(const Limits& limits, Emit emit)
@@ -21,7 +23,7 @@ Result<void> BlockCutter::append(ByteView record) {
     return {};
   }
   // The record that decides is counted but not held: it may be as large as the format allows.
-  if (auto chosen = choose_run(); !chosen) return chosen;
+  DOVETAIL_TRY(choose_run());
   return place(record);
 }
 
@@ -31,7 +33,7 @@ Result<void> BlockCutter::choose_run() {
   const format::RawBlock held = std::exchange(held_, {});
   std::uint32_t begin = 0;
   for (const std::uint32_t end : held.ends) {
-    if (auto placed = place(ByteView(held.bytes).subspan(begin, end - begin)); !placed) return placed;
+    DOVETAIL_TRY(place(ByteView(held.bytes).subspan(begin, end - begin)));
     begin = end;
   }
   return {};
@@ -39,7 +41,7 @@ Result<void> BlockCutter::choose_run() {
 
 Result<void> BlockCutter::place(ByteView record) {
   if (bounds_.ends_before(record.size())) {
-    if (auto closed = close_block(); !closed) return closed;
+    DOVETAIL_TRY(close_block());
   }
   block_.append(record);
   // Of the copy: the caller's buffer may change under our hands.
@@ -57,10 +59,10 @@ Result<void> BlockCutter::close_block() {
 
 Result<ShardCut> BlockCutter::end_shard() {
   if (!held_.empty()) {
-    if (auto chosen = choose_run(); !chosen) return chosen.error();
+    DOVETAIL_TRY(choose_run());
   }
   if (!block_.empty()) {
-    if (auto closed = close_block(); !closed) return closed.error();
+    DOVETAIL_TRY(close_block());
   }
   // A shard without records that comes before the choice has no runs either: any length is true of it.
   const ShardCut cut{std::max<std::uint64_t>(run_records_, 1), fingerprint_.value(), std::exchange(records_, 0)};

@@ -7,6 +7,7 @@
 
 #include "format/guard_memory.h"
 #include "format/layout.h"
+#include "format/try.h"
 #include "writer/writer_options.h"
 
 namespace dovetail::detail {
@@ -42,15 +43,14 @@ std::optional<std::uint32_t> shard_number_of(std::string_view name) {
 }
 
 Result<void> check_vacant(const OutputFolder& folder) {
-  auto names = folder.names();
-  if (!names) return names.error();
-  for (const std::string& name : *names) {
+  DOVETAIL_ASSIGN(auto names, folder.names());
+  for (const std::string& name : names) {
     if (is_replaced(name)) {
       return Error(Errc::already_exists, "the folder holds a dataset; overwrite (--overwrite) replaces it")
           .in_file(folder.path_of(name));
     }
   }
-  return check_none_hidden(folder, *names);
+  return check_none_hidden(folder, names);
 }
 
 Result<void> check_none_hidden(const OutputFolder& folder, const std::vector<std::string>& names) {
@@ -65,36 +65,32 @@ Result<void> check_none_hidden(const OutputFolder& folder, const std::vector<std
 }
 
 Result<void> remove_surplus(const OutputFolder& folder, std::size_t shards) {
-  auto names = folder.names();
-  if (!names) return names.error();
-  for (const std::string& name : *names) {
+  DOVETAIL_ASSIGN(auto names, folder.names());
+  for (const std::string& name : names) {
     const auto number = shard_number_of(name);
     if (!number || *number < shards) continue;
-    if (auto removed = folder.remove(name); !removed) return removed;
+    DOVETAIL_TRY(folder.remove(name));
   }
   return {};
 }
 
 Result<OutputFile> write_manifest(std::shared_ptr<const OutputFolder> folder, const DatasetId& dataset_id, Codec codec,
                                   const std::vector<ShardInfo>& shards) {
-  auto file = ShardOutput::create(std::move(folder), format::kManifestName, dataset_id, kManifestShardNumber,
-                                  make_metadata(format::kManifestRecordType));
-  if (!file) return file.error();
+  DOVETAIL_ASSIGN(auto file, ShardOutput::create(std::move(folder), format::kManifestName, dataset_id,
+                                                 kManifestShardNumber, make_metadata(format::kManifestRecordType)));
   format::EncodedBlock encoded;
   BlockCutter cutter({.block_bytes = kManifestBlockBytes, .run_bytes = 0, .run_records = kManifestRunRecords},
                      [&](const format::RawBlock& block) {
                        format::encode_block(block, codec, encoded);
-                       return file->add(encoded);
+                       return file.add(encoded);
                      });
   for (const ShardInfo& shard : shards) {
-    if (auto added = cutter.append(as_bytes(format::encode(shard))); !added) return added.error();
+    DOVETAIL_TRY(cutter.append(as_bytes(format::encode(shard))));
   }
-  auto cut = cutter.end_shard();
-  if (!cut) return cut.error();
-  auto finished = file->finish(*cut);
-  if (!finished) return finished.error();
-  if (auto synced = finished->file.sync(); !synced) return synced.error();
-  return std::move(finished->file);
+  DOVETAIL_ASSIGN(auto cut, cutter.end_shard());
+  DOVETAIL_ASSIGN(auto finished, file.finish(cut));
+  DOVETAIL_TRY(finished.file.sync());
+  return std::move(finished.file);
 }
 
 namespace {
@@ -102,13 +98,13 @@ namespace {
 Result<void> publish_files(const OutputFolder& folder, std::vector<FinishedShard>& shards, OutputFile& manifest,
                            bool overwrite) {
   for (FinishedShard& shard : shards) {
-    if (auto published = shard.file.publish(overwrite); !published) return published;
+    DOVETAIL_TRY(shard.file.publish(overwrite));
   }
   if (overwrite) {
-    if (auto removed = remove_surplus(folder, shards.size()); !removed) return removed;
+    DOVETAIL_TRY(remove_surplus(folder, shards.size()));
   }
-  if (auto synced = folder.sync(); !synced) return synced;
-  if (auto published = manifest.publish(overwrite); !published) return published;
+  DOVETAIL_TRY(folder.sync());
+  DOVETAIL_TRY(manifest.publish(overwrite));
   return folder.sync();
 }
 

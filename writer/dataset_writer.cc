@@ -9,6 +9,7 @@
 #include "format/moved_from.h"
 #include "format/process_mark.h"
 #include "format/shard_encoder.h"
+#include "format/try.h"
 #include "writer/block_cutter.h"
 #include "writer/dataset_files.h"
 #include "writer/encode_pipeline.h"
@@ -67,7 +68,7 @@ class DatasetWriter::Impl {
   Result<DatasetInfo> finish() {
     if (!is_open()) return stop_reason();
     DatasetInfo info;
-    if (auto done = guarded([&] { return write_all(info); }); !done) return done.error();
+    DOVETAIL_TRY(guarded([&] { return write_all(info); }));
     state_ = State::finished;
     shards_.clear();
     pipeline_.reset();
@@ -110,9 +111,9 @@ class DatasetWriter::Impl {
 
   Result<void> append_in_order(ByteView record) {
     while (shard_is_complete()) {
-      if (auto ended = end_shard(); !ended) return ended;
+      DOVETAIL_TRY(end_shard());
     }
-    if (auto appended = cutter_.append(record); !appended) return appended;
+    DOVETAIL_TRY(cutter_.append(record));
     ++records_;
     raw_bytes_ += record.size();
     shard_bytes_ += record.size();
@@ -134,28 +135,26 @@ class DatasetWriter::Impl {
       return Error(Errc::invalid_option, "shard_bytes = " + std::to_string(options_.shard_bytes) +
                                              ": makes more than " + std::to_string(kMaxShards) + " shards");
     }
-    auto cut = cutter_.end_shard();
-    if (!cut) return cut.error();
+    DOVETAIL_ASSIGN(auto cut, cutter_.end_shard());
     ++ended_;
     shard_bytes_ = 0;
     shard_open_ = false;
-    return pipeline_->end_shard(*cut);
+    return pipeline_->end_shard(cut);
   }
 
   Result<void> write_all(DatasetInfo& info) {
     while (options_.shards != 0 ? ended_ < options_.shards : shard_open_) {
-      if (auto ended = end_shard(); !ended) return ended;
+      DOVETAIL_TRY(end_shard());
     }
-    auto shards = pipeline_->finish();
-    if (!shards) return shards.error();
-    shards_ = std::move(*shards);
+    DOVETAIL_ASSIGN(auto shards, pipeline_->finish());
+    shards_ = std::move(shards);
     for (const detail::FinishedShard& shard : shards_) info.shards.push_back(shard.info);
-    auto manifest = detail::write_manifest(folder_, *options_.shard.dataset_id, options_.shard.codec, info.shards);
-    if (!manifest) return manifest.error();
-    info.manifest = manifest->path();
+    DOVETAIL_ASSIGN(auto manifest,
+                    detail::write_manifest(folder_, *options_.shard.dataset_id, options_.shard.codec, info.shards));
+    info.manifest = manifest.path();
     info.id = *options_.shard.dataset_id;
     // Last: nothing that could fail may follow once the dataset is there.
-    return detail::publish_dataset(*folder_, shards_, *manifest, options_.shard.overwrite);
+    return detail::publish_dataset(*folder_, shards_, manifest, options_.shard.overwrite);
   }
 
   void remove_all() noexcept {
@@ -195,19 +194,17 @@ Result<std::unique_ptr<detail::EncodePipeline>> start_pipeline(const std::shared
 
 Result<std::unique_ptr<DatasetWriter::Impl>> DatasetWriter::Impl::create(
     const std::string& folder, DatasetWriterOptions options, std::shared_ptr<detail::OutputFolder>& opened) {
-  if (auto ok = detail::validate(options); !ok) return ok.error();
-  if (auto ok = check_metadata(options.shard); !ok) return ok.error();
+  DOVETAIL_TRY(detail::validate(options));
+  DOVETAIL_TRY(check_metadata(options.shard));
   if (folder.empty()) return Error(Errc::invalid_option, "folder = \"\": must name a folder");
-  auto target = detail::OutputFolder::create(folder);
-  if (!target) return target.error();
-  opened = *target;
+  DOVETAIL_ASSIGN(auto target, detail::OutputFolder::create(folder));
+  opened = target;
   if (!options.shard.overwrite) {
-    if (auto vacant = detail::check_vacant(*opened); !vacant) return vacant.error();
+    DOVETAIL_TRY(detail::check_vacant(*opened));
   }
   if (!options.shard.dataset_id) options.shard.dataset_id = DatasetId::random();
-  auto pipeline = start_pipeline(opened, options);
-  if (!pipeline) return pipeline.error();
-  return std::make_unique<Impl>(std::move(options), opened, std::move(*pipeline));
+  DOVETAIL_ASSIGN(auto pipeline, start_pipeline(opened, options));
+  return std::make_unique<Impl>(std::move(options), opened, std::move(pipeline));
 }
 
 Result<DatasetWriter> DatasetWriter::create(const std::string& folder, DatasetWriterOptions options) {

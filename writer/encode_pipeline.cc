@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "format/guard_memory.h"
+#include "format/try.h"
 #include "writer/dataset_files.h"
 
 namespace dovetail::detail {
@@ -23,10 +24,10 @@ EncodePipeline::EncodePipeline(std::shared_ptr<const OutputFolder> folder, Setti
 Result<std::unique_ptr<EncodePipeline>> EncodePipeline::start(std::shared_ptr<const OutputFolder> folder,
                                                               Settings settings) {
   std::unique_ptr<EncodePipeline> pipeline(new EncodePipeline(std::move(folder), std::move(settings)));
-  auto pool = OrderedPool<Job>::start(pipeline->settings_.threads,
-                                      [codec = pipeline->settings_.codec](Job& job) { return work(job, codec); });
-  if (!pool) return pool.error();
-  pipeline->pool_ = std::move(*pool);
+  DOVETAIL_ASSIGN(auto pool,
+                  OrderedPool<Job>::start(pipeline->settings_.threads,
+                                          [codec = pipeline->settings_.codec](Job& job) { return work(job, codec); }));
+  pipeline->pool_ = std::move(pool);
   return pipeline;
 }
 
@@ -53,7 +54,7 @@ Result<void> EncodePipeline::add(format::RawBlock& block) {
   if (failure_) return *failure_;
   const std::uint64_t bytes = block.bytes.size();
   while (pool_->in_flight() != 0 && (pool_->in_flight() >= window_ || queued_bytes_ + bytes > settings_.queued_bytes)) {
-    if (auto committed = commit_oldest(); !committed) return committed;
+    DOVETAIL_TRY(commit_oldest());
   }
   std::unique_ptr<BlockJob> job = take_spare();
   std::swap(job->raw, block);
@@ -74,7 +75,7 @@ Result<void> EncodePipeline::end_shard(const ShardCut& cut) {
 Result<void> EncodePipeline::submit(Job job) {
   if (failure_) return *failure_;
   while (pool_->in_flight() >= window_) {
-    if (auto committed = commit_oldest(); !committed) return committed;
+    DOVETAIL_TRY(commit_oldest());
   }
   pool_->submit(std::move(job));
   return {};
@@ -114,8 +115,8 @@ Result<void> EncodePipeline::open_shard() {
 }
 
 Result<void> EncodePipeline::commit(std::unique_ptr<BlockJob> block) {
-  if (auto opened = open_shard(); !opened) return opened;
-  if (auto added = shard_->add(block->encoded); !added) return added;
+  DOVETAIL_TRY(open_shard());
+  DOVETAIL_TRY(shard_->add(block->encoded));
   queued_bytes_ -= block->raw.bytes.size();
   if (block->raw.bytes.capacity() > kKeptBlockBytes) {
     --blocks_held_;
@@ -131,7 +132,7 @@ Result<void> EncodePipeline::commit(const ShardBegin& begin) {
 }
 
 Result<void> EncodePipeline::commit(const ShardEnd& end) {
-  if (auto opened = open_shard(); !opened) return opened;
+  DOVETAIL_TRY(open_shard());
   auto finished = shard_->finish(end.cut);
   shard_.reset();
   if (!finished) return finished.error();

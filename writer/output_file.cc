@@ -12,6 +12,8 @@
 #include <random>
 #include <utility>
 
+#include "format/try.h"
+
 namespace dovetail::detail {
 
 namespace {
@@ -191,7 +193,7 @@ Result<void> OutputFile::publish(bool overwrite) {
 }
 
 Result<void> OutputFile::commit(bool overwrite) {
-  if (auto done = sync(); !done) return done;
+  DOVETAIL_TRY(sync());
   if (auto done = publish(overwrite); !done) return fail(done.error());
   if (auto done = folder_->sync(); !done) {
     // What has replaced a file stays: without it neither the old nor the new one would be there.

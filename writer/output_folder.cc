@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "format/address.h"
+#include "format/try.h"
 
 namespace dovetail::detail {
 
@@ -85,7 +86,7 @@ Result<void> make_folders(const std::string& path, MadeFolders& made) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
     if (made.make(part)) {
-      if (auto synced = sync_parent(part); !synced) return synced.error();
+      DOVETAIL_TRY(sync_parent(part));
     } else if (errno != EEXIST && errno != EISDIR) {
       // The system's reason for a path below a file or a read-only folder is kept; opening it would only say "missing".
       const int reason = errno;
@@ -122,7 +123,7 @@ Result<std::shared_ptr<OutputFolder>> OutputFolder::create(const std::string& pa
                    "this is an address, and datasets are written to this machine: give a folder, and copy that")
           .in_file(path);
     }
-    if (Result<void> made = make_folders(folder, folders); !made) return made.error();
+    DOVETAIL_TRY(make_folders(folder, folders));
   }
   Result<std::shared_ptr<OutputFolder>> opened = open(folder);
   if (opened) (*opened)->created_ = folders.take_over();

@@ -11,6 +11,7 @@
 #include "format/guard_memory.h"
 #include "format/moved_from.h"
 #include "format/process_mark.h"
+#include "format/try.h"
 #include "writer/block_cutter.h"
 #include "writer/shard_output.h"
 #include "writer/writer_options.h"
@@ -42,7 +43,7 @@ class RecordWriter::Impl {
     if (auto ok = detail::check_record_size(options_, records_, record.size()); !ok) {
       return ok.error().in_file(path_);
     }
-    if (auto done = guarded([&] { return cutter_.append(record); }); !done) return done;
+    DOVETAIL_TRY(guarded([&] { return cutter_.append(record); }));
     ++records_;
     return {};
   }
@@ -50,7 +51,7 @@ class RecordWriter::Impl {
   Result<ShardInfo> finish() {
     if (!is_open()) return stop_reason();
     ShardInfo info;
-    if (auto done = guarded([&] { return write_end(info); }); !done) return done.error();
+    DOVETAIL_TRY(guarded([&] { return write_end(info); }));
     close(State::finished);
     return info;
   }
@@ -90,12 +91,10 @@ class RecordWriter::Impl {
   }
 
   Result<void> write_end(ShardInfo& info) {
-    auto cut = cutter_.end_shard();
-    if (!cut) return cut.error();
-    auto finished = shard_->finish(*cut);
-    if (!finished) return finished.error();
-    info = std::move(finished->info);
-    return finished->file.commit(options_.overwrite);
+    DOVETAIL_ASSIGN(auto cut, cutter_.end_shard());
+    DOVETAIL_ASSIGN(auto finished, shard_->finish(cut));
+    info = std::move(finished.info);
+    return finished.file.commit(options_.overwrite);
   }
 
   void close(State state) noexcept {
@@ -117,16 +116,15 @@ class RecordWriter::Impl {
 namespace {
 
 Result<detail::ShardOutput> create_output(const std::string& path, WriterOptions& options) {
-  if (auto ok = detail::validate(options); !ok) return ok.error();
+  DOVETAIL_TRY(detail::validate(options));
   const std::size_t slash = path.find_last_of('/');
   const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
   if (name.empty()) return Error(Errc::invalid_option, "path = \"" + path + "\": must name a file");
-  if (auto ok = check_target(path, options.overwrite); !ok) return ok.error();
+  DOVETAIL_TRY(check_target(path, options.overwrite));
 
-  auto folder = detail::OutputFolder::open(path.substr(0, slash == std::string::npos ? 0 : slash + 1));
-  if (!folder) return folder.error();
+  DOVETAIL_ASSIGN(auto folder, detail::OutputFolder::open(path.substr(0, slash == std::string::npos ? 0 : slash + 1)));
   if (!options.dataset_id) options.dataset_id = DatasetId::random();
-  auto shard = detail::ShardOutput::create(std::move(*folder), name, *options.dataset_id, options.shard_number,
+  auto shard = detail::ShardOutput::create(std::move(folder), name, *options.dataset_id, options.shard_number,
                                            detail::make_metadata(options));
   return shard;
 }
@@ -135,9 +133,8 @@ Result<detail::ShardOutput> create_output(const std::string& path, WriterOptions
 
 Result<RecordWriter> RecordWriter::create(const std::string& path, WriterOptions options) {
   return detail::guard_memory(path, [&]() -> Result<RecordWriter> {
-    Result<detail::ShardOutput> shard = create_output(path, options);
-    if (!shard) return shard.error();
-    return RecordWriter(std::make_unique<Impl>(path, std::move(options), std::move(*shard)));
+    DOVETAIL_ASSIGN(detail::ShardOutput shard, create_output(path, options));
+    return RecordWriter(std::make_unique<Impl>(path, std::move(options), std::move(shard)));
   });
 }
 

@@ -6,6 +6,8 @@
 
 #include <boost/system/errc.hpp>
 
+#include "format/try.h"
+
 namespace dovetail::detail {
 
 namespace {
@@ -20,9 +22,8 @@ ShardOutput::ShardOutput(OutputFile file, const DatasetId& dataset_id, std::uint
 Result<ShardOutput> ShardOutput::create(std::shared_ptr<const OutputFolder> folder, const std::string& name,
                                         const DatasetId& dataset_id, std::uint32_t shard_number,
                                         const format::Metadata& metadata) {
-  auto file = OutputFile::create(std::move(folder), name);
-  if (!file) return file.error();
-  ShardOutput shard(std::move(*file), dataset_id, shard_number);
+  DOVETAIL_ASSIGN(auto file, OutputFile::create(std::move(folder), name));
+  ShardOutput shard(std::move(file), dataset_id, shard_number);
   if (auto begun = shard.encoder_.begin(metadata, shard.buffer_); !begun) {
     return begun.error().in_file(shard.file_.path());
   }
@@ -48,7 +49,7 @@ Result<FinishedShard> ShardOutput::finish(const ShardCut& cut) {
         .in_file(file_.path());
   }
   ShardInfo info = encoder_.finish(cut.run_records, cut.fingerprint, buffer_);
-  if (auto flushed = flush(); !flushed) return flushed.error();
+  DOVETAIL_TRY(flush());
   info.name = file_.name();
   return FinishedShard{std::move(file_), std::move(info)};
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "format/try.h"
 #include "writer/writer_options.h"
 
 namespace dovetail::detail {
@@ -27,9 +28,8 @@ ShardStream::ShardStream(std::unique_ptr<EncodePipeline> pipeline, const BlockCu
       cutter_(limits, [this](format::RawBlock& block) { return pipeline_->add(block); }) {}
 
 Result<void> ShardStream::end() {
-  auto cut = cutter_.end_shard();
-  if (!cut) return cut.error();
-  return pipeline_->end_shard(*cut);
+  DOVETAIL_ASSIGN(auto cut, cutter_.end_shard());
+  return pipeline_->end_shard(cut);
 }
 
 Result<void> ShardStream::finish() {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "format/layout.h"
+#include "format/try.h"
 
 namespace dovetail::detail {
 
@@ -23,11 +24,11 @@ Result<void> validate(const WriterOptions& options) {
     return Error(Errc::invalid_option,
                  "codec = " + std::to_string(static_cast<unsigned>(options.codec)) + ": must be none or snappy");
   }
-  if (auto ok = check_range("block_bytes", options.block_bytes, kMinBlockTarget, kMaxBlockTarget); !ok) return ok;
-  if (auto ok = check_range("run_bytes", options.run_bytes, 1, kMaxRunBytes); !ok) return ok;
-  if (auto ok = check_range("run_records", options.run_records, 0, kMaxRunRecords); !ok) return ok;
+  DOVETAIL_TRY(check_range("block_bytes", options.block_bytes, kMinBlockTarget, kMaxBlockTarget));
+  DOVETAIL_TRY(check_range("run_bytes", options.run_bytes, 1, kMaxRunBytes));
+  DOVETAIL_TRY(check_range("run_records", options.run_records, 0, kMaxRunRecords));
   if (options.schema) {
-    if (auto ok = dovetail::validate(*options.schema); !ok) return ok;
+    DOVETAIL_TRY(dovetail::validate(*options.schema));
     if (const std::size_t bytes = to_text(*options.schema).size(); bytes > kMaxSchemaTextBytes) {
       return check_range("bytes of the schema's text", bytes, 1, kMaxSchemaTextBytes);
     }
@@ -36,8 +37,8 @@ Result<void> validate(const WriterOptions& options) {
 }
 
 Result<void> validate(const DatasetWriterOptions& options) {
-  if (auto ok = validate(options.shard); !ok) return ok;
-  if (auto ok = check_range("shards", options.shards, 0, kMaxShards); !ok) return ok;
+  DOVETAIL_TRY(validate(options.shard));
+  DOVETAIL_TRY(check_range("shards", options.shards, 0, kMaxShards));
   if (options.shards != 0 && options.expected_records == 0) {
     return Error(Errc::invalid_option,
                  "expected_records = 0: must be given with shards = " + std::to_string(options.shards));

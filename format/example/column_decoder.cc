@@ -16,6 +16,7 @@
 #include "format/example/column_rows.h"
 #include "format/example/example_wire.h"
 #include "format/text/utf8.h"
+#include "format/try.h"
 #include "format/wire.h"
 
 namespace dovetail {
@@ -287,7 +288,7 @@ ColumnDecoder& ColumnDecoder::operator=(ColumnDecoder other) noexcept {
 ColumnDecoder::~ColumnDecoder() = default;
 
 Result<ColumnDecoder> ColumnDecoder::make(Schema schema) {
-  if (Result<void> valid = validate(schema); !valid) return valid.error();
+  DOVETAIL_TRY(validate(schema));
   if constexpr (std::endian::native != std::endian::little) {
     return Error(Errc::unsupported_version, "columns need a machine with the lowest byte first");
   }
@@ -359,13 +360,13 @@ std::uint64_t ColumnDecoder::bytes() const noexcept {
 
 Result<const ColumnLayout*> ColumnDecoder::finish(std::span<std::byte> slab) {
   ColumnRows& rows = impl_->rows();
-  if (Result<void> room = check_room(rows.bytes(), slab.size(), rows.rows()); !room) return room.error();
+  DOVETAIL_TRY(check_room(rows.bytes(), slab.size(), rows.rows()));
   return &rows.finish(slab);
 }
 
 Result<const ColumnLayout*> ColumnDecoder::decode(std::span<const ByteView> records, std::span<std::byte> slab) {
   const auto rows = static_cast<std::uint32_t>(records.size());
-  if (Result<void> begun = begin(rows, slab); !begun) return begun.error();
+  DOVETAIL_TRY(begin(rows, slab));
   for (std::uint32_t row = 0; row < rows; ++row) {
     if (records[row].data() == nullptr) {
       add_empty(row);

@@ -6,6 +6,7 @@
 
 #include "format/example/schema_fallback.h"
 #include "format/text/utf8.h"
+#include "format/try.h"
 
 namespace dovetail {
 namespace {
@@ -65,7 +66,7 @@ Result<void> validate(const Schema& schema) {
   }
   std::set<std::string_view> names;
   for (const Column& column : schema.columns) {
-    if (auto valid = validate(column); !valid) return valid;
+    DOVETAIL_TRY(validate(column));
     if (!names.insert(column.name).second) return bad_column(column.name, "is there twice");
   }
   return {};

@@ -8,6 +8,8 @@
 
 #include "format/example/schema_fallback.h"
 
+#include "format/try.h"
+
 namespace dovetail {
 namespace {
 
@@ -23,12 +25,11 @@ class SchemaText {
   Result<Schema> read() {
     Schema schema;
     do {
-      auto column = read_column();
-      if (!column) return column.error();
-      schema.columns.push_back(std::move(*column));
+      DOVETAIL_ASSIGN(auto column, read_column());
+      schema.columns.push_back(std::move(column));
     } while (take(','));
     if (at_ != text_.size()) return wrong("a comma or the end");
-    if (auto valid = validate(schema); !valid) return valid.error();
+    DOVETAIL_TRY(validate(schema));
     return schema;
   }
 
@@ -61,19 +62,17 @@ class SchemaText {
 
   Result<Column> read_column() {
     Column column;
-    auto name = read_name();
-    if (!name) return name.error();
-    column.name = std::move(*name);
+    DOVETAIL_ASSIGN(auto name, read_name());
+    column.name = std::move(name);
     if (!take(':')) return wrong("':' and a dtype");
     skip_blanks();
     if (!read_dtype(column.dtype)) return wrong("a dtype, u8 to f64 or bytes");
     if (take('[')) {
-      if (auto shape = read_shape(column); !shape) return shape.error();
+      DOVETAIL_TRY(read_shape(column));
     }
     if (take('=')) {
-      auto fallback = read_fallback(column);
-      if (!fallback) return fallback.error();
-      auto normal = format::normal_fallback(column, *fallback);
+      DOVETAIL_ASSIGN(auto fallback, read_fallback(column));
+      auto normal = format::normal_fallback(column, fallback);
       if (!normal) return Error(Errc::invalid_option, "column \"" + column.name + "\": " + normal.error().detail());
       column.fallback = std::move(*normal);
     }

@@ -7,6 +7,7 @@
 
 #include "format/crc32c/crc32c.h"
 #include "format/endian.h"
+#include "format/try.h"
 
 namespace dovetail::format {
 
@@ -50,7 +51,7 @@ Result<std::optional<ByteView>> TfrecordScanner::scan() {
   record_offset_ = next_offset_;
   if (std::exchange(given_, false)) held_.clear();
   if (!length_) {
-    if (auto read = read_header(); !read) return read.error();
+    DOVETAIL_TRY(read_header());
     if (!length_) return std::nullopt;
   }
   const std::optional<ByteView> frame = gather(*length_ + kTfrecordFooterBytes);

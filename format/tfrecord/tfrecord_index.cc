@@ -10,6 +10,7 @@
 #include "format/endian.h"
 #include "format/layout.h"
 #include "format/tfrecord/tfrecord_block.h"
+#include "format/try.h"
 
 namespace dovetail::format {
 
@@ -38,7 +39,7 @@ Result<void> TfrecordIndexReader::add(ByteView record) {
     const TfrecordBlock block{load_le<std::uint32_t>(at + tfrecord_index_entry::kRecords),
                               load_le<std::uint32_t>(at + tfrecord_index_entry::kStoredBytes),
                               load_le<std::uint32_t>(at + tfrecord_index_entry::kFootersCrc)};
-    if (auto added = add_block(block); !added) return added;
+    DOVETAIL_TRY(add_block(block));
   }
   return {};
 }

@@ -10,6 +10,7 @@
 #include "format/layout.h"
 #include "format/snappy_decoder.h"
 #include "format/structures.h"
+#include "format/try.h"
 #include "reader/dataset/stored_block.h"
 
 namespace dovetail::detail {
@@ -61,7 +62,7 @@ Result<format::BlockRecords> BlockLoader::load_once(const ShardFile& shard, std:
   const std::uint64_t padded = shard.framing() == Framing::blocks ? entry.span_bytes() : body_end;
   auto stored = stored_.take(padded);
   if (!stored) return stored.error().at(path, entry.offset);
-  if (auto read = shard.file().read(entry.offset, *stored); !read) return read.error();
+  DOVETAIL_TRY(shard.file().read(entry.offset, *stored));
 
   std::span<std::byte> decoded;
   if (const std::uint64_t bytes = decoded_bytes(shard, block); bytes > 0) {

@@ -9,6 +9,7 @@
 
 #include "format/guard_memory.h"
 #include "format/layout.h"
+#include "format/try.h"
 #include "reader/dataset/listing.h"
 #include "reader/dataset/manifest.h"
 #include "reader/dataset/parallel.h"
@@ -85,9 +86,8 @@ Result<std::vector<ShardInfo>> read_infos(const detail::Listing& listing, unsign
   std::vector<ShardInfo> infos(listing.names.size());
   auto done =
       detail::for_each_index(infos.size(), threads == 0 ? kTailThreads : threads, [&](std::size_t i) -> Result<void> {
-        auto info = detail::read_shard_info(detail::join_path(listing.folder, listing.names[i]));
-        if (!info) return info.error();
-        infos[i] = std::move(*info);
+        DOVETAIL_ASSIGN(auto info, detail::read_shard_info(detail::join_path(listing.folder, listing.names[i])));
+        infos[i] = std::move(info);
         infos[i].name = listing.names[i];
         return {};
       });
@@ -102,33 +102,29 @@ struct ShardList {
 };
 
 Result<ShardList> from_manifest(std::string folder, const std::string& name, bool allow_outside) {
-  auto shards = detail::read_manifest(detail::join_path(folder, name), allow_outside);
-  if (!shards) return shards.error();
-  return ShardList{std::move(folder), true, std::move(*shards)};
+  DOVETAIL_ASSIGN(auto shards, detail::read_manifest(detail::join_path(folder, name), allow_outside));
+  return ShardList{std::move(folder), true, std::move(shards)};
 }
 
 Result<ShardList> list_shards(const std::string& path, const DatasetOptions& options) {
-  auto listing = detail::list_dataset(path);
-  if (!listing) return listing.error();
-  if (listing->kind == detail::Listing::Kind::file) {
+  DOVETAIL_ASSIGN(auto listing, detail::list_dataset(path));
+  if (listing.kind == detail::Listing::Kind::file) {
     auto shard = detail::ShardFile::open(path);
     if (!shard) return detail::of_named_file(shard.error(), path);
-    auto metadata = shard->read_metadata();
-    if (!metadata) return metadata.error();
+    DOVETAIL_ASSIGN(auto metadata, shard->read_metadata());
     if (shard->header().shard_number == format::kTfrecordIndexShardNumber) return detail::is_index_only(path);
-    if (metadata->record_type == format::kPartRecordType) return detail::is_part_manifest(path);
-    if (!detail::is_manifest(*metadata)) return ShardList{std::move(listing->folder), false, {shard->info()}};
-    listing->kind = detail::Listing::Kind::manifest;
+    if (metadata.record_type == format::kPartRecordType) return detail::is_part_manifest(path);
+    if (!detail::is_manifest(metadata)) return ShardList{std::move(listing.folder), false, {shard->info()}};
+    listing.kind = detail::Listing::Kind::manifest;
   }
-  if (listing->kind == detail::Listing::Kind::manifest) {
-    return from_manifest(std::move(listing->folder), listing->names.front(), options.allow_outside);
+  if (listing.kind == detail::Listing::Kind::manifest) {
+    return from_manifest(std::move(listing.folder), listing.names.front(), options.allow_outside);
   }
-  auto infos = read_infos(*listing, options.threads);
-  if (!infos) return infos.error();
-  if (listing->kind == detail::Listing::Kind::files) {
-    if (const auto wrong = detail::check_shard_numbers(listing->folder, *infos); !wrong.empty()) return wrong.front();
+  DOVETAIL_ASSIGN(auto infos, read_infos(listing, options.threads));
+  if (listing.kind == detail::Listing::Kind::files) {
+    if (const auto wrong = detail::check_shard_numbers(listing.folder, infos); !wrong.empty()) return wrong.front();
   }
-  return ShardList{std::move(listing->folder), false, std::move(*infos)};
+  return ShardList{std::move(listing.folder), false, std::move(infos)};
 }
 
 }  // namespace
@@ -137,15 +133,14 @@ Dataset::Dataset(std::shared_ptr<const State> state) : state_(std::move(state)) 
 
 Result<Dataset> Dataset::open(const std::string& path, const DatasetOptions& options) {
   return detail::guard_memory(path, [&]() -> Result<Dataset> {
-    auto list = list_shards(path, options);
-    if (!list) return list.error();
+    DOVETAIL_ASSIGN(auto list, list_shards(path, options));
 
     auto state = std::make_shared<State>();
     state->path = path;
-    state->folder = std::move(list->folder);
-    state->has_manifest = list->has_manifest;
+    state->folder = std::move(list.folder);
+    state->has_manifest = list.has_manifest;
     state->allow_outside = options.allow_outside;
-    state->shards = std::move(list->shards);
+    state->shards = std::move(list.shards);
 
     auto shape = std::make_shared<DatasetShape>();
     shape->shards.reserve(state->shards.size());
@@ -258,18 +253,17 @@ Result<std::string> checked_shard_path(const Dataset& dataset, std::uint32_t sha
     return checked_shard_path(part->dataset, shard - part->first_shard);
   }
   if (state.has_manifest && !state.allow_outside) {
-    if (auto inside = check_inside(state.folder, state.shards[shard].name); !inside) return inside.error();
+    DOVETAIL_TRY(check_inside(state.folder, state.shards[shard].name));
   }
   return dataset.shard_path(shard);
 }
 
 Result<ShardFile> open_shard(const Dataset& dataset, std::uint32_t shard) {
   if (const auto part = part_of(dataset, shard)) return open_shard(part->first, part->second);
-  auto path = checked_shard_path(dataset, shard);
-  if (!path) return path.error();
-  auto file = ShardFile::open(*path, &dataset.shards()[shard]);
+  DOVETAIL_ASSIGN(auto path, checked_shard_path(dataset, shard));
+  auto file = ShardFile::open(path, &dataset.shards()[shard]);
   if (!file && file.error().is(Errc::manifest_mismatch) && !dataset.has_manifest()) {
-    return Error(Errc::file_changed, "it is not the shard that the dataset was opened with").in_file(*path);
+    return Error(Errc::file_changed, "it is not the shard that the dataset was opened with").in_file(path);
   }
   return file;
 }

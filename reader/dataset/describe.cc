@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "format/guard_memory.h"
+#include "format/try.h"
 
 namespace dovetail {
 namespace detail {
 
 Result<ShardDescription> describe(const ShardFile& shard) {
-  auto metadata = shard.read_metadata();
-  if (!metadata) return metadata.error();
+  DOVETAIL_ASSIGN(auto metadata, shard.read_metadata());
 
   ShardDescription description;
   description.tfrecord = shard.framing() == Framing::tfrecord;
@@ -18,10 +18,10 @@ Result<ShardDescription> describe(const ShardFile& shard) {
   description.version_minor = shard.header().minor;
   description.dataset_id = shard.header().dataset_id;
   description.shard_number = shard.header().shard_number;
-  description.record_type = description.tfrecord ? "tfrecord" : std::move(metadata->record_type);
-  description.writer = std::move(metadata->writer);
-  description.metadata = std::move(metadata->user);
-  description.schema = std::move(metadata->schema);
+  description.record_type = description.tfrecord ? "tfrecord" : std::move(metadata.record_type);
+  description.writer = std::move(metadata.writer);
+  description.metadata = std::move(metadata.user);
+  description.schema = std::move(metadata.schema);
   description.info = shard.info();
   description.blocks.reserve(shard.blocks().size());
   for (std::size_t i = 0; i < shard.blocks().size(); ++i) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "format/text/wildcard.h"
+#include "format/try.h"
 #include "reader/dataset/paths.h"
 
 namespace dovetail::detail {
@@ -78,9 +79,8 @@ Result<GlobMatches> expand_glob(const std::string& pattern) {
         next.push_back(join_path(prefix, *part));
         continue;
       }
-      auto names = list_matches(join_path(found.folder, prefix), *part);
-      if (!names) return names.error();
-      for (const std::string& name : *names) next.push_back(join_path(prefix, name));
+      DOVETAIL_ASSIGN(auto names, list_matches(join_path(found.folder, prefix), *part));
+      for (const std::string& name : names) next.push_back(join_path(prefix, name));
     }
     found.files = std::move(next);
   }

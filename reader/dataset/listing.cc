@@ -18,6 +18,7 @@
 #include "format/text/numbered_name.h"
 #include "format/text/wildcard.h"
 #include "format/tfrecord/tfrecord_name.h"
+#include "format/try.h"
 #include "reader/dataset/glob.h"
 #include "reader/dataset/paths.h"
 #include "reader/dataset/shard_ends.h"
@@ -203,26 +204,24 @@ Result<Listing> list_folder(const std::string& folder) {
   }
   if (errno != ENOENT) return Error::from_errno(errno, "cannot look for a manifest").in_file(folder);
 
-  if (auto finished = refuse_unfinished(folder); !finished) return finished.error();
-  auto below = list_shards_below(folder);
-  if (!below) return below.error();
-  if (!below->datasets.empty()) return several_datasets(folder, *below);
-  if (below->shards.empty()) return no_shards(folder);
-  return Listing{Listing::Kind::files, folder, std::move(below->shards)};
+  DOVETAIL_TRY(refuse_unfinished(folder));
+  DOVETAIL_ASSIGN(auto below, list_shards_below(folder));
+  if (!below.datasets.empty()) return several_datasets(folder, below);
+  if (below.shards.empty()) return no_shards(folder);
+  return Listing{Listing::Kind::files, folder, std::move(below.shards)};
 }
 
 Result<Listing> list_glob(const std::string& pattern) {
-  auto found = expand_glob(pattern);
-  if (!found) return found.error();
-  const std::size_t matched = found->files.size();
-  std::erase_if(found->files, [](const std::string& name) { return is_manifest_name(name) || is_index_name(name); });
-  if (found->files.empty()) {
+  DOVETAIL_ASSIGN(auto found, expand_glob(pattern));
+  const std::size_t matched = found.files.size();
+  std::erase_if(found.files, [](const std::string& name) { return is_manifest_name(name) || is_index_name(name); });
+  if (found.files.empty()) {
     return Error(Errc::empty_input,
                  matched == 0 ? "no file matches the pattern"
                               : "only manifests and indexes match the pattern; open one of the former, or its folder")
         .in_file(pattern);
   }
-  return Listing{Listing::Kind::matches, std::move(found->folder), std::move(found->files)};
+  return Listing{Listing::Kind::matches, std::move(found.folder), std::move(found.files)};
 }
 
 }  // namespace
@@ -287,8 +286,8 @@ Result<FilesBelow> list_shards_below(const std::string& folder) {
     if (failure) return Error::from_errno(failure.value(), "cannot list the folder").in_file(listed);
   }
   if (datasets.empty() && !(names.empty() && indexes.empty())) {
-    if (auto checked = check_names_of_shards(folder, names, others); !checked) return checked.error();
-    if (auto all = check_all_indexed(folder, indexes, others); !all) return all.error();
+    DOVETAIL_TRY(check_names_of_shards(folder, names, others));
+    DOVETAIL_TRY(check_all_indexed(folder, indexes, others));
   }
   // One whose file cannot be found is listed too: opening it says so, while leaving it out would hide records.
   names.insert(names.end(), indexes.begin(), indexes.end());

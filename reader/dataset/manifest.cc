@@ -15,6 +15,7 @@
 #include "format/layout.h"
 #include "format/shard_encoder.h"
 #include "format/structures.h"
+#include "format/try.h"
 #include "reader/dataset/paths.h"
 #include "reader/dataset/tfrecord_sidecar.h"
 
@@ -68,9 +69,8 @@ bool is_manifest(const format::Metadata& metadata) {
 }
 
 Result<std::vector<ShardInfo>> read_manifest(const std::string& path, bool allow_outside) {
-  auto reader = RecordReader::open(path);
-  if (!reader) return reader.error();
-  const ShardDescription& manifest = reader->shard();
+  DOVETAIL_ASSIGN(auto reader, RecordReader::open(path));
+  const ShardDescription& manifest = reader.shard();
   if (manifest.record_type != format::kManifestRecordType) {
     return Error(Errc::unknown_format,
                  "this is not a manifest: its records are of type " + in_quotes(manifest.record_type))
@@ -85,13 +85,12 @@ Result<std::vector<ShardInfo>> read_manifest(const std::string& path, bool allow
   std::vector<ShardInfo> shards;
   format::RecordFingerprint fingerprint;
   while (true) {
-    auto record = reader->next();
-    if (!record) return record.error();
-    if (!*record) break;
-    fingerprint.add(**record);
+    DOVETAIL_ASSIGN(auto record, reader.next());
+    if (!record) break;
+    fingerprint.add(*record);
     if (shards.size() == ~std::uint32_t{0}) return Error(Errc::bad_length, "too many shards").in_file(path);
     const auto position = static_cast<std::uint32_t>(shards.size());
-    auto info = format::decode_shard_info(**record);
+    auto info = format::decode_shard_info(*record);
     if (!info) {
       return Error(info.error().code(), "entry " + std::to_string(position) + ": " + info.error().detail())
           .in_file(path);
@@ -109,9 +108,8 @@ Result<std::vector<ShardInfo>> read_manifest(const std::string& path, bool allow
 }
 
 Result<void> check_inside(const std::string& folder, const std::string& name) {
-  auto inside = real_path(folder.empty() ? "." : folder);
-  if (!inside) return inside.error();
-  const std::string prefix = *inside == "/" ? *inside : *inside + "/";
+  DOVETAIL_ASSIGN(auto inside, real_path(folder.empty() ? "." : folder));
+  const std::string prefix = inside == "/" ? inside : inside + "/";
   for (const std::string& file : {name, sidecar_path(name)}) {
     const std::string path = join_path(folder, file);
     auto target = real_path(path);

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "format/try.h"
+
 namespace dovetail {
 namespace {
 
@@ -71,13 +73,11 @@ constexpr std::uint64_t kWorldLimit = std::uint64_t{std::numeric_limits<std::uin
 Result<RankContext> read_rank_and_world(const Lookup& lookup, const Names& names) {
   if (!lookup(names.rank)) return missing_variable(names.rank, names.world, names.launcher);
   if (!lookup(names.world)) return missing_variable(names.world, names.rank, names.launcher);
-  auto world = read_number(lookup, names.world, 1, kWorldLimit);
-  if (!world) return world.error();
-  auto rank = read_number(lookup, names.rank, 0, *world);
-  if (!rank) return rank.error();
+  DOVETAIL_ASSIGN(auto world, read_number(lookup, names.world, 1, kWorldLimit));
+  DOVETAIL_ASSIGN(auto rank, read_number(lookup, names.rank, 0, world));
   RankContext context;
-  context.rank = *rank;
-  context.world = *world;
+  context.rank = rank;
+  context.world = world;
   context.source = names.launcher;
   return context;
 }
@@ -92,12 +92,10 @@ Result<RankContext> read_set(const Lookup& lookup, const Names& names) {
   if (!has_rank) return missing_variable(names.local_rank, names.local_world, names.launcher);
   if (!has_world) return missing_variable(names.local_world, names.local_rank, names.launcher);
 
-  auto local_world = read_number(lookup, names.local_world, 1, std::uint64_t{context->world} + 1);
-  if (!local_world) return local_world.error();
-  auto local_rank = read_number(lookup, names.local_rank, 0, *local_world);
-  if (!local_rank) return local_rank.error();
-  context->local_rank = *local_rank;
-  context->local_world = *local_world;
+  DOVETAIL_ASSIGN(auto local_world, read_number(lookup, names.local_world, 1, std::uint64_t{context->world} + 1));
+  DOVETAIL_ASSIGN(auto local_rank, read_number(lookup, names.local_rank, 0, local_world));
+  context->local_rank = local_rank;
+  context->local_world = local_world;
   return context;
 }
 
@@ -133,24 +131,21 @@ Result<std::uint32_t> slurm_local_world(const Lookup& lookup, const RankContext&
     return *tasks;
   }
   if (!lookup(kSlurm.local_world)) return context.local_rank + 1;
-  auto asked = read_number(lookup, kSlurm.local_world, 1, kWorldLimit);
-  if (!asked) return asked.error();
-  return std::min(*asked, context.world);
+  DOVETAIL_ASSIGN(auto asked, read_number(lookup, kSlurm.local_world, 1, kWorldLimit));
+  return std::min(asked, context.world);
 }
 
 Result<RankContext> read_slurm(const Lookup& lookup) {
   auto context = read_rank_and_world(lookup, kSlurm);
   if (!context || !lookup(kSlurm.local_rank)) return context;
-  auto local_rank = read_number(lookup, kSlurm.local_rank, 0, context->world);
-  if (!local_rank) return local_rank.error();
-  context->local_rank = *local_rank;
-  auto local_world = slurm_local_world(lookup, *context);
-  if (!local_world) return local_world.error();
-  if (*local_rank >= *local_world) {
-    return bad_variable(kSlurm.local_rank, std::to_string(*local_rank),
-                        "this node has " + std::to_string(*local_world) + " tasks");
+  DOVETAIL_ASSIGN(auto local_rank, read_number(lookup, kSlurm.local_rank, 0, context->world));
+  context->local_rank = local_rank;
+  DOVETAIL_ASSIGN(auto local_world, slurm_local_world(lookup, *context));
+  if (local_rank >= local_world) {
+    return bad_variable(kSlurm.local_rank, std::to_string(local_rank),
+                        "this node has " + std::to_string(local_world) + " tasks");
   }
-  context->local_world = *local_world;
+  context->local_world = local_world;
   return context;
 }
 

@@ -5,6 +5,7 @@
 
 #include "format/guard_memory.h"
 #include "format/moved_from.h"
+#include "format/try.h"
 #include "reader/dataset/block_loader.h"
 #include "reader/dataset/describe.h"
 #include "reader/dataset/shard_file.h"
@@ -56,9 +57,8 @@ class RecordReader::Impl {
  private:
   Result<void> load_block(std::size_t block) {
     loaded_begin_ = loaded_end_ = 0;
-    auto records = loader_.load(file_, block);
-    if (!records) return records.error();
-    records_ = *records;
+    DOVETAIL_ASSIGN(auto records, loader_.load(file_, block));
+    records_ = records;
     loaded_begin_ = file_.first_record(block);
     loaded_end_ = file_.first_record(block + 1);
     return {};
@@ -88,18 +88,16 @@ Result<ShardDescription> describe_open(const Result<detail::ShardFile>& file) {
 Result<RecordReader> RecordReader::open(const std::string& path) {
   return detail::guard_memory(path, [&]() -> Result<RecordReader> {
     auto file = detail::ShardFile::open(path);
-    auto description = describe_open(file);
-    if (!description) return description.error();
-    return RecordReader(std::make_unique<Impl>(std::move(*file), std::move(*description)));
+    DOVETAIL_ASSIGN(auto description, describe_open(file));
+    return RecordReader(std::make_unique<Impl>(std::move(*file), std::move(description)));
   });
 }
 
 Result<RecordReader> RecordReader::open(const Dataset& dataset, std::uint32_t shard) {
   return detail::guard_memory(dataset.path(), [&]() -> Result<RecordReader> {
     auto file = detail::open_shard(dataset, shard);
-    auto description = describe_open(file);
-    if (!description) return description.error();
-    return RecordReader(std::make_unique<Impl>(std::move(*file), std::move(*description)));
+    DOVETAIL_ASSIGN(auto description, describe_open(file));
+    return RecordReader(std::make_unique<Impl>(std::move(*file), std::move(description)));
   });
 }
 

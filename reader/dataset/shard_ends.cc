@@ -11,6 +11,7 @@
 #include "format/crc32c/crc32c.h"
 #include "format/endian.h"
 #include "format/layout.h"
+#include "format/try.h"
 #include "reader/dataset/paths.h"
 
 namespace dovetail::detail {
@@ -61,7 +62,7 @@ Error unfinished_file(const InputFile& file) {
 Result<format::FileHeader> read_file_header(const InputFile& file) {
   Head head;
   const std::span<std::byte> known = std::span(head).first(std::min<std::uint64_t>(head.size(), file.size()));
-  if (auto read = file.read(0, known); !read) return read.error();
+  DOVETAIL_TRY(file.read(0, known));
   if (!starts_as_dovetail(known)) return foreign_file(known, file.path());
   if (known.size() < head.size()) return unfinished_file(file);
   auto header = format::decode_file_header(head);
@@ -121,7 +122,7 @@ Result<ShardEnds> read_shard_ends(const std::string& path) {
   if (!header) return header.error();
 
   std::vector<std::byte> tail_bytes(std::min<std::uint64_t>(file->size(), format::kTailBytes));
-  if (auto read = file->read(file->size() - tail_bytes.size(), tail_bytes); !read) return read.error();
+  DOVETAIL_TRY(file->read(file->size() - tail_bytes.size(), tail_bytes));
   auto tail = format::decode_tail(tail_bytes, file->size());
   if (!tail) {
     if (tail.error().is(Errc::unfinished)) return unfinished_file(*file);

@@ -8,6 +8,7 @@
 #include "format/guard_memory.h"
 #include "format/layout.h"
 #include "format/shard_decoder.h"
+#include "format/try.h"
 #include "reader/dataset/tfrecord_sidecar.h"
 
 namespace dovetail::detail {
@@ -32,29 +33,26 @@ Result<ShardFile> ShardFile::open(const std::string& path, const ShardInfo* expe
 }
 
 Result<ShardFile> ShardFile::open_shard(const std::string& path, const ShardInfo* expected) {
-  auto ends = read_shard_ends(path);
-  if (!ends) return ends.error();
-  if (auto same = check_expected(expected, ends->info(), path); !same) return same.error();
-  if (auto checked = check_in_its_place(path); !checked) return checked.error();
-  ShardFile shard(std::move(*ends));
+  DOVETAIL_ASSIGN(auto ends, read_shard_ends(path));
+  DOVETAIL_TRY(check_expected(expected, ends.info(), path));
+  DOVETAIL_TRY(check_in_its_place(path));
+  ShardFile shard(std::move(ends));
   if (auto loaded = shard.load_index(); !loaded) return loaded.error().in_file(path);
   shard.ends_.tail_bytes = {};
   return shard;
 }
 
 Result<ShardFile> ShardFile::open_tfrecord(const std::string& path, const ShardInfo* expected) {
-  auto file = InputFile::open(path);
-  if (!file) return file.error();
-  auto sidecar = read_sidecar(*file, true);
-  if (!sidecar) return sidecar.error();
-  if (auto same = check_expected(expected, sidecar->facts.info, path); !same) return same.error();
-  ShardEnds ends{std::move(*file), {}, {}, {}};
-  ends.header.dataset_id = sidecar->dataset_id;
-  ends.tail.footer.info = std::move(sidecar->facts.info);
+  DOVETAIL_ASSIGN(auto file, InputFile::open(path));
+  DOVETAIL_ASSIGN(auto sidecar, read_sidecar(file, true));
+  DOVETAIL_TRY(check_expected(expected, sidecar.facts.info, path));
+  ShardEnds ends{std::move(file), {}, {}, {}};
+  ends.header.dataset_id = sidecar.dataset_id;
+  ends.tail.footer.info = std::move(sidecar.facts.info);
   ShardFile shard(std::move(ends));
   shard.framing_ = Framing::tfrecord;
-  shard.metadata_ = std::move(sidecar->metadata);
-  shard.blocks_ = std::move(sidecar->blocks);
+  shard.metadata_ = std::move(sidecar.metadata);
+  shard.blocks_ = std::move(sidecar.blocks);
   shard.count_records();
   return shard;
 }
@@ -70,12 +68,11 @@ Result<void> ShardFile::load_index() {
     index = ByteView(ends_.tail_bytes).subspan(begin - tail_begin, end - begin);
   } else {
     separate.resize(end - begin);
-    if (auto read = file().read(begin, separate); !read) return read.error();
+    DOVETAIL_TRY(file().read(begin, separate));
     index = separate;
   }
-  auto blocks = format::decode_index(index, tail());
-  if (!blocks) return blocks.error();
-  blocks_ = std::move(*blocks);
+  DOVETAIL_ASSIGN(auto blocks, format::decode_index(index, tail()));
+  blocks_ = std::move(blocks);
   count_records();
   return {};
 }
@@ -97,7 +94,7 @@ Result<format::Metadata> ShardFile::read_metadata() const {
   const std::string& path = file().path();
   constexpr std::uint64_t kOffset = format::kFileHeaderBytes;
   std::array<std::byte, format::kBlockHeaderBytes> header_bytes;
-  if (auto read = file().read(kOffset, header_bytes); !read) return read.error();
+  DOVETAIL_TRY(file().read(kOffset, header_bytes));
   auto header = format::decode_block_header(header_bytes);
   if (!header) return header.error().at(path, kOffset);
   if (header->span_bytes() > data_offset() - kOffset) {
@@ -105,7 +102,7 @@ Result<format::Metadata> ShardFile::read_metadata() const {
   }
   return guard_memory(path, [&]() -> Result<format::Metadata> {
     std::vector<std::byte> block(header->span_bytes());
-    if (auto read = file().read(kOffset, block); !read) return read.error();
+    DOVETAIL_TRY(file().read(kOffset, block));
     auto metadata = format::decode_metadata_block(block, info().file_id);
     if (!metadata) return metadata.error().at(path, kOffset);
     return metadata;

@@ -11,6 +11,7 @@
 #include "format/layout.h"
 #include "format/shard_encoder.h"
 #include "format/structures.h"
+#include "format/try.h"
 #include "reader/dataset/block_loader.h"
 #include "reader/dataset/shard_file.h"
 #include "reader/dataset/tfrecord_sidecar.h"
@@ -40,9 +41,9 @@ class ShardVerifier {
     }
     // Opening has checked that the blocks in a TFRecord's index fill the file.
     const bool has_ends = shard_.framing() == Framing::blocks;
-    if (auto read = has_ends ? check_front() : Result<void>(); !read) return read.error();
-    if (auto read = check_data(); !read) return read.error();
-    if (auto read = has_ends ? check_back() : Result<void>(); !read) return read.error();
+    DOVETAIL_TRY(has_ends ? check_front() : Result<void>());
+    DOVETAIL_TRY(check_data());
+    DOVETAIL_TRY(has_ends ? check_back() : Result<void>());
     return good_;
   }
 
@@ -105,7 +106,7 @@ Result<void> ShardVerifier::check_front() {
 
 Result<void> ShardVerifier::check_data() {
   for (std::size_t block = 0; block < shard_.blocks().size(); ++block) {
-    if (auto read = check_block(block); !read) return read;
+    DOVETAIL_TRY(check_block(block));
   }
   if (good_.blocks == shard_.blocks().size()) check_totals();
   return {};
@@ -154,7 +155,7 @@ Result<void> ShardVerifier::check_back() {
   const std::uint32_t sequence = shard_.sequence(shard_.blocks().size());
   auto index = check_plain_block(index_offset, sequence, footer_offset);
   if (!index) {
-    if (auto noted = note(index.error(), index_offset, records, records); !noted) return noted;
+    DOVETAIL_TRY(note(index.error(), index_offset, records, records));
   }
   auto footer = check_plain_block(footer_offset, sequence + 1, shard_.file().size() - format::kTrailerBytes);
   if (!footer) return note(footer.error(), footer_offset, records, records);
@@ -166,7 +167,7 @@ Result<format::BlockHeader> ShardVerifier::check_plain_block(std::uint64_t offse
                                                              std::uint64_t limit) {
   const InputFile& file = shard_.file();
   std::array<std::byte, format::kBlockHeaderBytes> bytes;
-  if (auto read = file.read(offset, bytes); !read) return read.error();
+  DOVETAIL_TRY(file.read(offset, bytes));
   auto header = format::decode_block_header(bytes);
   if (!header) return header.error();
   if (header->offset != offset || header->sequence != sequence || header->file_id != shard_.info().file_id) {
@@ -174,26 +175,24 @@ Result<format::BlockHeader> ShardVerifier::check_plain_block(std::uint64_t offse
   }
   if (header->span_bytes() > limit - offset) return Error(Errc::bad_length, "the block reaches into the next");
 
-  auto crc = crc_of(offset + format::kBlockHeaderBytes, header->body_bytes());
-  if (!crc) return crc.error();
-  if (*crc != header->payload_crc) return Error(Errc::payload_checksum, "the block's message");
+  DOVETAIL_ASSIGN(auto crc, crc_of(offset + format::kBlockHeaderBytes, header->body_bytes()));
+  if (crc != header->payload_crc) return Error(Errc::payload_checksum, "the block's message");
 
   std::array<std::byte, format::kAlignment> padding{};
   const std::uint64_t body_end = offset + format::kBlockHeaderBytes + header->body_bytes();
   const auto padding_bytes = static_cast<std::size_t>(offset + header->span_bytes() - body_end);
-  if (auto read = file.read(body_end, std::span(padding).first(padding_bytes)); !read) return read.error();
+  DOVETAIL_TRY(file.read(body_end, std::span(padding).first(padding_bytes)));
   if (!all_zero(padding)) return padding_in_use();
   return header;
 }
 
 Result<std::uint32_t> ShardVerifier::crc_of(std::uint64_t offset, std::uint64_t bytes) {
   constexpr std::uint64_t kChunkBytes = 1 << 20;
-  auto chunk = chunk_.take(static_cast<std::size_t>(std::min(bytes, kChunkBytes)));
-  if (!chunk) return chunk.error();
+  DOVETAIL_ASSIGN(auto chunk, chunk_.take(static_cast<std::size_t>(std::min(bytes, kChunkBytes))));
   std::uint32_t crc = 0;
   for (std::uint64_t done = 0; done < bytes;) {
-    const auto part = chunk->first(static_cast<std::size_t>(std::min(bytes - done, kChunkBytes)));
-    if (auto read = shard_.file().read(offset + done, part); !read) return read.error();
+    const auto part = chunk.first(static_cast<std::size_t>(std::min(bytes - done, kChunkBytes)));
+    DOVETAIL_TRY(shard_.file().read(offset + done, part));
     crc = format::crc32c(part, crc);
     done += part.size();
   }
@@ -230,7 +229,7 @@ Result<GoodBlocks> verify_shard(const std::string& path, const ShardInfo* expect
   auto shard = ShardFile::open(path);
   if (shard) {
     if (shard->framing() == Framing::tfrecord) {
-      if (auto read = verify_sidecar(path, damaged); !read) return read.error();
+      DOVETAIL_TRY(verify_sidecar(path, damaged));
     }
     return ShardVerifier(std::move(*shard), damaged).run(expected);
   }

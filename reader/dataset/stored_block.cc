@@ -3,6 +3,7 @@
 
 #include "format/crc32c/crc32c.h"
 #include "format/tfrecord/tfrecord_block.h"
+#include "format/try.h"
 
 namespace dovetail::detail {
 
@@ -42,9 +43,8 @@ Result<format::BlockRecords> decode_stored(const ShardFile& shard, std::size_t b
   if (shard.framing() == Framing::tfrecord) {
     return format::decode_tfrecord_block(shard.blocks()[block], stored, out.first(decoded_bytes(shard, block)));
   }
-  const auto header = checked_header(shard, block, stored);
-  if (!header) return header.error();
-  return format::decode_block(*header, stored.subspan(format::kBlockHeaderBytes), out);
+  DOVETAIL_ASSIGN(const auto header, checked_header(shard, block, stored));
+  return format::decode_block(header, stored.subspan(format::kBlockHeaderBytes), out);
 }
 
 bool is_single(const ShardFile& shard, std::size_t block) noexcept {
@@ -61,16 +61,14 @@ Result<void> check_single(const ShardFile& shard, std::size_t block, ByteView he
   if (shard.framing() == Framing::tfrecord) {
     return format::check_tfrecord(shard.blocks()[block], head.first<format::kTfrecordHeaderBytes>(), record);
   }
-  const auto header = checked_header(shard, block, head);
-  if (!header) return header.error();
-  if (format::crc32c(record) != header->payload_crc) return Error(Errc::payload_checksum, "the record");
+  DOVETAIL_ASSIGN(const auto header, checked_header(shard, block, head));
+  if (format::crc32c(record) != header.payload_crc) return Error(Errc::payload_checksum, "the record");
   return {};
 }
 
 Result<void> decode_single(const ShardFile& shard, std::size_t block, ByteView stored, std::span<std::byte> record) {
-  const Result<format::BlockRecords> decoded = decode_stored(shard, block, stored, record);
-  if (!decoded) return decoded.error();
-  if ((*decoded)[0].size() != record.size()) return Error(Errc::index_mismatch, "the record has another size");
+  DOVETAIL_ASSIGN(const format::BlockRecords decoded, decode_stored(shard, block, stored, record));
+  if (decoded[0].size() != record.size()) return Error(Errc::index_mismatch, "the record has another size");
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include "format/crc32c/crc32c.h"
 #include "format/layout.h"
 #include "format/tfrecord/tfrecord_index.h"
+#include "format/try.h"
 #include "reader/dataset/block_loader.h"
 #include "reader/dataset/paths.h"
 #include "reader/dataset/shard_ends.h"
@@ -38,7 +39,7 @@ Result<void> check_same_file(const InputFile& file, const format::TfrecordFacts&
   const auto end = std::span(bytes).first(std::min<std::uint64_t>(bytes.size(), file.size()));
   std::uint32_t crc = 0;
   for (const std::uint64_t offset : {std::uint64_t{0}, file.size() - end.size()}) {
-    if (auto read = file.read(offset, end); !read) return read.error();
+    DOVETAIL_TRY(file.read(offset, end));
     crc = format::crc32c(end, crc);
   }
   if (crc != facts.ends_crc) return stale(file, "the file has changed");
@@ -47,19 +48,17 @@ Result<void> check_same_file(const InputFile& file, const format::TfrecordFacts&
 
 Result<format::TfrecordFacts> read_facts(const ShardFile& sidecar, BlockLoader& loader) {
   if (sidecar.info().records == 0) return Error(Errc::index_mismatch, "the index of the TFRecord file is empty");
-  auto records = loader.load(sidecar, 0);
-  if (!records) return records.error();
-  return format::decode_tfrecord_facts((*records)[0]);
+  DOVETAIL_ASSIGN(auto records, loader.load(sidecar, 0));
+  return format::decode_tfrecord_facts(records[0]);
 }
 
 Result<std::vector<format::IndexEntry>> read_blocks(const ShardFile& sidecar, const format::TfrecordFacts& facts,
                                                     BlockLoader& loader) {
   format::TfrecordIndexReader blocks(facts.info);
   for (std::size_t block = 0; block < sidecar.blocks().size(); ++block) {
-    auto records = loader.load(sidecar, block);
-    if (!records) return records.error();
-    for (std::uint32_t i = block == 0 ? 1 : 0; i < records->size(); ++i) {
-      if (auto added = blocks.add((*records)[i]); !added) return added.error();
+    DOVETAIL_ASSIGN(auto records, loader.load(sidecar, block));
+    for (std::uint32_t i = block == 0 ? 1 : 0; i < records.size(); ++i) {
+      DOVETAIL_TRY(blocks.add(records[i]));
     }
   }
   return blocks.finish();
@@ -89,28 +88,26 @@ Error of_lone_index(const std::string& path, const Error& error) {
 
 Result<TfrecordSidecar> read_sidecar(const InputFile& file, bool with_blocks) {
   const std::string path = sidecar_path(file.path());
-  auto shard = ShardFile::open(path);
-  if (!shard) return shard.error();
+  DOVETAIL_ASSIGN(auto shard, ShardFile::open(path));
   TfrecordSidecar sidecar;
-  auto metadata = shard->read_metadata();
-  if (!metadata) return metadata.error();
-  if (shard->framing() != Framing::blocks || shard->header().shard_number != format::kTfrecordIndexShardNumber ||
-      metadata->record_type != format::kTfrecordIndexRecordType) {
+  DOVETAIL_ASSIGN(auto metadata, shard.read_metadata());
+  if (shard.framing() != Framing::blocks || shard.header().shard_number != format::kTfrecordIndexShardNumber ||
+      metadata.record_type != format::kTfrecordIndexRecordType) {
     return Error(Errc::index_mismatch, "this is no index of a TFRecord file").in_file(path);
   }
   BlockLoader loader;
-  auto facts = read_facts(*shard, loader);
+  auto facts = read_facts(shard, loader);
   if (!facts) return facts.error().in_file(path);
-  if (auto same = check_same_file(file, *facts); !same) return same.error();
+  DOVETAIL_TRY(check_same_file(file, *facts));
   if (with_blocks) {
-    auto blocks = read_blocks(*shard, *facts, loader);
+    auto blocks = read_blocks(shard, *facts, loader);
     if (!blocks) return blocks.error().in_file(path);
     sidecar.blocks = std::move(*blocks);
   }
   sidecar.facts = std::move(*facts);
   sidecar.facts.info.name = name_of(file.path());
-  sidecar.metadata = std::move(*metadata);
-  sidecar.dataset_id = shard->header().dataset_id;
+  sidecar.metadata = std::move(metadata);
+  sidecar.dataset_id = shard.header().dataset_id;
   return sidecar;
 }
 
@@ -137,13 +134,11 @@ Result<ShardInfo> read_shard_info(const std::string& path) {
   auto ends = read_shard_ends(path);
   if (!ends) {
     if (!is_indexed_tfrecord(path, ends.error())) return of_lone_index(path, ends.error());
-    auto file = InputFile::open(path);
-    if (!file) return file.error();
-    auto sidecar = read_sidecar(*file, false);
-    if (!sidecar) return sidecar.error();
-    return std::move(sidecar->facts.info);
+    DOVETAIL_ASSIGN(auto file, InputFile::open(path));
+    DOVETAIL_ASSIGN(auto sidecar, read_sidecar(file, false));
+    return std::move(sidecar.facts.info);
   }
-  if (auto checked = check_in_its_place(path); !checked) return checked.error();
+  DOVETAIL_TRY(check_in_its_place(path));
   if (ends->header.shard_number == format::kManifestShardNumber) {
     return Error(Errc::unknown_format, "this is a manifest, not a shard; open it by itself").in_file(path);
   }

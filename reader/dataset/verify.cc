@@ -15,6 +15,7 @@
 
 #include "format/guard_memory.h"
 #include "format/layout.h"
+#include "format/try.h"
 #include "reader/dataset/damage_list.h"
 #include "reader/dataset/listing.h"
 #include "reader/dataset/manifest.h"
@@ -63,7 +64,7 @@ Result<void> verify_targets(const std::vector<Target>& targets, const Manner& ma
   std::vector<Result<detail::GoodBlocks>> parts(targets.size(), detail::GoodBlocks());
   detail::DamageList damaged;
   auto done = detail::for_each_index(targets.size(), manner.thread_count(), [&](std::size_t i) -> Result<void> {
-    if (auto go_on = manner.go_on(); !go_on) return go_on;
+    DOVETAIL_TRY(manner.go_on());
     parts[i] = detail::verify_shard(targets[i].path, targets[i].expected,
                                     [&](Damage damage) { damaged.add(i, std::move(damage)); });
     if (!parts[i] && ends_verifying(parts[i].error())) return parts[i].error();
@@ -88,7 +89,7 @@ Result<VerifyReport> verify_files(const std::string& folder, const std::vector<s
   targets.reserve(names.size());
   for (const std::string& name : names) targets.push_back({detail::join_path(folder, name), nullptr});
   VerifyReport report;
-  if (auto done = verify_targets(targets, manner, report); !done) return done.error();
+  DOVETAIL_TRY(verify_targets(targets, manner, report));
   return report;
 }
 
@@ -102,7 +103,7 @@ struct SortedFiles {
 Result<SortedFiles> sort_files(const std::string& folder, const std::vector<std::string>& names, const Manner& manner) {
   std::vector<Result<ShardInfo>> infos(names.size(), ShardInfo());
   auto done = detail::for_each_index(names.size(), manner.thread_count(), [&](std::size_t i) -> Result<void> {
-    if (auto go_on = manner.go_on(); !go_on) return go_on;
+    DOVETAIL_TRY(manner.go_on());
     infos[i] = detail::read_shard_info(detail::join_path(folder, names[i]));
     if (!infos[i] && ends_verifying(infos[i].error())) return infos[i].error();
     return {};
@@ -128,14 +129,13 @@ enum class Gaps : bool { allowed, damage };
 // Without a manifest shards are checked each by itself.
 Result<VerifyReport> verify_without_manifest(const std::string& folder, const std::vector<std::string>& names,
                                              Gaps gaps, const Manner& manner) {
-  auto files = sort_files(folder, names, manner);
-  if (!files) return files.error();
-  auto report = verify_files(folder, files->shards, manner);
+  DOVETAIL_ASSIGN(auto files, sort_files(folder, names, manner));
+  auto report = verify_files(folder, files.shards, manner);
   if (!report) return report.error();
-  std::move(files->others.begin(), files->others.end(), std::back_inserter(report->unreadable));
+  std::move(files.others.begin(), files.others.end(), std::back_inserter(report->unreadable));
   if (gaps == Gaps::allowed) return report;
   for (const Error& wrong :
-       detail::check_shard_numbers(folder, files->known, files->shards.size() - files->known.size())) {
+       detail::check_shard_numbers(folder, files.known, files.shards.size() - files.known.size())) {
     detail::tell_damage(detail::as_damage(wrong, folder, 0, 0), *report);
   }
   return report;
@@ -149,9 +149,8 @@ Result<VerifyReport> verify_below(const std::string& folder, const Manner& manne
     report.unreadable.push_back(below.error());
     return report;
   }
-  auto shards = verify_without_manifest(folder, below->shards, Gaps::damage, manner);
-  if (!shards) return shards.error();
-  append(report, std::move(*shards));
+  DOVETAIL_ASSIGN(auto shards, verify_without_manifest(folder, below->shards, Gaps::damage, manner));
+  append(report, std::move(shards));
   return report;
 }
 
@@ -184,7 +183,7 @@ Result<VerifyReport> verify_manifest(const std::string& folder, const std::strin
     }
     targets.push_back({std::move(*shard_path), &dataset->shards()[shard]});
   }
-  if (auto done = verify_targets(targets, manner, report); !done) return done.error();
+  DOVETAIL_TRY(verify_targets(targets, manner, report));
   return report;
 }
 
@@ -205,19 +204,17 @@ Result<bool> is_manifest_file(const std::string& path) {
 Result<VerifyReport> verify(const std::string& path, unsigned threads, const std::function<bool()>& cancelled) {
   const Manner manner{threads, cancelled};
   return detail::guard_memory(path, [&]() -> Result<VerifyReport> {
-    auto listing = detail::list_dataset(path);
-    if (!listing) return listing.error();
-    const bool one_file = listing->kind == detail::Listing::Kind::file;
-    const Result<bool> manifest_file = one_file ? is_manifest_file(path) : false;
-    if (!manifest_file) return manifest_file.error();
-    if (listing->kind == detail::Listing::Kind::manifest || *manifest_file) {
-      return verify_manifest(listing->folder, listing->names.front(), manner);
+    DOVETAIL_ASSIGN(auto listing, detail::list_dataset(path));
+    const bool one_file = listing.kind == detail::Listing::Kind::file;
+    DOVETAIL_ASSIGN(const bool manifest_file, one_file ? is_manifest_file(path) : false);
+    if (listing.kind == detail::Listing::Kind::manifest || manifest_file) {
+      return verify_manifest(listing.folder, listing.names.front(), manner);
     }
     if (!one_file) {
-      const Gaps gaps = listing->kind == detail::Listing::Kind::files ? Gaps::damage : Gaps::allowed;
-      return verify_without_manifest(listing->folder, listing->names, gaps, manner);
+      const Gaps gaps = listing.kind == detail::Listing::Kind::files ? Gaps::damage : Gaps::allowed;
+      return verify_without_manifest(listing.folder, listing.names, gaps, manner);
     }
-    auto report = verify_files(listing->folder, listing->names, manner);
+    auto report = verify_files(listing.folder, listing.names, manner);
     if (report && !report->unreadable.empty()) return report->unreadable.front();
     return report;
   });

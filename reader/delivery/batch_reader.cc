@@ -9,6 +9,7 @@
 #include "format/guard_memory.h"
 #include "format/moved_from.h"
 #include "format/process_mark.h"
+#include "format/try.h"
 #include "reader/delivery/rank_reader.h"
 #include "reader/delivery/reader_setup.h"
 #include "reader/handover/async_request.h"
@@ -24,9 +25,8 @@ class BatchReader::Impl {
 };
 
 Result<BatchReader> BatchReader::open(const Dataset& dataset, const ReaderOptions& options) try {
-  Result<detail::ReaderSetup> setup = detail::set_up(dataset, options);
-  if (!setup.has_value()) return setup.error();
-  auto impl = std::make_shared<Impl>(std::move(*setup));
+  DOVETAIL_ASSIGN(detail::ReaderSetup setup, detail::set_up(dataset, options));
+  auto impl = std::make_shared<Impl>(std::move(setup));
   impl->reader.start();
   return BatchReader(std::move(impl));
 } catch (const std::exception& failure) {  // no memory, no more threads
@@ -34,9 +34,8 @@ Result<BatchReader> BatchReader::open(const Dataset& dataset, const ReaderOption
 }
 
 Result<BatchReader> BatchReader::open(const std::string& path, const ReaderOptions& options) {
-  const Result<Dataset> dataset = Dataset::open(path);
-  if (!dataset.has_value()) return dataset.error();
-  return open(*dataset, options);
+  DOVETAIL_ASSIGN(const Dataset dataset, Dataset::open(path));
+  return open(dataset, options);
 }
 
 BatchReader::BatchReader(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "format/try.h"
+
 namespace dovetail::detail {
 
 RankRows::RankRows(const Plan& plan, const ReaderOptions& options, const FillRules& rules, std::uint32_t flight_batches,
@@ -21,7 +23,7 @@ RankRows::RankRows(const Plan& plan, const ReaderOptions& options, const FillRul
 Result<bool> RankRows::begin(FlightStart& flight) {
   if (epoch_ == nullptr) {
     if (last_epoch_ || (options_.epochs != 0 && next_epoch_ - options_.start.epoch == options_.epochs)) return false;
-    if (const Result<void> begun = begin_epoch(); !begun.has_value()) return begun.error();
+    DOVETAIL_TRY(begin_epoch());
   }
   flight.origin = epoch_->origin;
   flight.epoch = epoch_->plan.epoch();
@@ -44,15 +46,13 @@ Result<bool> RankRows::begin(FlightStart& flight) {
 Result<void> RankRows::begin_epoch() {
   // What was not there may be back, as a damaged block may be good when it is read again.
   shards_.forget_failures();
-  Result<EpochPlan> plan = plan_.epoch(next_epoch_);
-  if (!plan.has_value()) return plan.error();
-  const std::uint64_t first_step = std::max(std::exchange(first_step_, 0), plan->first_step());
-  Result<State> origin = plan_.state({next_epoch_, plan->first_step()});
-  if (!origin.has_value()) return origin.error();
-  auto walk = RankWalk::begin(*plan, options_.ranks.rank, first_step, rules_.batch_rows, rules_.record_bytes, store_);
-  epoch_ = std::make_unique<Epoch>(Epoch{.plan = std::move(*plan),
+  DOVETAIL_ASSIGN(EpochPlan plan, plan_.epoch(next_epoch_));
+  const std::uint64_t first_step = std::max(std::exchange(first_step_, 0), plan.first_step());
+  DOVETAIL_ASSIGN(State origin, plan_.state({next_epoch_, plan.first_step()}));
+  auto walk = RankWalk::begin(plan, options_.ranks.rank, first_step, rules_.batch_rows, rules_.record_bytes, store_);
+  epoch_ = std::make_unique<Epoch>(Epoch{.plan = std::move(plan),
                                          .walk = std::move(walk),
-                                         .origin = std::make_shared<const State>(std::move(*origin)),
+                                         .origin = std::make_shared<const State>(std::move(origin)),
                                          .next_step = first_step});
   last_epoch_ = next_epoch_ == std::numeric_limits<std::uint32_t>::max();
   ++next_epoch_;

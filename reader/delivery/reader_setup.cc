@@ -16,6 +16,7 @@
 
 #include "format/layout.h"
 #include "format/text/count_of.h"
+#include "format/try.h"
 #include "reader/delivery/open_runs.h"
 #include "reader/fetch/buffer_pool.h"
 #include "reader/memory/host_registration.h"
@@ -206,82 +207,88 @@ Result<std::unique_ptr<ThreadPool>> make_workers(unsigned threads) {
   }
 }
 
+/// Checks where the reader begins, and logs what the options mean there.
+Result<void> check_start(const Plan& plan, const ReaderOptions& options) {
+  DOVETAIL_ASSIGN(const std::uint64_t steps, plan.steps(options.start.epoch));
+  const std::string epoch = "epoch " + std::to_string(options.start.epoch);
+  if (options.start.step > steps) {
+    return out_of_range("start.step", options.start.step, epoch + " has " + format::count_of(steps, "step"));
+  }
+  const std::uint64_t left = steps - options.start.step;
+  if (options.replay > left) {
+    return out_of_range(
+        "replay", options.replay,
+        epoch + " has " + std::to_string(left) + " steps left from step " + std::to_string(options.start.step));
+  }
+  if (options.log && plan.changes_world() && left > 0 && options.plan.assign == Assign::files) {
+    options.log("the world has changed in " + epoch +
+                ": the rest of it is cut even, whole files come back with the next epoch");
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Storage>> open_storage(const ReaderOptions& options, ThreadPool& workers) {
+  const unsigned threads = options.io_threads == 0 ? kDefaultIoThreads : options.io_threads;
+  Result<std::unique_ptr<Storage>> storage = make_storage(options.storage, {.threads = threads});
+  if (!storage.has_value() || options.hung_after == options.hung_after.zero()) return storage;
+  return watch_storage(std::move(*storage), {.after = options.hung_after,
+                                             .gives_up = options.on_hung_read == OnHungRead::fail,
+                                             .log = options.log,
+                                             .executor = workers.executor()});
+}
+
+void log_registration(const SlotRing& ring, const ReaderOptions& options) {
+  if (!options.log || options.registration != Registration::preferred || ring.registered()) return;
+  // Where there is no device, nobody misses its memory.
+  if (options.device < 0 && !HostRegistration::device(options.device).has_value()) return;
+  options.log("batches are not in page-locked memory: " + ring.memory().note());
+}
+
 }  // namespace
 
 Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
-  if (Result<void> checked = check(given); !checked.has_value()) return checked.error();
+  DOVETAIL_TRY(check(given));
   ReaderOptions options = given;
   options.plan.world = options.ranks.world;
   options.log = one_at_a_time(std::move(options.log));
-  Result<Plan> plan = options.state.has_value() ? Plan::resume(dataset.shape(), options.plan, *options.state)
-                                                : Plan::make(dataset.shape(), options.plan);
-  if (!plan.has_value()) return plan.error();
-  if (options.state.has_value()) options.start = plan->start();
-  Result<std::uint64_t> steps = plan->steps(options.start.epoch);
-  if (!steps.has_value()) return steps.error();
-  if (options.start.step > *steps) {
-    return out_of_range("start.step", options.start.step,
-                        "epoch " + std::to_string(options.start.epoch) + " has " + format::count_of(*steps, "step"));
-  }
-  if (options.replay > *steps - options.start.step) {
-    return out_of_range("replay", options.replay,
-                        "epoch " + std::to_string(options.start.epoch) + " has " +
-                            std::to_string(*steps - options.start.step) + " steps left from step " +
-                            std::to_string(options.start.step));
-  }
-  if (options.log && plan->changes_world() && options.start.step < *steps && options.plan.assign == Assign::files) {
-    options.log("the world has changed in epoch " + std::to_string(options.start.epoch) +
-                ": the rest of it is cut even, whole files come back with the next epoch");
-  }
+  DOVETAIL_ASSIGN(Plan plan, options.state.has_value() ? Plan::resume(dataset.shape(), options.plan, *options.state)
+                                                       : Plan::make(dataset.shape(), options.plan));
+  if (options.state.has_value()) options.start = plan.start();
+  DOVETAIL_TRY(check_start(plan, options));
   const unsigned cores = std::max(1u, usable_cores() / options.ranks.local_world);
   const unsigned threads = options.decode_threads == 0 ? cores : options.decode_threads;
-  Result<std::unique_ptr<ThreadPool>> workers = make_workers(threads);
-  if (!workers.has_value()) return workers.error();
-  Result<std::unique_ptr<Storage>> storage =
-      make_storage(options.storage, {.threads = options.io_threads == 0 ? kDefaultIoThreads : options.io_threads});
-  if (!storage.has_value()) return storage.error();
-  if (options.hung_after > options.hung_after.zero()) {
-    storage = watch_storage(std::move(*storage), {.after = options.hung_after,
-                                                  .gives_up = options.on_hung_read == OnHungRead::fail,
-                                                  .log = options.log,
-                                                  .executor = (*workers)->executor()});
+  DOVETAIL_ASSIGN(std::unique_ptr<ThreadPool> workers, make_workers(threads));
+  DOVETAIL_ASSIGN(std::unique_ptr<Storage> storage, open_storage(options, *workers));
+  std::unique_ptr<ColumnDecoders> columns;
+  if (options.columns.has_value()) {
+    DOVETAIL_ASSIGN(columns, ColumnDecoders::make(*options.columns));
   }
-  Result<std::unique_ptr<ColumnDecoders>> columns = std::unique_ptr<ColumnDecoders>();
-  if (options.columns.has_value()) columns = ColumnDecoders::make(*options.columns);
-  if (!columns.has_value()) return columns.error();
-  Result<MemoryShares> memory = share_memory(dataset, options, (*storage)->facts().memory_bytes,
-                                             *columns == nullptr ? nullptr : &(*columns)->sizes(), threads);
-  if (!memory.has_value()) return memory.error();
-  if (*columns != nullptr) (*columns)->limit_held(memory->decoder_bytes);
+  DOVETAIL_ASSIGN(const MemoryShares memory, share_memory(dataset, options, storage->facts().memory_bytes,
+                                                          columns == nullptr ? nullptr : &columns->sizes(), threads));
+  if (columns != nullptr) columns->limit_held(memory.decoder_bytes);
   // As `RankReader` places records.
-  const bool places = memory->batches_per_slot == 1 && !options.columns.has_value();
-  const OpenBytes bytes = open_bytes(dataset, *plan, places);
-  Result<std::string> open_runs = check_open_runs(*plan, bytes, memory->read_ahead_bytes, options.replay == 0);
-  if (!open_runs.has_value()) return open_runs.error();
-  if (options.log && !open_runs->empty()) options.log(*open_runs);
-  Result<std::uint32_t> max_open = open_shard_limit(*plan, (*storage)->facts().descriptors_per_file);
-  if (!max_open.has_value()) return max_open.error();
-  Result<std::shared_ptr<SlotRing>> ring = SlotRing::make(memory->slots, memory->slot_bytes, host_memory(options));
-  if (!ring.has_value()) return ring.error();
-  // Where there is no device, nobody misses its memory.
-  const bool misses = options.registration == Registration::preferred && !(*ring)->registered() &&
-                      (options.device >= 0 || HostRegistration::device(options.device).has_value());
-  if (options.log && misses) {
-    options.log("batches are not in page-locked memory: " + (*ring)->memory().note());
-  }
-  const std::uint64_t spare_bytes = std::min(bytes.pool, memory->read_ahead_bytes) / 2;
+  const bool places = memory.batches_per_slot == 1 && !options.columns.has_value();
+  const OpenBytes bytes = open_bytes(dataset, plan, places);
+  DOVETAIL_ASSIGN(const std::string open_runs,
+                  check_open_runs(plan, bytes, memory.read_ahead_bytes, options.replay == 0));
+  if (options.log && !open_runs.empty()) options.log(open_runs);
+  DOVETAIL_ASSIGN(const std::uint32_t max_open, open_shard_limit(plan, storage->facts().descriptors_per_file));
+  DOVETAIL_ASSIGN(std::shared_ptr<SlotRing> ring,
+                  SlotRing::make(memory.slots, memory.slot_bytes, host_memory(options)));
+  log_registration(*ring, options);
+  const std::uint64_t spare_bytes = std::min(bytes.pool, memory.read_ahead_bytes) / 2;
   return ReaderSetup{.dataset = dataset,
-                     .plan = std::move(*plan),
+                     .plan = std::move(plan),
                      .options = std::move(options),
-                     .workers = std::move(*workers),
-                     .storage = std::move(*storage),
-                     .ring = std::move(*ring),
-                     .batches_per_slot = memory->batches_per_slot,
-                     .slab_bytes = memory->slab_bytes,
-                     .columns = std::move(*columns),
-                     .read_ahead_bytes = memory->read_ahead_bytes,
+                     .workers = std::move(workers),
+                     .storage = std::move(storage),
+                     .ring = std::move(ring),
+                     .batches_per_slot = memory.batches_per_slot,
+                     .slab_bytes = memory.slab_bytes,
+                     .columns = std::move(columns),
+                     .read_ahead_bytes = memory.read_ahead_bytes,
                      .spare_bytes = spare_bytes,
-                     .max_open_shards = *max_open,
+                     .max_open_shards = max_open,
                      .threads = threads};
 }
 

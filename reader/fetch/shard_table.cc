@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "format/guard_memory.h"
+#include "format/try.h"
 
 namespace dovetail::detail {
 
@@ -15,9 +16,8 @@ namespace {
 /// Opens a shard that counts as live until its last user lets it go.
 Storage::Answer open_shared(const Dataset& dataset, std::uint32_t shard,
                             const std::shared_ptr<ShardTable::Users>& users) try {
-  Result<ShardFile> file = open_shard(dataset, shard);
-  if (!file.has_value()) return file.error();
-  auto owned = std::make_unique<ShardFile>(std::move(*file));
+  DOVETAIL_ASSIGN(ShardFile file, open_shard(dataset, shard));
+  auto owned = std::make_unique<ShardFile>(std::move(file));
   ++users->live;
   return std::shared_ptr<const ShardFile>(owned.release(), [users](const ShardFile* closed) {
     delete closed;

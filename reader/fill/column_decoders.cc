@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/fill/column_decoders.h"
 
+#include "format/try.h"
+
 namespace dovetail::detail {
 
 Result<std::unique_ptr<ColumnDecoders>> ColumnDecoders::make(const Schema& schema) {
-  Result<ColumnDecoder> decoder = ColumnDecoder::make(schema);
-  if (!decoder.has_value()) return decoder.error();
-  return std::unique_ptr<ColumnDecoders>(new ColumnDecoders(std::move(*decoder)));
+  DOVETAIL_ASSIGN(ColumnDecoder decoder, ColumnDecoder::make(schema));
+  return std::unique_ptr<ColumnDecoders>(new ColumnDecoders(std::move(decoder)));
 }
 
 ColumnDecoders::ColumnDecoders(ColumnDecoder first)

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "format/try.h"
 #include "reader/fill/substitution.h"
 
 namespace dovetail::detail {
@@ -90,11 +91,10 @@ Result<void> ColumnRows::end_batch(SlotRows& rows, const StepName& step) {
       return room;
     }
   }
-  const Result<const ColumnLayout*> layout = decoder_->finish(values_of(rows));
-  if (!layout.has_value()) return layout.error();
+  DOVETAIL_ASSIGN(const ColumnLayout* const layout, decoder_->finish(values_of(rows)));
   std::vector<BatchColumns>& columns = rows.lease()->columns();
   columns.resize(rows.batches());  // at the first batch: later ones may be with the trainer
-  columns[rows.batch()] = {.schema = rules_.columns->schema(), .layout = **layout};
+  columns[rows.batch()] = {.schema = rules_.columns->schema(), .layout = *layout};
   return {};
 }
 

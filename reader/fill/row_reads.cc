@@ -3,6 +3,7 @@
 
 #include "format/block_decoder.h"
 #include "format/snappy_decoder.h"
+#include "format/try.h"
 
 namespace dovetail::detail {
 
@@ -42,9 +43,8 @@ Result<ByteView> record_of_block(const ShardFile& file, std::size_t block, std::
   const std::uint64_t needed = decoded_bytes(file, block) + format::kDecodeSlack;
   if (decoded.size() < needed) decoded.resize(static_cast<std::size_t>(needed));
   const auto decode = [&]() -> Result<ByteView> {
-    const Result<format::BlockRecords> records = decode_stored(file, block, stored, decoded);
-    if (!records.has_value()) return records.error();
-    return (*records)[static_cast<std::uint32_t>(record - file.first_record(block))];
+    DOVETAIL_ASSIGN(const format::BlockRecords records, decode_stored(file, block, stored, decoded));
+    return records[static_cast<std::uint32_t>(record - file.first_record(block))];
   };
   Result<ByteView> found = read.has_value() ? decode() : Result<ByteView>(read.error());
   if (!found.has_value() && !storage.gave_up(found.error())) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "format/try.h"
 #include "reader/fill/record_copy.h"
 #include "reader/fill/substitution.h"
 #include "reader/plan/wide_vectors.h"
@@ -109,13 +110,13 @@ std::size_t SlotRows::copy(std::span<const SizedEntry> records, RowStatus status
 }
 
 Result<void> SlotRows::add(std::uint64_t id, RowStatus status, ByteView record) {
-  if (Result<void> room = add_room(id, status, record.size()); !room.has_value()) return room;
+  DOVETAIL_TRY(add_room(id, status, record.size()));
   if (!record.empty()) std::memcpy(parts_.values + end_ - record.size(), record.data(), record.size());
   return {};
 }
 
 Result<void> SlotRows::add_room(std::uint64_t id, RowStatus status, std::uint64_t bytes) {
-  if (Result<void> room = reserve(end_ + bytes, end_); !room.has_value()) return room;
+  DOVETAIL_TRY(reserve(end_ + bytes, end_));
   end_ += bytes;
   parts_.offsets[row_ + 1] = static_cast<std::int64_t>(end_);
   parts_.ids[row_] = id;
@@ -135,10 +136,10 @@ Result<void> SlotRows::reserve(std::uint64_t bytes, std::uint64_t filled) {
   if (bytes <= parts_.capacity) return {};
   if (!may_grow()) return Error(Errc::batch_too_large);
   const std::size_t values = SlabLayout::for_rows(rules_.batch_rows).values;
-  Result<std::shared_ptr<SlotLease>> larger = ring_.spill(*lease_, values + std::max(bytes, 2 * parts_.capacity));
-  if (!larger.has_value()) return larger.error();
-  std::memcpy((*larger)->bytes().data(), lease_->bytes().data(), values + filled);
-  lease_ = std::move(*larger);
+  DOVETAIL_ASSIGN(std::shared_ptr<SlotLease> larger,
+                  ring_.spill(*lease_, values + std::max(bytes, 2 * parts_.capacity)));
+  std::memcpy(larger->bytes().data(), lease_->bytes().data(), values + filled);
+  lease_ = std::move(larger);
   parts_ = SlabParts(lease_->bytes(), rules_.batch_rows);
   return {};
 }
@@ -172,7 +173,7 @@ Result<void> SlotRows::substitute() {
     }
   }
   const std::vector<std::byte> packed(parts_.values, parts_.values + end_);
-  if (Result<void> room = reserve(total, 0); !room.has_value()) return room;
+  DOVETAIL_TRY(reserve(total, 0));
   end_ = 0;
   for (std::uint32_t row = 0; row < row_; ++row) {
     const std::uint32_t from = source[row];

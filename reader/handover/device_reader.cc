@@ -16,6 +16,7 @@
 
 #include "format/guard_memory.h"
 #include "format/moved_from.h"
+#include "format/try.h"
 #include "reader/handover/async_request.h"
 #include "reader/memory/batch_access.h"
 #include "reader/memory/batch_columns.h"
@@ -227,7 +228,7 @@ Result<DeviceBatch> DeviceReader::Impl::copy(Batch batch, std::shared_ptr<detail
   }
   made.slab_ = slab->slab();
   made.lease_ = std::move(slab);
-  if (Result<void> given = give_back(std::move(batch)); !given.has_value()) return given.error();
+  DOVETAIL_TRY(give_back(std::move(batch)));
   const std::lock_guard lock(mutex_);
   ++stats_.batches;
   stats_.bytes += bytes.size();
@@ -364,8 +365,8 @@ void DeviceReader::Impl::stop() {
 
 Result<DeviceReader> DeviceReader::open(BatchReader&& reader, const DeviceOptions& options) try {
   if (const std::optional<Error> failed = reader.error(); failed.has_value()) return *failed;
-  if (Result<void> prefetch = check("prefetch", options.prefetch); !prefetch.has_value()) return prefetch.error();
-  if (Result<void> held = check("max_held", options.max_held); !held.has_value()) return held.error();
+  DOVETAIL_TRY(check("prefetch", options.prefetch));
+  DOVETAIL_TRY(check("max_held", options.max_held));
   if (options.device < -1) {
     return Error(Errc::invalid_option,
                  "device = " + std::to_string(options.device) +

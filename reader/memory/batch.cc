@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "format/try.h"
 #include "reader/memory/batch_columns.h"
 #include "reader/memory/slot_ring.h"
 
@@ -78,7 +79,7 @@ bool Batch::registered() const noexcept {
 
 Result<void> Batch::release(DeviceStream stream) {
   if (lease_ != nullptr) {
-    if (Result<void> waits = lease_->wait_for(stream); !waits.has_value()) return waits;
+    DOVETAIL_TRY(lease_->wait_for(stream));
   }
   release();
   return {};

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "format/try.h"
 #include "reader/memory/cuda_calls.h"
 
 namespace dovetail::detail {
@@ -57,24 +58,20 @@ Result<int> device_of_by_driver(cudaStream_t stream) {
     }
     return device;
   }
-  const auto context_of = driver_function<PFN_cuStreamGetCtx_v9020>("cuStreamGetCtx", 9020);
-  if (!context_of.has_value()) return context_of.error();
-  const auto push = driver_function<PFN_cuCtxPushCurrent_v4000>("cuCtxPushCurrent", 4000);
-  if (!push.has_value()) return push.error();
-  const auto device_of_current = driver_function<PFN_cuCtxGetDevice_v2000>("cuCtxGetDevice", 2000);
-  if (!device_of_current.has_value()) return device_of_current.error();
-  const auto pop = driver_function<PFN_cuCtxPopCurrent_v4000>("cuCtxPopCurrent", 4000);
-  if (!pop.has_value()) return pop.error();
+  DOVETAIL_ASSIGN(const auto context_of, driver_function<PFN_cuStreamGetCtx_v9020>("cuStreamGetCtx", 9020));
+  DOVETAIL_ASSIGN(const auto push, driver_function<PFN_cuCtxPushCurrent_v4000>("cuCtxPushCurrent", 4000));
+  DOVETAIL_ASSIGN(const auto device_of_current, driver_function<PFN_cuCtxGetDevice_v2000>("cuCtxGetDevice", 2000));
+  DOVETAIL_ASSIGN(const auto pop, driver_function<PFN_cuCtxPopCurrent_v4000>("cuCtxPopCurrent", 4000));
 
   CUcontext context = nullptr;
-  if (Result<void> asked = driver_result("cuStreamGetCtx", (*context_of)(stream, &context)); !asked.has_value()) {
+  if (Result<void> asked = driver_result("cuStreamGetCtx", (context_of)(stream, &context)); !asked.has_value()) {
     return asked.error();
   }
-  if (Result<void> pushed = driver_result("cuCtxPushCurrent", (*push)(context)); !pushed.has_value()) {
+  if (Result<void> pushed = driver_result("cuCtxPushCurrent", (push)(context)); !pushed.has_value()) {
     return pushed.error();
   }
-  const Result<void> asked = driver_result("cuCtxGetDevice", (*device_of_current)(&device));
-  const Result<void> popped = driver_result("cuCtxPopCurrent", (*pop)(&context));
+  const Result<void> asked = driver_result("cuCtxGetDevice", (device_of_current)(&device));
+  const Result<void> popped = driver_result("cuCtxPopCurrent", (pop)(&context));
   if (!asked.has_value()) return asked.error();
   if (!popped.has_value()) return popped.error();
   return device;

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 
+#include "format/try.h"
 #include "reader/memory/cuda_calls.h"
 #include "reader/memory/cuda_versions.h"
 #include "reader/memory/device_events.h"
@@ -70,7 +71,7 @@ Result<DeviceEvent> DeviceEvents::record(DeviceStream stream, int device_of_defa
 Result<DeviceEvent> DeviceEvents::record_here(DeviceStream stream, int device) {
   const OutsideCaptures outside;
   const auto handle = static_cast<cudaStream_t>(stream.handle);
-  if (Result<void> free = outside_capture(handle); !free.has_value()) return free.error();
+  DOVETAIL_TRY(outside_capture(handle));
   DeviceEvent event{.device = device};
   {
     const std::lock_guard lock(mutex_);

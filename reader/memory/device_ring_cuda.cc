@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "format/try.h"
 #include "reader/memory/cuda_calls.h"
 #include "reader/memory/cuda_versions.h"
 #include "reader/memory/device_ring.h"
@@ -101,10 +102,9 @@ Result<std::shared_ptr<DeviceLease>> DeviceRing::acquire() {
   bool captured = false;
   // The one that was released first has the best chance that its users are done.
   for (auto free = free_.begin(); free != free_.end(); ++free) {
-    const Result<bool> marked = mark_users(*free);
-    if (!marked.has_value()) return marked.error();
-    captured = captured || !*marked;
-    if (!*marked) continue;
+    DOVETAIL_ASSIGN(const bool marked, mark_users(*free));
+    captured = captured || !marked;
+    if (!marked) continue;
     auto lease = std::make_shared<DeviceLease>(shared_from_this(), free->slab);
     lease->slot_ = std::move(*free);
     free_.erase(free);
@@ -128,22 +128,21 @@ Result<bool> DeviceRing::mark_users(Free& free) {
 
 Result<void> DeviceRing::wait_for_users(Free& free) {
   for (; !free.users.empty(); free.users.pop_back()) {
-    if (Result<void> held = DeviceEvents::hold_back(copies_, free.users.back()); !held.has_value()) return held;
+    DOVETAIL_TRY(DeviceEvents::hold_back(copies_, free.users.back()));
     events_.give_back(free.users.back());
   }
   return {};
 }
 
 Result<void> DeviceRing::fill(DeviceLease& lease, ByteView from) try {
-  if (Result<void> waits = wait_for_users(lease.slot_); !waits.has_value()) return waits;
+  DOVETAIL_TRY(wait_for_users(lease.slot_));
   if (Result<void> copies = cuda_result("cudaMemcpyAsync", cudaMemcpyAsync(lease.slab_, from.data(), from.size(),
                                                                            cudaMemcpyHostToDevice, handle_of(copies_)));
       !copies.has_value()) {
     return copies;
   }
-  const Result<DeviceEvent> copied = events_.record(copies_);
-  if (!copied.has_value()) return copied.error();
-  lease.copied_ = *copied;
+  DOVETAIL_ASSIGN(const DeviceEvent copied, events_.record(copies_));
+  lease.copied_ = copied;
   return {};
 } catch (const std::exception& failure) {
   return Error::from_errno(ENOMEM, failure.what());
@@ -227,7 +226,7 @@ Result<void> DeviceLease::wait_on_device(void* stream, int current) noexcept try
   if (Result<void> made = cuda_result("cudaSetDevice", static_cast<cudaError_t>(current)); !made.has_value())
     return made;
   const auto handle = static_cast<cudaStream_t>(stream);
-  if (Result<void> free = outside_capture(handle); !free.has_value()) return free;
+  DOVETAIL_TRY(outside_capture(handle));
   const Result<int> device = device_of(handle);
   if (!device.has_value()) return device.error();
   if (*device != ring_->device_) {
@@ -240,7 +239,7 @@ Result<void> DeviceLease::wait_on_device(void* stream, int current) noexcept try
   slot_.users.reserve(users_.size() + 1);
   slot_.unmarked.reserve(users_.size() + 1);
   users_.reserve(users_.size() + 1);
-  if (Result<void> waits = DeviceEvents::hold_back({stream}, copied_); !waits.has_value()) return waits;
+  DOVETAIL_TRY(DeviceEvents::hold_back({stream}, copied_));
   if (!known) users_.push_back({stream});
   return {};
 } catch (const std::exception& failure) {

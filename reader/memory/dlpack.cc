@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "format/try.h"
 #include "reader/memory/batch_access.h"
 #include "reader/memory/batch_columns.h"
 
@@ -145,7 +146,7 @@ Result<DLManagedTensor*> export_host(std::shared_ptr<const Batch> batch, const V
 }
 
 Result<DLManagedTensor*> export_device(std::shared_ptr<DeviceBatch> batch, const View& view, DeviceStream stream) {
-  if (Result<void> waits = batch->wait_on(stream); !waits.has_value()) return waits.error();
+  DOVETAIL_TRY(batch->wait_on(stream));
   const DLDevice device{.device_type = kDLCUDA, .device_id = batch->device()};
   std::shared_ptr<const void> lease = detail::BatchAccess::lease(*batch);
   return export_view(std::move(batch), std::move(lease), view, device);
@@ -159,10 +160,9 @@ Error released() {
 
 Result<DLManagedTensor*> to_dlpack(std::shared_ptr<const Batch> batch, BatchPart part) {
   if (batch == nullptr || batch->rows() == 0) return released();
-  const Result<View> view = view_of(part, batch->slab().data(), batch->layout(), batch->rows(), batch->values().size(),
-                                    detail::row_bytes(*batch));
-  if (!view.has_value()) return view.error();
-  return export_host(std::move(batch), *view);
+  DOVETAIL_ASSIGN(const View view, view_of(part, batch->slab().data(), batch->layout(), batch->rows(),
+                                           batch->values().size(), detail::row_bytes(*batch)));
+  return export_host(std::move(batch), view);
 }
 
 Result<DLManagedTensor*> to_dlpack(std::shared_ptr<DeviceBatch> batch, BatchPart part, DeviceStream stream) {
@@ -175,17 +175,15 @@ Result<DLManagedTensor*> to_dlpack(std::shared_ptr<DeviceBatch> batch, BatchPart
 
 Result<DLManagedTensor*> to_dlpack(std::shared_ptr<const Batch> batch, std::string_view column, ColumnPart part) {
   if (batch == nullptr || batch->rows() == 0) return released();
-  const Result<View> view = view_of(column, part, batch->values().data(), detail::BatchAccess::columns(*batch));
-  if (!view.has_value()) return view.error();
-  return export_host(std::move(batch), *view);
+  DOVETAIL_ASSIGN(const View view, view_of(column, part, batch->values().data(), detail::BatchAccess::columns(*batch)));
+  return export_host(std::move(batch), view);
 }
 
 Result<DLManagedTensor*> to_dlpack(std::shared_ptr<DeviceBatch> batch, std::string_view column, ColumnPart part,
                                    DeviceStream stream) {
   if (batch == nullptr || batch->rows() == 0) return released();
-  const Result<View> view = view_of(column, part, batch->values(), detail::BatchAccess::columns(*batch));
-  if (!view.has_value()) return view.error();
-  return export_device(std::move(batch), *view, stream);
+  DOVETAIL_ASSIGN(const View view, view_of(column, part, batch->values(), detail::BatchAccess::columns(*batch)));
+  return export_device(std::move(batch), view, stream);
 }
 
 }  // namespace dovetail

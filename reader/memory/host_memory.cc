@@ -12,6 +12,7 @@
 
 #include <dovetail/batch.h>
 
+#include "format/try.h"
 #include "reader/memory/numa.h"
 #include "reader/memory/populate.h"
 
@@ -51,11 +52,10 @@ Result<HostMemory> HostMemory::map(std::size_t bytes, const HostMemoryOptions& o
 }
 
 Result<void> HostMemory::register_with_device(const HostMemoryOptions& options) {
-  const Result<RegistrationDevice> device = HostRegistration::device(options.device);
-  if (!device.has_value()) return device.error();
+  DOVETAIL_ASSIGN(const RegistrationDevice device, HostRegistration::device(options.device));
   const auto began = std::chrono::steady_clock::now();
   if (numa_nodes() > 1) {
-    if (const std::optional<int> node = numa_node_of_pci(device->pci_address)) {
+    if (const std::optional<int> node = numa_node_of_pci(device.pci_address)) {
       // Where that is forbidden, as in some containers, the pages lie where they may.
       if (prefer_numa_node(bytes(), *node).has_value()) numa_node_ = *node;
     }
@@ -63,31 +63,29 @@ Result<void> HostMemory::register_with_device(const HostMemoryOptions& options) 
   if (const Result<void> populated = populate(bytes(), options.threads); !populated.has_value()) {
     return Error(Errc::registration_failed, populated.error().to_string());
   }
-  Result<HostRegistration> registration = HostRegistration::make(bytes(), *device);
-  if (!registration.has_value()) return registration.error();
-  registration_ = std::move(*registration);
+  DOVETAIL_ASSIGN(HostRegistration registration, HostRegistration::make(bytes(), device));
+  registration_ = std::move(registration);
   (void)::madvise(begin_, size_, MADV_DONTFORK);
   page_locked_ = true;
-  device_ = device->number;
+  device_ = device.number;
   registration_time_ = std::chrono::steady_clock::now() - began;
   return {};
 }
 
 Result<HostMemory> HostMemory::adopt(std::size_t bytes, const HostMemoryOptions& options) {
-  const Result<SlotMemory> given = options.provider(bytes);
-  if (!given.has_value()) return given.error();
-  if (given->bytes.size() < bytes) {
-    return Error(Errc::invalid_option, "slot_memory gave " + std::to_string(given->bytes.size()) +
+  DOVETAIL_ASSIGN(const SlotMemory given, options.provider(bytes));
+  if (given.bytes.size() < bytes) {
+    return Error(Errc::invalid_option, "slot_memory gave " + std::to_string(given.bytes.size()) +
                                            " bytes; the slots need " + std::to_string(bytes));
   }
-  if (reinterpret_cast<std::uintptr_t>(given->bytes.data()) % SlabLayout::kAlignment != 0) {
+  if (reinterpret_cast<std::uintptr_t>(given.bytes.data()) % SlabLayout::kAlignment != 0) {
     return Error(Errc::invalid_option, "slot_memory gave memory that does not begin at a multiple of " +
                                            std::to_string(SlabLayout::kAlignment));
   }
   HostMemory memory;
-  memory.begin_ = given->bytes.data();
+  memory.begin_ = given.bytes.data();
   memory.size_ = bytes;
-  memory.owner_ = given->owner;
+  memory.owner_ = given.owner;
   memory.provided_ = true;
   memory.page_locked_ =
       options.registration != Registration::off && HostRegistration::is_page_locked(memory.bytes(), options.device);

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "format/try.h"
 #include "reader/memory/poison.h"
 
 namespace dovetail::detail {
@@ -27,9 +28,8 @@ constexpr unsigned long kTimerSlackNanoseconds = 1000;
 Result<std::shared_ptr<SlotRing>> SlotRing::make(std::uint32_t slots, std::size_t slot_bytes,
                                                  const HostMemoryOptions& memory) {
   if (slots == 0 || slot_bytes > SIZE_MAX / slots) return Error(Errc::invalid_option, "slots beyond the address space");
-  Result<HostMemory> made = HostMemory::make(slots * slot_bytes, memory);
-  if (!made.has_value()) return made.error();
-  return std::shared_ptr<SlotRing>(new SlotRing(std::move(*made), slots, slot_bytes));
+  DOVETAIL_ASSIGN(HostMemory made, HostMemory::make(slots * slot_bytes, memory));
+  return std::shared_ptr<SlotRing>(new SlotRing(std::move(made), slots, slot_bytes));
 }
 
 SlotRing::SlotRing(HostMemory memory, std::uint32_t slots, std::size_t slot_bytes)
@@ -77,9 +77,8 @@ std::shared_ptr<SlotLease> SlotRing::acquire() {
 }
 
 Result<std::shared_ptr<SlotLease>> SlotRing::spill(SlotLease& slot, std::size_t bytes) {
-  Result<HostMemory> memory = HostMemory::make(bytes, {.registration = Registration::off, .provider = {}});
-  if (!memory.has_value()) return memory.error();
-  auto lease = std::make_shared<SlotLease>(shared_from_this(), slot.slot_.value(), std::move(*memory));
+  DOVETAIL_ASSIGN(HostMemory memory, HostMemory::make(bytes, {.registration = Registration::off, .provider = {}}));
+  auto lease = std::make_shared<SlotLease>(shared_from_this(), slot.slot_.value(), std::move(memory));
   slot.slot_.reset();
   return lease;
 }
@@ -189,15 +188,14 @@ SlotLease::~SlotLease() {
 
 Result<void> SlotLease::wait_for(DeviceStream stream) {
   if (ring_->process_.forked()) return ring_->process_.error();
-  const Result<DeviceEvent> event = ring_->mark(stream);
-  if (!event.has_value()) return event.error();
+  DOVETAIL_ASSIGN(const DeviceEvent event, ring_->mark(stream));
   try {
     const std::lock_guard lock(ring_->mutex_);
     // A lease may be released many times: with several batches, or for ever where they are repeated.
     if (events_.size() >= kManyEvents) ring_->events_.forget_passed(events_);
-    events_.push_back(*event);
+    events_.push_back(event);
   } catch (const std::exception& failure) {
-    ring_->events_.give_back(*event);
+    ring_->events_.give_back(event);
     return Error::from_errno(ENOMEM, failure.what());
   }
   return {};

@@ -16,6 +16,7 @@
 #include <boost/asio/post.hpp>
 
 #include "format/guard_memory.h"
+#include "format/try.h"
 #include "reader/storage/answer_slot.h"
 
 namespace dovetail::detail {
@@ -355,7 +356,7 @@ class TimedReading final : public TimedRead {
  private:
   void ask(Storage& storage) override {
     const auto read = [self = shared_from_this(), this, &storage, piece = next_piece()]() -> Storage::Answer {
-      if (Result<void> outcome = storage.read_again(file_, offset_, ReadInto{piece}); !outcome) return outcome.error();
+      DOVETAIL_TRY(storage.read_again(file_, offset_, ReadInto{piece}));
       return Storage::Answer(nullptr);
     };
     storage.call(path(), read, [self = shared_from_this(), this](const Storage::Answer& answer) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "format/guard_memory.h"
+#include "format/try.h"
 #include "reader/storage/uring_storage.h"
 
 namespace dovetail {
@@ -54,7 +55,7 @@ Result<void> Storage::read_again(const InputFile& file, std::uint64_t offset, Re
 }
 
 Result<std::unique_ptr<Storage>> make_storage(StorageKind kind, const StorageOptions& options) {
-  if (auto valid = validate(options); !valid) return valid.error();
+  DOVETAIL_TRY(validate(options));
   try {
     switch (kind) {
       case StorageKind::automatic:

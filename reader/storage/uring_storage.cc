@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "format/guard_memory.h"
+#include "format/try.h"
 #include "reader/storage/answer_slot.h"
 #include "reader/storage/bounce_buffers.h"
 #include "reader/storage/direct_sizes.h"
@@ -181,7 +182,7 @@ void UringStorage::wake(std::unique_lock<std::mutex> lock) {
 
 Result<void> UringStorage::open() {
   // One more for the wake-up, so that there is always room for every piece.
-  if (auto opened = open_ring(facts_.depth + 1, ring_); !opened) return opened;
+  DOVETAIL_TRY(open_ring(facts_.depth + 1, ring_));
   auto prepared = guard_memory({}, [this] { return prepare_buffers(); });
   if (!prepared) ::io_uring_queue_exit(&ring_);
   return prepared;
@@ -395,7 +396,7 @@ void UringStorage::finish(unsigned number, const Result<void>& result) {
 
 Result<std::unique_ptr<Storage>> make_uring_storage(const StorageOptions& options) {
   auto storage = std::make_unique<UringStorage>(options);
-  if (auto started = storage->start(); !started) return started.error();
+  DOVETAIL_TRY(storage->start());
   return storage;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "format/try.h"
 #include "sources/bytes/decoder.h"
 
 namespace dovetail::detail {
@@ -33,10 +34,9 @@ class PlainStream final : public ByteStream {
 
   Result<std::optional<StreamPiece>> next() override {
     const std::uint64_t begin = file_.position();
-    auto read = file_.read(buffer_.all());
-    if (!read) return read.error();
-    if (*read == 0) return std::nullopt;
-    return StreamPiece{buffer_.first(*read), begin, file_.position()};
+    DOVETAIL_ASSIGN(auto read, file_.read(buffer_.all()));
+    if (read == 0) return std::nullopt;
+    return StreamPiece{buffer_.first(read), begin, file_.position()};
   }
 
   Result<std::uint64_t> skip(std::uint64_t bytes) override { return file_.skip(bytes); }
@@ -59,7 +59,7 @@ class DecodedStream final : public ByteStream {
   Result<std::optional<StreamPiece>> next() override {
     if (failure_) return *failure_;
     // What is read at once may decode to gigabytes: whether to go on is asked for every piece.
-    if (auto asked = file_.read({}); !asked) return asked.error();
+    DOVETAIL_TRY(file_.read({}));
     const std::uint64_t begin = used();
     std::span<std::byte> space = decoded_.all();
     while (!space.empty() && !failure_) {
@@ -85,10 +85,9 @@ class DecodedStream final : public ByteStream {
 
   // Whether there is more to decode.
   Result<bool> refill() {
-    auto read = file_.read(stored_.all());
-    if (!read) return read.error();
-    rest_ = stored_.first(*read);
-    if (*read != 0) return true;
+    DOVETAIL_ASSIGN(auto read, file_.read(stored_.all()));
+    rest_ = stored_.first(read);
+    if (read != 0) return true;
     if (decoder_->at_end()) return false;
     return Error(Errc::truncated, "the " + std::string(to_string(compression_)) + " stream ends early")
         .at(file_.path(), used());

@@ -14,18 +14,19 @@
 #include <string>
 #include <utility>
 
+#include "format/try.h"
+
 namespace dovetail::detail {
 
 Result<void> MemberDecoder::run(ByteView& in, std::span<std::byte>& out) {
   while (!out.empty() && (!in.empty() || more_to_come_)) {
     if (member_ended_) {
-      if (auto begun = begin_next(in); !begun) return begun;
+      DOVETAIL_TRY(begin_next(in));
       if (in.empty()) return {};
       member_ended_ = false;
     }
-    const auto ended = decode(in, out);
-    if (!ended) return ended.error();
-    member_ended_ = *ended;
+    DOVETAIL_ASSIGN(const auto ended, decode(in, out));
+    member_ended_ = ended;
     more_to_come_ = out.empty() && !member_ended_;
   }
   return {};
@@ -253,7 +254,7 @@ class ZstdDecoder final : public MemberDecoder {
 
 template <class Made>
 Result<std::unique_ptr<Decoder>> begun(std::unique_ptr<Made> decoder) {
-  if (auto ready = decoder->begin(); !ready) return ready.error();
+  DOVETAIL_TRY(decoder->begin());
   return std::unique_ptr<Decoder>(std::move(decoder));
 }
 

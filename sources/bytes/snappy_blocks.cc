@@ -6,6 +6,7 @@
 #include <string>
 
 #include "format/snappy_decoder.h"
+#include "format/try.h"
 
 namespace dovetail::detail {
 
@@ -94,7 +95,7 @@ Result<void> SnappyBlocks::run(ByteView& in, std::span<std::byte>& out) {
                                          std::to_string(kMaxBlockBytes));
     }
     if (!gather(in, kLengthBytes + stored)) return {};
-    if (auto decoded = decode(ByteView(stored_).subspan(kLengthBytes)); !decoded) return decoded;
+    DOVETAIL_TRY(decode(ByteView(stored_).subspan(kLengthBytes)));
     stored_.clear();
   }
 }
