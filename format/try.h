@@ -4,13 +4,15 @@
 #include <utility>
 
 /// `DOVETAIL_TRY(f(x));` returns the error of a `Result`, if it has one, from the function around it.
-#define DOVETAIL_TRY(...) \
-  if (auto dovetail_tried = (__VA_ARGS__); !dovetail_tried.has_value()) return std::move(dovetail_tried).error()
+#define DOVETAIL_TRY(...)                                                \
+  if (auto dovetail_tried = (__VA_ARGS__); dovetail_tried.has_value()) { \
+  } else /* NOLINT(readability-else-after-return) */                     \
+    return std::move(dovetail_tried).error()
 
-/// `DOVETAIL_ASSIGN(auto value, f(x));` does the same, and else declares `value` with what the `Result` holds.
-#define DOVETAIL_ASSIGN(declaration, ...) DOVETAIL_ASSIGN_COUNTED(__COUNTER__, declaration, __VA_ARGS__)
-#define DOVETAIL_ASSIGN_COUNTED(count, declaration, ...) DOVETAIL_ASSIGN_NAMED(count, declaration, __VA_ARGS__)
-#define DOVETAIL_ASSIGN_NAMED(count, declaration, ...)                                         \
-  auto dovetail_result_##count = (__VA_ARGS__);                                                \
-  if (!dovetail_result_##count.has_value()) return std::move(dovetail_result_##count).error(); \
-  declaration = *std::move(dovetail_result_##count)
+/// `DOVETAIL_ASSIGN(auto value, f(x));` does the same, and else declares or assigns what the `Result` holds.
+#define DOVETAIL_ASSIGN(declaration, ...) DOVETAIL_ASSIGN_IN_LINE(__LINE__, declaration, __VA_ARGS__)
+#define DOVETAIL_ASSIGN_IN_LINE(line, declaration, ...) DOVETAIL_ASSIGN_NAMED(line, declaration, __VA_ARGS__)
+#define DOVETAIL_ASSIGN_NAMED(line, declaration, ...)                                        \
+  auto dovetail_result_##line = (__VA_ARGS__);                                               \
+  if (!dovetail_result_##line.has_value()) return std::move(dovetail_result_##line).error(); \
+  declaration = *std::move(dovetail_result_##line)

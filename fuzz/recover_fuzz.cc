@@ -26,7 +26,7 @@ void judge(ByteView bytes) {
   if (!report) return require(!good || report.error().kind() == ErrorKind::usage, "what verifies is recovered");
   require(report->checked_bytes <= 9 * report->source_bytes, "work is linear");
   std::vector<std::pair<std::uint64_t, std::uint64_t>> records;  // blocks need not lie in the order of their records
-  for (const LostRegion& lost : report->lost) {
+  for (const LostRange& lost : report->lost) {
     require(
         lost.first_record <= lost.end_record && lost.bytes <= bytes.size() && lost.offset <= bytes.size() - lost.bytes,
         "regions are of the file");

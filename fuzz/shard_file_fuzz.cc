@@ -38,9 +38,10 @@ Counts read_all(RecordReader& reader) {
       counts.failed = true;
       break;
     }
-    const RecordReader::Lost lost = reader.skip_damage();
-    require(lost.first <= position && position < lost.end && lost.end <= end, "what is lost is what was asked for");
-    counts.lost += lost.end - position;
+    const LostRange lost = reader.skip_damage();
+    require(lost.first_record <= position && position < lost.end_record && lost.end_record <= end,
+            "what is lost is what was asked for");
+    counts.lost += lost.end_record - position;
   }
   if (!counts.failed) require(counts.records + counts.lost == end, "each record is read or lost");
   return counts;

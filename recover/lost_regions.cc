@@ -102,7 +102,7 @@ class RegionWalk {
     position ? found(*position, *position + kAlignment) : missing(name);
   }
 
-  std::vector<LostRegion> finish() {
+  std::vector<LostRange> finish() {
     close(scan_.file_bytes);
     for (Stretch& stretch : between_) {
       if (!stretch.told) tell(&stretch, stretch.begin);
@@ -116,12 +116,12 @@ class RegionWalk {
  private:
   void sort_regions() {
     std::stable_sort(regions_.begin(), regions_.end(),
-                     [](const LostRegion& a, const LostRegion& b) { return a.offset < b.offset; });
+                     [](const LostRange& a, const LostRange& b) { return a.offset < b.offset; });
   }
 
   // One region for all blocks up to the next place where something else is lost, because a file may have millions.
   void tell_padding() {
-    std::vector<LostRegion> merged;
+    std::vector<LostRange> merged;
     std::uint64_t blocks = 0;
     const auto end_last = [&] {
       if (blocks > 1) merged.back().reason = "the padding of " + std::to_string(blocks) + " blocks is not zero";
@@ -130,7 +130,7 @@ class RegionWalk {
     for (const DirtyPadding& padding : scan_.padding) {
       if (stretch_at(padding.position) != nullptr) continue;
       const auto behind = std::find_if(next, regions_.cend(),
-                                       [&](const LostRegion& region) { return region.offset >= padding.position; });
+                                       [&](const LostRange& region) { return region.offset >= padding.position; });
       if (merged.empty() || behind != next) {
         end_last();
         merged.push_back(
@@ -164,7 +164,7 @@ class RegionWalk {
   }
 
   void tell(Stretch* stretch, std::uint64_t place) {
-    LostRegion region{.file = {}, .offset = place, .first_record = 0, .end_record = 0, .reason = {}};
+    LostRange region{.file = {}, .offset = place, .first_record = 0, .end_record = 0, .reason = {}};
     std::string_view found = place >= scan_.file_bytes ? "the file ends here" : "its bytes are not in the file";
     if (stretch != nullptr) {
       stretch->told = true;
@@ -189,7 +189,7 @@ class RegionWalk {
 
   const ShardScan& scan_;
   std::vector<Stretch> between_;
-  std::vector<LostRegion> regions_;
+  std::vector<LostRange> regions_;
   std::uint64_t place_ = 0;  // behind the last structure that was found
   std::string names_;
   bool records_ = false;
@@ -199,7 +199,7 @@ class RegionWalk {
 
 }  // namespace
 
-std::vector<LostRegion> lost_regions(const ShardScan& scan, std::optional<std::uint64_t> expected_records) {
+std::vector<LostRange> lost_regions(const ShardScan& scan, std::optional<std::uint64_t> expected_records) {
   RegionWalk walk(scan);
   walk.maybe(scan.header_position, "the file header");
   walk.maybe(scan.metadata, "the metadata block");
@@ -219,7 +219,7 @@ std::vector<LostRegion> lost_regions(const ShardScan& scan, std::optional<std::u
   return walk.finish();
 }
 
-void tell_region(LostRegion region, std::uint64_t most, RecoverReport& report) {
+void tell_region(LostRange region, std::uint64_t most, RecoverReport& report) {
   ++report.lost_regions;
   report.lost_records += region.end_record - region.first_record;
   if (report.lost.size() < most) report.lost.push_back(std::move(region));

@@ -17,9 +17,9 @@ namespace dovetail::detail {
 ///
 /// `scan` is that of chosen blocks, in the order of their records; its notes are sorted. `expected_records` is how many the
 /// shard had, if that is known. The regions do not name the file: there may be millions.
-std::vector<LostRegion> lost_regions(const ShardScan& scan, std::optional<std::uint64_t> expected_records);
+std::vector<LostRange> lost_regions(const ShardScan& scan, std::optional<std::uint64_t> expected_records);
 
 /// Counts a region, and lists it where fewer than `most` are listed.
-void tell_region(LostRegion region, std::uint64_t most, RecoverReport& report);
+void tell_region(LostRange region, std::uint64_t most, RecoverReport& report);
 
 }  // namespace dovetail::detail

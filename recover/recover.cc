@@ -104,7 +104,7 @@ Result<void> check_target(const std::string& target, bool overwrite) {
   return Error::from_errno(errno, "cannot make files here").in_file(folder->path());
 }
 
-LostRegion unknown_schema(const std::string& file, const Error& error) {
+LostRange unknown_schema(const std::string& file, const Error& error) {
   return {.file = file, .reason = "the schema in the metadata: " + error.to_string()};
 }
 
@@ -176,7 +176,7 @@ class DatasetRecovery {
  public:
   DatasetRecovery(detail::RecoveryListing listing, std::uint64_t most_regions, Tally& tally)
       : listing_(std::move(listing)), most_regions_(most_regions), tally_(tally) {
-    for (LostRegion& region : listing_.lost) lose(std::move(region));
+    for (LostRange& region : listing_.lost) lose(std::move(region));
     report_.passed_over = std::move(listing_.passed_over);
     report_.not_shards = std::move(listing_.not_shards);
     if (listing_.has_manifest) report_.expected_records = 0;
@@ -269,7 +269,7 @@ class DatasetRecovery {
     return {};
   }
 
-  static LostRegion differing(const std::string& path) {
+  static LostRange differing(const std::string& path) {
     return {.file = path, .reason = "the metadata differ from those of the shard whose metadata are kept"};
   }
 
@@ -278,7 +278,7 @@ class DatasetRecovery {
            metadata.schema != facts_.metadata->schema;
   }
 
-  void lose(LostRegion region) { detail::tell_region(std::move(region), most_regions_, report_); }
+  void lose(LostRange region) { detail::tell_region(std::move(region), most_regions_, report_); }
 
   void lose_shard(const detail::ListedShard& listed, const Error& why) {
     if (!first_error_) first_error_ = why;

@@ -25,7 +25,7 @@ struct ListedShard {
 
 struct RecoveryListing {
   std::vector<ListedShard> shards;  ///< In their order.
-  std::vector<LostRegion> lost;  ///< Of the dataset as a whole: its manifest, missing shards, files of other datasets.
+  std::vector<LostRange> lost;  ///< Of the dataset as a whole: its manifest, missing shards, files of other datasets.
   std::vector<std::string> passed_over;
   std::vector<std::string> not_shards;
   std::vector<std::string> foreign;  ///< Files of other datasets, and of other versions of this one.

@@ -58,7 +58,7 @@ class Comparison {
     }
   }
 
-  std::vector<LostRegion> run(std::optional<std::uint64_t> expected_records, bool intact) {
+  std::vector<LostRange> run(std::optional<std::uint64_t> expected_records, bool intact) {
     const bool whole = expected_records == claims_.decoded.records;
     compare_counts(" records", &Claim::records, whole, expected_records, claims_.decoded.records);
     compare_counts(" blocks", &Claim::blocks, whole, std::nullopt, claims_.decoded.blocks);
@@ -144,13 +144,13 @@ class Comparison {
   const std::string& file_;
   const ShardClaims& claims_;
   std::vector<Claim> said_;
-  std::vector<LostRegion> regions_;
+  std::vector<LostRange> regions_;
 };
 
 }  // namespace
 
-std::vector<LostRegion> disagreements(const std::string& file, const ShardClaims& claims,
-                                      std::optional<std::uint64_t> expected_records, bool intact) {
+std::vector<LostRange> disagreements(const std::string& file, const ShardClaims& claims,
+                                     std::optional<std::uint64_t> expected_records, bool intact) {
   return Comparison(file, claims).run(expected_records, intact);
 }
 

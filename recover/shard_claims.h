@@ -25,7 +25,7 @@ struct ShardClaims {
 /// A region for each thing that manifest, trailer, footer or index say otherwise than another of them or the records
 /// themselves. `expected_records` is how many the shard had, if that is known. Places and sizes are compared only where all
 /// else is `intact`, as bytes that are lost or moved are told by themselves.
-std::vector<LostRegion> disagreements(const std::string& file, const ShardClaims& claims,
-                                      std::optional<std::uint64_t> expected_records, bool intact);
+std::vector<LostRange> disagreements(const std::string& file, const ShardClaims& claims,
+                                     std::optional<std::uint64_t> expected_records, bool intact);
 
 }  // namespace dovetail::detail

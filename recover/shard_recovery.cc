@@ -119,9 +119,9 @@ void ShardRecovery::tell(std::uint64_t most_regions, RecoverReport& report) {
   const std::optional<std::uint64_t> expected = expected_records(end_record);
   std::sort(scan_.notes.begin(), scan_.notes.end(),
             [](const ScanNote& a, const ScanNote& b) { return a.position < b.position; });
-  std::vector<LostRegion> lost = lost_regions(scan_, expected);
+  std::vector<LostRange> lost = lost_regions(scan_, expected);
 
-  std::vector<LostRegion> told = disagreements(
+  std::vector<LostRange> told = disagreements(
       file_.path(), {.scan = scan_, .entry = entry_, .footer = footer_ ? &*footer_ : nullptr, .decoded = decoded_},
       expected, lost.empty());
   if (lost.empty() && told.empty()) {
@@ -137,7 +137,7 @@ void ShardRecovery::tell(std::uint64_t most_regions, RecoverReport& report) {
   if (!told.empty()) {
     std::move(told.begin(), told.end(), std::back_inserter(lost));
     std::stable_sort(lost.begin(), lost.end(),
-                     [](const LostRegion& a, const LostRegion& b) { return a.offset < b.offset; });
+                     [](const LostRange& a, const LostRange& b) { return a.offset < b.offset; });
   }
   if (report.expected_records) {
     report.expected_records = expected ? std::optional(*report.expected_records + *expected) : std::nullopt;
@@ -147,7 +147,7 @@ void ShardRecovery::tell(std::uint64_t most_regions, RecoverReport& report) {
   report.source_bytes += scan_.file_bytes;
   report.checked_bytes += scan_.checked_bytes;
   report.unreadable_bytes += file_.unreadable_bytes();
-  for (LostRegion& region : lost) {
+  for (LostRange& region : lost) {
     if (report.lost.size() < most_regions) region.file = file_.path();
     tell_region(std::move(region), most_regions, report);
   }

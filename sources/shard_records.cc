@@ -94,7 +94,7 @@ class ShardRecords final : public FileRecords {
   Error fail(const Error& error) {
     if (error.kind() != ErrorKind::damaged) return error;
     damage_ = error;
-    lost_end_ = std::max(number_ + 1, reader_.skip_damage().end);
+    lost_end_ = std::max(number_ + 1, reader_.skip_damage().end_record);
     ++number_;
     return error;
   }

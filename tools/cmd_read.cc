@@ -153,7 +153,7 @@ std::string to_text(const Summary& summary) {
   listing.add("storage", std::string(to_string(summary.stats.storage)) + (note.empty() ? "" : ": " + note));
   if (summary.stats.registered) listing.add("memory", "registered with CUDA");
   std::string text = listing.to_text();
-  for (const DamagedRange& range : summary.stats.damaged) {
+  for (const LostRange& range : summary.stats.damaged) {
     text += "damaged: " + format::visible(range.file) + ':' + std::to_string(range.offset) + ": records [" +
             std::to_string(range.first_record) + ", " + std::to_string(range.end_record) +
             "): " + format::visible(range.reason) + '\n';

@@ -35,7 +35,7 @@ struct RecoverArguments {
 
 boost::json::object to_json(const RecoverReport& report) {
   boost::json::array lost;
-  for (const LostRegion& region : report.lost) {
+  for (const LostRange& region : report.lost) {
     lost.push_back(boost::json::object{{"file", format::to_utf8(region.file)},
                                        {"offset", region.offset},
                                        {"bytes", region.bytes},
@@ -66,7 +66,7 @@ boost::json::object to_json(const RecoverReport& report) {
 
 std::string to_text(const RecoverReport& report) {
   std::string text;
-  for (const LostRegion& region : report.lost) {
+  for (const LostRange& region : report.lost) {
     text += format::visible(region.file) + ':' + std::to_string(region.offset) + ": ";
     if (region.bytes > 0) text += format::count_of(region.bytes, "byte") + ": ";
     if (region.end_record > region.first_record) {

@@ -37,7 +37,7 @@ struct Verdict {
 
 boost::json::object to_json(const Verdict& verdict) {
   boost::json::array damaged;
-  for (const Damage& damage : verdict.report.damaged) {
+  for (const LostRange& damage : verdict.report.damaged) {
     damaged.push_back(boost::json::object{{"file", format::to_utf8(damage.file)},
                                           {"offset", damage.offset},
                                           {"records", boost::json::array{damage.first_record, damage.end_record}},
@@ -60,7 +60,7 @@ boost::json::object to_json(const Verdict& verdict) {
 
 std::string to_text(const Verdict& verdict) {
   std::string text;
-  for (const Damage& damage : verdict.report.damaged) {
+  for (const LostRange& damage : verdict.report.damaged) {
     text += format::visible(damage.file) + ':' + std::to_string(damage.offset) + ": ";
     if (damage.end_record > damage.first_record) {
       text += "records [" + std::to_string(damage.first_record) + ", " + std::to_string(damage.end_record) + "): ";

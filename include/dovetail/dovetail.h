@@ -17,6 +17,7 @@
 #include <dovetail/error.h>
 #include <dovetail/gathered.h>
 #include <dovetail/identity.h>
+#include <dovetail/lost_range.h>
 #include <dovetail/mixing.h>
 #include <dovetail/order.h>
 #include <dovetail/plan.h>

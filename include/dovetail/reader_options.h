@@ -44,7 +44,7 @@ enum class OnHungRead : std::uint8_t {
   /// Logs a warning and keeps waiting.
   wait,
   /// The read fails with `ETIMEDOUT`, as damage would: `OnDamage` decides. `stop` waits no longer
-  /// than `hung_after`.
+  /// than that for any piece of a read, 256 KiB.
   fail,
 };
 

@@ -6,18 +6,10 @@
 #include <string>
 #include <vector>
 
+#include <dovetail/lost_range.h>
 #include <dovetail/storage_kind.h>
 
 namespace dovetail {
-
-/// A damaged block that a reader met, or a record that does not fit its columns.
-struct DamagedRange {
-  std::string file;
-  std::uint64_t offset = 0;
-  std::uint64_t first_record = 0;  ///< In the shard.
-  std::uint64_t end_record = 0;
-  std::string reason;
-};
 
 /// Reads from one shard that had to wait for storage.
 struct ShardReads {
@@ -124,7 +116,7 @@ struct ReaderStats {
   std::uint64_t read_ahead_peak = 0;
 
   /// Every damaged block, and the first 100 records that do not fit the columns.
-  std::vector<DamagedRange> damaged;
+  std::vector<LostRange> damaged;
 
   /// Share of the time since the first request in which the trainer waited: 0 is best, 1 is all of
   /// it.

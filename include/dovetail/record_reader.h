@@ -13,6 +13,7 @@
 #include <dovetail/dataset.h>
 #include <dovetail/error.h>
 #include <dovetail/identity.h>
+#include <dovetail/lost_range.h>
 #include <dovetail/shard_info.h>
 
 namespace dovetail {
@@ -83,13 +84,8 @@ class RecordReader {
   Result<std::optional<ByteView>> next();
   /// Moves to any record, up to `shard().info.records`. Reads only the block that holds it.
   Result<void> seek(std::uint64_t record);
-  /// After damage: returns the lost records, half-open; `next()` continues behind them.
-  struct Lost {
-    std::uint64_t offset = 0;
-    std::uint64_t first = 0;
-    std::uint64_t end = 0;
-  };
-  Lost skip_damage();
+  /// After damage: returns the lost records, without a reason; `next()` continues behind them.
+  LostRange skip_damage();
 
  private:
   class Impl;
@@ -97,22 +93,12 @@ class RecordReader {
   std::unique_ptr<Impl> impl_;
 };
 
-/// One damaged place.
-struct Damage {
-  std::string file;
-  std::uint64_t offset = 0;
-  std::uint64_t first_record = 0;  ///< In the shard.
-  /// One past the last; equal to `first_record` if no record is lost.
-  std::uint64_t end_record = 0;
-  std::string reason;
-};
-
 /// Result of `verify`.
 struct VerifyReport {
   std::uint64_t records = 0;  ///< Good ones.
   std::uint64_t blocks = 0;   ///< Good ones.
   /// In the order of the shards; the first 65,536.
-  std::vector<Damage> damaged;
+  std::vector<LostRange> damaged;
   std::uint64_t damaged_places = 0;  ///< Number of all damaged places.
   /// What could not be checked: shards that have vanished, files that the system does not return,
   /// manifests among shards.

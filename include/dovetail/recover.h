@@ -9,6 +9,7 @@
 
 #include <dovetail/error.h>
 #include <dovetail/identity.h>
+#include <dovetail/lost_range.h>
 #include <dovetail/shard_info.h>
 
 namespace dovetail {
@@ -29,20 +30,6 @@ struct RecoverOptions {
   std::function<bool(std::uint64_t records, std::uint64_t bytes)> progress = {};
 };
 
-/// A region of the source that is missing in the output, or that differs from what a good file has
-/// there.
-struct LostRegion {
-  std::string file;
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;         ///< 0 if the bytes are missing.
-  std::uint64_t first_record = 0;  ///< In the original shard.
-  /// One past the last; equal to `first_record` if no record is lost.
-  std::uint64_t end_record = 0;
-  std::string reason;
-
-  friend bool operator==(const LostRegion&, const LostRegion&) = default;
-};
-
 /// Result of `recover`.
 struct RecoverReport {
   std::uint64_t records = 0;  ///< Records written.
@@ -51,7 +38,7 @@ struct RecoverReport {
   /// Then records behind the last region may be missing too.
   std::optional<std::uint64_t> expected_records;
   /// The first `most_regions` regions, by file and place.
-  std::vector<LostRegion> lost;
+  std::vector<LostRange> lost;
   /// Number of all regions. 0 means that the output has all records of the source, as far as
   /// anything shows.
   std::uint64_t lost_regions = 0;

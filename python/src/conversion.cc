@@ -42,7 +42,7 @@ constexpr Words<ColumnType, 3> kColumnTypes{
     {{"bytes", ColumnType::bytes}, {"int64", ColumnType::int64}, {"real", ColumnType::real}}};
 constexpr Words<OnError, 2> kOnError{{{"fail", OnError::fail}, {"skip", OnError::skip}}};
 
-py::dict to_dict(const Damage& damage) {
+py::dict to_dict(const LostRange& damage) {
   py::dict dict;
   dict["file"] = path_text(damage.file);
   dict["offset"] = damage.offset;
@@ -59,7 +59,7 @@ py::object verify_path(const py::object& path_given, const py::object& threads_a
     return verify(path.string(), threads, [&] { return cancel.load(std::memory_order_relaxed); });
   });
   py::list damaged;
-  for (const Damage& damage : report.damaged) damaged.append(to_dict(damage));
+  for (const LostRange& damage : report.damaged) damaged.append(to_dict(damage));
   py::list unreadable;
   for (const Error& error : report.unreadable) unreadable.append(to_exception(error));
   return call_object(import_module("dovetail._reports").attr("verify_report"), report.records, report.blocks, damaged,

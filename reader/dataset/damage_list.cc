@@ -5,12 +5,12 @@
 
 namespace dovetail::detail {
 
-void tell_damage(Damage damage, VerifyReport& report) {
+void tell_damage(LostRange damage, VerifyReport& report) {
   ++report.damaged_places;
   if (report.damaged.size() < kMostDamagedListed) report.damaged.push_back(std::move(damage));
 }
 
-void DamageList::add(std::size_t shard, Damage damage) {
+void DamageList::add(std::size_t shard, LostRange damage) {
   const std::lock_guard lock(mutex_);
   const std::pair key(shard, all_++);
   const bool full = first_.size() >= kMostDamagedListed;

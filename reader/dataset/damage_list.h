@@ -15,7 +15,7 @@ namespace dovetail::detail {
 inline constexpr std::size_t kMostDamagedListed = 65'536;
 
 /// Takes a place into a report, or only counts it.
-void tell_damage(Damage damage, VerifyReport& report);
+void tell_damage(LostRange damage, VerifyReport& report);
 
 /// What is damaged in shards that are verified at the same time: the first places in the order of the shards, whichever is found
 /// first, and how many there are.
@@ -24,12 +24,12 @@ void tell_damage(Damage damage, VerifyReport& report);
 class DamageList {
  public:
   /// Needs: the places of one shard come in their order.
-  void add(std::size_t shard, Damage damage);
+  void add(std::size_t shard, LostRange damage);
   void move_to(VerifyReport& report);
 
  private:
   std::mutex mutex_;
-  std::map<std::pair<std::size_t, std::uint64_t>, Damage> first_;  // by shard, and how many were found before
+  std::map<std::pair<std::size_t, std::uint64_t>, LostRange> first_;  // by shard, and how many were found before
   std::uint64_t all_ = 0;
 };
 

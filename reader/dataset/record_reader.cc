@@ -45,11 +45,18 @@ class RecordReader::Impl {
     return {};
   }
 
-  Lost skip_damage() {
-    if (!failure_ || failure_->kind() != ErrorKind::damaged) return {failure_offset(), position_, position_};
+  LostRange skip_damage() {
+    LostRange lost{.file = file_.file().path(),
+                   .offset = failure_offset(),
+                   .first_record = position_,
+                   .end_record = position_,
+                   .reason = {}};
+    if (!failure_ || failure_->kind() != ErrorKind::damaged) return lost;
     const std::size_t block = file_.block_of(position_);
-    const Lost lost{file_.blocks()[block].offset, file_.first_record(block), file_.first_record(block + 1)};
-    position_ = lost.end;
+    lost.offset = file_.blocks()[block].offset;
+    lost.first_record = file_.first_record(block);
+    lost.end_record = file_.first_record(block + 1);
+    position_ = lost.end_record;
     failure_.reset();
     return lost;
   }
@@ -118,7 +125,7 @@ Result<std::optional<ByteView>> RecordReader::next() {
 Result<void> RecordReader::seek(std::uint64_t record) {
   return impl_ != nullptr ? impl_->seek(record) : detail::moved_from();
 }
-RecordReader::Lost RecordReader::skip_damage() {
+LostRange RecordReader::skip_damage() {
   return impl_->skip_damage();
 }
 

@@ -208,7 +208,7 @@ std::uint64_t known_records(const std::string& path, const ShardInfo* expected) 
 // Opening has checked what the index of a TFRecord says, but not the bytes that say nothing. Its
 // own records are none of the dataset's.
 Result<void> verify_sidecar(const std::string& path, const DamageSink& damaged) {
-  const DamageSink without_records = [&](Damage damage) {
+  const DamageSink without_records = [&](LostRange damage) {
     damage.first_record = damage.end_record = 0;
     damaged(std::move(damage));
   };
@@ -219,10 +219,14 @@ Result<void> verify_sidecar(const std::string& path, const DamageSink& damaged) 
 
 }  // namespace
 
-Damage as_damage(const Error& error, const std::string& file, std::uint64_t first, std::uint64_t end) {
+LostRange as_damage(const Error& error, const std::string& file, std::uint64_t first, std::uint64_t end) {
   std::string reason = error.code().message();
   if (!error.detail().empty()) reason += ": " + error.detail();
-  return Damage{file, error.offset().value_or(0), first, end, std::move(reason)};
+  return LostRange{.file = file,
+                   .offset = error.offset().value_or(0),
+                   .first_record = first,
+                   .end_record = end,
+                   .reason = std::move(reason)};
 }
 
 Result<GoodBlocks> verify_shard(const std::string& path, const ShardInfo* expected, const DamageSink& damaged) {

@@ -12,7 +12,7 @@
 namespace dovetail::detail {
 
 /// A failure as an entry of a report: it takes records [first, end) with it.
-Damage as_damage(const Error& error, const std::string& file, std::uint64_t first, std::uint64_t end);
+LostRange as_damage(const Error& error, const std::string& file, std::uint64_t first, std::uint64_t end);
 
 /// What of a shard is good.
 struct GoodBlocks {
@@ -21,7 +21,7 @@ struct GoodBlocks {
 };
 
 /// Takes a damaged place.
-using DamageSink = std::function<void(Damage)>;
+using DamageSink = std::function<void(LostRange)>;
 
 /// Reads every byte of one shard and checks it, and the shard against its line of the manifest where there is one.
 /// `damaged` gets what is not good, in the order in which it is found. A shard that cannot be opened for damage loses all

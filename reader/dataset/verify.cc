@@ -50,7 +50,7 @@ void append(VerifyReport& whole, VerifyReport part) {
   const std::uint64_t unlisted = part.damaged_places - part.damaged.size();
   whole.records += part.records;
   whole.blocks += part.blocks;
-  for (Damage& damage : part.damaged) detail::tell_damage(std::move(damage), whole);
+  for (LostRange& damage : part.damaged) detail::tell_damage(std::move(damage), whole);
   whole.damaged_places += unlisted;
   std::move(part.unreadable.begin(), part.unreadable.end(), std::back_inserter(whole.unreadable));
 }
@@ -66,7 +66,7 @@ Result<void> verify_targets(const std::vector<Target>& targets, const Manner& ma
   auto done = detail::for_each_index(targets.size(), manner.thread_count(), [&](std::size_t i) -> Result<void> {
     DOVETAIL_TRY(manner.go_on());
     parts[i] = detail::verify_shard(targets[i].path, targets[i].expected,
-                                    [&](Damage damage) { damaged.add(i, std::move(damage)); });
+                                    [&](LostRange damage) { damaged.add(i, std::move(damage)); });
     if (!parts[i] && ends_verifying(parts[i].error())) return parts[i].error();
     return {};
   });
@@ -158,7 +158,7 @@ Result<VerifyReport> verify_manifest(const std::string& folder, const std::strin
   const std::string path = detail::join_path(folder, name);
   VerifyReport report;
   auto manifest =
-      detail::verify_shard(path, nullptr, [&](Damage damage) { detail::tell_damage(std::move(damage), report); });
+      detail::verify_shard(path, nullptr, [&](LostRange damage) { detail::tell_damage(std::move(damage), report); });
   if (!manifest) return manifest.error();
 
   auto dataset = Dataset::open(path);

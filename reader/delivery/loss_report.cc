@@ -10,7 +10,7 @@ namespace dovetail::detail {
 
 void LossReport::note_damage() {
   if (!damage_.has_new()) return;
-  std::vector<DamagedRange> noted;
+  std::vector<LostRange> noted;
   {
     const std::lock_guard lock(mutex_);  // around both: whoever finds nothing new here finds it in `ranges`
     noted = damage_.take_new();
@@ -20,7 +20,7 @@ void LossReport::note_damage() {
 }
 
 void LossReport::note_unfit(const std::vector<Loss>& unfit) {
-  std::vector<DamagedRange> noted;
+  std::vector<LostRange> noted;
   {
     const std::lock_guard lock(mutex_);
     for (const Loss& record : unfit) {
@@ -37,14 +37,14 @@ void LossReport::note_unfit(const std::vector<Loss>& unfit) {
   warn(noted);
 }
 
-std::vector<DamagedRange> LossReport::ranges() const {
+std::vector<LostRange> LossReport::ranges() const {
   const std::lock_guard lock(mutex_);
   return ranges_;
 }
 
-void LossReport::warn(const std::vector<DamagedRange>& noted) {
+void LossReport::warn(const std::vector<LostRange>& noted) {
   if (!options_.log || options_.on_damage == OnDamage::fail) return;
-  for (const DamagedRange& range : noted) {
+  for (const LostRange& range : noted) {
     try {
       options_.log("records [" + std::to_string(range.first_record) + ", " + std::to_string(range.end_record) +
                    ") of " + range.file + " are lost: " + range.reason);

@@ -26,15 +26,15 @@ class LossReport {
   void note_damage();
   /// The same for records that fit no columns, each once, up to `kNamedUnfit`.
   void note_unfit(const std::vector<Loss>& unfit);
-  std::vector<DamagedRange> ranges() const;
+  std::vector<LostRange> ranges() const;
 
  private:
-  void warn(const std::vector<DamagedRange>& noted);
+  void warn(const std::vector<LostRange>& noted);
 
   const ReaderOptions& options_;
   DamageLog& damage_;
   mutable std::mutex mutex_;
-  std::vector<DamagedRange> ranges_;
+  std::vector<LostRange> ranges_;
   std::set<std::pair<std::uint32_t, std::uint64_t>> unfit_;  // shard, record
 };
 

@@ -19,7 +19,7 @@ void DamageLog::note(std::uint64_t first_id, Loss loss) {
   losses.emplace(first_id, std::move(loss));
 }
 
-std::vector<DamagedRange> DamageLog::take_new() {
+std::vector<LostRange> DamageLog::take_new() {
   const std::lock_guard lock(mutex_);
   has_new_ = false;
   return std::exchange(new_, {});

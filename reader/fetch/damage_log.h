@@ -33,7 +33,7 @@ class DamageLog {
   void note(std::uint64_t first_id, Loss loss);
   /// What is new since the last `take_new`.
   bool has_new() const noexcept { return has_new_.load(std::memory_order_relaxed); }
-  std::vector<DamagedRange> take_new();
+  std::vector<LostRange> take_new();
 
   /// Whether the record lies in a block that is damaged.
   bool is_damaged(std::uint64_t id) const noexcept;
@@ -48,7 +48,7 @@ class DamageLog {
   mutable std::mutex mutex_;
   Losses blocks_;
   Losses shards_;
-  std::vector<DamagedRange> new_;
+  std::vector<LostRange> new_;
   std::atomic<bool> has_new_ = false;
 };
 

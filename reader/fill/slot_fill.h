@@ -82,7 +82,6 @@ class SlotFill {
   FillCounts take_counts() noexcept { return std::exchange(counts_, {}); }
   /// Records that do not fit the columns, the first ones.
   std::vector<Loss> take_unfit() noexcept { return std::exchange(unfit_, {}); }
-  /// Of the batches that are complete.
 
  private:
   template <class E>

@@ -39,7 +39,10 @@ struct LaneCursor::State {
     for (const std::optional<Pass>& pass : current) {
       if (pass && pass->has(pick.run)) return *pass;
     }
-    return *std::find_if(ended.begin(), ended.end(), [&](const Pass& pass) { return pass.has(pick.run); });
+    // Ascending, because `next` leaves them so.
+    const auto after = std::upper_bound(ended.begin(), ended.end(), pick.run,
+                                        [](std::uint64_t run, const Pass& pass) { return run < pass.first_run; });
+    return *(after - 1);
   }
 
   std::vector<std::optional<Pass>> current;  // of each source
@@ -68,6 +71,8 @@ void LaneCursor::next(std::span<Pick> out) {
     if (status == RowStatus::empty) std::fill_n(out.begin(), rows, Pick{});
     out = out.subspan(rows);
   }
+  std::sort(state_->ended.begin(), state_->ended.end(),
+            [](const State::Pass& a, const State::Pass& b) { return a.first_run < b.first_run; });
 }
 
 PlannedRecord LaneCursor::record(const Pick& pick) const {

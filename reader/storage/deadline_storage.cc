@@ -46,12 +46,17 @@ class CallQueue : public std::enable_shared_from_this<CallQueue> {
   bool add(const std::shared_ptr<TimedCall>& call);
   /// The storage gets a call that has a place.
   void goes_out(TimedCall& call) noexcept;
-  /// A call came back from the storage. Whether somebody waits for it still; it keeps its place then.
-  bool came_back(TimedCall& call) noexcept;
+  /// A call that is given up came back from the storage.
+  void came_back_late(TimedCall& call) noexcept;
   /// The call is answered: its place is free.
   void finish() noexcept;
-  /// Whether the call was out; it is abandoned now.
-  bool abandon(TimedCall& call) noexcept;
+  /// The call is given up: it is abandoned, unless it has just come back.
+  void abandon(TimedCall& call) noexcept;
+  /// Whether it stops, and something hangs: then no more pieces are asked for, each of which might take its whole time.
+  bool stops_hanging() noexcept {
+    const std::lock_guard lock(mutex_);
+    return stopping_ && abandoned_ > 0;
+  }
   void stop();
 
  private:
@@ -64,6 +69,7 @@ class CallQueue : public std::enable_shared_from_this<CallQueue> {
       lock.lock();
     }
   }
+  void free_place() noexcept;
   /// Makes calls that wait, as far as there are places; those that never will be made fail.
   void pump() noexcept;
   /// Why the call can never be made, or null.
@@ -91,6 +97,7 @@ class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall>
   const std::string& path() const noexcept { return path_; }
   /// Whether a thread stands still until it is answered.
   virtual bool blocks() const noexcept { return false; }
+  virtual Storage::Hangs kind() const noexcept { return Storage::Hangs::call; }
   /// Asks the storage. Needs: a place. Where it throws, nothing was asked.
   void start() {
     queue_->goes_out(*this);
@@ -98,13 +105,12 @@ class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall>
     try {
       ask(queue_->inner());
     } catch (const std::exception&) {
-      queue_->watch().end(*this);
-      // Unless it was late already.
-      if (queue_->came_back(*this)) throw;
+      if (queue_->watch().end(*this)) throw;
+      queue_->came_back_late(*this);  // it was late already
     }
   }
   void give_up() noexcept override {
-    if (!queue_->abandon(*this)) return;
+    queue_->abandon(*this);
     answer_once(error_of(ETIMEDOUT, why_given_up()));
     queue_->finish();
   }
@@ -134,10 +140,12 @@ class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall>
 
   /// The storage has answered.
   void on_answer(Result<void> outcome) noexcept {
-    queue_->watch().end(*this);
-    if (!queue_->came_back(*this)) return;
+    if (!queue_->watch().end(*this)) return queue_->came_back_late(*this);
     try {
-      if (outcome.has_value() && !take()) return start();
+      if (outcome.has_value() && !take()) {
+        if (!queue_->stops_hanging()) return start();
+        outcome = error_of(ECANCELED, "the reader is stopped");
+      }
     } catch (const std::exception& failure) {
       outcome = error_from(failure);
     }
@@ -154,6 +162,7 @@ class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall>
   enum class Stage : std::uint8_t { waiting, out, abandoned, back };
   Stage stage_ = Stage::waiting;
   bool replaced_ = false;  ///< Abandoned, and the storage has a place more for it.
+  bool counted_ = false;   ///< Abandoned, and its file counts as hung.
 };
 
 const char* CallQueue::refusal_locked(const TimedCall& call) const noexcept {
@@ -181,7 +190,7 @@ bool CallQueue::add(const std::shared_ptr<TimedCall>& call) {
       refuse(call, refusal);
     }
   } catch (const std::exception&) {
-    finish();
+    free_place();  // others are out, whose answers let go on what waits: here the caller may hold locks
     throw;
   }
   return true;
@@ -200,17 +209,16 @@ void CallQueue::pump() noexcept {
       waiting_.pop_front();
       ++out_;
     }
-    if (refusal != nullptr) {
-      next->answer_once(next->error_of(ETIMEDOUT, refusal));
-      finish();
-      continue;
-    }
     try {
-      next->start();
+      if (refusal == nullptr) {
+        next->start();
+        continue;
+      }
+      next->answer_once(next->error_of(ETIMEDOUT, refusal));
     } catch (const std::exception& failure) {
       next->answer_once(error_from(failure));
-      finish();
     }
+    free_place();
   }
 }
 
@@ -229,41 +237,44 @@ void CallQueue::goes_out(TimedCall& call) noexcept {
   call.stage_ = TimedCall::Stage::out;
 }
 
-bool CallQueue::came_back(TimedCall& call) noexcept {
+void CallQueue::came_back_late(TimedCall& call) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(call.stage_, TimedCall::Stage::back) == TimedCall::Stage::out) return true;
+    if (std::exchange(call.stage_, TimedCall::Stage::back) != TimedCall::Stage::abandoned) return;
     --abandoned_;
     if (!call.replaced_) ++places_;
-    const auto file = hung_files_.find(call.path());
-    if (file != hung_files_.end() && --file->second == 0) hung_files_.erase(file);
+    if (call.counted_) {
+      const auto file = hung_files_.find(call.path());
+      if (--file->second == 0) hung_files_.erase(file);
+    }
   }
   pump();
-  return false;
+}
+
+void CallQueue::free_place() noexcept {
+  const std::lock_guard lock(mutex_);
+  --out_;
+  changed_.notify_all();
 }
 
 void CallQueue::finish() noexcept {
-  {
-    const std::lock_guard lock(mutex_);
-    --out_;
-    changed_.notify_all();
-  }
+  free_place();
   pump();
 }
 
-bool CallQueue::abandon(TimedCall& call) noexcept {
+void CallQueue::abandon(TimedCall& call) noexcept {
   const std::lock_guard lock(mutex_);
-  if (call.stage_ != TimedCall::Stage::out) return false;
+  if (call.stage_ != TimedCall::Stage::out) return;
   call.stage_ = TimedCall::Stage::abandoned;
   ++abandoned_;
-  call.replaced_ = inner_->add_place();
+  call.replaced_ = inner_->add_place(call.kind());
   if (!call.replaced_) --places_;
   try {
     ++hung_files_[call.path()];
+    call.counted_ = true;
   } catch (const std::exception&) {  // short of memory: others of the file have to hang to be found out
   }
   changed_.notify_all();
-  return true;
 }
 
 void CallQueue::stop() {
@@ -309,6 +320,7 @@ class TimedRead : public TimedCall {
         done_(std::move(done)) {}
 
   HungRead what() const override { return {.file = path(), .offset = offset_, .bytes = piece_bytes_, .age = {}}; }
+  Storage::Hangs kind() const noexcept override { return Storage::Hangs::read; }
   const char* why_given_up() const noexcept override { return "reading it has hung"; }
 
  protected:
@@ -352,6 +364,7 @@ class TimedReading final : public TimedRead {
  public:
   using TimedRead::TimedRead;
   bool blocks() const noexcept override { return true; }
+  Storage::Hangs kind() const noexcept override { return Storage::Hangs::call; }
 
  private:
   void ask(Storage& storage) override {

@@ -27,8 +27,13 @@ std::string in_seconds(std::chrono::nanoseconds time) {
 ReadWatch::ReadWatch(WatchOptions options) : options_(std::move(options)), timer_(std::in_place, options_.executor) {}
 
 void ReadWatch::stop() noexcept {
+  List ended;  // goes after the lock
   const std::lock_guard lock(mutex_);
   timer_.reset();
+  for (List* const list : {&out_, &late_}) {
+    for (const std::shared_ptr<Awaited>& awaited : *list) awaited->watched_ = false;
+    ended.splice(ended.end(), *list);
+  }
 }
 
 void ReadWatch::begin(const std::shared_ptr<Awaited>& awaited) noexcept {
@@ -46,25 +51,23 @@ void ReadWatch::begin(const std::shared_ptr<Awaited>& awaited) noexcept {
   }
 }
 
-ReadWatch::List ReadWatch::forget(Awaited& awaited) noexcept {
-  List node;
-  const std::lock_guard lock(mutex_);
-  if (std::exchange(awaited.watched_, false)) {
-    node.splice(node.end(), awaited.late_ ? late_ : out_, awaited.place_);
+bool ReadWatch::end(Awaited& awaited) noexcept {
+  bool late = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(awaited.watched_, false)) return !awaited.late_;
+    late = awaited.late_;
+    awaited.node_.splice(awaited.node_.end(), late ? late_ : out_, awaited.place_);
   }
-  return node;
-}
-
-void ReadWatch::end(Awaited& awaited) noexcept {
-  List forgotten = forget(awaited);
-  if (forgotten.empty()) return;
-  forgotten.front().reset();
-  awaited.node_.splice(awaited.node_.end(), forgotten);
-  if (!std::exchange(awaited.late_, false)) return;
+  const std::shared_ptr<Awaited> alive = std::move(awaited.node_.front());
+  if (!late) return true;
   try {
     say(describe(awaited), " until it came back");
   } catch (const std::exception&) {  // short of memory: nothing is logged
   }
+  if (options_.gives_up) return false;
+  awaited.late_ = false;
+  return true;
 }
 
 HungReads ReadWatch::hung_reads() const {
@@ -78,11 +81,13 @@ HungReads ReadWatch::hung_reads() const {
 }
 
 void ReadWatch::arm_locked() {
-  if (armed_ || !timer_.has_value() || (out_.empty() && late_.empty())) return;
+  if (armed_ || !timer_.has_value() || (out_.empty() && (late_.empty() || options_.gives_up))) return;
   // What begins while it is armed is late after it has fired.
   Clock::time_point next = Clock::now() + options_.after;
   if (!out_.empty()) next = std::min(next, out_.front()->asked_ + options_.after);
-  for (const std::shared_ptr<Awaited>& awaited : late_) next = std::min(next, awaited->asked_ + awaited->late_at_);
+  if (!options_.gives_up) {
+    for (const std::shared_ptr<Awaited>& awaited : late_) next = std::min(next, awaited->asked_ + awaited->late_at_);
+  }
   timer_->expires_at(next);
   timer_->async_wait([weak = weak_from_this()](const boost::system::error_code&) {
     const std::shared_ptr<ReadWatch> self = weak.lock();
@@ -99,29 +104,24 @@ void ReadWatch::arm_locked() {
 std::shared_ptr<Awaited> ReadWatch::take_late_locked(Clock::time_point now) noexcept {
   const auto is_late = [&](const std::shared_ptr<Awaited>& one) { return one->asked_ + one->late_at_ <= now; };
   const auto again = std::find_if(late_.begin(), late_.end(), is_late);
-  if (again != late_.end()) {
+  if (again != late_.end() && !options_.gives_up) {
     (*again)->late_at_ *= 2;
     return *again;
   }
   if (out_.empty() || !is_late(out_.front())) return nullptr;
   std::shared_ptr<Awaited> late = out_.front();
   ++met_;
-  if (options_.gives_up) {
-    ++given_up_;
-    late->watched_ = false;
-    out_.pop_front();
-  } else {
-    late->late_at_ *= 2;
-    late->late_ = true;
-    late_.splice(late_.end(), out_, out_.begin());
-  }
+  if (options_.gives_up) ++given_up_;
+  late->late_at_ *= 2;
+  late->late_ = true;
+  late_.splice(late_.end(), out_, out_.begin());
   return late;
 }
 
 void ReadWatch::look() noexcept {
   std::unique_lock lock(mutex_);
   for (bool more = true; more && timer_.has_value();) {
-    const std::shared_ptr<Awaited> late = take_late_locked(Clock::now());
+    std::shared_ptr<Awaited> late = take_late_locked(Clock::now());
     more = late != nullptr;
     try {
       if (!more) {
@@ -129,7 +129,7 @@ void ReadWatch::look() noexcept {
       } else if (options_.gives_up) {
         lock.unlock();
         late->give_up();
-        say(describe(*late), ", and is given up");
+        say(describe(*late), ", and is given up");  // nothing of it changes any more
       } else {
         const HungRead what = describe(*late);  // under the lock: it refers to what goes when it is answered
         lock.unlock();
@@ -137,7 +137,9 @@ void ReadWatch::look() noexcept {
       }
     } catch (const std::exception&) {  // short of memory: it is not logged
     }
-    if (!lock.owns_lock()) lock.lock();
+    if (lock.owns_lock()) continue;
+    late.reset();  // closes a file, maybe, which may hang
+    lock.lock();
   }
 }
 

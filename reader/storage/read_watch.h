@@ -38,7 +38,7 @@ class Awaited {
 
   /// What it is; its age is left alone.
   virtual HungRead what() const = 0;
-  /// It is late and no longer looked at: whoever asked gets an error, unless it has just been answered.
+  /// It is late, and whoever asked gets an error now. Called once, after which `ReadWatch::end` says no.
   virtual void give_up() noexcept {}
 
  private:
@@ -62,15 +62,16 @@ class ReadWatch : public std::enable_shared_from_this<ReadWatch> {
   explicit ReadWatch(WatchOptions options);
 
   void begin(const std::shared_ptr<Awaited>& awaited) noexcept;
-  /// It is answered: what it refers to may go when this has returned, and it may begin again. Idempotent.
-  void end(Awaited& awaited) noexcept;
+  /// It is answered: what it refers to may go when this has returned, and it may begin again. Whether it has not been
+  /// given up; where it has, the answer comes too late. Idempotent.
+  bool end(Awaited& awaited) noexcept;
   /// Logs or gives up what is late now. For threads that wait, and may keep the timer from running.
   void look() noexcept;
   /// How long a waiting thread may wait until it should look.
   std::chrono::nanoseconds period() const noexcept { return options_.after; }
 
   HungReads hung_reads() const;
-  /// Ends the timer, for good.
+  /// Ends the timer and looks at nothing any more.
   void stop() noexcept;
 
  private:
@@ -81,8 +82,6 @@ class ReadWatch : public std::enable_shared_from_this<ReadWatch> {
   /// The next one that is late, or null.
   std::shared_ptr<Awaited> take_late_locked(Clock::time_point now) noexcept;
   HungRead describe(const Awaited& awaited) const;
-  /// Takes it out of the lists; empty where it is in none.
-  List forget(Awaited& awaited) noexcept;
   void say(const HungRead& what, std::string_view then) const;
 
   const WatchOptions options_;
@@ -90,7 +89,7 @@ class ReadWatch : public std::enable_shared_from_this<ReadWatch> {
   std::optional<boost::asio::steady_timer> timer_;
   bool armed_ = false;
   List out_;   // in the order of asking
-  List late_;  // the same
+  List late_;  // the same; where late calls are given up, those that have not come back yet
   std::uint64_t met_ = 0;
   std::uint64_t given_up_ = 0;
 };

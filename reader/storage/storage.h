@@ -87,8 +87,9 @@ class Storage {
   /// Reads of a direct storage that went through the page cache, because the file system does not offer more.
   virtual std::uint64_t cached_reads() const noexcept { return 0; }
 
-  /// A call in flight hangs: takes one more in its place. Whether it can.
-  virtual bool add_place() noexcept { return false; }
+  /// A read in flight hangs, or a `call`: takes one more of the kind in its place. Whether it can.
+  enum class Hangs : std::uint8_t { read, call };
+  virtual bool add_place(Hangs) noexcept { return false; }
 
   /// Waits for all reads in flight and their completions, so not to be called from one. What is asked for while it
   /// stops, or later, may be dropped: its completion is destroyed without being called.

@@ -11,7 +11,17 @@ namespace {
 constexpr std::chrono::seconds kIdle{1};
 }  // namespace
 
+ThreadPool::Inherited::Inherited() noexcept : has_cores(::sched_getaffinity(0, sizeof cores, &cores) == 0) {
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &signals);
+}
+
+void ThreadPool::Inherited::apply() const noexcept {
+  if (has_cores) (void)::sched_setaffinity(0, sizeof cores, &cores);
+  ::pthread_sigmask(SIG_SETMASK, &signals, nullptr);
+}
+
 ThreadPool::ThreadPool(unsigned most) : most_(most) {
+  const std::lock_guard lock(mutex_);
   threads_.reserve(1);
   threads_.emplace_back([this] { run(); });
 }
@@ -49,6 +59,7 @@ unsigned ThreadPool::size() const {
 }
 
 void ThreadPool::run() {
+  inherited_.apply();
   while (!context_.stopped()) {
     if (context_.run_one_for(kIdle) == 0 && retire()) return;
   }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sched.h>
+#include <signal.h>
+
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -13,7 +16,8 @@
 namespace dovetail::detail {
 
 /// Threads for jobs that take a while or block. One thread starts at once; another starts when a job is posted while all
-/// are busy; a thread that finds nothing to do for a second ends, unless it is the last.
+/// are busy; a thread that finds nothing to do for a second ends, unless it is the last. All have the cores and the signal
+/// mask of the thread that made the pool, whichever thread posts.
 ///
 /// Asio's own pool does not grow, and waits for ever where the system has no thread or no memory for the second of its
 /// threads (1.26: its constructor joins the first, which nobody has told to end).
@@ -62,12 +66,22 @@ class ThreadPool {
     ThreadPool* pool_;
   };
 
+  /// What threads inherit from the one that starts them.
+  struct Inherited {
+    Inherited() noexcept;
+    void apply() const noexcept;
+    cpu_set_t cores;
+    bool has_cores = false;
+    sigset_t signals;
+  };
+
   void count(int jobs) noexcept;
   void grow() noexcept;
   void run();
   /// Whether the calling thread, which has found nothing to do, is to end.
   bool retire();
 
+  const Inherited inherited_;
   // Before the context, whose end drops jobs.
   mutable std::mutex mutex_;
   unsigned most_;

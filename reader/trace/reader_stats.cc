@@ -49,7 +49,7 @@ class JsonObject {
   std::string body_;
 };
 
-void describe(const DamagedRange& range, JsonObject& object) {
+void describe(const LostRange& range, JsonObject& object) {
   object.text("file", range.file);
   object.number("offset", range.offset);
   object.member("records", "[" + std::to_string(range.first_record) + ", " + std::to_string(range.end_record) + "]");

@@ -91,9 +91,9 @@ Error failure(const std::string& source, const std::string& target, const Recove
 
 /// Lost because it is of another dataset: the whole file, with no record told.
 auto is_of_another(const std::string& file) {
-  return AllOf(::testing::Field(&LostRegion::file, file), ::testing::Field(&LostRegion::end_record, 0u),
-               ::testing::Field(&LostRegion::bytes, fs::file_size(file)),
-               ::testing::Field(&LostRegion::reason, HasSubstr("a shard of another dataset (id half ")));
+  return AllOf(::testing::Field(&LostRange::file, file), ::testing::Field(&LostRange::end_record, 0u),
+               ::testing::Field(&LostRange::bytes, fs::file_size(file)),
+               ::testing::Field(&LostRange::reason, HasSubstr("a shard of another dataset (id half ")));
 }
 
 TEST(RecoverFolderTest, TheDatasetWithMostNumbersIsTakenAndEveryFileOfOthersIsTold) {

@@ -101,7 +101,7 @@ TEST(RecoverClaimsTest, ACountAboveWhatIsFoundIsLostRecordsAndEachOtherIsTold) {
   const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt");
   EXPECT_EQ(report.expected_records, 5u);
   EXPECT_THAT(report.lost, ::testing::Contains(::testing::Field(
-                               &LostRegion::reason, HasSubstr("the footer says 3 records, the trailer 5"))));
+                               &LostRange::reason, HasSubstr("the footer says 3 records, the trailer 5"))));
 }
 
 TEST(RecoverClaimsTest, AManifestAndAFooterThatDisagreeAreNeverGood) {
@@ -138,7 +138,7 @@ TEST(RecoverClaimsTest, AManifestAndAFooterThatDisagreeAreNeverGood) {
     told.*lie.field = lie.value;
     const RecoverReport report = recover_with(told);
     EXPECT_EQ(report.records, 3u);
-    EXPECT_THAT(report.lost, ::testing::Contains(::testing::Field(&LostRegion::reason, HasSubstr(lie.reason))));
+    EXPECT_THAT(report.lost, ::testing::Contains(::testing::Field(&LostRange::reason, HasSubstr(lie.reason))));
   }
   for (const auto field : {&ShardInfo::records, &ShardInfo::fingerprint}) {
     ShardInfo told = info;
@@ -278,8 +278,7 @@ TEST(RecoverHostileTest, ALongListOfRegionsIsCutAndAllAreCounted) {
     const RecoverReport cut =
         recover(folder / "s.dvt", folder / "out.dvt", {.overwrite = true, .most_regions = most}).value();
     EXPECT_FALSE(cut.ok());
-    EXPECT_EQ(cut.lost,
-              std::vector<LostRegion>(all.lost.begin(), all.lost.begin() + static_cast<std::ptrdiff_t>(most)));
+    EXPECT_EQ(cut.lost, std::vector<LostRange>(all.lost.begin(), all.lost.begin() + static_cast<std::ptrdiff_t>(most)));
     EXPECT_EQ(cut.lost_regions, all.lost_regions);
     EXPECT_EQ(cut.lost_records, all.lost_records);
   }
@@ -295,7 +294,7 @@ TEST(RecoverHostileTest, WorkIsLinearInTheSizeWhateverTheHeadersClaim) {
       EXPECT_LE(report.checked_bytes, 9 * report.source_bytes);
       EXPECT_FALSE(report.ok());
       EXPECT_LE(report.lost.size(), 3u);
-      const bool told = std::any_of(report.lost.begin(), report.lost.end(), [](const LostRegion& region) {
+      const bool told = std::any_of(report.lost.begin(), report.lost.end(), [](const LostRange& region) {
         return region.reason.find("not all were tried") != std::string::npos;
       });
       EXPECT_EQ(told, body < bytes) << "bodies of " << body << " bytes";

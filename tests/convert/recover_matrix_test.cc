@@ -125,7 +125,7 @@ class Checker {
   // Each record is either saved or in one region; those behind the last region only where nothing tells how many there were.
   void compare_regions(const std::vector<bool>& saved, const RecoverReport& report) {
     std::vector<int> lost(saved.size(), 0);
-    for (const LostRegion& region : report.lost) {
+    for (const LostRange& region : report.lost) {
       EXPECT_FALSE(region.reason.empty());
       EXPECT_LE(region.first_record, region.end_record);
       for (std::uint64_t i = region.first_record; i < region.end_record; ++i) {
@@ -173,7 +173,7 @@ TEST(RecoverMatrixTest, AnUndamagedShardLosesNothing) {
     test::write_file(folder / "s.dvt", as_chars(sample.bytes));
     const auto report = recover(folder / "s.dvt", folder / "out.dvt");
     ASSERT_TRUE(report) << report.error().to_string();
-    EXPECT_EQ(report->lost, std::vector<LostRegion>());
+    EXPECT_EQ(report->lost, std::vector<LostRange>());
     EXPECT_EQ(report->records, sample.decoded.records.size());
     const DecodedShard out = test::read_shard_file(folder / "out.dvt");
     EXPECT_EQ(out.records, sample.decoded.records);

@@ -21,7 +21,7 @@ inline RecoverReport recovered(const std::string& source, const std::string& tar
   const VerifyReport verdict = verify(target, 1).value();
   EXPECT_TRUE(verdict.ok()) << (verdict.ok() ? "" : verdict.damaged[0].reason);
   std::uint64_t lost_records = 0;
-  for (const LostRegion& region : report->lost) {
+  for (const LostRange& region : report->lost) {
     EXPECT_FALSE(region.file.empty());
     lost_records += region.end_record - region.first_record;
   }

@@ -283,13 +283,13 @@ class Rank {
       const Dataset::Place place = data_.dataset().locate(id);
       const std::string file = data_.dataset().shard_path(place.shard);
       EXPECT_TRUE(std::any_of(stats.damaged.begin(), stats.damaged.end(),
-                              [&](const DamagedRange& range) {
+                              [&](const LostRange& range) {
                                 return range.file == file && range.first_record <= place.record &&
                                        place.record < range.end_record;
                               }))
           << "record " << place.record << " of " << file << " is in none of " << stats.damaged.size() << " ranges";
     }
-    for (const DamagedRange& range : stats.damaged) {
+    for (const LostRange& range : stats.damaged) {
       EXPECT_FALSE(range.reason.empty());
       EXPECT_TRUE(is_harmed(range.file)) << range.file;
     }

@@ -44,11 +44,11 @@ std::vector<std::optional<std::string>> salvage(RecordReader& reader) {
       EXPECT_EQ(record.error().kind(), ErrorKind::damaged) << record.error().to_string();
       EXPECT_TRUE(record.error().offset().has_value()) << record.error().to_string();
       EXPECT_FALSE(record.error().path().empty()) << record.error().to_string();
-      const RecordReader::Lost lost = reader.skip_damage();
-      EXPECT_LE(lost.first, records.size());
-      EXPECT_GT(lost.end, records.size()) << record.error().to_string();
-      if (lost.end <= records.size()) return records;
-      records.resize(lost.end);
+      const LostRange lost = reader.skip_damage();
+      EXPECT_LE(lost.first_record, records.size());
+      EXPECT_GT(lost.end_record, records.size()) << record.error().to_string();
+      if (lost.end_record <= records.size()) return records;
+      records.resize(lost.end_record);
     } else if (*record) {
       records.emplace_back(as_chars(**record));
     } else {

@@ -45,7 +45,7 @@ class Checker {
     // Of all bytes only those of another whole version of the shard are good.
     const bool whole = damaged == sample_.bytes || (other_ != nullptr && damaged == other_->bytes);
     EXPECT_EQ(verdict.ok(), whole);
-    for (const Damage& damage : verdict.damaged) {
+    for (const LostRange& damage : verdict.damaged) {
       EXPECT_EQ(damage.file, file_.path());
       EXPECT_FALSE(damage.reason.empty());
     }

@@ -92,7 +92,7 @@ class RecoverFaultsTest : public ::testing::Test {
     EXPECT_FALSE(report->ok());
     EXPECT_EQ(report->unreadable_bytes, std::min(end, described.info.file_bytes) - begin);
     std::uint64_t told = 0;
-    for (const LostRegion& region : report->lost) {
+    for (const LostRange& region : report->lost) {
       if (region.reason.find("cannot be read") == std::string::npos) continue;
       told += std::min(end, region.offset + region.bytes) - std::max(begin, region.offset);
     }

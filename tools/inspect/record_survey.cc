@@ -138,8 +138,8 @@ Result<void> survey_all(const Dataset& dataset, RecordSurvey& found) {
       if (!record) {
         if (found.damage.empty()) found.damage = record.error().to_string();
         const auto lost = reader->skip_damage();
-        found.looked_at += lost.end - lost.first;
-        found.unreadable += lost.end - lost.first;
+        found.looked_at += lost.end_record - lost.first_record;
+        found.unreadable += lost.end_record - lost.first_record;
         ++found.damaged_blocks;
         found.exact = false;
         continue;

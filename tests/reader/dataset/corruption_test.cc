@@ -37,11 +37,11 @@ std::vector<std::optional<std::string>> salvage(RecordReader& reader) {
   while (true) {
     auto record = reader.next();
     if (!record) {
-      const RecordReader::Lost lost = reader.skip_damage();
-      EXPECT_LE(lost.first, records.size());
-      EXPECT_GT(lost.end, records.size()) << record.error().to_string();
-      if (lost.end <= records.size()) return records;
-      records.resize(lost.end);
+      const LostRange lost = reader.skip_damage();
+      EXPECT_LE(lost.first_record, records.size());
+      EXPECT_GT(lost.end_record, records.size()) << record.error().to_string();
+      if (lost.end_record <= records.size()) return records;
+      records.resize(lost.end_record);
     } else if (*record) {
       records.emplace_back(as_chars(**record));
     } else {
@@ -65,7 +65,7 @@ TEST_P(CorruptionTest, NoFlippedByteGivesAWrongRecordOrEscapesVerify) {
     const auto report = verify(path, 1);
     ASSERT_TRUE(report) << "byte " << i << ": " << report.error().to_string();
     EXPECT_FALSE(report->ok()) << "byte " << i;
-    for (const Damage& damage : report->damaged) {
+    for (const LostRange& damage : report->damaged) {
       EXPECT_EQ(damage.file, path);
       EXPECT_LE(damage.offset, good.size());
       EXPECT_LE(damage.first_record, damage.end_record);

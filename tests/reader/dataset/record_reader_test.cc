@@ -130,10 +130,10 @@ TEST_F(RecordReaderTest, GoesOnBehindDamage) {
   damage(block.offset + 4);
   RecordReader reader = RecordReader::open(path).value();
   read_records(reader);
-  const RecordReader::Lost lost = reader.skip_damage();
+  const LostRange lost = reader.skip_damage();
   EXPECT_EQ(lost.offset, block.offset);
-  EXPECT_EQ(lost.first, 3u);
-  EXPECT_EQ(lost.end, 6u);
+  EXPECT_EQ(lost.first_record, 3u);
+  EXPECT_EQ(lost.end_record, 6u);
   EXPECT_EQ(reader.position(), 6u);
   const Records all = numbered_records(9);
   EXPECT_EQ(read_records(reader), Records(all.begin() + 6, all.end()));
@@ -142,8 +142,8 @@ TEST_F(RecordReaderTest, GoesOnBehindDamage) {
 TEST_F(RecordReaderTest, SkippingWithoutDamageSkipsNothing) {
   RecordReader reader = RecordReader::open(shard(numbered_records(4))).value();
   EXPECT_EQ(text_of(reader.next()), "");
-  const RecordReader::Lost lost = reader.skip_damage();
-  EXPECT_EQ(lost.first, lost.end);
+  const LostRange lost = reader.skip_damage();
+  EXPECT_EQ(lost.first_record, lost.end_record);
   EXPECT_EQ(reader.position(), 1u);
 }
 

@@ -122,7 +122,7 @@ TEST(VerifyTest, TheFirstPlacesAreListedWhicheverIsFoundFirstAndAllAreCounted) {
     for (std::uint64_t i = 0; i < 3; ++i) {
       const std::uint64_t shard = backwards ? 2 - i : i;
       for (std::uint64_t place = 0; place < kPlaces; ++place) {
-        list.add(shard, Damage{.file = std::to_string(shard), .offset = place, .reason = {}});
+        list.add(shard, LostRange{.file = std::to_string(shard), .offset = place, .reason = {}});
       }
     }
     VerifyReport report;

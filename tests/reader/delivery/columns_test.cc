@@ -420,7 +420,7 @@ TEST_F(ColumnsReaderTest, LostRowsAreFilledAsAskedAndCounted) {
       EXPECT_EQ(lost, 601u / 7);
       ASSERT_EQ(stats.damaged.size(), lost);
       EXPECT_EQ(warnings, lost);
-      for (const DamagedRange& range : stats.damaged) {
+      for (const LostRange& range : stats.damaged) {
         EXPECT_EQ(range.end_record, range.first_record + 1);
         const std::uint64_t before = range.file == dataset.shard_path(0) ? 0 : 300;
         EXPECT_TRUE(sample.unfit(before + range.first_record));

@@ -113,7 +113,7 @@ TEST_P(HungReadsTest, WhatIsGivenUpIsDamagedAndKeepsStepsRowsAndIds) {
     EXPECT_GT(stats.given_up_reads, 0u);
     EXPECT_EQ(stats.rows_substituted + stats.rows_damaged_empty, *lost);
     std::uint64_t named = 0;
-    for (const DamagedRange& range : stats.damaged) {
+    for (const LostRange& range : stats.damaged) {
       EXPECT_EQ(range.file, slow_);
       EXPECT_THAT(range.reason, ContainsRegex("has hung|calls of the file hang"));
       named += range.end_record - range.first_record;

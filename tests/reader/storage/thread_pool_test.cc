@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/storage/thread_pool.h"
 
+#include <sched.h>
+
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -34,6 +36,31 @@ TEST(ThreadPoolTest, HasAsManyThreadsAsJobsUpToItsLimitAndOneAfterwards) {
   pool.post([&] { ++begun; });
   pool.join();
   EXPECT_EQ(begun, 10u);
+}
+
+TEST(ThreadPoolTest, ThreadsHaveTheCoresOfTheOneThatMadeThePool) {
+  cpu_set_t before;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  ThreadPool pool(2);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int core = 0; CPU_COUNT(&one) == 0; ++core) {
+    if (CPU_ISSET(core, &before)) CPU_SET(core, &one);
+  }
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  std::atomic<unsigned> begun = 0;
+  std::atomic<unsigned> alike = 0;
+  for (unsigned job = 0; job < 2; ++job) {
+    pool.post([&] {
+      ++begun;
+      while (begun < 2) std::this_thread::yield();
+      cpu_set_t here;
+      if (::sched_getaffinity(0, sizeof here, &here) == 0 && CPU_EQUAL(&here, &before)) ++alike;
+    });
+  }
+  pool.join();
+  EXPECT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
+  EXPECT_EQ(alike, 2u);
 }
 
 TEST(ThreadPoolTest, JoinRunsWhatIsPostedAndWhatThatPosts) {

@@ -308,6 +308,57 @@ TEST_F(ReadWatchTest, AWatchOfNoTimeAtAllStillAnswersEachReadOnce) {
   storage_->stop();
 }
 
+TEST_F(ReadWatchTest, HoweverManyReadsWaitForAFileThatHangsAllAreAnswered) {
+  watch(true);
+  const InputFile slow = sample_file(1000, "slow");
+  constexpr unsigned kReads = 100'000;
+  std::byte into{};
+  std::atomic<unsigned> answered = 0;
+  for (unsigned i = 0; i < kReads; ++i) {
+    storage_->read(slow, 0, detail::ReadInto{{&into, 1}}, [&](const Result<void>& read) {
+      EXPECT_FALSE(read.has_value());
+      ++answered;
+    });
+  }
+  while (answered < kReads) std::this_thread::sleep_for(kAfter);
+  EXPECT_GE(storage_->hung_reads().now.size(), 1u) << "what hangs is named until it comes back";
+}
+
+/// Answered while it is given up.
+class AnsweredLate final : public detail::Awaited {
+ public:
+  explicit AnsweredLate(detail::ReadWatch& watch) : watch_(watch) {}
+  HungRead what() const override { return {}; }
+  void give_up() noexcept override { in_time = watch_.end(*this); }
+  std::optional<bool> in_time;
+
+ private:
+  detail::ReadWatch& watch_;
+};
+
+TEST(ReadWatchLateTest, AnAnswerThatComesWhileACallIsGivenUpIsTooLate) {
+  detail::ThreadPool timers(1);
+  const auto watch = std::make_shared<detail::ReadWatch>(
+      detail::WatchOptions{.after = std::chrono::hours(1), .gives_up = true, .log = {}, .executor = timers.executor()});
+  const auto in_time = std::make_shared<AnsweredLate>(*watch);
+  watch->begin(in_time);
+  watch->look();
+  EXPECT_TRUE(watch->end(*in_time));
+  watch->begin(in_time);  // the next piece
+  EXPECT_TRUE(watch->end(*in_time));
+  watch->stop();
+
+  const auto at_once = std::make_shared<detail::ReadWatch>(detail::WatchOptions{
+      .after = std::chrono::nanoseconds(1), .gives_up = true, .log = {}, .executor = timers.executor()});
+  const auto late = std::make_shared<AnsweredLate>(*at_once);
+  at_once->begin(late);
+  while (at_once->hung_reads().given_up == 0) at_once->look();
+  timers.join();
+  EXPECT_EQ(late->in_time, false);
+  EXPECT_TRUE(at_once->hung_reads().now.empty());
+  at_once->stop();
+}
+
 TEST_F(ReadWatchTest, AReadOfManyPiecesGivesItsBytesInTwoParts) {
   watch(true, std::chrono::hours(1));
   const InputFile file = sample_file(5 << 20, "fast");
