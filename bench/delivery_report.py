@@ -60,6 +60,26 @@ def line(workload, cell):
             f"{share:>8}{cpu_share:>6}{of_bare:>8}{of_peer:>8}{cell['other_load']['median']:>8.0%}")
 
 
+def print_rows(workload):
+    """The rows of the table in docs/performance.md, of warm files."""
+    names = {"one_core": "one core", "two_processes": "two processes"}
+    for form, word in (("stored", "stored"), ("snappy", "Snappy")):
+        for mode, cores in names.items():
+            cells = {cell["task"]: cell for cell in workload["cells"] if "skipped" not in cell
+                     and (codec(cell), cell["mode"], cell["cache"]) == (form, mode, "warm")}
+            if not {"dovetail", YARDSTICK} <= set(cells):
+                continue
+            ours, bare = cells["dovetail"], cells[YARDSTICK]
+            rate = {task: cell["bytes_per_second"]["median"] for task, cell in cells.items()}
+            cpu = [f"{cell['cpu_seconds_per_gb']['median']:.3f}" for cell in (ours, bare)]
+            gap = " / ".join(f"{cell['p999_gap_seconds']['median'] * 1e3:.2f}" for cell in (ours, bare))
+            peers = [gigabytes(rate[task]) if task in rate else "–"
+                     for task in ("indexed", "leveldb_log", "tfrecord", "lmdb", "packaged_snappy")]
+            print("| " + " | ".join([f"{workload['name'].upper()} {word}, {cores}", gigabytes(rate["dovetail"]),
+                                     gigabytes(rate[YARDSTICK]), f"{rate['dovetail'] / rate[YARDSTICK]:.2f}",
+                                     *cpu, gap, *peers]) + " |")
+
+
 def print_workload(workload):
     payload = workload["data"][0]["payload_bytes"]
     sizes = ", ".join(f"{data['form']} {gigabytes(data['file_bytes'])}" for data in workload["data"])
@@ -88,9 +108,14 @@ def print_workload(workload):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("json", help="delivery_bench --out ...")
+    parser.add_argument("--rows", action="store_true", help="only the rows of the table in docs/performance.md")
     options = parser.parse_args()
     with open(options.json, encoding="utf-8") as file:
         measured = json.load(file)
+    if options.rows:
+        for workload in measured["workloads"]:
+            print_rows(workload)
+        return
     settings = measured["settings"]
     machine = measured["machine"]
     print(f"{machine['processor']}, {machine['usable_cpus']} processors, Linux {machine['kernel']}")
