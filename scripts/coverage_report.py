@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """coverage_report.py JSON: sums up by folder what gcovr counted; scripts/coverage.sh calls it.
 
---least PERCENT FOLDER...  fails where fewer of the lines of a folder ran
+--least PERCENT FOLDER...  fails where fewer of the lines of a folder, and of those in it, ran
 --uncovered FOLDER         lists the lines that never ran instead
 """
 
@@ -60,7 +60,8 @@ def main():
         print(f"{folder:18}{share(lines_ran, lines)}  {share(branches_ran, branches)}")
     failed = False
     for folder in arguments.folders:
-        ran, of = folders.get(folder, (0, 0, 0, 0))[:2]
+        below = [sums for name, sums in folders.items() if name == folder or name.startswith(folder + "/")]
+        ran, of = (sum(sums[i] for sums in below) for i in range(2))
         if of == 0 or 100 * ran < arguments.least * of:
             print(f"coverage: fewer than {arguments.least:g} % of the lines of {folder}/ ran")
             failed = True
