@@ -66,7 +66,7 @@ enum class Errc {
   no_steps = 32,
   /// A record above the limit of the writer or the format.
   record_too_large = 33,
-  /// A file without the index that plans need; the message says what to do.
+  /// A file without the index that plans need; the message names the remedy.
   not_indexed = 34,
   /// The format of an input could not be detected.
   unknown_format = 35,

@@ -39,7 +39,7 @@ class GatheredRows {
   /// Ids, ascending, of records that are damaged in every row of theirs. Values computed from such
   /// rows are not results of the record. A metric must leave them out and say so.
   std::span<const std::uint64_t> damaged() const noexcept { return damaged_; }
-  /// Number of rows given to `place`, whatever they hold.
+  /// Number of rows given to `place`, with any status.
   std::uint64_t gathered() const noexcept { return gathered_; }
 
   /// Puts values in dataset order: `width` consecutive values per gathered row become those of

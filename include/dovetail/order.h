@@ -103,7 +103,7 @@ class LaneOrder {
   ///       as it has runs, and a sort of its pauses. After a change of world, or in a later pass of
   ///       a mix, also the cost of laying out a lane.
   PlannedRecord at(std::uint64_t output) const;
-  /// Starts a cursor at any output. Cost: about K ln K draws for a pool of K, whatever the output.
+  /// Starts a cursor at any output. Cost: about K ln K draws for a pool of K, for any output.
   LaneCursor cursor(std::uint64_t output = 0) const;
 
  private:

@@ -104,7 +104,7 @@ struct RecoverReport {
 ///         `already_exists`; `invalid_option` if `target` is the source or contains a file of it,
 ///         also through links; `boost::system::errc::operation_canceled`; the system's.
 /// Cost:   two passes over each shard. One more if its ends are damaged, missing or differ; another
-///         if its index contradicts most of its blocks. Time is linear in its size, whatever its
+///         if its index contradicts most of its blocks. Time is linear in its size for any
 ///         bytes, except for sorting its blocks. Memory for a block, about 100 bytes per block of a
 ///         shard, 200 bytes per damaged place in it, and the listed regions.
 Result<RecoverReport> recover(const std::string& source, const std::string& target, const RecoverOptions& options = {});

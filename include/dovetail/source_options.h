@@ -79,7 +79,7 @@ struct LeftOut {
   std::uint64_t litter = 0;
   /// Links that lead nowhere, for example if the content was not fetched.
   std::uint64_t dangling = 0;
-  /// Links to folders, whatever is asked for; pipes, sockets and devices.
+  /// Links to folders, always; pipes, sockets and devices.
   std::uint64_t special = 0;
   std::uint64_t excluded = 0;  ///< Left out by `SourceOptions::include` and `exclude`.
   /// With labels: files in no subfolder. The subfolder would be their class.

@@ -21,8 +21,8 @@ enum class TfrecordCompression : std::uint8_t {
   gzip,
   /// One stream; "ZLIB".
   zlib,
-  /// TensorFlow's own framing; "SNAPPY". Blocks are small enough for TensorFlow, whatever the size
-  /// of a record.
+  /// TensorFlow's own framing; "SNAPPY". Blocks are small enough for TensorFlow, for records of any
+  /// size.
   snappy,
 };
 
