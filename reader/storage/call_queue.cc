@@ -7,9 +7,13 @@
 
 namespace dovetail::detail {
 
-const char* CallQueue::refusal_locked(const TimedCall& call) const noexcept {
+CallQueue::Lane& CallQueue::lane_of(const TimedCall& call) noexcept {
+  return call.kind() == Storage::Hangs::call && inner_->facts().call_depth > 0 ? calls_ : reads_;
+}
+
+const char* CallQueue::refusal_locked(const TimedCall& call) noexcept {
   if (hung_files_.contains(call.path())) return "earlier calls of the file hang";
-  const bool full = abandoned_ >= kMostAbandoned || (places_ == 0 && abandoned_ > 0);
+  const bool full = abandoned_ >= kMostAbandoned || (lane_of(call).places == 0 && abandoned_ > 0);
   return full ? "so many calls of the storage hang that there is no room for this one" : nullptr;
 }
 
@@ -18,12 +22,13 @@ bool CallQueue::add(const std::shared_ptr<TimedCall>& call) {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return false;
+    Lane& lane = lane_of(*call);
     refusal = refusal_locked(*call);
-    if (refusal == nullptr && out_ >= places_) {
-      waiting_.push_back(call);
+    if (refusal == nullptr && lane.out >= lane.places) {
+      lane.waiting.push_back(call);
       return true;
     }
-    ++out_;
+    ++lane.out;
   }
   try {
     if (refusal == nullptr) {
@@ -32,24 +37,29 @@ bool CallQueue::add(const std::shared_ptr<TimedCall>& call) {
       refuse(call, refusal);
     }
   } catch (const std::exception&) {
-    free_place();  // others are out, whose answers let go on what waits: here the caller may hold locks
+    free_place(*call);  // others are out, whose answers let go on what waits: here the caller may hold locks
     throw;
   }
   return true;
 }
 
 void CallQueue::pump() noexcept {
+  pump(reads_);
+  pump(calls_);
+}
+
+void CallQueue::pump(Lane& lane) noexcept {
   for (;;) {
     std::shared_ptr<TimedCall> next;
     const char* refusal = nullptr;
     {
       const std::lock_guard lock(mutex_);
-      if (waiting_.empty() || (stopping_ && abandoned_ > 0)) return;
-      refusal = refusal_locked(*waiting_.front());
-      if (refusal == nullptr && out_ >= places_) return;
-      next = std::move(waiting_.front());
-      waiting_.pop_front();
-      ++out_;
+      if (lane.waiting.empty() || (stopping_ && abandoned_ > 0)) return;
+      refusal = refusal_locked(*lane.waiting.front());
+      if (refusal == nullptr && lane.out >= lane.places) return;
+      next = std::move(lane.waiting.front());
+      lane.waiting.pop_front();
+      ++lane.out;
     }
     try {
       if (refusal == nullptr) {
@@ -60,14 +70,14 @@ void CallQueue::pump() noexcept {
     } catch (const std::exception& failure) {
       next->answer_once(error_from(failure));
     }
-    free_place();
+    free_place(*next);
   }
 }
 
 void CallQueue::refuse(const std::shared_ptr<TimedCall>& call, const char* why) {
   auto answer = [self = shared_from_this(), call, why] {
     call->answer_once(call->error_of(ETIMEDOUT, why));
-    self->finish();
+    self->finish(*call);
   };
   // Whoever asks is not answered inside the asking, unless it does nothing else meanwhile.
   if (call->blocks()) return answer();
@@ -84,7 +94,7 @@ void CallQueue::came_back_late(TimedCall& call) noexcept {
     const std::lock_guard lock(mutex_);
     if (std::exchange(call.stage_, TimedCall::Stage::back) != TimedCall::Stage::abandoned) return;
     --abandoned_;
-    if (!call.replaced_) ++places_;
+    if (!call.replaced_) ++lane_of(call).places;
     if (call.counted_) {
       const auto file = hung_files_.find(call.path());
       if (--file->second == 0) hung_files_.erase(file);
@@ -93,14 +103,14 @@ void CallQueue::came_back_late(TimedCall& call) noexcept {
   pump();
 }
 
-void CallQueue::free_place() noexcept {
+void CallQueue::free_place(const TimedCall& call) noexcept {
   const std::lock_guard lock(mutex_);
-  --out_;
+  --lane_of(call).out;
   changed_.notify_all();
 }
 
-void CallQueue::finish() noexcept {
-  free_place();
+void CallQueue::finish(const TimedCall& call) noexcept {
+  free_place(call);
   pump();
 }
 
@@ -110,7 +120,7 @@ void CallQueue::abandon(TimedCall& call) noexcept {
   call.stage_ = TimedCall::Stage::abandoned;
   ++abandoned_;
   call.replaced_ = inner_->add_place(call.kind());
-  if (!call.replaced_) --places_;
+  if (!call.replaced_) --lane_of(call).places;
   try {
     ++hung_files_[call.path()];
     call.counted_ = true;
@@ -124,19 +134,22 @@ void CallQueue::stop() {
   {
     std::unique_lock lock(mutex_);
     stopping_ = true;
-    wait_until(lock, [this] { return (out_ == 0 && waiting_.empty()) || abandoned_ > 0; });
+    const auto none_waits = [this] { return reads_.waiting.empty() && calls_.waiting.empty(); };
+    wait_until(lock, [&] { return (out_locked() == 0 && none_waits()) || abandoned_ > 0; });
     // Some at a time, and each of them might hang.
-    waiting.swap(waiting_);
-    out_ += static_cast<unsigned>(waiting.size());
+    for (Lane* const lane : {&reads_, &calls_}) {
+      lane->out += static_cast<unsigned>(lane->waiting.size());
+      waiting.splice(waiting.end(), lane->waiting);
+    }
   }
   for (const std::shared_ptr<TimedCall>& call : waiting) {
     call->answer_once(call->error_of(ECANCELED, "the reader is stopped"));
-    finish();
+    finish(*call);
   }
   bool hangs = false;
   {
     std::unique_lock lock(mutex_);
-    wait_until(lock, [this] { return out_ == 0; });
+    wait_until(lock, [this] { return out_locked() == 0; });
     hangs = abandoned_ > 0;
   }
   watch_->stop();

@@ -33,7 +33,8 @@ class CallQueue : public std::enable_shared_from_this<CallQueue> {
       : executor_(options.executor),
         inner_(std::move(storage)),
         watch_(std::make_shared<ReadWatch>(std::move(options))),
-        places_(std::min(inner_->facts().depth, kMostCallsOut)) {}
+        reads_{.places = std::min(inner_->facts().depth, kMostCallsOut), .waiting = {}},
+        calls_{.places = std::min(inner_->facts().call_depth, kMostCallsOut), .waiting = {}} {}
 
   Storage& inner() noexcept { return *inner_; }
   ReadWatch& watch() noexcept { return *watch_; }
@@ -45,7 +46,7 @@ class CallQueue : public std::enable_shared_from_this<CallQueue> {
   /// A call that is given up came back from the storage.
   void came_back_late(TimedCall& call) noexcept;
   /// The call is answered: its place is free.
-  void finish() noexcept;
+  void finish(const TimedCall& call) noexcept;
   /// The call is given up: it is abandoned, unless it has just come back.
   void abandon(TimedCall& call) noexcept;
   /// Whether it stops, and something hangs: then no more pieces are asked for, each of which might take its whole time.
@@ -56,6 +57,15 @@ class CallQueue : public std::enable_shared_from_this<CallQueue> {
   void stop();
 
  private:
+  /// What the storage makes at a time of a kind: reads, and calls unless they take the places of reads.
+  struct Lane {
+    unsigned places = 0;
+    unsigned out = 0;
+    std::list<std::shared_ptr<TimedCall>> waiting;
+  };
+
+  Lane& lane_of(const TimedCall& call) noexcept;
+  unsigned out_locked() const noexcept { return reads_.out + calls_.out; }
   template <typename Condition>
   void wait_until(std::unique_lock<std::mutex>& lock, Condition is_met) {
     // The threads that the timer runs on may be busy.
@@ -65,11 +75,12 @@ class CallQueue : public std::enable_shared_from_this<CallQueue> {
       lock.lock();
     }
   }
-  void free_place() noexcept;
+  void free_place(const TimedCall& call) noexcept;
   /// Makes calls that wait, as far as there are places; those that never will be made fail.
   void pump() noexcept;
+  void pump(Lane& lane) noexcept;
   /// Why the call can never be made, or null.
-  const char* refusal_locked(const TimedCall& call) const noexcept;
+  const char* refusal_locked(const TimedCall& call) noexcept;
   void refuse(const std::shared_ptr<TimedCall>& call, const char* why);
 
   const boost::asio::any_io_executor executor_;
@@ -77,11 +88,10 @@ class CallQueue : public std::enable_shared_from_this<CallQueue> {
   const std::shared_ptr<ReadWatch> watch_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  unsigned places_;
-  unsigned out_ = 0;
+  Lane reads_;
+  Lane calls_;
   unsigned abandoned_ = 0;
   std::map<std::string, unsigned> hung_files_;  // by their abandoned calls
-  std::list<std::shared_ptr<TimedCall>> waiting_;
   bool stopping_ = false;
 };
 
@@ -108,7 +118,7 @@ class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall>
   void give_up() noexcept override {
     queue_->abandon(*this);
     answer_once(error_of(ETIMEDOUT, why_given_up()));
-    queue_->finish();
+    queue_->finish(*this);
   }
   /// To be called once.
   void answer_once(Result<void> outcome) noexcept {
@@ -146,7 +156,7 @@ class TimedCall : public Awaited, public std::enable_shared_from_this<TimedCall>
       outcome = error_from(failure);
     }
     answer_once(std::move(outcome));
-    queue_->finish();
+    queue_->finish(*this);
   }
 
  private:

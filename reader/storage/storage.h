@@ -28,6 +28,8 @@ struct StorageFacts {
   bool direct = false;
   /// Reads that it keeps in flight.
   unsigned depth = 0;
+  /// Calls that it makes at a time; 0 where they take the places of reads.
+  unsigned call_depth = 0;
   /// Descriptors that an open file takes.
   unsigned descriptors_per_file = 1;
   /// Memory that it holds for as long as it lives; part of the reader's budget.

@@ -129,6 +129,7 @@ UringStorage::UringStorage(const StorageOptions& options)
   facts_.kind = StorageKind::io_uring_direct;
   facts_.direct = true;
   facts_.depth = static_cast<unsigned>(sizes_.count);
+  facts_.call_depth = options.threads;
   facts_.descriptors_per_file = 2;
   facts_.memory_bytes = sizes_.count * (sizes_.piece + kDirectSlack);
   facts_.best_read_bytes = sizes_.piece;

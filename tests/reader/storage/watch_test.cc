@@ -71,6 +71,34 @@ class Lines {
   std::vector<std::string> lines_;
 };
 
+/// Calls that do not come back before they are released.
+class HangingCalls {
+ public:
+  ~HangingCalls() { release(); }
+  /// `witness` goes with the call.
+  Storage::Call call(const std::shared_ptr<void>& witness = {}) const {
+    return [released = released_, witness]() -> Storage::Answer {
+      released.wait();
+      return std::make_shared<int>(7);
+    };
+  }
+  void release() {
+    if (!std::exchange(done_, true)) release_.set_value();
+  }
+
+ private:
+  std::promise<void> release_;
+  std::shared_future<void> released_ = release_.get_future().share();
+  bool done_ = false;
+};
+
+/// Completes a sample read with the outcome of a call.
+Storage::CallHandler completes(SampleRead& done) {
+  return [&done](const Storage::Answer& answer) {
+    done.complete(answer.has_value() ? Result<void>() : Result<void>(answer.error()));
+  };
+}
+
 class ReadWatchTest : public ::testing::Test {
  protected:
   /// A watched storage that withholds the reads of "slow".
@@ -133,18 +161,12 @@ TEST_F(ReadWatchTest, AReadThatHangsIsToldWithFileOffsetAndAgeUntilItComesBack) 
 
 TEST_F(ReadWatchTest, AFileThatHangsWhileItIsOpenedIsTold) {
   watch(false);
-  std::promise<void> release;
+  HangingCalls hanging;
   SampleRead done(0, 1, 0);
-  storage_->call(
-      "/far/away",
-      [released = release.get_future().share()]() -> Storage::Answer {
-        released.wait();
-        return std::make_shared<int>(7);
-      },
-      [&](const Storage::Answer& answer) { done.complete(answer.has_value() ? Result<void>() : answer.error()); });
+  storage_->call("/far/away", hanging.call(), completes(done));
   EXPECT_THAT(lines_.wait_for(1)[0], StartsWith("opening /far/away has taken "));
   EXPECT_EQ(storage_->hung_reads().now.at(0).bytes, 0u);
-  release.set_value();
+  hanging.release();
   EXPECT_TRUE(done.wait());
 }
 
@@ -184,45 +206,29 @@ TEST_F(ReadWatchTest, AReadThatFailsFailsAtOnce) {
 
 TEST_F(ReadWatchTest, AnOpeningThatHangsIsGivenUp) {
   watch(true);
-  std::promise<void> release;
+  HangingCalls hanging;
   SampleRead done(0, 1, 0);
-  storage_->call(
-      "/far/away",
-      [released = release.get_future().share()]() -> Storage::Answer {
-        released.wait();
-        return std::make_shared<int>(7);
-      },
-      [&](const Storage::Answer& answer) { done.complete(answer.has_value() ? Result<void>() : answer.error()); });
+  storage_->call("/far/away", hanging.call(), completes(done));
   const Result<void> outcome = done.wait();
   ASSERT_FALSE(outcome.has_value());
   EXPECT_THAT(outcome.error().to_string(), AllOf(HasSubstr("/far/away"), HasSubstr("opening it has hung")));
-  release.set_value();
 }
 
 TEST_F(ReadWatchTest, StoppingDoesNotWaitForWhatIsGivenUp) {
   watch(true);
   const InputFile slow = sample_file(1000, "slow");
-  std::promise<void> release;
-  const std::shared_future<void> released = release.get_future().share();
+  HangingCalls hanging;
   const auto gone = std::make_shared<std::promise<void>>();
   SampleRead done(0, 1, 0);
-  {
-    // Goes with the call, once nothing hangs any longer.
-    const auto witness = std::shared_ptr<void>(nullptr, [gone](void*) { gone->set_value(); });
-    storage_->call(
-        "/far/away",
-        [released, witness]() -> Storage::Answer {
-          released.wait();
-          return std::make_shared<int>(7);
-        },
-        [&](const Storage::Answer& answer) { done.complete(answer.error()); });
-  }
+  // The witness goes with the call, once nothing hangs any longer.
+  storage_->call("/far/away", hanging.call(std::shared_ptr<void>(nullptr, [gone](void*) { gone->set_value(); })),
+                 completes(done));
   const auto read = start_read(*storage_, slow, 0, 1000);
   storage_->stop();
   EXPECT_TRUE(done.completed());
   EXPECT_FALSE(read->wait().has_value());
   storage_.reset();
-  release.set_value();
+  hanging.release();
   gone->get_future().wait();
 }
 
@@ -260,29 +266,38 @@ TEST_F(ReadWatchTest, WhatThereWillBeNoRoomForFailsAtOnce) {
   while (!start_read(*storage_, fast, 0, 1000)->wait().has_value()) std::this_thread::sleep_for(kAfter);
 }
 
-TEST_F(ReadWatchTest, OpeningsThatHangCostNoOthers) {
-  watch(true);
-  std::promise<void> release;
-  const std::shared_future<void> released = release.get_future().share();
-  const auto hangs = [released]() -> Storage::Answer {
-    released.wait();
-    return std::make_shared<int>(7);
-  };
+/// Rounds of calls that hang, each of another file, and of one that does not.
+void expect_others_are_answered(Storage& storage, const HangingCalls& hanging, int calls) {
   for (int round = 0; round < 3; ++round) {
-    std::vector<std::unique_ptr<SampleRead>> hanging;
-    for (int i = 0; i < 8; ++i) {
-      hanging.push_back(std::make_unique<SampleRead>(0, 1, 0));
-      storage_->call("/far/away", hangs,
-                     [done = hanging.back().get()](const Storage::Answer& answer) { done->complete(answer.error()); });
+    std::vector<std::unique_ptr<SampleRead>> hung;
+    for (int i = 0; i < calls; ++i) {
+      hung.push_back(std::make_unique<SampleRead>(0, 1, 0));
+      storage.call("/far/away/" + std::to_string(round * calls + i), hanging.call(), completes(*hung.back()));
     }
     SampleRead other(0, 1, 0);
-    storage_->call(
-        "/near", [] { return Storage::Answer(std::make_shared<int>(7)); },
-        [&](const Storage::Answer& answer) { other.complete(answer ? Result<void>() : answer.error()); });
+    storage.call(
+        "/near", [] { return Storage::Answer(std::make_shared<int>(7)); }, completes(other));
     EXPECT_TRUE(other.wait().has_value()) << "round " << round;
-    for (const auto& read : hanging) EXPECT_FALSE(read->wait().has_value());
+    for (const auto& read : hung) EXPECT_FALSE(read->wait().has_value());
   }
-  release.set_value();
+}
+
+TEST_F(ReadWatchTest, OpeningsThatHangCostNoOthers) {
+  watch(true);
+  const HangingCalls hanging;
+  expect_others_are_answered(*storage_, hanging, 8);
+}
+
+TEST(ReadWatchRingTest, OpeningsThatHangCostNoOthers) {
+  detail::ThreadPool timers(1);
+  auto ring = detail::make_storage(StorageKind::io_uring_direct, {.threads = 1});
+  if (!ring.has_value()) GTEST_SKIP() << ring.error().to_string();
+  const auto storage = detail::watch_storage(
+      std::move(*ring), {.after = kAfter, .gives_up = true, .log = {}, .executor = timers.executor()});
+  HangingCalls hanging;
+  expect_others_are_answered(*storage, hanging, 4);
+  storage->stop();
+  hanging.release();
 }
 
 TEST_F(ReadWatchTest, ReadingAgainGivesTheBytes) {
