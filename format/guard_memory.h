@@ -18,9 +18,10 @@ inline Error out_of_memory(const std::string& path) noexcept {
   return Error::from_errno(ENOMEM).in_file(path);
 }
 
-/// What an exception of the standard library or of Boost stands for: a lack of memory, of threads, or what the system said. Its
-/// words are kept if there is memory for them.
+/// The error that an exception carries. One of the standard library or of Boost stands for a lack of memory or of threads, or
+/// for what the system reports; its text is kept if there is memory for it.
 inline Error error_from(const std::exception& failure) noexcept {
+  if (const auto* const ours = dynamic_cast<const Exception*>(&failure)) return ours->error();
   int number = ENOMEM;
   const auto take = [&](const auto& code, const auto& generic, const auto& system) {
     if (code.category() == generic || code.category() == system) number = code.value();

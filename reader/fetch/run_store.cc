@@ -401,10 +401,19 @@ bool RunStore::run_fits(std::size_t bytes) const noexcept {
   return buffers_.fits(BufferPool::rounded(bytes) + options_.spare_bytes);
 }
 
-std::span<std::byte> RunStore::take_spare(std::uint64_t, std::size_t bytes) {
+std::span<std::byte> RunStore::take_spare(std::uint64_t, std::size_t least, std::size_t wanted) {
   const std::lock_guard lock(mutex_);
+  const auto fits = [this](std::size_t bytes) { return buffers_.fits(BufferPool::rounded(bytes)); };
+  if (!fits(wanted)) free_filled();
+  while (!fits(least) && drop_ahead()) {
+  }
+  if (!fits(least)) {
+    throw Exception(Error(Errc::budget_too_small, "the records in a pool take " + std::to_string(least) + " bytes, " +
+                                                      std::to_string(options_.budget - buffers_.used()) +
+                                                      " are left: raise memory_bytes, or lower pool"));
+  }
   FetchedGroup& made = spares_.emplace_back();
-  made.spare = buffers_.take(bytes);
+  made.spare = buffers_.take(fits(wanted) ? wanted : least);
   return {made.spare.data(), made.spare.size()};
 }
 

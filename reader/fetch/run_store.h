@@ -116,7 +116,7 @@ class RunStore final : public RunMemory {
   void close(std::uint64_t pass) noexcept override;
   bool find(std::uint64_t pass, std::span<const PooledPick> picks, std::span<SizedEntry> entries) override;
   bool is_damaged(std::uint64_t id) const noexcept override;
-  std::span<std::byte> take_spare(std::uint64_t pass, std::size_t bytes) override;
+  std::span<std::byte> take_spare(std::uint64_t pass, std::size_t least, std::size_t wanted) override;
   void give_back(std::uint64_t pass, std::span<std::byte> spare) noexcept override;
 
  private:

@@ -133,7 +133,7 @@ void LiveRuns<E>::retire(std::span<E> pool) {
     bytes = 0;
     for (const E& entry : pool) bytes += bytes_to_move(entry);
     // As much again, so that what stays in the pool is not copied each time.
-    spare_ = memory_->take_spare(pass_, 2 * bytes + kCopySlack);
+    spare_ = memory_->take_spare(pass_, bytes + kCopySlack, 2 * bytes + kCopySlack);
     spare_used_ = 0;
     move_to_spare(pool);
     if (!full.empty()) memory_->give_back(pass_, full);

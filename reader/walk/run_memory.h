@@ -35,8 +35,9 @@ class RunMemory {
   /// Whether a record of a run with damage is damaged.
   virtual bool is_damaged(std::uint64_t id) const noexcept = 0;
 
-  /// Room for what is left in a pool, at least so many bytes.
-  virtual std::span<std::byte> take_spare(std::uint64_t pass, std::size_t bytes) = 0;
+  /// Room for the records that are left in a pool: `wanted` bytes, or if they do not fit the memory at least `least`.
+  /// Throws where these do not fit either.
+  virtual std::span<std::byte> take_spare(std::uint64_t pass, std::size_t least, std::size_t wanted) = 0;
   virtual void give_back(std::uint64_t pass, std::span<std::byte> spare) noexcept = 0;
 };
 

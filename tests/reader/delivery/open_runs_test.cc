@@ -158,6 +158,42 @@ TEST_F(OpenRunsTest, OfWholeFilesAreNamedAndNotRefused) {
   EXPECT_NE(told.find("open_runs = 96 needs up to"), told.npos) << told;
 }
 
+// The pool takes in all records of a rank at once, which no estimate of runs of whole files tells.
+TEST_F(OpenRunsTest, OfWholeFilesStayWithinTheBudgetOrFail) {
+  const Dataset few = testing::make_sample(folder_.path("few"), {.shard_records = {5, 3},
+                                                                 .min_bytes = 1500,
+                                                                 .max_bytes = 2600,
+                                                                 .codec = Codec::none,
+                                                                 .block_bytes = 4096,
+                                                                 .run_records = 4});
+  std::uint64_t delivered = 0;
+  std::uint64_t failed = 0;
+  for (std::uint64_t memory = 40'000; memory < 140'000; memory += 1000) {
+    ReaderOptions options;
+    options.plan.batch = 8;
+    options.plan.pool = 17;
+    options.plan.assign = Assign::files;
+    options.prefetch = 1;
+    options.max_held = 1;
+    options.epochs = 1;
+    options.memory_bytes = memory;
+    options.oversize = Oversize::spill;
+    options.storage = StorageKind::pread;
+    auto reader = BatchReader::open(few, options);
+    if (!reader) {
+      EXPECT_TRUE(reader.error().is(Errc::budget_too_small)) << reader.error().to_string();
+      continue;
+    }
+    const auto batch = reader->next();
+    ++(batch ? delivered : failed);
+    EXPECT_TRUE(batch || batch.error().is(Errc::budget_too_small)) << batch.error().to_string();
+    const ReaderStats stats = reader->stats();
+    EXPECT_LE(stats.read_ahead_peak + stats.slots * stats.slot_bytes, stats.budget_bytes) << memory;
+  }
+  EXPECT_GT(delivered, 40u);
+  EXPECT_GT(failed, 0u);
+}
+
 TEST_F(OpenRunsTest, OfAReplayAreNotRefused) {
   const Dataset large = testing::make_sample(folder_.path("replayed"), {.shard_records = {2000, 2000, 2000, 2000},
                                                                         .min_bytes = 10'000,

@@ -93,7 +93,8 @@ class ScriptedMemory final : public detail::RunMemory {
   }
   bool is_damaged(std::uint64_t id) const noexcept override { return kind_.is_damaged(id); }
 
-  std::span<std::byte> take_spare(std::uint64_t, std::size_t bytes) override {
+  std::span<std::byte> take_spare(std::uint64_t, std::size_t least, std::size_t wanted) override {
+    const std::size_t bytes = random_.chance(50) ? least : wanted;
     spares_.push_back(std::make_unique<Room>(bytes));
     return {spares_.back()->data(), bytes};
   }
