@@ -36,6 +36,7 @@ int run(int argc, char** argv) {
   add_plan(line);
   add_read(line);
   add_show(line);
+  add_stats(line);
   add_bench(line);
   add_completion(line);
   add_man(line);

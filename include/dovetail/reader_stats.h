@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
+#include <dovetail/error.h>
 #include <dovetail/lost_range.h>
 #include <dovetail/storage_kind.h>
 
@@ -123,6 +125,10 @@ struct ReaderStats {
   double trainer_idle() const noexcept;
   /// Returns one JSON object with the names above.
   std::string to_json() const;
+  /// Returns the same as metrics in the Prometheus text format 0.0.4, for a scrape or the textfile
+  /// collector: `dovetail_reader_*`, times in seconds. Each sample has `labels`, such as the rank.
+  /// Errors: `invalid_option` for the name of a label.
+  Result<std::string> to_prometheus(const std::map<std::string, std::string>& labels = {}) const;
 };
 
 }  // namespace dovetail

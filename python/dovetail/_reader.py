@@ -313,9 +313,19 @@ class Reader:
         return self._native.registered
 
     def stats(self) -> dict[str, Any]:
-        """Returns what the reader has done and where its time went. docs/performance.md explains the names."""
+        """Returns counters and where the time went, under the names of `ReaderStats` (reader_stats.h)."""
         stats: dict[str, Any] = json.loads(self._native.stats())
         return stats
+
+    def metrics(self, **labels: object) -> str:
+        """Returns the same in the Prometheus text format, for a scrape or the textfile collector.
+
+        Each sample has `labels`, such as `rank=0`.
+
+        Raises:
+            UsageError: for the name of a label that Prometheus or Dovetail uses.
+        """
+        return self._native.metrics({name: str(value) for name, value in labels.items()})
 
     def close(self) -> None:
         """Stops the threads of the reader and closes its files. May be called again."""

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <exception>
+#include <map>
 #include <optional>
 #include <string>
 #include <thread>
@@ -329,6 +330,11 @@ void bind_reader(py::module_& module) {
            [](PyReader& reader) {
              reader.flush_log();
              return path_text(reader.get().stats().to_json());  // it names files
+           })
+      .def("metrics",
+           [](PyReader& reader, const std::map<std::string, std::string>& labels) {
+             reader.flush_log();
+             return reader.get().stats().to_prometheus(labels).value();
            })
       .def("close", &PyReader::close)
       .def_property_readonly("closed", &PyReader::closed);

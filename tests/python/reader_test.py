@@ -242,6 +242,8 @@ class ReaderTest(ModuleTest):
                 digest = dovetail.digest(np.concatenate([g[0] for g in got]), np.concatenate([g[1] for g in got]))
                 self.assertEqual(digest, plan.epoch(0).digest)
                 self.assertEqual(reader.stats()["rows"], 400)
+                self.assertIn('\ndovetail_reader_rows_total{job="a \\"b\\"",rank="3",status="first"} ',
+                              reader.metrics(rank=3, job='a "b"'))
         reader = self.open_reader(dataset)
         with self.assertRaises(dovetail.DamagedError) as caught:
             self.take(reader)

@@ -17,6 +17,7 @@ void add_recover(CommandLine& line);
 void add_plan(CommandLine& line);
 void add_read(CommandLine& line);
 void add_show(CommandLine& line);
+void add_stats(CommandLine& line);
 void add_completion(CommandLine& line);
 /// These two come last: they take the names of the subcommands that are there, and their own.
 void add_man(CommandLine& line);

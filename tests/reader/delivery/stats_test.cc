@@ -133,5 +133,17 @@ TEST(StatsJson, HoldsWhatTheValuesSay) {
   EXPECT_EQ(shard.at("mean").as_double(), 0.00025);
 }
 
+TEST(StatsPrometheus, LabelsAreEscapedAndTheirNamesChecked) {
+  ReaderStats stats;
+  stats.batches = 3;
+  const std::string text = stats.to_prometheus({{"job", "a \"b\"\\\nc"}, {"rank", "7"}}).value();
+  EXPECT_NE(text.find("\ndovetail_reader_batches_total{job=\"a \\\"b\\\"\\\\\\nc\",rank=\"7\"} 3\n"), text.npos)
+      << text;
+  EXPECT_NE(stats.to_prometheus().value().find("\ndovetail_reader_batches_total 3\n"), text.npos);
+  for (const char* name : {"", "1st", "a-b", "__name", "state", "status", "work", "storage"}) {
+    EXPECT_TRUE(stats.to_prometheus({{name, "x"}}).error().is(Errc::invalid_option)) << name;
+  }
+}
+
 }  // namespace
 }  // namespace dovetail

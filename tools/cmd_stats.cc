@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// `dovetail stats`: the statistics of several ranks side by side, and which of them was slow.
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "format/text/visible.h"
+#include "tools/command/commands.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/json.h"
+#include "tools/command/render.h"
+#include "tools/command/sink.h"
+#include "tools/command/text_file.h"
+#include "tools/plan/json_fields.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+/// A trainer that waits less than this has its batches in time.
+constexpr double kInTime = 0.05;
+
+struct State {
+  const char* name;  ///< As in the statistics.
+  const char* heading;
+  const char* meaning;  ///< What the trainer waited for; null where it did not wait.
+};
+constexpr std::array<State, 5> kStates = {{
+    {"waiting_for_storage", "storage", "storage"},
+    {"waiting_for_decode", "decode", "checking and decoding"},
+    {"waiting_for_slot", "slot", "a free slot: the trainer holds too many batches"},
+    {"waiting_for_consumer", "consumer", nullptr},
+    {"filling", "filling", nullptr},
+}};
+
+/// The statistics of one rank.
+struct RankStats {
+  std::string file;
+  std::optional<std::uint64_t> rank;
+  std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t damaged = 0;
+  std::array<double, kStates.size()> seconds{};
+  double trainer_idle = 0;
+  std::string slowest_shard;  ///< In words; empty if no read waited.
+
+  double life() const {
+    double sum = 0;
+    for (const double part : seconds) sum += part;
+    return sum;
+  }
+  double share(std::size_t state) const { return life() > 0 ? seconds[state] / life() : 0; }
+  /// The state in which the trainer waited longest.
+  std::size_t longest_wait() const {
+    std::size_t longest = 0;
+    for (std::size_t state = 0; state != kStates.size(); ++state) {
+      if (kStates[state].meaning != nullptr && seconds[state] > seconds[longest]) longest = state;
+    }
+    return longest;
+  }
+  std::string name() const { return rank ? "rank " + std::to_string(*rank) : format::visible(file); }
+};
+
+std::string percent(double share) {
+  return decimal(100 * share, 1) + " %";
+}
+
+std::string slowest_shard(const boost::json::value* shards) {
+  if (shards == nullptr || !shards->is_array() || shards->get_array().empty()) return {};
+  const boost::json::value& first = shards->get_array().front();
+  JsonFields fields(first);
+  std::uint64_t reads = 0;
+  fields.take("reads", reads);
+  const boost::json::value* const file = fields.find("file");
+  const boost::json::value* const mean = fields.find("mean");
+  if (!fields.failure().empty() || file == nullptr || !file->is_string() || mean == nullptr || !mean->is_double()) {
+    return {};
+  }
+  return format::visible(std::string_view(file->get_string())) + ", " + std::to_string(reads) + " reads of " +
+         decimal(1e3 * mean->get_double(), 1) + " ms on average";
+}
+
+/// Takes what `dovetail read --json` prints, or the statistics alone.
+Result<RankStats> read_stats(const std::string& path) {
+  const Result<std::string> text = read_text(path, kMaxBytes);
+  if (!text) return text.error();
+  const Result<boost::json::value> value = parse_json(*text);
+  const auto wrong = [&](const std::string& why) {
+    return Error(Errc::unknown_format, "no statistics of a reader: " + why +
+                                      "; save the output of `dovetail read --json`, or "
+                                      "what `stats()` of a reader gives as JSON")
+        .in_file(path);
+  };
+  if (!value) return wrong("not JSON");
+  RankStats stats;
+  stats.file = path;
+  const boost::json::value* of_reader = &*value;
+  JsonFields whole(*value);
+  if (const boost::json::value* const inner = whole.find("stats")) {
+    of_reader = inner;
+    std::uint64_t rank = 0;
+    whole.take("rank", rank);
+    if (!whole.failure().empty()) return wrong(whole.failure());
+    stats.rank = rank;
+  }
+  JsonFields fields(*of_reader);
+  fields.take("rows", stats.rows).take("bytes", stats.bytes);
+  const auto take_fraction = [&](const char* name, double& into) {
+    const boost::json::value* const found = fields.find(name);
+    if (found == nullptr || !found->is_number()) {
+      fields.fail(std::string(name) + " is no number");
+    } else {
+      into = found->to_number<double>();
+    }
+  };
+  for (std::size_t state = 0; state != kStates.size(); ++state) {
+    take_fraction(kStates[state].name, stats.seconds[state]);
+  }
+  take_fraction("trainer_idle", stats.trainer_idle);
+  if (!fields.failure().empty()) return wrong(fields.failure());
+  if (const boost::json::value* const damaged = fields.find("damaged"); damaged != nullptr && damaged->is_array()) {
+    stats.damaged = damaged->get_array().size();
+  }
+  stats.slowest_shard = slowest_shard(fields.find("slowest_shards"));
+  return stats;
+}
+
+/// The rank whose trainer waited longest, and what for.
+std::string verdict(const std::vector<RankStats>& ranks) {
+  const auto less_idle = [](const RankStats& a, const RankStats& b) { return a.trainer_idle < b.trainer_idle; };
+  const RankStats& slow = *std::max_element(ranks.begin(), ranks.end(), less_idle);
+  if (slow.trainer_idle < kInTime) {
+    return "no trainer waited for more than " + percent(kInTime) + " of its time: reading is not what limits";
+  }
+  const std::size_t state = slow.longest_wait();
+  std::string text = "slowest: " + slow.name() + ", whose trainer waited " + percent(slow.trainer_idle) +
+                     " of its time, longest for " + kStates[state].meaning;
+  if (state == 0 && !slow.slowest_shard.empty()) text += "; slowest shard: " + slow.slowest_shard;
+  return text;
+}
+
+std::string to_text(const std::vector<RankStats>& ranks) {
+  std::vector<std::string> heading = {"rank", "rows", "rate", "trainer idle"};
+  for (const State& state : kStates) heading.emplace_back(state.heading);
+  heading.insert(heading.end(), {"damaged", "file"});
+  Table table(std::move(heading), true);
+  for (const RankStats& stats : ranks) {
+    const double life = stats.life();
+    std::vector<std::string> row = {stats.rank ? std::to_string(*stats.rank) : "-", std::to_string(stats.rows),
+                                    life > 0 ? human_rate(static_cast<double>(stats.bytes) / life) : "-",
+                                    percent(stats.trainer_idle)};
+    for (std::size_t state = 0; state != kStates.size(); ++state) row.push_back(percent(stats.share(state)));
+    row.push_back(std::to_string(stats.damaged));
+    row.push_back(format::visible(stats.file));
+    table.add(std::move(row));
+  }
+  return table.to_text() + '\n' + verdict(ranks) + '\n';
+}
+
+boost::json::value to_json(const std::vector<RankStats>& ranks) {
+  boost::json::array list;
+  for (const RankStats& stats : ranks) {
+    boost::json::object shares;
+    for (std::size_t state = 0; state != kStates.size(); ++state) shares[kStates[state].name] = stats.share(state);
+    list.push_back(boost::json::object{{"file", stats.file},
+                                       {"rank", stats.rank ? boost::json::value(*stats.rank) : boost::json::value()},
+                                       {"rows", stats.rows},
+                                       {"bytes", stats.bytes},
+                                       {"seconds", stats.life()},
+                                       {"trainer_idle", stats.trainer_idle},
+                                       {"shares", std::move(shares)},
+                                       {"damaged", stats.damaged}});
+  }
+  return boost::json::object{{"ranks", std::move(list)}, {"verdict", verdict(ranks)}};
+}
+
+struct StatsArguments {
+  std::vector<std::string> files;
+  bool json = false;
+};
+
+Result<int> run(const StatsArguments& arguments) {
+  std::vector<RankStats> ranks;
+  for (const std::string& file : arguments.files) {
+    Result<RankStats> stats = read_stats(file);
+    if (!stats) return stats.error();
+    ranks.push_back(std::move(*stats));
+  }
+  std::stable_sort(ranks.begin(), ranks.end(), [](const RankStats& a, const RankStats& b) { return a.rank < b.rank; });
+  Sink out = Sink::standard_output();
+  out.write(arguments.json ? to_line(to_json(ranks)) : to_text(ranks));
+  if (const Result<void> written = out.finish(); !written) return written.error();
+  return kExitGood;
+}
+
+}  // namespace
+
+void add_stats(CommandLine& line) {
+  const auto arguments = std::make_shared<StatsArguments>();
+  Flags flags = line.subcommand("stats", "Compare the statistics of ranks and name the one that was slow",
+                                {"dovetail stats rank-0.json rank-1.json", "dovetail stats rank-0.json --json"},
+                                [arguments] { return run(*arguments); });
+  flags.add("FILE", arguments->files, "Output of `dovetail read --json`, or a reader's stats() as JSON; one per rank")
+      .required();
+  add_json(flags, arguments->json);
+}
+
+}  // namespace dovetail::tools
