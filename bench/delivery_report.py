@@ -61,23 +61,25 @@ def line(workload, cell):
 
 
 def print_rows(workload):
-    """The rows of the table in docs/performance.md, of warm files."""
-    names = {"one_core": "one core", "two_processes": "two processes"}
+    """The rows of the table in docs/performance.md, of warm files: one core, then two processes."""
     for form, word in (("stored", "stored"), ("snappy", "Snappy")):
-        for mode, cores in names.items():
+        columns = []
+        for mode in ("one_core", "two_processes"):
             cells = {cell["task"]: cell for cell in workload["cells"] if "skipped" not in cell
                      and (codec(cell), cell["mode"], cell["cache"]) == (form, mode, "warm")}
             if not {"dovetail", YARDSTICK} <= set(cells):
                 continue
             ours, bare = cells["dovetail"], cells[YARDSTICK]
             rate = {task: cell["bytes_per_second"]["median"] for task, cell in cells.items()}
-            cpu = [f"{cell['cpu_seconds_per_gb']['median']:.3f}" for cell in (ours, bare)]
-            gap = " / ".join(f"{cell['p999_gap_seconds']['median'] * 1e3:.2f}" for cell in (ours, bare))
+            cpu = " / ".join(f"{cell['cpu_seconds_per_gb']['median']:.3f}" for cell in (ours, bare))
             peers = [gigabytes(rate[task]) if task in rate else "–"
                      for task in ("indexed", "leveldb_log", "tfrecord", "lmdb", "packaged_snappy")]
-            print("| " + " | ".join([f"{workload['name'].upper()} {word}, {cores}", gigabytes(rate["dovetail"]),
-                                     gigabytes(rate[YARDSTICK]), f"{rate['dovetail'] / rate[YARDSTICK]:.2f}",
-                                     *cpu, gap, *peers]) + " |")
+            columns.append([gigabytes(rate["dovetail"]), gigabytes(rate[YARDSTICK]),
+                            f"{rate['dovetail'] / rate[YARDSTICK]:.2f}", cpu, *peers])
+        if columns:
+            row = [", ".join(cells) if set(cells) != {"–"} else "–" for cells in zip(*columns)]
+            row[3] = columns[0][3]  # the processor time of one core
+            print("| " + " | ".join([f"{workload['name'].upper()} {word}", *row]) + " |")
 
 
 def print_workload(workload):
