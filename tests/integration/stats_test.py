@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`dovetail read --metrics` writes the Prometheus text format; `dovetail stats` names the rank that was slow, and why."""
+"""`dovetail read --metrics` writes the Prometheus text format; `dovetail stats` names the slow rank, and why."""
 
 import json
 import re
@@ -8,6 +8,9 @@ import re
 from support import CommandTest, main, make_records, run_good, run_json
 
 SAMPLE = re.compile(r'^([a-z_]+)\{((?:[a-z]+="[^"\\\n]*",?)+)\} (\d+(?:\.\d+)?)$')
+
+
+STATES = ("waiting_for_storage", "waiting_for_decode", "waiting_for_slot", "waiting_for_consumer", "filling")
 
 
 def parse(text):
@@ -59,7 +62,7 @@ class StatsTest(CommandTest):
         self.assertEqual(sample("reads_total"), stats["reads"])
         self.assertEqual(sample("memory_budget_bytes"), stats["budget_bytes"])
         self.assertEqual(sample("info", storage=read["storage"]), 1)
-        for state in ("waiting_for_storage", "waiting_for_decode", "waiting_for_slot", "waiting_for_consumer", "filling"):
+        for state in STATES:
             self.assertAlmostEqual(sample("state_seconds_total", state=state), stats[state], places=6)
         for work in ("planning", "reading", "decoding", "gathering"):
             self.assertAlmostEqual(sample("busy_seconds_total", work=work), stats["time_" + work], places=6)
@@ -88,7 +91,8 @@ class StatsTest(CommandTest):
 
     def test_what_is_no_statistics_is_refused(self):
         good = json.dumps({"rank": 0, "stats": {"rows": 1}})
-        for number, text in enumerate(("", "text", "[]", "{}", '{"stats": 3}', '{"stats": {}}', good, '{"rank": -1, "stats": {}}')):
+        wrong = ("", "text", "[]", "{}", '{"stats": 3}', '{"stats": {}}', good, '{"rank": -1, "stats": {}}')
+        for number, text in enumerate(wrong):
             path = self.path(f"wrong-{number}")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
