@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <glob.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "convert/conversion.h"
-#include "format/address.h"
-#include "format/layout.h"
+#include "format/staging_names.h"
+#include "format/text/wildcard.h"
 #include "format/try.h"
 #include "writer/writer_options.h"
 
@@ -23,38 +26,48 @@ Error out_of_range(const char* name, std::uint64_t value, std::uint64_t least, s
                                          std::to_string(least) + " to " + std::to_string(most));
 }
 
-// Whether a file of this name, which may be a glob, is one that a dataset replaces or removes.
-bool is_of_dataset(const std::string& name) {
-  return name.ends_with(format::kShardSuffix) || name.find_first_of("*?[") != std::string::npos;
+namespace fs = std::filesystem;
+
+bool lies_in(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
-// Otherwise a second run would pack what the first has written, or a dataset take the place of its own source.
+// Otherwise a second run would pack what the first has written, or a dataset take the place of its own source. What the target and
+// the folder beside it hold is replaced as a whole.
 Result<void> check_outside(const std::string& folder, const std::string& source) {
-  namespace fs = std::filesystem;
   std::error_code failed;
   const fs::path target = fs::weakly_canonical(folder, failed);
   if (failed) return {};  // what keeps it from being found will keep it from being made, and said better there
   const fs::path origin = fs::weakly_canonical(source, failed);
-  if (failed) return {};
-  if (!fs::is_directory(origin, failed)) {
-    if (origin.parent_path() != target || !is_of_dataset(origin.filename().native())) return {};
-    return Error(Errc::invalid_option, "the output folder " + folder + " holds the source").in_file(source);
+  if (failed || fs::is_regular_file(target, failed)) return {};
+  for (const fs::path& replaced : {target, fs::path(target.native() + std::string(format::kStagingSuffix))}) {
+    if (lies_in(origin, replaced)) {
+      return Error(Errc::invalid_option, "the source lies in " + replaced.native() +
+                                             ", which the output folder replaces: move it, or give another folder")
+          .in_file(source);
+    }
   }
-  if (std::mismatch(origin.begin(), origin.end(), target.begin(), target.end()).first != origin.end()) return {};
+  if (!fs::is_directory(origin, failed) || !lies_in(target, origin)) return {};
   return Error(Errc::invalid_option, "the output folder " + folder + " lies in a source").in_file(source);
 }
 
-// Before input is read, which may take long.
-Result<void> check_output_folder(const std::string& folder) {
-  if (folder.empty()) return Error(Errc::invalid_option, "folder = \"\": must name a folder");
-  if (format::is_address(folder)) {
-    return Error(Errc::invalid_option,
-                 "this is an address, and datasets are written to this machine: give a folder, and copy that")
-        .in_file(folder);
+// A pattern may match in the target as well.
+Result<void> check_sources_outside(const std::string& folder, const std::string& source) {
+  std::error_code unknown;
+  if (!format::has_wildcard(source) || fs::exists(source, unknown)) return check_outside(folder, source);
+  struct Matches {
+    glob_t found{};
+    ~Matches() { ::globfree(&found); }
+  } matches;
+  if (::glob(source.c_str(), GLOB_NOSORT, nullptr, &matches.found) != 0) {
+    return {};  // opening it says why
   }
-  std::error_code failed;
-  if (std::filesystem::exists(folder, failed) && !std::filesystem::is_directory(folder, failed)) {
-    return Error(Errc::invalid_option, "this is a file, and a dataset is a folder: give another path").in_file(folder);
+  std::string last;
+  for (std::size_t i = 0; i != matches.found.gl_pathc; ++i) {
+    const char* const match = matches.found.gl_pathv[i];
+    const std::string folder_of_match = fs::path(match).parent_path().native();
+    if (folder_of_match == std::exchange(last, folder_of_match)) continue;
+    DOVETAIL_TRY(check_outside(folder, match));
   }
   return {};
 }
@@ -71,7 +84,6 @@ Result<void> check_metadata(const std::map<std::string, std::string>& metadata) 
 }  // namespace
 
 Result<void> check_options(const std::string& folder, const ConvertOptions& options) {
-  DOVETAIL_TRY(check_output_folder(folder));
   DOVETAIL_TRY(check_metadata(options.writer.shard.metadata));
   DOVETAIL_TRY(validate(options.writer));
   if (options.writer.shards != 0 || options.writer.expected_records != 0 || options.writer.encode_threads != 0) {
@@ -90,11 +102,7 @@ Result<void> check_options(const std::string& folder, const ConvertOptions& opti
     if (part.number >= part.parts) return out_of_range("part.number", part.number, 0, part.parts - 1);
   }
   for (const std::string& source : options.sources) {
-    DOVETAIL_TRY(check_outside(folder, source));
-    for (const SplitShare& share : options.split) {
-      const std::string output = (std::filesystem::path(folder) / share.name).native();
-      DOVETAIL_TRY(check_outside(output, source));
-    }
+    DOVETAIL_TRY(check_sources_outside(folder, source));
   }
   return {};
 }

@@ -3,17 +3,20 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
+#include <cstdlib>
 #include <thread>
 #include <utility>
 
 #include "convert/carried.h"
+#include "convert/publish_parts.h"
 #include "convert/shuffle_jobs.h"
 #include "convert/workers.h"
 #include "format/layout.h"
 #include "format/try.h"
 #include "sources/bytes/keyed_hash.h"
 #include "writer/dataset_files.h"
+#include "writer/output_file.h"
+#include "writer/target.h"
 #include "writer/writer_options.h"
 
 namespace dovetail::detail {
@@ -40,46 +43,60 @@ std::string exact(double share) {
 Result<ConvertReport> Conversion::run() {
   DOVETAIL_TRY(check_options(target_, options_));
   part_ = options_.part.value_or(ConvertPart{});
+  own_ = PartFiles(part_);
   DOVETAIL_ASSIGN(auto split, RecordSplit::make(options_.split, options_.split_seed));
   split_ = std::move(split);
-  DOVETAIL_ASSIGN(auto files, open_input());
-  files_.emplace(std::move(files));
-  auto report = convert_files();
-  if (!report) return files_->renamed(report.error());
-  for (SkippedRecord& skipped : report->first_skipped) skipped.error = files_->renamed(skipped.error);
-  return report;
+  const auto stream = std::find_if(options_.sources.begin(), options_.sources.end(), is_stream);
+  if (stream != options_.sources.end() && options_.part) {
+    return Error(Errc::invalid_option,
+                 "part: every part reads the sources, and a stream can be read once; write it to a file first")
+        .in_file(shown_name(*stream));
+  }
+  // First: a descriptor that is opened here may take the place of a closed stream.
+  DOVETAIL_TRY(check_streams(options_.sources, options_.from));
+  DOVETAIL_TRY(open_staging());
+  try {
+    auto report = convert_files();
+    return report ? std::move(report) : give_up(report.error());
+  } catch (...) {  // memory that is short, or what the caller's own function throws
+    (void)give_up(Error::from_errno(ECANCELED));
+    throw;
+  }
 }
 
-Result<InputFiles> Conversion::open_input() const {
-  const auto stream = std::find_if(options_.sources.begin(), options_.sources.end(), is_stream);
-  if (stream != options_.sources.end()) {
-    if (options_.part) {
-      return Error(Errc::invalid_option,
-                   "part: every part reads the sources, and a stream can be read once; write it to a file first")
-          .in_file(shown_name(*stream));
-    }
-    // Better before all of it was read than after, where no earlier conversion has to be looked at first.
-    std::error_code failed;
-    if (!std::filesystem::exists(std::filesystem::path(target_) / work_folder_name(part_), failed)) {
-      DOVETAIL_TRY(check_targets());
-    }
+Result<void> Conversion::open_staging() {
+  const auto access = options_.part ? FileLock::Access::shared : FileLock::Access::exclusive;
+  std::vector<std::string> datasets;
+  for (const SplitShare& share : options_.split) datasets.push_back(share.name);
+  for (;;) {
+    DOVETAIL_ASSIGN(auto staging, Staging::open(target_, access, Overwrite(options_.writer.shard.overwrite, datasets)));
+    staging_.emplace(std::move(staging));
+    if (!options_.part || !staging_->is_published()) return {};
+    DOVETAIL_TRY(staging_->tidy());  // the other parts wait for it
+    staging_.reset();
   }
-  return InputFiles::open(options_.sources, options_.from, target_, [&](std::uint64_t copied) {
-    return options_.progress && !options_.progress({.input_bytes = copied});
-  });
 }
 
 Result<ConvertReport> Conversion::convert_files() {
-  DOVETAIL_TRY(plan());
-  DOVETAIL_ASSIGN(auto work, WorkFolder::create(target_, part_));
-  try {
-    auto report = run_in(work);
-    if (!report) return give_up(work, report.error());
-    return report;
-  } catch (...) {  // memory that is short, or what the caller's own function throws
-    (void)give_up(work, Error::from_errno(ECANCELED));
-    throw;
-  }
+  DOVETAIL_ASSIGN(auto files, InputFiles::open(options_.sources, options_.from, target_, [&](std::uint64_t copied) {
+                    return options_.progress && !options_.progress({.input_bytes = copied});
+                  }));
+  files_.emplace(std::move(files));
+  const auto convert = [&]() -> Result<ConvertReport> {
+    DOVETAIL_TRY(plan());
+    while (staging_->is_published()) {
+      DOVETAIL_ASSIGN(auto finished, finish_earlier());
+      DOVETAIL_TRY(staging_->tidy());
+      if (finished) return std::move(*finished);
+      staging_.reset();
+      DOVETAIL_TRY(open_staging());
+    }
+    return convert_staged();
+  };
+  auto report = convert();
+  if (!report) return files_->renamed(report.error());
+  for (SkippedRecord& skipped : report->first_skipped) skipped.error = files_->renamed(skipped.error);
+  return report;
 }
 
 Result<void> Conversion::plan() {
@@ -97,7 +114,7 @@ Result<void> Conversion::plan() {
   survey_ = surveyed;
   if (options_.writer.shard.run_records != 0) survey_.run_records = options_.writer.shard.run_records;
   DOVETAIL_TRY(choose_shards());
-  facts_ = describe();
+  spec_ = describe();
   return {};
 }
 
@@ -117,39 +134,39 @@ Result<void> Conversion::choose_shards() {
 }
 
 // Whatever the bytes depend on.
-Facts Conversion::describe() const {
+ConversionSpec Conversion::describe() const {
   const WriterOptions& shard = options_.writer.shard;
-  Facts facts;
-  facts.add("writer", make_metadata(std::string()).writer);
-  facts.add("input_files", std::to_string(line_->files()));
-  facts.add("input_bytes", std::to_string(line_->bytes()));
-  facts.add("input_names_and_sizes", input_.content);
-  facts.add("here.input_times", input_.times);
+  ConversionSpec spec;
+  spec.add("writer", make_metadata(std::string()).writer);
+  spec.add("input_files", std::to_string(line_->files()));
+  spec.add("input_bytes", std::to_string(line_->bytes()));
+  spec.add("input_names_and_sizes", input_.content);
+  spec.add("here.input_times", input_.times);
   for (std::size_t i = 0; i != line_->sources().size(); ++i) {
     const LineSource& source = line_->sources()[i];
-    facts.add("here.source." + std::to_string(i), options_.sources[i]);
-    facts.add("format." + std::to_string(i), std::string(to_string(source.format)));
+    spec.add("here.source." + std::to_string(i), options_.sources[i]);
+    spec.add("format." + std::to_string(i), std::string(to_string(source.format)));
   }
-  facts.add("codec", shard.codec == Codec::none ? "none" : "snappy");
-  facts.add("block_bytes", std::to_string(shard.block_bytes));
-  facts.add("run_records", std::to_string(survey_.run_records));
-  facts.add("shards", std::to_string(shards_));
-  facts.add("source_options", describe_options(options_.source));
+  spec.add("codec", shard.codec == Codec::none ? "none" : "snappy");
+  spec.add("block_bytes", std::to_string(shard.block_bytes));
+  spec.add("run_records", std::to_string(survey_.run_records));
+  spec.add("shards", std::to_string(shards_));
+  spec.add("source_options", describe_options(options_.source));
   // Otherwise a record above it is an error, and leaves nothing to continue.
   if (options_.source.on_error == OnError::skip) {
-    facts.add("max_record_bytes", std::to_string(shard.max_record_bytes));
+    spec.add("max_record_bytes", std::to_string(shard.max_record_bytes));
   }
-  facts.add("record_type", shard_.record_type);
-  facts.add("metadata", hash_of(shard_.metadata));
-  facts.add("schema", shard_.schema ? to_text(*shard_.schema) : std::string());
-  facts.add("shuffle_seed", options_.shuffle_seed ? std::to_string(*options_.shuffle_seed) : std::string());
+  spec.add("record_type", shard_.record_type);
+  spec.add("metadata", hash_of(shard_.metadata));
+  spec.add("schema", shard_.schema ? to_text(*shard_.schema) : std::string());
+  spec.add("shuffle_seed", options_.shuffle_seed ? std::to_string(*options_.shuffle_seed) : std::string());
   for (std::size_t i = 0; i != options_.split.size(); ++i) {
-    facts.add("split." + std::to_string(i), options_.split[i].name);
-    facts.add("share." + std::to_string(i), exact(options_.split[i].share));
+    spec.add("split." + std::to_string(i), options_.split[i].name);
+    spec.add("share." + std::to_string(i), exact(options_.split[i].share));
   }
-  if (!options_.split.empty()) facts.add("split_seed", std::to_string(options_.split_seed));
-  facts.add("parts", std::to_string(part_.parts));
-  return facts;
+  if (!options_.split.empty()) spec.add("split_seed", std::to_string(options_.split_seed));
+  spec.add("parts", std::to_string(part_.parts));
+  return spec;
 }
 
 // Shards that were made of a file before and after it was written again are no dataset of either.
@@ -160,131 +177,149 @@ Result<void> Conversion::check_input() const {
       .in_file(shown_name(options_.sources.front()));
 }
 
-Result<void> Conversion::check_targets() const {
-  if (options_.writer.shard.overwrite) return {};
-  for (std::size_t i = 0; i != split_->outputs(); ++i) {
-    const std::string path = (std::filesystem::path(target_) / split_->name(i)).native();
-    std::error_code failed;
-    if (!std::filesystem::exists(path, failed)) continue;
-    DOVETAIL_ASSIGN(auto folder, OutputFolder::open(path));
-    DOVETAIL_TRY(check_vacant(*folder));
-  }
-  return {};
-}
-
-Result<std::optional<Facts>> Conversion::earlier_facts(const WorkFolder& work) const {
-  if (!options_.resume) return std::nullopt;
-  return work.facts();
-}
-
-// An earlier call of the same command may have been stopped when its datasets were whole.
-Result<std::optional<ConvertReport>> Conversion::finish_earlier(WorkFolder& work) {
+// An earlier call of the same command may have been stopped when its datasets were published.
+Result<std::optional<ConvertReport>> Conversion::finish_earlier() {
   if (!options_.resume || options_.part) return std::nullopt;
-  DOVETAIL_ASSIGN(const auto merged, work.merged());
-  if (!merged) return std::nullopt;
+  DOVETAIL_ASSIGN(const auto earlier, own_.read_spec(*staging_->folder()));
+  if (!earlier) return std::nullopt;
   const std::optional<DatasetId>& given = options_.writer.shard.dataset_id;
-  Facts facts = facts_;
-  facts.add("dataset_id", given ? given->to_hex() : (*merged)["dataset_id"]);
-  if (facts.difference_from(*merged, {})) return std::nullopt;
-  auto finished = merged_earlier(target_, {part_});
-  if (!finished || !*finished) return finished;
-  work.remove();
-  (**finished).kept_shards = (**finished).shards;
-  add_input(**finished);
-  return finished;
+  ConversionSpec spec = spec_;
+  spec.add("dataset_id", given ? given->to_hex() : (*earlier)["dataset_id"]);
+  if (spec.difference_from(*earlier, {})) return std::nullopt;
+  DOVETAIL_ASSIGN(auto report, published_report(*staging_, spec));
+  report.kept_shards = report.shards;
+  add_input(report);
+  return report;
 }
 
-Result<ConvertReport> Conversion::run_in(WorkFolder& work) {
-  keep_all_ = options_.resume;
-  auto finished = finish_earlier(work);
-  if (!finished) return finished.error();
-  if (*finished) return std::move(**finished);
-  DOVETAIL_ASSIGN(auto earlier, earlier_facts(work));
-  keep_all_ = earlier.has_value();
+Result<ConvertReport> Conversion::convert_staged() {
+  DOVETAIL_TRY(lock_part());
+  std::optional<ConversionSpec> earlier;
+  if (options_.resume) {
+    DOVETAIL_ASSIGN(earlier, own_.read_spec(*staging_->folder()));
+  }
   const std::optional<DatasetId>& given = options_.writer.shard.dataset_id;
-  dataset_id_ = given ? *given : options_.part ? facts_.derived_id() : DatasetId::random();
+  dataset_id_ = given ? *given : options_.part ? spec_.derived_id() : DatasetId::random();
   if (earlier && !given) {
     auto id = DatasetId::from_hex((*earlier)["dataset_id"]);
     if (id) dataset_id_ = *id;
   }
-  facts_.add("dataset_id", dataset_id_.to_hex());
-  if (earlier) {
-    if (auto differs = facts_.difference_from(*earlier, {})) {
-      return Error(Errc::state_mismatch, "another conversion is unfinished here: " + *differs +
-                                             "; continue that one with its own input and options, or say --no-resume "
-                                             "to drop what it has finished")
-          .in_file(work.folder()->path());
-    }
-  }
-  DOVETAIL_TRY(begin(work, !earlier));
+  spec_.add("dataset_id", dataset_id_.to_hex());
+  DOVETAIL_TRY(check_other_parts());
+  DOVETAIL_TRY(begin(earlier));
 
-  DOVETAIL_ASSIGN(auto whole, finished_part(work));
+  DOVETAIL_ASSIGN(auto whole, finished_part());
   if (!whole) {
-    DOVETAIL_ASSIGN(auto written, write_part_of(work));
-    whole = std::move(written);
+    DOVETAIL_ASSIGN(whole, write_part());
   }
-  keep_all_ = whole_ = true;
+  keep_staged_ = whole_ = true;
   ConvertReport report = report_of(*whole);
+  unlock_part();
   if (options_.part) return report;
-  std::vector<WholePart> contents;
-  contents.push_back(std::move(*whole));
-  DOVETAIL_ASSIGN(auto assembled, assemble(target_, {part_}, contents, options_.writer.shard.overwrite));
-  work.remove();
-  report.datasets = std::move(assembled.datasets);
+  std::vector<WholePart> parts;
+  parts.push_back(std::move(*whole));
+  DOVETAIL_ASSIGN(auto published, publish_parts(*staging_, parts, options_.writer.shard.overwrite));
+  DOVETAIL_TRY(staging_->tidy());
+  report.datasets = std::move(published.datasets);
   return report;
 }
 
-Result<void> Conversion::begin(const WorkFolder& work, bool fresh) {
-  if (!fresh) return work.remove_partial_files();
-  if (auto vacant = check_targets(); !vacant) {
-    // It may hold shards that nobody has elsewhere; and what is left of a part that was merged says so to `merge`.
-    const auto empty = work.is_empty();
-    keep_all_ = !empty || !*empty;
-    if (!keep_all_ || options_.resume || !vacant.error().is(Errc::already_exists)) return vacant;
-    return advised(vacant.error(),
-                   "say --overwrite to replace what is there; what an earlier conversion has finished is "
-                   "kept, and its own command continues it without --no-resume");
-  }
-  if (auto cleared = work.clear(); !cleared) {
-    keep_all_ = true;
-    return cleared;
-  }
-  return work.keep_facts(facts_);
+Result<void> Conversion::lock_part() {
+  const OutputFolder& folder = *staging_->folder();
+  DOVETAIL_ASSIGN(const auto names, dataset_names(folder));
+  DOVETAIL_TRY(check_counts(folder, names.marks, part_));
+  if (!options_.part) return {};
+  DOVETAIL_ASSIGN(auto lock, FileLock::take(folder, own_.lock(), FileLock::Access::exclusive));
+  part_lock_.emplace(std::move(lock));
+  return {};
 }
 
-// A merging that was stopped has taken some of the shards, and somebody may have removed them where they came to.
-Result<std::optional<WholePart>> Conversion::finished_part(const WorkFolder& work) const {
-  auto whole = read_part(work);
-  if (!whole || !*whole) return whole;
-  DOVETAIL_ASSIGN(auto complete, has_shards(work, **whole));
-  if (complete) return whole;
-  DOVETAIL_TRY(work.folder()->remove(part_manifest_name(part_)));
-  return std::nullopt;
+// All parts that are staged together are of one conversion.
+Result<void> Conversion::check_other_parts() const {
+  const OutputFolder& folder = *staging_->folder();
+  DOVETAIL_ASSIGN(const auto names, dataset_names(folder));
+  for (const std::string& name : names.marks) {
+    const auto other = PartFiles::part_of(name);
+    if (!other || other->number == part_.number || name != PartFiles(*other).conversion()) continue;
+    DOVETAIL_ASSIGN(const auto spec, PartFiles(*other).read_spec(folder));
+    const auto differs = spec ? spec_.difference_from(*spec, ConversionSpec::kLocal) : std::nullopt;
+    if (!differs) break;
+    return Error(Errc::state_mismatch, "a part that is here was converted otherwise: " + *differs +
+                                           "; convert all parts from the same input with the same options, or remove "
+                                           "this folder")
+        .in_file(folder.path());
+  }
+  return {};
 }
 
-// In the part's folder, or in their place already.
-Result<bool> Conversion::has_shards(const WorkFolder& work, const WholePart& part) const {
-  for (std::size_t i = 0; i != std::min(split_->outputs(), part.shards.size()); ++i) {
-    DOVETAIL_ASSIGN(auto stock, work.output(split_->name(i)));
-    std::shared_ptr<OutputFolder> place;
-    for (const ShardInfo& info : part.shards[i]) {
-      DOVETAIL_ASSIGN(auto there, stock->contains(info.name));
-      if (there) continue;
-      const std::string path = (std::filesystem::path(target_) / split_->name(i)).native();
-      std::error_code failed;
-      if (!place && !std::filesystem::exists(path, failed)) return false;
-      if (!place) {
-        DOVETAIL_ASSIGN(auto opened, OutputFolder::open(path));
-        place = std::move(opened);
-      }
-      DOVETAIL_ASSIGN(auto found, finished_shard(*place, shard_number_of(info.name).value_or(0), part.dataset_id));
-      if (!found || *found != info) return false;
+Result<void> Conversion::begin(const std::optional<ConversionSpec>& earlier) {
+  if (!earlier) {
+    DOVETAIL_TRY(remove_earlier(false));
+    keep_staged_ = false;
+    return own_.write_spec(staging_->folder(), spec_);
+  }
+  if (auto differs = spec_.difference_from(*earlier, {})) {
+    return Error(Errc::state_mismatch, "another conversion is unfinished here: " + *differs +
+                                           "; continue that one with its own input and options, or say --no-resume "
+                                           "to drop what it has finished")
+        .in_file(staging_->folder()->path());
+  }
+  return remove_earlier(true);
+}
+
+// Shards of this part, in the range of the earlier conversion, and files that were being written.
+Result<void> Conversion::remove_earlier(bool only_partial) const {
+  const OutputFolder& staged = *staging_->folder();
+  if (!options_.part && !only_partial) return staging_->clear();
+  std::uint32_t shards = shards_;
+  if (const auto earlier = own_.read_spec(staged); earlier && *earlier) {
+    shards = static_cast<std::uint32_t>(std::strtoul((**earlier)["shards"].c_str(), nullptr, 10));
+  }
+  const std::uint32_t begin = first_shard_of(part_.number, part_.parts, shards);
+  const std::uint32_t end = first_shard_of(part_.number + 1, part_.parts, shards);
+  const auto is_own = [&](const std::string& name) {
+    if (name == format::kManifestName) return true;  // of a merging that was stopped
+    const bool partial = is_partial_name(name);
+    if (only_partial && !partial) return false;
+    if (own_.has(name)) return name != own_.lock();
+    const auto shard = shard_number_of(partial ? name.substr(1, name.rfind(kPartialMark) - 1) : name);
+    return shard ? *shard >= begin && *shard < end : !options_.part && partial;
+  };
+  DOVETAIL_ASSIGN(const auto names, dataset_names(staged));
+  std::vector<std::string> folders = names.folders;
+  folders.emplace_back();  // last: the spec lie there
+  if (!only_partial) {
+    DOVETAIL_TRY(staged.remove(own_.manifest()));
+  }
+  for (const std::string& name : folders) {
+    DOVETAIL_ASSIGN(const auto folder, staging_->output(name));
+    DOVETAIL_ASSIGN(const auto files, folder->names());
+    for (const std::string& file : files) {
+      if (!is_own(file)) continue;
+      DOVETAIL_TRY(folder->remove(file));
     }
   }
-  return true;
+  return {};
 }
 
-Result<WholePart> Conversion::write_part_of(const WorkFolder& work) {
+// Somebody may have removed or damaged some of the shards.
+Result<std::optional<WholePart>> Conversion::finished_part() const {
+  auto whole = own_.read(*staging_->folder());
+  if (!whole || !*whole) return whole;
+  for (std::size_t i = 0; i != std::min(split_->outputs(), (**whole).shards.size()); ++i) {
+    DOVETAIL_ASSIGN(const auto folder, staging_->output(split_->name(i)));
+    for (const ShardInfo& info : (**whole).shards[i]) {
+      const std::uint32_t number = shard_number_of(info.name).value_or(0);
+      DOVETAIL_ASSIGN(const auto found, finished_shard(*folder, number, (**whole).dataset_id));
+      if (found && *found == info) continue;
+      DOVETAIL_TRY(staging_->folder()->remove(own_.manifest()));
+      return std::nullopt;
+    }
+  }
+  return whole;
+}
+
+Result<WholePart> Conversion::write_part() {
   tally_.emplace(split_->outputs(), first_shard_of(part_.number, part_.parts, shards_),
                  first_shard_of(part_.number + 1, part_.parts, shards_));
   ShardWork shards;
@@ -300,12 +335,12 @@ Result<WholePart> Conversion::write_part_of(const WorkFolder& work) {
   shards.tally = &*tally_;
   shards.skips = &skips_;
   for (std::size_t i = 0; i != split_->outputs(); ++i) {
-    DOVETAIL_ASSIGN(auto folder, work.output(split_->name(i)));
+    DOVETAIL_ASSIGN(auto folder, staging_->output(split_->name(i)));
     DOVETAIL_TRY(tally_->find(i, *folder, dataset_id_));
     shards.folders.push_back(std::move(folder));
   }
   kept_ = tally_->finished();
-  keep_all_ = false;  // before, nobody knows what there is to keep
+  keep_staged_ = false;  // before, nobody knows what there is to keep
   auto written =
       options_.shuffle_seed ? write_shuffled_shards(shards, survey_, *options_.shuffle_seed) : write_shards(shards);
   if (!written) return written.error();
@@ -313,7 +348,7 @@ Result<WholePart> Conversion::write_part_of(const WorkFolder& work) {
   for (const auto& folder : shards.folders) {
     DOVETAIL_TRY(folder->sync());
   }
-  WholePart part{facts_, dataset_id_, {}};
+  WholePart part{spec_, dataset_id_, {}};
   for (std::size_t i = 0; i != split_->outputs(); ++i) part.shards.push_back(tally_->infos(i));
   if (!options_.part) {
     const auto holds_records = [](const ShardInfo& info) { return info.records != 0; };
@@ -322,28 +357,48 @@ Result<WholePart> Conversion::write_part_of(const WorkFolder& work) {
     });
     if (!any) return Error(Errc::empty_input, "no record in any source").in_file(shown_name(options_.sources.front()));
   }
-  DOVETAIL_TRY(write_part(work, part, options_.writer.shard.codec));
+  DOVETAIL_TRY(own_.write(*staging_->folder(), part, options_.writer.shard.codec));
   return part;
 }
 
-Error Conversion::give_up(WorkFolder& work, const Error& error) {
+Error Conversion::give_up(const Error& error) {
   // Other errors say themselves what to do.
   if (whole_ && error.kind() == ErrorKind::io) {
     return advised(error, "all shards are finished and kept; run the same command again to put them in their place");
   }
-  if (keep_all_) return error;
+  if (!staging_) return error;
+  if (keep_staged_) {
+    unlock_part();
+    staging_->remove_if_empty();
+    return error;
+  }
   const std::uint32_t finished = tally_ ? tally_->finished() : 0;
   // Options that change speed only may be wrong in one call and right in the next.
   const bool wrong_use = error.kind() == ErrorKind::usage && !error.is(Errc::budget_too_small);
   const bool final = error.kind() == ErrorKind::damaged || (wrong_use && kept_ == 0);
   if (final || !options_.resume || finished == 0) {
-    work.remove();
+    remove_part();
     return error;
   }
-  if (auto removed = work.remove_partial_files(); !removed) return error;
+  const auto removed = remove_earlier(true);
+  unlock_part();
+  if (!removed) return error;
   const std::string kept = std::to_string(finished) + " of " + std::to_string(tally_->end() - tally_->begin()) +
                            " shards are finished and kept; run the same command again to continue";
   return advised(error, kept);
+}
+
+void Conversion::remove_part() {
+  if (!options_.part) return staging_->remove();
+  const auto removed = remove_earlier(false);
+  unlock_part();
+  if (removed) staging_->remove_if_empty();
+}
+
+void Conversion::unlock_part() {
+  if (!part_lock_) return;
+  (void)staging_->folder()->remove(own_.lock());
+  part_lock_.reset();
 }
 
 Error Conversion::advised(const Error& error, const std::string& advice) const {

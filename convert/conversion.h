@@ -4,19 +4,21 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <dovetail/convert.h>
 #include <dovetail/error.h>
 
-#include "convert/facts.h"
+#include "convert/conversion_spec.h"
 #include "convert/input_files.h"
 #include "convert/input_line.h"
-#include "convert/parts.h"
+#include "convert/part_files.h"
 #include "convert/record_split.h"
 #include "convert/shard_jobs.h"
 #include "convert/survey.h"
-#include "convert/work_folder.h"
 #include "sources/bytes/skip_count.h"
+#include "writer/file_lock.h"
+#include "writer/staging.h"
 
 namespace dovetail::detail {
 
@@ -30,24 +32,26 @@ class Conversion {
   Result<ConvertReport> run();
 
  private:
-  Result<InputFiles> open_input() const;
   Result<ConvertReport> convert_files();
   Result<void> plan();
   Result<void> choose_shards();
-  Facts describe() const;
+  ConversionSpec describe() const;
   Result<void> check_input() const;
-  Result<void> check_targets() const;
 
-  Result<ConvertReport> run_in(WorkFolder& work);
-  Result<std::optional<ConvertReport>> finish_earlier(WorkFolder& work);
-  Result<void> begin(const WorkFolder& work, bool fresh);
-  Result<std::optional<Facts>> earlier_facts(const WorkFolder& work) const;
+  Result<void> open_staging();
+  Result<std::optional<ConvertReport>> finish_earlier();
+  Result<ConvertReport> convert_staged();
+  Result<void> lock_part();
+  void unlock_part();
+  Result<void> check_other_parts() const;
+  Result<void> begin(const std::optional<ConversionSpec>& earlier);
+  Result<void> remove_earlier(bool only_partial) const;
   /// The part that is finished, with all of its shards, or nothing.
-  Result<std::optional<WholePart>> finished_part(const WorkFolder& work) const;
-  Result<bool> has_shards(const WorkFolder& work, const WholePart& part) const;
-  Result<WholePart> write_part_of(const WorkFolder& work);
+  Result<std::optional<WholePart>> finished_part() const;
+  Result<WholePart> write_part();
   /// What is left behind after a failure, and the error that says so.
-  Error give_up(WorkFolder& work, const Error& error);
+  Error give_up(const Error& error);
+  void remove_part();
   Error advised(const Error& error, const std::string& advice) const;
   ConvertReport report_of(const WholePart& part) const;
   void add_input(ConvertReport& report) const;
@@ -55,6 +59,9 @@ class Conversion {
   const std::string& target_;
   const ConvertOptions& options_;
   ConvertPart part_;
+  PartFiles own_{ConvertPart{}};
+  std::optional<Staging> staging_;
+  std::optional<FileLock> part_lock_;
   SkipCount skips_;
   std::optional<InputFiles> files_;
   std::optional<InputLine> line_;
@@ -63,11 +70,11 @@ class Conversion {
   std::optional<RecordSplit> split_;
   Survey survey_;
   std::uint32_t shards_ = 1;
-  Facts facts_;
+  ConversionSpec spec_;
   DatasetId dataset_id_;
   std::optional<ShardTally> tally_;
   std::uint32_t kept_ = 0;
-  bool keep_all_ = false;  // a failure is none of the work folder's, or its part is whole
+  bool keep_staged_ = true;  // after a failure, as it is
   bool whole_ = false;
 };
 

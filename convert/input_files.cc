@@ -147,23 +147,6 @@ Error no_file(std::string_view what, const std::string& shown) {
       .in_file(shown);
 }
 
-// Before any of them is read, which may take long.
-Result<void> check_streams(const std::vector<std::string>& sources, SourceFormat format) {
-  std::set<FileNumber> streams;
-  for (const std::string& source : sources) {
-    if (!is_stream(source)) continue;
-    const std::string shown = shown_name(source);
-    DOVETAIL_ASSIGN(const auto number, number_of(source));
-    if (!streams.insert(number).second) {
-      return Error(Errc::invalid_option, "sources: a stream can be read once, and is given twice").in_file(shown);
-    }
-    if (format == SourceFormat::folder || format == SourceFormat::mds || format == SourceFormat::dovetail) {
-      return no_file(std::string(to_string(format)) + " is not", shown);
-    }
-  }
-  return {};
-}
-
 // One path may be the beginning of another, which has a longer number.
 void replace_path(std::string& text, const std::string& path, const std::string& shown) {
   constexpr std::string_view kDigits = "0123456789";
@@ -195,6 +178,22 @@ std::string shown_name(const std::string& source) {
 bool is_stream(const std::string& source) {
   struct stat status {};
   return source == kStandardInput || (::stat(source.c_str(), &status) == 0 && S_ISFIFO(status.st_mode));
+}
+
+Result<void> check_streams(const std::vector<std::string>& sources, SourceFormat format) {
+  std::set<FileNumber> streams;
+  for (const std::string& source : sources) {
+    if (!is_stream(source)) continue;
+    const std::string shown = shown_name(source);
+    DOVETAIL_ASSIGN(const auto number, number_of(source));
+    if (!streams.insert(number).second) {
+      return Error(Errc::invalid_option, "sources: a stream can be read once, and is given twice").in_file(shown);
+    }
+    if (format == SourceFormat::folder || format == SourceFormat::mds || format == SourceFormat::dovetail) {
+      return no_file(std::string(to_string(format)) + " is not", shown);
+    }
+  }
+  return {};
 }
 
 Result<InputFiles> InputFiles::open(const std::vector<std::string>& sources, SourceFormat format,

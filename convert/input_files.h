@@ -10,7 +10,7 @@
 #include <dovetail/error.h>
 #include <dovetail/source_options.h>
 
-#include "convert/facts.h"
+#include "convert/conversion_spec.h"
 
 namespace dovetail::detail {
 
@@ -19,6 +19,10 @@ bool is_stream(const std::string& source);
 
 /// A source as errors name it.
 std::string shown_name(const std::string& source);
+
+/// What `InputFiles::open` checks before it reads any stream, which may take long. A file that is opened before may pass for
+/// a standard input that is closed.
+Result<void> check_streams(const std::vector<std::string>& sources, SourceFormat format);
 
 /// The sources of a conversion as files that can be read as often as is needed. A stream is copied, as it is, to a file
 /// without a name at or above the target, before anything else is done: what is planned needs the size of all input,

@@ -57,10 +57,9 @@ inline constexpr char kShardSuffix[] = ".dvt";
 inline constexpr char kManifestRecordType[] = "dovetail.ShardInfo";
 inline constexpr std::uint32_t kManifestShardNumber = 0xFFFFFFFFu;
 
-// What a part of a conversion has finished; in its folder only, until the parts are merged.
+// What a part of a conversion has finished; until the parts are merged.
 inline constexpr std::uint32_t kPartShardNumber = 0xFFFFFFFDu;
 inline constexpr char kPartRecordType[] = "dovetail.Part";
-inline constexpr char kPartManifestPrefix[] = "part-";  // of their names
 
 // The index of a TFRecord file lies beside it, under its name and this suffix.
 inline constexpr char kTfrecordIndexSuffix[] = ".dvi";

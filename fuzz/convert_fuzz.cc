@@ -62,7 +62,8 @@ bool holds_files(const std::string& folder) {
 
 void judge(Input input) {
   static const std::string folder = scratch_folder() + "/converted";
-  std::filesystem::remove_all(folder);
+  static const std::string staged = folder + ".partial";
+  for (const std::string& left : {folder, staged}) std::filesystem::remove_all(left);
   ConvertOptions options = options_of(input);
   const bool skips = input.byte() % 2 != 0;
   SourceFiles source = make_source(input, kMostRecordBytes);
@@ -76,7 +77,7 @@ void judge(Input input) {
   const auto records = test::read_source(source.path, source.options);
   if (!report) {
     require(!report.error().to_string().empty(), "a failure says what it is");
-    require(!holds_files(folder), "a failure leaves nothing");
+    require(!holds_files(folder) && !holds_files(staged), "a failure leaves nothing");
     if (!records || records->empty()) return;
     return require(report.error().kind() == ErrorKind::usage, "what is read is converted");
   }

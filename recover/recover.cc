@@ -18,13 +18,16 @@
 
 #include "format/guard_memory.h"
 #include "format/layout.h"
+#include "format/staging_names.h"
 #include "format/try.h"
 #include "recover/lost_regions.h"
 #include "recover/recovery_listing.h"
 #include "recover/shard_recovery.h"
 #include "sources/bytes/names.h"
 #include "writer/dataset_files.h"
+#include "writer/output_file.h"
 #include "writer/output_folder.h"
+#include "writer/target.h"
 
 namespace dovetail {
 
@@ -79,11 +82,13 @@ Error replaces_source(const std::string& target) {
   return Error(Errc::invalid_option, "recovery does not write over what it reads; name another target").in_file(target);
 }
 
-// Whether a new file in `folder` may take the place of `file`, be it at the end of links.
+// Whether a file goes with the dataset in `folder`, or with those of a split, be it at the end of links.
 bool lies_in(const std::string& file, const std::string& folder) {
   const auto is_parent = [&](const fs::path& path) {
     const std::string parent = path.parent_path().native();
-    return is_same_file(parent.empty() ? "." : parent, folder);
+    const std::string above = path.parent_path().parent_path().native();
+    return is_same_file(parent.empty() ? "." : parent, folder) ||
+           (!parent.empty() && is_same_file(above.empty() ? "." : above, folder));
   };
   std::error_code missing;
   const fs::path real = fs::canonical(file, missing);
@@ -306,10 +311,14 @@ class DatasetRecovery {
 
 Result<RecoverReport> recover_dataset(const std::string& folder, const std::string& manifest, const std::string& target,
                                       const WriterOptions& writer_options, const RecoverOptions& options) {
-  if (is_same_file(folder.empty() ? "." : folder, target)) return replaces_source(target);
+  DOVETAIL_ASSIGN(const auto resolved, detail::resolve_target(target));
+  const std::string staged = resolved + std::string(format::kStagingSuffix);
+  for (const std::string& written : {target, staged}) {
+    if (is_same_file(folder.empty() ? "." : folder, written)) return replaces_source(target);
+  }
   Tally tally(options);
   DOVETAIL_ASSIGN(auto listing, detail::list_for_recovery(folder, manifest, options.allow_outside, tally.checked()));
-  const auto in_target = [&](const std::string& file) { return lies_in(file, target); };
+  const auto in_target = [&](const std::string& file) { return lies_in(file, target) || lies_in(file, staged); };
   const bool shards = std::any_of(listing.shards.begin(), listing.shards.end(), [&](const detail::ListedShard& shard) {
     return !shard.unreadable && in_target(shard.path);
   });
@@ -317,11 +326,7 @@ Result<RecoverReport> recover_dataset(const std::string& folder, const std::stri
                       std::any_of(listing.not_shards.begin(), listing.not_shards.end(), in_target) ||
                       std::any_of(listing.foreign.begin(), listing.foreign.end(), in_target);
   if (shards || others || in_target(manifest)) return replaces_source(target);
-  std::error_code missing;
-  if (!options.overwrite && fs::exists(target, missing)) {
-    DOVETAIL_ASSIGN(auto opened, detail::OutputFolder::open(target));
-    DOVETAIL_TRY(detail::check_vacant(*opened));
-  }
+  DOVETAIL_TRY(detail::check_target(resolved, options.overwrite));
   return DatasetRecovery(std::move(listing), options.most_regions, tally)
       .run(target, {.shard = writer_options, .shard_bytes = 0});
 }

@@ -19,11 +19,14 @@
 #include <dovetail/record_reader.h>
 
 #include "format/layout.h"
+#include "format/staging_names.h"
 #include "format/try.h"
 #include "recover/salvage_file.h"
 #include "recover/shard_recovery.h"
 #include "sources/bytes/names.h"
 #include "writer/dataset_files.h"
+#include "writer/file_lock.h"
+#include "writer/output_file.h"
 #include "writer/output_folder.h"
 
 namespace dovetail::detail {
@@ -65,16 +68,6 @@ bool has_reserved_number(const Candidate& candidate) noexcept {
          candidate.number == format::kPartShardNumber;
 }
 
-// Once these had the number of their part, with which they would be taken for the shard of that number. Where the end is
-// damaged the type is searched for only in files of such a name, which are small.
-Result<bool> is_old_part_manifest(const std::string& path, const Candidate& candidate, const CheckedBytes& checked) {
-  if (const auto described = describe_shard(path)) return described->record_type == format::kPartRecordType;
-  if (!candidate.file_id || candidate.name.find(format::kPartManifestPrefix) > 1) return false;
-  auto found = ShardRecovery::find(path, nullptr, candidate.file_id, checked);
-  if (!found && ends_recovery(found.error())) return found.error();
-  return found && found->metadata() && found->metadata()->record_type == format::kPartRecordType;
-}
-
 // Whether a file is a shard. The number in the file counts, that in its name only where the file has none.
 Result<bool> look_into(const std::string& folder, const CheckedBytes& checked, Candidate& candidate) {
   auto file = SalvageFile::open(path_in(folder, candidate));
@@ -84,23 +77,18 @@ Result<bool> look_into(const std::string& folder, const CheckedBytes& checked, C
   DOVETAIL_ASSIGN(auto identity, search_identity(*file, checked));
   candidate.file_id = identity.file_id;
   if (candidate.file_id) candidate.number = static_cast<std::uint32_t>(*candidate.file_id);
-  if (has_reserved_number(candidate)) return false;
-  DOVETAIL_ASSIGN(auto old, is_old_part_manifest(file->path(), candidate, checked));
-  return !old;
+  return !has_reserved_number(candidate);
 }
 
 Result<Candidates> candidates_in(const std::string& folder, const CheckedBytes& checked, RecoveryListing& listing) {
   DOVETAIL_ASSIGN(auto opened, OutputFolder::open(folder));
   DOVETAIL_ASSIGN(auto names, opened->names());
-  const bool stopped = std::any_of(names.begin(), names.end(),
-                                   [](const std::string& name) { return name.starts_with(kPartFolderPrefix); });
-  if (stopped) {
-    return Error(Errc::unfinished,
-                 "a conversion is going on here, or was stopped; run `dovetail convert` again to continue, or "
-                 "`dovetail merge " +
-                     folder + "` where all of its parts are finished; or recover each " +
-                     std::string(kPartFolderPrefix) + "* folder alone")
-        .in_file(folder);
+  const auto above = OutputFolder::open((std::filesystem::path(folder.empty() ? "." : folder) / "..").native());
+  const auto is_written = [](const OutputFolder& staged) {
+    return is_locked(staged, format::kStagingLock, FileLock::Access::exclusive);
+  };
+  if (is_written(*opened) || (above && is_written(**above))) {  // above the datasets of a split
+    return Error(Errc::unfinished, "a writer is at work here; wait until it has ended").in_file(folder);
   }
   std::sort(names.begin(), names.end());
   Candidates candidates;

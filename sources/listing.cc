@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "format/layout.h"
+#include "format/staging_names.h"
 #include "format/try.h"
 #include "sources/bytes/folder_names.h"
 #include "sources/bytes/names.h"
@@ -37,9 +38,11 @@ Error unfinished_folder(const std::string& folder, const std::string& name) {
   const std::string shown = folder.size() == 1 ? folder : folder.substr(0, folder.rfind('/'));
   const std::string shard = std::string(format::kShardSuffix) + std::string(kPartialMark);
   std::string why;
-  if (name.starts_with(kPartFolderPrefix)) {
-    why = "a conversion is going on here, or was stopped; run it again to continue, or `dovetail merge " + shown +
-          "` where all of its parts are finished";
+  if (format::marks_staging(name)) {
+    why =
+        "a dataset is being written here, or its writer was stopped; run the conversion again to continue, or "
+        "`dovetail merge " +
+        std::string(format::target_of_staging(shown)) + "` where all of its parts are finished";
   } else if (name.starts_with('.' + std::string(format::kManifestName) + std::string(kPartialMark))) {
     why =
         "a dataset is being written here, or its writer was stopped; write it again, or name the shards that you "

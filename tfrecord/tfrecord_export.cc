@@ -13,7 +13,6 @@
 
 #include "convert/input_files.h"
 #include "convert/shard_jobs.h"
-#include "convert/target_lock.h"
 #include "convert/workers.h"
 #include "format/guard_memory.h"
 #include "format/tfrecord/tfrecord_name.h"
@@ -22,6 +21,8 @@
 #include "sources/bytes/skip_count.h"
 #include "tfrecord/export_input.h"
 #include "tfrecord/tfrecord_output.h"
+#include "writer/file_lock.h"
+#include "writer/output_file.h"
 
 namespace dovetail {
 
@@ -300,7 +301,7 @@ class Export {
       if (mark == std::string::npos) continue;
       const std::string_view begin = std::string_view(name).substr(0, mark + detail::kPartialMark.size());
       const bool of_other = targets_.many && is_export_name(std::string_view(name).substr(1, mark - 1));
-      if ((begins.contains(begin) || of_other) && !detail::is_held(*folder_, name)) (void)folder_->remove(name);
+      if ((begins.contains(begin) || of_other) && !detail::is_locked(*folder_, name)) (void)folder_->remove(name);
     }
   }
 

@@ -329,7 +329,8 @@ void add_convert(CommandLine& line) {
        "dovetail convert data --to-tfrecord tfrecords --compression gzip"},
       [arguments] { return run(*arguments); });
   flags.add("SRC", options.sources, "Files and folders, read in this order; - is standard input").required();
-  flags.add("--to", arguments->folder, "Folder for the shards and the manifest").shown_as("DIR");
+  flags.add("--to", arguments->folder, "Folder for the dataset alone; it appears when all is written in DIR.partial")
+      .shown_as("DIR");
   flags
       .add("--to-tfrecord", arguments->tfrecord_target,
            "Write TFRecord files instead: a single file, or a folder with one per shard; SRC may be a dataset")
@@ -354,7 +355,7 @@ void add_convert(CommandLine& line) {
       flags.add("--dataset-id", arguments->dataset_id, "32 hex digits, for reproducible files; random if not given")
           .shown_as("ID"));
   flags.add_size("--max-record-bytes", shard.max_record_bytes, "Longest accepted record, in bytes").preset("4G - 1");
-  flags.add("--overwrite", shard.overwrite, "Replace an existing dataset");
+  flags.add("--overwrite", shard.overwrite, "Replace an existing dataset, or the files of an export");
   of_datasets.push_back(flags.add("--no-resume", arguments->no_resume,
                                   "Discard the remains of an earlier conversion, and leave nothing behind"));
   flags.add("--jobs", options.jobs, "Threads; 0 uses all cores");

@@ -43,7 +43,7 @@ void add_merge(CommandLine& line) {
   Flags flags =
       line.subcommand("merge", "Merge the parts written by `convert --part` into one dataset",
                       {"dovetail merge parts", "dovetail merge parts --json"}, [arguments] { return run(*arguments); });
-  flags.add("DIR", arguments->folder, "The folder that all parts were converted to").required();
+  flags.add("DIR", arguments->folder, "The folder that was given to all of the conversions").required();
   flags.add("--overwrite", arguments->overwrite, "Replace an existing dataset");
   add_json(flags, arguments->json);
 }

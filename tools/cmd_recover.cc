@@ -139,7 +139,7 @@ void add_recover(CommandLine& line) {
                                 [arguments] { return run(*arguments); });
   flags
       .add("SRC", arguments->source,
-           "A shard (also the .NAME.partial-* of a killed writer), a folder of shards, or a manifest")
+           "A shard or a folder of shards (also .NAME.partial-* and NAME.partial of a killed writer), or a manifest")
       .required();
   flags
       .add("DST", arguments->target,

@@ -2,10 +2,13 @@
 #include <dovetail/dataset_writer.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "format/guard_memory.h"
+#include "format/layout.h"
 #include "format/moved_from.h"
 #include "format/process_mark.h"
 #include "format/shard_encoder.h"
@@ -13,6 +16,7 @@
 #include "writer/block_cutter.h"
 #include "writer/dataset_files.h"
 #include "writer/encode_pipeline.h"
+#include "writer/staging.h"
 #include "writer/writer_options.h"
 
 namespace dovetail {
@@ -34,24 +38,35 @@ std::uint64_t first_record(std::uint64_t shard, std::uint64_t shards, std::uint6
 
 class DatasetWriter::Impl {
  public:
-  /// `opened` is the folder as soon as there is one.
-  static Result<std::unique_ptr<Impl>> create(const std::string& folder, DatasetWriterOptions options,
-                                              std::shared_ptr<detail::OutputFolder>& opened);
-
-  Impl(DatasetWriterOptions options, std::shared_ptr<detail::OutputFolder> folder,
-       std::unique_ptr<detail::EncodePipeline> pipeline)
+  Impl(DatasetWriterOptions options, detail::Staging staging)
       : options_(std::move(options)),
-        folder_(std::move(folder)),
-        pipeline_(std::move(pipeline)),
+        staging_(std::move(staging)),
+        target_(staging_->target()),
         cutter_(detail::cutter_limits(options_.shard),
                 [this](format::RawBlock& block) { return pipeline_->add(block); }) {}
 
   ~Impl() { abandon(); }
 
+  Result<void> start() {
+    return guarded([&]() -> Result<void> {
+      const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+      const unsigned threads = options_.encode_threads != 0 ? options_.encode_threads : cores;
+      DOVETAIL_ASSIGN(pipeline_, detail::EncodePipeline::start(staging_->folder(),
+                                                               {.dataset_id = *options_.shard.dataset_id,
+                                                                .metadata = detail::make_metadata(options_.shard),
+                                                                .codec = options_.shard.codec,
+                                                                .threads = std::min(threads, detail::kMaxEncodeThreads),
+                                                                .on_shard = [this](detail::FinishedShard shard) {
+                                                                  return keep(std::move(shard));
+                                                                }}));
+      return {};
+    });
+  }
+
   Result<void> append(ByteView record) {
     if (!is_open()) return stop_reason();
     if (auto ok = detail::check_record_size(options_.shard, records_, record.size()); !ok) {
-      return ok.error().in_file(folder_->path());
+      return ok.error().in_file(target_);
     }
     return guarded([&] { return append_in_order(record); });
   }
@@ -67,12 +82,11 @@ class DatasetWriter::Impl {
 
   Result<DatasetInfo> finish() {
     if (!is_open()) return stop_reason();
-    DatasetInfo info;
-    DOVETAIL_TRY(guarded([&] { return write_all(info); }));
+    DOVETAIL_TRY(guarded([&] { return write_all(); }));
     state_ = State::finished;
-    shards_.clear();
     pipeline_.reset();
-    return info;
+    staging_.reset();
+    return std::move(info_);
   }
 
   void abandon() noexcept {
@@ -95,18 +109,18 @@ class DatasetWriter::Impl {
     if (process_.forked()) return process_.error();
     if (state_ == State::failed) return failure_;
     return Error(Errc::closed, state_ == State::finished ? "the dataset is finished" : "the writer was abandoned")
-        .in_file(folder_->path());
+        .in_file(target_);
   }
 
   // The one place where a failure becomes final.
   template <class Step>
   Result<void> guarded(Step&& step) {
-    Result<void> done = detail::guard_memory(folder_->path(), step);
+    Result<void> done = detail::guard_memory(target_, step);
     if (done) return done;
     failure_ = done.error();
     state_ = State::failed;
     remove_all();
-    return failure_ = failure_.in_file(folder_->path());
+    return failure_ = failure_.in_file(target_);
   }
 
   Result<void> append_in_order(ByteView record) {
@@ -142,32 +156,36 @@ class DatasetWriter::Impl {
     return pipeline_->end_shard(cut);
   }
 
-  Result<void> write_all(DatasetInfo& info) {
+  Result<void> keep(detail::FinishedShard shard) {
+    info_.shards.push_back(std::move(shard.info));
+    return shard.file.publish(true);
+  }
+
+  Result<void> write_all() {
     while (options_.shards != 0 ? ended_ < options_.shards : shard_open_) {
       DOVETAIL_TRY(end_shard());
     }
-    DOVETAIL_ASSIGN(auto shards, pipeline_->finish());
-    shards_ = std::move(shards);
-    for (const detail::FinishedShard& shard : shards_) info.shards.push_back(shard.info);
-    DOVETAIL_ASSIGN(auto manifest,
-                    detail::write_manifest(folder_, *options_.shard.dataset_id, options_.shard.codec, info.shards));
-    info.manifest = manifest.path();
-    info.id = *options_.shard.dataset_id;
-    // Last: nothing that could fail may follow once the dataset is there.
-    return detail::publish_dataset(*folder_, shards_, manifest, options_.shard.overwrite);
+    DOVETAIL_ASSIGN(const auto rest, pipeline_->finish());
+    (void)rest;  // `keep` got them all
+    info_.id = *options_.shard.dataset_id;
+    info_.manifest = target_ + '/' + format::kManifestName;
+    DOVETAIL_TRY(detail::write_manifest(staging_->folder(), info_.id, options_.shard.codec, info_.shards));
+    DOVETAIL_TRY(staging_->publish(options_.shard.overwrite));
+    return staging_->tidy();
   }
 
   void remove_all() noexcept {
     pipeline_.reset();
-    for (detail::FinishedShard& shard : shards_) shard.file.discard();
-    folder_->remove_created();
+    if (staging_) staging_->remove();
   }
 
   const detail::ProcessMark process_;
   const DatasetWriterOptions options_;
-  std::shared_ptr<detail::OutputFolder> folder_;
+  std::optional<detail::Staging> staging_;  // none once it is finished
+  std::string target_;
   std::unique_ptr<detail::EncodePipeline> pipeline_;
   detail::BlockCutter cutter_;
+  DatasetInfo info_;
   State state_ = State::open;
   Error failure_;
   std::uint64_t records_ = 0;
@@ -175,45 +193,18 @@ class DatasetWriter::Impl {
   std::uint64_t shard_bytes_ = 0;
   std::uint32_t ended_ = 0;
   bool shard_open_ = false;
-  std::vector<detail::FinishedShard> shards_;
 };
 
-namespace {
-
-Result<std::unique_ptr<detail::EncodePipeline>> start_pipeline(const std::shared_ptr<detail::OutputFolder>& folder,
-                                                               const DatasetWriterOptions& options) {
-  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  const unsigned threads = options.encode_threads != 0 ? options.encode_threads : cores;
-  return detail::EncodePipeline::start(folder, {.dataset_id = *options.shard.dataset_id,
-                                                .metadata = detail::make_metadata(options.shard),
-                                                .codec = options.shard.codec,
-                                                .threads = std::min(threads, detail::kMaxEncodeThreads)});
-}
-
-}  // namespace
-
-Result<std::unique_ptr<DatasetWriter::Impl>> DatasetWriter::Impl::create(
-    const std::string& folder, DatasetWriterOptions options, std::shared_ptr<detail::OutputFolder>& opened) {
-  DOVETAIL_TRY(detail::validate(options));
-  DOVETAIL_TRY(check_metadata(options.shard));
-  if (folder.empty()) return Error(Errc::invalid_option, "folder = \"\": must name a folder");
-  DOVETAIL_ASSIGN(auto target, detail::OutputFolder::create(folder));
-  opened = target;
-  if (!options.shard.overwrite) {
-    DOVETAIL_TRY(detail::check_vacant(*opened));
-  }
-  if (!options.shard.dataset_id) options.shard.dataset_id = DatasetId::random();
-  DOVETAIL_ASSIGN(auto pipeline, start_pipeline(opened, options));
-  return std::make_unique<Impl>(std::move(options), opened, std::move(pipeline));
-}
-
 Result<DatasetWriter> DatasetWriter::create(const std::string& folder, DatasetWriterOptions options) {
-  std::shared_ptr<detail::OutputFolder> opened;
-  Result<std::unique_ptr<Impl>> impl =
-      detail::guard_memory(folder, [&] { return Impl::create(folder, std::move(options), opened); });
-  if (impl) return DatasetWriter(std::move(*impl));
-  if (opened) opened->remove_created();
-  return impl.error();
+  return detail::guard_memory(folder, [&]() -> Result<DatasetWriter> {
+    DOVETAIL_TRY(detail::validate(options));
+    DOVETAIL_TRY(check_metadata(options.shard));
+    if (!options.shard.dataset_id) options.shard.dataset_id = DatasetId::random();
+    DOVETAIL_ASSIGN(auto staging, detail::Staging::begin(folder, options.shard.overwrite));
+    auto impl = std::make_unique<Impl>(std::move(options), std::move(staging));
+    DOVETAIL_TRY(impl->start());
+    return DatasetWriter(std::move(impl));
+  });
 }
 
 DatasetWriter::DatasetWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

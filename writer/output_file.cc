@@ -34,7 +34,12 @@ std::string name_in_partial(const std::string& name) {
 }  // namespace
 
 std::string partial_name_begin(const std::string& name) {
-  return '.' + name_in_partial(name) + ".partial-";
+  return '.' + name_in_partial(name) + std::string(kPartialMark);
+}
+
+bool is_partial_name(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with('.') && name.find(kPartialMark) != std::string_view::npos;
 }
 
 std::string random_partial_name(const std::string& name) {

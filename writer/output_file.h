@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
@@ -73,6 +74,11 @@ class OutputFile {
 std::string partial_name_begin(const std::string& name);
 /// One that nobody else has: `.NAME.partial-PID-RANDOM`.
 std::string random_partial_name(const std::string& name);
+
+/// In the names of files that are being written, before what makes them unique.
+inline constexpr std::string_view kPartialMark = ".partial-";
+/// Whether a writer that is at work, or was killed, has left a file under this name or path: `.NAME.partial-PID-RANDOM`.
+bool is_partial_name(std::string_view path);
 
 /// Renames within a folder; an existing target is EEXIST. Returns 0 or an errno value.
 int rename_without_replacing(int folder, const char* from, const char* to) noexcept;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -126,8 +127,27 @@ Result<std::shared_ptr<OutputFolder>> OutputFolder::create(const std::string& pa
     DOVETAIL_TRY(make_folders(folder, folders));
   }
   Result<std::shared_ptr<OutputFolder>> opened = open(folder);
-  if (opened) (*opened)->created_ = folders.take_over();
+  if (opened) {
+    for (const std::string& made : folders.take_over())
+      (*opened)->created_.push_back(std::filesystem::absolute(made).native());
+  }
   return opened;
+}
+
+Result<std::shared_ptr<OutputFolder>> OutputFolder::open_below(const std::string& name) const {
+  std::shared_ptr<OutputFolder> folder(new OutputFolder(path_of(name)));
+  do {
+    folder->descriptor_ = ::openat(descriptor_, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  } while (folder->descriptor_ < 0 && errno == EINTR);
+  if (folder->descriptor_ < 0) return Error::from_errno(errno, "cannot open the folder").in_file(folder->path_);
+  return folder;
+}
+
+Result<std::shared_ptr<OutputFolder>> OutputFolder::create_below(const std::string& name) const {
+  if (::mkdirat(descriptor_, name.c_str(), 0777) != 0 && errno != EEXIST) {
+    return Error::from_errno(errno, "cannot make the folder").in_file(path_of(name));
+  }
+  return open_below(name);
 }
 
 OutputFolder::~OutputFolder() {
@@ -173,6 +193,31 @@ Result<bool> OutputFolder::contains(const std::string& name) const {
 Result<void> OutputFolder::remove(const std::string& name) const {
   if (::unlinkat(descriptor_, name.c_str(), 0) == 0 || errno == ENOENT) return {};
   return Error::from_errno(errno, "cannot remove the file").in_file(path_of(name));
+}
+
+bool OutputFolder::is_in_place() const noexcept {
+  struct stat named {};
+  struct stat opened {};
+  const char* path = path_.empty() ? "." : path_.c_str();
+  return ::lstat(path, &named) == 0 && ::fstat(descriptor_, &opened) == 0 && named.st_dev == opened.st_dev &&
+         named.st_ino == opened.st_ino;
+}
+
+Result<bool> OutputFolder::has_folder(const std::string& name) const {
+  struct stat status {};
+  if (::fstatat(descriptor_, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return S_ISDIR(status.st_mode);
+  if (errno == ENOENT) return false;
+  return Error::from_errno(errno, "cannot look for the folder").in_file(path_of(name));
+}
+
+Result<void> OutputFolder::remove_folder(const std::string& name) const {
+  if (::unlinkat(descriptor_, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
+  return Error::from_errno(errno, "cannot remove the folder").in_file(path_of(name));
+}
+
+void OutputFolder::moved_to(std::string path) noexcept {
+  path_ = std::move(path);
+  created_.clear();
 }
 
 Result<void> OutputFolder::sync() const {

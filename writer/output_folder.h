@@ -20,6 +20,11 @@ class OutputFolder {
   /// Opens a folder, and makes it and what is missing above it.
   static Result<std::shared_ptr<OutputFolder>> create(const std::string& path);
 
+  /// Opens a folder in this one, which must be no link.
+  Result<std::shared_ptr<OutputFolder>> open_below(const std::string& name) const;
+  /// The same; makes it if nothing has the name.
+  Result<std::shared_ptr<OutputFolder>> create_below(const std::string& name) const;
+
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
   ~OutputFolder();
@@ -35,8 +40,16 @@ class OutputFolder {
   Result<bool> contains(const std::string& name) const;
   /// Removes a file. One that is not there is no error.
   Result<void> remove(const std::string& name) const;
+  /// Whether it lies where its path says, and not at the other end of a link.
+  bool is_in_place() const noexcept;
+  /// Whether a name in it is that of a folder, and of no link to one.
+  Result<bool> has_folder(const std::string& name) const;
+  /// Removes an empty folder. One that is not there is no error.
+  Result<void> remove_folder(const std::string& name) const;
   /// Makes new and removed names durable.
   Result<void> sync() const;
+  /// After the folder was renamed. What `create` made is kept from then on.
+  void moved_to(std::string path) noexcept;
   /// Removes the folders that `create` made, as far as they are empty.
   void remove_created() noexcept;
 

@@ -17,7 +17,7 @@ from dask.distributed import Client, LocalCluster, as_completed
 
 def convert_part(sources, folder, number, parts, options):
     """Makes the shards of one part. Where the task runs elsewhere as well, as when a lost worker was only slow, waits
-    for that one: the folder is locked while a process is at work on the part."""
+    for that one: the part is locked while a process is at work on the part."""
     while True:
         try:
             return dovetail.convert(sources, folder, part=(number, parts), jobs=1, **options)

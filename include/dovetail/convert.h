@@ -83,9 +83,9 @@ struct ConvertOptions {
   /// the key of the record (its bytes if it has no key), not on order, shards or other records.
   std::vector<SplitShare> split = {};
   std::uint64_t split_seed = 0;
-  /// Converts only shards [number * shards / parts, (number + 1) * shards / parts), and writes no
-  /// manifest. Without a dataset id, one is derived from the names and sizes of the input and from
-  /// the options, so that all parts agree.
+  /// Converts only shards [number * shards / parts, (number + 1) * shards / parts); `merge` makes a
+  /// dataset of all. Without a dataset id, one is derived from the names and sizes of the input and
+  /// from the options, so that all parts agree.
   std::optional<ConvertPart> part = {};
 
   // These change speed only.
@@ -99,8 +99,8 @@ struct ConvertOptions {
 
   /// Continues an earlier call with the same options. Finished shards stay if this call is
   /// cancelled or killed, or fails for a reason such as a full disk.
-  /// If false, removes what an earlier call left. Exception: a dataset or shards of one are in the
-  /// way and `overwrite` is not set. Only a kill leaves anything behind then.
+  /// If false, removes what an earlier call left, unless a dataset is in the way and `overwrite` is
+  /// not set. Only a kill leaves anything behind then.
   bool resume = true;
 
   /// Called from time to time, from any thread of the conversion but never from two at once.
@@ -142,10 +142,11 @@ struct ConvertReport {
 /// Packs sources of other formats into a dataset, shard by shard on all cores. The bytes of a shard
 /// depend on sources and options, including the dataset id, and not on the number of jobs.
 ///
-/// A dataset is either complete or absent. Finished shards are staged in a hidden folder,
-/// `.dovetail-part-00000-of-00001`. They get their names at the end, and the manifest is written
-/// last. A call that finds such a folder continues with the missing shards. Only one process at a
-/// time works on it.
+/// A dataset is either complete or absent, and so are the datasets of a split. Everything is
+/// written in `TARGET.partial` beside the folder, and renamed to it at the end, as `DatasetWriter`
+/// does. A call that finds an unfinished conversion there continues with the missing shards. If an
+/// earlier call was killed after it had renamed the folder, the same call finishes the cleanup and
+/// succeeds. Only one process at a time writes there, or one for each part.
 ///
 /// If several places are damaged, the first one in the order of the input is reported. After damage
 /// nothing is left. After wrong options only shards that an earlier call had finished are left.
@@ -154,21 +155,19 @@ struct ConvertReport {
 ///   - `empty_input` without a source, or without a record in any source;
 ///   - `invalid_option`, also if sources, or the shards of one source, differ in records or
 ///     classes;
-///   - `already_exists` if the folder holds a dataset and `overwrite` is not set, or if it holds
-///     shards that a manifest would hide;
-///   - `state_mismatch` if the folder holds an unfinished conversion with other input or options
-///     (the message names the difference), or with another number of parts;
+///   - `state_mismatch` if an unfinished conversion there has other input or options, or another
+///     number of parts; the message names the difference;
 ///   - `busy`; `boost::system::errc::operation_canceled`.
 /// Cost:   memory does not grow with the size of the input, except for the file names of a folder
 ///         and one line per shard.
 Result<ConvertReport> convert(const std::string& folder, const ConvertOptions& options);
 
-/// Merges the parts in `folder` into a dataset, or into the datasets of a split, and removes them.
-/// If it was interrupted anywhere, call it again.
+/// Merges the parts that were converted to `folder` into a dataset, or into the datasets of a
+/// split. They appear in one step, as with `convert`. If it was interrupted, call it again.
 ///
-/// Errors: `unfinished` naming the missing parts; `manifest_mismatch` if parts were converted from
-///         other input or with other options; `already_exists` if the folder holds a dataset and
-///         `overwrite` is not set; `busy`; `empty_input` without parts, or without a record in any
+/// Errors: `unfinished` naming the missing part or shard; `manifest_mismatch` if parts were
+///         converted from other input or with other options; `already_exists` and `invalid_option`
+///         as `DatasetWriter`; `busy`; `empty_input` without parts, or without a record in any
 ///         part.
 Result<ConvertReport> merge(const std::string& folder, bool overwrite = false);
 

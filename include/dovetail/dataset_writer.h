@@ -47,9 +47,12 @@ struct DatasetInfo {
 
 /// Writes a folder of shards and its manifest from one stream of records, in their order.
 ///
-/// The manifest, `manifest.dvt`, is written last: a folder with a manifest is complete. Shards are
-/// named `shard-NNNNNN.dvt`. Destroying or abandoning an unfinished writer removes every file that
-/// it made.
+/// Shards are named `shard-NNNNNN.dvt`, the manifest `manifest.dvt`. They are written in a folder
+/// beside the target, `TARGET.partial`, which `finish` renames to the target in one step. With
+/// `shard.overwrite` it is exchanged with the old dataset, which is then removed. So a reader finds
+/// the old dataset or the new one, whole. Some file systems cannot exchange folders, such as NFS:
+/// there the old dataset is moved away first. Destroying or abandoning an unfinished writer removes
+/// every file that it made.
 ///
 /// In a child forked while the writer is open, calls fail with `closed`, and destroying the writer
 /// does nothing. Files and threads belong to the parent.
@@ -61,9 +64,13 @@ struct DatasetInfo {
 ///            dataset.
 class DatasetWriter {
  public:
-  /// Creates `folder` if it does not exist.
-  /// Errors: `already_exists` if it holds a manifest or shards and `shard.overwrite` is not set;
-  ///         `invalid_option`; the system's.
+  /// Creates `TARGET.partial`, and removes what a killed writer left there. The target itself is
+  /// untouched until `finish`.
+  /// Errors: `already_exists` if the target holds anything but a dataset, or a dataset and
+  ///         `shard.overwrite` is not set, or if `TARGET.partial` holds an unfinished conversion;
+  ///         `busy` while another process writes there; `invalid_option`, also for a target that
+  ///         cannot be renamed (a mount point, the working directory, a folder in one without write
+  ///         permission); the system's.
   static Result<DatasetWriter> create(const std::string& folder, DatasetWriterOptions options = {});
 
   DatasetWriter(DatasetWriter&&) noexcept;
@@ -79,7 +86,7 @@ class DatasetWriter {
   /// shard.
   Result<void> next_shard();
 
-  /// Completes the last shard and writes the manifest.
+  /// Completes the last shard, writes the manifest and renames the folder to the target.
   Result<DatasetInfo> finish();
 
   /// Removes everything that was written. Does nothing after `finish()`.

@@ -52,8 +52,7 @@ struct RecoverReport {
   std::vector<std::string> not_shards;
   std::uint64_t source_bytes = 0;  ///< Bytes of the files that were read for their records.
   /// Bytes of headers and bodies checked, counted each time. At most nine times the bytes of a
-  /// shard, and once those of a file that is not taken. Without a good manifest, seven times more
-  /// for a file with the name of a part's manifest and a damaged end.
+  /// shard, and once those of a file that is not taken.
   std::uint64_t checked_bytes = 0;
   /// Bytes of these files that could not be read, even when tried again: whole pages of 4 KiB.
   std::uint64_t unreadable_bytes = 0;
@@ -71,8 +70,8 @@ struct RecoverReport {
 /// - `source` is a shard and `target` a file. The shard may be finished, damaged, cut, or left by a
 ///   killed writer.
 /// - Or `source` is a folder of shards or a manifest, and `target` is a folder.
-/// - A file that a writer is still writing is refused if the file system has locks. Without locks
-///   it looks like that of a killed writer.
+/// - What a writer is still writing, a file or the folder `TARGET.partial`, is refused if the file
+///   system has locks. Without locks it looks like that of a killed writer.
 ///
 /// Datasets:
 /// - The order of the shards is kept. With a good manifest their numbers are kept too: a lost shard
@@ -99,10 +98,11 @@ struct RecoverReport {
 /// Errors: `not_dovetail` if nothing of a shard is found, or `foreign_file` if the file has no name
 ///         of a shard either; `unsupported_version`; `file_changed` if a file gets shorter
 ///         meanwhile; `unknown_format` for the index of a TFRecord, and for what is no file;
-///         `empty_input` for a folder without shards; `unfinished` for a folder with a stopped
-///         conversion, and for a file that a writer is still writing; `outside_dataset`;
-///         `already_exists`; `invalid_option` if `target` is the source or contains a file of it,
-///         also through links; `boost::system::errc::operation_canceled`; the system's.
+///         `empty_input` for a folder without shards; `unfinished` for what a writer is still
+///         writing; `outside_dataset`; `already_exists`; `invalid_option` if `target` or
+///         `TARGET.partial` is the source or contains a file of it, also through links, and for
+///         folders as with `DatasetWriter`; `boost::system::errc::operation_canceled`; the
+///         system's.
 /// Cost:   two passes over each shard. One more if its ends are damaged, missing or differ; another
 ///         if its index contradicts most of its blocks. Time is linear in its size for any
 ///         bytes, except for sorting its blocks. Memory for a block, about 100 bytes per block of a

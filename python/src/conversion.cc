@@ -275,7 +275,7 @@ Raises:
 
 Args:
     sources: files and folders; their records follow each other.
-    folder: where the dataset is made.
+    folder: of the dataset, which appears as a whole; until then all is in the folder with ".partial" after its name.
     progress: called now and then with (share done, records, raw bytes), from another thread; False cancels, and what it
         raises is raised.
     format: "detect", "tfrecord", "folder", "lines", "jsonl", "tar", "csv", "mds", "recordio", "idx" or "dovetail".
@@ -288,7 +288,7 @@ Args:
     on_error: "fail" or "skip".
     shards: exactly so many; None goes by shard_bytes.
     shuffle_seed: shuffles all records; split: "train=0.9,val=0.1", by split_seed.
-    part: (number, parts): only those shards, without a manifest, for `merge`.
+    part: (number, parts): only those shards, for `merge`.
     jobs, memory_bytes: threads, and bytes for a shuffle.
     resume: whether what an earlier call left is continued.
     and the options of `DatasetWriter` but `expected_records` and `encode_threads`.
@@ -300,7 +300,11 @@ Raises:
     DamagedError: for a source that is not what it promises, with file and offset; UsageError, StorageError; BusyError where
     another call works on it; CancelledError.)");
   module.def("merge", merge_parts, py::arg("folder"), py::kw_only(), py::arg("overwrite") = false,
-             R"(Makes one dataset of the parts in a folder.
+             R"(Makes one dataset of the parts that were converted to a folder.
+
+Args:
+    folder: the one that was given to `convert`.
+    overwrite: whether a dataset may be there.
 
 Returns:
     A `ConvertReport`.

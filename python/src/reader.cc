@@ -331,11 +331,13 @@ void bind_reader(py::module_& module) {
              reader.flush_log();
              return path_text(reader.get().stats().to_json());  // it names files
            })
-      .def("metrics",
-           [](PyReader& reader, const std::map<std::string, std::string>& labels) {
-             reader.flush_log();
-             return reader.get().stats().to_prometheus(labels).value();
-           })
+      .def(
+          "metrics",
+          [](PyReader& reader, const std::map<std::string, std::string>& labels) {
+            reader.flush_log();
+            return reader.get().stats().to_prometheus(labels).value();
+          },
+          py::arg("labels"))
       .def("close", &PyReader::close)
       .def_property_readonly("closed", &PyReader::closed);
 

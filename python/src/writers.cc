@@ -168,10 +168,10 @@ Records are bytes or bytes-like, contiguous. Threads may share a writer; they wa
 Raises:
     UsageError, StorageError: with the file. The first failure is final. ClosedError: after the end, or in a forked child.)";
 
-constexpr const char* kDatasetWriterDoc = R"(Writes a folder of shards and, last, its manifest; otherwise as `Writer`.
+constexpr const char* kDatasetWriterDoc = R"(Writes a folder of shards and a manifest. It appears as a whole; otherwise as `Writer`.
 
 Args:
-    folder: made where it is missing.
+    folder: of the dataset, with nothing else in it.
     shard_bytes: raw bytes after which a shard is closed; 0 leaves that to `next_shard()`.
     shards, expected_records: exactly so many shards for so many records.
     encode_threads: that compress; None chooses.
@@ -209,7 +209,7 @@ void bind_writers(py::module_& module) {
           R"(Ends the shard at hand.)")
       .def(
           "finish", [](ManyShardsWriter& writer) { return writer.finish().shards; },
-          "Completes the last shard and writes the manifest. Gives a `ShardInfo` for each shard.");
+          "Completes the last shard and the manifest; then the folder appears. Gives a `ShardInfo` for each shard.");
 }
 
 }  // namespace dovetail::python

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "format/staging_names.h"
 #include "format/text/wildcard.h"
 #include "format/try.h"
 #include "reader/dataset/paths.h"
@@ -52,6 +53,14 @@ bool may_be_file(const std::string& path) {
   return type != fs::file_type::symlink || !fs::is_directory(path, dangling);
 }
 
+// Shards of a dataset that is being written have their names already, in a folder that a pattern for
+// its target may match too.
+bool is_staged(const std::string& folder) {
+  if (!folder.ends_with(format::kStagingSuffix)) return false;
+  std::error_code unknown;
+  return std::filesystem::exists(join_path(folder, format::kStagingLock), unknown);
+}
+
 }  // namespace
 
 std::string shard_pattern(std::string_view folder) {
@@ -80,7 +89,12 @@ Result<GlobMatches> expand_glob(const std::string& pattern) {
         continue;
       }
       DOVETAIL_ASSIGN(auto names, list_matches(join_path(found.folder, prefix), *part));
-      for (const std::string& name : names) next.push_back(join_path(prefix, name));
+      const bool of_folders = std::next(part) != parts.end();
+      for (const std::string& name : names) {
+        const std::string path = join_path(prefix, name);
+        if (of_folders && is_staged(join_path(found.folder, path))) continue;
+        next.push_back(path);
+      }
     }
     found.files = std::move(next);
   }

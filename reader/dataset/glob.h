@@ -18,7 +18,8 @@ struct GlobMatches {
   std::vector<std::string> files;  ///< Relative to `folder`, in bytewise order; no folders that are known to be ones.
 };
 
-/// Finds the files that match a pattern. Its components are matched one by one, so no wildcard matches a `/`.
+/// Finds the files that match a pattern. Its components are matched one by one, so no wildcard matches a
+/// `/`; none matches the folder of a dataset that is being written.
 /// Errors: the system's, for a folder that cannot be listed.
 Result<GlobMatches> expand_glob(const std::string& pattern);
 

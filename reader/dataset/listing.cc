@@ -14,6 +14,7 @@
 
 #include "format/address.h"
 #include "format/layout.h"
+#include "format/staging_names.h"
 #include "format/text/lower_case.h"
 #include "format/text/numbered_name.h"
 #include "format/text/wildcard.h"
@@ -39,21 +40,18 @@ bool is_manifest_name(std::string_view path) {
   return name_of(path) == format::kManifestName;
 }
 
-/// A conversion keeps what is finished of it in such folders until all is.
-constexpr std::string_view kPartPrefix = ".dovetail-part-";
-
 constexpr std::string_view kUnfinishedManifest = ".manifest.dvt.partial-";
 
 /// Whether a folder with this name in it is a dataset, or is becoming one.
 bool marks_dataset(std::string_view name) {
-  return name == format::kManifestName || name.starts_with(kPartPrefix) || name.starts_with(kUnfinishedManifest);
+  return name == format::kManifestName || format::marks_staging(name) || name.starts_with(kUnfinishedManifest);
 }
 
 Error unfinished_conversion(const std::string& folder) {
   return Error(Errc::unfinished,
-               "a conversion is going on here, or was stopped; run it again to continue, or "
+               "a dataset is being written here, or its writer was stopped; run the conversion again to continue, or "
                "`dovetail merge " +
-                   folder + "` where all of its parts are finished")
+                   std::string(format::target_of_staging(folder)) + "` where all of its parts are finished")
       .in_file(folder);
 }
 
@@ -154,7 +152,7 @@ Result<void> refuse_unfinished(const std::string& folder) {
   const fs::directory_iterator end;
   for (fs::directory_iterator it(folder, failure); !failure && it != end; it.increment(failure)) {
     const std::string name = it->path().filename().native();
-    if (name.starts_with(kPartPrefix)) return unfinished_conversion(folder);
+    if (format::marks_staging(name)) return unfinished_conversion(folder);
     if (!name.starts_with(kUnfinishedManifest)) continue;
     return Error(Errc::unfinished,
                  "a dataset is being written here, or its writer was stopped: there is no manifest but " + name +
@@ -240,6 +238,11 @@ Result<Listing> list_dataset(const std::string& path) {
         .in_file(path);
   }
   if ((reason == ENOENT || reason == ENOTDIR) && format::has_wildcard(path)) return list_glob(path);
+  const std::size_t end = path.find_last_not_of('/');
+  const std::string staged = path.substr(0, end == path.npos ? 0 : end + 1) + std::string(format::kStagingSuffix);
+  if (reason == ENOENT && ::stat((staged + '/' + format::kStagingLock).c_str(), &status) == 0) {
+    return unfinished_conversion(staged);
+  }
   return Error::from_errno(reason, "cannot open the dataset").in_file(path);
 }
 

@@ -144,11 +144,6 @@ Result<ShardInfo> read_shard_info(const std::string& path) {
   }
   if (ends->header.shard_number == format::kTfrecordIndexShardNumber) return is_index_only(path);
   if (ends->header.shard_number == format::kPartShardNumber) return is_part_manifest(path);
-  if (name_of(path).starts_with(format::kPartManifestPrefix)) {  // once they had the number of their part
-    const auto shard = ShardFile::open(path);
-    const auto metadata = shard ? shard->read_metadata() : Result<format::Metadata>(shard.error());
-    if (metadata && metadata->record_type == format::kPartRecordType) return is_part_manifest(path);
-  }
   return ends->info();
 }
 

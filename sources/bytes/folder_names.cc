@@ -7,6 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include "format/layout.h"
+#include "format/staging_names.h"
 #include "sources/bytes/names.h"
 #include "writer/output_file.h"
 
@@ -21,20 +23,28 @@ Result<FolderNames> names_in(const std::string& folder) {
   if (!stream) return Error::from_errno(errno, "cannot open the folder").in_file(folder);
   const std::string unnamed = partial_name_begin(std::string(kUnnamed));
   FolderNames found;
+  bool has_manifest = false;
+  std::string mark;
   errno = 0;
   while (const dirent* entry = ::readdir(stream.get())) {
     std::string name = entry->d_name;
+    has_manifest |= name == format::kManifestName;
     if (!name.starts_with('.')) {
       found.names.push_back(std::move(name));
     } else if (name != "." && name != "..") {
       ++found.hidden;
-      const bool unfinished =
-          (is_partial_name(name) && !name.starts_with(unnamed)) || name.starts_with(kPartFolderPrefix);
-      if (unfinished && (found.unfinished.empty() || name < found.unfinished)) found.unfinished = std::move(name);
+      const bool unfinished = is_partial_name(name) && !name.starts_with(unnamed);
+      if (format::marks_staging(name)) {
+        mark = std::move(name);
+      } else if (unfinished && (found.unfinished.empty() || name < found.unfinished)) {
+        found.unfinished = std::move(name);
+      }
     }
     errno = 0;
   }
   if (errno != 0) return Error::from_errno(errno, "cannot list the folder").in_file(folder);
+  // Beside a manifest a mark is from a process that was killed after it had published the dataset.
+  if (!mark.empty() && !has_manifest) found.unfinished = std::move(mark);
   return found;
 }
 

@@ -50,11 +50,6 @@ bool has_idx_name(std::string_view name) {
 
 }  // namespace
 
-bool is_partial_name(std::string_view path) {
-  const std::string_view name = base_name(path);
-  return name.starts_with('.') && name.find(kPartialMark) != std::string_view::npos;
-}
-
 SourceFormat format_of_name(std::string_view path) {
   using Ending = std::pair<std::string_view, SourceFormat>;
   constexpr std::array kPacked = {

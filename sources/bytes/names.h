@@ -27,17 +27,8 @@ Compression compression_promised_by(std::string_view path);
 /// `.rec`, `.dvi` and `.idx` beside TFRecords.
 bool is_sidecar(std::string_view path, SourceFormat of);
 
-/// In the names of files that are being written, before what makes them unique.
-inline constexpr std::string_view kPartialMark = ".partial-";
-
 /// Names a file that loses its name at once: nobody misses what is in it.
 inline constexpr std::string_view kUnnamed = "dovetail-unnamed";
-
-/// Whether a writer that is at work, or was killed, has left a file under this name: `.NAME.partial-PID-RANDOM`.
-bool is_partial_name(std::string_view path);
-
-/// Begins the names of the folders in which a conversion keeps what it has finished, until all is.
-inline constexpr std::string_view kPartFolderPrefix = ".dovetail-part-";
 
 /// The names that the labels of images may have, beside `x-images-idx3-ubyte` and the like, compressed or not; none for
 /// other names.

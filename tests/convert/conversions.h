@@ -2,6 +2,8 @@
 // What tests of conversions share: a folder with sources, and the files of a dataset.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -62,8 +64,16 @@ class ConversionTest : public ::testing::Test {
     return names;
   }
 
+  /// As a process leaves it that was killed when it had exchanged the dataset in `out_` with the one that is `staged_` now.
+  void mark_as_exchanged() const {
+    struct stat replaced {};
+    ASSERT_EQ(::stat(staged_.c_str(), &replaced), 0);
+    write_file(out_ + "/.dovetail-lock", std::to_string(replaced.st_ino));
+  }
+
   TempFolder folder_;
   const std::string out_ = folder_ / "out";
+  const std::string staged_ = folder_ / "out.partial";
   Records all_;  // of what `put_tfrecords` has written, in order
 };
 

@@ -293,20 +293,26 @@ TEST_F(ConvertTest, DoesNotReplaceADatasetUnasked) {
   EXPECT_THAT(result().records, ElementsAre("1"));
 }
 
-TEST_F(ConvertTest, HidesNoShardBehindItsManifest) {
+TEST_F(ConvertTest, TakesTheFolderOfNothingElse) {
   const std::string text = put("a.txt", "1\n");
-  for (const char* const name : {"mine.dvt", "shard-7.dvt", "a.tfrecord.dvi"}) {
-    const std::string there = put(std::string("out/") + name, "");
-    const auto refused = run(options({text}));
-    ASSERT_FALSE(refused) << name;
-    EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
-    EXPECT_EQ(refused.error().path(), there);
-    EXPECT_THAT(refused.error().detail(), HasSubstr("would hide it"));
-    fs::remove(there);
+  for (const char* const name :
+       {"mine.dvt", "shard-7.dvt", "a.tfrecord.dvi", ".mine.dvt", "notes.txt", "sub/notes.txt"}) {
+    for (const bool overwrite : {false, true}) {
+      ConvertOptions wanted = options({text});
+      wanted.writer.shard.overwrite = overwrite;
+      const std::string there = put(std::string("out/") + name, "");
+      const auto refused = run(wanted);
+      ASSERT_FALSE(refused) << name;
+      EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
+      EXPECT_EQ(refused.error().path(), there);
+      EXPECT_THAT(refused.error().detail(), HasSubstr("name a subfolder, such as " + (folder_ / "out/data")));
+      EXPECT_TRUE(std::filesystem::exists(there));
+      EXPECT_FALSE(std::filesystem::exists(folder_ / "out.partial"));
+      std::filesystem::remove_all(folder_ / "out");
+    }
   }
-  put("out/.mine.dvt", "");
-  put("out/notes.txt", "");
-  EXPECT_TRUE(run(options({text})));
+  std::filesystem::create_directory(folder_ / "out");
+  EXPECT_TRUE(run(options({text}))) << "an empty folder is taken";
 }
 
 TEST_F(ConvertTest, RefusesToWriteIntoItsOwnSource) {

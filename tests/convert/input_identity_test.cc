@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "convert/facts.h"
+#include "convert/conversion_spec.h"
 #include "tests/convert/conversions.h"
 
 namespace dovetail {
@@ -73,22 +73,22 @@ TEST_F(InputIdentityTest, HoldsTheShardsOfAGlobAndOfAManifest) {
 }
 
 TEST(FactsTest, TheFirstThatDiffersIsToldWhateverTheOrder) {
-  const auto parsed = [](const char* text) { return detail::Facts::parse(text).value(); };
-  const detail::Facts facts = parsed("a 1\nhere.b 2\nc 3\n");
+  const auto parsed = [](const char* text) { return detail::ConversionSpec::parse(text).value(); };
+  const detail::ConversionSpec facts = parsed("a 1\nhere.b 2\nc 3\n");
   EXPECT_FALSE(facts.difference_from(parsed("c 3\na 1\nhere.b 2\n"), {}));
-  EXPECT_FALSE(facts.difference_from(parsed("c 3\na 1\n"), detail::Facts::kLocal));
+  EXPECT_FALSE(facts.difference_from(parsed("c 3\na 1\n"), detail::ConversionSpec::kLocal));
   EXPECT_FALSE(facts.difference_from(parsed("a 1\nhere.b 2\nc 3\nc 4\n"), {})) << "of two of a name the first counts";
   EXPECT_EQ(facts.difference_from(parsed("a 1\nhere.b 4\nc 4\n"), {}), "b is '2' here and '4' there");
-  EXPECT_EQ(facts.difference_from(parsed("a 1\nhere.b 4\nc 4\n"), detail::Facts::kLocal),
+  EXPECT_EQ(facts.difference_from(parsed("a 1\nhere.b 4\nc 4\n"), detail::ConversionSpec::kLocal),
             "c is '3' here and '4' there");
   EXPECT_EQ(facts.difference_from(parsed("a 1\nhere.b 2\nc 3\nd 4\n"), {}), "d is not given here and '4' there");
 }
 
 // A look for each name among all of the others took minutes here.
 TEST(FactsTest, OfManySourcesAreComparedAtOnce) {
-  detail::Facts facts;
+  detail::ConversionSpec facts;
   for (int i = 0; i != 200'000; ++i) facts.add("here.source." + std::to_string(i), std::to_string(i));
-  const detail::Facts same = facts;
+  const detail::ConversionSpec same = facts;
   facts.add("z", "1");
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(facts.difference_from(same, {}), "z is '1' here and not given there");

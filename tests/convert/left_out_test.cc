@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "convert/facts.h"
+#include "convert/conversion_spec.h"
 #include "sources/listing.h"
 #include "tests/convert/conversions.h"
 

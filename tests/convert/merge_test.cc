@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `merge` makes of the parts that are there, and of those that an earlier one has left.
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -14,22 +10,18 @@
 
 #include <dovetail/dataset.h>
 #include <dovetail/record_reader.h>
-#include <dovetail/recover.h>
 
-#include "convert/target_lock.h"
-#include "convert/work_folder.h"
 #include "tests/convert/part_conversions.h"
+#include "writer/staging.h"
 
 namespace dovetail {
 namespace {
 
 namespace fs = std::filesystem;
-using test::work_of;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::testing::SizeIs;
 
 class MergeTest : public test::PartsTest {
  protected:
@@ -72,246 +64,141 @@ TEST_F(MergeTest, TakesMorePartsThanFilesThatMayBeOpen) {
   }
 }
 
-// No part is converted again while all of them are moved to their place.
+// No part is converted again while the manifest is written and the folder renamed.
 TEST_F(MergeTest, AndConversionsKeepOutOfEachOthersWay) {
   const ConvertOptions wanted = ten_shards();
   for (std::uint32_t part = 0; part != 2; ++part) ASSERT_TRUE(run_part(wanted, part, 2));
-  for (const std::uint32_t part : {0u, 1u}) {
-    const detail::WorkFolder taken = detail::WorkFolder::create(out_, {part, 2}).value();
+  for (const auto access : {detail::FileLock::Access::shared, detail::FileLock::Access::exclusive}) {
+    const detail::Staging taken = detail::Staging::open(out_, access, false).value();
+    const bool shared = access == detail::FileLock::Access::shared;
     const auto refused = merge(out_);
     ASSERT_FALSE(refused);
     EXPECT_TRUE(refused.error().is(Errc::busy)) << refused.error().to_string();
-    EXPECT_EQ(refused.error().path(), out_ + work_of(part, 2));
-  }
-  {
-    const detail::TargetLock merging = detail::TargetLock::take(out_).value();
-    constexpr std::chrono::milliseconds kShort{50};
-    EXPECT_TRUE(detail::WorkFolder::create(out_, {1, 2}, kShort).error().is(Errc::busy));
-    EXPECT_TRUE(detail::TargetLock::take(out_, kShort).error().is(Errc::busy));
+    EXPECT_EQ(refused.error().path(), staged_);
+    EXPECT_EQ(run_part(wanted, 1, 2).has_value(), shared) << "parts are converted side by side";
   }
   EXPECT_TRUE(merge(out_));
 }
 
 TEST_F(MergeTest, NothingToMergeIsAnError) {
-  EXPECT_EQ(merge(folder_ / "missing").error().kind(), ErrorKind::io);
+  EXPECT_TRUE(merge(folder_ / "missing").error().is(Errc::empty_input));
   fs::create_directory(out_);
   EXPECT_TRUE(merge(out_).error().is(Errc::empty_input));
+  EXPECT_THAT(test::names_in(folder_ / ""), ElementsAre("out")) << "nor is anything made";
 }
 
-TEST_F(MergeTest, MergeGoesOnWhereItWasKilled) {
-  const ConvertOptions wanted = ten_shards();
-  convert(folder_ / "whole", wanted).value();
-  for (std::uint32_t moved = 0; moved <= 10; ++moved) {
-    for (std::uint32_t part = 0; part != 2; ++part) ASSERT_TRUE(run_part(wanted, part, 2));
-    for (std::uint32_t shard = 0; shard != moved; ++shard) {
-      const std::string name = "/shard-00000" + std::to_string(shard) + ".dvt";
-      fs::rename(out_ + work_of(shard < 5 ? 0 : 1, 2) + name, out_ + name);
-    }
-    test::write_file(out_ + "/.manifest.dvt.partial-1-00000000", "half a manifest");
-    EXPECT_FALSE(Dataset::open(out_));
-    ASSERT_TRUE(merge(out_)) << moved << " shards had their names";
-    EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
-    if (moved == 10) break;
-    fs::remove_all(out_);
-  }
-  // Killed after the manifest had its name, before the parts were gone.
-  fs::copy(folder_ / "whole", folder_ / "again", fs::copy_options::recursive);
-  fs::remove_all(out_);
-  ASSERT_TRUE(run_part(wanted, 0, 1));
-  for (const std::string& name : test::names_in(folder_ / "again")) {
-    fs::rename(folder_ / "again/" + name, out_ + '/' + name);
-  }
-  ASSERT_TRUE(merge(out_));
-  EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
-}
-
-TEST_F(MergeTest, MergeFinishesARemovalThatWasKilled) {
+// Behind each step of a merging a process may be killed.
+TEST_F(MergeTest, GoesOnWhereItWasKilled) {
   ConvertOptions split = ten_shards();
   split.split = {{"train", 0.7}, {"val", 0.3}};
-  ConvertOptions whole = split;
-  whole.split.clear();
-  const auto empty_but_for = [](const std::string& work, const std::vector<std::string>& kept) {
-    for (const std::string& name : test::names_in(work)) {
-      if (std::find(kept.begin(), kept.end(), name) == kept.end()) fs::remove_all(work + '/' + name);
+  ConvertOptions plain = split;
+  plain.split.clear();
+  for (const ConvertOptions& wanted : {plain, split}) {
+    convert(folder_ / "whole", wanted).value();
+    const Files whole = files_below(folder_ / "whole");
+    std::vector<std::string> marks = {".dovetail-lock"};
+    for (std::uint32_t part = 0; part != 3; ++part) {
+      ASSERT_TRUE(run_part(wanted, part, 3));
+      for (const char* suffix : {".conversion", ".dvt"}) marks.push_back(test::part_prefix(part, 3) + suffix);
     }
-  };
-  for (const ConvertOptions& wanted : {whole, split}) {
-    for (std::uint32_t part = 0; part != 3; ++part) ASSERT_TRUE(run_part(wanted, part, 3));
-    fs::copy(out_, folder_ / "parts", fs::copy_options::recursive);
-    const ConvertReport merged = merge(out_).value();
-    const Files dataset = files_below(out_);
-    // Of the parts below `left` something is left, and of the last of them perhaps nothing but what says that it was merged.
-    for (std::uint32_t left = 1; left <= 3; ++left) {
-      const std::string manifest = "part-0000" + std::to_string(left - 1) + "-of-00003.dvt";
-      for (const auto& kept :
-           {std::vector<std::string>{".merged"}, {".merged", "lock"}, {".merged", "lock", manifest}}) {
-        for (std::uint32_t part = 0; part != left; ++part) {
-          fs::copy(folder_ / ("parts" + work_of(part, 3)), out_ + work_of(part, 3), fs::copy_options::recursive);
-          fs::rename(out_ + work_of(part, 3) + "/conversion", out_ + work_of(part, 3) + "/.merged");
-        }
-        empty_but_for(out_ + work_of(left - 1, 3), kept);
-        const auto again = merge(out_);
-        ASSERT_TRUE(again) << left << " parts left: " << again.error().to_string();
-        EXPECT_EQ(again->records, merged.records);
-        EXPECT_EQ(again->shards, merged.shards);
-        ASSERT_EQ(again->datasets.size(), merged.datasets.size());
-        EXPECT_EQ(again->datasets.back().shards, merged.datasets.back().shards);
-        EXPECT_EQ(files_below(out_), dataset);
-        EXPECT_THAT(test::names_in(out_), Not(Contains(HasSubstr(".dovetail"))));
+    fs::rename(staged_, folder_ / "parts");
+    const auto begin = [&](const std::string& place) {
+      fs::remove_all(out_);
+      fs::remove_all(staged_);
+      fs::copy(folder_ / "parts", place, fs::copy_options::recursive);
+    };
+    const auto merges = [&](const std::string& state) {
+      const auto merged = merge(out_);
+      ASSERT_TRUE(merged) << state << ": " << merged.error().to_string();
+      EXPECT_EQ(merged->records, all_.size()) << state;
+      EXPECT_EQ(merged->shards, 10u) << state;
+      EXPECT_EQ(merged->datasets.size(), std::max<std::size_t>(wanted.split.size(), 1)) << state;
+      EXPECT_EQ(files_below(out_), whole) << state;
+      EXPECT_FALSE(fs::exists(staged_)) << state;
+    };
+    begin(staged_);
+    test::write_file(staged_ + "/.manifest.dvt.partial-1-00000000", "half a manifest");
+    merges("while the manifest was written");
+    begin(staged_);
+    fs::copy(folder_ / "whole", staged_, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    merges("before the folder was renamed");
+    for (std::size_t left = marks.size(); left != 0; --left) {
+      begin(out_);
+      fs::copy(folder_ / "whole", out_, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+      if (left == marks.size()) {
+        fs::copy(folder_ / "whole", staged_, fs::copy_options::recursive);  // what was replaced
+        mark_as_exchanged();
       }
+      for (std::size_t mark = left; mark != marks.size(); ++mark) fs::remove(out_ + '/' + marks[mark]);
+      if (left < marks.size()) fs::remove(out_ + "/.dovetail-lock");
+      if (left == 1) break;  // no mark: the merging was at its end
+      merges("with " + std::to_string(left) + " marks");
     }
-    fs::remove_all(out_);
-    fs::remove_all(folder_ / "parts");
+    EXPECT_TRUE(merge(out_).error().is(Errc::empty_input)) << "nothing is left of it";
+    for (const char* folder : {"whole", "parts", "out", "out.partial"}) fs::remove_all(folder_ / folder);
   }
 }
 
-// Killed when a folder was to be removed and said nothing any more: it is no part, and goes with the next call.
-TEST_F(MergeTest, AFolderThatIsBeingRemovedIsNoPartOfAnything) {
-  ConvertOptions wanted = ten_shards();
-  ASSERT_TRUE(convert(out_, wanted));
-  const Files dataset = files_below(out_);
-  const std::string removed = out_ + "/.dovetail-removed-part-00001-of-00003";
-  const auto leave = [&](bool with_mark) {
-    fs::create_directory(removed);
-    test::write_file(removed + "/lock", "");
-    if (with_mark) test::write_file(removed + "/.merged", "shards 10\n");
-  };
-  leave(true);
-  EXPECT_TRUE(Dataset::open(out_)->has_manifest());
-  EXPECT_TRUE(verify(out_).value().ok());
-  EXPECT_EQ(test::read_source(out_).value(), all_);
-  EXPECT_EQ(recover(out_, folder_ / "saved").value().records, all_.size());
-  EXPECT_TRUE(merge(out_).error().is(Errc::empty_input)) << "no part";
-  EXPECT_FALSE(fs::exists(removed)) << "merging has swept it away";
-  for (const bool with_mark : {false, true}) {
-    leave(with_mark);
-    EXPECT_TRUE(convert(out_, wanted).error().is(Errc::already_exists));
-    EXPECT_FALSE(fs::exists(removed)) << "and so does a conversion, of any part";
-    EXPECT_EQ(files_below(out_), dataset);
-  }
-  // What is not empty otherwise is somebody's, and what a living process holds is its own to remove.
-  leave(false);
-  const int held = ::open((removed + "/lock").c_str(), O_RDONLY | O_CLOEXEC);
-  ASSERT_EQ(::flock(held, LOCK_EX), 0);
-  EXPECT_TRUE(convert(out_, wanted).error().is(Errc::already_exists));
-  EXPECT_TRUE(fs::exists(removed + "/lock"));
-  ::close(held);
-  test::write_file(removed + "/mine", "");
-  EXPECT_TRUE(convert(out_, wanted).error().is(Errc::already_exists));
-  EXPECT_TRUE(fs::exists(removed + "/mine"));
-}
-
-TEST_F(MergeTest, PartsOfWhichOneDoesNotSayThatItWasMergedAreMissingOne) {
-  const ConvertOptions wanted = ten_shards();
-  for (std::uint32_t part = 0; part != 3; ++part) ASSERT_TRUE(run_part(wanted, part, 3));
-  fs::copy(out_, folder_ / "parts", fs::copy_options::recursive);
-  ASSERT_TRUE(merge(out_));
-  const auto refuses = [&](const char* says) {
-    for (const bool overwrite : {false, true}) {
-      const Files before = files_below(out_);
-      const auto refused = merge(out_, overwrite);
-      ASSERT_FALSE(refused) << says;
-      EXPECT_TRUE(refused.error().is(Errc::unfinished)) << refused.error().to_string();
-      EXPECT_THAT(refused.error().to_string(), HasSubstr(says));
-      EXPECT_EQ(files_below(out_), before);
-      EXPECT_TRUE(Dataset::open(out_)->has_manifest());
-    }
-  };
-  // Of a conversion that has just begun, beside the dataset of another.
-  fs::create_directory(out_ + work_of(0, 3));
-  test::write_file(out_ + work_of(0, 3) + "/lock", "");
-  refuses("part 0 of 3 is not finished");
-  fs::remove_all(out_ + work_of(0, 3));
-  // Finished parts of the same conversion, of which some are missing: they may be wanted for another try.
-  fs::copy(folder_ / ("parts" + work_of(0, 3)), out_ + work_of(0, 3), fs::copy_options::recursive);
-  refuses("part 1 of 3 is missing");
-  // One that was merged, beside one that was not, and the other way round.
-  fs::copy(folder_ / ("parts" + work_of(1, 3)), out_ + work_of(1, 3), fs::copy_options::recursive);
-  fs::rename(out_ + work_of(0, 3) + "/conversion", out_ + work_of(0, 3) + "/.merged");
-  refuses("part 2 of 3 is missing");
-  fs::rename(out_ + work_of(1, 3) + "/conversion", out_ + work_of(1, 3) + "/.merged");
-  // All say so, but of another dataset than the one that is there.
-  ASSERT_TRUE(convert(folder_ / "other", options({put("other.txt", "one\ntwo\n")}, 10)));
-  fs::rename(out_ + "/shard-000003.dvt", folder_ / "shard");
-  fs::copy_file(folder_ / "other/shard-000003.dvt", out_ + "/shard-000003.dvt");
-  refuses("part 2 of 3 is missing");
-  fs::rename(folder_ / "shard", out_ + "/shard-000003.dvt");
-  EXPECT_TRUE(merge(out_));
-}
-
-TEST_F(MergeTest, GoesOnAfterATryToConvertAPartThatWasMerged) {
-  const ConvertOptions wanted = ten_shards();
-  for (std::uint32_t part = 0; part != 2; ++part) ASSERT_TRUE(run_part(wanted, part, 2));
-  fs::copy(out_, folder_ / "parts", fs::copy_options::recursive);
-  ASSERT_TRUE(merge(out_));
-  const Files dataset = files_below(out_);
-  for (std::uint32_t part = 0; part != 2; ++part) {
-    fs::copy(folder_ / ("parts" + work_of(part, 2)), out_ + work_of(part, 2), fs::copy_options::recursive);
-  }
-  // Killed when the first of them said that it was merged.
-  fs::rename(out_ + work_of(0, 2) + "/conversion", out_ + work_of(0, 2) + "/.merged");
-  EXPECT_TRUE(run_part(wanted, 0, 2).error().is(Errc::already_exists));
-  ASSERT_TRUE(merge(out_));
-  EXPECT_EQ(files_below(out_), dataset);
-}
-
-TEST_F(MergeTest, APartThatWasMergedIsConvertedAnewWhereThatIsAskedFor) {
-  const ConvertOptions wanted = ten_shards();
-  for (std::uint32_t part = 0; part != 2; ++part) ASSERT_TRUE(run_part(wanted, part, 2));
-  fs::rename(out_ + work_of(0, 2) + "/conversion", out_ + work_of(0, 2) + "/.merged");
-  fs::remove(out_ + work_of(0, 2) + "/shard-000002.dvt");
-  ASSERT_TRUE(run_part(wanted, 0, 2));
-  EXPECT_FALSE(fs::exists(out_ + work_of(0, 2) + "/.merged")) << "it is not any more";
-  ASSERT_TRUE(merge(out_));
-  EXPECT_TRUE(test::read_dataset(out_).records == all_);
-}
-
-TEST_F(MergeTest, PartsOfAnotherDatasetThanTheOneThatIsThereAreNotRemoved) {
-  const ConvertOptions wanted = ten_shards();
-  ASSERT_TRUE(convert(out_, wanted));
-  ConvertOptions other = options({put("other.txt", "one\ntwo\n")}, 10);  // of the same dataset id
-  other.writer.shard.overwrite = true;
-  ASSERT_TRUE(run_part(other, 0, 2));
-  const Files before = files_below(out_);
-  EXPECT_TRUE(merge(out_, true).error().is(Errc::unfinished));
-  ASSERT_TRUE(run_part(other, 1, 2));
-  fs::remove(out_ + "/shard-000003.dvt");
-  fs::remove_all(out_ + work_of(1, 2));
-  EXPECT_TRUE(merge(out_, true).error().is(Errc::unfinished));
-  EXPECT_TRUE(fs::exists(out_ + work_of(0, 2) + "/part-00000-of-00002.dvt"));
-  EXPECT_EQ(files_below(out_).size(), before.size() - 1);
-}
-
-TEST_F(MergeTest, AShardThatIsGoneIsNamed) {
-  ASSERT_TRUE(run_part(ten_shards(), 0, 1));
-  fs::remove(out_ + work_of(0, 1) + "/shard-000003.dvt");
-  const auto refused = merge(out_);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::unfinished));
-  EXPECT_THAT(refused.error().path(), HasSubstr("shard-000003.dvt"));
-  EXPECT_THAT(test::names_in(out_), SizeIs(1)) << "nothing was moved";
-}
-
-// A merging was killed between names, and then somebody tidied up what looked like half a dataset.
-TEST_F(MergeTest, APartWhoseShardsAreGoneIsConvertedAgainAsItsErrorSays) {
+TEST_F(MergeTest, AShardThatIsGoneIsNamedAndConvertedAgain) {
   const ConvertOptions wanted = ten_shards();
   convert(folder_ / "whole", wanted).value();
   for (std::uint32_t part = 0; part != 2; ++part) ASSERT_TRUE(run_part(wanted, part, 2));
-  for (const int shard : {0, 1, 6})
-    fs::remove(out_ + work_of(shard < 5 ? 0 : 1, 2) + "/shard-00000" + std::to_string(shard) + ".dvt");
-  fs::rename(out_ + work_of(0, 2) + "/shard-000002.dvt", out_ + "/shard-000002.dvt");
+  for (const int shard : {0, 1, 6}) fs::remove(staged_ + "/shard-00000" + std::to_string(shard) + ".dvt");
   for (const std::uint32_t part : {0u, 1u}) {
     const auto refused = merge(out_);
     ASSERT_FALSE(refused);
+    EXPECT_TRUE(refused.error().is(Errc::unfinished)) << refused.error().to_string();
     EXPECT_THAT(refused.error().to_string(), HasSubstr("the shard is missing: convert the part again"));
+    EXPECT_EQ(refused.error().path(), staged_ + (part == 0 ? "/shard-000000.dvt" : "/shard-000006.dvt"));
+    EXPECT_FALSE(fs::exists(out_));
     const auto again = run_part(wanted, part, 2);
     ASSERT_TRUE(again) << again.error().to_string();
     EXPECT_EQ(again->shards, 5u);
-    EXPECT_GE(again->kept_shards, 2u);
-    EXPECT_LT(again->kept_shards, 5u);
+    EXPECT_EQ(again->kept_shards, part == 0 ? 3u : 4u);
   }
   ASSERT_TRUE(merge(out_));
   EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
+}
+
+// Shards of an earlier conversion to more of them, which was killed while it was dropped.
+TEST_F(MergeTest, LeavesNoShardThatTheManifestDoesNotName) {
+  ASSERT_TRUE(run_part(ten_shards(), 0, 1));
+  fs::copy_file(staged_ + "/shard-000009.dvt", staged_ + "/shard-000010.dvt");
+  ASSERT_TRUE(merge(out_));
+  EXPECT_EQ(test::names_in(out_).size(), 11u);
+  EXPECT_TRUE(verify(out_).value().ok());
+}
+
+TEST_F(MergeTest, LeavesNothingOfAnEarlierSplit) {
+  ConvertOptions wanted = ten_shards();
+  ConvertOptions split = wanted;
+  split.split = {{"train", 0.7}, {"val", 0.3}};
+  ConvertOptions other = wanted;
+  other.split = {{"train", 0.7}, {"test", 0.3}};
+  other.resume = wanted.resume = false;
+  for (const ConvertOptions& next : {wanted, other}) {
+    ASSERT_TRUE(run_part(split, 0, 1));
+    ASSERT_TRUE(run_part(next, 0, 1));
+    ASSERT_TRUE(merge(out_));
+    EXPECT_FALSE(fs::exists(out_ + "/val"));
+    EXPECT_EQ(fs::exists(out_ + "/train"), !next.split.empty());
+    ConvertOptions again = next;
+    again.writer.shard.overwrite = true;
+    EXPECT_TRUE(convert(out_, again)) << "and it can be replaced";
+    fs::remove_all(out_);
+  }
+}
+
+TEST_F(MergeTest, PublishesNothingOfOthers) {
+  ASSERT_TRUE(run_part(ten_shards(), 0, 1));
+  const std::string notes = put("out.partial/notes.txt", "mine");
+  const auto refused = merge(out_);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
+  EXPECT_EQ(refused.error().path(), notes);
+  EXPECT_FALSE(fs::exists(out_));
+  fs::remove(notes);
+  EXPECT_TRUE(merge(out_));
 }
 
 TEST_F(MergeTest, DoNotReplaceADatasetUnasked) {
@@ -322,6 +209,7 @@ TEST_F(MergeTest, DoNotReplaceADatasetUnasked) {
   asked.writer.shard.overwrite = true;
   ASSERT_TRUE(run_part(asked, 0, 1));
   EXPECT_TRUE(merge(out_).error().is(Errc::already_exists));
+  EXPECT_FALSE(fs::exists(staged_ + "/manifest.dvt")) << "what is staged is no dataset";
   EXPECT_THAT(test::read_dataset(out_).records, ElementsAre("old"));
   ASSERT_TRUE(merge(out_, true));
   EXPECT_TRUE(test::read_dataset(out_).records == all_);

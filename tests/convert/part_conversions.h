@@ -9,10 +9,10 @@
 
 namespace dovetail::test {
 
-/// The folder in which a part keeps what it has finished, behind the target.
-inline std::string work_of(std::uint32_t part, std::uint32_t parts) {
+/// What begins the names of a part's own files.
+inline std::string part_prefix(std::uint32_t part, std::uint32_t parts) {
   const auto digits = [](std::uint32_t n) { return std::to_string(100'000 + n).substr(1); };
-  return "/.dovetail-part-" + digits(part) + "-of-" + digits(parts);
+  return ".dovetail-part-" + digits(part) + "-of-" + digits(parts);
 }
 
 class PartsTest : public ConversionTest {
@@ -20,6 +20,10 @@ class PartsTest : public ConversionTest {
   Result<ConvertReport> run_part(ConvertOptions options, std::uint32_t part, std::uint32_t parts) const {
     options.part = ConvertPart{part, parts};
     return convert(out_, options);
+  }
+  /// A file of a part, by its suffix.
+  std::string part_file(std::uint32_t part, std::uint32_t parts, const std::string& suffix) const {
+    return staged_ + '/' + part_prefix(part, parts) + suffix;
   }
   ConvertOptions ten_shards() { return options({put_tfrecords(4, 300, 31)}, 10); }
 };

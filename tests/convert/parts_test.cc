@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions by several processes.
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -15,19 +10,16 @@
 #include <dovetail/record_writer.h>
 #include <dovetail/recover.h>
 
-#include "convert/work_folder.h"
 #include "tests/convert/part_conversions.h"
+#include "writer/staging.h"
 
 namespace dovetail {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 using PartsTest = test::PartsTest;
-using test::work_of;
 
 TEST_F(PartsTest, MakeTheSameFilesAsOneProcess) {
   const ConvertOptions wanted = ten_shards();
@@ -76,35 +68,59 @@ TEST_F(PartsTest, NamesThePartThatIsMissing) {
   stopped.progress = [this](const ConvertProgress& progress) { return progress.records < all_.size() / 6; };
   stopped.jobs = 1;
   ASSERT_FALSE(run_part(stopped, 1, 3));
-  ASSERT_TRUE(fs::exists(out_ + work_of(1, 3)));
+  ASSERT_TRUE(fs::exists(part_file(1, 3, ".conversion")));
   EXPECT_THAT(merge(out_).error().to_string(), HasSubstr("part 1 of 3 is not finished"));
   ASSERT_TRUE(run_part(wanted, 1, 3));
   EXPECT_TRUE(merge(out_));
 }
 
+TEST_F(PartsTest, OfOtherOptionsAreRefused) {
+  ConvertOptions wanted = ten_shards();
+  ASSERT_TRUE(run_part(wanted, 0, 2));
+  const Files before = files_below(staged_);
+  ConvertOptions other = wanted;
+  other.writer.shard.record_type = "mine";
+  for (const bool resume : {true, false}) {
+    other.resume = resume;
+    const auto refused = run_part(other, 1, 2);
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(refused.error().is(Errc::state_mismatch)) << refused.error().to_string();
+    EXPECT_THAT(refused.error().to_string(), HasSubstr("record_type is 'mine' here and 'tfrecord' there"));
+    EXPECT_EQ(files_below(staged_), before);
+  }
+  other.resume = false;
+  ASSERT_TRUE(run_part(other, 0, 2)) << "the only part may change";
+  ASSERT_TRUE(run_part(other, 1, 2));
+  EXPECT_TRUE(merge(out_));
+}
+
+// Two that began at once did not see each other.
 TEST_F(PartsTest, OfOtherOptionsAreNotMerged) {
   ConvertOptions wanted = ten_shards();
   ASSERT_TRUE(run_part(wanted, 0, 2));
+  fs::rename(staged_, folder_ / "first");
   wanted.writer.shard.record_type = "mine";
   ASSERT_TRUE(run_part(wanted, 1, 2));
+  fs::copy(folder_ / "first", staged_, fs::copy_options::recursive | fs::copy_options::skip_existing);
+  const Files before = files_below(staged_);
   const auto refused = merge(out_);
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().is(Errc::manifest_mismatch));
   EXPECT_THAT(refused.error().to_string(), HasSubstr("record_type is 'mine' here and 'tfrecord' there"));
-  EXPECT_TRUE(fs::exists(out_ + work_of(0, 2)));
+  EXPECT_EQ(files_below(staged_), before);
 }
 
 TEST_F(PartsTest, OfTwoCountsAreKeptApart) {
   const ConvertOptions wanted = ten_shards();
   ASSERT_TRUE(run_part(wanted, 0, 2));
-  const Files before = files_below(out_);
+  const Files before = files_below(staged_);
   const auto refused = run_part(wanted, 0, 3);
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().is(Errc::state_mismatch)) << refused.error().to_string();
   EXPECT_THAT(refused.error().detail(), HasSubstr("a conversion of 2 parts, and this one has 3"));
-  EXPECT_EQ(refused.error().path(), out_ + work_of(0, 2));
+  EXPECT_THAT(refused.error().path(), HasSubstr(test::part_prefix(0, 2)));
   EXPECT_TRUE(convert(out_, wanted).error().is(Errc::state_mismatch)) << "all at once is one part";
-  EXPECT_EQ(files_below(out_), before);
+  EXPECT_EQ(files_below(staged_), before);
   ASSERT_TRUE(run_part(wanted, 1, 2));
   ASSERT_TRUE(merge(out_));
   ConvertOptions again = wanted;
@@ -114,47 +130,63 @@ TEST_F(PartsTest, OfTwoCountsAreKeptApart) {
 
 TEST_F(PartsTest, OfTwoCountsThatAreThereAreNotMerged) {
   ASSERT_TRUE(run_part(ten_shards(), 0, 2));
-  fs::copy(out_ + work_of(0, 2), out_ + work_of(0, 3), fs::copy_options::recursive);
+  fs::copy(part_file(0, 2, ".dvt"), part_file(0, 3, ".dvt"));
   EXPECT_TRUE(merge(out_).error().is(Errc::manifest_mismatch));
 }
 
-// Whoever begins first, and both at once: never are there parts of two counts.
-TEST_F(PartsTest, OfTwoCountsThatBeginAtOnceAreKeptApart) {
-  const ConvertOptions wanted = options({put("a.txt", "one\ntwo\n")}, 6);
-  for (int round = 0; round != 20; ++round) {
-    std::vector<std::thread> threads;
-    std::atomic<int> good{0};
-    for (const std::uint32_t parts : {2u, 3u}) {
-      threads.emplace_back([&, parts] { good += run_part(wanted, 0, parts) ? 1 : 0; });
-    }
-    for (std::thread& thread : threads) thread.join();
-    EXPECT_EQ(good, 1);
-    EXPECT_NE(fs::exists(out_ + work_of(0, 2)), fs::exists(out_ + work_of(0, 3)));
-    fs::remove_all(out_);
-  }
-}
-
-// A folder that another process removes just then is made again, and never taken for a link.
+// A folder that another process removes just then is made again.
 TEST_F(PartsTest, FoldersThatComeAndGoAreTakenOrBusy) {
   std::vector<std::thread> threads;
   std::atomic<int> taken{0};
   for (int thread = 0; thread != 3; ++thread) {
-    threads.emplace_back([&] {
+    threads.emplace_back([&, thread] {
       for (int round = 0; round != 300; ++round) {
-        auto work = detail::WorkFolder::create(out_, {0, 2});
-        if (!work) {
-          EXPECT_TRUE(work.error().is(Errc::busy)) << work.error().to_string();
+        const auto access = thread == 0 ? detail::FileLock::Access::exclusive : detail::FileLock::Access::shared;
+        auto staging = detail::Staging::open(out_, access, false);
+        if (!staging) {
+          EXPECT_TRUE(staging.error().is(Errc::busy)) << staging.error().to_string();
           continue;
         }
         ++taken;
-        EXPECT_TRUE(fs::exists(out_ + work_of(0, 2) + "/lock")) << "where the next one looks for it";
-        work->remove();
+        EXPECT_TRUE(fs::exists(staged_ + "/.dovetail-lock")) << "where the next one looks for it";
+        staging->remove_if_empty();
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_GE(taken, 300);
-  EXPECT_FALSE(fs::exists(out_ + work_of(0, 2)));
+  EXPECT_GE(taken, 100);
+  EXPECT_FALSE(fs::exists(staged_));
+}
+
+TEST_F(PartsTest, OnePartIsConvertedByOneProcessAtATime) {
+  const ConvertOptions wanted = ten_shards();
+  ASSERT_TRUE(run_part(wanted, 0, 2));
+  const auto folder = detail::OutputFolder::open(staged_).value();
+  const auto held =
+      detail::FileLock::take(*folder, test::part_prefix(1, 2) + ".lock", detail::FileLock::Access::exclusive);
+  EXPECT_TRUE(run_part(wanted, 1, 2).error().is(Errc::busy));
+  EXPECT_TRUE(run_part(wanted, 0, 2)) << "another one is none of its business";
+}
+
+// What is dropped of a part are the shards of its own range, as it was then.
+TEST_F(PartsTest, APartThatIsDroppedLeavesTheOthersAlone) {
+  const ConvertOptions wanted = ten_shards();
+  for (std::uint32_t part = 0; part != 3; ++part) ASSERT_TRUE(run_part(wanted, part, 3));
+  const Files before = files_below(staged_);
+  ConvertOptions stopped = wanted;
+  stopped.resume = false;
+  stopped.progress = [](const ConvertProgress& progress) { return progress.records == 0; };
+  ASSERT_FALSE(run_part(stopped, 1, 3));
+  Files others = before;
+  std::erase_if(others, [](const auto& file) {
+    return file.first.starts_with(test::part_prefix(1, 3)) || file.first == "shard-000003.dvt" ||
+           file.first == "shard-000004.dvt" || file.first == "shard-000005.dvt";
+  });
+  EXPECT_EQ(files_below(staged_), others);
+  ASSERT_TRUE(run_part(wanted, 1, 3));
+  EXPECT_EQ(files_below(staged_), before);
+  for (const std::uint32_t part : {0u, 1u, 2u}) ASSERT_FALSE(run_part(stopped, part, 3));
+  EXPECT_FALSE(fs::exists(staged_)) << "the last one takes the folder along";
 }
 
 TEST_F(PartsTest, CountTheirOwnSkipsOnly) {
@@ -173,30 +205,10 @@ TEST_F(PartsTest, CountTheirOwnSkipsOnly) {
       std::uint64_t skipped = 0;
       for (std::uint32_t part = 0; part != parts; ++part) skipped += run_part(wanted, part, parts).value().skipped;
       EXPECT_EQ(skipped, whole.skipped) << parts << (shuffled ? " parts, shuffled" : " parts");
-      fs::remove_all(out_);
+      fs::remove_all(staged_);
     }
     fs::remove_all(folder_ / "whole");
   }
-}
-
-TEST_F(PartsTest, ALockThatAnotherProcessHoldsOnTheTargetIsTold) {
-  fs::create_directory(out_);
-  const int held = ::open(out_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  ASSERT_GE(held, 0);
-  ASSERT_EQ(::flock(held, LOCK_EX), 0);
-  const auto refused = detail::WorkFolder::create(out_, {0, 2}, std::chrono::milliseconds(50));
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::busy)) << refused.error().to_string();
-  EXPECT_THAT(refused.error().detail(), HasSubstr("another process holds a lock on the folder"));
-  EXPECT_EQ(refused.error().path(), out_);
-  EXPECT_THAT(test::names_in(out_), SizeIs(0));
-  // One that is let go is waited for: thousands may come before this one.
-  std::thread other([held] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2500));
-    ::close(held);
-  });
-  EXPECT_TRUE(run_part(ten_shards(), 0, 2));
-  other.join();
 }
 
 // With a fact of its manifest replaced, or added where `old` is empty; of all its records only the first `most`.
@@ -210,63 +222,45 @@ void rewrite_part(const std::string& path, const std::string& old, const std::st
   WriterOptions options;
   options.dataset_id = reader.shard().dataset_id;
   options.record_type = "dovetail.Part";
-  options.overwrite = true;  // and of shard number 0, as all part manifests had their part's number once
+  options.shard_number = 0xFFFFFFFD;
+  options.overwrite = true;
   RecordWriter writer = RecordWriter::create(path, options).value();
   for (const std::string& record : records) writer.append(as_bytes(record)).value();
   writer.finish().value();
 }
 
-// The manifest of part 0 lies beside shard 0, and that of part 1 beside shard 1 where it has that one.
-TEST_F(PartsTest, AFolderOfAPartIsRecoveredWithoutTakingItsManifestForAShard) {
+TEST_F(PartsTest, AreRecoveredFromTheirFolder) {
   const ConvertOptions wanted = ten_shards();
-  for (const bool old : {false, true}) {
-    for (const bool damaged : {false, true}) {
-      SCOPED_TRACE(::testing::Message() << "old " << old << ", damaged " << damaged);
-      ASSERT_TRUE(run_part(wanted, 0, 2));
-      const std::string manifest = out_ + work_of(0, 2) + "/part-00000-of-00002.dvt";
-      EXPECT_EQ(describe_shard(manifest)->shard_number, 0xFFFFFFFDu);
-      if (old) rewrite_part(manifest, "", "");
-      if (damaged) {
-        fs::resize_file(manifest, fs::file_size(manifest) - 1);
-        const std::string shard = out_ + work_of(0, 2) + "/shard-000000.dvt";
-        fs::resize_file(shard, fs::file_size(shard) - 1);
-      }
-      const RecoverReport saved = recover(out_ + work_of(0, 2), folder_ / "saved").value();
-      EXPECT_THAT(saved.not_shards, ElementsAre(manifest));
-      EXPECT_THAT(saved.passed_over, SizeIs(0));
-      EXPECT_EQ(saved.shards.size(), 5u);
-      const test::Records records = test::read_dataset(folder_ / "saved").records;
-      ASSERT_GT(records.size(), 300u);
-      EXPECT_TRUE(std::equal(records.begin(), records.end(), all_.begin())) << "of part 0 all, and nothing else";
-      const auto alone = recover(manifest, folder_ / "alone.dvt");
-      ASSERT_FALSE(alone);
-      EXPECT_TRUE(alone.error().is(Errc::unknown_format)) << alone.error().to_string();
-      EXPECT_FALSE(Dataset::open(manifest)) << "facts are no records";
-      EXPECT_FALSE(Dataset::open(out_ + work_of(0, 2)));
-      fs::remove_all(folder_ / "saved");
-      fs::remove_all(out_);
-    }
+  for (const bool damaged : {false, true}) {
+    ASSERT_TRUE(run_part(wanted, 0, 2));
+    const std::string manifest = part_file(0, 2, ".dvt");
+    EXPECT_EQ(describe_shard(manifest)->shard_number, 0xFFFFFFFDu);
+    if (damaged) fs::resize_file(staged_ + "/shard-000000.dvt", fs::file_size(staged_ + "/shard-000000.dvt") - 1);
+    const RecoverReport saved = recover(staged_, folder_ / "saved").value();
+    EXPECT_EQ(saved.shards.size(), 5u);
+    const test::Records records = test::read_dataset(folder_ / "saved").records;
+    ASSERT_GT(records.size(), 300u);
+    EXPECT_TRUE(std::equal(records.begin(), records.end(), all_.begin())) << "of part 0 all, and nothing else";
+    const auto alone = recover(manifest, folder_ / "alone.dvt");
+    ASSERT_FALSE(alone);
+    EXPECT_TRUE(alone.error().is(Errc::unknown_format)) << alone.error().to_string();
+    EXPECT_FALSE(Dataset::open(manifest)) << "facts are no records";
+    EXPECT_TRUE(Dataset::open(staged_).error().is(Errc::unfinished));
+    const detail::Staging taken = detail::Staging::open(out_, detail::FileLock::Access::shared, false).value();
+    EXPECT_TRUE(recover(staged_, folder_ / "again").error().is(Errc::unfinished)) << "somebody is at work there";
+    fs::remove_all(folder_ / "saved");
+    fs::remove_all(staged_);
   }
-}
-
-TEST_F(PartsTest, ManifestsOfPartsOfEarlierVersionsAreMerged) {
-  convert(folder_ / "whole", ten_shards()).value();
-  for (std::uint32_t part = 0; part != 2; ++part) {
-    ASSERT_TRUE(run_part(options({folder_ / "src"}, 10), part, 2));
-    rewrite_part(out_ + work_of(part, 2) + "/part-0000" + std::to_string(part) + "-of-00002.dvt", "", "");
-  }
-  ASSERT_TRUE(merge(out_));
-  EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
 }
 
 TEST_F(PartsTest, NamesOfASplitInAPartManifestStayBelowTheTarget) {
   ConvertOptions wanted = ten_shards();
   wanted.split = {{"train", 0.7}, {"val", 0.3}};
   ASSERT_TRUE(run_part(wanted, 0, 1));
-  const std::string path = out_ + work_of(0, 1) + "/part-00000-of-00001.dvt";
+  const std::string path = part_file(0, 1, ".dvt");
   std::string now = "split.1 val\n";
   for (const std::string& name : {folder_ / "absolute", std::string("../above"), std::string(".."), std::string("a/b"),
-                                  std::string("train"), std::string(), std::string("lock")}) {
+                                  std::string("train"), std::string()}) {
     const std::string text = "split.1 " + name + '\n';
     rewrite_part(path, now, text);
     now = text;
@@ -274,7 +268,7 @@ TEST_F(PartsTest, NamesOfASplitInAPartManifestStayBelowTheTarget) {
     ASSERT_FALSE(refused) << name;
     EXPECT_TRUE(refused.error().is(Errc::bad_message)) << refused.error().to_string();
     EXPECT_EQ(refused.error().path(), path);
-    EXPECT_THAT(test::names_in(out_), SizeIs(1));
+    EXPECT_FALSE(fs::exists(out_));
   }
   EXPECT_FALSE(fs::exists(folder_ / "absolute"));
   EXPECT_FALSE(fs::exists(folder_ / "above"));
@@ -284,30 +278,31 @@ TEST_F(PartsTest, NamesOfASplitInAPartManifestStayBelowTheTarget) {
 
 TEST_F(PartsTest, AManifestWithoutADatasetIsRefused) {
   ASSERT_TRUE(run_part(ten_shards(), 0, 1));
-  const std::string path = out_ + work_of(0, 1) + "/part-00000-of-00001.dvt";
+  const std::string path = part_file(0, 1, ".dvt");
   rewrite_part(path, "", "", 1);
   const auto refused = merge(out_);
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().is(Errc::bad_message)) << refused.error().to_string();
   EXPECT_THAT(refused.error().to_string(), HasSubstr("it has no dataset"));
   EXPECT_EQ(refused.error().path(), path);
-  EXPECT_TRUE(fs::exists(out_ + work_of(0, 1) + "/shard-000000.dvt")) << "nothing was moved";
+  EXPECT_TRUE(fs::exists(staged_ + "/shard-000000.dvt")) << "nothing was renamed";
 }
 
 TEST_F(PartsTest, ACountOfPartsThatNoConversionHasIsRefusedAtOnce) {
-  fs::create_directories(out_ + "/.dovetail-part-00000-of-4294967295");
+  put("out.partial/.dovetail-lock", "");
+  put("out.partial/.dovetail-part-00000-of-4294967295.dvt", "");
   const auto refused = merge(out_);
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().is(Errc::manifest_mismatch)) << refused.error().to_string();
   EXPECT_THAT(refused.error().path(), HasSubstr(".dovetail-part-00000-of-4294967295"));
-  fs::remove_all(out_);
-  fs::create_directories(out_ + "/.dovetail-part-00001-of-100000");
+  fs::remove(staged_ + "/.dovetail-part-00000-of-4294967295.dvt");
+  put("out.partial/.dovetail-part-00001-of-100000.dvt", "");
   EXPECT_THAT(merge(out_).error().to_string(), HasSubstr("part 0 of 100000 is missing"));
 }
 
 TEST_F(PartsTest, AManifestOfAPartIsCheckedLikeAllData) {
   ASSERT_TRUE(run_part(ten_shards(), 0, 1));
-  const std::string path = out_ + work_of(0, 1) + "/part-00000-of-00001.dvt";
+  const std::string path = part_file(0, 1, ".dvt");
   const test::Bytes bytes = test::read_file(path);
   for (std::size_t at = 0; at < bytes.size(); at += 13) {
     if (bytes[at] == std::byte{0}) continue;  // perhaps padding, which no checksum covers

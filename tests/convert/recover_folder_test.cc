@@ -229,17 +229,6 @@ TEST(RecoverFolderTest, FilesThatMacOsPutsBesideOthersAreIgnored) {
   EXPECT_THAT(report.passed_over, IsEmpty());
 }
 
-TEST(RecoverFolderTest, AStoppedConversionIsToBeContinuedOrMerged) {
-  const TempFolder folder;
-  fs::create_directories(folder / "data/.dovetail-part-00000-of-00002");
-  for (const bool with_shard : {false, true}) {
-    if (with_shard) test::write_file(folder / "data/shard-000000.dvt", "");
-    const Error error = failure(folder / "data", folder / "out");
-    EXPECT_TRUE(error.is(Errc::unfinished)) << error.to_string();
-    EXPECT_THAT(error.to_string(), AllOf(HasSubstr("convert"), HasSubstr("merge"), HasSubstr(folder / "data")));
-  }
-}
-
 TEST(RecoverFolderTest, WhateverLiesUnderTheNameOfTheManifestTheShardsAreSaved) {
   const TempFolder folder;
   const std::string data = folder / "data";

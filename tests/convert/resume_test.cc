@@ -7,9 +7,10 @@
 
 #include <dovetail/dataset.h>
 
-#include "convert/work_folder.h"
+#include "convert/part_files.h"
 #include "tests/convert/conversions.h"
 #include "tests/support/forked_child.h"
+#include "writer/staging.h"
 
 namespace dovetail {
 namespace {
@@ -22,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr char kWork[] = "/.dovetail-part-00000-of-00001";
+constexpr char kFacts[] = "/.dovetail-part-00000-of-00001.conversion";
 
 class ResumeTest : public test::ConversionTest {
  protected:
@@ -45,8 +46,9 @@ TEST_F(ResumeTest, ContinuesWithTheShardsThatAreMissing) {
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().kind(), ErrorKind::cancelled);
   EXPECT_THAT(stopped.error().to_string(), HasSubstr("of 12 shards are finished and kept; run the same command again"));
-  EXPECT_FALSE(Dataset::open(out_)) << "nothing here looks finished";
-  EXPECT_THAT(test::names_in(out_), ElementsAre(kWork + 1));
+  EXPECT_FALSE(fs::exists(out_));
+  EXPECT_TRUE(Dataset::open(staged_).error().is(Errc::unfinished));
+  EXPECT_THAT(test::names_in(staged_), Contains(kFacts + 1));
 
   const ConvertReport report = convert(out_, wanted).value();
   EXPECT_GT(report.kept_shards, 0u);
@@ -84,18 +86,19 @@ TEST_F(ResumeTest, AnExceptionOfTheCallerComesBackToHimAndCancels) {
         return true;
       };
       EXPECT_THROW((void)convert(out_, wanted), std::runtime_error) << jobs;
-      EXPECT_FALSE(fs::exists(out_)) << jobs;
+      EXPECT_FALSE(fs::exists(staged_)) << jobs;
     }
   }
 }
 
 TEST_F(ResumeTest, GoesOnAlthoughAForkOfTheStoppedOneLives) {
-  auto stopped = detail::WorkFolder::create(out_, {0, 1});
+  const auto open = [this] { return detail::Staging::open(out_, detail::FileLock::Access::exclusive, false); };
+  auto stopped = open();
   ASSERT_TRUE(stopped);
   const testing::ForkedChild child;
-  ASSERT_TRUE(detail::WorkFolder::create(out_, {0, 1}).error().is(Errc::busy));
+  ASSERT_TRUE(open().error().is(Errc::busy));
   stopped = Error(Errc::closed);
-  EXPECT_TRUE(detail::WorkFolder::create(out_, {0, 1}));
+  EXPECT_TRUE(open());
 }
 
 TEST_F(ResumeTest, KeepsTheDatasetIdOfTheFirstCall) {
@@ -110,7 +113,7 @@ TEST_F(ResumeTest, KeepsTheDatasetIdOfTheFirstCall) {
 TEST_F(ResumeTest, RefusesToContinueWithOtherOptionsAndNamesThem) {
   const ConvertOptions wanted = twelve_shards();
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
-  const Files before = files_below(out_);
+  const Files before = files_below(staged_);
   const auto refuses = [&](auto change, const char* says) {
     ConvertOptions other = wanted;
     change(other);
@@ -126,7 +129,7 @@ TEST_F(ResumeTest, RefusesToContinueWithOtherOptionsAndNamesThem) {
   refuses([](ConvertOptions& o) { o.split = {{"a", 0.5}, {"b", 0.5}}; }, "split.0");
   refuses([](ConvertOptions& o) { o.writer.shard.dataset_id = DatasetId{}; }, "dataset_id");
   refuses([](ConvertOptions& o) { o.writer.shard.metadata["a"] = "b"; }, "metadata");
-  EXPECT_EQ(files_below(out_), before) << "a refusal changes nothing";
+  EXPECT_EQ(files_below(staged_), before) << "a refusal changes nothing";
 
   ConvertOptions other = wanted;
   other.shards = 13;
@@ -183,7 +186,7 @@ TEST_F(ResumeTest, NoticesInputThatIsWrittenMeanwhile) {
     ASSERT_TRUE(changed);
     ASSERT_FALSE(refused);
     EXPECT_TRUE(refused.error().is(Errc::file_changed)) << refused.error().to_string();
-    EXPECT_FALSE(fs::exists(out_)) << "its shards belong to input that is no more";
+    EXPECT_FALSE(fs::exists(staged_)) << "its shards belong to input that is no more";
   }
 }
 
@@ -191,10 +194,10 @@ TEST_F(ResumeTest, ShardsThatAreNotWholeAreWrittenAgain) {
   ConvertOptions wanted = twelve_shards();
   wanted.jobs = 1;  // the first shard is written first
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
-  const std::string shard = out_ + kWork + "/shard-000000.dvt";
+  const std::string shard = staged_ + "/shard-000000.dvt";
   ASSERT_TRUE(fs::exists(shard));
   fs::resize_file(shard, fs::file_size(shard) - 1);
-  const std::string foreign = out_ + kWork + "/shard-000011.dvt";
+  const std::string foreign = staged_ + "/shard-000011.dvt";
   RecordWriter other = RecordWriter::create(foreign, {.shard_number = 11, .overwrite = true}).value();
   ASSERT_TRUE(other.append(as_bytes("of another dataset")));
   ASSERT_TRUE(other.finish());
@@ -205,9 +208,9 @@ TEST_F(ResumeTest, ShardsThatAreNotWholeAreWrittenAgain) {
 TEST_F(ResumeTest, RemovesWhatAKilledProcessHasLeft) {
   const ConvertOptions wanted = twelve_shards();
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
-  test::write_file(out_ + kWork + "/.shard-000011.dvt.partial-1-00000000", "half a shard");
+  test::write_file(staged_ + "/.shard-000011.dvt.partial-1-00000000", "half a shard");
   ASSERT_FALSE(run_until(wanted, 1));
-  EXPECT_THAT(test::names_in(out_ + kWork), Not(Contains(HasSubstr("partial"))));
+  EXPECT_THAT(test::names_in(staged_), Not(Contains(HasSubstr("partial"))));
   ASSERT_TRUE(convert(out_, wanted));
   EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
 }
@@ -218,7 +221,7 @@ TEST_F(ResumeTest, LeavesNothingWhereItMayNotContinue) {
   const auto stopped = run_until(wanted, all_.size() * 3 / 4);
   ASSERT_FALSE(stopped);
   EXPECT_THAT(stopped.error().to_string(), Not(HasSubstr("again")));
-  EXPECT_FALSE(fs::exists(out_));
+  EXPECT_FALSE(fs::exists(staged_));
 }
 
 TEST_F(ResumeTest, LeavesNothingAfterDamageHoweverMuchIsFinished) {
@@ -231,7 +234,7 @@ TEST_F(ResumeTest, LeavesNothingAfterDamageHoweverMuchIsFinished) {
     const auto failed = convert(out_, wanted);
     ASSERT_FALSE(failed);
     EXPECT_EQ(failed.error().kind(), ErrorKind::damaged);
-    EXPECT_FALSE(fs::exists(out_));
+    EXPECT_FALSE(fs::exists(staged_));
   }
 }
 
@@ -268,29 +271,36 @@ TEST_F(ResumeTest, AnOlderDatasetStaysUntilItIsReplaced) {
       << "shards beyond the new ones go";
 }
 
-TEST_F(ResumeTest, FinishesARemovalThatWasStoppedWhenTheDatasetWasWhole) {
+// Killed when the dataset had its place, and all that was left to do was to remove the marks and what it replaced.
+TEST_F(ResumeTest, SucceedsWhereItWasStoppedOnceTheDatasetWasPublished) {
   ConvertOptions whole = twelve_shards();
   whole.writer.shard.dataset_id.reset();
   ConvertOptions split = whole;
   split.split = {{"train", 0.7}, {"val", 0.3}};
   for (ConvertOptions wanted : {whole, split}) {
-    for (const bool overwrite : {false, true}) {
-      wanted.writer.shard.overwrite = overwrite;
+    for (const bool replaces : {false, true}) {
+      if (replaces) convert(out_, options({put("old.txt", "old\n")}, 2)).value();
+      if (replaces) fs::rename(out_, folder_ / "replaced");
+      wanted.writer.shard.overwrite = replaces;
       ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
-      fs::copy_file(out_ + kWork + "/conversion", folder_ / "facts");
+      fs::copy_file(staged_ + kFacts, folder_ / "spec");
       const ConvertReport first = convert(out_, wanted).value();
       const Files before = files_below(out_);
-      fs::create_directory(out_ + kWork);
-      fs::rename(folder_ / "facts", out_ + kWork + "/.merged");
-      test::write_file(out_ + kWork + "/lock", "");
-
+      const auto kill = [&] {
+        fs::copy_file(folder_ / "spec", out_ + kFacts, fs::copy_options::overwrite_existing);
+        if (!replaces) return;
+        fs::copy(folder_ / "replaced", staged_, fs::copy_options::recursive);
+        mark_as_exchanged();
+      };
+      kill();
       ConvertOptions other = wanted;
       other.shards = 5;
       other.writer.shard.overwrite = false;
-      fs::copy(out_, folder_ / "kept", fs::copy_options::recursive);
-      EXPECT_TRUE(convert(folder_ / "kept", other).error().is(Errc::already_exists)) << "another conversion";
-      fs::remove_all(folder_ / "kept");
+      EXPECT_TRUE(convert(out_, other).error().is(Errc::already_exists)) << "another conversion";
+      EXPECT_EQ(files_below(out_), before);
+      EXPECT_FALSE(fs::exists(staged_)) << "which finishes the first one all the same";
 
+      kill();
       const auto again = convert(out_, wanted);
       ASSERT_TRUE(again) << again.error().to_string();
       EXPECT_EQ(again->records, first.records);
@@ -301,83 +311,79 @@ TEST_F(ResumeTest, FinishesARemovalThatWasStoppedWhenTheDatasetWasWhole) {
       EXPECT_EQ(again->datasets.size(), first.datasets.size());
       EXPECT_EQ(again->datasets.front().id, first.datasets.front().id);
       EXPECT_EQ(files_below(out_), before);
-      EXPECT_THAT(test::names_in(out_), Not(Contains(kWork + 1)));
-      fs::remove_all(out_);
+      EXPECT_FALSE(fs::exists(staged_));
+      for (const char* name : {"out", "spec", "replaced"}) fs::remove_all(folder_ / name);
     }
   }
 }
 
-// Of dropping what there was with `resume` unset: what is left of a part must not pass for all of it.
 TEST_F(ResumeTest, GoesOnAfterShardsOfAWholePartWereRemoved) {
   const ConvertOptions wanted = twelve_shards();
   ConvertOptions as_part = wanted;
   as_part.part = ConvertPart{0, 1};
   ASSERT_TRUE(convert(out_, as_part));
-  for (const char* shard : {"/shard-000000.dvt", "/shard-000007.dvt"}) fs::remove(out_ + kWork + shard);
-  fs::rename(out_ + kWork + "/shard-000004.dvt", out_ + "/shard-000004.dvt");
+  for (const char* shard : {"/shard-000000.dvt", "/shard-000007.dvt"}) fs::remove(staged_ + shard);
   const auto again = convert(out_, wanted);
   ASSERT_TRUE(again) << again.error().to_string();
   EXPECT_EQ(again->records, all_.size());
-  EXPECT_GT(again->kept_shards, 8u);
+  EXPECT_EQ(again->kept_shards, 10u);
   EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
 }
 
-TEST_F(ResumeTest, SaysWhatWorksWhereItMayNotContinueWhatHasNamesAlready) {
+TEST_F(ResumeTest, SaysToRunAgainWhereOnlyTheNameIsMissing) {
   ConvertOptions wanted = twelve_shards();
-  ConvertOptions as_part = wanted;
-  as_part.part = ConvertPart{0, 1};
-  for (const bool overwrite : {false, true}) {
-    ASSERT_TRUE(convert(out_, as_part));
-    for (const char* shard : {"/shard-000000.dvt", "/shard-000001.dvt"}) fs::rename(out_ + kWork + shard, out_ + shard);
-    test::write_file(out_ + "/.manifest.dvt.partial-1-00000000", "half a manifest");
-    const Files before = files_below(out_);
-    wanted.resume = false;
-    const auto refused = convert(out_, wanted);
-    ASSERT_FALSE(refused);
-    EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
-    EXPECT_THAT(refused.error().detail(), HasSubstr("--overwrite"));
-    EXPECT_THAT(refused.error().detail(), HasSubstr("without --no-resume"));
-    EXPECT_EQ(files_below(out_), before) << "nothing is dropped";
-    wanted.writer.shard.overwrite = overwrite;
-    wanted.resume = !overwrite;
-    const auto again = convert(out_, wanted);
-    ASSERT_TRUE(again) << again.error().to_string();
-    EXPECT_EQ(again->kept_shards, overwrite ? 0u : 12u);
-    EXPECT_EQ(files_below(out_), files_below(uninterrupted(as_part = wanted)));
-    fs::remove_all(out_);
-    fs::remove_all(folder_ / "whole");
-    as_part.part = ConvertPart{0, 1};
-  }
+  bool in_the_way = false;
+  wanted.progress = [&](const ConvertProgress& progress) {
+    if (progress.records == all_.size() && !std::exchange(in_the_way, true)) put("out/notes.txt", "mine");
+    return true;
+  };
+  const auto refused = convert(out_, wanted);
+  ASSERT_TRUE(in_the_way);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
+  EXPECT_EQ(refused.error().path(), out_ + "/notes.txt");
+  EXPECT_THAT(test::names_in(out_), ElementsAre("notes.txt"));
+  fs::remove(out_ + "/notes.txt");
+  EXPECT_EQ(convert(out_, wanted)->kept_shards, 12u);
+  EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
 }
 
-TEST_F(ResumeTest, SaysToRunAgainWhereOnlyGivingNamesFails) {
+TEST_F(ResumeTest, WhatIsStagedIsAsPrivateAsTheTarget) {
+  fs::create_directory(out_);
+  fs::permissions(out_, fs::perms::owner_all);
   const ConvertOptions wanted = twelve_shards();
-  fs::create_directories(out_ + "/shard-000003.dvt/in the way");
-  ConvertOptions replacing = wanted;
-  replacing.writer.shard.overwrite = true;
-  const auto failed = convert(out_, replacing);
-  ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().kind(), ErrorKind::io) << failed.error().to_string();
-  EXPECT_THAT(failed.error().to_string(), HasSubstr("all shards are finished and kept; run the same command again"));
-  EXPECT_FALSE(Dataset::open(out_));
-  fs::remove_all(out_ + "/shard-000003.dvt");
-  EXPECT_EQ(convert(out_, replacing)->kept_shards, 12u);
-  EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
+  ASSERT_FALSE(run_until(wanted, all_.size() / 2));
+  EXPECT_EQ(fs::status(staged_).permissions(), fs::perms::owner_all);
+  ASSERT_TRUE(convert(out_, wanted));
+  EXPECT_EQ(fs::status(out_).permissions(), fs::perms::owner_all);
+}
+
+// They have their names already, and a folder that a pattern for finished ones may match.
+TEST_F(ResumeTest, NoPatternForFoldersFindsShardsThatAreStaged) {
+  const ConvertOptions wanted = twelve_shards();
+  convert(folder_ / "out2", wanted).value();
+  ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
+  const auto both = Dataset::open(folder_ / "o*/shard-*.dvt");
+  ASSERT_TRUE(both) << both.error().to_string();
+  EXPECT_EQ(both->records(), all_.size());
+  EXPECT_TRUE(Dataset::open(staged_ + "/shard-*.dvt")) << "who names the folder gets them";
 }
 
 TEST_F(ResumeTest, WhatIsKeptOfAConversionCanBeReadAgainOrIsRefused) {
-  const auto work = detail::WorkFolder::create(out_, {0, 1}).value();
+  fs::create_directory(out_);
+  const auto folder = detail::OutputFolder::open(out_).value();
+  const detail::PartFiles part({0, 1});
   constexpr std::size_t kMost = std::size_t{64} << 20;
   for (const std::size_t bytes : {kMost, kMost + 1}) {
-    detail::Facts facts;
-    facts.add("here.source.0", std::string(bytes - std::string("here.source.0 \n").size(), 'x'));
-    const auto kept = work.keep_facts(facts);
+    detail::ConversionSpec spec;
+    spec.add("here.source.0", std::string(bytes - std::string("here.source.0 \n").size(), 'x'));
+    const auto kept = part.write_spec(folder, spec);
     EXPECT_EQ(kept.has_value(), bytes == kMost);
     EXPECT_TRUE(kept || kept.error().is(Errc::invalid_option));
     if (!kept) {
       EXPECT_THAT(kept.error().to_string(), HasSubstr("name folders"));
     }
-    const auto read = work.facts();
+    const auto read = part.read_spec(*folder);
     ASSERT_TRUE(read && *read) << "that of before stays";
     EXPECT_EQ((**read)["here.source.0"].size(), kMost - 15);
   }
@@ -386,7 +392,7 @@ TEST_F(ResumeTest, WhatIsKeptOfAConversionCanBeReadAgainOrIsRefused) {
 TEST_F(ResumeTest, OneProcessAtATime) {
   const ConvertOptions wanted = twelve_shards();
   {
-    const detail::WorkFolder taken = detail::WorkFolder::create(out_, {}).value();
+    const auto taken = detail::Staging::open(out_, detail::FileLock::Access::exclusive, false).value();
     const auto refused = convert(out_, wanted);
     ASSERT_FALSE(refused);
     EXPECT_TRUE(refused.error().is(Errc::busy));
@@ -397,18 +403,17 @@ TEST_F(ResumeTest, OneProcessAtATime) {
 TEST_F(ResumeTest, AnUnreadableDescriptionIsSaidAndNotRemoved) {
   const ConvertOptions wanted = twelve_shards();
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
-  test::write_file(out_ + kWork + "/conversion", "damaged");
+  test::write_file(staged_ + kFacts, "damaged");
   const auto refused = convert(out_, wanted);
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().is(Errc::bad_message));
-  EXPECT_TRUE(fs::exists(out_ + kWork + "/shard-000000.dvt"));
+  EXPECT_TRUE(fs::exists(staged_ + "/shard-000000.dvt"));
 }
 
-TEST_F(ResumeTest, AWorkFolderThatIsALinkIsRefusedAndNothingBehindItTouched) {
+TEST_F(ResumeTest, AStagingFolderThatIsALinkIsRefusedAndNothingBehindItTouched) {
   put("victim/shard-000000.dvt", "precious");
   put("victim/notes.txt", "precious");
-  fs::create_directory(out_);
-  fs::create_directory_symlink(folder_ / "victim", out_ + kWork);
+  fs::create_directory_symlink(folder_ / "victim", staged_);
   const Files before = files_below(folder_ / "victim");
   for (const bool resume : {true, false}) {
     ConvertOptions wanted = twelve_shards();
@@ -416,7 +421,7 @@ TEST_F(ResumeTest, AWorkFolderThatIsALinkIsRefusedAndNothingBehindItTouched) {
     const auto refused = convert(out_, wanted);
     ASSERT_FALSE(refused);
     EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
-    EXPECT_EQ(refused.error().path(), out_ + kWork);
+    EXPECT_EQ(refused.error().path(), staged_);
     EXPECT_EQ(files_below(folder_ / "victim"), before);
   }
   EXPECT_TRUE(merge(out_).error().is(Errc::already_exists));
@@ -432,21 +437,25 @@ TEST_F(ResumeTest, WhatNoConversionMakesIsNeitherRemovedNorFollowed) {
     const auto refused = convert(out_, wanted);
     ASSERT_FALSE(refused) << name;
     EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
-    EXPECT_EQ(refused.error().path(), out_ + kWork + name);
-    EXPECT_TRUE(fs::exists(out_ + kWork + name));
+    EXPECT_EQ(refused.error().path(), staged_ + name);
+    EXPECT_TRUE(fs::exists(staged_ + name));
     EXPECT_EQ(files_below(folder_ / "victim"), before);
-    fs::remove(out_ + kWork + name);
   };
-  put("out" + std::string(kWork) + "/notes.txt", "mine");
-  put("out" + std::string(kWork) + "/shard-000000.dvt", "of a conversion that was killed while it was removed");
+  put("out.partial/shard-000000.dvt", "of somebody who has no lock");
+  refuses("");
+  put("out.partial/.dovetail-lock", "");
+  put("out.partial/notes.txt", "mine");
   refuses("/notes.txt");
-  EXPECT_TRUE(fs::exists(out_ + kWork + "/shard-000000.dvt")) << "nothing is removed before all was looked at";
-  put("out" + std::string(kWork) + "/train/notes.txt", "mine");
+  EXPECT_TRUE(fs::exists(staged_ + "/shard-000000.dvt")) << "nothing is removed before all was looked at";
+  fs::remove(staged_ + "/notes.txt");
+  put("out.partial/train/notes.txt", "mine");
   refuses("/train/notes.txt");
-  fs::create_directory_symlink(folder_ / "victim", out_ + kWork + "/val");
+  fs::remove(staged_ + "/train/notes.txt");
+  fs::create_directory_symlink(folder_ / "victim", staged_ + "/val");
   refuses("/val");
+  fs::remove(staged_ + "/val");
   EXPECT_TRUE(convert(out_, twelve_shards()));
-  EXPECT_THAT(test::names_in(out_), Not(Contains(HasSubstr(".dovetail"))));
+  EXPECT_EQ(test::names_in(out_).size(), 13u);
 }
 
 }  // namespace

@@ -253,7 +253,7 @@ TEST_F(ShuffleTest, TooLittleMemoryToContinueKeepsWhatIsFinished) {
     stopped.jobs = 1;
     stopped.progress = [until = share](const ConvertProgress& progress) { return progress.share < until; };
     ASSERT_FALSE(convert(out_, stopped));
-    const Files finished = files_below(out_);
+    const Files finished = files_below(staged_);
     ConvertOptions starved = wanted;
     starved.jobs = 4;
     starved.memory_bytes = 1 << 20;
@@ -261,7 +261,7 @@ TEST_F(ShuffleTest, TooLittleMemoryToContinueKeepsWhatIsFinished) {
     ASSERT_FALSE(refused);
     EXPECT_TRUE(refused.error().is(Errc::budget_too_small)) << refused.error().to_string();
     EXPECT_THAT(refused.error().to_string(), HasSubstr("finished and kept"));
-    EXPECT_EQ(names_of(files_below(out_)), names_of(finished));
+    EXPECT_EQ(names_of(files_below(staged_)), names_of(finished));
     EXPECT_GT(convert(out_, wanted).value().kept_shards, 0u);
     EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
     fs::remove_all(out_);

@@ -165,7 +165,7 @@ TEST_F(SplitTest, RefusesToReplaceItsOwnSource) {
   wanted.writer.shard.overwrite = true;
   EXPECT_TRUE(convert(folder_ / "og", wanted).error().is(Errc::invalid_option));
   wanted.split = parse_split("test=0.5,val").value();
-  EXPECT_TRUE(convert(folder_ / "og", wanted)) << "beside its source";
+  EXPECT_TRUE(convert(folder_ / "og", wanted).error().is(Errc::invalid_option)) << "beside its source";
 
   ASSERT_TRUE(convert(out_, options({source}, 1)));
   const Files before = files_below(out_);
@@ -186,7 +186,7 @@ TEST_F(SplitTest, IsContinuedAndMergedLikeAnyOther) {
   ConvertOptions stopped = wanted;
   stopped.progress = [this](const ConvertProgress& progress) { return progress.records < all_.size() / 2; };
   ASSERT_FALSE(convert(out_, stopped));
-  EXPECT_FALSE(fs::exists(out_ + "/train"));
+  EXPECT_FALSE(fs::exists(out_));
   EXPECT_GT(convert(out_, wanted).value().kept_shards, 0u);
   EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
   fs::remove_all(out_);
@@ -197,6 +197,55 @@ TEST_F(SplitTest, IsContinuedAndMergedLikeAnyOther) {
   }
   EXPECT_EQ(merge(out_).value().datasets.size(), 3u);
   EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
+}
+
+// What the target and the folder beside it hold goes with them.
+TEST_F(SplitTest, RefusesSourcesThatItsTargetWouldReplace) {
+  ConvertOptions split = split_options(2);
+  convert(out_, split).value();
+  std::filesystem::create_directories(folder_ / "killed.partial");
+  std::filesystem::copy_file(out_ + "/val/shard-000000.dvt", folder_ / "killed.partial/shard-000000.dvt");
+  put("killed.partial/.dovetail-lock", "");
+  const Files before = files_below(folder_ / "");
+  for (const auto& [source, target] : {std::pair(out_ + "/train", out_),
+                                       {out_ + "/val/shard-*.dvt", out_},
+                                       {folder_ / "o*/val/shard-*.dvt", out_},
+                                       {out_, out_},
+                                       {folder_ / "killed.partial/shard-*.dvt", folder_ / "killed"},
+                                       {folder_ / "killed.partial/shard-000000.dvt", folder_ / "killed"}}) {
+    for (const bool splits : {false, true}) {
+      ConvertOptions wanted = splits ? split : options({}, 1);
+      wanted.sources = {source};
+      wanted.writer.shard.overwrite = true;
+      const auto refused = convert(target, wanted);
+      ASSERT_FALSE(refused) << source;
+      EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << refused.error().to_string();
+      EXPECT_EQ(files_below(folder_ / ""), before) << source;
+    }
+  }
+  EXPECT_TRUE(convert(folder_ / "other", options({out_ + "/train"}, 1)));
+}
+
+TEST_F(SplitTest, ReplacesItsOwnDatasetsOnly) {
+  const ConvertOptions split = split_options(2);
+  convert(out_, split).value();
+  const Files before = files_below(out_);
+  ConvertOptions plain = options(split.sources, 1);
+  ConvertOptions other = split;
+  other.split.back().name = "other";
+  for (ConvertOptions wanted : {plain, other}) {
+    wanted.writer.shard.overwrite = true;
+    const auto refused = convert(out_, wanted);
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
+    EXPECT_EQ(files_below(out_), before);
+  }
+  ConvertOptions again = split;
+  again.writer.shard.overwrite = true;
+  EXPECT_TRUE(convert(out_, again));
+  convert(folder_ / "plain", plain).value();
+  EXPECT_TRUE(convert(folder_ / "plain", again)) << "and a dataset that is no split";
+  EXPECT_EQ(names_of(files_below(folder_ / "plain")), names_of(before));
 }
 
 }  // namespace

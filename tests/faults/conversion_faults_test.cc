@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converting, merging, exporting, indexing and recovering while the n-th call of the system fails, for every n until a run
-// passes untouched: what the undisturbed run makes, or an error after which the next run makes it.
+// Converting, merging, exporting, indexing and recovering while the n-th call of the system fails,
+// or the process is killed there, for every n until a run passes untouched: what the undisturbed
+// run makes, or what was there, after which the next run makes it.
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -50,18 +51,20 @@ class ConversionFaultsTest : public test::ConversionTest {
   /// Files below `out_`, if any.
   Files left() const { return fs::exists(out_) ? files_below(out_) : Files(); }
 
-  /// What is with partial files that could not be removed.
-  enum class After : bool { all_is_removed, hidden_files_stay };
+  /// Whether files get their names together, or one by one; then partial ones that could not be
+  /// removed stay.
+  enum class Appears : bool { as_a_whole, file_by_file };
 
   /// Runs it undisturbed, and then with every fault; `begin` makes what is there before.
   void with_every_fault(
-      const Convert& convert, const std::function<void()>& begin = [] {}, After after = After::all_is_removed) {
+      const Convert& convert, const std::function<void()>& begin = [] {}, Appears appears = Appears::as_a_whole) {
     begin();
     convert().value();
     const Files expected = left();
     ASSERT_FALSE(expected.empty());
     const auto restart = [&] {
       fs::remove_all(out_);
+      fs::remove_all(staged_);
       begin();
     };
     restart();
@@ -72,32 +75,33 @@ class ConversionFaultsTest : public test::ConversionTest {
       EXPECT_FALSE(done.error().path().empty()) << done.error().to_string();
       return false;
     };
-    const auto settle = [&](bool good) {
-      if (!good) expect_nothing_half(before, expected);
-      if (good) {
-        expect_no_bare_part();
-        EXPECT_TRUE(visible(left()) == visible(expected)) << ::testing::PrintToString(names_of(left()));
-      }
-      // What could not be removed goes with the next run, unless that one takes the dataset for somebody's who wants it kept.
-      if (!good || left() != expected) {
+    const auto settle = [&](bool good, bool killed) {
+      const Files now = visible(left());
+      const bool whole = now == visible(expected) || (!good && now == visible(before));
+      EXPECT_TRUE(whole || (!good && appears == Appears::file_by_file)) << ::testing::PrintToString(names_of(now));
+      if (!whole) expect_files_of(before, expected, now);
+      // What could not be removed goes with the next run. One that was killed may have done
+      // everything.
+      const bool done = left() == expected && !fs::exists(staged_);
+      if (!done || (!good && !killed)) {
         const Result<void> again = convert();
-        const bool kept = good && !again && again.error().is(Errc::already_exists);
-        EXPECT_TRUE(again || kept) << again.error().to_string();
-        const bool may_stay = kept || (FaultAt::removal_failed() && after == After::hidden_files_stay);
+        EXPECT_TRUE(again) << again.error().to_string();
+        const bool may_stay = FaultAt::removal_failed() && appears == Appears::file_by_file;
         EXPECT_TRUE(may_stay ? visible(left()) == visible(expected) : left() == expected)
             << ::testing::PrintToString(names_of(left()));
+        EXPECT_FALSE(fs::exists(staged_));
       }
       restart();
     };
-    const std::uint64_t faults = testing::with_every_fault(work, settle);
+    const std::uint64_t faults = testing::with_every_fault(work, [&](bool good) { settle(good, false); });
     EXPECT_GT(faults, 30 / testing::kFaultStep);
     testing::count_faults(faults);
+    if (appears == Appears::file_by_file) return;
+    testing::count_faults(testing::with_every_kill(work, [&](bool ended) { settle(ended, !ended); }), "kills");
   }
 
-  /// After an error: each file with a final name is the one that was there, or that should come, and no dataset opens but one
-  /// of these two.
-  void expect_nothing_half(const Files& before, const Files& expected) const {
-    const Files now = visible(left());
+  /// After an error: each file with a final name is the one that was there, or that should come.
+  static void expect_files_of(const Files& before, const Files& expected, const Files& now) {
     for (const auto& file : now) {
       const auto is_in = [&file](const Files& files) {
         const auto found = files.find(file.first);
@@ -105,30 +109,6 @@ class ConversionFaultsTest : public test::ConversionTest {
       };
       EXPECT_TRUE(is_in(before) || is_in(expected)) << file.first;
     }
-    for (const char* folder : {"", "train/", "val/"}) {
-      const std::string path = (fs::path(out_) / folder).native();
-      if (!fs::exists(path)) continue;
-      const Files here = files_in(folder, now);
-      const bool whole = here == files_in(folder, visible(before)) || here == files_in(folder, visible(expected));
-      EXPECT_TRUE(!Dataset::open(path) || whole) << folder << ::testing::PrintToString(names_of(here));
-      if (whole || *folder == 0 || here.empty()) continue;
-      ++halves_;
-      EXPECT_TRUE(recover(path, folder_ / "saved")) << "what has its name already is not lost";
-      fs::remove_all(folder_ / "saved");
-    }
-  }
-
-  /// A part beside the dataset that does not say that it was merged into that would be taken for one that is not finished.
-  void expect_no_bare_part() const {
-    for (const auto& entry : fs::directory_iterator(out_)) {
-      if (!entry.path().filename().string().starts_with(".dovetail-part-")) continue;
-      EXPECT_TRUE(fs::exists(entry.path() / ".merged") || fs::exists(entry.path() / "conversion")) << entry.path();
-    }
-  }
-
-  static Files files_in(const std::string& folder, Files files) {
-    std::erase_if(files, [&](const auto& file) { return !file.first.starts_with(folder); });
-    return files;
   }
 
   ConvertOptions small(std::vector<std::string> sources, std::uint32_t shards) const {
@@ -137,8 +117,6 @@ class ConversionFaultsTest : public test::ConversionTest {
     return wanted;
   }
   Result<void> convert_all(const ConvertOptions& wanted) const { return outcome(convert(out_, wanted)); }
-
-  mutable std::uint64_t halves_ = 0;  // datasets of a split that an error has left half in their place
 };
 
 TEST_F(ConversionFaultsTest, TfrecordsBecomeTheDatasetOrAnError) {
@@ -185,16 +163,18 @@ TEST_F(ConversionFaultsTest, AShuffledSplitIsWholeOrAnError) {
   with_every_fault([&] { return convert_all(wanted); });
 }
 
-TEST_F(ConversionFaultsTest, ASplitReplacesAnotherOrIsNoneUntilItIsWhole) {
+TEST_F(ConversionFaultsTest, ASplitReplacesWhatWasThereAsAWhole) {
   std::string lines;
   for (int i = 0; i < 100; ++i) lines += "older " + std::to_string(i) + '\n';
   ConvertOptions older = small({put("older.txt", lines)}, 3);
-  older.split = {{"train", 0.6}, {"val", 0.4}};
   ConvertOptions wanted = small({put_tfrecords(2, 12, 6)}, 2);
-  wanted.split = older.split;
+  wanted.split = {{"train", 0.6}, {"val", 0.4}};
   wanted.writer.shard.overwrite = true;
-  with_every_fault([&] { return convert_all(wanted); }, [&] { convert(out_, older).value(); });
-  EXPECT_GT(halves_, 10 / testing::kFaultStep);
+  for (const bool split : {false, true}) {
+    if (split) older.split = wanted.split;
+    fs::remove_all(out_);
+    with_every_fault([&] { return convert_all(wanted); }, [&] { convert(out_, older).value(); });
+  }
 }
 
 TEST_F(ConversionFaultsTest, PartsAndTheirMergingAreWholeOrAnError) {
@@ -219,7 +199,7 @@ TEST_F(ConversionFaultsTest, AnExportIsWholeOrNotThere) {
     TfrecordExportOptions wanted{.sources = {folder_ / "data"}, .compression = compression};
     wanted.jobs = 2;
     wanted.overwrite = true;
-    with_every_fault([&] { return outcome(export_tfrecords(out_, wanted)); }, [] {}, After::hidden_files_stay);
+    with_every_fault([&] { return outcome(export_tfrecords(out_, wanted)); }, [] {}, Appears::file_by_file);
   }
 }
 
@@ -242,7 +222,7 @@ TEST_F(ConversionFaultsTest, AnExportReplacesAnotherAndNeverStandsBesideIt) {
         }
         return outcome(exported);
       },
-      begin, After::hidden_files_stay);
+      begin, Appears::file_by_file);
 }
 
 TEST_F(ConversionFaultsTest, AnIndexIsWholeOrNotThere) {
@@ -250,8 +230,7 @@ TEST_F(ConversionFaultsTest, AnIndexIsWholeOrNotThere) {
   const auto begin = [&] { put("out/a.tfrecord", records); };
   TfrecordIndexOptions wanted;
   wanted.block_bytes = 1024;
-  with_every_fault([&] { return outcome(index_tfrecord(out_ + "/a.tfrecord", wanted)); }, begin,
-                   After::hidden_files_stay);
+  with_every_fault([&] { return outcome(index_tfrecord(out_ + "/a.tfrecord", wanted)); }, begin, Appears::file_by_file);
   // The one for DALI comes last, and elsewhere, so that what is beside the file is as above.
   fs::create_directory(folder_ / "elsewhere");
   wanted.write_dali_index = folder_ / "elsewhere/a.idx";
@@ -262,7 +241,7 @@ TEST_F(ConversionFaultsTest, AnIndexIsWholeOrNotThere) {
         EXPECT_TRUE(!indexed || fs::exists(*wanted.write_dali_index));
         return outcome(indexed);
       },
-      begin, After::hidden_files_stay);
+      begin, Appears::file_by_file);
 }
 
 }  // namespace

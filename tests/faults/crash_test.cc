@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a crash of the machine leaves of a file or dataset that was being written, behind each call of the system: with what was
 // not synced gone, there, or there in part.
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <iostream>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dovetail/dataset_writer.h>
@@ -20,128 +25,165 @@
 namespace dovetail {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::LeftFiles;
-using testing::RecordedCall;
+using testing::Recording;
+using Records = std::vector<std::string>;
 
-LeftFiles files_in(const std::string& folder) {
-  LeftFiles files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    std::stringstream bytes;
-    bytes << std::ifstream(entry.path(), std::ios::binary).rdbuf();
-    files[entry.path().filename()] = bytes.str();
-  }
-  return files;
-}
-
-bool looks_finished(const std::string& name) {
-  return name.front() != '.';
+Result<DatasetInfo> try_to_write(const std::string& folder, const Records& records, bool overwrite) {
+  DatasetWriterOptions options;
+  options.shard_bytes = 4'000;
+  options.encode_threads = 2;
+  options.shard.block_bytes = 2048;
+  options.shard.overwrite = overwrite;
+  Result<DatasetWriter> writer = DatasetWriter::create(folder, options);
+  if (!writer) return writer.error();
+  for (const std::string& record : records) writer->append(as_bytes(record)).value();
+  return writer->finish();
 }
 
 class CrashTest : public ::testing::Test {
  protected:
-  CrashTest() { std::filesystem::create_directory(target()); }
+  CrashTest() { fs::create_directory(disk()); }
 
-  std::string target() const { return folder_.path("target"); }
+  std::string disk() const { return folder_.path("disk"); }
+  std::string target() const { return disk() + "/target"; }
   std::string after() const { return folder_.path("after"); }
+  std::string target_after() const { return after() + "/target"; }
 
-  /// Puts the files where they can be looked at.
-  void materialise(const LeftFiles& files) {
-    std::filesystem::remove_all(after());
-    std::filesystem::create_directory(after());
-    for (const auto& [name, bytes] : files) std::ofstream(after() + "/" + name, std::ios::binary) << bytes;
+  Recording record_dataset(const Records& records, bool overwrite) const {
+    return testing::record_calls(disk(), [&] { try_to_write(target(), records, overwrite).value(); });
+  }
+
+  /// Puts the files where they can be looked at. What is told apart by its number has another one
+  /// there.
+  void materialise(const LeftFiles& files) const {
+    fs::remove_all(after());
+    fs::create_directory(after());
+    std::map<std::string, std::string> numbers;  // of folders
+    for (const auto& [name, bytes] : files) {
+      if (!name.ends_with('/')) continue;
+      fs::create_directory(after() + '/' + name);
+      struct stat status {};
+      ASSERT_EQ(::stat((after() + '/' + name).c_str(), &status), 0);
+      numbers[bytes] = std::to_string(status.st_ino);
+    }
+    for (const auto& [name, bytes] : files) {
+      if (name.ends_with('/')) continue;
+      const auto number = name.ends_with("/.dovetail-lock") ? numbers.find(bytes) : numbers.end();
+      std::ofstream(after() + '/' + name, std::ios::binary) << (number == numbers.end() ? bytes : number->second);
+    }
   }
 
   /// Looks at everything that a crash could leave behind each call.
   template <class Look>
-  void behind_every_call(const LeftFiles& before, const std::vector<RecordedCall>& calls, Look look) {
-    for (std::size_t count = 0; count <= calls.size(); ++count) {
-      for (const LeftFiles& files : left_by_crash(before, calls, count)) {
+  void behind_every_call(const Recording& recording, Look look) {
+    std::set<LeftFiles> seen;
+    for (std::size_t count = 0; count <= recording.calls.size(); ++count) {
+      for (const LeftFiles& files : left_by_crash(recording, count)) {
+        if (!seen.insert(files).second) continue;
         materialise(files);
+        for (const char* beside : {".partial", ".replaced"}) {
+          testing::expect_no_part_opens(target_after() + beside);
+        }
         look(files);
         if (HasFailure()) {
           std::string names;
           for (const auto& [name, bytes] : files) names += ' ' + name + ':' + std::to_string(bytes.size());
-          FAIL() << "behind call " << count << " of " << calls.size() << ":" << names;
+          FAIL() << "behind call " << count << " of " << recording.calls.size() << ":" << names;
         }
       }
     }
+    std::cout << recording.calls.size() << " calls, " << seen.size() << " states" << std::endl;
   }
 
-  void write_dataset(const std::vector<std::string>& records, bool overwrite) {
-    DatasetWriterOptions options;
-    options.shard_bytes = 12'000;
-    options.encode_threads = 2;
-    options.shard.block_bytes = 4096;
-    options.shard.overwrite = overwrite;
-    DatasetWriter writer = DatasetWriter::create(target(), options).value();
-    for (const std::string& record : records) writer.append(as_bytes(record)).value();
-    writer.finish().value();
+  /// Whatever a crash has left, another dataset can be written there, and it alone is there then.
+  void expect_next_writer_succeeds() const {
+    const auto written = try_to_write(target_after(), next_, true);
+    ASSERT_TRUE(written) << written.error().to_string();
+    EXPECT_TRUE(testing::records_left(target_after()) == next_);
+    EXPECT_EQ(testing::names_left(target_after()).size(), written->shards.size() + 1);
+    EXPECT_THAT(testing::names_left(after()), ::testing::ElementsAre("target"));
   }
 
+  /// Behind each call the target is one dataset or the other. Where it may also be absent, the next
+  /// writer puts the old one back.
+  void expect_old_or_new(const Recording& recording, bool may_be_absent) {
+    std::uint64_t old_ones = 0;
+    std::uint64_t new_ones = 0;
+    std::uint64_t absent = 0;
+    behind_every_call(recording, [&](const LeftFiles& files) {
+      if (may_be_absent && !files.contains("target/")) {
+        ++absent;
+        EXPECT_TRUE(try_to_write(target_after(), next_, false).error().is(Errc::already_exists));
+        EXPECT_TRUE(testing::records_left(target_after()) == old_);
+      }
+      const Records found = testing::records_left(target_after());
+      EXPECT_TRUE(found == old_ || found == new_) << found.size() << " records";
+      ++(found == old_ ? old_ones : new_ones);
+      expect_next_writer_succeeds();
+    });
+    EXPECT_GT(old_ones, recording.calls.size() / 2);
+    EXPECT_GT(new_ones, 10u) << "until what was replaced is removed";
+    EXPECT_EQ(absent > 0, may_be_absent);
+    for (const LeftFiles& files : left_by_crash(recording, recording.calls.size())) {
+      materialise(files);
+      EXPECT_TRUE(testing::records_left(target_after()) == new_) << "a finished dataset is durable";
+    }
+  }
+
+  const Records old_ = testing::written_records(500, 50, 1000);
+  const Records new_ = testing::written_records(0, 30, 1000);
+  const Records next_ = testing::written_records(800, 3, 1000);
   testing::TempFolder folder_;
 };
 
 TEST_F(CrashTest, AShardIsWholeOrHasNoName) {
-  const std::vector<std::string> records = testing::written_records(0, 40);
-  const std::vector<RecordedCall> calls = testing::record_calls(target(), [&] {
+  fs::create_directory(target());
+  const Records records = testing::written_records(0, 40);
+  const Recording recording = testing::record_calls(disk(), [&] {
     RecordWriter writer = RecordWriter::create(target() + "/s.dvt", {.block_bytes = 4096}).value();
     for (const std::string& record : records) writer.append(as_bytes(record)).value();
     writer.finish().value();
   });
-  ASSERT_GE(calls.size(), 5u) << "made, written, synced, named, and the name synced";
+  ASSERT_GE(recording.calls.size(), 5u) << "made, written, synced, named, and the name synced";
   std::uint64_t finished = 0;
-  behind_every_call({}, calls, [&](const LeftFiles& files) {
-    for (const auto& [name, bytes] : files) {
-      if (!looks_finished(name)) continue;
-      EXPECT_TRUE(verify(after() + "/" + name).value().ok());
-      ++finished;
-    }
+  behind_every_call(recording, [&](const LeftFiles& files) {
+    if (!files.contains("target/s.dvt")) return;
+    EXPECT_TRUE(verify(target_after() + "/s.dvt").value().ok());
+    ++finished;
   });
   EXPECT_GT(finished, 0u);
-  materialise(left_by_crash({}, calls, calls.size()).front());
-  EXPECT_EQ(left_by_crash({}, calls, calls.size()).size(), 1u) << "a finished shard is durable in every way";
-  EXPECT_TRUE(verify(after() + "/s.dvt").value().ok());
+  const std::vector<LeftFiles> last = left_by_crash(recording, recording.calls.size());
+  EXPECT_EQ(last.size(), 1u) << "a finished shard is durable in every way";
+  EXPECT_TRUE(last.front().contains("target/s.dvt"));
 }
 
-TEST_F(CrashTest, ADatasetWithAManifestIsWhole) {
-  const std::vector<std::string> records = testing::written_records(0, 40);
-  const std::vector<RecordedCall> calls = testing::record_calls(target(), [&] { write_dataset(records, false); });
+TEST_F(CrashTest, ADatasetIsWholeOrNotThere) {
+  const Recording recording = record_dataset(new_, false);
   std::uint64_t whole = 0;
-  behind_every_call({}, calls, [&](const LeftFiles& files) {
-    for (const auto& [name, bytes] : files) {
-      if (!looks_finished(name)) continue;
-      EXPECT_TRUE(verify(after() + "/" + name).value().ok()) << name;
+  behind_every_call(recording, [&](const LeftFiles& files) {
+    if (files.contains("target/")) {
+      EXPECT_TRUE(testing::records_left(target_after()) == new_);
+      ++whole;
     }
-    if (!files.contains("manifest.dvt")) return;
-    EXPECT_TRUE(verify(after()).value().ok());
-    EXPECT_EQ(testing::records_left(after()), records);
-    ++whole;
+    expect_next_writer_succeeds();
   });
   EXPECT_GT(whole, 0u);
-  EXPECT_EQ(left_by_crash({}, calls, calls.size()).size(), 1u) << "a finished dataset is durable in every way";
+  for (const LeftFiles& files : left_by_crash(recording, recording.calls.size())) {
+    EXPECT_TRUE(files.contains("target/manifest.dvt")) << "a finished dataset is durable";
+  }
 }
 
-TEST_F(CrashTest, ADatasetThatReplacesAnotherIsThereOrTheOtherIsOrNone) {
-  const std::vector<std::string> old_records = testing::written_records(500, 50);
-  const std::vector<std::string> records = testing::written_records(0, 30);
-  write_dataset(old_records, false);
-  const LeftFiles before = files_in(target());
-  const std::vector<RecordedCall> calls = testing::record_calls(target(), [&] { write_dataset(records, true); });
-  std::uint64_t old_ones = 0;
-  std::uint64_t new_ones = 0;
-  behind_every_call(before, calls, [&](const LeftFiles& files) {
-    if (!files.contains("manifest.dvt")) return;
-    EXPECT_TRUE(verify(after()).value().ok());
-    const std::vector<std::string> found = testing::records_left(after());
-    if (found == old_records) {
-      ++old_ones;
-    } else {
-      EXPECT_EQ(found, records);
-      ++new_ones;
-    }
-  });
-  EXPECT_GT(old_ones, calls.size() / 2);
-  EXPECT_GT(new_ones, 0u);
+TEST_F(CrashTest, ADatasetThatReplacesAnotherIsThereOrTheOtherIs) {
+  try_to_write(target(), old_, false).value();
+  expect_old_or_new(record_dataset(new_, true), false);
+}
+
+TEST_F(CrashTest, WhereNothingCanBeExchangedTheOldDatasetComesBack) {
+  const testing::ExchangeRefused refused;
+  try_to_write(target(), old_, false).value();
+  expect_old_or_new(record_dataset(new_, true), true);
 }
 
 }  // namespace

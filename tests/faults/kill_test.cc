@@ -7,12 +7,17 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <iostream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dovetail/convert.h>
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_reader.h>
 #include <dovetail/record_writer.h>
@@ -26,6 +31,12 @@
 namespace dovetail {
 namespace {
 
+namespace fs = std::filesystem;
+using ::testing::AnyOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 using Clock = std::chrono::steady_clock;
 
 bool write_shard(const std::string& path, const std::vector<std::string>& records) {
@@ -36,8 +47,9 @@ bool write_shard(const std::string& path, const std::vector<std::string>& record
   return writer && writer->finish();
 }
 
-bool write_dataset(const std::string& folder, const std::vector<std::string>& records) {
+bool write_dataset(const std::string& folder, const std::vector<std::string>& records, bool overwrite) {
   DatasetWriterOptions options;
+  options.shard.overwrite = overwrite;
   options.shard_bytes = 1 << 19;
   options.encode_threads = 2;
   Result<DatasetWriter> writer = DatasetWriter::create(folder, options);
@@ -53,24 +65,28 @@ class KillTest : public ::testing::Test {
     if (testing::kThreadSanitized) GTEST_SKIP() << "children that are killed show no races";
   }
 
-  /// Runs `work` in a child that is killed at a random moment of the time that it takes, so many times; `look` then sees
-  /// what is left in the folder.
-  template <class Work, class Look>
-  void kill_at_random(int rounds, Work work, Look look) {
+  /// Runs `work` in a child that is killed at a random moment of the time that it takes, so many
+  /// times. `begin` makes what is there before, and `look` sees what is left.
+  template <class Begin, class Work, class Look>
+  void kill_at_random(int rounds, Begin begin, Work work, Look look) {
     constexpr std::uint64_t kSeed = 20261122;
     format::test::Draws draws(kSeed);
     std::chrono::microseconds usual{1'000'000};
     int killed = 0;
     for (int round = 0; round < rounds && !HasFailure(); ++round) {
       SCOPED_TRACE("seed " + std::to_string(kSeed) + ", round " + std::to_string(round));
-      std::filesystem::remove_all(target());
-      std::filesystem::create_directory(target());
+      fs::remove_all(disk());
+      fs::create_directory(disk());
+      begin();
       const Clock::time_point began = Clock::now();
       const pid_t child = ::fork();
       if (child == 0) ::_exit(work() ? 0 : 1);
       ASSERT_GT(child, 0);
       if (round >= 3) {  // the first ones show how long it takes
-        std::this_thread::sleep_for(std::chrono::microseconds(draws.below(static_cast<std::uint64_t>(usual.count()))));
+        // Every second time about the end, when names change.
+        const auto span = static_cast<std::uint64_t>(usual.count());
+        const std::uint64_t moment = round % 2 == 0 ? draws.below(span) : span * 3 / 4 + draws.below(span / 2);
+        std::this_thread::sleep_for(std::chrono::microseconds(moment));
         ::kill(child, SIGKILL);
       }
       int status = 0;
@@ -85,11 +101,13 @@ class KillTest : public ::testing::Test {
       killed += ended ? 0 : 1;
       look(ended);
     }
+    std::cout << rounds << " lives, " << killed << " killed, seed " << kSeed << std::endl;
     EXPECT_GT(killed, 0);
     RecordProperty("killed", killed);
   }
 
-  std::string target() const { return folder_.path("target"); }
+  std::string disk() const { return folder_.path("disk"); }
+  std::string target() const { return disk() + "/target"; }
   testing::TempFolder folder_;
 };
 
@@ -98,14 +116,15 @@ const int kRounds = testing::kSanitized ? 40 : 500;
 TEST_F(KillTest, AShardIsFinishedOrItsBeginningCanBeRecovered) {
   const std::vector<std::string> records = testing::written_records(0, 500, 8000);
   std::uint64_t recovered_some = 0;
+  const auto begin = [&] { fs::create_directory(target()); };
   const auto work = [&] { return write_shard(target() + "/s.dvt", records); };
-  kill_at_random(kRounds, work, [&](bool ended) {
-    const bool finished = std::filesystem::exists(target() + "/s.dvt");
+  kill_at_random(kRounds, begin, work, [&](bool ended) {
+    const bool finished = fs::exists(target() + "/s.dvt");
     EXPECT_TRUE(finished || !ended);
-    for (const auto& entry : std::filesystem::directory_iterator(target())) {
+    for (const auto& entry : fs::directory_iterator(target())) {
       const std::string name = entry.path().filename();
       if (name == "s.dvt") {
-        EXPECT_EQ(testing::records_left(entry.path()), records);
+        EXPECT_TRUE(testing::records_left(entry.path()) == records);
         continue;
       }
       EXPECT_TRUE(name.starts_with(".s.dvt.partial-")) << name;
@@ -124,38 +143,95 @@ TEST_F(KillTest, AShardIsFinishedOrItsBeginningCanBeRecovered) {
   EXPECT_GT(recovered_some, 0u);
 }
 
-TEST_F(KillTest, ADatasetIsFinishedOrHasNoManifest) {
+TEST_F(KillTest, ADatasetIsWholeOrItsBeginningCanBeRecovered) {
   const std::vector<std::string> records = testing::written_records(0, 700, 8000);
+  const std::vector<std::string> next = testing::written_records(900, 2);
   std::uint64_t recovered_some = 0;
-  const auto work = [&] { return write_dataset(target(), records); };
-  kill_at_random(kRounds, work, [&](bool ended) {
-    if (std::filesystem::exists(target() + "/manifest.dvt")) {
-      EXPECT_EQ(testing::records_left(target()), records);
-      return;
-    }
-    EXPECT_FALSE(ended);
-    for (const auto& entry : std::filesystem::directory_iterator(target())) {
-      if (entry.path().filename().string().front() == '.') continue;
-      EXPECT_TRUE(verify(entry.path()).value().ok()) << entry.path();
-    }
-    const std::string saved = folder_.path("saved");
-    std::filesystem::remove_all(saved);
-    const Result<RecoverReport> report = recover(target(), saved);
-    if (!report) {
-      EXPECT_FALSE(std::filesystem::exists(saved + "/manifest.dvt"));
-      return;
-    }
-    // Shards are written side by side, so that each has a beginning of its own.
-    const std::vector<std::string> found = testing::records_left(saved);
-    auto at = records.begin();
-    for (const std::string& record : found) {
-      at = std::find(at, records.end(), record);
-      ASSERT_NE(at, records.end()) << "a record that is none of them, or out of order";
-      ++at;
-    }
-    recovered_some += found.empty() ? 0 : 1;
-  });
+  const auto work = [&] { return write_dataset(target(), records, false); };
+  kill_at_random(
+      kRounds, [] {}, work,
+      [&](bool ended) {
+        const std::string saved = folder_.path("saved");
+        fs::remove_all(saved);
+        if (fs::exists(target())) {
+          EXPECT_TRUE(testing::records_left(target()) == records);
+        } else if (const auto report = recover(target() + ".partial", saved); report) {
+          // Shards are written side by side, so that each has a beginning of its own.
+          const std::vector<std::string> found = testing::records_left(saved);
+          auto at = records.begin();
+          for (const std::string& record : found) {
+            at = std::find(at, records.end(), record);
+            ASSERT_NE(at, records.end()) << "a record that is none of them, or out of order";
+            ++at;
+          }
+          recovered_some += found.empty() ? 0 : 1;
+        } else {
+          EXPECT_FALSE(fs::exists(saved)) << report.error().to_string();
+        }
+        EXPECT_TRUE(!ended || fs::exists(target()));
+        EXPECT_TRUE(write_dataset(target(), next, true)) << "whatever is left";
+        EXPECT_TRUE(testing::records_left(target()) == next);
+        EXPECT_THAT(testing::names_left(disk()), ElementsAre("target"));
+      });
   EXPECT_GT(recovered_some, 0u);
+}
+
+TEST_F(KillTest, ADatasetThatReplacesAnotherIsThereOrTheOtherIs) {
+  const std::vector<std::string> old_records = testing::written_records(900, 300, 8000);
+  const std::vector<std::string> records = testing::written_records(0, 300, 8000);
+  const std::string older = folder_.path("older");
+  ASSERT_TRUE(write_dataset(older, old_records, false));
+  const auto begin = [&] { fs::copy(older, target(), fs::copy_options::recursive); };
+  const auto work = [&] { return write_dataset(target(), records, true); };
+  kill_at_random(kRounds, begin, work, [&](bool ended) {
+    const std::vector<std::string> found = testing::records_left(target());
+    EXPECT_TRUE(found == records || (!ended && found == old_records)) << found.size() << " records";
+    EXPECT_TRUE(write_dataset(target(), records, true)) << "whatever is left";
+    EXPECT_TRUE(testing::records_left(target()) == records);
+    EXPECT_THAT(testing::names_left(disk()), ElementsAre("target"));
+  });
+}
+
+TEST_F(KillTest, ASplitReplacesADatasetAsAWholeAndIsContinued) {
+  const std::vector<std::string> old_records = testing::written_records(0, 20);
+  const std::string older = folder_.path("older");
+  ASSERT_TRUE(write_dataset(older, old_records, false));
+  std::ofstream lines(folder_.path("lines.txt"));
+  for (int i = 0; i < 20'000; ++i) lines << "line " << i << std::string(static_cast<std::size_t>(i % 70), '.') << '\n';
+  lines.close();
+  ConvertOptions options{.sources = {folder_.path("lines.txt")}, .shards = 4};
+  options.split = {{"train", 0.8}, {"val", 0.2}};
+  options.writer.shard.overwrite = true;
+  options.jobs = 2;
+  const auto split_left = [](const std::string& folder) {
+    return std::pair(testing::records_left(folder + "/train"), testing::records_left(folder + "/val"));
+  };
+  ASSERT_TRUE(convert(folder_.path("undisturbed"), options));
+  const auto expected = split_left(folder_.path("undisturbed"));
+  std::uint64_t old_ones = 0;
+  std::uint64_t marked = 0;
+  const auto begin = [&] { fs::copy(older, target(), fs::copy_options::recursive); };
+  const auto work = [&] { return convert(target(), options).has_value(); };
+  kill_at_random(kRounds, begin, work, [&](bool ended) {
+    const std::vector<std::string> names = testing::names_left(target());
+    if (fs::exists(target() + "/manifest.dvt")) {
+      EXPECT_FALSE(ended);
+      EXPECT_TRUE(testing::records_left(target()) == old_records);
+      EXPECT_EQ(names.size(), 2u);
+      ++old_ones;
+    } else {
+      EXPECT_TRUE(split_left(target()) == expected);
+      EXPECT_THAT(names, Each(AnyOf("train", "val", StartsWith(".dovetail-"))));
+      marked += names.size() > 2 ? 1 : 0;
+    }
+    const auto again = convert(target(), options);
+    EXPECT_TRUE(again) << again.error().to_string();
+    EXPECT_TRUE(split_left(target()) == expected);
+    EXPECT_THAT(testing::names_left(target()), UnorderedElementsAre("train", "val"));
+    EXPECT_THAT(testing::names_left(disk()), ElementsAre("target"));
+  });
+  std::cout << "the old one " << old_ones << " times, the new one with marks " << marked << " times" << std::endl;
+  EXPECT_GT(old_ones, 0u);
 }
 
 }  // namespace

@@ -2,180 +2,236 @@
 #include "tests/faults/recorded_calls.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <atomic>
+#include <cerrno>
 #include <cstdarg>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
-#include <optional>
 #include <set>
 
 namespace dovetail::testing {
 namespace {
 
-struct Recording {
+namespace fs = std::filesystem;
+using Kind = RecordedCall::Kind;
+using Change = RecordedCall::Change;
+
+struct Recorder {
   std::mutex mutex;
   bool on = false;
-  std::string folder;
-  std::vector<RecordedCall> calls;
-  std::map<int, std::size_t> open_files;  // by descriptor
-  std::size_t files = 0;
+  Recording recorded;
+  Names now;
+  std::map<int, Node> open_files;  // by descriptor
+  std::map<ino_t, Node> folders;
+
+  Node make(bool is_folder) {
+    recorded.nodes.push_back({is_folder, {}});
+    return recorded.nodes.size() - 1;
+  }
+  void add_folder(Node node, const struct stat& status) {
+    folders[status.st_ino] = node;
+    recorded.nodes[node].bytes = std::to_string(status.st_ino);
+  }
+  std::optional<Node> find(Node folder, const std::string& name) const {
+    const auto found = now.find({folder, name});
+    return found == now.end() ? std::nullopt : std::optional(found->second);
+  }
+  void add(std::vector<Change> changes);
 };
 
-Recording& recording() {
-  static Recording shared;
+Recorder& recorder() {
+  static Recorder shared;
   return shared;
 }
 
-std::string path_of(int descriptor) {
-  const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
-  std::array<char, 4096> path{};
-  const ssize_t size = ::readlink(link.c_str(), path.data(), path.size());
-  return size < 0 ? std::string() : std::string(path.data(), static_cast<std::size_t>(size));
+std::atomic<bool> exchange_refused = false;
+
+void change_names(const std::vector<Change>& changes, Names& names) {
+  for (const Change& change : changes) {
+    if (change.node) {
+      names[{change.folder, change.name}] = *change.node;
+    } else {
+      names.erase({change.folder, change.name});
+    }
+  }
 }
 
-/// Adds a call that was made in the recorded folder.
+void Recorder::add(std::vector<Change> changes) {
+  change_names(changes, now);
+  recorded.calls.push_back(
+      {.kind = Kind::change_names, .node = 0, .bytes = {}, .in_place = false, .changes = std::move(changes)});
+}
+
+/// Adds a call that was made in a folder below the one that is recorded.
+template <class Note>
+void note(const struct stat& folder, Note add) {
+  Recorder& shared = recorder();
+  const std::lock_guard lock(shared.mutex);
+  if (!shared.on) return;
+  if (const auto found = shared.folders.find(folder.st_ino); found != shared.folders.end()) add(shared, found->second);
+}
+
 template <class Note>
 void note(int folder, Note add) {
-  Recording& shared = recording();
-  const std::lock_guard lock(shared.mutex);
-  if (shared.on && path_of(folder) == shared.folder) add(shared);
+  struct stat status {};
+  if (::fstat(folder, &status) == 0) note(status, add);
+}
+
+template <class Note>
+void note_above(const char* path, Note add) {
+  struct stat status {};
+  const fs::path whole = path;
+  if (::stat(whole.parent_path().c_str(), &status) != 0) return;
+  note(status, [&](Recorder& shared, Node folder) { add(shared, folder, whole.filename().native()); });
 }
 
 /// Adds a call on a file that was made there.
 template <class Note>
 void note_file(int descriptor, Note add) {
-  Recording& shared = recording();
+  Recorder& shared = recorder();
   const std::lock_guard lock(shared.mutex);
   if (!shared.on) return;
   if (const auto file = shared.open_files.find(descriptor); file != shared.open_files.end()) add(shared, file->second);
 }
 
-/// Names and bytes, each as they are and as they are for certain.
-struct Disk {
-  struct File {
-    std::string bytes;
-    std::size_t synced = 0;
-  };
-  std::vector<File> files;
-  std::map<std::string, std::size_t> names;
-  std::vector<RecordedCall> pending;  // changes of names since they were synced
-};
-
-void change_names(std::map<std::string, std::size_t>& names, const RecordedCall& call) {
-  using Kind = RecordedCall::Kind;
-  if (call.kind == Kind::create) {
-    names[call.name] = call.file;
-    return;
+/// What is there before anything is recorded.
+void look_at(const fs::path& folder, Node number, Recorder& shared) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) == 0) shared.add_folder(number, status);
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const Node node = shared.make(entry.is_directory());
+    shared.now[{number, entry.path().filename()}] = node;
+    if (entry.is_directory()) {
+      look_at(entry.path(), node, shared);
+    } else {
+      std::ifstream file(entry.path(), std::ios::binary);
+      shared.recorded.nodes[node].bytes.assign(std::istreambuf_iterator<char>(file), {});
+    }
   }
-  const auto from = names.find(call.name);
-  if (from == names.end()) return;  // of a change that is not there without the one before it
-  const std::size_t file = from->second;
-  if (call.kind != Kind::link) names.erase(from);
-  if (call.kind != Kind::remove) names[call.to] = file;
 }
 
-LeftFiles left(const Disk& disk, const std::map<std::string, std::size_t>& names, int quarters) {
-  LeftFiles files;
-  for (const auto& [name, file] : names) {
-    const Disk::File& of = disk.files[file];
-    const std::size_t unsynced = of.bytes.size() - of.synced;
-    files[name] = of.bytes.substr(0, of.synced + unsynced * static_cast<std::size_t>(quarters) / 4);
+/// Bytes as they are, and how many of them for certain.
+struct Bytes {
+  std::string all;
+  std::size_t synced = 0;
+};
+
+void add_left(const Recording& recording, const std::vector<Bytes>& bytes, const Names& names, std::size_t quarters,
+              Node folder, const std::string& path, LeftFiles& left) {
+  for (auto it = names.lower_bound({folder, {}}); it != names.end() && it->first.first == folder; ++it) {
+    const std::string below = path + it->first.second;
+    const Bytes& of = bytes[it->second];
+    if (recording.nodes[it->second].is_folder) {
+      left[below + '/'] = of.all;
+      add_left(recording, bytes, names, quarters, it->second, below + '/', left);
+    } else {
+      left[below] = of.all.substr(0, of.synced + (of.all.size() - of.synced) * quarters / 4);
+    }
   }
-  return files;
 }
 
 }  // namespace
 
-std::vector<RecordedCall> record_calls(const std::string& folder, const std::function<void()>& work) {
-  Recording& shared = recording();
+ExchangeRefused::ExchangeRefused() {
+  exchange_refused = true;
+}
+
+ExchangeRefused::~ExchangeRefused() {
+  exchange_refused = false;
+}
+
+Recording record_calls(const std::string& folder, const std::function<void()>& work) {
+  Recorder& shared = recorder();
   {
     const std::lock_guard lock(shared.mutex);
-    shared.calls.clear();
+    shared.recorded = {};
+    shared.now.clear();
     shared.open_files.clear();
-    shared.files = 0;
-    shared.folder = std::filesystem::canonical(folder);
+    shared.folders.clear();
+    look_at(folder, shared.make(true), shared);
+    shared.recorded.names = shared.now;
     shared.on = true;
   }
   work();
   const std::lock_guard lock(shared.mutex);
   shared.on = false;
-  return std::move(shared.calls);
+  return std::move(shared.recorded);
 }
 
-std::vector<LeftFiles> left_by_crash(const LeftFiles& before, const std::vector<RecordedCall>& calls,
-                                     std::size_t count) {
-  using Kind = RecordedCall::Kind;
-  Disk disk;
-  std::size_t made = 0;
-  for (const RecordedCall& call : calls) made = std::max(made, call.file + 1);
-  disk.files.resize(made);
-  for (const auto& [name, bytes] : before) {
-    disk.names[name] = disk.files.size();
-    disk.files.push_back({bytes, bytes.size()});
-  }
+std::vector<LeftFiles> left_by_crash(const Recording& recording, std::size_t count) {
+  std::vector<Bytes> bytes;
+  for (const Recording::Content& node : recording.nodes) bytes.push_back({node.bytes, node.bytes.size()});
+  Names durable = recording.names;
+  std::vector<std::vector<Change>> pending;
   for (std::size_t i = 0; i < count; ++i) {
-    const RecordedCall& call = calls[i];
+    const RecordedCall& call = recording.calls[i];
     switch (call.kind) {
       case Kind::write:
-        disk.files[call.file].bytes += call.bytes;
+        if (call.in_place) bytes[call.node] = {};
+        bytes[call.node].all += call.bytes;
         break;
       case Kind::sync:
-        disk.files[call.file].synced = disk.files[call.file].bytes.size();
+        bytes[call.node].synced = bytes[call.node].all.size();
         break;
-      case Kind::sync_folder:
-        for (const RecordedCall& change : disk.pending) change_names(disk.names, change);
-        disk.pending.clear();
+      case Kind::change_names:
+        pending.push_back(call.changes);
         break;
-      case Kind::create:
-      case Kind::rename:
-      case Kind::link:
-      case Kind::remove:
-        disk.pending.push_back(call);
+      case Kind::sync_folder: {
+        const auto concerns = [&](const std::vector<Change>& changes) {
+          return std::any_of(changes.begin(), changes.end(), [&](const Change& c) { return c.folder == call.node; });
+        };
+        for (const auto& changes : pending) {
+          if (concerns(changes)) change_names(changes, durable);
+        }
+        std::erase_if(pending, concerns);
         break;
+      }
     }
   }
-  std::set<std::map<std::string, std::size_t>> names{disk.names};
-  std::map<std::string, std::size_t> first_ones = disk.names;
-  for (const RecordedCall& change : disk.pending) {
-    change_names(first_ones, change);
+  std::set<Names> names{durable};
+  Names first_ones = durable;
+  for (const std::vector<Change>& changes : pending) {
+    change_names(changes, first_ones);
     names.insert(first_ones);
-  }
-  // One change alone is known to the file system by the names that there really are.
-  std::map<std::string, std::size_t> really = disk.names;
-  for (const RecordedCall& change : disk.pending) {
-    const auto from = really.find(change.name);
-    std::map<std::string, std::size_t> alone = disk.names;
-    if (from != really.end()) alone[change.name] = from->second;
-    change_names(alone, change);
+    Names alone = durable;
+    change_names(changes, alone);
     names.insert(alone);
-    change_names(really, change);
   }
-  std::vector<LeftFiles> all;
-  for (const auto& some : names) {
-    for (const int quarters : {0, 2, 4}) all.push_back(left(disk, some, quarters));
+  std::set<LeftFiles> all;
+  for (const Names& some : names) {
+    for (const std::size_t quarters : {0u, 2u, 4u}) {
+      LeftFiles left;
+      add_left(recording, bytes, some, quarters, 0, {}, left);
+      all.insert(std::move(left));
+    }
   }
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
+  return {all.begin(), all.end()};
 }
 
 }  // namespace dovetail::testing
 
+using dovetail::testing::Kind;
+using dovetail::testing::Node;
 using dovetail::testing::note;
+using dovetail::testing::note_above;
 using dovetail::testing::note_file;
-using dovetail::testing::RecordedCall;
-using dovetail::testing::Recording;
+using dovetail::testing::Recorder;
 
 extern "C" {
 
 int __real_openat(int folder, const char* path, int flags, ...);
 int __real_close(int file);
+ssize_t __real_pwrite(int file, const void* bytes, std::size_t size, off_t offset);
 ssize_t __real_write(int file, const void* bytes, std::size_t size);
-int __real_fsync(int file);
-int __real_fdatasync(int file);
+int __real_mkdir(const char* path, mode_t mode);
+int __real_rmdir(const char* path);
 int __real_renameat(int from_folder, const char* from, int to_folder, const char* to);
 int __real_renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags);
 int __real_linkat(int from_folder, const char* from, int to_folder, const char* to, int flags);
@@ -188,73 +244,107 @@ int __wrap_openat(int folder, const char* path, int flags, ...) {
   va_end(arguments);
   const int file = __real_openat(folder, path, flags, mode);
   if (file < 0 || (flags & O_CREAT) == 0) return file;
-  note(folder, [&](Recording& shared) {
-    const std::size_t number = shared.files++;
-    shared.open_files[file] = number;
-    shared.calls.push_back({.kind = RecordedCall::Kind::create, .file = number, .name = path, .to = {}, .bytes = {}});
+  note(folder, [&](Recorder& shared, Node in) {
+    const auto there = shared.find(in, path);
+    const Node node = there ? *there : shared.make(false);
+    shared.open_files[file] = node;
+    if (!there) shared.add({{in, path, node}});
   });
   return file;
 }
 
 int __wrap_close(int file) {
-  note_file(file, [&](Recording& shared, std::size_t) { shared.open_files.erase(file); });
+  note_file(file, [&](Recorder& shared, Node) { shared.open_files.erase(file); });
   return __real_close(file);
 }
 
-ssize_t __wrap_write(int file, const void* bytes, std::size_t size) {
-  const ssize_t written = __real_write(file, bytes, size);
+static ssize_t noted_write(int file, const void* bytes, ssize_t written, bool in_place) {
   if (written < 0) return written;
-  note_file(file, [&](Recording& shared, std::size_t number) {
-    shared.calls.push_back({.kind = RecordedCall::Kind::write,
-                            .file = number,
-                            .name = {},
-                            .to = {},
-                            .bytes = std::string(static_cast<const char*>(bytes), static_cast<std::size_t>(written))});
+  note_file(file, [&](Recorder& shared, Node node) {
+    std::string text(static_cast<const char*>(bytes), static_cast<std::size_t>(written));
+    shared.recorded.calls.push_back(
+        {.kind = Kind::write, .node = node, .bytes = std::move(text), .in_place = in_place, .changes = {}});
   });
   return written;
 }
 
+ssize_t __wrap_write(int file, const void* bytes, std::size_t size) {
+  return noted_write(file, bytes, __real_write(file, bytes, size), false);
+}
+
+/// Writers use it for all of a small file.
+ssize_t __wrap_pwrite(int file, const void* bytes, std::size_t size, off_t offset) {
+  return noted_write(file, bytes, __real_pwrite(file, bytes, size, offset), true);
+}
+
 int __wrap_fdatasync(int file) {
-  const int done = __real_fdatasync(file);
-  if (done != 0) return done;
-  note_file(file, [&](Recording& shared, std::size_t number) {
-    shared.calls.push_back({.kind = RecordedCall::Kind::sync, .file = number, .name = {}, .to = {}, .bytes = {}});
+  note_file(file, [](Recorder& shared, Node node) {
+    shared.recorded.calls.push_back({.kind = Kind::sync, .node = node, .bytes = {}, .in_place = false, .changes = {}});
   });
-  return done;
+  return 0;
 }
 
 int __wrap_fsync(int file) {
-  const int done = __real_fsync(file);
+  note(file, [](Recorder& shared, Node node) {
+    shared.recorded.calls.push_back(
+        {.kind = Kind::sync_folder, .node = node, .bytes = {}, .in_place = false, .changes = {}});
+  });
+  return 0;
+}
+
+int __wrap_mkdir(const char* path, mode_t mode) {
+  const int done = __real_mkdir(path, mode);
   if (done != 0) return done;
-  note(file, [](Recording& shared) {
-    shared.calls.push_back({.kind = RecordedCall::Kind::sync_folder, .file = 0, .name = {}, .to = {}, .bytes = {}});
+  note_above(path, [&](Recorder& shared, Node in, const std::string& name) {
+    struct stat status {};
+    const Node node = shared.make(true);
+    if (::stat(path, &status) == 0) shared.add_folder(node, status);
+    shared.add({{in, name, node}});
   });
   return done;
 }
 
-static int noted(int done, RecordedCall::Kind kind, int folder, const char* from, const char* to) {
+int __wrap_rmdir(const char* path) {
+  const int done = __real_rmdir(path);
   if (done != 0) return done;
-  note(folder, [&](Recording& shared) {
-    shared.calls.push_back({.kind = kind, .file = 0, .name = from, .to = to, .bytes = {}});
+  note_above(path, [](Recorder& shared, Node in, const std::string& name) { shared.add({{in, name, {}}}); });
+  return done;
+}
+
+int __wrap_renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
+  const bool exchange = flags == RENAME_EXCHANGE;
+  if (exchange && dovetail::testing::exchange_refused) {
+    errno = EINVAL;
+    return -1;
+  }
+  const int done = __real_renameat2(from_folder, from, to_folder, to, flags);
+  if (done != 0) return done;
+  struct stat status {};
+  if (::fstat(to_folder, &status) != 0) return done;
+  note(from_folder, [&](Recorder& shared, Node in) {
+    const Node other = shared.folders.at(status.st_ino);
+    const auto replaced = exchange ? shared.find(other, to) : std::nullopt;
+    shared.add({{in, from, replaced}, {other, to, shared.find(in, from)}});
   });
   return done;
 }
 
 int __wrap_renameat(int from_folder, const char* from, int to_folder, const char* to) {
-  return noted(__real_renameat(from_folder, from, to_folder, to), RecordedCall::Kind::rename, from_folder, from, to);
-}
-
-int __wrap_renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
-  return noted(__real_renameat2(from_folder, from, to_folder, to, flags), RecordedCall::Kind::rename, from_folder, from,
-               to);
+  return __wrap_renameat2(from_folder, from, to_folder, to, 0);
 }
 
 int __wrap_linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) {
-  return noted(__real_linkat(from_folder, from, to_folder, to, flags), RecordedCall::Kind::link, from_folder, from, to);
+  const int done = __real_linkat(from_folder, from, to_folder, to, flags);
+  if (done != 0) return done;
+  note(from_folder, [&](Recorder& shared, Node in) { shared.add({{in, to, shared.find(in, from)}}); });
+  return done;
 }
 
 int __wrap_unlinkat(int folder, const char* path, int flags) {
-  return noted(__real_unlinkat(folder, path, flags), RecordedCall::Kind::remove, folder, path, "");
+  const int done = __real_unlinkat(folder, path, flags);
+  if (done != 0) return done;
+  note(folder, [&](Recorder& shared, Node in) { shared.add({{in, path, {}}}); });
+  return done;
 }
 
 }  // extern "C"

@@ -3,6 +3,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -24,6 +26,7 @@ std::atomic<std::uint64_t> place = 0;
 std::atomic<std::uint64_t> calls = 0;
 std::atomic<bool> kept = false;  // something was not removed
 std::atomic<bool> cold = false;
+std::atomic<bool> exchange_refused = false;
 
 /// A file with bytes that cannot be read.
 struct BadFile {
@@ -42,6 +45,7 @@ BadFile bad_file;
 template <class... Possible>
 bool has_fault(Possible... possible) {
   const int fault = armed.load();
+  if (fault == static_cast<int>(Fault::killed) && ++calls == place.load()) ::kill(::getpid(), SIGKILL);
   if (!((fault == static_cast<int>(possible)) || ...)) return false;
   const std::uint64_t call = ++calls;
   return call == place.load() || (lasting.load() && call > place.load());
@@ -62,6 +66,7 @@ int error_of_fault() {
       return ENOMEM;
     case Fault::short_count:
     case Fault::end_of_file:
+    case Fault::killed:
       break;
   }
   return 0;
@@ -132,6 +137,10 @@ bool FaultAt::removal_failed() noexcept {
   return kept.load();
 }
 
+bool FaultAt::lasted() noexcept {
+  return lasting.load();
+}
+
 ColdCache::ColdCache() {
   cold = true;
 }
@@ -140,10 +149,18 @@ ColdCache::~ColdCache() {
   cold = false;
 }
 
-void count_faults(std::uint64_t faults) {
+ExchangeRefused::ExchangeRefused() {
+  exchange_refused = true;
+}
+
+ExchangeRefused::~ExchangeRefused() {
+  exchange_refused = false;
+}
+
+void count_faults(std::uint64_t faults, const char* what) {
   const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
-  std::cout << test.name() << ": " << faults << " faults" << std::endl;
-  ::testing::Test::RecordProperty("faults", std::to_string(faults));
+  std::cout << test.name() << ": " << faults << ' ' << what << std::endl;
+  ::testing::Test::RecordProperty(what, std::to_string(faults));
 }
 
 }  // namespace dovetail::testing
@@ -168,7 +185,15 @@ int __real_renameat2(int from_folder, const char* from, int to_folder, const cha
 int __real_linkat(int from_folder, const char* from, int to_folder, const char* to, int flags);
 int __real_close(int file);
 int __real_fstatat(int folder, const char* path, struct stat* status, int flags);
+int __real_faccessat(int folder, const char* path, int mode, int flags);
+int __real_fchmod(int file, mode_t mode);
+int __real_fchown(int file, uid_t user, gid_t group);
+int __real_ftruncate(int file, off_t size);
+int __real_lstat(const char* path, struct stat* status);
 int __real_mkdir(const char* path, mode_t mode);
+int __real_mkdirat(int folder, const char* path, mode_t mode);
+int __real_stat(const char* path, struct stat* status);
+int __real_statx(int folder, const char* path, int flags, unsigned mask, struct statx* status);
 int __real_rmdir(const char* path);
 int __real_unlinkat(int folder, const char* path, int flags);
 DIR* __real_opendir(const char* path);
@@ -283,6 +308,10 @@ int __wrap_renameat(int from_folder, const char* from, int to_folder, const char
 }
 
 int __wrap_renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
+  if (flags == RENAME_EXCHANGE && dovetail::testing::exchange_refused) {
+    errno = EINVAL;
+    return -1;
+  }
   return has_fault(Fault::io_error, Fault::no_space) ? failed()
                                                      : __real_renameat2(from_folder, from, to_folder, to, flags);
 }
@@ -302,8 +331,40 @@ int __wrap_fstatat(int folder, const char* path, struct stat* status, int flags)
   return has_fault(Fault::io_error) ? failed() : __real_fstatat(folder, path, status, flags);
 }
 
+int __wrap_faccessat(int folder, const char* path, int mode, int flags) {
+  return has_fault(Fault::io_error) ? failed() : __real_faccessat(folder, path, mode, flags);
+}
+
+int __wrap_fchmod(int file, mode_t mode) {
+  return has_fault(Fault::io_error, Fault::no_space) ? failed() : __real_fchmod(file, mode);
+}
+
+int __wrap_fchown(int file, uid_t user, gid_t group) {
+  return has_fault(Fault::io_error, Fault::no_space) ? failed() : __real_fchown(file, user, group);
+}
+
+int __wrap_ftruncate(int file, off_t size) {
+  return has_fault(Fault::io_error, Fault::no_space) ? failed() : __real_ftruncate(file, size);
+}
+
+int __wrap_lstat(const char* path, struct stat* status) {
+  return has_fault(Fault::io_error) ? failed() : __real_lstat(path, status);
+}
+
+int __wrap_stat(const char* path, struct stat* status) {
+  return has_fault(Fault::io_error) ? failed() : __real_stat(path, status);
+}
+
+int __wrap_statx(int folder, const char* path, int flags, unsigned mask, struct statx* status) {
+  return has_fault(Fault::io_error) ? failed() : __real_statx(folder, path, flags, mask, status);
+}
+
 int __wrap_mkdir(const char* path, mode_t mode) {
   return has_fault(Fault::io_error, Fault::no_space) ? failed() : __real_mkdir(path, mode);
+}
+
+int __wrap_mkdirat(int folder, const char* path, mode_t mode) {
+  return has_fault(Fault::io_error, Fault::no_space) ? failed() : __real_mkdirat(folder, path, mode);
 }
 
 int __wrap_rmdir(const char* path) {

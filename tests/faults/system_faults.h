@@ -3,6 +3,9 @@
 // runs is the library's own code around the real calls; only syncing is left out, which would take most of the time.
 #pragma once
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <ostream>
 #include <span>
@@ -22,6 +25,7 @@ enum class Fault : std::uint8_t {
   no_space,      ///< ENOSPC, of what makes or extends a file or folder: open, write, sync, rename, link, mkdir.
   out_of_files,  ///< EMFILE, of an open.
   no_memory,     ///< ENOMEM, of a read. Not among `kFaults`.
+  killed,        ///< The process is killed before a call, whichever it is. Not among `kFaults`.
 };
 inline constexpr Fault kFaults[] = {Fault::io_error,    Fault::interrupted, Fault::short_count,
                                     Fault::end_of_file, Fault::no_space,    Fault::out_of_files};
@@ -41,6 +45,8 @@ class FaultAt {
   static bool struck() noexcept;
   /// Whether the last one that lived kept a file or folder from being removed: then it is still there.
   static bool removal_failed() noexcept;
+  /// Whether the last one that lived lasted.
+  static bool lasted() noexcept;
 };
 
 /// While it lives, reads that begin in these bytes of a file give EIO, and those that reach them end before: what a disk with
@@ -69,8 +75,17 @@ class ColdCache {
   ~ColdCache();
 };
 
+/// While it lives, two names cannot be exchanged, as on some file systems.
+class ExchangeRefused {
+ public:
+  ExchangeRefused();
+  ExchangeRefused(const ExchangeRefused&) = delete;
+  ExchangeRefused& operator=(const ExchangeRefused&) = delete;
+  ~ExchangeRefused();
+};
+
 /// Prints how many faults a test has lived through, and adds them to its report.
-void count_faults(std::uint64_t faults);
+void count_faults(std::uint64_t faults, const char* what = "faults");
 
 /// A fault that the library has to make up for.
 constexpr bool is_harmless(Fault fault) noexcept {
@@ -107,6 +122,29 @@ std::uint64_t with_every_fault(Work work, Settle settle) {
     }
   }
   return faults;
+}
+
+/// Runs `work` in a child that is killed at every place in turn, until it ends by itself. `look` is
+/// called after each, with whether it did. Gives how many were killed.
+template <class Work, class Look>
+std::uint64_t with_every_kill(Work work, Look look) {
+  if (kThreadSanitized) return 0;  // it does not follow a process with threads into a fork
+  std::uint64_t killed = 0;
+  for (bool ended = false; !ended && !::testing::Test::HasFailure(); look(ended)) {
+    const std::uint64_t place = 1 + killed * kFaultStep;
+    ::testing::ScopedTrace trace(__FILE__, __LINE__, ::testing::Message() << "killed at call " << place);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const FaultAt armed(Fault::killed, place, false);
+      ::_exit(work() ? 0 : 1);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    ended = WIFEXITED(status);
+    EXPECT_TRUE(!ended || WEXITSTATUS(status) == 0);
+    killed += ended ? 0 : 1;
+  }
+  return killed;
 }
 
 }  // namespace dovetail::testing

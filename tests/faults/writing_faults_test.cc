@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing while the n-th call of the system fails, for every n until a run passes untouched: nothing that looks finished is not.
+// Writing while the n-th call of the system fails, or the process is killed there, for every n
+// until a run passes untouched: nothing that looks finished is not.
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <dovetail/dataset.h>
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_reader.h>
 #include <dovetail/record_writer.h>
-#include <dovetail/recover.h>
 
 #include "tests/faults/system_faults.h"
 #include "tests/faults/written_records.h"
@@ -20,6 +20,8 @@
 namespace dovetail {
 namespace {
 
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
@@ -44,17 +46,23 @@ class WritingFaultsTest : public ::testing::Test {
  protected:
   std::string target() const { return folder_.path("target"); }
 
-  /// After an error: nothing is left, but for what the system would not remove, and that does not look finished unless it is.
-  void expect_nothing_unfinished() const {
-    if (!testing::FaultAt::removal_failed()) {
-      EXPECT_THAT(testing::names_left(target()), IsEmpty());
-    }
-    for (const std::string& name : testing::names_left(target())) {
-      if (name.starts_with('.')) continue;
-      EXPECT_TRUE(verify(target() + "/" + name).value().ok()) << name;
-    }
+  /// Once the system does again what it is asked for, all goes but for a lock that could not be
+  /// looked at.
+  void expect_nothing_staged() const {
+    if (testing::FaultAt::removal_failed() || testing::FaultAt::lasted()) return;
+    EXPECT_THAT(testing::names_left(target() + ".partial"), AnyOf(IsEmpty(), ElementsAre(".dovetail-lock")));
   }
 
+  /// Whatever an error has left, another dataset can be written there, and it alone is there then.
+  void expect_next_writer_succeeds() const {
+    const auto written = write_dataset(target(), next_, true);
+    ASSERT_TRUE(written.has_value()) << written.error().to_string();
+    EXPECT_TRUE(testing::records_left(target()) == next_);
+    EXPECT_THAT(testing::names_left(target()), UnorderedElementsAre("manifest.dvt", "shard-000000.dvt"));
+    EXPECT_THAT(testing::names_left(folder_.path()), ElementsAre("target"));
+  }
+
+  const std::vector<std::string> next_ = testing::written_records(900, 2);
   testing::TempFolder folder_;
 };
 
@@ -76,7 +84,12 @@ TEST_F(WritingFaultsTest, AShardIsWholeOrNotThere) {
       EXPECT_THAT(testing::names_left(target()), UnorderedElementsAre("s.dvt"));
       EXPECT_TRUE(testing::records_left(target() + "/s.dvt") == records);
     } else {
-      expect_nothing_unfinished();
+      if (!testing::FaultAt::removal_failed()) {
+        EXPECT_THAT(testing::names_left(target()), IsEmpty());
+      }
+      for (const std::string& name : testing::names_left(target())) {
+        EXPECT_TRUE(name.starts_with('.') || verify(target() + "/" + name).value().ok()) << name;
+      }
     }
     std::filesystem::remove_all(target());
     std::filesystem::create_directory(target());
@@ -117,49 +130,71 @@ TEST_F(WritingFaultsTest, AShardThatReplacesAnotherIsThereOrTheOtherIs) {
 TEST_F(WritingFaultsTest, ADatasetIsWholeOrNotThere) {
   const std::vector<std::string> records = testing::written_records(0, kRecords);
   const auto work = [&] { return write_dataset(target(), records, false).has_value(); };
-  const std::uint64_t faults = testing::with_every_fault(work, [&](bool good) {
-    if (good) {
-      EXPECT_TRUE(testing::records_left(target()) == records);
-    } else {
-      expect_nothing_unfinished();
-    }
+  const auto settle = [&](bool good) {
+    EXPECT_TRUE((!good && !std::filesystem::exists(target())) || testing::records_left(target()) == records);
+    testing::expect_no_part_opens(target() + ".partial");
+  };
+  const auto restart = [&] {
+    expect_next_writer_succeeds();
     std::filesystem::remove_all(target());
+  };
+  const std::uint64_t faults = testing::with_every_fault(work, [&](bool good) {
+    settle(good);
+    if (!std::filesystem::exists(target())) expect_nothing_staged();
+    restart();
   });
   EXPECT_GT(faults, 100 / testing::kFaultStep);
   testing::count_faults(faults);
+  testing::count_faults(testing::with_every_kill(work,
+                                                 [&](bool ended) {
+                                                   settle(ended);
+                                                   restart();
+                                                 }),
+                        "kills");
 }
 
-TEST_F(WritingFaultsTest, ADatasetThatReplacesAnotherIsThereOrTheOtherIsOrNone) {
+TEST_F(WritingFaultsTest, ADatasetThatReplacesAnotherIsThereOrTheOtherIs) {
   const std::vector<std::string> before = testing::written_records(500, kRecords);
   const std::vector<std::string> records = testing::written_records(0, kRecords);
-  ASSERT_TRUE(write_dataset(target(), before, false).has_value());
   const auto work = [&] { return write_dataset(target(), records, true).has_value(); };
-  std::uint64_t kept = 0;
-  std::uint64_t refused = 0;
-  const std::uint64_t faults = testing::with_every_fault(work, [&](bool good) {
-    if (good) {
-      EXPECT_TRUE(testing::records_left(target()) == records);
-    } else if (Dataset::open(target()).has_value()) {
-      const std::vector<std::string> left = testing::records_left(target());
-      EXPECT_TRUE(left == before || left == records) << left.size() << " records";
-      kept += left == before ? 1 : 0;
-    } else {
-      ++refused;
-      EXPECT_TRUE(recover(target(), folder_.path("saved")).has_value());
-      EXPECT_EQ(testing::records_left(folder_.path("saved")).size(), kRecords) << "each is under one name or another";
-      std::filesystem::remove_all(folder_.path("saved"));
-      for (const std::string& name : testing::names_left(target())) {
-        if (name.starts_with('.')) continue;
-        EXPECT_TRUE(verify(target() + "/" + name).value().ok()) << name;
+  for (const bool exchanges : {true, false}) {
+    std::optional<testing::ExchangeRefused> refused;
+    if (!exchanges) refused.emplace();
+    ASSERT_TRUE(write_dataset(target(), before, true).has_value());
+    std::uint64_t kept = 0;
+    std::uint64_t absent = 0;
+    const auto settle = [&](bool good) {
+      if (!good && !exchanges && !std::filesystem::exists(target())) {
+        ++absent;
+        EXPECT_FALSE(write_dataset(target(), next_, false).has_value()) << "what was there is put back";
       }
-    }
-    std::filesystem::remove_all(target());
-    ASSERT_TRUE(write_dataset(target(), before, false).has_value());
-  });
-  EXPECT_GT(faults, 100 / testing::kFaultStep);
-  testing::count_faults(faults);
-  EXPECT_GT(kept, faults / 4) << "what was there goes only once the new one is written";
-  EXPECT_GT(refused, 0u) << "a folder in which some shards were replaced is no dataset";
+      const std::vector<std::string> left = testing::records_left(target());
+      EXPECT_TRUE(left == records || (!good && left == before)) << left.size() << " records";
+      kept += left == before ? 1 : 0;
+      for (const char* beside : {".partial", ".replaced"}) {
+        testing::expect_no_part_opens(target() + beside);
+      }
+    };
+    const auto restart = [&] {
+      expect_next_writer_succeeds();
+      ASSERT_TRUE(write_dataset(target(), before, true).has_value());
+    };
+    const std::uint64_t faults = testing::with_every_fault(work, [&](bool good) {
+      settle(good);
+      if (!good && exchanges && testing::records_left(target()) == before) expect_nothing_staged();
+      restart();
+    });
+    EXPECT_GT(faults, 100 / testing::kFaultStep);
+    testing::count_faults(faults);
+    EXPECT_GT(kept, faults / 4) << "what was there goes only once the new one is written";
+    EXPECT_EQ(absent > 0, !exchanges);
+    testing::count_faults(testing::with_every_kill(work,
+                                                   [&](bool ended) {
+                                                     settle(ended);
+                                                     restart();
+                                                   }),
+                          "kills");
+  }
 }
 
 }  // namespace

@@ -30,6 +30,11 @@ std::vector<std::string> records_left(const std::string& path) {
   return records;
 }
 
+void expect_no_part_opens(const std::string& folder) {
+  if (!std::filesystem::exists(folder) || std::filesystem::exists(folder + "/manifest.dvt")) return;
+  EXPECT_FALSE(Dataset::open(folder)) << folder;
+}
+
 std::vector<std::string> names_left(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code none;

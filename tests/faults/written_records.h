@@ -12,6 +12,9 @@ namespace dovetail::testing {
 std::vector<std::string> written_records(std::uint64_t first, std::uint64_t count, std::uint32_t most = 3000);
 /// Those of a shard or a dataset, which must be good.
 std::vector<std::string> records_left(const std::string& path);
+/// Checks that no reader takes the shards in a folder, if it is there, for a dataset. With a
+/// manifest each that is missing is an error.
+void expect_no_part_opens(const std::string& folder);
 /// Names of everything in a folder; none where there is no folder.
 std::vector<std::string> names_left(const std::string& folder);
 

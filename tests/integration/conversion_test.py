@@ -49,18 +49,22 @@ class ConversionTest(CommandTest):
         draws = random.Random(seed)
         for flags in ([], ["--shuffle", "3"], ["--split", "train=0.8,val=0.2"], ["--overwrite"]):
             with self.subTest(flags=flags):
+                datasets = ["train", "val"] if "--split" in flags else [""]
                 arguments = ["convert", source, "--dataset-id", ID, "--shards", "40", *flags, "--to"]
                 begin = time.monotonic()
                 run_good(*arguments, self.path("whole"))
                 seconds = time.monotonic() - begin
                 target = self.path("target")
+                if "--overwrite" in flags:
+                    run_good("convert", source, "--to", target, "--shards", "7")
+                replaces = os.path.exists(target)
                 kills = kept = 0
                 while True:
                     process = start(*arguments, target, "--json")
                     try:
                         # Each time it gets a little longer, so that an unlucky machine comes to an end as well.
                         out, errors = process.communicate(timeout=draws.uniform(0, seconds * (0.5 + kills / 20)))
-                        # It may have been killed when all was done but the removal of its own folder.
+                        # It may have been killed when all was done but its report.
                         if process.returncode == USAGE and kills and b"already exists" in errors:
                             break
                         self.assertEqual(process.returncode, GOOD, errors)
@@ -70,14 +74,15 @@ class ConversionTest(CommandTest):
                         process.kill()
                         process.communicate()
                         kills += 1
-                    for name in ("manifest.dvt", "val/manifest.dvt"):
-                        if os.path.exists(os.path.join(target, name)):
-                            self.assertTrue(run_json("verify", os.path.dirname(os.path.join(target, name)))["ok"])
-                            break
-                    else:
+                    whole = [name for name in datasets if os.path.exists(os.path.join(target, name, "manifest.dvt"))]
+                    self.assertIn(whole, [datasets] if replaces else [[], datasets])
+                    for name in whole:
+                        self.assertTrue(run_json("verify", os.path.join(target, name))["ok"])
+                    if not whole:
                         self.assertNotEqual(run("inspect", target).returncode, GOOD, "it looks finished")
                 print(f"{kills} kills, then {kept} shards were there")
                 self.assertEqual(files_below(target), files_below(self.path("whole")))
+                self.assertEqual(sorted(os.listdir(self.folder)), ["src", "target", "whole"])
                 shutil.rmtree(target)
                 shutil.rmtree(self.path("whole"))
 
@@ -86,7 +91,7 @@ class ConversionTest(CommandTest):
         target = self.path("target")
         arguments = ["convert", source, "--to", target, "--shards", "60", "--jobs", "1", "--dataset-id", ID]
         process = start(*arguments)
-        work = os.path.join(target, ".dovetail-part-00000-of-00001")
+        work = target + ".partial"
         deadline = time.monotonic() + 60
         while not (os.path.isdir(work) and sum(name.startswith("shard") for name in os.listdir(work)) >= 3):
             self.assertLess(time.monotonic(), deadline, "the conversion does not begin")
@@ -96,10 +101,10 @@ class ConversionTest(CommandTest):
         _, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, INTERRUPTED, errors)
         self.assertIn(b"of 60 shards are finished and kept; run the same command again to continue", errors)
-        self.assertEqual([name for name in os.listdir(work) if "partial" in name], [])
+        self.assertEqual([name for name in os.listdir(work) if ".partial-" in name], [])
         self.assert_fails(USAGE, *arguments, "--block-bytes", "1K", says=["block_bytes", "--no-resume"])
         self.assertGreaterEqual(run_json(*arguments)["kept_shards"], 3)
-        self.assertEqual(os.listdir(target).count(os.path.basename(work)), 0)
+        self.assertFalse(os.path.exists(work))
         self.assertEqual(run_good("cat", target, "--format", "tfrecord"), self.framed)
 
     def test_a_shuffle_needs_no_more_memory_for_more_data(self):
@@ -127,11 +132,14 @@ class ConversionTest(CommandTest):
         source = self.put_sources(files=2)
         target = self.path("target")
         run_good("convert", source, "--to", target, "--shards", "4", "--part", "0/2")
-        for command in (["inspect", target], ["plan", target, "--world", "1", "--batch", "1"],
-                        ["cat", os.path.join(target, "*.dvt")], ["cat", os.path.join(target, "*", "*.dvt")]):
+        staged = target + ".partial"
+        for command in (["inspect", target], ["inspect", staged], ["cat", staged],
+                        ["plan", staged, "--world", "1", "--batch", "1"]):
             self.assertNotEqual(run(*command).returncode, GOOD, command)
-        self.assertIn(b"merge", run("inspect", target).stderr)
+        for path in (target, staged):
+            self.assertIn(f"`dovetail merge {target}`".encode(), run("inspect", path).stderr)
         self.assert_fails(1, "merge", target, says="part 1 of 2 is missing")
+        self.assert_fails(2, "merge", staged, says=f"give the name that it will have, {target}")
         self.assert_fails(2, "merge", os.path.abspath(__file__), says="give the folder")
 
     @unittest.skipUnless(shutil.which("mpirun"), "mpirun is not installed")

@@ -42,6 +42,9 @@ class HelpTest(CommandTest):
         run_good("convert", source, "--to", self.path("work", "data"), "--shards", "2", "--run-records", "8")
         for part in ("0/2", "1/2"):
             run_good("convert", source, "--to", self.path("work", "parts"), "--shards", "2", "--part", part)
+        for rank in ("0", "1"):
+            read = run_good("read", self.path("work", "data"), "--rank", rank, "--world", "2", "--batch", "8", "--json")
+            write_file(self.path("work", f"rank-{rank}.json"), read)
 
     def test_two_examples_end_each_help_and_work(self):
         os.symlink(os.path.abspath(shutil.which(COMMAND)), self.path("dovetail"))

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`dovetail recover`: what is whole is saved, what is lost is told, and the exit code says which of the two it was."""
 
+import fcntl
 import json
 import os
 import resource
+import shutil
 import signal
 import time
 
@@ -54,7 +56,7 @@ class RecoverTest(CommandTest):
     def test_what_a_killed_writer_leaves_is_saved(self):
         lines = [b"line %d of a long text" % i for i in range(2_000_000)]
         source = write_file(self.path("lines"), b"\n".join(lines) + b"\n")
-        work = self.path("target", ".dovetail-part-00000-of-00001")
+        work = self.path("target.partial")
         process = start("convert", source, "--from", "lines", "--to", self.path("target"), "--shards", "1", "--codec",
                         "none", "--jobs", "1")
         deadline = time.monotonic() + 60
@@ -114,10 +116,19 @@ class RecoverTest(CommandTest):
         told = {lost["file"]: lost["reason"] for lost in report["lost"]}
         self.assertIn("another dataset", told[stray])
 
-    def test_a_stopped_conversion_is_to_be_continued(self):
-        os.makedirs(self.path("target", ".dovetail-part-00000-of-00002"))
-        self.assert_fails(DAMAGED, "recover", self.path("target"), self.path("out"), says=["convert", "merge"])
+    def test_what_a_stopped_conversion_has_finished_is_saved(self):
+        source = write_file(self.path("lines"), b"".join(b"line %d\n" % i for i in range(1000)))
+        part = run_json("convert", source, "--from", "lines", "--to", self.path("target"), "--shards", "4", "--part",
+                        "0/2")
+        staged = self.path("target.partial")
+        with open(os.path.join(staged, ".dovetail-lock"), "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.assert_fails(DAMAGED, "recover", staged, self.path("out"), says="a writer is at work here")
+        self.assert_fails(USAGE, "recover", staged, self.path("target"), says="another target")
         self.assertFalse(os.path.exists(self.path("out")))
+        report = self.recover(DAMAGED, staged, self.path("out"))
+        self.assertEqual((report["records"], report["shards"]), (part["records"], 2))
+        self.assertEqual(run_good("cat", self.path("out"), "--format", "raw", "--range", "0:2"), b"line 0line 1")
 
     def make_large(self):
         """A dataset of one shard that takes a while to recover."""
@@ -133,22 +144,23 @@ class RecoverTest(CommandTest):
                     folder = self.path("target")
                     os.makedirs(folder, exist_ok=True)
                     target = os.path.join(folder, "out.dvt") if source.endswith(".dvt") else folder
+                    written = folder if source.endswith(".dvt") else self.path("target.partial")
                     process = start("recover", source, target)
                     deadline = time.monotonic() + 60
-                    while not os.listdir(folder):
+                    while not (os.path.isdir(written) and any(".partial-" in name for name in os.listdir(written))):
                         self.assertLess(time.monotonic(), deadline, "the recovery does not begin")
                         self.assertIsNone(process.poll(), "the recovery was over too soon")
                         time.sleep(0.0005)
                     process.send_signal(number)
                     output, errors = process.communicate(timeout=60)
                     self.assertEqual(output, b"")
-                    left = os.listdir(folder)
+                    self.assertEqual([name for name in os.listdir(folder) if ".partial-" not in name], [])
                     if number == signal.SIGKILL:
-                        self.assertEqual([name for name in left if ".partial-" not in name or name[0] != "."], [])
-                        for name in left:
-                            os.remove(os.path.join(folder, name))
+                        self.assertNotEqual(run("inspect", written).returncode, GOOD, "it looks finished")
+                        shutil.rmtree(written)
                     else:
-                        self.assertEqual((process.returncode, left), (INTERRUPTED, []), errors)
+                        self.assertEqual((process.returncode, os.listdir(folder)), (INTERRUPTED, []), errors)
+                        self.assertEqual(sorted(os.listdir(self.folder)), ["large", "lines", "target"])
 
     def test_a_full_disk_leaves_nothing(self):
         dataset = self.make_large()
@@ -170,6 +182,9 @@ class RecoverTest(CommandTest):
         before = read_file(shard)
         self.assert_fails(USAGE, "recover", shard, shard, "--overwrite", says=[shard, "another target"])
         self.assert_fails(USAGE, "recover", dataset, dataset, "--overwrite", says=dataset)
+        run_good("convert", dataset, "--to", self.path("split"), "--split", "train=0.5,val")
+        self.assert_fails(USAGE, "recover", self.path("split", "val"), self.path("split"), "--overwrite",
+                          says="another target")
         self.assert_fails(USAGE, "recover", shard, self.path("x.dvt"), "--dataset-id", "12", says="32 hex digits")
         self.assertEqual(read_file(shard), before)
         noise = write_file(self.path("noise"), b"no block" * 1000)

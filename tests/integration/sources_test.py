@@ -249,8 +249,10 @@ class SourcesTest(CommandTest):
         text = run_good("inspect", self.path("to")).decode()
         self.assertRegex(text, r'meta dovetail.classes +\["dog","cat","class 0000",.{150,180}\.\.\. \(13\d{3} bytes; ')
         self.assert_fails(USAGE, *convert, few, "--overwrite", says=("photos/cat", "not the class that was given"))
-        self.assert_fails(USAGE, *convert, write_file(self.path("none"), b""), says="a class in each line")
-        self.assert_fails(USAGE, *[word for word in (*convert, classes) if word != "--labels"], says="without labels")
+        none = write_file(self.path("none"), b"")
+        self.assert_fails(USAGE, *convert, none, "--overwrite", says="a class in each line")
+        self.assert_fails(USAGE, *[word for word in (*convert, classes, "--overwrite") if word != "--labels"],
+                          says="without labels")
 
     def test_the_summary_shows_what_the_source_was_taken_for(self):
         table = write_file(self.path("t.csv"), b"id,name,price\n1,a,0.5\n2,b,\n")

@@ -52,8 +52,8 @@ class StreamsTest(CommandTest):
     def test_a_stream_makes_the_files_that_its_bytes_make_as_a_file(self):
         data = gzip.compress(json_lines(4000))
         source = write_file(self.path("a.jsonl.gz"), data)
-        for flags in (["--shards", "5", "--jobs", "3"], ["--shuffle", "3"], ["--split", "train=0.8,val=0.2"],
-                      ["--shard-bytes", "100K"]):
+        for flags in (["--shards", "5", "--jobs", "3"], ["--shuffle", "3"], ["--shard-bytes", "100K"],
+                      ["--split", "train=0.8,val=0.2"]):
             with self.subTest(flags=flags):
                 arguments = ["convert", "--dataset-id", ID, *flags]
                 run_good(*arguments, source, "--overwrite", "--to", self.path("of_file"))
@@ -311,9 +311,9 @@ class StreamsTest(CommandTest):
         process = start(*arguments, stdin=subprocess.PIPE)
         process.stdin.write(data)
         process.stdin.close()
-        work = os.path.join(target, ".dovetail-part-00000-of-00001")
+        work = target + ".partial"
         while process.poll() is None:
-            if os.path.isdir(work) and sum(name.endswith(".dvt") for name in os.listdir(work)) > 2:
+            if os.path.isdir(work) and sum(name.startswith("shard") for name in os.listdir(work)) > 2:
                 process.kill()
                 break
             time.sleep(0.001)

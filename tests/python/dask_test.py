@@ -77,7 +77,7 @@ class DaskTest(ModuleTest):
         killed = []
 
         def kill_soon():
-            folder = self.path("to")
+            folder = self.path("to.partial")
             deadline = time.monotonic() + 60
             while time.monotonic() < deadline:
                 finished = sum(name.startswith("shard") for _, _, names in os.walk(folder) for name in names)

@@ -196,7 +196,7 @@ class FileTest(ErrorTest):
         for _ in reader:
             pass
         self.assertEqual([place["file"] for place in reader.stats()["damaged"]], opened.shard_paths)
-        self.check(dovetail.UsageError, dovetail.DatasetWriter, raw, path=opened.shard_paths[0],
+        self.check(dovetail.UsageError, dovetail.DatasetWriter, raw, path=os.fsdecode(raw),
                    code=dovetail.ErrorCode.already_exists)
 
     def test_paths_of_all_kinds_and_of_none(self):

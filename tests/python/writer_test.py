@@ -125,7 +125,7 @@ class WriterTest(ModuleTest):
             self.assertEqual([found for found, _, files in os.walk(self.path("other")) if files], [])
         with self.assertRaises(dovetail.StorageError), dovetail.DatasetWriter(self.path("gone")) as writer:
             writer.append(b"x")
-            shutil.rmtree(self.path("gone"))
+            shutil.rmtree(self.path("gone.partial"))
             self.assertRaises(dovetail.StorageError, writer.finish)
 
     @unittest.skipUnless(os.path.exists(COMMAND), "there is no command `dovetail` beside the module")

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,6 +22,7 @@
 namespace dovetail {
 namespace {
 
+namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -219,24 +221,24 @@ TEST_F(DatasetWriterTest, RefusesARecordAboveItsLimitAndGoesOn) {
   EXPECT_THAT(test::read_dataset(data_).records, ElementsAre("abc"));
 }
 
-TEST_F(DatasetWriterTest, ShowsNoFinishedFileBeforeTheEnd) {
+TEST_F(DatasetWriterTest, ShowsNothingUnderTheNameOfTheTargetBeforeTheEnd) {
   DatasetWriterOptions small = options();
   small.shard_bytes = 1000;
   DatasetWriter writer = create(small);
   append(writer, test::sample_records(600, 200, 4));
-  for (const std::string& name : names()) EXPECT_THAT(name, StartsWith(".shard-"));
-  EXPECT_FALSE(names().empty());
+  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data.partial"));
   ASSERT_TRUE(writer.finish());
+  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
 }
 
 TEST_F(DatasetWriterTest, RemovesAllItMadeWhenAbandoned) {
   DatasetWriterOptions small = options();
   small.shard_bytes = 1000;
   {
-    DatasetWriter writer = create(small);
+    DatasetWriter writer = DatasetWriter::create(folder_ / "above/more/data", small).value();
     append(writer, test::sample_records(600, 200, 5));
     writer.abandon();
-    EXPECT_THAT(test::names_in(folder_.path()), IsEmpty()) << "the folder too: the writer made it";
+    EXPECT_THAT(test::names_in(folder_.path()), IsEmpty()) << "the folders above too: the writer made them";
     EXPECT_TRUE(writer.append("").error().is(Errc::closed));
     EXPECT_TRUE(writer.next_shard().error().is(Errc::closed));
     EXPECT_TRUE(writer.finish().error().is(Errc::closed));
@@ -245,11 +247,43 @@ TEST_F(DatasetWriterTest, RemovesAllItMadeWhenAbandoned) {
   EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
 }
 
-TEST_F(DatasetWriterTest, KeepsAFolderThatWasThere) {
-  const std::string there = folder_ / "there";
-  { DatasetWriter::create(folder_ / "there/below", options()).value().finish().value(); }
-  { const auto unfinished = DatasetWriter::create(there, options()).value(); }
-  EXPECT_THAT(test::names_in(there), ElementsAre("below"));
+TEST_F(DatasetWriterTest, TakesAnEmptyFolderAndKeepsItUntilTheEnd) {
+  fs::create_directory(data_);
+  fs::permissions(data_, fs::perms::owner_all | fs::perms::group_read);
+  { const auto unfinished = create(options()); }
+  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
+  EXPECT_THAT(names(), IsEmpty());
+  DatasetWriterOptions again = options();
+  for (again.shard.overwrite = false;; again.shard.overwrite = true) {
+    write({"a"}, again);
+    EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
+    EXPECT_EQ(fs::status(data_).permissions(), fs::perms::owner_all | fs::perms::group_read) << "those that it had";
+    if (again.shard.overwrite) break;
+  }
+}
+
+TEST_F(DatasetWriterTest, RefusesAFolderWithAnythingElse) {
+  const std::string cases[] = {"notes.txt", ".hidden", "shard-1.dvt", "more/notes.txt", "val/manifest.dvt", "empty/"};
+  for (const std::string& foreign : cases) {
+    fs::remove_all(data_);
+    write({"a"}, options());
+    const std::string path = data_ + '/' + foreign;
+    fs::create_directories(fs::path(path).parent_path());
+    if (!foreign.ends_with('/')) test::write_file(path, "somebody's");
+    const auto before = names();
+    DatasetWriterOptions again = options();
+    for (const bool overwrite : {false, true}) {
+      again.shard.overwrite = overwrite;
+      const auto refused = DatasetWriter::create(data_, again);
+      ASSERT_FALSE(refused) << foreign;
+      EXPECT_TRUE(refused.error().is(Errc::already_exists));
+      EXPECT_THAT(path, StartsWith(refused.error().path()));
+      EXPECT_THAT(refused.error().path(), StartsWith(data_ + '/'));
+      EXPECT_THAT(refused.error().detail(), HasSubstr("subfolder, such as " + data_ + "/data"));
+    }
+    EXPECT_EQ(names(), before);
+    EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
+  }
 }
 
 TEST_F(DatasetWriterTest, NothingHappensToAFinishedDataset) {
@@ -268,7 +302,8 @@ TEST_F(DatasetWriterTest, RefusesAFolderThatHoldsADataset) {
   const auto refused = DatasetWriter::create(data_, options());
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().is(Errc::already_exists));
-  EXPECT_THAT(refused.error().path(), StartsWith(data_ + '/'));
+  EXPECT_EQ(refused.error().path(), data_);
+  EXPECT_THAT(refused.error().detail(), HasSubstr("--overwrite"));
   ASSERT_EQ(::remove((data_ + "/manifest.dvt").c_str()), 0);
   EXPECT_TRUE(DatasetWriter::create(data_, options()).error().is(Errc::already_exists)) << "its shards are there";
 }
@@ -280,9 +315,23 @@ TEST_F(DatasetWriterTest, LeavesTheOldDatasetAloneUntilTheNewOneIsWhole) {
   {
     DatasetWriter writer = create(again);
     append(writer, test::sample_records(600, 200, 6));
+    EXPECT_THAT(test::read_dataset(data_).records, ElementsAre("old", "older"));
   }
   EXPECT_THAT(test::read_dataset(data_).records, ElementsAre("old", "older"));
   EXPECT_THAT(names(), ElementsAre("manifest.dvt", "shard-000000.dvt"));
+  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
+}
+
+TEST_F(DatasetWriterTest, IsAloneWithItsFolder) {
+  DatasetWriterOptions again = options();
+  again.shard.overwrite = true;
+  DatasetWriter writer = create(again);
+  append(writer, {"a"});
+  const auto second = DatasetWriter::create(data_, again);
+  ASSERT_FALSE(second);
+  EXPECT_TRUE(second.error().is(Errc::busy)) << second.error().to_string();
+  ASSERT_TRUE(writer.finish());
+  EXPECT_THAT(test::read_dataset(data_).records, ElementsAre("a"));
 }
 
 TEST_F(DatasetWriterTest, ReplacesALargerDatasetWithoutLeftovers) {
@@ -290,27 +339,40 @@ TEST_F(DatasetWriterTest, ReplacesALargerDatasetWithoutLeftovers) {
   many.shards = 5;
   many.expected_records = 5;
   write(test::Records(5, "old"), many);
-  test::write_file(data_ + "/shard-1.dvt", "not a name that the writer uses");
   DatasetWriterOptions again = options();
   again.shard.overwrite = true;
   write({"new"}, again);
   EXPECT_THAT(test::read_dataset(data_).records, ElementsAre("new"));
-  EXPECT_THAT(names(), ElementsAre("manifest.dvt", "shard-000000.dvt", "shard-1.dvt"));
+  EXPECT_THAT(names(), ElementsAre("manifest.dvt", "shard-000000.dvt"));
+  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
 }
 
-TEST_F(DatasetWriterTest, UndoesWhatItPublishedWhereANameIsTakenMeanwhile) {
-  DatasetWriterOptions counted = options();
-  counted.shards = 3;
-  counted.expected_records = 3;
-  DatasetWriter writer = create(counted);
-  append(writer, {"a", "b", "c"});
-  test::write_file(data_ + "/shard-000001.dvt", "somebody else's");
-  const auto finished = writer.finish();
-  ASSERT_FALSE(finished);
-  EXPECT_TRUE(finished.error().is(Errc::already_exists));
-  EXPECT_EQ(finished.error().path(), data_ + "/shard-000001.dvt");
-  EXPECT_THAT(names(), ElementsAre("shard-000001.dvt"));
-  EXPECT_TRUE(writer.append("").error().is(Errc::already_exists)) << "the first failure is final";
+TEST_F(DatasetWriterTest, PublishesNothingWhereTheNameIsTakenMeanwhile) {
+  struct Case {
+    std::string taken;
+    bool overwrite;
+    Errc code;
+  };
+  const Case cases[] = {{"data/shard-000000.dvt", false, Errc::already_exists},
+                        {"data/notes.txt", true, Errc::already_exists},
+                        {"data", true, Errc::invalid_option}};
+  for (const auto& [taken, overwrite, code] : cases) {
+    fs::remove_all(data_);
+    DatasetWriterOptions wanted = options();
+    wanted.shard.overwrite = overwrite;
+    DatasetWriter writer = create(wanted);
+    append(writer, {"a", "b", "c"});
+    fs::create_directories(fs::path(folder_ / taken).parent_path());
+    test::write_file(folder_ / taken, "somebody else's");
+    const auto finished = writer.finish();
+    ASSERT_FALSE(finished) << taken;
+    EXPECT_TRUE(finished.error().is(code)) << finished.error().to_string();
+    EXPECT_THAT(folder_ / taken, StartsWith(finished.error().path()));
+    EXPECT_TRUE(writer.append("").error().is(code)) << "the first failure is final";
+    EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
+    EXPECT_EQ(as_chars(test::read_file(folder_ / taken)), "somebody else's");
+    EXPECT_TRUE(!fs::is_directory(data_) || names().size() == 1);
+  }
 }
 
 TEST_F(DatasetWriterTest, RefusesOptionsOutOfRange) {

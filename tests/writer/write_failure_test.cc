@@ -2,13 +2,11 @@
 // What is left behind when writing fails or the process dies: nothing that looks finished.
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -21,6 +19,7 @@
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_writer.h>
 
+#include "tests/support/mounted.h"
 #include "tests/support/spawned.h"
 #include "tests/writer/test_files.h"
 
@@ -29,9 +28,11 @@ extern char** environ;
 namespace dovetail {
 namespace {
 
+using ::testing::AnyOf;
+using ::testing::Contains;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using ::testing::StartsWith;
 
 /// Lets no file of this process grow above a size while it lives.
@@ -52,26 +53,6 @@ class FileSizeLimit {
  private:
   rlimit before_{};
   sighandler_t handler_;
-};
-
-/// A file system of 1 MiB, where the process may mount one.
-class SmallDisk {
- public:
-  explicit SmallDisk(const std::string& folder) : folder_(folder) {
-    std::filesystem::create_directory(folder);
-    error_ = ::mount("tmpfs", folder.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "size=1m") == 0 ? 0 : errno;
-  }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-  ~SmallDisk() {
-    if (error_ == 0) ::umount2(folder_.c_str(), MNT_DETACH);
-  }
-  /// 0, or why there is none.
-  int error() const { return error_; }
-
- private:
-  std::string folder_;
-  int error_;
 };
 
 // Appends until an error comes; the last record does not compress.
@@ -114,13 +95,13 @@ TEST(WriteFailureTest, AFileTooLargeForTheProcessEndsTheDatasetForGood) {
   const auto finished = writer.finish();
   ASSERT_FALSE(finished);
   EXPECT_EQ(finished.error().code(), boost::system::errc::file_too_large);
-  EXPECT_THAT(finished.error().path(), StartsWith(folder / "data/shard-"));
+  EXPECT_THAT(finished.error().path(), StartsWith(folder / "data.partial/shard-"));
   EXPECT_THAT(test::names_in(folder.path()), IsEmpty());
 }
 
 TEST(WriteFailureTest, AFullDiskLeavesNothingOfAShard) {
   const test::TempFolder folder;
-  const SmallDisk disk(folder / "disk");
+  const auto disk = test::Mounted::small_disk(folder / "disk");
   if (disk.error() != 0) GTEST_SKIP() << "cannot mount a small file system: " << std::strerror(disk.error());
   RecordWriter writer = RecordWriter::create(folder / "disk/s.dvt").value();
   const Error error = fill(writer);
@@ -132,20 +113,22 @@ TEST(WriteFailureTest, AFullDiskLeavesNothingOfAShard) {
 
 TEST(WriteFailureTest, AFullDiskLeavesTheOldDatasetWhole) {
   const test::TempFolder folder;
-  const SmallDisk disk(folder / "disk");
+  const auto disk = test::Mounted::small_disk(folder / "disk");
   if (disk.error() != 0) GTEST_SKIP() << "cannot mount a small file system: " << std::strerror(disk.error());
   DatasetWriterOptions options;
   options.shard_bytes = 300'000;
-  DatasetWriter old = DatasetWriter::create(folder / "disk", options).value();
+  const std::string data = folder / "disk/data";
+  DatasetWriter old = DatasetWriter::create(data, options).value();
   ASSERT_TRUE(old.append(as_bytes("old")));
   ASSERT_TRUE(old.finish());
-  const auto before = test::names_in(folder / "disk");
+  const auto before = test::names_in(data);
 
   options.shard.overwrite = true;
-  DatasetWriter writer = DatasetWriter::create(folder / "disk", options).value();
+  DatasetWriter writer = DatasetWriter::create(data, options).value();
   EXPECT_EQ(fill(writer).code(), boost::system::errc::no_space_on_device);
-  EXPECT_EQ(test::names_in(folder / "disk"), before);
-  EXPECT_EQ(test::read_dataset(folder / "disk").records, test::Records{"old"});
+  EXPECT_EQ(test::names_in(data), before);
+  EXPECT_THAT(test::names_in(folder / "disk"), ElementsAre("data"));
+  EXPECT_EQ(test::read_dataset(data).records, test::Records{"old"});
 }
 
 TEST(WriteFailureTest, AVanishedFolderIsAnErrorAtTheEnd) {
@@ -190,13 +173,21 @@ TEST(WriteFailureTest, AKilledShardWriterLeavesOnlyAPartialFile) {
   EXPECT_TRUE(read.error().is(Errc::unfinished)) << read.error().to_string();
 }
 
-TEST(WriteFailureTest, AKilledDatasetWriterLeavesOnlyPartialFiles) {
+TEST(WriteFailureTest, WhatAKilledDatasetWriterLeavesGoesWithTheNextOne) {
   const test::TempFolder folder;
-  kill_while_writing("dataset", folder / "data", folder / "data");
-  const auto names = test::names_in(folder / "data");
-  EXPECT_THAT(names, Not(IsEmpty()));
-  EXPECT_THAT(names, Each(StartsWith(".shard-")));
-  EXPECT_TRUE(DatasetWriter::create(folder / "data")) << "and they are in nobody's way";
+  const std::string staged = folder / "data.partial";
+  kill_while_writing("dataset", folder / "data", staged);
+  EXPECT_THAT(test::names_in(folder.path()), ElementsAre("data.partial"));
+  EXPECT_THAT(test::names_in(staged), Contains(StartsWith(".shard-")));
+  EXPECT_THAT(test::names_in(staged), Each(AnyOf(".dovetail-lock", StartsWith(".shard-"), StartsWith("shard-"))));
+  for (const std::string& name : test::names_in(staged)) {
+    if (name.front() == '.') continue;
+    EXPECT_NO_THROW(test::read_shard_file(staged + '/' + name)) << name;
+  }
+  DatasetWriter next = DatasetWriter::create(folder / "data").value();
+  EXPECT_THAT(test::names_in(staged), ElementsAre(".dovetail-lock"));
+  ASSERT_TRUE(next.finish());
+  EXPECT_THAT(test::names_in(folder / "data"), ElementsAre("manifest.dvt"));
 }
 
 }  // namespace

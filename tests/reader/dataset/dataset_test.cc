@@ -238,6 +238,21 @@ TEST(DatasetTest, ShardsWhoseManifestWasNeverFinishedAreNoDataset) {
   EXPECT_EQ(Dataset::open(folder.file("*.dvt")).value().records(), 2u);
 }
 
+TEST(DatasetTest, AFolderThatIsStagedIsNoDatasetUntilItHasAManifest) {
+  for (const char* mark : {".dovetail-lock", ".dovetail-part-00000-of-00002.conversion"}) {
+    TempFolder folder;
+    const std::string staged = folder.file("data.partial");
+    write_dataset(staged, 2, 4);
+    write_file(staged + '/' + mark, "");
+    EXPECT_EQ(Dataset::open(staged).value().records(), 8u) << "its writer was killed when it tidied";
+    fs::remove(staged + "/manifest.dvt");
+    const Error error = open_error(staged);
+    EXPECT_TRUE(error.is(Errc::unfinished)) << error.to_string();
+    EXPECT_EQ(error.path(), staged);
+    EXPECT_NE(error.detail().find("`dovetail merge " + folder.file("data") + "`"), std::string::npos) << error.detail();
+  }
+}
+
 TEST(DatasetTest, AGapInTheNumbersOfShardsIsAnErrorUnlessTheFilesAreNamed) {
   TempFolder folder;
   for (const std::uint32_t number : {0u, 1u, 3u}) {
@@ -350,7 +365,7 @@ TEST(DatasetTest, AFolderAboveDatasetsIsRefusedWithTheirNames) {
   EXPECT_EQ(Dataset::open(folder.file("all/*.dvt")).value().records(), 2u);
   write_file(folder.file("lost/train/manifest.dvt"), "");
   EXPECT_TRUE(open_error(folder.file("lost")).is(Errc::several_datasets));
-  write_file(folder.file("begun/train/.dovetail-part-00000-of-00001/facts"), "");
+  write_file(folder.file("begun/train.partial/.dovetail-lock"), "");
   EXPECT_TRUE(open_error(folder.file("begun")).is(Errc::several_datasets));
 }
 

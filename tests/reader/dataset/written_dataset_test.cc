@@ -74,13 +74,19 @@ TEST(WrittenDatasetTest, TheFingerprintDoesNotDependOnTheCodec) {
             Dataset::open(folder.file("packed")).value().fingerprint());
 }
 
-TEST(WrittenDatasetTest, AnUnfinishedDatasetIsEmpty) {
+TEST(WrittenDatasetTest, AnUnfinishedDatasetDoesNotOpen) {
   TempFolder folder;
   DatasetWriter writer = DatasetWriter::create(folder.file("data")).value();
   ASSERT_TRUE(writer.append(as_bytes("one")));
-  const auto dataset = Dataset::open(folder.file("data"));
-  ASSERT_FALSE(dataset);
-  EXPECT_TRUE(dataset.error().is(Errc::empty_input));
+  ASSERT_TRUE(writer.next_shard());
+  for (const char* name : {"data", "data.partial"}) {
+    const auto dataset = Dataset::open(folder.file(name));
+    ASSERT_FALSE(dataset);
+    EXPECT_TRUE(dataset.error().is(Errc::unfinished)) << dataset.error().to_string();
+    EXPECT_EQ(dataset.error().path(), folder.file("data.partial"));
+  }
+  ASSERT_TRUE(writer.finish());
+  EXPECT_EQ(Dataset::open(folder.file("data")).value().records(), 1u);
 }
 
 }  // namespace

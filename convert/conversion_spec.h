@@ -15,27 +15,27 @@ namespace dovetail::detail {
 
 /// What a conversion is made of, as named texts: kept beside its unfinished output, compared when it is continued or
 /// merged.
-class Facts {
+class ConversionSpec {
  public:
   /// Texts of names that begin with it need not agree between the parts of one conversion.
   static constexpr std::string_view kLocal = "here.";
 
-  void add(std::string name, std::string text) { facts_.emplace_back(std::move(name), std::move(text)); }
+  void add(std::string name, std::string text) { texts_.emplace_back(std::move(name), std::move(text)); }
   /// The text of a name, empty where there is none.
   const std::string& operator[](std::string_view name) const noexcept;
 
   /// One line for each.
   std::string to_text() const;
   /// Errors: `bad_message`.
-  static Result<Facts> parse(std::string_view text);
+  static Result<ConversionSpec> parse(std::string_view text);
 
   /// The first that differs, in words; `skipped` begins the names of those that may.
-  std::optional<std::string> difference_from(const Facts& other, std::string_view skipped) const;
-  /// Made of all facts that parts share.
+  std::optional<std::string> difference_from(const ConversionSpec& other, std::string_view skipped) const;
+  /// Made of all texts that parts share.
   DatasetId derived_id() const;
 
  private:
-  std::vector<std::pair<std::string, std::string>> facts_;
+  std::vector<std::pair<std::string, std::string>> texts_;
 };
 
 /// Names and sizes of all files of the sources, and when each was last written.

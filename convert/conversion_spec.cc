@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "convert/facts.h"
+#include "convert/conversion_spec.h"
 
 #include <sys/stat.h>
 
@@ -123,39 +123,40 @@ Result<void> look_at_shards(const std::string& path, std::vector<SeenFile>& seen
 
 }  // namespace
 
-const std::string& Facts::operator[](std::string_view name) const noexcept {
+const std::string& ConversionSpec::operator[](std::string_view name) const noexcept {
   static const std::string kNone;
-  const auto found = std::find_if(facts_.begin(), facts_.end(), [&](const auto& fact) { return fact.first == name; });
-  return found == facts_.end() ? kNone : found->second;
+  const auto found = std::find_if(texts_.begin(), texts_.end(), [&](const auto& fact) { return fact.first == name; });
+  return found == texts_.end() ? kNone : found->second;
 }
 
-std::string Facts::to_text() const {
+std::string ConversionSpec::to_text() const {
   std::string text;
-  for (const auto& [name, value] : facts_) text += name + ' ' + escaped(value) + '\n';
+  for (const auto& [name, value] : texts_) text += name + ' ' + escaped(value) + '\n';
   return text;
 }
 
-Result<Facts> Facts::parse(std::string_view text) {
-  Facts facts;
+Result<ConversionSpec> ConversionSpec::parse(std::string_view text) {
+  ConversionSpec spec;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     const std::size_t space = text.find(' ');
     if (end == std::string_view::npos || space >= end) {
       return Error(Errc::bad_message, "not the description of a conversion");
     }
-    facts.add(std::string(text.substr(0, space)), unescaped(text.substr(space + 1, end - space - 1)));
+    spec.add(std::string(text.substr(0, space)), unescaped(text.substr(space + 1, end - space - 1)));
     text.remove_prefix(end + 1);
   }
-  return facts;
+  return spec;
 }
 
-std::optional<std::string> Facts::difference_from(const Facts& other, std::string_view skipped) const {
+std::optional<std::string> ConversionSpec::difference_from(const ConversionSpec& other,
+                                                           std::string_view skipped) const {
   const auto is_skipped = [skipped](const std::string& name) { return !skipped.empty() && name.starts_with(skipped); };
   // There is a fact for each source, and there may be a million of these. Of two of a name the first counts.
   using Texts = std::unordered_map<std::string_view, std::string_view>;
-  const auto texts_of = [](const Facts& facts) {
+  const auto texts_of = [](const ConversionSpec& spec) {
     Texts texts;
-    for (const auto& [name, text] : facts.facts_) texts.emplace(name, text);
+    for (const auto& [name, text] : spec.texts_) texts.emplace(name, text);
     return texts;
   };
   const Texts texts = texts_of(*this);
@@ -171,17 +172,17 @@ std::optional<std::string> Facts::difference_from(const Facts& other, std::strin
     const std::string shown = name.starts_with(kLocal) ? name.substr(kLocal.size()) : name;
     return shown + " is " + in_quotes(mine) + " here and " + in_quotes(theirs) + " there";
   };
-  for (const Facts* facts : {this, &other}) {
-    for (const auto& fact : facts->facts_) {
+  for (const ConversionSpec* spec : {this, &other}) {
+    for (const auto& fact : spec->texts_) {
       if (auto found = differs(fact.first)) return found;
     }
   }
   return std::nullopt;
 }
 
-DatasetId Facts::derived_id() const {
-  Facts shared;
-  for (const auto& [name, value] : facts_) {
+DatasetId ConversionSpec::derived_id() const {
+  ConversionSpec shared;
+  for (const auto& [name, value] : texts_) {
     if (!name.starts_with(kLocal)) shared.add(name, value);
   }
   const std::string text = shared.to_text();

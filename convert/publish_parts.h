@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <dovetail/convert.h>
+#include <dovetail/error.h>
+
+#include "convert/conversion_spec.h"
+#include "convert/part_files.h"
+#include "writer/staging.h"
+
+namespace dovetail::detail {
+
+/// Writes the manifests of parts that are whole, given in their order, and publishes the datasets.
+/// Needs:  exclusive access. Of `parts` only the first has to have its spec.
+/// Errors: as `merge`.
+Result<ConvertReport> publish_parts(Staging& staging, const std::vector<WholePart>& parts, bool overwrite);
+
+/// The report of datasets that are published. Errors: those of `Dataset::open`.
+Result<ConvertReport> published_report(const Staging& staging, const ConversionSpec& spec);
+
+}  // namespace dovetail::detail

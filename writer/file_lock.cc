@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "writer/file_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <utility>
+
+namespace dovetail::detail {
+
+Result<FileLock> FileLock::take(const OutputFolder& folder, const std::string& name, Access access) {
+  const int operation = (access == Access::exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB;
+  for (;;) {
+    const int descriptor = ::openat(folder.descriptor(), name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (descriptor < 0 && errno == EINTR) continue;
+    if (descriptor < 0) return Error::from_errno(errno, "cannot create the lock").in_file(folder.path_of(name));
+    FileLock lock(descriptor);
+    if (::flock(descriptor, operation) != 0 && errno == EWOULDBLOCK) {
+      return Error(Errc::busy, "another process writes here").in_file(folder.path());
+    }
+    // The process that had the lock may have removed the file between the two calls.
+    struct stat mine {};
+    struct stat there {};
+    if (::fstat(descriptor, &mine) != 0 ||
+        (::fstatat(folder.descriptor(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0 && errno != ENOENT)) {
+      return Error::from_errno(errno, "cannot look at the lock").in_file(folder.path_of(name));
+    }
+    if (mine.st_ino == there.st_ino) return lock;
+    if (mine.st_nlink == 0 && !folder.is_in_place()) {
+      return Error::from_errno(ENOENT, "another process has removed the folder").in_file(folder.path());
+    }
+  }
+}
+
+FileLock::FileLock(FileLock&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), process_(other.process_) {}
+
+FileLock& FileLock::operator=(FileLock&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(process_, other.process_);
+  return *this;
+}
+
+FileLock::~FileLock() {
+  release();
+}
+
+void FileLock::release() noexcept {
+  if (descriptor_ < 0) return;
+  // A child that was forked meanwhile keeps the descriptor open, and with it the lock, unless it is released here.
+  if (!process_.forked()) (void)::flock(descriptor_, LOCK_UN);
+  ::close(std::exchange(descriptor_, -1));
+}
+
+Result<void> FileLock::write(std::string_view text, const std::string& path) const {
+  off_t end = 0;
+  while (!text.empty()) {
+    const ssize_t written = ::pwrite(descriptor_, text.data(), text.size(), end);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return Error::from_errno(errno, "cannot write the lock").in_file(path);
+    text.remove_prefix(static_cast<std::size_t>(written));
+    end += written;
+  }
+  if (::ftruncate(descriptor_, end) == 0 && ::fdatasync(descriptor_) == 0) return {};
+  return Error::from_errno(errno, "cannot write the lock").in_file(path);
+}
+
+Result<std::string> FileLock::read(const std::string& path) const {
+  std::array<char, 256> text{};
+  for (std::size_t size = 0;;) {
+    const ssize_t got = ::pread(descriptor_, text.data() + size, text.size() - size, static_cast<off_t>(size));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Error::from_errno(errno, "cannot read the lock").in_file(path);
+    size += static_cast<std::size_t>(got);
+    if (got == 0 || size == text.size()) return std::string(text.data(), size);
+  }
+}
+
+bool FileLock::make_exclusive() noexcept {
+  return ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+bool is_locked(const OutputFolder& folder, const std::string& name, FileLock::Access access) noexcept {
+  const int operation = (access == FileLock::Access::exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB;
+  constexpr int kFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  int descriptor = ::openat(folder.descriptor(), name.c_str(), O_RDWR | kFlags);  // NFS locks no file that is only read
+  if (descriptor < 0) descriptor = ::openat(folder.descriptor(), name.c_str(), O_RDONLY | kFlags);
+  if (descriptor < 0) return false;
+  const bool locked = ::flock(descriptor, operation) != 0 && errno == EWOULDBLOCK;
+  ::close(descriptor);
+  return locked;
+}
+
+}  // namespace dovetail::detail
