@@ -8,6 +8,8 @@ endif()
 function(dovetail_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+  # Messages and programs name sources as the project does, not where they lay.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
   set(warnings -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # Claims overlaps in operator+ of std::string where there are none (GCC bug 105651).
@@ -54,6 +56,8 @@ function(dovetail_library_options target)
   target_include_directories(${target}
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     PRIVATE ${PROJECT_SOURCE_DIR})
+  # What include/dovetail/export.h marks is all that the shared library exports.
+  set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   dovetail_unity(${target})
   if(DOVETAIL_COVERAGE)
     # Only libraries: what tests are made of is as in a release build, so a compiler cache has it already.
@@ -62,15 +66,17 @@ function(dovetail_library_options target)
   endif()
 endfunction()
 
-# dovetail_add_library(NAME SOURCES...): a library, exported as dovetail::NAME.
+# dovetail_add_library(NAME SOURCES...): a static library, exported as dovetail::NAME. The shared library is made of the
+# objects of all of them: they use each other's internals, which it hides.
 function(dovetail_add_library name)
-  add_library(dovetail_${name} ${ARGN})
+  add_library(dovetail_${name} STATIC ${ARGN})
   add_library(dovetail::${name} ALIAS dovetail_${name})
   dovetail_library_options(dovetail_${name})
   set_target_properties(dovetail_${name} PROPERTIES EXPORT_NAME ${name} LINKER_LANGUAGE CXX)
-  install(TARGETS dovetail_${name} EXPORT dovetail
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  set_property(GLOBAL APPEND PROPERTY DOVETAIL_OBJECTS $<TARGET_OBJECTS:dovetail_${name}>)
+  set_property(GLOBAL APPEND PROPERTY DOVETAIL_PARTS ${name})
+  install(TARGETS dovetail_${name} EXPORT dovetail COMPONENT development
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
 # dovetail_add_test_library(NAME SOURCES ... [LIBRARIES ...]): what several tests share, compiled once.

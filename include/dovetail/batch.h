@@ -12,6 +12,7 @@
 #include <dovetail/columns.h>
 #include <dovetail/device_stream.h>
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/order.h>
 #include <dovetail/state.h>
 
@@ -24,7 +25,7 @@ class SlotLease;
 }  // namespace detail
 
 /// Offsets of the parts of a batch in its slab, in bytes. Each part begins at a multiple of 256.
-struct SlabLayout {
+struct DOVETAIL_EXPORT SlabLayout {
   static constexpr std::size_t kAlignment = 256;
 
   std::size_t offsets = 0;  ///< int64[rows + 1]
@@ -52,7 +53,7 @@ struct SlabLayout {
 ///            released or destroyed. The batch keeps the memory alive and may outlive the reader.
 ///            Views into it end with it.
 /// Threads:   move-only; const calls may run concurrently.
-class Batch {
+class DOVETAIL_EXPORT Batch {
  public:
   Batch(Batch&&) noexcept;
   Batch& operator=(Batch&&) noexcept;

@@ -15,6 +15,7 @@
 #include <dovetail/completion.h>
 #include <dovetail/dataset.h>
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/plan.h>
 #include <dovetail/reader_options.h>
 #include <dovetail/reader_stats.h>
@@ -37,7 +38,7 @@ namespace dovetail {
 ///            batches do not exist there. The reader of the parent continues.
 /// Errors:    the first failure stops the reader, and every later `next` returns it again. `busy`,
 ///            `slots_held` and `not_yet` are the caller's to correct and stop nothing.
-class BatchReader {
+class DOVETAIL_EXPORT BatchReader {
  public:
   /// Completion signature of `async_next`.
   using NextSignature = void(boost::system::error_code, std::optional<Batch>);
@@ -115,7 +116,7 @@ class BatchReader {
   void stop();
 
  private:
-  class Impl;
+  class DOVETAIL_HIDDEN Impl;
   using Handler = boost::asio::any_completion_handler<NextSignature>;
   explicit BatchReader(std::shared_ptr<Impl> impl);
   void start_next(Handler handler);

@@ -10,12 +10,13 @@
 
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/schema.h>
 
 namespace dovetail {
 
 /// Where one column lies in a slab, in bytes. Parts that a column does not have are empty.
-struct ColumnPlace {
+struct DOVETAIL_EXPORT ColumnPlace {
   struct Part {
     std::size_t at = 0;  ///< A multiple of 256.
     std::size_t bytes = 0;
@@ -32,14 +33,14 @@ struct ColumnPlace {
 
 /// Where the columns of a batch lie in its slab. Parts of fixed size come first, in the order of
 /// the columns.
-struct ColumnLayout {
+struct DOVETAIL_EXPORT ColumnLayout {
   std::uint32_t rows = 0;
   std::vector<ColumnPlace> columns;
   std::size_t bytes = 0;  ///< Size of the slab.
 };
 
 /// One column of a batch. Ownership: borrows the slab and the schema.
-struct ColumnView {
+struct DOVETAIL_EXPORT ColumnView {
   const Column* column = nullptr;
   ByteView values;
   std::span<const std::int64_t> offsets;
@@ -59,7 +60,8 @@ struct ColumnView {
 };
 
 /// Column `i` of a schema, in a slab of this layout. Needs: the layout is one of the schema.
-ColumnView view_column(const Schema& schema, const ColumnLayout& layout, ByteView slab, std::size_t i) noexcept;
+DOVETAIL_EXPORT ColumnView view_column(const Schema& schema, const ColumnLayout& layout, ByteView slab,
+                                       std::size_t i) noexcept;
 
 /// Decodes records of tf.train.Example into columns of a slab, without an object per record.
 ///
@@ -81,7 +83,7 @@ ColumnView view_column(const Schema& schema, const ColumnLayout& layout, ByteVie
 /// Cost:      no allocation per record, once its memory has grown to the largest batch. Beside the
 ///            slab, it takes up to the size of a batch's ragged integers. Fastest if the features
 ///            of all records come in the same order, each once, with packed numbers.
-class ColumnDecoder {
+class DOVETAIL_EXPORT ColumnDecoder {
  public:
   /// Errors: those of `validate`.
   static Result<ColumnDecoder> make(Schema schema);
@@ -131,7 +133,7 @@ class ColumnDecoder {
   Result<const ColumnLayout*> finish(std::span<std::byte> slab);
 
  private:
-  class Impl;
+  class DOVETAIL_HIDDEN Impl;
   explicit ColumnDecoder(std::unique_ptr<Impl> impl) noexcept;
   std::unique_ptr<Impl> impl_;
 };

@@ -11,12 +11,13 @@
 
 #include <dovetail/dataset_writer.h>
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/record_source.h>
 
 namespace dovetail {
 
 /// Progress of a conversion. Work that an earlier call finished is not counted.
-struct ConvertProgress {
+struct DOVETAIL_EXPORT ConvertProgress {
   std::uint64_t records = 0;
   std::uint64_t raw_bytes = 0;    ///< Bytes of the records.
   std::uint64_t input_bytes = 0;  ///< Input bytes read so far, as stored.
@@ -26,7 +27,7 @@ struct ConvertProgress {
 };
 
 /// One dataset of a split, which gets a share of the records.
-struct SplitShare {
+struct DOVETAIL_EXPORT SplitShare {
   std::string name;  ///< Name of its folder.
   double share = 0;  ///< Above 0; all shares add up to 1.
 
@@ -35,11 +36,11 @@ struct SplitShare {
 
 /// Parses `train=0.9,val=0.1`. One name may have no share; it gets the rest.
 /// Errors: `invalid_option`.
-Result<std::vector<SplitShare>> parse_split(std::string_view text);
+DOVETAIL_EXPORT Result<std::vector<SplitShare>> parse_split(std::string_view text);
 
 /// Selects the part of one process. Each of `parts` processes converts its own shards; `merge`
 /// makes one dataset of all parts.
-struct ConvertPart {
+struct DOVETAIL_EXPORT ConvertPart {
   std::uint32_t number = 0;  ///< From 0.
   std::uint32_t parts = 1;
 
@@ -53,7 +54,7 @@ inline constexpr std::string_view kClassesKey = "dovetail.classes";
 inline constexpr std::size_t kMaxClassesBytes = std::size_t{1} << 20;
 
 /// The input of a conversion, and how its output is written.
-struct ConvertOptions {
+struct DOVETAIL_EXPORT ConvertOptions {
   // These change the bytes.
 
   /// Files and folders, all of one format. Their records follow each other in this order. `-` is
@@ -110,7 +111,7 @@ struct ConvertOptions {
 };
 
 /// How a source was read.
-struct ConvertedSource {
+struct DOVETAIL_EXPORT ConvertedSource {
   std::string path;
   SourceFormat format = SourceFormat::detect;
   LeftOut left_out;                         ///< See `RecordSource::left_out`.
@@ -120,7 +121,7 @@ struct ConvertedSource {
 };
 
 /// Result of `convert`.
-struct ConvertReport {
+struct DOVETAIL_EXPORT ConvertReport {
   std::uint64_t records = 0;
   std::uint64_t raw_bytes = 0;
   std::uint64_t input_bytes = 0;
@@ -160,7 +161,7 @@ struct ConvertReport {
 ///   - `busy`; `boost::system::errc::operation_canceled`.
 /// Cost:   memory does not grow with the size of the input, except for the file names of a folder
 ///         and one line per shard.
-Result<ConvertReport> convert(const std::string& folder, const ConvertOptions& options);
+DOVETAIL_EXPORT Result<ConvertReport> convert(const std::string& folder, const ConvertOptions& options);
 
 /// Merges the parts that were converted to `folder` into a dataset, or into the datasets of a
 /// split. They appear in one step, as with `convert`. If it was interrupted, call it again.
@@ -169,6 +170,6 @@ Result<ConvertReport> convert(const std::string& folder, const ConvertOptions& o
 ///         converted from other input or with other options; `already_exists` and `invalid_option`
 ///         as `DatasetWriter`; `busy`; `empty_input` without parts, or without a record in any
 ///         part.
-Result<ConvertReport> merge(const std::string& folder, bool overwrite = false);
+DOVETAIL_EXPORT Result<ConvertReport> merge(const std::string& folder, bool overwrite = false);
 
 }  // namespace dovetail

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/identity.h>
 #include <dovetail/plan.h>
 #include <dovetail/schema.h>
@@ -24,7 +25,7 @@ Result<std::string> checked_shard_path(const Dataset& dataset, std::uint32_t sha
 }  // namespace detail
 
 /// How a dataset is opened.
-struct DatasetOptions {
+struct DOVETAIL_EXPORT DatasetOptions {
   /// Lets a manifest name files outside its own folder. Default off.
   bool allow_outside = false;
   /// Threads that read trailers if there is no manifest; 0 (default) chooses.
@@ -35,7 +36,7 @@ struct DatasetOptions {
 ///
 /// Ownership: a value; copies share the list.
 /// Threads:   const calls may run concurrently.
-class Dataset {
+class DOVETAIL_EXPORT Dataset {
  public:
   /// Opens a shard, a folder with a manifest, a manifest, or a glob (`*`, `?` and `[...]`). A
   /// TFRecord file with an index beside it (`index_tfrecord`, tfrecord_index.h) is a shard like any
@@ -90,7 +91,7 @@ class Dataset {
  private:
   friend std::optional<std::pair<Dataset, std::uint32_t>> detail::part_of(const Dataset& joined, std::uint32_t shard);
   friend Result<std::string> detail::checked_shard_path(const Dataset& dataset, std::uint32_t shard);
-  struct State;
+  struct DOVETAIL_HIDDEN State;
   explicit Dataset(std::shared_ptr<const State> state);
   std::shared_ptr<const State> state_;
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <dovetail/export.h>
 #include <dovetail/record_writer.h>
 
 namespace dovetail {
@@ -14,7 +15,7 @@ namespace dovetail {
 inline constexpr std::uint32_t kMaxShards = 1'000'000;
 
 /// How a dataset is divided into shards and written.
-struct DatasetWriterOptions {
+struct DOVETAIL_EXPORT DatasetWriterOptions {
   // These change the bytes.
 
   /// Options of every shard. The dataset writer sets `shard_number`. `run_records` 0 is chosen
@@ -39,7 +40,7 @@ struct DatasetWriterOptions {
 };
 
 /// Result of `DatasetWriter::finish`.
-struct DatasetInfo {
+struct DOVETAIL_EXPORT DatasetInfo {
   std::string manifest;  ///< Path of the manifest.
   DatasetId id;
   std::vector<ShardInfo> shards;
@@ -62,7 +63,7 @@ struct DatasetInfo {
 /// Errors:    as `RecordWriter`: the first failure is final.
 /// Cost:      memory for a bounded number of blocks per thread, independent of the size of the
 ///            dataset.
-class DatasetWriter {
+class DOVETAIL_EXPORT DatasetWriter {
  public:
   /// Creates `TARGET.partial`, and removes what a killed writer left there. The target itself is
   /// untouched until `finish`.
@@ -97,7 +98,7 @@ class DatasetWriter {
   std::uint64_t raw_bytes() const noexcept;
 
  private:
-  class Impl;
+  class DOVETAIL_HIDDEN Impl;
   explicit DatasetWriter(std::unique_ptr<Impl> impl);
   void let_go() noexcept;
   std::unique_ptr<Impl> impl_;

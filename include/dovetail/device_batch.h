@@ -10,6 +10,7 @@
 #include <dovetail/batch.h>
 #include <dovetail/device_stream.h>
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/order.h>
 #include <dovetail/state.h>
 
@@ -24,7 +25,7 @@ class DeviceLease;
 }  // namespace detail
 
 /// One column of a device batch. The pointers are device pointers.
-struct DeviceColumn {
+struct DOVETAIL_EXPORT DeviceColumn {
   const Column* column = nullptr;
   const std::byte* values = nullptr;
   std::size_t value_bytes = 0;
@@ -49,7 +50,7 @@ struct DeviceColumn {
 ///            must exist until the capture has ended and the slab is used again.
 /// Threads:   move-only; const calls may run concurrently. `wait_on` and `release` may be called
 ///            with any device current.
-class DeviceBatch {
+class DOVETAIL_EXPORT DeviceBatch {
  public:
   DeviceBatch(DeviceBatch&&) noexcept;
   DeviceBatch& operator=(DeviceBatch&&) noexcept;

@@ -13,12 +13,13 @@
 #include <dovetail/completion.h>
 #include <dovetail/device_batch.h>
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 
 namespace dovetail {
 
 /// How batches are copied to a device. Device memory used: `prefetch + max_held` slabs of
 /// `BatchReader::slab_bytes()`.
-struct DeviceOptions {
+struct DOVETAIL_EXPORT DeviceOptions {
   /// Device number, as in CUDA. -1 (default) is the device that is current on the thread that opens
   /// the reader.
   int device = -1;
@@ -29,7 +30,7 @@ struct DeviceOptions {
 };
 
 /// Statistics of the stage. Durations are those of its own thread.
-struct DeviceStats {
+struct DOVETAIL_EXPORT DeviceStats {
   std::uint64_t batches = 0;  ///< Copied.
   std::uint64_t bytes = 0;    ///< Bytes of their slabs.
   /// Waiting for the reader. The thread helps with reading meanwhile.
@@ -51,7 +52,7 @@ struct DeviceStats {
 ///            child, and moved from, it behaves as the reader.
 /// Errors:    the first failure stops it, and every later `next` returns it again. `busy` and
 ///            `slots_held` are the caller's to correct and stop nothing.
-class DeviceReader {
+class DOVETAIL_EXPORT DeviceReader {
  public:
   /// Completion signature of `async_next_device`.
   using NextSignature = void(boost::system::error_code, std::optional<DeviceBatch>);
@@ -98,7 +99,7 @@ class DeviceReader {
   void stop();
 
  private:
-  class Impl;
+  class DOVETAIL_HIDDEN Impl;
   using Handler = boost::asio::any_completion_handler<NextSignature>;
   explicit DeviceReader(std::shared_ptr<Impl> impl);
   void start_next(Handler handler);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <dovetail/export.h>
+
 namespace dovetail {
 
 /// A CUDA stream, as a handle of the runtime or the driver (`cudaStream_t`, `CUstream`), so that
 /// these headers need no CUDA. Null is a default stream; each function says of which device.
-struct DeviceStream {
+struct DOVETAIL_EXPORT DeviceStream {
   void* handle = nullptr;
 };
 

@@ -8,6 +8,7 @@
 #include <dovetail/batch.h>
 #include <dovetail/device_batch.h>
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 
 struct DLManagedTensor;  // of <dlpack/dlpack.h>, any version before 1.0's versioned tensors
 
@@ -34,13 +35,14 @@ enum class BatchPart : std::uint8_t {
 ///            the tensor must call it, once. The slot is free again when the last tensor and the
 ///            caller's own pointer are gone. Copies out of it must have ended by then.
 /// Errors:    `invalid_option` for `rows` that differ in size, and for a batch that was released.
-Result<DLManagedTensor*> to_dlpack(std::shared_ptr<const Batch> batch, BatchPart part);
+DOVETAIL_EXPORT Result<DLManagedTensor*> to_dlpack(std::shared_ptr<const Batch> batch, BatchPart part);
 
 /// The same in device memory. Makes `stream` wait for the copy, as DLPack requires of an exporter.
 /// `stream` is the one that the importer will use, and must exist until the deleter was called. The
 /// slab then waits for the work in it.
 /// Errors: as above, and those of `DeviceBatch::wait_on`.
-Result<DLManagedTensor*> to_dlpack(std::shared_ptr<DeviceBatch> batch, BatchPart part, DeviceStream stream);
+DOVETAIL_EXPORT Result<DLManagedTensor*> to_dlpack(std::shared_ptr<DeviceBatch> batch, BatchPart part,
+                                                   DeviceStream stream);
 
 /// The part of a column that becomes a tensor.
 enum class ColumnPart : std::uint8_t {
@@ -57,9 +59,9 @@ enum class ColumnPart : std::uint8_t {
 /// the parts of a batch.
 /// Errors: `invalid_option` for a column or a part that does not exist, and for a batch that was
 ///         released.
-Result<DLManagedTensor*> to_dlpack(std::shared_ptr<const Batch> batch, std::string_view column,
-                                   ColumnPart part = ColumnPart::values);
-Result<DLManagedTensor*> to_dlpack(std::shared_ptr<DeviceBatch> batch, std::string_view column, ColumnPart part,
-                                   DeviceStream stream);
+DOVETAIL_EXPORT Result<DLManagedTensor*> to_dlpack(std::shared_ptr<const Batch> batch, std::string_view column,
+                                                   ColumnPart part = ColumnPart::values);
+DOVETAIL_EXPORT Result<DLManagedTensor*> to_dlpack(std::shared_ptr<DeviceBatch> batch, std::string_view column,
+                                                   ColumnPart part, DeviceStream stream);
 
 }  // namespace dovetail

@@ -15,6 +15,7 @@
 #include <dovetail/device_stream.h>
 #include <dovetail/dlpack.h>
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/gathered.h>
 #include <dovetail/identity.h>
 #include <dovetail/lost_range.h>

@@ -12,6 +12,8 @@
 #include <boost/system/error_code.hpp>
 #include <boost/system/result.hpp>
 
+#include <dovetail/export.h>
+
 namespace dovetail {
 
 /// What went wrong, if the operating system has no code of its own for it. Values are never
@@ -121,16 +123,16 @@ enum class ErrorKind {
 };
 
 /// The only category of `Errc`. It has a fixed id, so codes compare equal across shared objects.
-const boost::system::error_category& error_category() noexcept;
+DOVETAIL_EXPORT const boost::system::error_category& error_category() noexcept;
 
 /// Makes `Errc` usable as a `boost::system::error_code`.
-boost::system::error_code make_error_code(Errc code) noexcept;
+DOVETAIL_EXPORT boost::system::error_code make_error_code(Errc code) noexcept;
 
 /// A failure as a value: a code, and if known the file, the byte offset and what to do.
 ///
 /// Cost: allocates once, on failure only; copies share the text. If memory for the text is not
 ///       available, the text is missing.
-class [[nodiscard]] Error {
+class [[nodiscard]] DOVETAIL_EXPORT Error {
  public:
   /// Success; `boost::system::result::error()` returns it if there is a value.
   Error() noexcept = default;
@@ -160,7 +162,7 @@ class [[nodiscard]] Error {
   std::string to_string() const;
 
  private:
-  struct Text;
+  struct DOVETAIL_HIDDEN Text;
   boost::system::error_code code_;
   std::shared_ptr<const Text> text_;
 };
@@ -170,7 +172,7 @@ template <class T>
 using Result = boost::system::result<T, Error>;
 
 /// Thrown by `Result::value()` and by the iterator interfaces; carries the `Error` unchanged.
-class Exception : public std::exception {
+class DOVETAIL_EXPORT Exception : public std::exception {
  public:
   explicit Exception(Error error);
   const char* what() const noexcept override { return what_.c_str(); }
@@ -182,7 +184,7 @@ class Exception : public std::exception {
 };
 
 /// Called by `boost::system::result`; not for direct use.
-[[noreturn]] void throw_exception_from_error(const Error& error, const boost::source_location& where);
+[[noreturn]] DOVETAIL_EXPORT void throw_exception_from_error(const Error& error, const boost::source_location& where);
 
 }  // namespace dovetail
 

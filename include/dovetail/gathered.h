@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/order.h>
 
 namespace dovetail {
@@ -24,7 +25,7 @@ namespace dovetail {
 ///
 /// Ownership: a value; keeps nothing of what was gathered.
 /// Threads:   const calls may run concurrently.
-class GatheredRows {
+class DOVETAIL_EXPORT GatheredRows {
  public:
   /// Needs:  `ids[i]` and `status[i]` as `Batch` gives them for the row.
   /// Errors: `invalid_option` naming the first missing record, or the wrong row: a second first

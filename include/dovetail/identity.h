@@ -9,11 +9,12 @@
 #include <string_view>
 
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 
 namespace dovetail {
 
 /// A 128-bit id or sum. Not cryptographic: it detects accidents, not attacks.
-struct Hash128 {
+struct DOVETAIL_EXPORT Hash128 {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
 
@@ -37,7 +38,7 @@ struct Hash128 {
 };
 
 /// Identifies a dataset: all its shards carry it, and no shard of another dataset does.
-struct DatasetId {
+struct DOVETAIL_EXPORT DatasetId {
   std::array<std::uint8_t, 16> bytes{};
 
   friend constexpr auto operator<=>(const DatasetId&, const DatasetId&) = default;

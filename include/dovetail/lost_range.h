@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <string>
 
+#include <dovetail/export.h>
+
 namespace dovetail {
 
 /// Bytes of a file that are damaged or missing, and the records lost with them. Readers, `verify`
 /// and `recover` report damage so.
-struct LostRange {
+struct DOVETAIL_EXPORT LostRange {
   std::string file;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;         ///< 0 if unknown, or if the bytes are missing.

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include <dovetail/export.h>
 #include <dovetail/plan.h>
 
 namespace dovetail {
@@ -20,7 +21,7 @@ inline constexpr std::uint32_t kMixingSlices = 16;
 inline constexpr std::uint64_t kMixingRows = std::uint64_t{1} << 22;
 
 /// Content of batches. Empty rows never count.
-struct BatchMixing {
+struct DOVETAIL_EXPORT BatchMixing {
   double mean_slices = 0;  ///< Distinct slices in a batch, on average.
   /// Distinct slices in the batch that has the fewest.
   std::uint64_t least_slices = 0;
@@ -35,7 +36,7 @@ struct BatchMixing {
 };
 
 /// Mixing of an epoch.
-struct Mixing {
+struct DOVETAIL_EXPORT Mixing {
   BatchMixing rank;    ///< Batches of single ranks.
   BatchMixing global;  ///< The batches of all ranks in a step, side by side.
   /// Correlation of the steps of records in this epoch and in the other one. Empty if the other
@@ -44,7 +45,7 @@ struct Mixing {
 };
 
 /// Labels of the records of some batches, compared with the same labels drawn at random.
-struct LabelMixing {
+struct DOVETAIL_EXPORT LabelMixing {
   std::uint64_t batches = 0;
   std::uint64_t records = 0;
   double mean = 0;  ///< Distinct labels in a batch, on average.
@@ -77,7 +78,7 @@ enum class MixingFlaw : std::uint8_t {
   few_labels,
 };
 
-struct MixingReport {
+struct DOVETAIL_EXPORT MixingReport {
   Mixing plan;
   Mixing true_shuffle;
   std::uint64_t batches = 0;  ///< Measured batches of single ranks.
@@ -103,25 +104,26 @@ struct MixingReport {
 ///
 /// Needs: an epoch of this plan.
 /// Cost:  about 1 us and 40 bytes per measured row, and a seek per stretch.
-MixingReport measure_mixing(const Plan& plan, const EpochPlan& epoch, std::uint64_t max_rows = kMixingRows);
+DOVETAIL_EXPORT MixingReport measure_mixing(const Plan& plan, const EpochPlan& epoch,
+                                            std::uint64_t max_rows = kMixingRows);
 
 /// Returns the ids of some batches of single ranks. Any number of the first ones is spread over
 /// steps and ranks. Takes at most `max_rows` ids in total, and 256 per batch, at even distances.
 /// Returns none if a batch has more than `kMixingRows` rows. Needs: `max_rows` is at least 1024.
-std::vector<std::vector<std::uint64_t>> sample_batches(const Plan& plan, const EpochPlan& epoch,
-                                                       std::uint64_t max_rows);
+DOVETAIL_EXPORT std::vector<std::vector<std::uint64_t>> sample_batches(const Plan& plan, const EpochPlan& epoch,
+                                                                       std::uint64_t max_rows);
 
 /// Counts the labels of batches; each label is a number. The true shuffle draws as many for each
 /// batch from all of them.
-LabelMixing measure_labels(std::span<const std::vector<std::uint64_t>> labels);
+DOVETAIL_EXPORT LabelMixing measure_labels(std::span<const std::vector<std::uint64_t>> labels);
 
 /// Adds the labels and their flaw to a report. Good labels remove the flaws of slices and shards,
 /// which only guess what lies where. This needs at least 4 batches, and labels that can show a gap:
 /// a true shuffle has at least 4 in a batch, and at most 3 per 4 rows.
-void add_labels(MixingReport& report, const LabelMixing& labels);
+DOVETAIL_EXPORT void add_labels(MixingReport& report, const LabelMixing& labels);
 
 /// What a map covers, and its resolution.
-struct MixingMapOptions {
+struct DOVETAIL_EXPORT MixingMapOptions {
   /// The rows of one rank; empty for those of all readers.
   std::optional<std::uint32_t> rank;
   std::uint32_t max_step_bins = 256;
@@ -131,7 +133,7 @@ struct MixingMapOptions {
 };
 
 /// Maps the rows of each step to the slices of the dataset that they come from.
-struct MixingMap {
+struct DOVETAIL_EXPORT MixingMap {
   /// First step of each bin.
   std::vector<std::uint64_t> first_step;
   /// Counts: `rows[slice * first_step.size() + step_bin]`.
@@ -143,6 +145,6 @@ struct MixingMap {
 /// Counts the rows of the present phase of an epoch by slice and step.
 /// Needs: an epoch of this plan, and a rank of it.
 /// Cost:  about 0.5 us per row, and a seek per bin.
-MixingMap map_mixing(const Plan& plan, const EpochPlan& epoch, const MixingMapOptions& options = {});
+DOVETAIL_EXPORT MixingMap map_mixing(const Plan& plan, const EpochPlan& epoch, const MixingMapOptions& options = {});
 
 }  // namespace dovetail

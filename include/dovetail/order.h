@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include <dovetail/export.h>
+
 namespace dovetail {
 
 /// The id of a row without a record.
@@ -47,7 +49,7 @@ constexpr bool is_counted(RowStatus status) noexcept {
 }
 
 /// A place between two steps: the steps before it were handed to the trainer.
-struct Position {
+struct DOVETAIL_EXPORT Position {
   std::uint32_t epoch = 0;
   std::uint64_t step = 0;  ///< Steps of the epoch before this place.
 
@@ -55,7 +57,7 @@ struct Position {
 };
 
 /// Consecutive records of one shard that are read together.
-struct Run {
+struct DOVETAIL_EXPORT Run {
   std::uint32_t shard = 0;         ///< Position of the shard in the dataset.
   std::uint64_t first_record = 0;  ///< In the shard, from 0.
   std::uint64_t count = 0;         ///< Records, at least 1.
@@ -63,7 +65,7 @@ struct Run {
 };
 
 /// A planned row: its record, and its status.
-struct PlannedRecord {
+struct DOVETAIL_EXPORT PlannedRecord {
   std::uint64_t id = kNoId;
   RowStatus status = RowStatus::empty;  ///< `empty`, `first` or `repeated`.
 
@@ -72,7 +74,7 @@ struct PlannedRecord {
 
 /// One output of a lane, as a place in a run. A cursor numbers the runs that it opens; the numbers
 /// are meaningless for another cursor.
-struct Pick {
+struct DOVETAIL_EXPORT Pick {
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
   std::uint64_t run = kNone;  ///< `kNone` if no record is planned.
@@ -93,7 +95,7 @@ struct LaneLayout;
 ///
 /// Ownership: a value; copies share the layout.
 /// Threads:   const calls may run concurrently.
-class LaneOrder {
+class DOVETAIL_EXPORT LaneOrder {
  public:
   /// Records of the lane. Later outputs are empty, or repeat the lane from its beginning if the
   /// plan wraps.
@@ -119,7 +121,7 @@ class LaneOrder {
 /// Threads:   none; one thread at a time.
 /// Cost:      memory for the pools and the open runs: O(K + C) per source, independent of the
 ///            records.
-class LaneCursor {
+class DOVETAIL_EXPORT LaneCursor {
  public:
   LaneCursor(LaneCursor&&) noexcept;
   LaneCursor& operator=(LaneCursor&&) noexcept;
@@ -137,7 +139,7 @@ class LaneCursor {
 
  private:
   friend class LaneOrder;
-  struct State;
+  struct DOVETAIL_HIDDEN State;
   explicit LaneCursor(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

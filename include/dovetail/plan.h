@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/identity.h>
 #include <dovetail/order.h>
 
@@ -45,7 +46,7 @@ enum class MixStop : std::uint8_t {
 };
 
 /// Weights of the sources, from a step of the epoch on.
-struct MixWeights {
+struct DOVETAIL_EXPORT MixWeights {
   std::uint64_t from_step = 0;
   /// One per source, any scale, rounded to 1/65536 of the sum.
   std::vector<std::uint32_t> weights;
@@ -57,7 +58,7 @@ struct MixWeights {
 ///
 /// At every row of a lane each source is within one row of its share, counted since the last change
 /// of weights. A source that ends begins its next pass, newly shuffled.
-struct Mix {
+struct DOVETAIL_EXPORT Mix {
   /// Ascending, the first from step 0. Empty (default): no mix, the sources are one dataset.
   std::vector<MixWeights> schedule;
   MixStop stop = MixStop::first;
@@ -68,7 +69,7 @@ struct Mix {
 };
 
 /// Decides which rank reads which record at which step. Must be the same on all ranks.
-struct PlanOptions {
+struct DOVETAIL_EXPORT PlanOptions {
   std::uint32_t world = 1;      ///< Ranks, at least 1.
   std::uint32_t batch = 1;      ///< Rows per rank and step, at least 1.
   std::uint32_t replicate = 1;  ///< Consecutive ranks with equal rows; divides `world`.
@@ -91,14 +92,14 @@ struct PlanOptions {
 };
 
 /// The facts about a shard that a plan needs.
-struct ShardShape {
+struct DOVETAIL_EXPORT ShardShape {
   std::uint64_t records = 0;
   std::uint64_t run_records = 1;  ///< At least 1.
   std::uint64_t raw_bytes = 0;    ///< For estimates only.
 };
 
 /// The facts about a dataset that a plan needs. Integers only; a `Dataset` makes it.
-struct DatasetShape {
+struct DOVETAIL_EXPORT DatasetShape {
   std::vector<ShardShape> shards;
   Hash128 fingerprint;  ///< Identifies the content.
   /// Number of shards of each joined dataset, in their order; empty for a single dataset.
@@ -113,7 +114,7 @@ struct PlanFacts;
 }  // namespace detail
 
 /// The share of one rank in an epoch.
-struct RankShare {
+struct DOVETAIL_EXPORT RankShare {
   std::uint64_t records = 0;  ///< Rows that are the first delivery of a record.
   /// Shards with records in the lanes of its rows. Not counted with `OrderKind::global`, which
   /// would need a look at every record.
@@ -128,7 +129,7 @@ struct RankShare {
 ///
 /// Ownership: a value; copies share the layout and keep it alive.
 /// Threads:   const calls may run concurrently.
-class EpochPlan {
+class DOVETAIL_EXPORT EpochPlan {
  public:
   std::uint32_t epoch() const noexcept;
   /// Steps of the epoch, the same on every rank.
@@ -180,7 +181,7 @@ class EpochPlan {
 /// Ownership: a value; copies share the dataset shape.
 /// Threads:   const calls may run concurrently.
 /// Source:    docs/order.md specifies every number.
-class Plan {
+class DOVETAIL_EXPORT Plan {
  public:
   /// Checks the options against the dataset.
   /// Errors: `invalid_option` naming the field and what is allowed; `empty_input` for a dataset
@@ -241,6 +242,6 @@ class Plan {
 };
 
 /// Hash of a record id for digests. See docs/order.md.
-Hash128 record_digest(std::uint64_t id) noexcept;
+DOVETAIL_EXPORT Hash128 record_digest(std::uint64_t id) noexcept;
 
 }  // namespace dovetail

@@ -7,11 +7,12 @@
 #include <string>
 
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 
 namespace dovetail {
 
 /// Rank of a process in a data-parallel job.
-struct RankContext {
+struct DOVETAIL_EXPORT RankContext {
   std::uint32_t rank = 0;        ///< In [0, world).
   std::uint32_t world = 1;       ///< Processes of the job.
   std::uint32_t local_rank = 0;  ///< Rank among the processes of this node, in [0, local_world).

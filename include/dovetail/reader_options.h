@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include <dovetail/export.h>
 #include <dovetail/order.h>
 #include <dovetail/plan.h>
 #include <dovetail/rank_context.h>
@@ -49,7 +50,7 @@ enum class OnHungRead : std::uint8_t {
 };
 
 /// Options of one rank's reader.
-struct ReaderOptions {
+struct DOVETAIL_EXPORT ReaderOptions {
   // These decide what is delivered.
 
   /// The rank of this process. `plan.world` is taken from here; setting both to different values is

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/lost_range.h>
 #include <dovetail/storage_kind.h>
 
 namespace dovetail {
 
 /// Reads from one shard that had to wait for storage.
-struct ShardReads {
+struct DOVETAIL_EXPORT ShardReads {
   std::string file;
   std::uint32_t shard = 0;  ///< Position in the dataset.
   std::uint64_t reads = 0;
@@ -25,7 +26,7 @@ struct ShardReads {
 };
 
 /// A read, or the opening of a shard, that has taken longer than `ReaderOptions::hung_after`.
-struct HungRead {
+struct DOVETAIL_EXPORT HungRead {
   std::string file;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;         ///< 0 while the file is being opened.
@@ -34,7 +35,7 @@ struct HungRead {
 
 /// What a reader has done, and where its time went. Durations are wall time since the reader was
 /// opened, except those of threads.
-struct ReaderStats {
+struct DOVETAIL_EXPORT ReaderStats {
   // What was delivered.
   std::uint64_t batches = 0;
   std::uint64_t rows = 0;

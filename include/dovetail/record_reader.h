@@ -12,6 +12,7 @@
 #include <dovetail/bytes.h>
 #include <dovetail/dataset.h>
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/identity.h>
 #include <dovetail/lost_range.h>
 #include <dovetail/shard_info.h>
@@ -19,7 +20,7 @@
 namespace dovetail {
 
 /// One data block, as described by the index.
-struct BlockInfo {
+struct DOVETAIL_EXPORT BlockInfo {
   /// Offset of the block header in the file; in a TFRecord, of the first record's frame.
   std::uint64_t offset = 0;
   std::uint64_t first_record = 0;
@@ -34,7 +35,7 @@ struct BlockInfo {
 /// Everything a shard says about itself: header, metadata, index, footer. For a TFRecord file, what
 /// its index says. Its blocks are the records that are read together; they have no headers and are
 /// not compressed.
-struct ShardDescription {
+struct DOVETAIL_EXPORT ShardDescription {
   bool tfrecord = false;  ///< Whether it is a TFRecord file with an index beside it.
   std::uint16_t version_major = 0;
   std::uint16_t version_minor = 0;
@@ -51,7 +52,7 @@ struct ShardDescription {
 };
 
 /// Reads the ends of a finished shard, or the index of a TFRecord file, but no records.
-Result<ShardDescription> describe_shard(const std::string& path);
+DOVETAIL_EXPORT Result<ShardDescription> describe_shard(const std::string& path);
 
 /// Reads the records of one shard in order. Checks each block before it returns any of its records.
 ///
@@ -61,7 +62,7 @@ Result<ShardDescription> describe_shard(const std::string& path);
 /// Errors:    damage names file, offset and the lost records; the reader may then `skip_damage()`
 ///            and continue behind it.
 /// Cost:      memory for one block; one read per block.
-class RecordReader {
+class DOVETAIL_EXPORT RecordReader {
  public:
   /// Opens a finished shard, or a TFRecord file with an index.
   /// Errors: `unfinished`, `not_dovetail`, `not_indexed`, `unsupported_version`, anything damaged,
@@ -88,13 +89,13 @@ class RecordReader {
   LostRange skip_damage();
 
  private:
-  class Impl;
+  class DOVETAIL_HIDDEN Impl;
   explicit RecordReader(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 
 /// Result of `verify`.
-struct VerifyReport {
+struct DOVETAIL_EXPORT VerifyReport {
   std::uint64_t records = 0;  ///< Good ones.
   std::uint64_t blocks = 0;   ///< Good ones.
   /// In the order of the shards; the first 65,536.
@@ -114,6 +115,7 @@ struct VerifyReport {
 /// each shard, from any of the threads; returning true cancels.
 ///
 /// Errors: only if nothing could be checked, if memory ran out, or `operation_canceled`.
-Result<VerifyReport> verify(const std::string& path, unsigned threads = 0, const std::function<bool()>& cancelled = {});
+DOVETAIL_EXPORT Result<VerifyReport> verify(const std::string& path, unsigned threads = 0,
+                                            const std::function<bool()>& cancelled = {});
 
 }  // namespace dovetail

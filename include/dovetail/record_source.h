@@ -11,6 +11,7 @@
 
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/schema.h>
 #include <dovetail/source_options.h>
 
@@ -30,7 +31,7 @@ namespace dovetail {
 /// Cost:      about 1 MiB and one record; for a folder also the names of its files, for RecordIO
 ///            and MDS the offsets of the records in a file. CSV files are read when they are
 ///            opened, see `CsvOptions::types`.
-class RecordSource {
+class DOVETAIL_EXPORT RecordSource {
  public:
   /// Errors: `unknown_format` if the format cannot be detected; `empty_input` for a folder without
   ///         files, or a range without records; `invalid_option` for options that the format does
@@ -102,7 +103,7 @@ class RecordSource {
   std::uint64_t consumed_bytes() const noexcept;
 
  private:
-  class Impl;
+  class DOVETAIL_HIDDEN Impl;
   explicit RecordSource(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -9,6 +9,7 @@
 
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/identity.h>
 #include <dovetail/schema.h>
 #include <dovetail/shard_info.h>
@@ -16,7 +17,7 @@
 namespace dovetail {
 
 /// How a shard is written. The same options and records give the same bytes.
-struct WriterOptions {
+struct DOVETAIL_EXPORT WriterOptions {
   // These change the bytes of the file.
 
   /// Compression, tried per block. A block is stored uncompressed if compression saves too little
@@ -66,7 +67,7 @@ struct WriterOptions {
 ///            it again. A record refused for its size is not a failure of the writer; the next one
 ///            may be appended.
 /// Cost:      memory for one block, or for the first run while the run length is being chosen.
-class RecordWriter {
+class DOVETAIL_EXPORT RecordWriter {
  public:
   /// Creates the partial file. Errors: `already_exists`, `invalid_option`, the system's.
   static Result<RecordWriter> create(const std::string& path, WriterOptions options = {});
@@ -90,7 +91,7 @@ class RecordWriter {
   std::uint64_t records() const noexcept;
 
  private:
-  class Impl;
+  class DOVETAIL_HIDDEN Impl;
   explicit RecordWriter(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

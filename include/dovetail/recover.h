@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/identity.h>
 #include <dovetail/lost_range.h>
 #include <dovetail/shard_info.h>
@@ -15,7 +16,7 @@
 namespace dovetail {
 
 /// How the remains of a shard or a dataset are written to new files.
-struct RecoverOptions {
+struct DOVETAIL_EXPORT RecoverOptions {
   /// Replaces an existing file or dataset, but never the source itself.
   bool overwrite = false;
   /// Random by default. A new id keeps old blocks from ever passing as blocks of the new files.
@@ -31,7 +32,7 @@ struct RecoverOptions {
 };
 
 /// Result of `recover`.
-struct RecoverReport {
+struct DOVETAIL_EXPORT RecoverReport {
   std::uint64_t records = 0;  ///< Records written.
   std::uint64_t blocks = 0;   ///< Source blocks that held them.
   /// Records that the source had. Unknown if no trailer, footer, index header or manifest is left.
@@ -107,6 +108,7 @@ struct RecoverReport {
 ///         if its index contradicts most of its blocks. Time is linear in its size for any
 ///         bytes, except for sorting its blocks. Memory for a block, about 100 bytes per block of a
 ///         shard, 200 bytes per damaged place in it, and the listed regions.
-Result<RecoverReport> recover(const std::string& source, const std::string& target, const RecoverOptions& options = {});
+DOVETAIL_EXPORT Result<RecoverReport> recover(const std::string& source, const std::string& target,
+                                              const RecoverOptions& options = {});
 
 }  // namespace dovetail

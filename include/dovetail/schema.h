@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 
 namespace dovetail {
 
@@ -35,10 +36,10 @@ constexpr std::size_t dtype_bytes(Dtype dtype) noexcept {
 }
 
 /// Name in the text of a schema: "u8", "f32", "bytes".
-std::string_view to_text(Dtype dtype) noexcept;
+DOVETAIL_EXPORT std::string_view to_text(Dtype dtype) noexcept;
 
 /// One column: a feature of the records, in the same form for every row.
-struct Column {
+struct DOVETAIL_EXPORT Column {
   /// Name of the feature, in UTF-8.
   std::string name;
   Dtype dtype = Dtype::u8;
@@ -64,7 +65,7 @@ struct Column {
 
 /// The columns that the features of a record become. docs/columns.md shows the text form and the
 /// rules.
-struct Schema {
+struct DOVETAIL_EXPORT Schema {
   /// In their order in a slab.
   std::vector<Column> columns;
 
@@ -84,15 +85,15 @@ inline constexpr std::uint64_t kMaxColumnRowBytes = 0x7FFFFFFF;
 inline constexpr std::size_t kMaxSchemaTextBytes = 1024 * 1024;
 
 /// Checks the same rules as `parse_schema`. Errors: `invalid_option`, naming the column.
-Result<void> validate(const Schema& schema);
+DOVETAIL_EXPORT Result<void> validate(const Schema& schema);
 
 /// Returns one line such as `image:u8[28,28,1], label:i64, tokens:i32[*], weight:f32=1, "odd
 /// name":bytes="none"`. Needs: a valid schema. `parse_schema` then returns an equal one, except for
 /// the form of numbers.
-std::string to_text(const Schema& schema);
+DOVETAIL_EXPORT std::string to_text(const Schema& schema);
 
 /// Parses the text form. Numbers in fallbacks are brought to their shortest form. Errors:
 /// `invalid_option`, naming the place.
-Result<Schema> parse_schema(std::string_view text);
+DOVETAIL_EXPORT Result<Schema> parse_schema(std::string_view text);
 
 }  // namespace dovetail

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include <dovetail/export.h>
+
 namespace dovetail {
 
 /// How the records of a block are stored. Values are part of the format.
@@ -13,7 +15,7 @@ enum class Codec : std::uint8_t {
 };
 
 /// What is known of a shard without reading its records: one line of a manifest.
-struct ShardInfo {
+struct DOVETAIL_EXPORT ShardInfo {
   std::string name;  ///< File name, relative to the folder of the manifest.
   std::uint64_t records = 0;
   std::uint64_t blocks = 0;       ///< Data blocks.

@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <vector>
 
+#include <dovetail/export.h>
 #include <dovetail/plan.h>
 
 namespace dovetail {
 
 /// Consecutive records of a shard that a lane holds.
-struct LinePart {
+struct DOVETAIL_EXPORT LinePart {
   std::uint32_t source = 0;  ///< Source of a mix; else 0.
   std::uint32_t lane = 0;
   std::uint32_t shard = 0;  ///< Position in the dataset.
@@ -26,6 +27,6 @@ struct LinePart {
 ///
 /// Cost:   proportional to shards and lanes.
 /// Errors: those of `Plan::epoch`.
-Result<std::vector<LinePart>> shard_line(const Plan& plan, std::uint32_t epoch);
+DOVETAIL_EXPORT Result<std::vector<LinePart>> shard_line(const Plan& plan, std::uint32_t epoch);
 
 }  // namespace dovetail

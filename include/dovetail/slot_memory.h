@@ -8,6 +8,7 @@
 #include <span>
 
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 
 namespace dovetail {
 
@@ -32,7 +33,7 @@ enum class HugePages : std::uint8_t {
 };
 
 /// Memory for slots that the caller provides, such as a pinned tensor of a framework.
-struct SlotMemory {
+struct DOVETAIL_EXPORT SlotMemory {
   /// At least as many as requested; begins at a multiple of 256.
   std::span<std::byte> bytes;
   /// Kept until neither the reader nor a batch needs the bytes; may be null.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 
 namespace dovetail {
 
@@ -59,7 +60,7 @@ enum class RecordForm : std::uint8_t {
 enum class ColumnType : std::uint8_t { bytes, int64, real };
 
 /// A column of CSV files, with the type that was given or found.
-struct CsvColumn {
+struct DOVETAIL_EXPORT CsvColumn {
   std::string name;
   ColumnType type = ColumnType::bytes;
   /// Whether no row has a value, so that the type means nothing.
@@ -73,7 +74,7 @@ struct CsvColumn {
 
 /// Counts of what was left out of a folder, by reason. A folder that is left out counts once, with
 /// everything below it.
-struct LeftOut {
+struct DOVETAIL_EXPORT LeftOut {
   std::uint64_t hidden = 0;  ///< Names that begin with a dot.
   /// Files and folders of operating systems, such as Thumbs.db and lost+found, in either case.
   std::uint64_t litter = 0;
@@ -91,7 +92,7 @@ struct LeftOut {
 
 /// Text such as "2 hidden files or folders, named with a dot in front; 1 link that leads nowhere".
 /// Empty if nothing was left out.
-std::string to_string(const LeftOut& left_out);
+DOVETAIL_EXPORT std::string to_string(const LeftOut& left_out);
 
 /// How a record is handled that is damaged or cannot be converted.
 enum class OnError : std::uint8_t {
@@ -103,13 +104,13 @@ enum class OnError : std::uint8_t {
 };
 
 /// The name on the command line, such as "tfrecord".
-std::string_view to_string(SourceFormat format) noexcept;
-std::string_view to_string(Compression compression) noexcept;
-std::string_view to_string(RecordForm form) noexcept;
-std::string_view to_string(ColumnType type) noexcept;
+DOVETAIL_EXPORT std::string_view to_string(SourceFormat format) noexcept;
+DOVETAIL_EXPORT std::string_view to_string(Compression compression) noexcept;
+DOVETAIL_EXPORT std::string_view to_string(RecordForm form) noexcept;
+DOVETAIL_EXPORT std::string_view to_string(ColumnType type) noexcept;
 
 /// A record, or the rest of a file, that was left out under `OnError::skip`.
-struct SkippedRecord {
+struct DOVETAIL_EXPORT SkippedRecord {
   Error error;  ///< With file, offset and reason.
   /// Bytes of the source before it. Tells to which of several ranges it belongs.
   std::uint64_t consumed_bytes = 0;
@@ -119,7 +120,7 @@ struct SkippedRecord {
 };
 
 /// How CSV files are read.
-struct CsvOptions {
+struct DOVETAIL_EXPORT CsvOptions {
   /// Separator. 0 (default): a tab if the name says `.tsv`, else a comma. Required if that gives a
   /// single column whose name contains another separator.
   char delimiter = 0;
@@ -133,7 +134,7 @@ struct CsvOptions {
 };
 
 /// How a source is read.
-struct SourceOptions {
+struct DOVETAIL_EXPORT SourceOptions {
   SourceFormat format = SourceFormat::detect;
   /// Longest accepted record in bytes; a longer one is an error. Default 4 GiB - 1.
   std::uint32_t max_record_bytes = 0xFFFFFFFFu;

@@ -9,6 +9,7 @@
 
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/identity.h>
 #include <dovetail/plan.h>
 
@@ -20,7 +21,7 @@ namespace dovetail {
 /// It means that the steps before it were handed to the trainer; steps that were only read ahead do
 /// not count.
 /// Source: docs/order.md, "State".
-struct State {
+struct DOVETAIL_EXPORT State {
   /// Steps taken with the same lanes.
   struct Phase {
     std::uint64_t steps = 0;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include <dovetail/export.h>
+
 namespace dovetail {
 
 /// How the bytes of shards are read. All kinds deliver the same bytes and the same errors; they
@@ -22,6 +24,6 @@ enum class StorageKind : std::uint8_t {
 };
 
 /// Name of the enumerator, as the command takes it.
-std::string_view to_string(StorageKind kind) noexcept;
+DOVETAIL_EXPORT std::string_view to_string(StorageKind kind) noexcept;
 
 }  // namespace dovetail

@@ -10,6 +10,7 @@
 
 #include <dovetail/convert.h>
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/record_source.h>
 
 namespace dovetail {
@@ -27,9 +28,9 @@ enum class TfrecordCompression : std::uint8_t {
 };
 
 /// Returns "none", "gzip", "zlib" or "snappy".
-std::string_view to_string(TfrecordCompression compression) noexcept;
+DOVETAIL_EXPORT std::string_view to_string(TfrecordCompression compression) noexcept;
 
-struct TfrecordExportOptions {
+struct DOVETAIL_EXPORT TfrecordExportOptions {
   /// One Dovetail dataset, as `Dataset::open` takes it, or any number of sources of other formats.
   std::vector<std::string> sources = {};
   SourceFormat from = SourceFormat::detect;  ///< For sources that are not a dataset.
@@ -50,7 +51,7 @@ struct TfrecordExportOptions {
   std::function<bool(const ConvertProgress&)> progress = {};
 };
 
-struct TfrecordExportReport {
+struct DOVETAIL_EXPORT TfrecordExportReport {
   std::uint64_t records = 0;
   std::uint64_t raw_bytes = 0;     ///< Bytes of the records.
   std::uint64_t stored_bytes = 0;  ///< Bytes of the files.
@@ -73,6 +74,7 @@ struct TfrecordExportReport {
 ///         `invalid_option`, also if the name of a single file promises another compression than
 ///         requested; `empty_input` without a source; `operation_canceled`.
 /// Cost:   memory for about one block and one record per thread.
-Result<TfrecordExportReport> export_tfrecords(const std::string& target, const TfrecordExportOptions& options);
+DOVETAIL_EXPORT Result<TfrecordExportReport> export_tfrecords(const std::string& target,
+                                                              const TfrecordExportOptions& options);
 
 }  // namespace dovetail

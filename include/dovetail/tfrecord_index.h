@@ -7,12 +7,13 @@
 #include <string>
 
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/shard_info.h>
 
 namespace dovetail {
 
 /// How a TFRecord file is indexed.
-struct TfrecordIndexOptions {
+struct DOVETAIL_EXPORT TfrecordIndexOptions {
   /// Bytes of records that are read and checked together, 1 KiB to 64 MiB. Default 64 KiB.
   std::uint32_t block_bytes = 64 * 1024;
   /// Target size of a run, the unit of reading and of permutation, in bytes, up to 1 GiB. Default
@@ -32,7 +33,7 @@ struct TfrecordIndexOptions {
 };
 
 /// Result of `index_tfrecord`.
-struct TfrecordIndexReport {
+struct DOVETAIL_EXPORT TfrecordIndexReport {
   std::string index;  ///< Path of the index.
   ShardInfo shard;    ///< Description of the file as a shard.
   bool kept = false;  ///< Whether an existing index was kept.
@@ -56,7 +57,8 @@ struct TfrecordIndexReport {
 ///         DALI index disagrees, with its line; `invalid_option`;
 ///         `boost::system::errc::operation_canceled`; the system's.
 /// Cost:   one pass over the file; memory for one record and 12 bytes per block.
-Result<TfrecordIndexReport> index_tfrecord(const std::string& path, const TfrecordIndexOptions& options = {},
-                                           bool overwrite = false);
+DOVETAIL_EXPORT Result<TfrecordIndexReport> index_tfrecord(const std::string& path,
+                                                           const TfrecordIndexOptions& options = {},
+                                                           bool overwrite = false);
 
 }  // namespace dovetail

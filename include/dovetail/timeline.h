@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include <dovetail/export.h>
+
 namespace dovetail {
 
 namespace detail {
@@ -23,7 +25,7 @@ struct TimelineEvent;
 ///            readers may share one.
 /// Threads:   all functions may be called from any thread.
 /// Cost:      80 bytes per event, allocated at once; a short lock for each.
-class Timeline {
+class DOVETAIL_EXPORT Timeline {
  public:
   /// Number of events to keep, at least 1. Beyond it the oldest are dropped. Default 65,536.
   explicit Timeline(std::size_t max_events = 1 << 16);
@@ -45,7 +47,7 @@ class Timeline {
   void record(const detail::TimelineEvent& event) noexcept;
 
  private:
-  class Ring;
+  class DOVETAIL_HIDDEN Ring;
   std::unique_ptr<Ring> ring_;
 };
 

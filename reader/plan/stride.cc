@@ -14,6 +14,17 @@ namespace {
 constexpr std::uint64_t kLeastStep = 8;
 constexpr std::uint64_t kLeastSize = 4 * kLeastStep;
 
+// In here, because the shared library would export it: versions of a function are visible whatever the compiler is told.
+DOVETAIL_WIDE_VECTORS
+void advance_each(std::size_t count, std::uint32_t* __restrict at, const std::uint32_t* __restrict step,
+                  const std::uint32_t* __restrict size) noexcept {
+  for (std::size_t i = 0; i < count; ++i) {
+    // Where nothing is to be taken off, the difference wraps and is the larger one.
+    const std::uint32_t moved = at[i] + step[i];
+    at[i] = std::min(moved, moved - size[i]);
+  }
+}
+
 }  // namespace
 
 std::uint64_t stride_over(std::uint64_t size, std::uint64_t word) noexcept {
@@ -24,14 +35,9 @@ std::uint64_t stride_over(std::uint64_t size, std::uint64_t word) noexcept {
   return step;
 }
 
-DOVETAIL_WIDE_VECTORS
 void advance_strides(std::size_t count, std::uint32_t* __restrict at, const std::uint32_t* __restrict step,
                      const std::uint32_t* __restrict size) noexcept {
-  for (std::size_t i = 0; i < count; ++i) {
-    // Where nothing is to be taken off, the difference wraps and is the larger one.
-    const std::uint32_t moved = at[i] + step[i];
-    at[i] = std::min(moved, moved - size[i]);
-  }
+  advance_each(count, at, step, size);
 }
 
 std::uint64_t Stride::at(std::uint64_t place) const noexcept {

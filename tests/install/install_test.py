@@ -41,15 +41,47 @@ class InstallTest(unittest.TestCase):
             for name in names:
                 yield os.path.relpath(os.path.join(folder, name), self.prefix)
 
-    def test_a_separate_project_builds_and_runs(self):
-        build = os.path.join(self.scratch.name, "build")
+    def shared_library(self):
+        found = [name for name in self.installed() if name.endswith("libdovetail.so.0")]
+        if not found:
+            self.skipTest("built without the shared library")
+        return os.path.join(self.prefix, found[0])
+
+    def build_consumer(self, name, *options):
+        """Builds the separate project; gives where its programs are."""
+        build = os.path.join(self.scratch.name, name)
         said = run(CMAKE, "-S", CONSUMER, "-B", build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={self.prefix}",
-                   "-DCMAKE_BUILD_TYPE=Release")
+                   "-DCMAKE_BUILD_TYPE=Release", *options)
         self.assertNotIn("Warning", said)
-        run(CMAKE, "--build", build)
+        run(CMAKE, "--build", build, "--target", "all" if not options else "trainer")
+        return build
+
+    def test_a_separate_project_builds_and_runs(self):
+        build = self.build_consumer("build")
         dataset = os.path.join(self.scratch.name, "dataset")
         self.assertIn("wrote 1000 records", run(os.path.join(build, "writer_only"), dataset))
         self.assertIn("read 1000 records", run(os.path.join(build, "trainer"), dataset))
+
+    def test_static_libraries_can_be_asked_for(self):
+        self.shared_library()  # without it, they are what the other test links
+        build = self.build_consumer("static", "-Ddovetail_USE_STATIC=ON")
+        self.assertNotIn("libdovetail", run("readelf", "-d", os.path.join(build, "trainer")))
+
+    def test_the_shared_library_exports_only_the_public_api(self):
+        exported = run("nm", "-DC", "--defined-only", self.shared_library()).splitlines()
+        names = [line.split(maxsplit=2)[2] for line in exported]
+        self.assertIn("dovetail::verify(", "\n".join(names))
+        allowed = re.compile(r"((typeinfo|typeinfo name|vtable) for )?dovetail::(?!detail::|format::|.*Impl::)")
+        self.assertEqual([name for name in names if not allowed.match(name)], [])
+
+    def test_pkg_config_finds_it(self):
+        library = self.shared_library()
+        os.environ["PKG_CONFIG_PATH"] = os.path.join(os.path.dirname(library), "pkgconfig")
+        flags = run("pkg-config", "--cflags", "--libs", "dovetail").split()
+        program = os.path.join(self.scratch.name, "with_pkg_config")
+        run(os.environ["CXX"], "-std=c++20", os.path.join(CONSUMER, "writer_only.cc"), "-o", program, *flags,
+            "-Wl,-rpath," + os.path.dirname(library))
+        self.assertIn("wrote 1000 records", run(program, os.path.join(self.scratch.name, "by_pkg_config")))
 
     def test_the_command_is_installed(self):
         self.assertIn("convert", run(os.path.join(self.prefix, "bin", "dovetail"), "--help"))
