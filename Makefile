@@ -38,7 +38,8 @@ SEED ?= 1
 # For `make check-systems`: which of them, all if empty.
 SYSTEMS ?=
 
-.PHONY: help build demo python quick test sanitize test-browser check coverage bench fuzz soak check-systems format clean
+.PHONY: help build demo python quick test sanitize test-browser check coverage bench fuzz soak check-systems \
+  package format clean
 
 help:
 	@echo "make demo     pack DATA=$(DATA) into SHARDS=$(SHARDS) shards and read it on WORLD=$(WORLD) ranks; knobs: BATCH,"
@@ -52,6 +53,7 @@ help:
 	@echo "              reader/plan/; OF=required looks only at these two"
 	@echo "make build    the optimised build, in build/release"
 	@echo "make python   the Python module, in the environment build/python"
+	@echo "make package  Debian packages of the command, the libraries and the Python module, in build/package"
 	@echo "make bench    what delivery reaches, beside its peers and limits, and what planning costs; knobs: OUT=folder for"
 	@echo "              the JSON, DATA=folder for 12 GB of data, DELIVERY=options of delivery_bench"
 	@echo "make fuzz     every fuzz target for SECONDS=$(SECONDS), or in turns up to CPU_MINUTES=30 of each; TARGETS=\"NAME...\""
@@ -157,6 +159,13 @@ soak:
 check-systems:
 	$(install) systems
 	@scripts/check_systems.py $(SYSTEMS)
+
+package:
+	$(install) build python package
+	cmake --preset package
+	cmake --build --preset package
+	rm -rf build/package
+	cpack --config build/release/CPackConfig.cmake
 
 format:
 	$(install) format
