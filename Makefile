@@ -35,11 +35,14 @@ LONG_TESTS = delivery_test random_plans_test recover_matrix_test
 # What draws the options of the readers of `make soak`; for `make fuzz`, if it is given, what draws its mutations.
 SEED ?= 1
 
+# For `make wheel`: the Python that the wheel is for.
+PYTHON ?= /usr/bin/python3
+
 # For `make check-systems`: which of them, all if empty.
 SYSTEMS ?=
 
 .PHONY: help build demo python quick test sanitize test-browser check coverage bench fuzz soak check-systems \
-  package format clean
+  package wheel format clean
 
 help:
 	@echo "make demo     pack DATA=$(DATA) into SHARDS=$(SHARDS) shards and read it on WORLD=$(WORLD) ranks; knobs: BATCH,"
@@ -54,6 +57,7 @@ help:
 	@echo "make build    the optimised build, in build/release"
 	@echo "make python   the Python module, in the environment build/python"
 	@echo "make package  Debian packages of the command, the libraries and the Python module, in build/package"
+	@echo "make wheel    the Python module with all libraries that it needs, in build/wheel, for PYTHON=$(PYTHON)"
 	@echo "make bench    what delivery reaches, beside its peers and limits, and what planning costs; knobs: OUT=folder for"
 	@echo "              the JSON, DATA=folder for 12 GB of data, DELIVERY=options of delivery_bench"
 	@echo "make fuzz     every fuzz target for SECONDS=$(SECONDS), or in turns up to CPU_MINUTES=30 of each; TARGETS=\"NAME...\""
@@ -166,6 +170,10 @@ package:
 	cmake --build --preset package
 	rm -rf build/package
 	cpack --config build/release/CPackConfig.cmake
+
+wheel:
+	$(install) build python wheel
+	$(PYTHON) -B scripts/wheel.py
 
 format:
 	$(install) format

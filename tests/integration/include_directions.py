@@ -69,8 +69,7 @@ def folder_of(path):
 
 def sources(root):
     for top in {folder.split("/")[0] for folder in FOLDERS}:
-        for folder, folders, names in os.walk(os.path.join(root, top)):
-            folders[:] = [name for name in folders if name != "_skbuild"]  # what pip builds
+        for folder, _, names in os.walk(os.path.join(root, top)):
             for name in names:
                 if name.endswith((".h", ".cc")):
                     yield os.path.relpath(os.path.join(folder, name), root)

@@ -16,7 +16,7 @@ MACHINE_PATH = re.compile(r"(?<![\w.])/(work|home|root)/\w")
 
 def files(*endings):
     for folder, folders, names in os.walk(ROOT):
-        skipped = ("build", "_skbuild", "__pycache__")
+        skipped = ("build", "__pycache__")
         folders[:] = [name for name in folders if name not in skipped and not name.startswith(".")]
         for name in names:
             if name.endswith(endings):
