@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include <dlpack/dlpack.h>
@@ -18,15 +17,9 @@ namespace py = pybind11;
 void need_numpy() {
   static bool ready = false;  // guarded by the interpreter lock
   if (ready) return;
-  const py::object numpy = import_module("numpy");
-#if PYBIND11_VERSION_HEX < 0x020C0000  // which knows the structures of NumPy 1 only, and would read those of 2 as these
-  const std::string version = py::str(numpy.attr("__version__"));
-  if (std::stoi(version) >= 2) {
-    throw py::import_error("dovetail was built with a pybind11 that cannot use NumPy " + version +
-                           ": install numpy<2, or build it with pybind11>=2.12");
-  }
-#else
-  (void)numpy;
+  (void)import_module("numpy");
+#if PYBIND11_VERSION_HEX < 0x020C0000
+  (void)import_module("numpy.core.multiarray");  // where it looks; NumPy 2 has not imported that
 #endif
   ready = true;
 }
@@ -49,6 +42,15 @@ py::array array_over(const py::object& owner, const py::dtype& dtype, std::span<
       reinterpret_cast<const Py_intptr_t*>(shape.data()), nullptr, const_cast<void*>(data), kReadOnly, nullptr));
   if (!array) throw py::error_already_set();
   if (numpy.PyArray_SetBaseObject_(array.ptr(), py::object(owner).release().ptr()) != 0) throw py::error_already_set();
+  return array;
+}
+
+py::array new_array(const py::dtype& dtype, std::size_t size) {
+  const auto shape = static_cast<Py_intptr_t>(size);
+  const auto& numpy = py::detail::npy_api::get();
+  auto array = py::reinterpret_steal<py::array>(numpy.PyArray_NewFromDescr_(
+      numpy.PyArray_Type_, py::dtype(dtype).release().ptr(), 1, &shape, nullptr, nullptr, 0, nullptr));
+  if (!array) throw py::error_already_set();
   return array;
 }
 

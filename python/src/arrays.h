@@ -2,6 +2,7 @@
 // Arrays that look into memory of a batch, and tensors for other frameworks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -19,7 +20,18 @@ namespace dovetail::python {
 /// Imports NumPy where that has not been done. To be called before anything of pybind11's for arrays is: that looks NumPy up
 /// inside the initialiser of a static, where a second thread would wait with the interpreter lock, for which the import of
 /// the first one waits.
+///
+/// pybind11 before 2.12 knows the structures of NumPy 1, of which NumPy 2 changed one that it uses: a dtype, from its flags
+/// on. So `itemsize()` of a dtype is not for us, nor what takes strides from it: constructors of arrays. All else serves both.
 void need_numpy();
+
+/// A new array of one dimension, with any content.
+pybind11::array new_array(const pybind11::dtype& dtype, std::size_t size);
+
+template <class Number>
+pybind11::array_t<Number> new_array(std::size_t size) {
+  return new_array(pybind11::dtype::of<Number>(), size);
+}
 
 /// What keeps the batch of arrays: one for all of a batch, because its memory is cold when the next one comes.
 pybind11::object owner_of(std::shared_ptr<const Batch> batch);

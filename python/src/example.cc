@@ -99,14 +99,15 @@ class Features {
 
   void add_array(const std::string& name, const py::object& value) {
     const py::dtype type = py::array(value).dtype();
-    if (type.kind() == 'u' && type.itemsize() == 1) {
+    const auto size = py::cast<std::size_t>(type.attr("itemsize"));  // see need_numpy()
+    if (type.kind() == 'u' && size == 1) {
       return encoder_.add_bytes(name, keep(name, py::module_::import("numpy").attr("ascontiguousarray")(value)));
     }
-    if (type.kind() == 'i' || type.kind() == 'b' || (type.kind() == 'u' && type.itemsize() < 8)) {
+    if (type.kind() == 'i' || type.kind() == 'b' || (type.kind() == 'u' && size < 8)) {
       const Ints numbers(value);
       return encoder_.add_ints(name, {numbers.data(), static_cast<std::size_t>(numbers.size())});
     }
-    if (type.kind() == 'f' && type.itemsize() <= 4) {
+    if (type.kind() == 'f' && size <= 4) {
       const Floats numbers(value);
       return encoder_.add_floats(name, {numbers.data(), static_cast<std::size_t>(numbers.size())});
     }

@@ -17,7 +17,7 @@ namespace {
 
 template <class Number>
 py::array numbers_of(const format::FeatureView& feature) {
-  py::array_t<Number> array(static_cast<py::ssize_t>(feature.count));
+  py::array_t<Number> array = new_array<Number>(feature.count);
   Number* to = array.mutable_data();
   format::FeatureValues values(feature);
   while (values.next(*to)) ++to;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/plan.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -85,9 +86,9 @@ py::tuple planned_rows(const Plan& plan, std::uint32_t epoch, std::uint64_t step
     refuse("step=" + std::to_string(step) + ": epoch " + std::to_string(epoch) + " has the steps from " +
            std::to_string(planned.first_step()) + " to " + std::to_string(planned.steps()) + ", exclusive");
   }
-  const auto rows = static_cast<py::ssize_t>(plan.options().batch);
-  py::array_t<std::uint64_t> ids(rows);
-  py::array_t<std::uint8_t> status(rows);
+  const std::size_t rows = plan.options().batch;
+  auto ids = new_array<std::uint64_t>(rows);
+  auto status = new_array<std::uint8_t>(rows);
   std::uint64_t* id = ids.mutable_data();
   std::uint8_t* of_row = status.mutable_data();
   std::vector<Pick> picks(planned.rows_per_lane());
@@ -162,7 +163,9 @@ std::string add_digests(const py::object& digests) {
 }
 
 py::array_t<std::uint64_t> to_array(std::span<const std::uint64_t> numbers) {
-  return py::array_t<std::uint64_t>(static_cast<py::ssize_t>(numbers.size()), numbers.data());
+  auto array = new_array<std::uint64_t>(numbers.size());
+  std::copy(numbers.begin(), numbers.end(), array.mutable_data());
+  return array;
 }
 
 py::tuple gathered_rows(const py::object& records_given, const py::object& given_ids, const py::object& given_status) {
