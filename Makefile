@@ -42,7 +42,7 @@ PYTHON ?= /usr/bin/python3
 SYSTEMS ?=
 
 .PHONY: help build demo python quick test sanitize test-browser check coverage bench fuzz soak check-systems \
-  package wheel format clean
+  package wheel package-test format clean
 
 help:
 	@echo "make demo     pack DATA=$(DATA) into SHARDS=$(SHARDS) shards and read it on WORLD=$(WORLD) ranks; knobs: BATCH,"
@@ -58,6 +58,8 @@ help:
 	@echo "make python   the Python module, in the environment build/python"
 	@echo "make package  Debian packages of the command, the libraries and the Python module, in build/package"
 	@echo "make wheel    the Python module with all libraries that it needs, in build/wheel, for PYTHON=$(PYTHON)"
+	@echo "make package-test  installs the packages and the wheel in clean roots, uses and removes them; needs root and"
+	@echo "              debootstrap"
 	@echo "make bench    what delivery reaches, beside its peers and limits, and what planning costs; knobs: OUT=folder for"
 	@echo "              the JSON, DATA=folder for 12 GB of data, DELIVERY=options of delivery_bench"
 	@echo "make fuzz     every fuzz target for SECONDS=$(SECONDS), or in turns up to CPU_MINUTES=30 of each; TARGETS=\"NAME...\""
@@ -174,6 +176,10 @@ package:
 wheel:
 	$(install) build python wheel
 	$(PYTHON) -B scripts/wheel.py
+
+package-test: package wheel
+	$(install) systems
+	@scripts/package_test.py
 
 format:
 	$(install) format

@@ -137,22 +137,40 @@ def summary(log):
     return ", ".join(of_make or of_ctest)
 
 
-def run(name, system, rows):
-    """Appends a row of the table for each command that passes; gives the versions."""
+def new_root(name, suite, components="main"):
+    """A clean root in FOLDER, with a network."""
     root = FOLDER / name
     shutil.rmtree(root, ignore_errors=True)
-    subprocess.run(["cp", "-a", str(base_of(system.suite)), str(root)], check=True)
+    subprocess.run(["cp", "-a", str(base_of(suite)), str(root)], check=True)
     shutil.copy("/etc/resolv.conf", root / "etc" / "resolv.conf")
-    (root / "etc" / "apt" / "sources.list").write_text(f"deb {MIRROR} {system.suite} {system.components}\n")
+    (root / "etc" / "apt" / "sources.list").write_text(f"deb {MIRROR} {suite} {components}\n")
     # Some programs hang where the name of the machine says nothing.
     (root / "etc" / "hosts").write_text(f"127.0.0.1 localhost {socket.gethostname()}\n::1 localhost\n")
+    return root
+
+
+def step_in(name, title, command, environment):
+    """Runs a shell command in the root of this name; gives its seconds and its log."""
+    began = time.monotonic()
+    status, log = logged(name, title, inside(FOLDER / name, command, environment))
+    if status != 0:
+        raise Failed(f"{title} ends with {status}: see {log.relative_to(ROOT)}")
+    return time.monotonic() - began, log
+
+
+def why_not():
+    """Why no root can be made here, or nothing."""
+    if os.geteuid() != 0:
+        return "only root may make and enter other systems"
+    return "" if shutil.which("debootstrap") else "there is no debootstrap"
+
+
+def run(name, system, rows):
+    """Appends a row of the table for each command that passes; gives the versions."""
+    root = new_root(name, system.suite, system.components)
 
     def step(title, command):
-        began = time.monotonic()
-        status, log = logged(name, title, inside(root, command, system.environment))
-        if status != 0:
-            raise Failed(f"{title} ends with {status}: see {log.relative_to(ROOT)}")
-        return time.monotonic() - began, log
+        return step_in(name, title, command, system.environment)
 
     # What a person has who reads the README: git, make and apt.
     step("prepare", "apt-get update -q && apt-get install -y -q --no-install-recommends ca-certificates git make && "
@@ -176,11 +194,8 @@ def main():
     unknown = set(options.systems) - set(SYSTEMS)
     if unknown:
         parser.error(f"no such system: {' '.join(sorted(unknown))}; there are {' '.join(SYSTEMS)}")
-    if os.geteuid() != 0:
-        print("skipped: only root may make and enter other systems")
-        return 77
-    if not shutil.which("debootstrap"):
-        print("skipped: there is no debootstrap")
+    if why_not():
+        print(f"skipped: {why_not()}")
         return 77
 
     table = ["| system | command | packages that it installs | minutes | tests |", "|---|---|---|---|---|"]
