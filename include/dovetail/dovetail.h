@@ -16,6 +16,7 @@
 #include <dovetail/dlpack.h>
 #include <dovetail/error.h>
 #include <dovetail/export.h>
+#include <dovetail/features.h>
 #include <dovetail/gathered.h>
 #include <dovetail/identity.h>
 #include <dovetail/lost_range.h>

@@ -15,6 +15,7 @@ ALLOWED = {
     "reader/analysis": ["reader/plan", "reader/analysis"],
     "reader/storage": ["format", "reader/storage"],
     "reader/dataset": ["format", "reader/plan", "reader/storage", "reader/dataset"],
+    "reader/features": ["format", "reader/plan", "reader/dataset", "reader/features"],
     "reader/walk": ["reader/plan", "reader/walk"],
     "reader/fetch": ["format", "reader/plan", "reader/storage", "reader/dataset", "reader/walk", "reader/fetch"],
     "reader/memory": ["format", "reader/memory"],

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dovetail/bytes.h>
+#include <dovetail/dataset.h>
+#include <dovetail/error.h>
+#include <dovetail/schema.h>
+
+namespace dovetail {
+
+/// What the list of a feature holds.
+enum class ValueKind : std::uint8_t {
+  none,    ///< No list, in all records that have the feature.
+  bytes,   ///< bytes_list.
+  floats,  ///< float_list.
+  ints,    ///< int64_list.
+};
+
+/// "none", "bytes", "float" or "int64".
+std::string_view to_text(ValueKind kind) noexcept;
+
+/// How often a value occurs.
+struct TopValue {
+  /// A number in decimal, a float with the shortest digits that give it again; of `bytes` the
+  /// bytes, which need not be UTF-8.
+  std::string value;
+  std::uint64_t count = 0;
+};
+
+/// A bar of a histogram: values in [from, to), in the last bar [from, to].
+struct HistogramBar {
+  double from = 0;
+  double to = 0;
+  std::uint64_t count = 0;
+};
+
+/// Statistics of all lists that have one name and one kind. A name whose lists differ in kind has
+/// one of these for each.
+struct FeatureStats {
+  std::string name;
+  ValueKind kind = ValueKind::none;
+  std::uint64_t records = 0;      ///< Records that have it, with a list of this kind.
+  std::uint64_t empty_lists = 0;  ///< Of these, those whose list has no values.
+
+  // Lengths of lists, without empty ones.
+  std::uint64_t least_values = 0;
+  std::uint64_t most_values = 0;
+  std::uint64_t values = 0;  ///< In all lists together.
+  double mean_values() const noexcept;
+  /// Whether all lists that have values have the same number of them.
+  bool fixed() const noexcept { return least_values == most_values; }
+
+  // Of `bytes` the lengths in bytes, of others the numbers themselves. Floats that are not finite
+  // are only counted.
+  double least = 0;
+  double mean = 0;  ///< From an exact sum; only the floats of one list are added in double.
+  double most = 0;
+  std::int64_t least_int = 0;  ///< Exactly; of `ints` and `bytes`.
+  std::int64_t most_int = 0;
+  std::uint64_t nans = 0;
+  std::uint64_t infinities = 0;
+
+  /// Number of different values; all NaNs are one, and so are both zeros.
+  std::uint64_t distinct = 0;
+  /// Relative standard error of `distinct`; 0 if it is exact.
+  double distinct_error = 0;
+  /// Up to 10 of the values that occur more than once, the most frequent first; of `bytes` only
+  /// those of up to 48 bytes. Empty if no value is known to be frequent.
+  std::vector<TopValue> top;
+  /// Up to 16 bars of equal width, of `bytes` over the lengths. Empty without finite values.
+  std::vector<HistogramBar> histogram;
+  /// Whether the counts are estimates, from a sample of the lists. Those of `top` are exact where
+  /// `distinct` is.
+  bool top_estimated = false;
+  bool histogram_estimated = false;
+};
+
+/// Features of more names are left out of a report.
+inline constexpr std::size_t kMaxReportedFeatures = 10'000;
+
+/// What features the records of a dataset have.
+struct FeaturesReport {
+  std::uint64_t records = 0;   ///< Records that were read.
+  std::uint64_t examples = 0;  ///< Of these, tf.train.Examples with a feature.
+  /// Why the first of the other records is none, naming its id.
+  std::optional<Error> first_other;
+
+  std::uint64_t damaged_blocks = 0;  ///< Left out, and shards that cannot be opened for damage.
+  std::uint64_t lost_records = 0;    ///< In these.
+  std::optional<Error> first_damage;
+
+  /// By name and kind, in bytewise order: the first 10,000 names of up to 1 KiB.
+  std::vector<FeatureStats> features;
+  /// Number of further names; an estimate above some hundred, with a standard error of 0.8 %.
+  std::uint64_t names_left_out = 0;
+
+  /// Columns that read every record: for `ReaderOptions::columns` and `--columns`.
+  ///
+  /// - Integers are i64, floats f32. Where lists differ in length, and for several texts, a column
+  ///   is ragged.
+  /// - Where a record lacks the feature, or has an empty list, there is a fallback: nan, "" or [];
+  ///   for integers -1, or 0 if some are negative.
+  Schema schema;
+  /// Names that are no column: of mixed kinds, without values, or beyond the limits of a schema.
+  std::vector<std::string> without_column;
+};
+
+/// Collects statistics of features, record by record.
+///
+/// The report depends on records, ids and memory only. The order of the records makes no
+/// difference, nor how they were shared out among collectors that were merged. Only with more than
+/// `kMaxReportedFeatures` names may estimates differ.
+///
+/// - Distinct values are counted exactly up to 512 of a feature. Above that the count is an
+///   estimate by HyperLogLog with 2^14 registers: standard error 0.8 % (Flajolet et al. 2007, with
+///   the estimator of Ertl 2017, arXiv:1702.01284).
+/// - Top values and histogram are exact where the distinct count is. Otherwise they come from a
+///   sample of lists, chosen by a hash of the record's id: up to 512 values, up to 32 of one list.
+/// - If memory runs short, these limits are halved for all features, as often as needed: registers,
+///   exact values, and sample.
+///
+/// Ownership: copies what it keeps.
+/// Threads:   one thread at a time; collectors are independent of each other.
+/// Errors:    none; records that are no Examples are counted.
+/// Cost:      no allocation per record in the steady state. Takes `memory_bytes`, and the parsed
+///            form of a record that has a new name.
+class FeatureCollector {
+ public:
+  /// Needs: at least 1 MiB.
+  explicit FeatureCollector(std::size_t memory_bytes = std::size_t{48} << 20);
+  FeatureCollector(FeatureCollector&&) noexcept;
+  FeatureCollector& operator=(FeatureCollector&&) noexcept;
+  ~FeatureCollector();
+
+  /// Needs: an id that no other record has.
+  void add(std::uint64_t id, ByteView record);
+  /// Adds the records of another one. Needs: the same `memory_bytes`, and other ids.
+  void merge(const FeatureCollector& other);
+  std::uint64_t records() const noexcept;
+  FeaturesReport report() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// How a dataset is read for its features.
+struct FeatureOptions {
+  /// Threads, up to 8; 0 (default) uses all cores. With many features in the first record fewer are
+  /// used, as each takes memory for all of them.
+  unsigned threads = 0;
+  /// 0 (default) reads all records. Otherwise reads blocks at equal distances that have about so
+  /// many records in total.
+  std::uint64_t max_records = 0;
+  /// Called before each MiB or so is read, by one thread at a time; returning true cancels.
+  std::function<bool()> cancelled = {};
+  /// Called as `cancelled` is, with the records and bytes of records read so far.
+  std::function<void(std::uint64_t records, std::uint64_t bytes)> progress = {};
+};
+
+/// Reads a dataset once and describes the features of its records.
+///
+/// Damaged blocks are left out and counted; nothing else is checked of a shard.
+///
+/// Errors: those of opening shards, except for damage; the system's; `operation_canceled`.
+/// Cost:   a pass over all blocks. Takes 48 MiB for statistics, and for each thread the largest
+///         block. An open shard takes its index. With many features precision falls, as
+///         `FeatureCollector` says: on two threads above some hundred.
+Result<FeaturesReport> describe_features(const Dataset& dataset, const FeatureOptions& options = {});
+
+}  // namespace dovetail

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Top values and histograms.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "reader/features/feature_state.h"
+
+namespace dovetail::detail {
+namespace {
+
+constexpr std::size_t kTopValues = 10;
+constexpr std::size_t kBars = 16;
+// Values that are as rare in the sample as this may be there by chance.
+constexpr std::uint64_t kLeastSeen = 4;
+
+/// A value and how many values it stands for.
+struct Weighed {
+  std::uint64_t key = 0;
+  double weight = 0;
+  std::uint64_t seen = 0;
+};
+
+template <class T>
+std::string shortest(T value) {
+  std::array<char, 64> buffer;
+  return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
+}
+
+std::string text_of(const ValueSketch& sketch, ValueKind kind, std::uint64_t key) {
+  if (kind == ValueKind::ints) return shortest(static_cast<std::int64_t>(key));
+  if (kind == ValueKind::floats) return shortest(float_of(key));
+  return *sketch.text(key);
+}
+
+std::vector<Weighed> weighed_sample(const std::vector<ValueSketch::Sampled>& sample) {
+  std::map<std::uint64_t, Weighed> by_key;
+  for (const ValueSketch::Sampled& each : sample) {
+    Weighed& weighed = by_key.try_emplace(each.key, Weighed{each.key}).first->second;
+    weighed.weight += static_cast<double>(each.weight);
+    ++weighed.seen;
+  }
+  std::vector<Weighed> all;
+  for (const auto& [key, weighed] : by_key) all.push_back(weighed);
+  return all;
+}
+
+void add_top(const ValueSketch& sketch, const std::vector<Weighed>& values, double scale, std::uint64_t least_seen,
+             FeatureStats& stats) {
+  for (const Weighed& value : values) {
+    if (value.seen < least_seen || (stats.kind == ValueKind::bytes && sketch.text(value.key) == nullptr)) continue;
+    stats.top.push_back(
+        {text_of(sketch, stats.kind, value.key), static_cast<std::uint64_t>(std::llround(value.weight * scale))});
+  }
+  std::sort(stats.top.begin(), stats.top.end(), [](const TopValue& a, const TopValue& b) {
+    return a.count != b.count ? a.count > b.count : a.value < b.value;
+  });
+  if (stats.top.size() > kTopValues) stats.top.resize(kTopValues);
+}
+
+/// Bars of equal width over all values; of whole numbers none is narrower than one.
+class Bars {
+ public:
+  explicit Bars(const FeatureStats& stats) : least_(stats.least), width_(stats.most - stats.least) {
+    std::size_t bars = width_ > 0 ? kBars : 1;
+    if (stats.kind != ValueKind::floats) {
+      width_ += 1;
+      bars = static_cast<std::size_t>(std::min(width_, static_cast<double>(kBars)));
+    }
+    width_ /= static_cast<double>(bars);
+    counts_.resize(bars);
+  }
+
+  void add(double value, double weight) {
+    if (!std::isfinite(value)) return;
+    const double place = width_ > 0 ? (value - least_) / width_ : 0;
+    counts_[std::min(static_cast<std::size_t>(std::max(place, 0.0)), counts_.size() - 1)] += weight;
+  }
+
+  std::vector<HistogramBar> finish(double most, double scale) const {
+    std::vector<HistogramBar> bars;
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      const double from = least_ + width_ * static_cast<double>(i);
+      bars.push_back({from, i + 1 == counts_.size() ? most : from + width_,
+                      static_cast<std::uint64_t>(std::llround(counts_[i] * scale))});
+    }
+    return bars;
+  }
+
+ private:
+  double least_;
+  double width_;
+  std::vector<double> counts_;
+};
+
+double number_of(ValueKind kind, std::uint64_t key) {
+  return kind == ValueKind::ints ? static_cast<double>(static_cast<std::int64_t>(key))
+                                 : static_cast<double>(float_of(key));
+}
+
+}  // namespace
+
+void add_distribution(const ValueSketch& sketch, FeatureStats& stats) {
+  const std::vector<ValueSketch::Sampled> sample = sketch.sample();
+  double whole = 0;
+  for (const ValueSketch::Sampled& each : sample) whole += static_cast<double>(each.weight);
+  const double scale = whole > 0 ? static_cast<double>(stats.values) / whole : 0;
+
+  std::vector<Weighed> values;
+  if (sketch.exact()) {
+    for (const auto& counted : sketch.counts()) {
+      values.push_back({counted.key, static_cast<double>(counted.count), counted.count});
+    }
+  } else {
+    values = weighed_sample(sample);
+  }
+  stats.top_estimated = !sketch.exact();
+  add_top(sketch, values, sketch.exact() ? 1 : scale, sketch.exact() ? 2 : kLeastSeen, stats);
+
+  if (stats.values == stats.nans + stats.infinities) return;
+  Bars bars(stats);
+  // The key of a text does not tell how long it is; the sample does.
+  const bool sampled = stats.kind == ValueKind::bytes || !sketch.exact();
+  stats.histogram_estimated = sampled && sample.size() < stats.values;
+  if (stats.kind == ValueKind::bytes) {
+    for (const auto& each : sample) bars.add(each.bytes, static_cast<double>(each.weight));
+  } else {
+    for (const Weighed& value : values) bars.add(number_of(stats.kind, value.key), value.weight);
+  }
+  stats.histogram = bars.finish(stats.most, sampled ? scale : 1);
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace dovetail::detail {
+
+/// A sum of doubles without rounding, and so the same in any order: a number of fixed point, wide enough for sums of
+/// floats.
+///
+/// Needs: finite numbers below 2^160. What lies below 2^-149, the smallest float, may be lost.
+class ExactSum {
+ public:
+  void add(double value) noexcept;
+  void add(const ExactSum& other) noexcept;
+  /// The sum, rounded.
+  double value() const noexcept;
+
+ private:
+  // Digits of 32 bits with room for the carries of 2^28 additions. The first stands for 2^-201, so that the lowest of the
+  // 53 bits of 2^-149 has a place.
+  static constexpr int kLowestExponent = -201;
+  static constexpr std::uint32_t kMostPending = std::uint32_t{1} << 28;
+
+  void carry() noexcept;
+
+  std::array<std::int64_t, 14> digits_{};
+  std::uint32_t pending_ = 0;
+};
+
+}  // namespace dovetail::detail

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of a feature, and what sums them up.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "format/example/example_wire.h"
+#include "reader/features/exact_sum.h"
+#include "reader/plan/wide_math.h"
+
+namespace dovetail::detail {
+
+inline constexpr std::size_t kPieceValues = 1024;
+
+/// The numbers of a checked feature in pieces, so that loops over them are tight. Packed lists, the usual form, are unpacked
+/// at once.
+/// Ownership: borrows the record; a piece is valid until the next one. Needs: `next` is asked for the feature's own kind.
+class NumberPieces {
+ public:
+  /// Memory for pieces, which collectors keep.
+  struct Room {
+    std::array<std::int64_t, kPieceValues> ints;
+    std::array<float, kPieceValues> floats;
+    std::array<std::uint64_t, kPieceValues> keys;
+  };
+
+  NumberPieces(const format::FeatureView& feature, Room& room) noexcept;
+
+  // Empty at the end.
+  std::span<const std::int64_t> next_ints() noexcept;
+  std::span<const float> next_floats() noexcept;
+
+ private:
+  Room& room_;
+  ByteView rest_;                                // of packed numbers
+  std::optional<format::FeatureValues> values_;  // of a list in another form
+};
+
+/// Least, most and sum of integers, exact in any order.
+class IntRange {
+ public:
+  void add(std::int64_t value) noexcept {
+    least_ = std::min(least_, value);
+    most_ = std::max(most_, value);
+    sum_ += (value < 0 ? ~Uint128{0} << 64 : 0) | static_cast<std::uint64_t>(value);
+  }
+  void add(std::span<const std::int64_t> values) noexcept;
+  void add(const IntRange& other) noexcept;
+
+  // Needs: something was added.
+  std::int64_t least() const noexcept { return least_; }
+  std::int64_t most() const noexcept { return most_; }
+  double sum() const noexcept;
+
+ private:
+  std::int64_t least_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t most_ = std::numeric_limits<std::int64_t>::min();
+  Uint128 sum_ = 0;  // of two's complement
+};
+
+/// Least, most and sum of the finite ones of some floats, and how many are not. The floats of one list are added in double,
+/// the lists exactly: in any order of them.
+class FloatRange {
+ public:
+  void add(float value) noexcept;
+  void add(std::span<const float> values) noexcept;
+  void add(const FloatRange& other) noexcept;
+
+  // Needs: a finite one was added.
+  float least() const noexcept { return least_; }
+  float most() const noexcept { return most_; }
+  double sum() const noexcept { return sum_.value(); }
+
+  std::uint64_t finite() const noexcept { return finite_; }
+  std::uint64_t nans() const noexcept { return nans_; }
+  std::uint64_t infinities() const noexcept { return infinities_; }
+
+ private:
+  float least_ = std::numeric_limits<float>::infinity();
+  float most_ = -std::numeric_limits<float>::infinity();
+  ExactSum sum_;
+  std::uint64_t finite_ = 0;
+  std::uint64_t nans_ = 0;
+  std::uint64_t infinities_ = 0;
+};
+
+/// The key of a float: its bits, the same for all NaNs, and for both zeros.
+inline std::uint64_t key_of(float value) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t magnitude = bits & 0x7FFFFFFF;
+  if (magnitude > 0x7F800000) return 0x7FC00000;
+  return magnitude == 0 ? 0 : bits;
+}
+inline float float_of(std::uint64_t key) noexcept {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(key));
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include <dovetail/features.h>
+
+#include "format/example/example_wire.h"
+#include "reader/features/feature_numbers.h"
+#include "reader/features/value_sketch.h"
+
+namespace dovetail::detail {
+
+/// What is known of the lists of one feature that have one kind. Pure: everything merges exactly, in any order.
+class FeatureState {
+ public:
+  FeatureState(ValueKind kind, const SketchMemory& memory)
+      : kind_(kind), sketch_(/*texts=*/kind == ValueKind::bytes, memory) {}
+
+  /// Adds the feature of a record. Needs: a checked feature of this kind; `priority` is that of the record.
+  void add(const format::FeatureView& feature, std::uint64_t priority, NumberPieces::Room& room, SketchMemory& memory);
+  void merge(const FeatureState& other, SketchMemory& memory);
+  void shrink(SketchMemory& memory) { sketch_.shrink(memory); }
+
+  ValueKind kind() const noexcept { return kind_; }
+  std::uint64_t records() const noexcept { return records_; }
+  /// What its sketch may take.
+  std::uint64_t charge() const noexcept { return sketch_.charged(); }
+  FeatureStats report(const std::string& name) const;
+
+ private:
+  void add_ints(const format::FeatureView& feature, std::uint64_t priority, NumberPieces::Room& room,
+                SketchMemory& memory);
+  void add_floats(const format::FeatureView& feature, std::uint64_t priority, NumberPieces::Room& room,
+                  SketchMemory& memory);
+  void add_texts(const format::FeatureView& feature, std::uint64_t priority, SketchMemory& memory);
+  void report_numbers(FeatureStats& stats) const;
+
+  ValueKind kind_;
+  std::uint64_t records_ = 0;
+  std::uint64_t empty_lists_ = 0;
+  std::uint64_t values_ = 0;
+  std::uint64_t least_values_ = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t most_values_ = 0;
+  IntRange ints_;  // or lengths of bytes
+  FloatRange floats_;
+  ValueSketch sketch_;
+};
+
+/// Adds top values and a histogram to the statistics of a feature, whose other numbers are there already.
+void add_distribution(const ValueSketch& sketch, FeatureStats& stats);
+
+}  // namespace dovetail::detail

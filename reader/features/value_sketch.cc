@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/features/value_sketch.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <bit>
+#include <cmath>
+#include <iterator>
+#include <unordered_set>
+#include <utility>
+
+namespace dovetail::detail {
+namespace {
+
+using Sampled = ValueSketch::Sampled;
+
+constexpr std::size_t kLeastPlaces = 16;
+// A node of the map of texts, with the text.
+constexpr std::uint64_t kTextCharge = 56 + ValueSketch::kMostTextBytes;
+
+/// Places of a table of so many values: it is at most half full.
+std::size_t places_for(std::size_t values) noexcept {
+  return std::max(kLeastPlaces, std::bit_ceil(2 * values));
+}
+
+/// Cuts a sample to the lists of lowest priority that have up to `most` values, and gives the priority of the first one
+/// that is cut off.
+std::uint64_t cut(std::vector<Sampled>& sample, std::size_t most) {
+  if (sample.size() <= most) return ~std::uint64_t{0};
+  std::sort(sample.begin(), sample.end(), [](const Sampled& a, const Sampled& b) { return a.priority < b.priority; });
+  std::size_t end = most;
+  while (end > 0 && sample[end - 1].priority == sample[most].priority) --end;
+  const std::uint64_t below = sample[end].priority;
+  sample.resize(end);
+  return below;
+}
+
+}  // namespace
+
+std::uint64_t hash_bytes(std::string_view text) noexcept {
+  return XXH3_64bits(text.data(), text.size());
+}
+
+void ValueSketch::add(std::span<const std::uint64_t> keys, SketchMemory& memory) {
+  std::size_t i = 0;
+  while (i < keys.size() && !estimate_) {
+    // Lists of few values often have the same one several times in a row.
+    std::size_t end = i + 1;
+    while (end < keys.size() && keys[end] == keys[i]) ++end;
+    if (count(keys[i], end - i, memory)) i = end;
+  }
+  if (!estimate_) return;
+  HyperLogLog& estimate = *estimate_;
+  for (; i < keys.size(); ++i) estimate.add(mix_bits(keys[i]));
+}
+
+void ValueSketch::add(std::uint64_t hash, std::string_view text, SketchMemory& memory) {
+  short_texts_ = short_texts_ || text.size() <= kMostTextBytes;
+  if (!estimate_) {
+    const std::size_t before = counted_;
+    if (count(hash, 1, memory)) {
+      if (counted_ > before) keep_text(hash, text);
+      return;
+    }
+  }
+  estimate_->add(hash);
+}
+
+bool ValueSketch::count(std::uint64_t key, std::uint64_t times, SketchMemory& memory) {
+  if (table_.empty()) table_.resize(kLeastPlaces);
+  Counted* place = &place_of(key, hash_of(key));
+  if (place->count == 0) [[unlikely]] {
+    if (counted_ == most_exact()) {
+      begin_estimate();
+      settle(memory);
+      return false;
+    }
+    if (places_for(counted_ + 1) > table_.size()) {
+      grow_table();
+      place = &place_of(key, hash_of(key));
+    }
+    place->key = key;
+    ++counted_;
+    place->count = times;
+    settle(memory);
+    return true;
+  }
+  place->count += times;
+  return true;
+}
+
+ValueSketch::Counted& ValueSketch::place_of(std::uint64_t key, std::uint64_t hash) noexcept {
+  const std::size_t mask = table_.size() - 1;
+  std::size_t i = hash & mask;
+  while (table_[i].count != 0 && table_[i].key != key) i = (i + 1) & mask;
+  return table_[i];
+}
+
+void ValueSketch::grow_table() {
+  const std::vector<Counted> before = std::exchange(table_, std::vector<Counted>(2 * table_.size()));
+  for (const Counted& counted : before) {
+    if (counted.count > 0) place_of(counted.key, hash_of(counted.key)) = counted;
+  }
+}
+
+void ValueSketch::begin_estimate() {
+  estimate_.emplace(HyperLogLog::kMostPrecision - level_);
+  for (const Counted& counted : table_) {
+    if (counted.count > 0) estimate_->add(hash_of(counted.key));
+  }
+  table_ = {};
+  counted_ = 0;
+  forget_texts();
+}
+
+void ValueSketch::add_sample(const Sampled& sample, std::string_view text, SketchMemory& memory) {
+  sample_.push_back(sample);
+  ++offered_;
+  if (texts_) keep_text(sample.key, text);
+  settle(memory);
+}
+
+void ValueSketch::end_list(SketchMemory& memory) {
+  if (sample_.size() < 2 * most_sampled()) return;
+  sampled_below_ = std::min(sampled_below_, cut(sample_, most_sampled()));
+  forget_texts();
+  settle(memory);
+}
+
+void ValueSketch::merge(const ValueSketch& other, SketchMemory& memory) {
+  short_texts_ = short_texts_ || other.short_texts_;
+  for (const auto& [key, text] : other.kept_texts_) keep_text(key, text);
+  for (const Counted& counted : other.table_) {
+    if (counted.count == 0) continue;
+    if (estimate_ || !count(counted.key, counted.count, memory)) estimate_->add(hash_of(counted.key));
+  }
+  if (other.estimate_) {
+    if (!estimate_) begin_estimate();
+    estimate_->merge(*other.estimate_);
+  }
+  offered_ += other.offered_;
+  sampled_below_ = std::min(sampled_below_, other.sampled_below_);
+  sample_.insert(sample_.end(), other.sample_.begin(), other.sample_.end());
+  std::erase_if(sample_, [this](const Sampled& sample) { return sample.priority >= sampled_below_; });
+  sampled_below_ = std::min(sampled_below_, cut(sample_, most_sampled()));
+  forget_texts();
+  settle(memory);
+}
+
+void ValueSketch::shrink(SketchMemory& memory) {
+  level_ = memory.level;
+  if (estimate_) {
+    estimate_->make_coarser(HyperLogLog::kMostPrecision - level_);
+  } else if (counted_ > most_exact()) {
+    begin_estimate();
+  }
+  sampled_below_ = std::min(sampled_below_, cut(sample_, most_sampled()));
+  sample_.shrink_to_fit();
+  forget_texts();
+  settle(memory);
+}
+
+std::uint64_t ValueSketch::charge() const noexcept {
+  // An estimate counts as a full table, which is not smaller.
+  const std::size_t exact = estimate_ ? most_exact() : counted_;
+  const std::uint64_t sampled = std::min<std::uint64_t>(offered_, 2 * most_sampled());
+  std::uint64_t bytes = places_for(exact) * sizeof(Counted) + std::bit_ceil(sampled) * sizeof(Sampled);
+  if (short_texts_) bytes += (exact + sampled) * kTextCharge;
+  return bytes;
+}
+
+void ValueSketch::settle(SketchMemory& memory) {
+  const std::uint64_t charge_now = charge();
+  memory.charged += charge_now - charged_;
+  charged_ = charge_now;
+}
+
+void ValueSketch::keep_text(std::uint64_t key, std::string_view text) {
+  if (text.size() > kMostTextBytes) return;
+  kept_texts_.try_emplace(key, text);
+}
+
+void ValueSketch::forget_texts() {
+  if (kept_texts_.empty()) return;
+  std::unordered_set<std::uint64_t> needed;
+  for (const Counted& counted : table_) {
+    if (counted.count > 0) needed.insert(counted.key);
+  }
+  for (const Sampled& sample : sample_) needed.insert(sample.key);
+  std::erase_if(kept_texts_, [&](const auto& entry) { return !needed.contains(entry.first); });
+}
+
+std::uint64_t ValueSketch::distinct() const noexcept {
+  return exact() ? counted_ : static_cast<std::uint64_t>(std::llround(estimate_->estimate()));
+}
+
+std::vector<ValueSketch::Counted> ValueSketch::counts() const {
+  std::vector<Counted> counts;
+  std::copy_if(table_.begin(), table_.end(), std::back_inserter(counts),
+               [](const Counted& counted) { return counted.count > 0; });
+  return counts;
+}
+
+std::vector<Sampled> ValueSketch::sample() const {
+  std::vector<Sampled> sample = sample_;
+  cut(sample, most_sampled());
+  return sample;
+}
+
+const std::string* ValueSketch::text(std::uint64_t key) const noexcept {
+  const auto found = kept_texts_.find(key);
+  return found == kept_texts_.end() ? nullptr : &found->second;
+}
+
+}  // namespace dovetail::detail

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <dovetail/features.h>
+#include <dovetail/record_reader.h>
+
+#include "tests/reader/dataset/dataset_files.h"
+#include "tests/reader/features/feature_records.h"
+
+namespace dovetail {
+namespace {
+
+using namespace test;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kDatasetSeed = 20261128;
+
+/// Writes records into shards of equal size.
+Dataset write_records(const TempFolder& folder, const std::vector<std::string>& records, std::size_t shards) {
+  std::vector<ShardInfo> infos;
+  for (std::size_t i = 0; i < shards; ++i) {
+    ShardSpec spec;
+    spec.records.assign(records.begin() + static_cast<std::ptrdiff_t>(records.size() * i / shards),
+                        records.begin() + static_cast<std::ptrdiff_t>(records.size() * (i + 1) / shards));
+    spec.shard_number = static_cast<std::uint32_t>(i);
+    infos.push_back(write_shard(folder.path(), "shard-" + std::to_string(i) + ".dvt", spec));
+  }
+  write_manifest(folder.file("manifest.dvt"), infos);
+  return Dataset::open(folder.path()).value();
+}
+
+void damage(const std::string& shard, std::size_t block) {
+  std::string bytes = read_file(shard);
+  const std::uint64_t offset = describe_shard(shard).value().blocks[block].offset + 64;
+  bytes[offset] = static_cast<char>(~bytes[offset]);
+  write_file(shard, bytes);
+}
+
+TEST(DescribeFeaturesTest, ThreadsAndShardsChangeNothing) {
+  const std::vector<std::string> records = random_records(kDatasetSeed, 3000);
+  const std::string expected = all_of(report_of(records));
+  for (const std::size_t shards : {1, 7}) {
+    TempFolder folder;
+    const Dataset dataset = write_records(folder, records, shards);
+    for (const unsigned threads : {0U, 1U, 2U, 3U, 8U, 100U}) {
+      const auto report = describe_features(dataset, {.threads = threads});
+      ASSERT_TRUE(report.has_value()) << report.error().to_string();
+      EXPECT_EQ(all_of(*report), expected) << shards << " shards, " << threads << " threads, seed " << kDatasetSeed;
+    }
+  }
+}
+
+TEST(DescribeFeaturesTest, JoinedDatasetsAreOne) {
+  TempFolder left;
+  TempFolder right;
+  const std::vector<std::string> records = random_records(kDatasetSeed + 1, 200);
+  const std::vector<std::string> more = random_records(kDatasetSeed + 2, 100);
+  const Dataset datasets[] = {write_records(left, records, 2), write_records(right, more, 1)};
+  std::vector<std::string> all = records;
+  all.insert(all.end(), more.begin(), more.end());
+  EXPECT_EQ(all_of(describe_features(Dataset::join(datasets).value()).value()), all_of(report_of(all)));
+}
+
+TEST(DescribeFeaturesTest, NoRecordsHaveNoFeatures) {
+  TempFolder folder;
+  EXPECT_EQ(all_of(describe_features(write_records(folder, {}, 2)).value()), all_of(FeaturesReport()));
+}
+
+TEST(DescribeFeaturesTest, DamagedBlocksAreLeftOutAndCounted) {
+  TempFolder folder;
+  const std::vector<std::string> records = random_records(kDatasetSeed, 60);
+  const Dataset dataset = write_records(folder, records, 3);
+  damage(folder.file("shard-1.dvt"), 2);
+  damage(folder.file("shard-2.dvt"), 0);
+  std::vector<std::string> rest = records;
+  FeatureCollector collector;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const bool lost = (i >= 20 + 6 && i < 20 + 9) || (i >= 40 && i < 43);
+    if (!lost) collector.add(i, as_bytes(records[i]));
+  }
+  for (const unsigned threads : {1U, 4U}) {
+    FeaturesReport report = describe_features(dataset, {.threads = threads}).value();
+    EXPECT_EQ(report.damaged_blocks, 2u);
+    EXPECT_EQ(report.lost_records, 6u);
+    ASSERT_TRUE(report.first_damage.has_value());
+    EXPECT_THAT(report.first_damage->to_string(), HasSubstr("shard-1.dvt"));
+    report.damaged_blocks = report.lost_records = 0;
+    report.first_damage.reset();
+    EXPECT_EQ(all_of(report), all_of(collector.report()));
+  }
+}
+
+TEST(DescribeFeaturesTest, AShardThatCannotBeOpenedForDamageLosesItsRecords) {
+  TempFolder folder;
+  const Dataset dataset = write_records(folder, random_records(kDatasetSeed, 60), 3);
+  std::string bytes = read_file(folder.file("shard-1.dvt"));
+  bytes.resize(bytes.size() / 2);
+  write_file(folder.file("shard-1.dvt"), bytes);
+  const FeaturesReport report = describe_features(dataset).value();
+  EXPECT_EQ(report.records, 40u);
+  EXPECT_EQ(report.lost_records, 20u);
+  EXPECT_EQ(report.damaged_blocks, dataset.shards()[1].blocks);
+}
+
+TEST(DescribeFeaturesTest, AShardThatIsMissingIsAnError) {
+  TempFolder folder;
+  const Dataset dataset = write_records(folder, random_records(kDatasetSeed, 600), 3);
+  std::filesystem::remove(folder.file("shard-2.dvt"));
+  const auto report = describe_features(dataset, {.threads = 4});
+  ASSERT_FALSE(report.has_value());
+  EXPECT_THAT(report.error().to_string(), HasSubstr("shard-2.dvt"));
+}
+
+TEST(DescribeFeaturesTest, IsCancelledAndTellsHowFarItIs) {
+  TempFolder folder;
+  const std::vector<std::string> records = random_records(kDatasetSeed, 2000);
+  const Dataset dataset = write_records(folder, records, 3);
+  int asked = 0;
+  const auto cancelled = describe_features(dataset, {.cancelled = [&] { return ++asked == 3; }});
+  ASSERT_FALSE(cancelled.has_value());
+  EXPECT_EQ(cancelled.error().kind(), ErrorKind::cancelled);
+  std::uint64_t records_read = 0;
+  std::uint64_t bytes_read = 0;
+  const auto progress = [&](std::uint64_t read, std::uint64_t bytes) {
+    EXPECT_GE(read, records_read);
+    records_read = read;
+    bytes_read = bytes;
+  };
+  ASSERT_TRUE(describe_features(dataset, {.threads = 2, .progress = progress}).has_value());
+  EXPECT_EQ(records_read, dataset.records());
+  EXPECT_EQ(bytes_read, dataset.raw_bytes());
+}
+
+TEST(DescribeFeaturesTest, ASampleIsTakenFromAllOver) {
+  TempFolder folder;
+  std::vector<std::string> records;
+  for (int i = 0; i < 9000; ++i) records.push_back(ExampleRecord().ints("x", {i}).bytes());
+  const Dataset dataset = write_records(folder, records, 4);
+  for (const std::uint64_t wanted : {1, 100, 4500, 8999}) {
+    const FeaturesReport report = describe_features(dataset, {.max_records = wanted}).value();
+    EXPECT_NEAR(static_cast<double>(report.records), static_cast<double>(wanted), 3);
+    if (wanted < 100) continue;
+    EXPECT_NEAR(feature(report, "x").mean, 4500, 120) << wanted;
+  }
+  EXPECT_EQ(describe_features(dataset, {.max_records = 9000}).value().records, 9000u);
+}
+
+}  // namespace
+}  // namespace dovetail

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/features/hyper_log_log.h"
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "reader/features/value_sketch.h"
+
+namespace dovetail::detail {
+namespace {
+
+HyperLogLog sketch_of(std::uint64_t count, std::uint64_t first, std::uint64_t stride, unsigned precision = 14) {
+  HyperLogLog sketch(precision);
+  for (std::uint64_t i = 0; i < count; ++i) sketch.add(mix_bits(first + i * stride));
+  return sketch;
+}
+
+TEST(HyperLogLogTest, IsWithinTwoPerCentAtEverySize) {
+  // Ids in sequence, multiples, and floats in sequence: what hashes have to mix.
+  for (const std::uint64_t stride : {std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{1} << 32}) {
+    for (std::uint64_t count = 1; count <= 4'000'000; count = count * 3 / 2 + 1) {
+      const double estimate = sketch_of(count, 17, stride).estimate();
+      EXPECT_NEAR(estimate, static_cast<double>(count), 0.02 * static_cast<double>(count) + 0.5)
+          << count << " numbers, stride " << stride;
+    }
+  }
+}
+
+TEST(HyperLogLogTest, ItsErrorIsTheStandardErrorThatItNames) {
+  for (const unsigned precision : {6U, 10U, 14U}) {
+    double squares = 0;
+    constexpr int kRounds = 60;
+    for (int round = 0; round < kRounds; ++round) {
+      const double count = 50'000;
+      const HyperLogLog sketch = sketch_of(50'000, static_cast<std::uint64_t>(round) << 40, 1, precision);
+      squares += std::pow(sketch.estimate() / count - 1, 2);
+    }
+    const double error = std::sqrt(squares / kRounds);
+    const double named = HyperLogLog(precision).standard_error();
+    EXPECT_LT(error, 1.3 * named) << precision;
+    EXPECT_GT(error, 0.7 * named) << precision;
+  }
+}
+
+TEST(HyperLogLogTest, NothingIsNothing) {
+  EXPECT_EQ(HyperLogLog().estimate(), 0);
+  EXPECT_EQ(HyperLogLog(HyperLogLog::kLeastPrecision).estimate(), 0);
+}
+
+TEST(HyperLogLogTest, HashesAtTheEndsOfTheRangeCount) {
+  HyperLogLog sketch;
+  for (const std::uint64_t hash : {std::uint64_t{0}, ~std::uint64_t{0}}) sketch.add(hash);
+  EXPECT_NEAR(sketch.estimate(), 2, 0.01);
+}
+
+TEST(HyperLogLogTest, MadeCoarserItIsAsIfItHadBeenFromTheStart) {
+  for (unsigned precision = HyperLogLog::kLeastPrecision; precision <= HyperLogLog::kMostPrecision; ++precision) {
+    for (const std::uint64_t count : {0, 1, 10, 1000, 100'000}) {
+      HyperLogLog sketch = sketch_of(count, 3, 7);
+      sketch.make_coarser(precision);
+      EXPECT_EQ(sketch.estimate(), sketch_of(count, 3, 7, precision).estimate()) << precision << ", " << count;
+    }
+  }
+}
+
+TEST(HyperLogLogTest, MergesToTheSketchOfAll) {
+  for (const unsigned precision : {14U, 9U}) {
+    HyperLogLog left = sketch_of(30'000, 0, 1);
+    left.merge(sketch_of(30'000, 20'000, 1, precision));
+    EXPECT_EQ(left.estimate(), sketch_of(50'000, 0, 1, precision).estimate());
+    EXPECT_EQ(left.precision(), precision);
+  }
+}
+
+}  // namespace
+}  // namespace dovetail::detail
