@@ -36,11 +36,18 @@ struct TopValue {
   std::uint64_t count = 0;
 };
 
-/// A bar of a histogram: values in [from, to), in the last bar [from, to].
-struct HistogramBar {
+/// How values are spread: bars of equal width over [from, to]. Of whole numbers `to` is one past the
+/// largest.
+struct Histogram {
   double from = 0;
   double to = 0;
-  std::uint64_t count = 0;
+  std::vector<std::uint64_t> counts;  ///< Values in each bar; up to 16 bars, none without values.
+  bool estimated = false;             ///< From a sample of the lists.
+
+  /// Where bar `i` begins.
+  double begin(std::size_t i) const noexcept {
+    return from + (to - from) / static_cast<double>(counts.size()) * static_cast<double>(i);
+  }
 };
 
 /// Statistics of all lists that have one name and one kind. A name whose lists differ in kind has
@@ -76,12 +83,11 @@ struct FeatureStats {
   /// Up to 10 of the values that occur more than once, the most frequent first; of `bytes` only
   /// those of up to 48 bytes. Empty if no value is known to be frequent.
   std::vector<TopValue> top;
-  /// Up to 16 bars of equal width, of `bytes` over the lengths. Empty without finite values.
-  std::vector<HistogramBar> histogram;
-  /// Whether the counts are estimates, from a sample of the lists. Those of `top` are exact where
-  /// `distinct` is.
+  /// Whether these counts are estimates, from a sample of the lists; they are exact where `distinct`
+  /// is.
   bool top_estimated = false;
-  bool histogram_estimated = false;
+  /// Of the finite numbers, or of the lengths.
+  Histogram histogram;
 };
 
 /// Features of more names are left out of a report.
@@ -136,7 +142,7 @@ struct FeaturesReport {
 class FeatureCollector {
  public:
   /// Needs: at least 1 MiB.
-  explicit FeatureCollector(std::size_t memory_bytes = std::size_t{48} << 20);
+  explicit FeatureCollector(std::size_t memory_bytes = std::size_t{24} << 20);
   FeatureCollector(FeatureCollector&&) noexcept;
   FeatureCollector& operator=(FeatureCollector&&) noexcept;
   ~FeatureCollector();
@@ -172,7 +178,7 @@ struct FeatureOptions {
 /// Damaged blocks are left out and counted; nothing else is checked of a shard.
 ///
 /// Errors: those of opening shards, except for damage; the system's; `operation_canceled`.
-/// Cost:   a pass over all blocks. Takes 48 MiB for statistics, and for each thread the largest
+/// Cost:   a pass over all blocks. Takes 24 MiB for statistics, and for each thread the largest
 ///         block. An open shard takes its index. With many features precision falls, as
 ///         `FeatureCollector` says: on two threads above some hundred.
 Result<FeaturesReport> describe_features(const Dataset& dataset, const FeatureOptions& options = {});

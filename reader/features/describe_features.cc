@@ -22,7 +22,7 @@
 namespace dovetail {
 namespace {
 
-constexpr std::size_t kMemoryBytes = std::size_t{48} << 20;
+constexpr std::size_t kMemoryBytes = std::size_t{24} << 20;
 constexpr unsigned kMostThreads = 8;
 // What a feature takes at the least in each thread, with some precision left.
 constexpr std::size_t kFeatureBytes = std::size_t{4} << 10;

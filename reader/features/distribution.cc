@@ -64,36 +64,33 @@ void add_top(const ValueSketch& sketch, const std::vector<Weighed>& values, doub
 /// Bars of equal width over all values; of whole numbers none is narrower than one.
 class Bars {
  public:
-  explicit Bars(const FeatureStats& stats) : least_(stats.least), width_(stats.most - stats.least) {
-    std::size_t bars = width_ > 0 ? kBars : 1;
-    if (stats.kind != ValueKind::floats) {
-      width_ += 1;
-      bars = static_cast<std::size_t>(std::min(width_, static_cast<double>(kBars)));
-    }
-    width_ /= static_cast<double>(bars);
-    counts_.resize(bars);
+  explicit Bars(const FeatureStats& stats) {
+    histogram_.from = stats.least;
+    histogram_.to = stats.kind == ValueKind::floats ? stats.most : stats.most + 1;
+    const double range = histogram_.to - histogram_.from;
+    std::size_t bars = range > 0 ? kBars : 1;
+    if (stats.kind != ValueKind::floats) bars = static_cast<std::size_t>(std::min(range, static_cast<double>(kBars)));
+    weights_.resize(std::max<std::size_t>(bars, 1));
+    bars_per_unit_ = range > 0 ? static_cast<double>(weights_.size()) / range : 0;
   }
 
   void add(double value, double weight) {
     if (!std::isfinite(value)) return;
-    const double place = width_ > 0 ? (value - least_) / width_ : 0;
-    counts_[std::min(static_cast<std::size_t>(std::max(place, 0.0)), counts_.size() - 1)] += weight;
+    const double place = std::max((value - histogram_.from) * bars_per_unit_, 0.0);
+    weights_[std::min(static_cast<std::size_t>(place), weights_.size() - 1)] += weight;
   }
 
-  std::vector<HistogramBar> finish(double most, double scale) const {
-    std::vector<HistogramBar> bars;
-    for (std::size_t i = 0; i < counts_.size(); ++i) {
-      const double from = least_ + width_ * static_cast<double>(i);
-      bars.push_back({from, i + 1 == counts_.size() ? most : from + width_,
-                      static_cast<std::uint64_t>(std::llround(counts_[i] * scale))});
+  Histogram finish(double scale) {
+    for (const double weight : weights_) {
+      histogram_.counts.push_back(static_cast<std::uint64_t>(std::llround(weight * scale)));
     }
-    return bars;
+    return std::move(histogram_);
   }
 
  private:
-  double least_;
-  double width_;
-  std::vector<double> counts_;
+  Histogram histogram_;
+  double bars_per_unit_ = 0;
+  std::vector<double> weights_;
 };
 
 double number_of(ValueKind kind, std::uint64_t key) {
@@ -124,13 +121,13 @@ void add_distribution(const ValueSketch& sketch, FeatureStats& stats) {
   Bars bars(stats);
   // The key of a text does not tell how long it is; the sample does.
   const bool sampled = stats.kind == ValueKind::bytes || !sketch.exact();
-  stats.histogram_estimated = sampled && sample.size() < stats.values;
   if (stats.kind == ValueKind::bytes) {
     for (const auto& each : sample) bars.add(each.bytes, static_cast<double>(each.weight));
   } else {
     for (const Weighed& value : values) bars.add(number_of(stats.kind, value.key), value.weight);
   }
-  stats.histogram = bars.finish(stats.most, sampled ? scale : 1);
+  stats.histogram = bars.finish(sampled ? scale : 1);
+  stats.histogram.estimated = sampled && sample.size() < stats.values;
 }
 
 }  // namespace dovetail::detail

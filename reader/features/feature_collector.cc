@@ -61,7 +61,6 @@ void FeatureCollector::Impl::add(std::uint64_t id, ByteView record) {
     for (const Found& found : found_) count(*found.known, found.view, priority);
   }
   ++examples_;
-  known_.fit();
 }
 
 /// Finds all features before any is counted, as a fault may come behind them; of those with one name the last one counts.
@@ -112,6 +111,7 @@ Result<void> FeatureCollector::Impl::add_with_new_names(ByteView record, std::ui
 
 void FeatureCollector::Impl::count(KnownFeature& known, const format::FeatureView& view, std::uint64_t priority) {
   known_.state(known, static_cast<ValueKind>(view.kind)).add(view, priority, room_, known_.memory());
+  known_.fit();
 }
 
 void FeatureCollector::Impl::note_other(std::uint64_t id, const Error& reason) {

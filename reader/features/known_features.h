@@ -44,7 +44,7 @@ class KnownFeatures {
   FeatureState& state(KnownFeature& feature, ValueKind kind);
 
   SketchMemory& memory() noexcept { return memory_; }
-  /// Halves the limits of all features until they fit the budget. Call it after each record.
+  /// Halves the limits of all features until they fit the budget. Call it after each feature that is added.
   void fit() {
     if (memory_.charged > budget_) [[unlikely]]
       shrink();

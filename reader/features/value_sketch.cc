@@ -122,7 +122,8 @@ void ValueSketch::add_sample(const Sampled& sample, std::string_view text, Sketc
 }
 
 void ValueSketch::end_list(SketchMemory& memory) {
-  if (sample_.size() < 2 * most_sampled()) return;
+  // So that the values of the next list fit what the sample is charged for.
+  if (sample_.size() + kListSamples <= 2 * most_sampled()) return;
   sampled_below_ = std::min(sampled_below_, cut(sample_, most_sampled()));
   forget_texts();
   settle(memory);
@@ -166,7 +167,8 @@ std::uint64_t ValueSketch::charge() const noexcept {
   const std::size_t exact = estimate_ ? most_exact() : counted_;
   const std::uint64_t sampled = std::min<std::uint64_t>(offered_, 2 * most_sampled());
   std::uint64_t bytes = places_for(exact) * sizeof(Counted) + std::bit_ceil(sampled) * sizeof(Sampled);
-  if (short_texts_) bytes += (exact + sampled) * kTextCharge;
+  // Counted texts are all there is as long as counts are exact; later, those of the sample.
+  if (short_texts_) bytes += (estimate_ ? std::max<std::uint64_t>(exact, sampled) : exact) * kTextCharge;
   return bytes;
 }
 

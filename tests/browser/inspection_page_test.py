@@ -124,6 +124,31 @@ class InspectionPageTest(CommandTest):
         self.assertTrue(rows["image"][3].startswith("PNG image, 20 × 10, "), rows["image"])
         self.assertIn("40 of the 48 records looked at", self.browser.evaluate("document.body.innerText"))
 
+    def test_statistics_of_features_are_cards(self):
+        records = [example({"label": [i % 4], "url": [b"https://example.org/%d" % (i * 7919)], "<b>": [b"<i>&"],
+                            **({"rare": [0.5]} if i % 4 == 0 else {})}) for i in range(800)]
+        dataset = self.make_dataset(records + [b"no Example"])
+        self.open(dataset, "--features")
+        found = run_json("inspect", dataset, "--features")["features"]
+        cards = self.browser.evaluate("""Object.fromEntries([...document.querySelectorAll('#features article')].map(
+            card => [card.dataset.key, card.innerText]))""")
+        self.assertEqual(sorted(cards), ["<b>", "label", "rare", "url"])
+        self.assertIn("in 99.9 % of the records, 1 value, 4 distinct", cards["label"])
+        self.assertIn('"<i>&" 100 %', cards["<b>"])
+        self.assertRegex(cards["url"], r"1 value, ~\d+ distinct")
+        self.assertIn("mean 0.5", cards["rare"])
+        self.assertEqual(self.text("#columns"), f"--columns '{found['columns']}'")
+        self.assertIn("of 801 records, 1 of them no tf.train.Example", self.browser.evaluate("document.body.innerText"))
+        heights = self.browser.evaluate("[...document.querySelectorAll('[data-key=label] rect.bar')]"
+                                        ".map(bar => bar.getBoundingClientRect().height)")
+        self.assertEqual(len(heights), 4)
+        self.assertGreater(min(heights), 20)
+        for width in (420, 1400):
+            self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1,
+                              mobile=False)
+            self.assertLessEqual(self.browser.evaluate("document.documentElement.scrollWidth"), width)
+        self.browser.call("Emulation.clearDeviceMetricsOverride")
+
     def test_schema_and_metadata_are_facts(self):
         source = self.path("source.tfrecord")
         write_file(source, tfrecord([example({"label": [1]})]))

@@ -36,6 +36,7 @@ struct InspectArguments {
   std::optional<std::uint64_t> record;
   bool blocks = false;
   bool full = false;
+  bool features = false;
   bool no_pager = false;
   std::optional<std::string> html;
   bool json = false;
@@ -64,7 +65,8 @@ Result<int> print(std::string_view text, int code) {
 }
 
 int verdict(const Inspection& inspection) noexcept {
-  return inspection.survey.unreadable > 0 ? kExitDamaged : kExitGood;
+  const bool lost = inspection.features && inspection.features->damaged_blocks > 0;
+  return inspection.survey.unreadable > 0 || lost ? kExitDamaged : kExitGood;
 }
 
 Result<int> run_record(const InspectArguments& arguments) {
@@ -112,8 +114,8 @@ Result<int> run(const InspectArguments& arguments) {
     if (!possible) return possible.error();
   }
   std::optional<Error> unfinished;
-  const Result<Inspection> inspection =
-      inspect(arguments.path, {.from = arguments.from, .full = arguments.full}, unfinished);
+  const Result<Inspection> inspection = inspect(
+      arguments.path, {.from = arguments.from, .full = arguments.full, .features = arguments.features}, unfinished);
   if (!inspection) return inspection.error();
   if (arguments.html) return unfinished ? Result<int>(*unfinished) : write_page(arguments, *inspection);
   const int code = unfinished ? report(*unfinished) : verdict(*inspection);
@@ -132,8 +134,12 @@ void add_inspect(CommandLine& line) {
   add_input(flags, arguments->path, arguments->from);
   const Flag blocks = flags.add("--blocks", arguments->blocks, "List every block");
   flags.add("--full", arguments->full, "Read every record for the sizes; by default a sample of large inputs");
-  const Flag record =
-      flags.add("--record", arguments->record, "Show one record of the dataset, counted from 0").excludes(blocks);
+  const Flag features = flags.add("--features", arguments->features,
+                                  "Read every record for statistics of the features of tf.train.Examples, and a text "
+                                  "for --columns");
+  const Flag record = flags.add("--record", arguments->record, "Show one record of the dataset, counted from 0")
+                          .excludes(blocks)
+                          .excludes(features);
   flags
       .add("--html", arguments->html,
            "Write an HTML page: tables (also of features), pictures of sizes and blocks, and sample records")

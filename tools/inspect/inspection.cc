@@ -53,21 +53,35 @@ Result<void> inspect_shards(const Dataset& dataset, Inspection& inspection) {
   return {};
 }
 
+Result<void> describe_all(const Dataset& dataset, Inspection& inspection) {
+  Progress progress("describing");
+  FeatureOptions options;
+  options.progress = [&](std::uint64_t records, std::uint64_t bytes) {
+    const auto all = static_cast<double>(std::max<std::uint64_t>(dataset.raw_bytes(), 1));
+    progress.update(records, bytes, static_cast<double>(bytes) / all);
+  };
+  Result<FeaturesReport> report = describe_features(dataset, options);
+  if (!report) return report.error();
+  inspection.features = std::move(*report);
+  return {};
+}
+
 Result<void> inspect_dataset(const Dataset& dataset, const InspectOptions& options, Inspection& inspection) {
   if (Result<void> read = inspect_shards(dataset, inspection); !read) return read;
   Result<RecordSurvey> found = survey(dataset, inspection.shards, options.full);
   if (!found) return found.error();
   inspection.survey = *found;
-  return {};
+  return options.features ? describe_all(dataset, inspection) : Result<void>();
 }
 
-Result<void> inspect_source(RecordSource& source, Inspection& inspection) {
+Result<void> inspect_source(RecordSource& source, const InspectOptions& options, Inspection& inspection) {
   inspection.format = to_string(source.format());
   inspection.foreign = true;
   inspection.files = source.files();
   inspection.stored_bytes = source.input_bytes();
   Progress progress("inspecting");
   PayloadSampler sampler;
+  FeatureCollector features;
   for (;;) {
     const Result<std::optional<ByteView>> record = source.next();
     if (!record) return record.error();
@@ -75,6 +89,7 @@ Result<void> inspect_source(RecordSource& source, Inspection& inspection) {
     if (!record->has_value()) break;
     const std::uint64_t bytes = (*record)->size();
     add_record_sizes(inspection, inspection.records == 0, bytes, bytes);
+    if (options.features) features.add(inspection.records, **record);
     ++inspection.records;
     inspection.raw_bytes += bytes;
     inspection.survey.sizes.add(bytes);
@@ -83,6 +98,7 @@ Result<void> inspect_source(RecordSource& source, Inspection& inspection) {
                     static_cast<double>(source.consumed_bytes()) / static_cast<double>(source.input_bytes()));
   }
   inspection.survey.payloads = sampler.counts();
+  if (options.features) inspection.features = features.report();
   return {};
 }
 
@@ -96,7 +112,7 @@ Result<Inspection> inspect(const std::string& path, const InspectOptions& option
   if (!input) {
     read = input.error();
   } else if (RecordSource* source = std::get_if<RecordSource>(&*input)) {
-    read = inspect_source(*source, inspection);
+    read = inspect_source(*source, options, inspection);
   } else {
     read = inspect_dataset(std::get<Dataset>(*input), options, inspection);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <dovetail/error.h>
+#include <dovetail/features.h>
 #include <dovetail/record_reader.h>
 #include <dovetail/shard_info.h>
 
@@ -33,6 +34,7 @@ struct Inspection {
   std::uint64_t max_record_bytes = 0;
 
   RecordSurvey survey;
+  std::optional<FeaturesReport> features;
 
   // Of a dataset.
   struct CodecShare {
@@ -53,7 +55,8 @@ struct Inspection {
 
 struct InspectOptions {
   SourceFormat from = SourceFormat::detect;
-  bool full = false;  ///< Read every record of a dataset, instead of some where there are many.
+  bool full = false;      ///< Read every record of a dataset, instead of some where there are many.
+  bool features = false;  ///< Read every record for statistics of features.
 };
 
 /// Reads the ends of every shard and some of the records; what is no dataset has no ends that tell, and is read whole. A

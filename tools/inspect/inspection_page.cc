@@ -7,6 +7,8 @@
 #include "tools/command/render.h"
 #include "tools/command/svg.h"
 #include "tools/inspect/block_map.h"
+#include "tools/inspect/feature_section.h"
+#include "tools/inspect/feature_views.h"
 #include "tools/inspect/html.h"
 #include "tools/inspect/inspection_words.h"
 #include "tools/inspect/page_style.h"
@@ -167,6 +169,14 @@ std::string features(const PageRecords& records) {
   return section("Features", note, records.features.html());
 }
 
+std::string features(const FeaturesReport& report) {
+  std::string note = features_note(report) + "; a tilde marks estimates";
+  if (report.features.size() > kMostFeatureCards) {
+    note += "; the first " + std::to_string(kMostFeatureCards) + " of " + std::to_string(report.features.size());
+  }
+  return section("Features", note, report.features.empty() ? std::string() : features_html(report));
+}
+
 std::string cards(const PageRecords& records, std::uint64_t all) {
   const std::size_t shown = records.cards.records();
   std::string note = shown == all ? "all " + std::to_string(all)
@@ -192,7 +202,8 @@ std::string inspection_page(const Inspection& inspection, const PageRecords& rec
       "initial-scale=1\">\n<title>" +
       name + "</title>\n<style>" + kPageStyle + "</style>\n</head>\n<body>\n<h1>" + name +
       "</h1>\n<p class=\"note\">seen by <code>dovetail inspect</code></p>\n" + facts(inspection);
-  html += features(records) + sizes(inspection.survey) + payloads(inspection.survey.payloads);
+  html += inspection.features ? features(*inspection.features) : features(records);
+  html += sizes(inspection.survey) + payloads(inspection.survey.payloads);
   if (!inspection.foreign) html += codecs(inspection) + block_map(inspection) + shards(inspection);
   return html + cards(records, inspection.records) + "</body>\n</html>\n";
 }

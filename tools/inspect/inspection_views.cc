@@ -5,6 +5,7 @@
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "tools/command/render.h"
+#include "tools/inspect/feature_views.h"
 #include "tools/inspect/inspection.h"
 #include "tools/inspect/inspection_words.h"
 
@@ -144,6 +145,7 @@ boost::json::object to_json(const Inspection& inspection, bool with_blocks) {
       boost::json::object{{"none", to_json(inspection.plain)}, {"snappy", to_json(inspection.snappy)}};
   add_survey(inspection.survey, object);
   object["metadata"] = boost::json::object();
+  if (inspection.features) object["features"] = to_json(*inspection.features);
   if (inspection.foreign) {
     object["compression"] = inspection.compression;
     object["files"] = inspection.files;
@@ -169,10 +171,11 @@ std::string to_text(const Inspection& inspection, bool with_blocks, const Colour
   listing.add("raw", format::count_of(inspection.raw_bytes, "byte"));
   listing.add("stored", format::count_of(inspection.stored_bytes, "byte"));
   listing.add("payload", payload_text(inspection.survey.payloads));
+  const std::string features = inspection.features ? to_text(*inspection.features, colours) : std::string();
   if (inspection.foreign) {
     listing.add("files", inspection.files);
     listing.add("compression", inspection.compression);
-    return listing.to_text(colours) + sizes_text(inspection.survey, colours);
+    return listing.to_text(colours) + sizes_text(inspection.survey, colours) + features;
   }
   listing.add("blocks", std::to_string(inspection.blocks));
   listing.add("not compressed", share_text(inspection.plain, inspection));
@@ -182,7 +185,7 @@ std::string to_text(const Inspection& inspection, bool with_blocks, const Colour
   listing.add("manifest", inspection.has_manifest ? "yes" : "no");
   if (!inspection.shards.empty()) add_common(inspection.shards.front(), listing);
   return listing.to_text(colours) + sizes_text(inspection.survey, colours) + shards_text(inspection, colours) +
-         (with_blocks ? blocks_text(inspection, colours) : std::string()) + damage_text(inspection);
+         features + (with_blocks ? blocks_text(inspection, colours) : std::string()) + damage_text(inspection);
 }
 
 }  // namespace dovetail::tools

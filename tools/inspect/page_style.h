@@ -25,7 +25,6 @@ th { font-weight: 500; color: var(--soft); white-space: nowrap; }
 thead th { font-size: .82rem; }
 .numbers th:not(:last-child), .numbers td:not(:last-child) { text-align: right; white-space: nowrap; }
 .facts, .features { width: 100%; }
-.facts th { width: 11rem; }
 svg { display: block; width: 100%; height: auto; }
 svg text { fill: currentColor; }
 .bar { fill: var(--accent); }
@@ -43,6 +42,14 @@ rect.plain, .key.plain { fill: var(--plain); background: var(--plain); }
 .thumb { max-width: 12rem; max-height: 9rem; min-width: 2rem; min-height: 2rem; border-radius: 4px; margin: .2rem .4rem
   .2rem 0; image-rendering: auto; object-fit: contain; background: repeating-conic-gradient(var(--line) 0 25%,
   transparent 0 50%) 0 0 / 16px 16px; }
+div#features { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(17rem, 100%), 1fr)); gap: .8rem;
+  margin-top: .8rem; }
+.feature { grid-column: auto; }
+.feature h3 { overflow-wrap: anywhere; unicode-bidi: isolate; }
+.feature p { margin: .2rem 0 0; }
+.ends { display: flex; justify-content: space-between; gap: .4rem; font-size: .82rem; border-top: 1px solid var(--line);
+  font-variant-numeric: tabular-nums; }
+.top { display: inline-block; margin-right: .7rem; overflow-wrap: anywhere; unicode-bidi: isolate; font-size: .86rem; }
 pre, code, q { font: 12.5px/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; }
 pre { margin: .4rem 0 0; max-height: 22rem; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere;
   unicode-bidi: isolate; }

@@ -72,8 +72,9 @@ std::string all_of(const FeaturesReport& report) {
          << ' ' << stats.infinities << ", distinct " << stats.distinct << ' ' << stats.distinct_error << ", top"
          << (stats.top_estimated ? " about" : "");
     for (const TopValue& value : stats.top) text << ' ' << value.value << ": " << value.count;
-    text << ", bars" << (stats.histogram_estimated ? " about" : "");
-    for (const HistogramBar& bar : stats.histogram) text << ' ' << bar.from << '-' << bar.to << ": " << bar.count;
+    text << ", bars" << (stats.histogram.estimated ? " about" : "");
+    text << ' ' << stats.histogram.from << '-' << stats.histogram.to << ':';
+    for (const std::uint64_t count : stats.histogram.counts) text << ' ' << count;
     text << '\n';
   }
   text << (report.schema.columns.empty() ? "" : to_text(report.schema)) << "\nwithout:";

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/inspect/feature_section.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "format/text/count_of.h"
+#include "format/text/utf8.h"
+#include "tools/command/svg.h"
+#include "tools/inspect/feature_views.h"
+#include "tools/inspect/html.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+constexpr std::size_t kCardNameBytes = 160;  // shown
+constexpr std::size_t kTopShown = 5;
+constexpr std::size_t kMostOptionBytes = 64 * 1024;  // more columns than anybody reads
+
+std::string bars_svg(const FeatureStats& stats) {
+  constexpr double kWidth = 256;
+  constexpr double kHeight = 56;
+  Svg svg(kWidth, "Histogram" + std::string(stats.histogram.estimated ? ", from a sample" : ""));
+  std::uint64_t most = 1;
+  const Histogram& histogram = stats.histogram;
+  for (const std::uint64_t count : histogram.counts) most = std::max(most, count);
+  const double step = kWidth / static_cast<double>(histogram.counts.size());
+  for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
+    const std::uint64_t count = histogram.counts[i];
+    const double share = static_cast<double>(count) / static_cast<double>(most);
+    const double height = count == 0 ? 0 : std::max(1.0, share * kHeight);
+    svg.rect(static_cast<double>(i) * step, kHeight - height, step - 1, height, "", "bar",
+             number_text(histogram.begin(i)) + " to " + number_text(histogram.begin(i + 1)) + ": " +
+                 (histogram.estimated ? "about " : "") + format::count_of(count, "value"));
+  }
+  return svg.finish_inline(kHeight);
+}
+
+std::string top_html(const FeatureStats& stats) {
+  std::string html;
+  for (std::size_t i = 0; i < std::min(kTopShown, stats.top.size()); ++i) {
+    html += "<span class=\"top\"><code>" + html_text(shown_value(stats, stats.top[i].value)) + "</code> " +
+            (stats.top_estimated ? "~" : "") + share_of(stats.top[i].count, stats.values) + "</span> ";
+  }
+  return html;
+}
+
+std::string facts_of(const FeatureStats& stats, std::uint64_t records) {
+  std::string text = "in " + share_of(stats.records, records) + " of the records";
+  if (stats.values == 0) return text + ", without values";
+  text += ", " + lengths_text(stats) + (stats.fixed() && stats.most_values == 1 ? " value, " : " values, ") +
+          distinct_text(stats) + " distinct";
+  if (stats.empty_lists > 0) text += ", " + format::count_of(stats.empty_lists, "empty list");
+  if (stats.nans > 0) text += ", " + format::count_of(stats.nans, "NaN");
+  if (stats.infinities > 0) text += ", " + std::to_string(stats.infinities) + " infinite";
+  return text;
+}
+
+std::string feature_card(const FeatureStats& stats, std::uint64_t records) {
+  const std::string_view shown = format::utf8_prefix(stats.name, kCardNameBytes);
+  const std::string name = std::string(shown) + (shown.size() < stats.name.size() ? "\xE2\x80\xA6" : "");
+  std::string html = "<article class=\"record feature\" data-key=\"" + html_text(name) + "\"><h3>" + html_text(name) +
+                     " <span class=\"note\">" + std::string(to_text(stats.kind)) + "</span></h3>\n";
+  if (!stats.histogram.counts.empty()) {
+    const std::string unit = stats.kind == ValueKind::bytes ? " B" : "";
+    html += bars_svg(stats) + "<p class=\"ends\"><span>" + number_text(stats.least) + unit + "</span><span>mean " +
+            number_text(stats.mean) + unit + "</span><span>" + number_text(stats.most) + unit + "</span></p>\n";
+  }
+  return html + "<p class=\"note\">" + facts_of(stats, records) + "</p>\n<p>" + top_html(stats) + "</p></article>\n";
+}
+
+}  // namespace
+
+std::string features_html(const FeaturesReport& report) {
+  std::string html;
+  if (const std::string option = columns_option(report); !option.empty() && option.size() <= kMostOptionBytes) {
+    html += "<pre id=\"columns\">" + html_text(option) + "</pre>\n";
+  }
+  html += "<div id=\"features\">\n";
+  const std::size_t cards = std::min(kMostFeatureCards, report.features.size());
+  for (std::size_t i = 0; i < cards; ++i) html += feature_card(report.features[i], report.records);
+  return html + "</div>\n";
+}
+
+}  // namespace dovetail::tools

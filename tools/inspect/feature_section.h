@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <dovetail/features.h>
+
+namespace dovetail::tools {
+
+/// So many features have a card on the page; `--json` has all.
+inline constexpr std::size_t kMostFeatureCards = 1000;
+
+/// Statistics of features for the page: the columns that read them, and a card for each. Needs: a feature.
+std::string features_html(const FeaturesReport& report);
+
+}  // namespace dovetail::tools

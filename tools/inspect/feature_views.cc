@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/inspect/feature_views.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "format/text/count_of.h"
+#include "format/text/utf8.h"
+#include "format/text/visible.h"
+#include "tools/command/base64.h"
+#include "tools/command/render.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+constexpr std::size_t kShownNameBytes = 60;
+constexpr std::size_t kShownTop = 5;
+
+/// A histogram in one line: a block for each bar, as high as its share of the largest.
+std::string spark_line(const Histogram& histogram) {
+  constexpr std::array<std::string_view, 9> kBlocks = {" ",
+                                                       "\xE2\x96\x81",
+                                                       "\xE2\x96\x82",
+                                                       "\xE2\x96\x83",
+                                                       "\xE2\x96\x84",
+                                                       "\xE2\x96\x85",
+                                                       "\xE2\x96\x86",
+                                                       "\xE2\x96\x87",
+                                                       "\xE2\x96\x88"};
+  std::uint64_t most = 0;
+  for (const std::uint64_t count : histogram.counts) most = std::max(most, count);
+  std::string line;
+  for (const std::uint64_t count : histogram.counts) {
+    const double share = static_cast<double>(count) / static_cast<double>(std::max<std::uint64_t>(most, 1));
+    line += kBlocks[static_cast<std::size_t>(std::ceil(share * 8))];
+  }
+  return line;
+}
+
+std::string shown_name(const std::string& name) {
+  const std::string_view shown = format::utf8_prefix(name, kShownNameBytes);
+  return format::visible(shown) + (shown.size() < name.size() ? "..." : "");
+}
+
+std::string values_line(const FeatureStats& stats) {
+  std::string line =
+      "[" + number_text(stats.least) + " |" + spark_line(stats.histogram) + "| " + number_text(stats.most) + "]";
+  if (stats.kind == ValueKind::bytes) line += " bytes";
+  const char* separator = stats.top_estimated ? "  about: " : "  ";
+  for (std::size_t i = 0; i < std::min(kShownTop, stats.top.size()); ++i) {
+    line +=
+        separator + shown_value(stats, stats.top[i].value) + " (" + share_of(stats.top[i].count, stats.values) + ")";
+    separator = ", ";
+  }
+  return line;
+}
+
+/// As in `cat --format json`: what has no form in JSON is a word, or base64.
+boost::json::value value_json(const FeatureStats& stats, const std::string& value) {
+  if (stats.kind == ValueKind::bytes) {
+    if (format::is_utf8(value)) return boost::json::string(value);
+    return boost::json::object{{"base64", to_base64(as_bytes(value))}};
+  }
+  if (value.find("nan") != std::string::npos) return "NaN";
+  if (value.find("inf") != std::string::npos) return value.front() == '-' ? "-Infinity" : "Infinity";
+  return from_text(value);
+}
+
+boost::json::object to_json(const FeatureStats& stats) {
+  boost::json::object object = {{"name", stats.name},
+                                {"kind", to_text(stats.kind)},
+                                {"records", stats.records},
+                                {"empty_lists", stats.empty_lists},
+                                {"values", stats.values}};
+  if (stats.values == 0) return object;
+  object["list_lengths"] = boost::json::object{{"least", stats.least_values},
+                                               {"mean", stats.mean_values()},
+                                               {"most", stats.most_values},
+                                               {"fixed", stats.fixed()}};
+  boost::json::object numbers;
+  if (stats.kind == ValueKind::floats) {
+    object["nans"] = stats.nans;
+    object["infinities"] = stats.infinities;
+    if (!stats.histogram.counts.empty()) numbers = {{"least", stats.least}, {"mean", stats.mean}, {"most", stats.most}};
+  } else {
+    numbers = {{"least", stats.least_int}, {"mean", stats.mean}, {"most", stats.most_int}};
+  }
+  object[stats.kind == ValueKind::bytes ? "byte_lengths" : "numbers"] = std::move(numbers);
+  object["distinct"] = boost::json::object{
+      {"count", stats.distinct}, {"exact", stats.distinct_error == 0}, {"standard_error", stats.distinct_error}};
+  boost::json::array top;
+  for (const TopValue& value : stats.top) {
+    top.push_back(boost::json::object{{"value", value_json(stats, value.value)}, {"count", value.count}});
+  }
+  object["top"] = std::move(top);
+  object["top_exact"] = !stats.top_estimated;
+  if (stats.histogram.counts.empty()) return object;
+  const std::vector<std::uint64_t>& counts = stats.histogram.counts;
+  object["histogram"] = boost::json::object{{"from", stats.histogram.from},
+                                            {"to", stats.histogram.to},
+                                            {"counts", boost::json::array(counts.begin(), counts.end())},
+                                            {"exact", !stats.histogram.estimated}};
+  return object;
+}
+
+}  // namespace
+
+std::string number_text(double value) {
+  const double magnitude = std::abs(value);
+  if (magnitude < 1e15 && (value == std::floor(value) || magnitude >= 1e6)) return decimal(value, 0);
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.6g", value);
+  return text.data();
+}
+
+std::string share_of(std::uint64_t part, std::uint64_t whole) {
+  if (part == 0) return "0 %";
+  if (part >= whole) return "100 %";
+  const double percent = static_cast<double>(part) / static_cast<double>(whole) * 100;
+  return decimal(std::clamp(percent, 0.1, 99.9), 1) + " %";
+}
+
+std::string lengths_text(const FeatureStats& stats) {
+  if (stats.fixed()) return std::to_string(stats.most_values);
+  return std::to_string(stats.least_values) + " - " + std::to_string(stats.most_values);
+}
+
+std::string distinct_text(const FeatureStats& stats) {
+  return (stats.distinct_error > 0 ? "~" : "") + std::to_string(stats.distinct);
+}
+
+std::string shown_value(const FeatureStats& stats, const std::string& value) {
+  if (stats.kind != ValueKind::bytes) return value;
+  return format::is_utf8(value) ? '"' + value + '"' : "0x" + hex(as_bytes(value));
+}
+
+std::string features_note(const FeaturesReport& report) {
+  std::string note = "of " + format::count_of(report.records, "record");
+  const std::uint64_t others = report.records - report.examples;
+  if (report.records > 0 && report.examples == 0) {
+    note += ", none of which is a tf.train.Example with features";
+  } else if (others > 0) {
+    note += ", " + std::to_string(others) + " of them no tf.train.Example with features";
+  }
+  if (report.damaged_blocks > 0) {
+    note += "; without " + format::count_of(report.damaged_blocks, "damaged block") + " of " +
+            format::count_of(report.lost_records, "record");
+  }
+  if (report.names_left_out > 0) {
+    note += "; about " + format::count_of(report.names_left_out, "further name") + " left out";
+  }
+  return note;
+}
+
+std::string columns_option(const FeaturesReport& report) {
+  if (report.schema.columns.empty()) return {};
+  std::string quoted;
+  for (const char sign : to_text(report.schema)) quoted += sign == '\'' ? std::string("'\\''") : std::string(1, sign);
+  return "--columns '" + quoted + "'";
+}
+
+boost::json::object to_json(const FeaturesReport& report) {
+  boost::json::object object = {{"records", report.records},
+                                {"examples", report.examples},
+                                {"damaged_blocks", report.damaged_blocks},
+                                {"lost_records", report.lost_records},
+                                {"names_left_out", report.names_left_out},
+                                {"columns", nullptr}};
+  if (report.first_other) object["first_other"] = report.first_other->detail();
+  if (report.first_damage) object["first_damage"] = format::to_utf8(report.first_damage->to_string());
+  if (!report.schema.columns.empty()) object["columns"] = to_text(report.schema);
+  boost::json::array without;
+  for (const std::string& name : report.without_column) without.push_back(boost::json::string(name));
+  object["without_column"] = std::move(without);
+  boost::json::array features;
+  for (const FeatureStats& stats : report.features) features.push_back(to_json(stats));
+  object["features"] = std::move(features);
+  return object;
+}
+
+std::string to_text(const FeaturesReport& report, const Colours& colours) {
+  std::string text = "\nfeatures, " + features_note(report) + '\n';
+  if (report.first_damage) text += "damaged: " + format::visible(report.first_damage->to_string()) + '\n';
+  if (report.first_other) text += "the first other one: " + report.first_other->detail() + '\n';
+  if (report.features.empty()) return text;
+  Table table({"kind", "records", "values", "least", "mean", "most", "distinct", "feature"}, /*text_last=*/true);
+  Listing values;
+  for (const FeatureStats& stats : report.features) {
+    const bool numbers = !stats.histogram.counts.empty();
+    table.add({std::string(to_text(stats.kind)), share_of(stats.records, report.records), lengths_text(stats),
+               numbers ? number_text(stats.least) : "", numbers ? number_text(stats.mean) : "",
+               numbers ? number_text(stats.most) : "", distinct_text(stats), shown_name(stats.name)});
+    if (numbers) values.add(shown_name(stats.name), values_line(stats));
+  }
+  text += table.to_text(colours) + '\n' + values.to_text(colours);
+  if (const std::string columns = columns_option(report); !columns.empty()) {
+    text += '\n' + format::visible(columns) + '\n';
+  }
+  if (!report.without_column.empty()) {
+    text += "no column: ";
+    const char* separator = "";
+    for (const std::string& name : report.without_column) text += std::exchange(separator, ", ") + shown_name(name);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace dovetail::tools

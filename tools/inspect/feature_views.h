@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statistics of features, as text and as JSON.
+#pragma once
+
+#include <string>
+
+#include <dovetail/features.h>
+
+#include "tools/command/colours.h"
+#include "tools/command/json.h"
+
+namespace dovetail::tools {
+
+/// A number with up to six digits, or whole if it is an integer of less than 16.
+std::string number_text(double value);
+
+/// "100 %", "0.5 %"; "0 %" only for nothing, and "100 %" only for all.
+std::string share_of(std::uint64_t part, std::uint64_t whole);
+
+/// "1", "3 - 17": the lengths of lists.
+std::string lengths_text(const FeatureStats& stats);
+
+/// "10", "~60012": a tilde marks an estimate.
+std::string distinct_text(const FeatureStats& stats);
+
+/// A value of a feature in one line, as it is shown: texts in quotes, what is not UTF-8 in hex.
+std::string shown_value(const FeatureStats& stats, const std::string& value);
+
+/// What was read, and what is missing in it.
+std::string features_note(const FeaturesReport& report);
+
+/// The option that reads all columns, quoted for a shell; empty where there is no column.
+std::string columns_option(const FeaturesReport& report);
+
+boost::json::object to_json(const FeaturesReport& report);
+std::string to_text(const FeaturesReport& report, const Colours& colours);
+
+}  // namespace dovetail::tools
