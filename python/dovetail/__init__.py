@@ -24,6 +24,7 @@ from dovetail._dovetail import (Batch, Dataset, DatasetWriter, EpochPlan, Record
 from dovetail._errors import (BusyError, CancelledError, ClosedError, DamagedError, DeviceError, DovetailError,
                               ErrorCode, MissingFileError, SlotsHeldError, StateMismatchError, StorageError,
                               UsageError)
+from dovetail._features import FeaturesReport, FeatureStats, Histogram
 from dovetail._reader import Plan, Reader
 from dovetail._reports import (ConvertedDataset, ConvertedSource, ConvertReport, Damage, DatasetDescription,
                                VerifyReport)
@@ -35,7 +36,8 @@ _dovetail.refuse_subinterpreters()
 
 __all__ = ["Batch", "BusyError", "CancelledError", "ClosedError", "ConvertReport", "ConvertedDataset",
            "ConvertedSource", "DAMAGED", "Damage", "DamagedError", "Dataset", "DatasetDescription", "DatasetWriter",
-           "DeviceError", "DovetailError", "EMPTY", "EpochPlan", "ErrorCode", "FIRST", "MissingFileError", "NO_ID",
+           "DeviceError", "DovetailError", "EMPTY", "EpochPlan", "ErrorCode", "FIRST", "FeatureStats",
+           "FeaturesReport", "Histogram", "MissingFileError", "NO_ID",
            "Plan", "REPEATED", "REPEATED_DAMAGED", "REPEATED_SUBSTITUTED", "Ragged", "Reader", "Records",
            "SUBSTITUTED", "ShardInfo", "SlotsHeldError", "StateMismatchError", "StorageError", "Tensor", "Texts",
            "UsageError", "VerifyReport", "Writer", "add_digests", "convert", "describe", "digest", "example",

@@ -12,6 +12,7 @@
 #include "format/address.h"
 #include "python/src/bindings.h"
 #include "python/src/description.h"
+#include "python/src/features.h"
 #include "python/src/gil.h"
 #include "python/src/option_table.h"
 #include "python/src/text.h"
@@ -143,6 +144,22 @@ Opens every shard, and reads the first 64 records. Ctrl-C ends it soon.
 
 Raises:
     MissingFileError, StorageError, DamagedError: for a shard that cannot be read, or is not the one of the manifest.)")
+      .def("features", describe_features, py::kw_only(), py::arg("threads") = 0, py::arg("max_records") = 0,
+           R"(Statistics of the features of its tf.train.Examples, from one pass over all records: a `FeaturesReport`.
+
+    report = dataset.features()
+    print(report)                       # a table
+    report["label"].top                 # ((7, 6265), ...)
+    dovetail.Reader(dataset, batch=64, columns=report.columns)
+
+Damaged blocks are left out and counted. Ctrl-C ends it soon.
+
+Args:
+    threads: up to 8; 0 uses all cores.
+    max_records: reads blocks at equal distances with about so many records in total; 0 reads all.
+
+Raises:
+    MissingFileError, StorageError, UsageError: for a shard that cannot be opened.)")
       .def("locate", locate, py::arg("id"), R"((shard, record in it) of a record of the dataset. Errors: IndexError.)")
       .def("__len__", &Dataset::records)
       .def("__getitem__", refuse_item, py::arg("i"))

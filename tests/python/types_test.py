@@ -50,6 +50,8 @@ lost: int = sum(len(place.records) for place in dovetail.verify("to").damaged)
 manifest: str = dovetail.merge("to").datasets[0].manifest
 classes: Tuple[str, ...] = dovetail.convert(["a"], "to", classes=["cat", "dog"]).sources[0].classes
 features: Dict[str, str] = dataset.describe().features
+described = dataset.features(threads=2)
+bars: Tuple[int, ...] = described["label"].histogram.counts
 '''
 
 # What is wrong with it is said by mypy, with this word.
