@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives each input, a schema and a record, to our decoder and to protobuf's classes; they have to agree. So do the
-// features of the record, and what a schema says of itself.
+// features of the record, and what a schema says of itself; and statistics of it propose columns that read it.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <dovetail/columns.h>
+#include <dovetail/features.h>
 
 #include "tests/format/column_reference.h"
 #include "tests/format/example_messages.h"
@@ -56,6 +57,27 @@ void decode(ColumnDecoder& decoder, const std::string& record) {
   }
 }
 
+/// Statistics of the record: the columns that they propose read it.
+void describe(const std::string& record) {
+  const std::vector<std::byte> exact(as_bytes(record).begin(), as_bytes(record).end());
+  FeatureCollector collector;
+  FeatureCollector other;
+  // Twice: the second time the names are expected.
+  for (const std::uint64_t id : {0, 1}) collector.add(id, exact);
+  other.add(2, exact);
+  collector.merge(other);
+  const FeaturesReport report = collector.report();
+  ExampleFeatures features;
+  const bool example = features.parse(exact) && !features.all().empty();
+  require(report.records == 3 && report.examples == (example ? 3 : 0), "other records are Examples");
+  if (report.schema.columns.empty() || row_bytes(report.schema) > kMostRowBytes) return;
+  ColumnDecoder decoder = ColumnDecoder::make(parse_schema(to_text(report.schema)).value()).value();
+  std::vector<std::uint64_t> memory(decoder.most_bytes(1, record.size()) / 8 + 1);
+  const ByteView there(exact);
+  const auto decoded = decoder.decode(std::span(&there, 1), std::as_writable_bytes(std::span(memory)));
+  require(decoded.has_value(), decoded ? "" : decoded.error().to_string());
+}
+
 /// Up to a zero byte a schema, if there is one, and behind it a record.
 void judge(std::string_view input) {
   static ColumnDecoder usual = ColumnDecoder::make(parse_schema(kSchema).value()).value();
@@ -64,6 +86,7 @@ void judge(std::string_view input) {
   const std::string record(input.substr(end + 1));
   const std::string difference = example_difference(as_bytes(record));
   require(difference.empty(), difference);
+  describe(record);
   if (end == 0) return decode(usual, record);
   const auto schema = parse_schema(input.substr(0, end));
   if (!schema) return;

@@ -36,8 +36,8 @@ struct TopValue {
   std::uint64_t count = 0;
 };
 
-/// How values are spread: bars of equal width over [from, to]. Of whole numbers `to` is one past the
-/// largest.
+/// How values are spread: bars of equal width over [from, to]. Of whole numbers `to` is one past
+/// the largest.
 struct Histogram {
   double from = 0;
   double to = 0;
@@ -83,8 +83,8 @@ struct FeatureStats {
   /// Up to 10 of the values that occur more than once, the most frequent first; of `bytes` only
   /// those of up to 48 bytes. Empty if no value is known to be frequent.
   std::vector<TopValue> top;
-  /// Whether these counts are estimates, from a sample of the lists; they are exact where `distinct`
-  /// is.
+  /// Whether these counts are estimates, from a sample of the lists; they are exact where
+  /// `distinct` is.
   bool top_estimated = false;
   /// Of the finite numbers, or of the lengths.
   Histogram histogram;
@@ -97,7 +97,11 @@ inline constexpr std::size_t kMaxReportedFeatures = 10'000;
 struct FeaturesReport {
   std::uint64_t records = 0;   ///< Records that were read.
   std::uint64_t examples = 0;  ///< Of these, tf.train.Examples with a feature.
-  /// Why the first of the other records is none, naming its id.
+  /// Records that are JSON objects instead. Their members are features: whole numbers, true and
+  /// false are ints, other numbers floats, strings bytes, also in lists; `outer.inner` is a member
+  /// of a member. Other lists are bytes: their text. null and [] are missing.
+  std::uint64_t json_objects = 0;
+  /// Why the first of the other records is no Example, naming its id.
   std::optional<Error> first_other;
 
   std::uint64_t damaged_blocks = 0;  ///< Left out, and shards that cannot be opened for damage.
@@ -115,6 +119,7 @@ struct FeaturesReport {
   ///   is ragged.
   /// - Where a record lacks the feature, or has an empty list, there is a fallback: nan, "" or [];
   ///   for integers -1, or 0 if some are negative.
+  /// - There are none if records are JSON objects, which readers make no columns of.
   Schema schema;
   /// Names that are no column: of mixed kinds, without values, or beyond the limits of a schema.
   std::vector<std::string> without_column;
@@ -136,8 +141,8 @@ struct FeaturesReport {
 ///
 /// Ownership: copies what it keeps.
 /// Threads:   one thread at a time; collectors are independent of each other.
-/// Errors:    none; records that are no Examples are counted.
-/// Cost:      no allocation per record in the steady state. Takes `memory_bytes`, and the parsed
+/// Errors:    none; records that are neither Examples nor JSON objects are counted.
+/// Cost:      no allocation per Example in the steady state. Takes `memory_bytes`, and the parsed
 ///            form of a record that has a new name.
 class FeatureCollector {
  public:

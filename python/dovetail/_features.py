@@ -82,8 +82,8 @@ class FeatureStats:
 class FeaturesReport:
     """Result of `Dataset.features()`. Printed, it is a table.
 
-    - `records` were read; `examples` of them are tf.train.Examples with a feature. `first_other` says why the first
-      of the others is none.
+    - `records` were read; `examples` of them are tf.train.Examples with a feature, `json_objects` JSON objects, whose
+      members are features. `first_other` says why the first of the others is no Example.
     - `damaged_blocks` with `lost_records` were left out; `first_damage` is the error of the first one.
     - `features` are by name and kind; `report["label"]` is one of them. `names_left_out` counts further names, beyond
       10,000.
@@ -93,6 +93,7 @@ class FeaturesReport:
 
     records: int
     examples: int
+    json_objects: int
     first_other: DovetailError | None
     damaged_blocks: int
     lost_records: int

@@ -75,6 +75,7 @@ py::object describe_features(const Dataset& dataset, const py::object& threads, 
   py::dict dict;
   dict["records"] = report.records;
   dict["examples"] = report.examples;
+  dict["json_objects"] = report.json_objects;
   dict["first_other"] = error_or_none(report.first_other);
   dict["damaged_blocks"] = report.damaged_blocks;
   dict["lost_records"] = report.lost_records;

@@ -6,6 +6,7 @@
 
 #include "format/example/example_wire.h"
 #include "reader/features/features_report.h"
+#include "reader/features/json_example.h"
 #include "reader/features/known_features.h"
 
 namespace dovetail {
@@ -29,6 +30,8 @@ class FeatureCollector::Impl {
   };
   enum class Outcome { known, unknown_name, no_example };
 
+  /// Errors: `bad_message`; nothing is counted then.
+  Result<void> add_example(ByteView record, std::uint64_t priority);
   Outcome find_all(ByteView record, format::WireFault& fault);
   KnownFeature* expected(std::size_t place, std::string_view name);
   Result<void> add_with_new_names(ByteView record, std::uint64_t priority);
@@ -38,34 +41,51 @@ class FeatureCollector::Impl {
   detail::KnownFeatures known_;
   std::uint64_t records_ = 0;
   std::uint64_t examples_ = 0;
+  std::uint64_t json_objects_ = 0;
   std::uint64_t first_other_id_ = ~std::uint64_t{0};
   std::optional<Error> first_other_;
 
   // Kept from record to record.
+  std::uint64_t searches_ = 0;
   std::vector<Found> found_;
   std::vector<KnownFeature*> order_;  // the features of the last record, as they lie there
   format::ExampleFeatures parsed_;
+  detail::JsonExample json_;
   detail::NumberPieces::Room room_;
 };
 
 void FeatureCollector::Impl::add(std::uint64_t id, ByteView record) {
   ++records_;
   const std::uint64_t priority = detail::mix_bits(id + 0x9E3779B97F4A7C15);
-  format::WireFault fault;
-  const Outcome outcome = find_all(record, fault);
-  if (outcome == Outcome::no_example) return note_other(id, format::example_error(record, fault));
-  if (outcome == Outcome::unknown_name) {
-    if (auto added = add_with_new_names(record, priority); !added) return note_other(id, added.error());
+  const Result<void> added = add_example(record, priority);
+  if (added) {
+    ++examples_;
+  } else if (const auto* const example = json_.encode(record); example && add_example(*example, priority)) {
+    ++json_objects_;
   } else {
-    if (found_.empty()) return note_other(id, Error(Errc::bad_message, "tf.train.Example: no feature in the record"));
-    for (const Found& found : found_) count(*found.known, found.view, priority);
+    note_other(id, added.error());
   }
-  ++examples_;
+}
+
+Result<void> FeatureCollector::Impl::add_example(ByteView record, std::uint64_t priority) {
+  format::WireFault fault;
+  switch (find_all(record, fault)) {
+    case Outcome::no_example:
+      return format::example_error(record, fault);
+    case Outcome::unknown_name:
+      return add_with_new_names(record, priority);
+    case Outcome::known:
+      break;
+  }
+  if (found_.empty()) return Error(Errc::bad_message, "tf.train.Example: no feature in the record");
+  for (const Found& found : found_) count(*found.known, found.view, priority);
+  return {};
 }
 
 /// Finds all features before any is counted, as a fault may come behind them; of those with one name the last one counts.
 FeatureCollector::Impl::Outcome FeatureCollector::Impl::find_all(ByteView record, format::WireFault& fault) {
   found_.clear();
+  ++searches_;
   format::ExampleCursor cursor(record);
   ByteView entry;
   format::FeatureView view;
@@ -73,11 +93,11 @@ FeatureCollector::Impl::Outcome FeatureCollector::Impl::find_all(ByteView record
     if (!format::scan_entry(entry, view, fault)) return Outcome::no_example;
     KnownFeature* const known = expected(place, view.name);
     if (known == nullptr) return Outcome::unknown_name;
-    if (known->record == records_) {
+    if (known->search == searches_) {
       found_[known->place].view = view;
       continue;
     }
-    known->record = records_;
+    known->search = searches_;
     known->place = found_.size();
     found_.push_back({known, view});
   }
@@ -125,6 +145,7 @@ void FeatureCollector::Impl::merge(const Impl& other) {
   known_.merge(other.known_);
   records_ += other.records_;
   examples_ += other.examples_;
+  json_objects_ += other.json_objects_;
   if (other.first_other_id_ >= first_other_id_) return;
   first_other_id_ = other.first_other_id_;
   first_other_ = other.first_other_;
@@ -134,6 +155,7 @@ FeaturesReport FeatureCollector::Impl::report() const {
   FeaturesReport report;
   report.records = records_;
   report.examples = examples_;
+  report.json_objects = json_objects_;
   report.first_other = first_other_;
   report.names_left_out = known_.names_left_out();
   for (const KnownFeature* const feature : known_.sorted()) {

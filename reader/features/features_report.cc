@@ -59,6 +59,7 @@ std::optional<Column> column_of(const FeatureStats& stats, std::uint64_t records
 }  // namespace
 
 void add_schema(FeaturesReport& report) {
+  if (report.json_objects > 0) return;
   const std::vector<FeatureStats>& features = report.features;
   for (std::size_t begin = 0, end = 0; begin < features.size(); begin = end) {
     const FeatureStats* only = nullptr;

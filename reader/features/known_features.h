@@ -22,8 +22,8 @@ struct KnownFeature {
 
   std::string name;
   std::array<std::unique_ptr<FeatureState>, 4> kinds;
-  // Where the record that is looked at has it; other records have other numbers.
-  std::uint64_t record = 0;
+  // Which search for the features of a record has found it last, and at which place.
+  std::uint64_t search = 0;
   std::size_t place = 0;
 };
 

@@ -120,6 +120,18 @@ class FeaturesTest(CommandTest):
         self.assertIn("some:i64=-1", report["columns"])
         self.assertEqual(self.features(table)[0], report, "a table is inspected as it is")
 
+    def test_lines_of_json_have_their_members(self):
+        lines = write_file(self.path("lines.jsonl"), b"".join(b'{"id": %d, "at": {"x": %d.5}, "tags": ["a", "b"]}\n' %
+                                                              (i, i) for i in range(100)))
+        run_good("convert", lines, "--to", self.path("lines"))
+        report, found = self.features(self.path("lines"))
+        self.assertEqual((report["json_objects"], report["examples"], report["columns"]), (100, 0, None))
+        self.assertEqual(sorted(found), ["at.x", "id", "tags"])
+        self.assertEqual(found["at.x"]["numbers"], {"least": 0.5, "mean": 50.0, "most": 99.5})
+        self.assertIn("of 100 records, 100 JSON objects\n",
+                      run_good("inspect", self.path("lines"), "--features").decode())
+        self.assertEqual(self.features(lines)[0], report)
+
     def test_without_the_flag_nothing_is_read_for_them(self):
         dataset = self.make_dataset([example({"label": [1]})])
         self.assertNotIn("features", run_json("inspect", dataset))

@@ -141,8 +141,9 @@ std::string shown_value(const FeatureStats& stats, const std::string& value) {
 
 std::string features_note(const FeaturesReport& report) {
   std::string note = "of " + format::count_of(report.records, "record");
-  const std::uint64_t others = report.records - report.examples;
-  if (report.records > 0 && report.examples == 0) {
+  const std::uint64_t others = report.records - report.examples - report.json_objects;
+  if (report.json_objects > 0) note += ", " + format::count_of(report.json_objects, "JSON object");
+  if (report.records > 0 && others == report.records) {
     note += ", none of which is a tf.train.Example with features";
   } else if (others > 0) {
     note += ", " + std::to_string(others) + " of them no tf.train.Example with features";
@@ -167,6 +168,7 @@ std::string columns_option(const FeaturesReport& report) {
 boost::json::object to_json(const FeaturesReport& report) {
   boost::json::object object = {{"records", report.records},
                                 {"examples", report.examples},
+                                {"json_objects", report.json_objects},
                                 {"damaged_blocks", report.damaged_blocks},
                                 {"lost_records", report.lost_records},
                                 {"names_left_out", report.names_left_out},

@@ -291,6 +291,42 @@ TEST(FeatureCollectorTest, RecordsThatAreNoExamplesAreCounted) {
   EXPECT_EQ(all_of(FeatureCollector().report()), all_of(FeaturesReport()));
 }
 
+TEST(FeatureCollectorTest, MembersOfJsonObjectsAreFeatures) {
+  const FeaturesReport report = report_of({
+      R"({"id": 1, "score": 0.5, "name": "a", "ok": true, "tags": ["x", "y"], "at": {"x": 1, "y": -2.5}})",
+      R"( {"id": 2, "score": 1.5, "name": "b", "ok": false, "tags": [], "none": null, "odd": [1, "x"]})",
+      R"({"id": 3, "wide": [1, 2.5], "id": 4, "big": 18446744073709551615, "objects": [{"a": 1}]})",
+      R"([1, 2])",
+      R"({"id": 5)",
+      R"({})",
+  });
+  EXPECT_EQ(report.records, 6u);
+  EXPECT_EQ(report.examples, 0u);
+  EXPECT_EQ(report.json_objects, 3u);
+  EXPECT_THAT(report.first_other->to_string(), HasSubstr("record 3: "));
+  std::vector<std::string> names;
+  for (const FeatureStats& stats : report.features) {
+    names.push_back(stats.name + ' ' + std::string(to_text(stats.kind)));
+  }
+  EXPECT_THAT(names, ElementsAre("at.x int64", "at.y float", "big float", "id int64", "name bytes", "objects bytes",
+                                 "odd bytes", "ok int64", "score float", "tags bytes", "wide float"));
+  EXPECT_EQ(feature(report, "id").most, 4) << "the last one counts";
+  EXPECT_EQ(feature(report, "score").mean, 1);
+  EXPECT_EQ(feature(report, "wide").values, 2u);
+  EXPECT_EQ(feature(report, "objects").least, 9) << R"([{"a":1}])";
+  EXPECT_TRUE(report.schema.columns.empty()) << "readers make no columns of JSON";
+}
+
+TEST(FeatureCollectorTest, RecordsThatAreNearlyExamplesLeaveNothingBehind) {
+  // A record that is no Example is looked at again as JSON: names that were found before the fault count once.
+  const std::string good = ExampleRecord().ints("x", {1}).ints("y", {2}).bytes();
+  const FeaturesReport report = report_of({good, good + "\xFF", R"({"x": 5})", good, good + "\xFF"});
+  EXPECT_EQ(report.examples, 2u);
+  EXPECT_EQ(report.json_objects, 1u);
+  EXPECT_EQ(feature(report, "x").records, 3u);
+  EXPECT_EQ(feature(report, "y").records, 2u);
+}
+
 TEST(FeatureCollectorTest, TakesHostileRecordsAsTheParserDoes) {
   format::test::Draws draws(kRecordSeed);
   FeatureCollector collector;

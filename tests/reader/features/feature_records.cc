@@ -61,8 +61,9 @@ std::string ExampleRecord::bytes() const {
 
 std::string all_of(const FeaturesReport& report) {
   std::ostringstream text;
-  text << std::hexfloat << "records " << report.records << ", examples " << report.examples << ", damaged "
-       << report.damaged_blocks << ", lost " << report.lost_records << ", left out " << report.names_left_out << '\n';
+  text << std::hexfloat << "records " << report.records << ", examples " << report.examples << ", objects "
+       << report.json_objects << ", damaged " << report.damaged_blocks << ", lost " << report.lost_records
+       << ", left out " << report.names_left_out << '\n';
   if (report.first_other) text << "other: " << report.first_other->to_string() << '\n';
   if (report.first_damage) text << "damage: " << report.first_damage->to_string() << '\n';
   for (const FeatureStats& stats : report.features) {
