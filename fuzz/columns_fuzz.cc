@@ -13,6 +13,7 @@
 #include <dovetail/columns.h>
 #include <dovetail/features.h>
 
+#include "format/example/example_wire.h"
 #include "tests/format/column_reference.h"
 #include "tests/format/example_messages.h"
 
@@ -63,7 +64,7 @@ void describe(const std::string& record) {
   FeatureCollector collector;
   FeatureCollector other;
   // Twice: the second time the names are expected.
-  for (const std::uint64_t id : {0, 1}) collector.add(id, exact);
+  for (const std::uint64_t id : {0U, 1U}) collector.add(id, exact);
   other.add(2, exact);
   collector.merge(other);
   const FeaturesReport report = collector.report();

@@ -44,6 +44,7 @@ std::vector<Weighed> weighed_sample(const std::vector<ValueSketch::Sampled>& sam
     ++weighed.seen;
   }
   std::vector<Weighed> all;
+  all.reserve(by_key.size());
   for (const auto& [key, weighed] : by_key) all.push_back(weighed);
   return all;
 }

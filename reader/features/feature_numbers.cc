@@ -20,6 +20,11 @@ ByteView whole_varints(ByteView packed) noexcept {
   return packed.first(end);
 }
 
+/// The bits of floats as integers in the same order, and back: compilers make vectors of their least and most.
+std::int32_t ordered(std::int32_t bits) noexcept {
+  return bits < 0 ? bits ^ 0x7FFFFFFF : bits;
+}
+
 }  // namespace
 
 NumberPieces::NumberPieces(const format::FeatureView& feature, Room& room) noexcept : room_(room) {
@@ -105,17 +110,12 @@ void FloatRange::add(std::span<const float> values) noexcept {
     for (const float value : values) add(value);
     return;
   }
-  // As integers in the same order, of which compilers make vectors.
-  const auto ordered = [](float value) {
-    const auto bits = std::bit_cast<std::int32_t>(value);
-    return bits ^ ((bits >> 31) & 0x7FFFFFFF);
-  };
-  std::int32_t least = ordered(least_);
-  std::int32_t most = ordered(most_);
-  for (const float value : values) least = std::min(least, ordered(value));
-  for (const float value : values) most = std::max(most, ordered(value));
-  least_ = std::bit_cast<float>(least ^ ((least >> 31) & 0x7FFFFFFF));
-  most_ = std::bit_cast<float>(most ^ ((most >> 31) & 0x7FFFFFFF));
+  std::int32_t least = ordered(std::bit_cast<std::int32_t>(least_));
+  std::int32_t most = ordered(std::bit_cast<std::int32_t>(most_));
+  for (const float value : values) least = std::min(least, ordered(std::bit_cast<std::int32_t>(value)));
+  for (const float value : values) most = std::max(most, ordered(std::bit_cast<std::int32_t>(value)));
+  least_ = std::bit_cast<float>(ordered(least));
+  most_ = std::bit_cast<float>(ordered(most));
   // Four sums, as a single one would wait for the value before.
   std::array<double, 4> sums{};
   std::size_t i = 0;

@@ -46,7 +46,7 @@ void damage(const std::string& shard, std::size_t block) {
 TEST(DescribeFeaturesTest, ThreadsAndShardsChangeNothing) {
   const std::vector<std::string> records = random_records(kDatasetSeed, 3000);
   const std::string expected = all_of(report_of(records));
-  for (const std::size_t shards : {1, 7}) {
+  for (const std::size_t shards : {1U, 7U}) {
     TempFolder folder;
     const Dataset dataset = write_records(folder, records, shards);
     for (const unsigned threads : {0U, 1U, 2U, 3U, 8U, 100U}) {
@@ -143,7 +143,7 @@ TEST(DescribeFeaturesTest, ASampleIsTakenFromAllOver) {
   std::vector<std::string> records;
   for (int i = 0; i < 9000; ++i) records.push_back(ExampleRecord().ints("x", {i}).bytes());
   const Dataset dataset = write_records(folder, records, 4);
-  for (const std::uint64_t wanted : {1, 100, 4500, 8999}) {
+  for (const std::uint64_t wanted : {1U, 100U, 4500U, 8999U}) {
     const FeaturesReport report = describe_features(dataset, {.max_records = wanted}).value();
     EXPECT_NEAR(static_cast<double>(report.records), static_cast<double>(wanted), 3);
     if (wanted < 100) continue;

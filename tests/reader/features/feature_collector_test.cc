@@ -382,7 +382,7 @@ TEST(FeatureCollectorTest, TheReportDoesNotDependOnOrderNorOnWhoCollected) {
     std::mt19937_64 draws(seed);
     std::vector<std::size_t> order(records.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    for (const std::size_t parts : {1, 2, 5}) {
+    for (const std::size_t parts : {1U, 2U, 5U}) {
       std::shuffle(order.begin(), order.end(), draws);
       std::vector<FeatureCollector> collectors(parts);
       for (const std::size_t i : order) collectors[draws() % parts].add(i, as_bytes(records[i]));

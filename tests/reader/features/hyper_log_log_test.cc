@@ -59,7 +59,7 @@ TEST(HyperLogLogTest, HashesAtTheEndsOfTheRangeCount) {
 
 TEST(HyperLogLogTest, MadeCoarserItIsAsIfItHadBeenFromTheStart) {
   for (unsigned precision = HyperLogLog::kLeastPrecision; precision <= HyperLogLog::kMostPrecision; ++precision) {
-    for (const std::uint64_t count : {0, 1, 10, 1000, 100'000}) {
+    for (const std::uint64_t count : {0U, 1U, 10U, 1000U, 100'000U}) {
       HyperLogLog sketch = sketch_of(count, 3, 7);
       sketch.make_coarser(precision);
       EXPECT_EQ(sketch.estimate(), sketch_of(count, 3, 7, precision).estimate()) << precision << ", " << count;
