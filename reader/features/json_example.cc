@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include <boost/json/parse.hpp>
@@ -43,12 +44,13 @@ struct JsonExample::Fields {
       const json::array* const list = value.if_array();
       const bool missing = value.is_null() || (list != nullptr && list->empty());
       if (!missing && names.insert(name).second) {
-        add_values(name, list != nullptr ? *list : json::array({value}), value);
+        // Where they lie: the encoder borrows texts.
+        add_values(name, list != nullptr ? std::span(list->data(), list->size()) : std::span(&value, 1), value);
       }
     }
   }
 
-  void add_values(const std::string& name, const json::array& values, const json::value& given) {
+  void add_values(const std::string& name, std::span<const json::value> values, const json::value& given) {
     if (std::all_of(values.begin(), values.end(), is_whole)) {
       std::vector<std::int64_t> ints;
       for (const json::value& value : values) ints.push_back(whole(value));

@@ -17,11 +17,13 @@
 #include "format/example/example_wire.h"
 #include "tests/format/example_messages.h"
 #include "tests/reader/features/feature_records.h"
+#include "tests/support/sanitizers.h"
 
 namespace dovetail {
 namespace {
 
 using namespace test;
+using ::dovetail::testing::kSanitized;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -221,7 +223,7 @@ std::map<std::string, Naive> naive_report(const std::vector<std::string>& record
 }
 
 TEST(FeatureCollectorTest, AgreesWithCountingWithoutSketches) {
-  const std::vector<std::string> records = random_records(kRecordSeed + 9, 20'000);
+  const std::vector<std::string> records = random_records(kRecordSeed + 9, kSanitized ? 5000 : 20'000);
   const FeaturesReport report = report_of(records);
   const std::map<std::string, Naive> expected = naive_report(records);
   EXPECT_EQ(report.features.size(), expected.size());
@@ -331,7 +333,7 @@ TEST(FeatureCollectorTest, TakesHostileRecordsAsTheParserDoes) {
   format::test::Draws draws(kRecordSeed);
   FeatureCollector collector;
   std::uint64_t examples = 0;
-  constexpr std::uint64_t kRounds = 20'000;
+  constexpr std::uint64_t kRounds = kSanitized ? 4000 : 20'000;
   for (std::uint64_t id = 0; id < kRounds; ++id) {
     std::string record = format::test::random_example(draws);
     if (id % 2 == 1) record = format::test::mutated(std::move(record), draws);
@@ -377,7 +379,7 @@ TEST(FeatureCollectorTest, NamesThatNoColumnCanHaveAreLeftOut) {
 
 TEST(FeatureCollectorTest, TheReportDoesNotDependOnOrderNorOnWhoCollected) {
   for (std::uint64_t seed = kRecordSeed; seed < kRecordSeed + 4; ++seed) {
-    const std::vector<std::string> records = random_records(seed, 6000);
+    const std::vector<std::string> records = random_records(seed, kSanitized ? 1500 : 6000);
     const std::string expected = all_of(report_of(records));
     std::mt19937_64 draws(seed);
     std::vector<std::size_t> order(records.size());
