@@ -267,6 +267,23 @@ TEST(FeatureCollectorTest, AHugeListIsReadToItsEnd) {
   EXPECT_EQ(to_text(report.schema), "f:f32[1000003], i:i64[3000000]");
 }
 
+TEST(FeatureCollectorTest, LongTextsThatDifferInAFewBytesAreDistinct) {
+  constexpr std::uint64_t kTexts = 20'000;
+  FeatureCollector collector;
+  for (std::uint64_t i = 0; i < kTexts; ++i) {
+    std::string head(600, 'x');
+    std::string tail = head;
+    head[3] = tail[599] = static_cast<char>(i);
+    head[5] = tail[598] = static_cast<char>(i >> 8);
+    const std::string same_twice(600 + i / 2 % 2, 'y');
+    collector.add(i, as_bytes(ExampleRecord().texts("h", {head}).texts("t", {tail}).texts("s", {same_twice}).bytes()));
+  }
+  const FeaturesReport report = collector.report();
+  EXPECT_NEAR(static_cast<double>(feature(report, "h").distinct), kTexts, 0.02 * kTexts);
+  EXPECT_NEAR(static_cast<double>(feature(report, "t").distinct), kTexts, 0.02 * kTexts);
+  EXPECT_EQ(feature(report, "s").distinct, 2u);
+}
+
 TEST(FeatureCollectorTest, ReadsEveryFormOfTheWire) {
   using namespace std::string_literals;
   const std::string unpacked = "\x0A\x0B\x0A\x01u\x12\x06\x1A\x04\x08\x05\x08\x06"s;
