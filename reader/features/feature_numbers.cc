@@ -103,17 +103,20 @@ double IntRange::sum() const noexcept {
 }
 
 void FloatRange::add(std::span<const float> values) noexcept {
-  constexpr std::uint32_t kExponent = 0x7F800000;
-  bool all_finite = true;
-  for (const float value : values) all_finite &= (std::bit_cast<std::uint32_t>(value) & kExponent) != kExponent;
-  if (!all_finite) {
+  constexpr std::int32_t kInfinity = 0x7F800000;
+  std::int32_t least = ordered(std::bit_cast<std::int32_t>(least_));
+  std::int32_t most = ordered(std::bit_cast<std::int32_t>(most_));
+  std::int32_t magnitude = 0;
+  for (const float value : values) {
+    const auto bits = std::bit_cast<std::int32_t>(value);
+    least = std::min(least, ordered(bits));
+    most = std::max(most, ordered(bits));
+    magnitude = std::max(magnitude, bits & 0x7FFFFFFF);
+  }
+  if (magnitude >= kInfinity) {
     for (const float value : values) add(value);
     return;
   }
-  std::int32_t least = ordered(std::bit_cast<std::int32_t>(least_));
-  std::int32_t most = ordered(std::bit_cast<std::int32_t>(most_));
-  for (const float value : values) least = std::min(least, ordered(std::bit_cast<std::int32_t>(value)));
-  for (const float value : values) most = std::max(most, ordered(std::bit_cast<std::int32_t>(value)));
   least_ = std::bit_cast<float>(ordered(least));
   most_ = std::bit_cast<float>(ordered(most));
   // Four sums, as a single one would wait for the value before.
