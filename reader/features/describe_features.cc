@@ -35,7 +35,8 @@ class FeaturePass {
   /// Reads blocks until there are no more.
   Result<void> run(FeatureCollector& collector) {
     detail::BlockLoader loader;
-    auto done = read_all(loader, collector);
+    // Others wait for the shards that this thread opens: they have to hear of every way in which it ends.
+    auto done = detail::guard_memory({}, [&] { return read_all(loader, collector); });
     if (!done) queue_.stop();
     return done;
   }

@@ -144,7 +144,7 @@ std::string features_note(const FeaturesReport& report) {
   const std::uint64_t others = report.records - report.examples - report.json_objects;
   if (report.json_objects > 0) note += ", " + format::count_of(report.json_objects, "JSON object");
   if (report.records > 0 && others == report.records) {
-    note += ", none of which is a tf.train.Example with features";
+    note += ", no tf.train.Example with features among them";
   } else if (others > 0) {
     note += ", " + std::to_string(others) + " of them no tf.train.Example with features";
   }
