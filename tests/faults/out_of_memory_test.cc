@@ -15,6 +15,7 @@
 #include <dovetail/columns.h>
 #include <dovetail/dataset.h>
 #include <dovetail/dataset_writer.h>
+#include <dovetail/features.h>
 #include <dovetail/record_reader.h>
 #include <dovetail/record_writer.h>
 
@@ -118,6 +119,33 @@ TEST_F(OutOfMemoryTest, VerifyIsRightOrAnError) {
     const Result<VerifyReport> report = verify(folder, 2);
     if (!report.has_value()) return report.error();
     if (!report->ok()) ADD_FAILURE() << "it calls good data damaged: " << report->damaged[0].reason;
+    return {};
+  };
+  with_every_failure(work, [](bool) {});
+}
+
+TEST_F(OutOfMemoryTest, FeaturesAreRightOrAnError) {
+  const std::string folder = folder_.path("examples");
+  {
+    DatasetWriter writer = DatasetWriter::create(folder, {.shard = {.block_bytes = 1024}, .shard_bytes = 500}).value();
+    format::ExampleEncoder encoder;
+    std::vector<std::byte> record;
+    for (int i = 0; i < 40; ++i) {
+      encoder.add_int("label", i % 3);
+      encoder.add_bytes("name", as_bytes("name"));
+      encoder.encode(record).value();
+      writer.append(i % 10 == 0 ? as_bytes(R"({"label": 7, "list": [0.5, 1]})") : ByteView(record)).value();
+    }
+    ASSERT_GT(writer.finish().value().shards.size(), 2u);
+  }
+  const Dataset dataset = Dataset::open(folder).value();
+  const auto work = [&]() -> Result<void> {
+    const Result<FeaturesReport> report = describe_features(dataset, {.threads = 2});
+    if (!report.has_value()) return report.error();
+    const testing::AllocationsSpared spared;
+    if (report->records != 40 || report->examples != 36 || report->json_objects != 4) ADD_FAILURE() << "other records";
+    if (report->features.size() != 3 || report->features[0].mean != 1.6) ADD_FAILURE() << "other features";
+    if (report->damaged_blocks != 0) ADD_FAILURE() << "it calls good blocks damaged";
     return {};
   };
   with_every_failure(work, [](bool) {});
