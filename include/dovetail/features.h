@@ -178,7 +178,8 @@ struct FeatureOptions {
   std::function<void(std::uint64_t records, std::uint64_t bytes)> progress = {};
 };
 
-/// Reads a dataset once and describes the features of its records.
+/// Reads a dataset once and describes the features of its records. The number of threads changes
+/// nothing but the precision with many features, as each has its share of the memory.
 ///
 /// Damaged blocks are left out and counted; nothing else is checked of a shard.
 ///
