@@ -13,6 +13,7 @@
 #include <dovetail/bytes.h>
 #include <dovetail/dataset.h>
 #include <dovetail/error.h>
+#include <dovetail/export.h>
 #include <dovetail/schema.h>
 
 namespace dovetail {
@@ -26,7 +27,7 @@ enum class ValueKind : std::uint8_t {
 };
 
 /// "none", "bytes", "float" or "int64".
-std::string_view to_text(ValueKind kind) noexcept;
+DOVETAIL_EXPORT std::string_view to_text(ValueKind kind) noexcept;
 
 /// How often a value occurs.
 struct TopValue {
@@ -52,7 +53,7 @@ struct Histogram {
 
 /// Statistics of all lists that have one name and one kind. A name whose lists differ in kind has
 /// one of these for each.
-struct FeatureStats {
+struct DOVETAIL_EXPORT FeatureStats {
   std::string name;
   ValueKind kind = ValueKind::none;
   std::uint64_t records = 0;      ///< Records that have it, with a list of this kind.
@@ -144,7 +145,7 @@ struct FeaturesReport {
 /// Errors:    none; records that are neither Examples nor JSON objects are counted.
 /// Cost:      no allocation per Example in the steady state. Takes `memory_bytes`, and the parsed
 ///            form of a record that has a new name.
-class FeatureCollector {
+class DOVETAIL_EXPORT FeatureCollector {
  public:
   /// Needs: at least 1 MiB.
   explicit FeatureCollector(std::size_t memory_bytes = std::size_t{24} << 20);
@@ -160,7 +161,7 @@ class FeatureCollector {
   FeaturesReport report() const;
 
  private:
-  class Impl;
+  class DOVETAIL_HIDDEN Impl;
   std::unique_ptr<Impl> impl_;
 };
 
@@ -187,6 +188,6 @@ struct FeatureOptions {
 /// Cost:   a pass over all blocks. Takes 24 MiB for statistics, and for each thread the largest
 ///         block. An open shard takes its index. With many features precision falls, as
 ///         `FeatureCollector` says: on two threads above some hundred.
-Result<FeaturesReport> describe_features(const Dataset& dataset, const FeatureOptions& options = {});
+DOVETAIL_EXPORT Result<FeaturesReport> describe_features(const Dataset& dataset, const FeatureOptions& options = {});
 
 }  // namespace dovetail
