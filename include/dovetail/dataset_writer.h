@@ -52,8 +52,8 @@ struct DOVETAIL_EXPORT DatasetInfo {
 /// beside the target, `TARGET.partial`, which `finish` renames to the target in one step. With
 /// `shard.overwrite` it is exchanged with the old dataset, which is then removed. So a reader finds
 /// the old dataset or the new one, whole. Some file systems cannot exchange folders, such as NFS:
-/// there the old dataset is moved away first. Destroying or abandoning an unfinished writer removes
-/// every file that it made.
+/// there the old dataset is first renamed to `TARGET.replaced`. Destroying or abandoning an
+/// unfinished writer removes every file that it made.
 ///
 /// In a child forked while the writer is open, calls fail with `closed`, and destroying the writer
 /// does nothing. Files and threads belong to the parent.
@@ -88,6 +88,8 @@ class DOVETAIL_EXPORT DatasetWriter {
   Result<void> next_shard();
 
   /// Completes the last shard, writes the manifest and renames the folder to the target.
+  /// Errors: where only removing what was replaced fails, the message says so; the new dataset is in
+  ///         its place then.
   Result<DatasetInfo> finish();
 
   /// Removes everything that was written. Does nothing after `finish()`.
