@@ -186,7 +186,7 @@ Result<std::optional<ConvertReport>> Conversion::finish_earlier() {
   ConversionSpec spec = spec_;
   spec.add("dataset_id", given ? given->to_hex() : (*earlier)["dataset_id"]);
   if (spec.difference_from(*earlier, {})) return std::nullopt;
-  DOVETAIL_ASSIGN(auto report, published_report(*staging_, spec));
+  DOVETAIL_ASSIGN(auto report, published_report(staging_->target(), names_of_outputs(spec)));
   report.kept_shards = report.shards;
   add_input(report);
   return report;
@@ -254,6 +254,7 @@ Result<void> Conversion::check_other_parts() const {
 
 Result<void> Conversion::begin(const std::optional<ConversionSpec>& earlier) {
   if (!earlier) {
+    DOVETAIL_TRY(check_nobody_elses());
     DOVETAIL_TRY(remove_earlier(false));
     keep_staged_ = false;
     return own_.write_spec(staging_->folder(), spec_);
@@ -265,6 +266,17 @@ Result<void> Conversion::begin(const std::optional<ConversionSpec>& earlier) {
         .in_file(staging_->folder()->path());
   }
   return remove_earlier(true);
+}
+
+// Shards of a `DatasetWriter` that was killed are nowhere else.
+Result<void> Conversion::check_nobody_elses() const {
+  if (!options_.resume || options_.part) return {};
+  DOVETAIL_ASSIGN(const auto names, dataset_names(*staging_->folder()));
+  const std::string& path = staging_->folder()->path();
+  if (names.files.empty() || !names.marks.empty()) return {};
+  return Error(Errc::already_exists, "a writer was stopped here, and no conversion: `dovetail recover " + path +
+                                         " DST` saves its records, and --no-resume drops them")
+      .in_file(path);
 }
 
 // Shards of this part, in the range of the earlier conversion, and files that were being written.

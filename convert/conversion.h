@@ -45,6 +45,7 @@ class Conversion {
   void unlock_part();
   Result<void> check_other_parts() const;
   Result<void> begin(const std::optional<ConversionSpec>& earlier);
+  Result<void> check_nobody_elses() const;
   Result<void> remove_earlier(bool only_partial) const;
   /// The part that is finished, with all of its shards, or nothing.
   Result<std::optional<WholePart>> finished_part() const;

@@ -11,6 +11,7 @@
 #include "convert/part_files.h"
 #include "convert/publish_parts.h"
 #include "format/guard_memory.h"
+#include "format/layout.h"
 #include "format/try.h"
 #include "writer/staging.h"
 #include "writer/target.h"
@@ -98,9 +99,27 @@ Result<std::vector<WholePart>> read_parts(const OutputFolder& folder, std::uint3
   return parts;
 }
 
+// A merging that was killed behind its last step is run again, too.
+Result<std::optional<ConvertReport>> merged_earlier(const std::string& path) {
+  DOVETAIL_ASSIGN(const auto target, detail::resolve_target(path));
+  const auto folder = OutputFolder::open(target);
+  if (!folder) return std::nullopt;
+  DOVETAIL_ASSIGN(auto names, detail::dataset_names(**folder));
+  if (names.folders.empty()) names.folders.emplace_back();
+  for (const std::string& output : names.folders) {
+    const std::string manifest = (output.empty() ? output : output + '/') + format::kManifestName;
+    DOVETAIL_ASSIGN(const bool whole, (*folder)->contains(manifest));
+    if (!whole) return std::nullopt;
+  }
+  DOVETAIL_ASSIGN(auto report, detail::published_report(target, names.folders));
+  return report;
+}
+
 Result<ConvertReport> merge_parts(const std::string& target, bool overwrite) {
   DOVETAIL_ASSIGN(auto staging, detail::Staging::find(target));
   if (!staging) {
+    DOVETAIL_ASSIGN(auto earlier, merged_earlier(target));
+    if (earlier) return std::move(*earlier);
     return Error(Errc::empty_input, "no part of a conversion is there; give the folder that all were converted to")
         .in_file(target);
   }
@@ -109,7 +128,8 @@ Result<ConvertReport> merge_parts(const std::string& target, bool overwrite) {
   DOVETAIL_ASSIGN(const std::uint32_t count, number_of_parts(folder, names.marks));
   if (staging->is_published()) {
     DOVETAIL_ASSIGN(auto spec, PartFiles({0, count}).read_spec(folder));
-    DOVETAIL_ASSIGN(auto report, detail::published_report(*staging, spec.value_or(detail::ConversionSpec())));
+    const auto outputs = detail::names_of_outputs(spec.value_or(detail::ConversionSpec()));
+    DOVETAIL_ASSIGN(auto report, detail::published_report(staging->target(), outputs));
     DOVETAIL_TRY(staging->tidy());
     return report;
   }

@@ -123,11 +123,11 @@ Result<ConvertReport> publish_parts(Staging& staging, const std::vector<WholePar
   return published.error();
 }
 
-Result<ConvertReport> published_report(const Staging& staging, const ConversionSpec& spec) {
+Result<ConvertReport> published_report(const std::string& target, const std::vector<std::string>& outputs) {
   ConvertReport report;
-  for (const std::string& name : names_of_outputs(spec)) {
+  for (const std::string& name : outputs) {
     DatasetInfo info;
-    info.manifest = path_below(path_below(staging.target(), name), format::kManifestName);
+    info.manifest = path_below(path_below(target, name), format::kManifestName);
     DOVETAIL_ASSIGN(const auto manifest, describe_shard(info.manifest));
     DOVETAIL_ASSIGN(const auto dataset, Dataset::open(info.manifest));
     info.id = manifest.dataset_id;

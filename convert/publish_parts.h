@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <dovetail/convert.h>
 #include <dovetail/error.h>
 
-#include "convert/conversion_spec.h"
 #include "convert/part_files.h"
 #include "writer/staging.h"
 
@@ -17,7 +17,8 @@ namespace dovetail::detail {
 /// Errors: as `merge`.
 Result<ConvertReport> publish_parts(Staging& staging, const std::vector<WholePart>& parts, bool overwrite);
 
-/// The report of datasets that are published. Errors: those of `Dataset::open`.
-Result<ConvertReport> published_report(const Staging& staging, const ConversionSpec& spec);
+/// The report of datasets that are published: of a split in the folders `outputs`, else with one empty
+/// name. Errors: those of `Dataset::open`.
+Result<ConvertReport> published_report(const std::string& target, const std::vector<std::string>& outputs);
 
 }  // namespace dovetail::detail

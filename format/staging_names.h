@@ -8,6 +8,8 @@ namespace dovetail::format {
 
 /// A dataset is written in a folder of the target's name with this suffix.
 inline constexpr std::string_view kStagingSuffix = ".partial";
+/// A dataset that is replaced gets this suffix for a moment, where folders cannot be exchanged.
+inline constexpr std::string_view kReplacedSuffix = ".replaced";
 /// There while a folder is staged. What parts of a conversion keep there begins with the prefix.
 inline constexpr char kStagingLock[] = ".dovetail-lock";
 inline constexpr char kPartPrefix[] = ".dovetail-part-";

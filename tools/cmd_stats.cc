@@ -41,6 +41,7 @@ constexpr std::array<State, 5> kStates = {{
 struct RankStats {
   std::string file;
   std::optional<std::uint64_t> rank;
+  std::string job;  ///< Plan and epoch, where they are known.
   std::uint64_t rows = 0;
   std::uint64_t bytes = 0;
   std::uint64_t damaged = 0;
@@ -91,8 +92,8 @@ Result<RankStats> read_stats(const std::string& path) {
   const Result<boost::json::value> value = parse_json(*text);
   const auto wrong = [&](const std::string& why) {
     return Error(Errc::unknown_format, "no statistics of a reader: " + why +
-                                      "; save the output of `dovetail read --json`, or "
-                                      "what `stats()` of a reader gives as JSON")
+                                           "; save the output of `dovetail read --json`, or "
+                                           "what `stats()` of a reader gives as JSON")
         .in_file(path);
   };
   if (!value) return wrong("not JSON");
@@ -106,6 +107,9 @@ Result<RankStats> read_stats(const std::string& path) {
     whole.take("rank", rank);
     if (!whole.failure().empty()) return wrong(whole.failure());
     stats.rank = rank;
+    const boost::json::value* const plan = whole.find("plan_id");
+    const boost::json::value* const epoch = whole.find("epoch");
+    if (plan != nullptr && epoch != nullptr) stats.job = to_line(*plan) + to_line(*epoch);
   }
   JsonFields fields(*of_reader);
   fields.take("rows", stats.rows).take("bytes", stats.bytes);
@@ -129,7 +133,7 @@ Result<RankStats> read_stats(const std::string& path) {
   return stats;
 }
 
-/// The rank whose trainer waited longest, and what for.
+/// The rank whose trainer waited for the largest share of its time, and what for.
 std::string verdict(const std::vector<RankStats>& ranks) {
   const auto less_idle = [](const RankStats& a, const RankStats& b) { return a.trainer_idle < b.trainer_idle; };
   const RankStats& slow = *std::max_element(ranks.begin(), ranks.end(), less_idle);
@@ -137,7 +141,7 @@ std::string verdict(const std::vector<RankStats>& ranks) {
     return "no trainer waited for more than " + percent(kInTime) + " of its time: reading is not what limits";
   }
   const std::size_t state = slow.longest_wait();
-  std::string text = "slowest: " + slow.name() + ", whose trainer waited " + percent(slow.trainer_idle) +
+  std::string text = "waited longest: " + slow.name() + ", whose trainer waited " + percent(slow.trainer_idle) +
                      " of its time, longest for " + kStates[state].meaning;
   if (state == 0 && !slow.slowest_shard.empty()) text += "; slowest shard: " + slow.slowest_shard;
   return text;
@@ -183,6 +187,22 @@ struct StatsArguments {
   bool json = false;
 };
 
+/// What the files have to be for ranks to be compared.
+Result<void> check_one_job(const std::vector<RankStats>& ranks) {
+  for (std::size_t i = 1; i < ranks.size(); ++i) {
+    const RankStats& before = ranks[i - 1];
+    if (ranks[i].job != before.job) {
+      return Error(Errc::invalid_option,
+                   "of another plan or epoch than " + before.file + ": compare ranks of one epoch")
+          .in_file(ranks[i].file);
+    }
+    if (ranks[i].rank && ranks[i].rank == before.rank) {
+      return Error(Errc::invalid_option, "of the same rank as " + before.file).in_file(ranks[i].file);
+    }
+  }
+  return {};
+}
+
 Result<int> run(const StatsArguments& arguments) {
   std::vector<RankStats> ranks;
   for (const std::string& file : arguments.files) {
@@ -191,6 +211,7 @@ Result<int> run(const StatsArguments& arguments) {
     ranks.push_back(std::move(*stats));
   }
   std::stable_sort(ranks.begin(), ranks.end(), [](const RankStats& a, const RankStats& b) { return a.rank < b.rank; });
+  if (const Result<void> comparable = check_one_job(ranks); !comparable) return comparable.error();
   Sink out = Sink::standard_output();
   out.write(arguments.json ? to_line(to_json(ranks)) : to_text(ranks));
   if (const Result<void> written = out.finish(); !written) return written.error();
@@ -201,9 +222,10 @@ Result<int> run(const StatsArguments& arguments) {
 
 void add_stats(CommandLine& line) {
   const auto arguments = std::make_shared<StatsArguments>();
-  Flags flags = line.subcommand("stats", "Compare the statistics of ranks and name the one that was slow",
-                                {"dovetail stats rank-0.json rank-1.json", "dovetail stats rank-0.json --json"},
-                                [arguments] { return run(*arguments); });
+  Flags flags =
+      line.subcommand("stats", "Compare the statistics of ranks and name the one whose trainer waited longest",
+                      {"dovetail stats rank-0.json rank-1.json", "dovetail stats rank-0.json --json"},
+                      [arguments] { return run(*arguments); });
   flags.add("FILE", arguments->files, "Output of `dovetail read --json`, or a reader's stats() as JSON; one per rank")
       .required();
   add_json(flags, arguments->json);

@@ -33,7 +33,7 @@ std::string staging_path(const std::string& target) {
 }
 
 std::string replaced_path(const std::string& target) {
-  return target + ".replaced";
+  return target + std::string(format::kReplacedSuffix);
 }
 
 bool is_missing(const Error& error) {

@@ -168,7 +168,7 @@ Result<std::string> without_links(const std::string& path) {
 }  // namespace
 
 Result<std::string> resolve_target(const std::string& path) {
-  constexpr std::size_t kMostBytes = 255 - std::string_view(".replaced").size();  // of a name
+  constexpr std::size_t kMostBytes = 255 - format::kReplacedSuffix.size();  // of a name
   DOVETAIL_ASSIGN(auto target, without_links(path));
   const std::string name = name_in_parent(target);
   if (name.ends_with(format::kStagingSuffix)) {

@@ -73,6 +73,10 @@ class FeatureStats:
         numbers = tuple("" if number is None else f"{number:.6g}" if isinstance(number, float) else str(number)
                         for number in (self.least, self.mean, self.most))
         top = ", ".join(f"{value!r} ({_share(count, self.values)})" for value, count in self.top[:_SHOWN_TOP])
+        top = f"about: {top}" if self.top_estimated and top else top
+        for count, what in ((self.empty_lists, "empty lists"), (self.nans, "NaN"), (self.infinities, "infinite")):
+            top += f"; {count} {what}" if count else ""
+        top = top.removeprefix("; ")
         distinct = ("~" if self.distinct_error else "") + str(self.distinct)
         return (ascii(self.name)[1:-1], self.kind, _share(self.records, records), lengths, *numbers,
                 distinct, top)
@@ -117,7 +121,8 @@ class FeaturesReport:
         lines = ["  ".join(cell.ljust(width) if i in (0, 8) else cell.rjust(width)
                            for i, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in rows]
         more = len(self.features) - _SHOWN_FEATURES
-        return "\n".join([f"<FeaturesReport, {self.records} records, {len(self.features)} features>", *lines,
+        damage = f", {self.lost_records} more in {self.damaged_blocks} damaged blocks" if self.damaged_blocks else ""
+        return "\n".join([f"<FeaturesReport, {self.records} records{damage}, {len(self.features)} features>", *lines,
                           *([f"... and {more} more"] if more > 0 else [])])
 
 

@@ -53,12 +53,17 @@ bool may_be_file(const std::string& path) {
   return type != fs::file_type::symlink || !fs::is_directory(path, dangling);
 }
 
-// Shards of a dataset that is being written have their names already, in a folder that a pattern for
-// its target may match too.
-bool is_staged(const std::string& folder) {
-  if (!folder.ends_with(format::kStagingSuffix)) return false;
-  std::error_code unknown;
-  return std::filesystem::exists(join_path(folder, format::kStagingLock), unknown);
+// Shards of a dataset that is being written, or that was just replaced, have their names in a folder
+// that a pattern for the target may match too. Then that folder or the target has the mark.
+bool is_beside_target(const std::string& folder) {
+  for (const std::string_view suffix : {format::kStagingSuffix, format::kReplacedSuffix}) {
+    if (!folder.ends_with(suffix)) continue;
+    std::error_code unknown;
+    const std::string target = folder.substr(0, folder.size() - suffix.size());
+    return fs::exists(join_path(folder, format::kStagingLock), unknown) ||
+           fs::exists(join_path(target, format::kStagingLock), unknown);
+  }
+  return false;
 }
 
 }  // namespace
@@ -92,7 +97,7 @@ Result<GlobMatches> expand_glob(const std::string& pattern) {
       const bool of_folders = std::next(part) != parts.end();
       for (const std::string& name : names) {
         const std::string path = join_path(prefix, name);
-        if (of_folders && is_staged(join_path(found.folder, path))) continue;
+        if (of_folders && is_beside_target(join_path(found.folder, path))) continue;
         next.push_back(path);
       }
     }

@@ -49,9 +49,10 @@ bool marks_dataset(std::string_view name) {
 
 Error unfinished_conversion(const std::string& folder) {
   return Error(Errc::unfinished,
-               "a dataset is being written here, or its writer was stopped; run the conversion again to continue, or "
+               "a dataset is being written here, or its writer was stopped: run the conversion again to continue, or "
                "`dovetail merge " +
-                   std::string(format::target_of_staging(folder)) + "` where all of its parts are finished")
+                   std::string(format::target_of_staging(folder)) +
+                   "` where all parts are finished; `dovetail recover " + folder + " DST` saves what is there")
       .in_file(folder);
 }
 
@@ -149,6 +150,9 @@ Error no_shards(const std::string& folder) {
 /// Where a writer was stopped between giving its shards their names and its manifest, the manifest's partial file is left.
 Result<void> refuse_unfinished(const std::string& folder) {
   std::error_code failure;
+  // Above the datasets of a split.
+  if (fs::exists(join_path(join_path(folder, ".."), format::kStagingLock), failure))
+    return unfinished_conversion(folder);
   const fs::directory_iterator end;
   for (fs::directory_iterator it(folder, failure); !failure && it != end; it.increment(failure)) {
     const std::string name = it->path().filename().native();

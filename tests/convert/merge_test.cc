@@ -134,7 +134,7 @@ TEST_F(MergeTest, GoesOnWhereItWasKilled) {
       if (left == 1) break;  // no mark: the merging was at its end
       merges("with " + std::to_string(left) + " marks");
     }
-    EXPECT_TRUE(merge(out_).error().is(Errc::empty_input)) << "nothing is left of it";
+    merges("behind its last step");
     for (const char* folder : {"whole", "parts", "out", "out.partial"}) fs::remove_all(folder_ / folder);
   }
 }

@@ -358,6 +358,33 @@ TEST_F(ResumeTest, WhatIsStagedIsAsPrivateAsTheTarget) {
   EXPECT_EQ(fs::status(out_).permissions(), fs::perms::owner_all);
 }
 
+TEST_F(ResumeTest, ShardsOfAKilledWriterAreNotDroppedUnasked) {
+  const ConvertOptions wanted = twelve_shards();
+  convert(folder_ / "whole", wanted).value();
+  put("out.partial/.dovetail-lock", "");
+  fs::copy_file(folder_ / "whole/shard-000000.dvt", staged_ + "/shard-000000.dvt");
+  const Files before = files_below(staged_);
+  const auto refused = convert(out_, wanted);
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
+  EXPECT_THAT(refused.error().detail(), HasSubstr("dovetail recover " + staged_));
+  EXPECT_EQ(files_below(staged_), before);
+  ConvertOptions dropping = wanted;
+  dropping.resume = false;
+  EXPECT_TRUE(convert(out_, dropping));
+}
+
+TEST_F(ResumeTest, NoDatasetOfASplitOpensBeforeAllAreWhole) {
+  ConvertOptions wanted = twelve_shards();
+  wanted.split = {{"train", 0.7}, {"val", 0.3}};
+  ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
+  for (const char* name : {"", "/train", "/val", "/train/"}) {
+    const auto opened = Dataset::open(staged_ + name);
+    ASSERT_FALSE(opened) << name;
+    EXPECT_TRUE(opened.error().is(Errc::unfinished)) << opened.error().to_string();
+  }
+}
+
 // They have their names already, and a folder that a pattern for finished ones may match.
 TEST_F(ResumeTest, NoPatternForFoldersFindsShardsThatAreStaged) {
   const ConvertOptions wanted = twelve_shards();
@@ -367,6 +394,17 @@ TEST_F(ResumeTest, NoPatternForFoldersFindsShardsThatAreStaged) {
   ASSERT_TRUE(both) << both.error().to_string();
   EXPECT_EQ(both->records(), all_.size());
   EXPECT_TRUE(Dataset::open(staged_ + "/shard-*.dvt")) << "who names the folder gets them";
+  fs::remove_all(staged_);
+  fs::rename(folder_ / "out2", staged_);
+  convert(folder_ / "out2", wanted).value();
+  fs::rename(folder_ / "out2", out_);
+  for (const char* beside : {"out.partial", "out.replaced"}) {  // an old dataset that was exchanged just now
+    if (std::string(beside) != "out.partial") fs::rename(staged_, folder_ / beside);
+    test::write_file(out_ + "/.dovetail-lock", "");
+    EXPECT_EQ(Dataset::open(folder_ / "o*/shard-*.dvt")->records(), all_.size()) << beside;
+    fs::remove(out_ + "/.dovetail-lock");
+    EXPECT_EQ(Dataset::open(folder_ / "o*/shard-*.dvt")->records(), 2 * all_.size()) << "a name that anybody may give";
+  }
 }
 
 TEST_F(ResumeTest, WhatIsKeptOfAConversionCanBeReadAgainOrIsRefused) {
@@ -454,7 +492,9 @@ TEST_F(ResumeTest, WhatNoConversionMakesIsNeitherRemovedNorFollowed) {
   fs::create_directory_symlink(folder_ / "victim", staged_ + "/val");
   refuses("/val");
   fs::remove(staged_ + "/val");
-  EXPECT_TRUE(convert(out_, twelve_shards()));
+  ConvertOptions dropping = twelve_shards();
+  dropping.resume = false;
+  EXPECT_TRUE(convert(out_, dropping));
   EXPECT_EQ(test::names_in(out_).size(), 13u);
 }
 

@@ -78,13 +78,19 @@ class StatsTest(CommandTest):
         slow = dict(fast, waiting_for_storage=4.0, waiting_for_consumer=5.1, trainer_idle=0.4, slowest_shards=[shard])
         files = [self.statistics(1, **fast), self.statistics(2, **slow), self.statistics(0, **fast)]
         text = run_good("stats", *files).decode()
-        self.assertIn("slowest: rank 2, whose trainer waited 40.0 % of its time, longest for storage", text)
+        self.assertIn("waited longest: rank 2, whose trainer waited 40.0 % of its time, longest for storage", text)
         self.assertIn("slowest shard: data/shard-000017.dvt, 34 reads of 12.0 ms on average", text)
         self.assertEqual([line.split()[0] for line in text.splitlines()[1:4]], ["0", "1", "2"])
         compared = run_json("stats", *files)
         self.assertEqual([rank["rank"] for rank in compared["ranks"]], [0, 1, 2])
         self.assertAlmostEqual(compared["ranks"][2]["shares"]["waiting_for_storage"], 0.4)
         self.assertIn("not what limits", run_json("stats", files[0], files[2])["verdict"])
+        self.assert_fails(2, "stats", files[0], files[0], says="of the same rank as")
+        with open(files[0], encoding="utf-8") as file:
+            other = dict(json.load(file), rank=5, epoch=1)
+        with open(self.path("other.json"), "w", encoding="utf-8") as file:
+            json.dump(other, file)
+        self.assert_fails(2, "stats", files[0], self.path("other.json"), says="of another plan or epoch")
         decoding = self.statistics(0, "alone.json", **dict(slow, waiting_for_decode=6.0))
         self.assertIn("alone.json, whose trainer waited 40.0 % of its time, longest for checking and decoding",
                       run_json("stats", decoding)["verdict"])

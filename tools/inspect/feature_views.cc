@@ -51,6 +51,9 @@ std::string values_line(const FeatureStats& stats) {
   std::string line =
       "[" + number_text(stats.least) + " |" + spark_line(stats.histogram) + "| " + number_text(stats.most) + "]";
   if (stats.kind == ValueKind::bytes) line += " bytes";
+  if (stats.empty_lists > 0) line += "  " + format::count_of(stats.empty_lists, "empty list");
+  if (stats.nans > 0) line += "  " + format::count_of(stats.nans, "NaN");
+  if (stats.infinities > 0) line += "  " + std::to_string(stats.infinities) + " infinite";
   const char* separator = stats.top_estimated ? "  about: " : "  ";
   for (std::size_t i = 0; i < std::min(kShownTop, stats.top.size()); ++i) {
     line +=
