@@ -45,7 +45,12 @@ SlotRing::~SlotRing() {
     ending_ = true;
   }
   wakes_.notify_one();
-  if (watcher_.joinable()) watcher_.join();
+  if (watcher_.get_id() == std::this_thread::get_id()) {  // it was the last to use the ring, and ends now
+    *watched_ring_is_gone_ = true;
+    watcher_.detach();
+  } else if (watcher_.joinable()) {
+    watcher_.join();
+  }
   bool used = false;
   for (Leaving& leaving : leaving_) {
     bool slot_used = false;
@@ -156,6 +161,8 @@ void SlotRing::watch() {
   ::prctl(PR_SET_NAME, "dovetail-slots");
   ::prctl(PR_SET_TIMERSLACK, kTimerSlackNanoseconds);
   std::chrono::microseconds pause = kLeastPause;
+  bool gone = false;
+  watched_ring_is_gone_ = &gone;
   std::unique_lock lock(mutex_);
   while (!ending_) {
     if (leaving_.empty()) {
@@ -164,7 +171,12 @@ void SlotRing::watch() {
       continue;
     }
     lock.unlock();
-    pause = collect() ? kLeastPause : std::min(2 * pause, kMostPause);
+    {
+      // What is done each time a slot has become free may end with the last other use of the ring.
+      const std::shared_ptr<SlotRing> self = weak_from_this().lock();
+      pause = collect() ? kLeastPause : std::min(2 * pause, kMostPause);
+    }
+    if (gone) return;
     lock.lock();
     if (!leaving_.empty()) wakes_.wait_for(lock, pause, [this] { return ending_; });
   }

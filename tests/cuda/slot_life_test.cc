@@ -197,5 +197,42 @@ TEST_F(SlotLifeTest, ReleasingNothingIsNothing) {
   EXPECT_TRUE(batch.release(stream()).has_value());
 }
 
+// As a queue of batches is, with which the ring goes, where the trainer's last call of it is answered then.
+class LastOwner final : public detail::AfterRelease {
+ public:
+  explicit LastOwner(std::shared_ptr<SlotRing> ring) : ring_(std::move(ring)) {}
+  void complete() noexcept override {
+    ring_->on_release({});
+    ring_.reset();
+    gone_.set_value();
+  }
+  std::future<void> gone() { return gone_.get_future(); }
+
+ private:
+  std::shared_ptr<SlotRing> ring_;
+  std::promise<void> gone_;
+};
+
+TEST_F(SlotLifeTest, TheThreadThatFreesASlotMayBeTheLastToUseTheRing) {
+  for (int round = 0; round != 20; ++round) {
+    std::shared_ptr<SlotRing> ring =
+        SlotRing::make(1, 4096, {.registration = Registration::required, .provider = {}}).value();
+    const std::weak_ptr<SlotRing> alive = ring;
+    const auto last = std::make_shared<LastOwner>(ring);
+    ring->on_release([] {}, last);
+    std::future<void> gone = last->gone();
+    std::optional<Hold> hold(stream_);
+    std::shared_ptr<SlotLease> lease = ring->acquire();
+    ASSERT_TRUE(lease->wait_for(stream()).has_value());
+    lease.reset();
+    ring.reset();
+    hold->let_go();
+    ASSERT_EQ(gone.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!alive.expired() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    EXPECT_TRUE(alive.expired());
+  }
+}
+
 }  // namespace
 }  // namespace dovetail::test

@@ -187,7 +187,7 @@ TEST_F(WritingFaultsTest, ADatasetThatReplacesAnotherIsThereOrTheOtherIs) {
     EXPECT_GT(faults, 100 / testing::kFaultStep);
     testing::count_faults(faults);
     EXPECT_GT(kept, faults / 4) << "what was there goes only once the new one is written";
-    EXPECT_EQ(absent > 0, !exchanges);
+    EXPECT_TRUE(exchanges ? absent == 0 : absent > 0 || testing::kFaultStep > 1) << absent;  // between two calls
     testing::count_faults(testing::with_every_kill(work,
                                                    [&](bool ended) {
                                                      settle(ended);
