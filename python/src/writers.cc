@@ -168,7 +168,8 @@ Records are bytes or bytes-like, contiguous. Threads may share a writer; they wa
 Raises:
     UsageError, StorageError: with the file. The first failure is final. ClosedError: after the end, or in a forked child.)";
 
-constexpr const char* kDatasetWriterDoc = R"(Writes a folder of shards and a manifest. It appears as a whole; otherwise as `Writer`.
+constexpr const char* kDatasetWriterDoc =
+    R"(Writes a folder of shards and a manifest. It appears as a whole; otherwise as `Writer`.
 
 Args:
     folder: of the dataset, with nothing else in it.
