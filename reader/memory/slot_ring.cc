@@ -46,7 +46,7 @@ SlotRing::~SlotRing() {
   }
   wakes_.notify_one();
   if (watcher_.get_id() == std::this_thread::get_id()) {  // it was the last to use the ring, and ends now
-    *watched_ring_is_gone_ = true;
+    *gone_ = true;
     watcher_.detach();
   } else if (watcher_.joinable()) {
     watcher_.join();
@@ -161,8 +161,7 @@ void SlotRing::watch() {
   ::prctl(PR_SET_NAME, "dovetail-slots");
   ::prctl(PR_SET_TIMERSLACK, kTimerSlackNanoseconds);
   std::chrono::microseconds pause = kLeastPause;
-  bool gone = false;
-  watched_ring_is_gone_ = &gone;
+  const std::shared_ptr<const bool> gone = gone_;
   std::unique_lock lock(mutex_);
   while (!ending_) {
     if (leaving_.empty()) {
@@ -176,7 +175,7 @@ void SlotRing::watch() {
       const std::shared_ptr<SlotRing> self = weak_from_this().lock();
       pause = collect() ? kLeastPause : std::min(2 * pause, kMostPause);
     }
-    if (gone) return;
+    if (*gone) return;
     lock.lock();
     if (!leaving_.empty()) wakes_.wait_for(lock, pause, [this] { return ending_; });
   }

@@ -114,7 +114,7 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   std::condition_variable wakes_;
   bool ending_ = false;
   std::thread watcher_;
-  bool* watched_ring_is_gone_ = nullptr;  // of the watcher's own
+  const std::shared_ptr<bool> gone_ = std::make_shared<bool>(false);  // for the watcher, which sees it only then
 };
 
 /// One slot while it is being filled and while the trainer has batches of it. Destroying it frees the slot.
