@@ -272,12 +272,11 @@ Result<void> Conversion::begin(const std::optional<ConversionSpec>& earlier) {
 Result<void> Conversion::check_nobody_elses() const {
   if (!options_.resume || options_.part) return {};
   DOVETAIL_ASSIGN(const auto names, dataset_names(*staging_->folder()));
-  const std::string& path = staging_->folder()->path();
   const auto is_own = [this](const std::string& name) { return own_.has(name); };  // which was never finished
   if (!names.marks.empty() || std::all_of(names.files.begin(), names.files.end(), is_own)) return {};
-  return Error(Errc::already_exists, "a writer was stopped here, and no conversion: `dovetail recover " + path +
-                                         " DST` saves its records, and --no-resume drops them")
-      .in_file(path);
+  return Error(Errc::already_exists, "a writer was stopped here, and no conversion: `dovetail recover " +
+                                         staging_->folder()->path() + " DST` saves its records, --no-resume drops them")
+      .in_file(staging_->folder()->path());
 }
 
 // Shards of this part, in the range of the earlier conversion, and files that were being written.
