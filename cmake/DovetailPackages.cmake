@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make package`: Debian packages of the components of an installation, with the paths of the preset `package`.
 
-set(packages dovetail libdovetail${PROJECT_VERSION_MAJOR} libdovetail-dev python3-dovetail)
+set(packages dovetail libdovetail${DOVETAIL_ABI} libdovetail-dev python3-dovetail)
 set(CPACK_COMPONENTS_ALL command runtime development python3)
 foreach(component package IN ZIP_LISTS CPACK_COMPONENTS_ALL packages)
   string(TOUPPER ${component} key)
@@ -33,10 +33,10 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PYTHON3_PACKAGE_SECTION python)
 
-# Before 1.0 a minor version may change the ABI: what is built against this one gets a dependency on just this one.
+# A version may add to the ABI: what is built against this one gets a dependency on just this one.
 set(scripts ${PROJECT_BINARY_DIR}/debian)
-set(runtime libdovetail${PROJECT_VERSION_MAJOR})
-file(CONFIGURE OUTPUT ${scripts}/shlibs CONTENT "libdovetail ${PROJECT_VERSION_MAJOR} ${runtime} (= ${version})\n")
+set(runtime libdovetail${DOVETAIL_ABI})
+file(CONFIGURE OUTPUT ${scripts}/shlibs CONTENT "libdovetail ${DOVETAIL_ABI} ${runtime} (= ${version})\n")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${scripts}/shlibs)
 # Public headers include Boost; what the static libraries need is for those who link them.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS

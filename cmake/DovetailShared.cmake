@@ -6,7 +6,7 @@ get_property(objects GLOBAL PROPERTY DOVETAIL_OBJECTS)
 add_library(dovetail_shared SHARED ${objects})
 dovetail_compile_options(dovetail_shared)
 set_target_properties(dovetail_shared PROPERTIES OUTPUT_NAME dovetail EXPORT_NAME dovetail LINKER_LANGUAGE CXX
-  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINK_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/dovetail.map)
+  VERSION ${DOVETAIL_ABI}.${PROJECT_VERSION_MINOR}.${PROJECT_VERSION_PATCH} SOVERSION ${DOVETAIL_ABI} LINK_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/dovetail.map)
 target_include_directories(dovetail_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(dovetail_shared
   PUBLIC Boost::headers Threads::Threads

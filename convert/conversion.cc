@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
+#include <cstdio>
 #include <thread>
 #include <utility>
 
@@ -11,12 +11,9 @@
 #include "convert/publish_parts.h"
 #include "convert/shuffle_jobs.h"
 #include "convert/workers.h"
-#include "format/layout.h"
 #include "format/try.h"
 #include "sources/bytes/keyed_hash.h"
 #include "writer/dataset_files.h"
-#include "writer/output_file.h"
-#include "writer/target.h"
 #include "writer/writer_options.h"
 
 namespace dovetail::detail {
@@ -61,19 +58,6 @@ Result<ConvertReport> Conversion::run() {
   } catch (...) {  // memory that is short, or what the caller's own function throws
     (void)give_up(Error::from_errno(ECANCELED));
     throw;
-  }
-}
-
-Result<void> Conversion::open_staging() {
-  const auto access = options_.part ? FileLock::Access::shared : FileLock::Access::exclusive;
-  std::vector<std::string> datasets;
-  for (const SplitShare& share : options_.split) datasets.push_back(share.name);
-  for (;;) {
-    DOVETAIL_ASSIGN(auto staging, Staging::open(target_, access, Overwrite(options_.writer.shard.overwrite, datasets)));
-    staging_.emplace(std::move(staging));
-    if (!options_.part || !staging_->is_published()) return {};
-    DOVETAIL_TRY(staging_->tidy());  // the other parts wait for it
-    staging_.reset();
   }
 }
 
@@ -224,113 +208,6 @@ Result<ConvertReport> Conversion::convert_staged() {
   return report;
 }
 
-Result<void> Conversion::lock_part() {
-  const OutputFolder& folder = *staging_->folder();
-  DOVETAIL_ASSIGN(const auto names, dataset_names(folder));
-  DOVETAIL_TRY(check_counts(folder, names.marks, part_));
-  if (!options_.part) return {};
-  DOVETAIL_ASSIGN(auto lock, FileLock::take(folder, own_.lock(), FileLock::Access::exclusive));
-  part_lock_.emplace(std::move(lock));
-  return {};
-}
-
-// All parts that are staged together are of one conversion.
-Result<void> Conversion::check_other_parts() const {
-  const OutputFolder& folder = *staging_->folder();
-  DOVETAIL_ASSIGN(const auto names, dataset_names(folder));
-  for (const std::string& name : names.marks) {
-    const auto other = PartFiles::part_of(name);
-    if (!other || other->number == part_.number || name != PartFiles(*other).conversion()) continue;
-    DOVETAIL_ASSIGN(const auto spec, PartFiles(*other).read_spec(folder));
-    const auto differs = spec ? spec_.difference_from(*spec, ConversionSpec::kLocal) : std::nullopt;
-    if (!differs) break;
-    return Error(Errc::state_mismatch, "a part that is here was converted otherwise: " + *differs +
-                                           "; convert all parts from the same input with the same options, or remove "
-                                           "this folder")
-        .in_file(folder.path());
-  }
-  return {};
-}
-
-Result<void> Conversion::begin(const std::optional<ConversionSpec>& earlier) {
-  if (!earlier) {
-    DOVETAIL_TRY(check_nobody_elses());
-    DOVETAIL_TRY(remove_earlier(false));
-    keep_staged_ = false;
-    return own_.write_spec(staging_->folder(), spec_);
-  }
-  if (auto differs = spec_.difference_from(*earlier, {})) {
-    return Error(Errc::state_mismatch, "another conversion is unfinished here: " + *differs +
-                                           "; continue that one with its own input and options, or say --no-resume "
-                                           "to drop what it has finished")
-        .in_file(staging_->folder()->path());
-  }
-  return remove_earlier(true);
-}
-
-// Shards of a `DatasetWriter` that was killed are nowhere else.
-Result<void> Conversion::check_nobody_elses() const {
-  if (!options_.resume || options_.part) return {};
-  DOVETAIL_ASSIGN(const auto names, dataset_names(*staging_->folder()));
-  const auto is_own = [this](const std::string& name) { return own_.has(name); };  // which was never finished
-  if (!names.marks.empty() || std::all_of(names.files.begin(), names.files.end(), is_own)) return {};
-  return Error(Errc::already_exists, "a writer was stopped here, and no conversion: `dovetail recover " +
-                                         staging_->folder()->path() + " DST` saves its records, --no-resume drops them")
-      .in_file(staging_->folder()->path());
-}
-
-// Shards of this part, in the range of the earlier conversion, and files that were being written.
-Result<void> Conversion::remove_earlier(bool only_partial) const {
-  const OutputFolder& staged = *staging_->folder();
-  if (!options_.part && !only_partial) return staging_->clear();
-  std::uint32_t shards = shards_;
-  if (const auto earlier = own_.read_spec(staged); earlier && *earlier) {
-    shards = static_cast<std::uint32_t>(std::strtoul((**earlier)["shards"].c_str(), nullptr, 10));
-  }
-  const std::uint32_t begin = first_shard_of(part_.number, part_.parts, shards);
-  const std::uint32_t end = first_shard_of(part_.number + 1, part_.parts, shards);
-  const auto is_own = [&](const std::string& name) {
-    if (name == format::kManifestName) return true;  // of a merging that was stopped
-    const bool partial = is_partial_name(name);
-    if (only_partial && !partial) return false;
-    if (own_.has(name)) return name != own_.lock();
-    const auto shard = shard_number_of(partial ? name.substr(1, name.rfind(kPartialMark) - 1) : name);
-    return shard ? *shard >= begin && *shard < end : !options_.part && partial;
-  };
-  DOVETAIL_ASSIGN(const auto names, dataset_names(staged));
-  std::vector<std::string> folders = names.folders;
-  folders.emplace_back();  // last: the spec lie there
-  if (!only_partial) {
-    DOVETAIL_TRY(staged.remove(own_.manifest()));
-  }
-  for (const std::string& name : folders) {
-    DOVETAIL_ASSIGN(const auto folder, staging_->output(name));
-    DOVETAIL_ASSIGN(const auto files, folder->names());
-    for (const std::string& file : files) {
-      if (!is_own(file)) continue;
-      DOVETAIL_TRY(folder->remove(file));
-    }
-  }
-  return {};
-}
-
-// Somebody may have removed or damaged some of the shards.
-Result<std::optional<WholePart>> Conversion::finished_part() const {
-  auto whole = own_.read(*staging_->folder());
-  if (!whole || !*whole) return whole;
-  for (std::size_t i = 0; i != std::min(split_->outputs(), (**whole).shards.size()); ++i) {
-    DOVETAIL_ASSIGN(const auto folder, staging_->output(split_->name(i)));
-    for (const ShardInfo& info : (**whole).shards[i]) {
-      const std::uint32_t number = shard_number_of(info.name).value_or(0);
-      DOVETAIL_ASSIGN(const auto found, finished_shard(*folder, number, (**whole).dataset_id));
-      if (found && *found == info) continue;
-      DOVETAIL_TRY(staging_->folder()->remove(own_.manifest()));
-      return std::nullopt;
-    }
-  }
-  return whole;
-}
-
 Result<WholePart> Conversion::write_part() {
   tally_.emplace(split_->outputs(), first_shard_of(part_.number, part_.parts, shards_),
                  first_shard_of(part_.number + 1, part_.parts, shards_));
@@ -400,19 +277,6 @@ Error Conversion::give_up(const Error& error) {
   return advised(error, kept);
 }
 
-void Conversion::remove_part() {
-  if (!options_.part) return staging_->remove();
-  const auto removed = remove_earlier(false);
-  unlock_part();
-  if (removed) staging_->remove_if_empty();
-}
-
-void Conversion::unlock_part() {
-  if (!part_lock_) return;
-  (void)staging_->folder()->remove(own_.lock());
-  part_lock_.reset();
-}
-
 Error Conversion::advised(const Error& error, const std::string& advice) const {
   const Error said(error.code(), error.detail().empty() ? advice : error.detail() + "; " + advice);
   if (error.path().empty()) return said.in_file(target_);
@@ -432,13 +296,7 @@ void Conversion::add_input(ConvertReport& report) const {
 
 ConvertReport Conversion::report_of(const WholePart& part) const {
   ConvertReport report;
-  for (const std::vector<ShardInfo>& shards : part.shards) {
-    for (const ShardInfo& info : shards) {
-      report.records += info.records;
-      report.raw_bytes += info.raw_bytes;
-      report.stored_bytes += info.stored_bytes;
-    }
-  }
+  for (const std::vector<ShardInfo>& shards : part.shards) add_shards(shards, report);
   report.shards = static_cast<std::uint32_t>(part.shards.front().size());
   report.kept_shards = tally_ ? kept_ : report.shards;
   report.skipped = skips_.all().count();

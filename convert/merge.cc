@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,7 +10,6 @@
 #include "convert/part_files.h"
 #include "convert/publish_parts.h"
 #include "format/guard_memory.h"
-#include "format/layout.h"
 #include "format/try.h"
 #include "writer/staging.h"
 #include "writer/target.h"
@@ -64,14 +62,10 @@ Result<void> check_alike(const WholePart& first, const WholePart& other, const s
 }
 
 Result<void> check_range(const WholePart& part, const ConvertPart& number, const std::string& path) {
-  const std::string& text = part.spec["shards"];
-  std::uint32_t all = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), all);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
-    return Error(Errc::bad_message, "not the manifest of a part: it names no number of shards").in_file(path);
-  }
-  const std::uint32_t wanted = detail::first_shard_of(number.number + 1, number.parts, all) -
-                               detail::first_shard_of(number.number, number.parts, all);
+  const auto all = detail::shards_of(part.spec);
+  if (!all) return Error(Errc::bad_message, "not the manifest of a part: it names no number of shards").in_file(path);
+  const std::uint32_t wanted = detail::first_shard_of(number.number + 1, number.parts, *all) -
+                               detail::first_shard_of(number.number, number.parts, *all);
   const auto is_right = [wanted](const auto& infos) { return infos.size() == wanted; };
   if (!part.shards.empty() && std::all_of(part.shards.begin(), part.shards.end(), is_right)) return {};
   return Error(Errc::manifest_mismatch,
@@ -99,40 +93,24 @@ Result<std::vector<WholePart>> read_parts(const OutputFolder& folder, std::uint3
   return parts;
 }
 
-// A merging that was killed behind its last step is run again, too.
-Result<std::optional<ConvertReport>> merged_earlier(const std::string& path) {
-  DOVETAIL_ASSIGN(const auto target, detail::resolve_target(path));
-  const auto folder = OutputFolder::open(target);
-  if (!folder) return std::nullopt;
-  DOVETAIL_ASSIGN(auto names, detail::dataset_names(**folder));
-  if (names.folders.empty()) names.folders.emplace_back();
-  for (const std::string& output : names.folders) {
-    const std::string manifest = (output.empty() ? output : output + '/') + format::kManifestName;
-    DOVETAIL_ASSIGN(const bool whole, (*folder)->contains(manifest));
-    if (!whole) return std::nullopt;
-  }
-  DOVETAIL_ASSIGN(auto report, detail::published_report(target, names.folders));
-  return report;
-}
-
 Result<ConvertReport> merge_parts(const std::string& target, bool overwrite) {
   DOVETAIL_ASSIGN(auto staging, detail::Staging::find(target));
   if (!staging) {
-    DOVETAIL_ASSIGN(auto earlier, merged_earlier(target));
-    if (earlier) return std::move(*earlier);
-    return Error(Errc::empty_input, "no part of a conversion is there; give the folder that all were converted to")
+    return Error(Errc::empty_input,
+                 "no part of a conversion is there: give the folder that all were converted to; if it "
+                 "was merged earlier, nothing is left to do")
         .in_file(target);
   }
   const OutputFolder& folder = *staging->folder();
   DOVETAIL_ASSIGN(const auto names, detail::dataset_names(folder));
-  DOVETAIL_ASSIGN(const std::uint32_t count, number_of_parts(folder, names.marks));
   if (staging->is_published()) {
-    DOVETAIL_ASSIGN(auto spec, PartFiles({0, count}).read_spec(folder));
-    const auto outputs = detail::names_of_outputs(spec.value_or(detail::ConversionSpec()));
+    std::vector<std::string> outputs = names.folders;
+    if (outputs.empty()) outputs.emplace_back();
     DOVETAIL_ASSIGN(auto report, detail::published_report(staging->target(), outputs));
     DOVETAIL_TRY(staging->tidy());
     return report;
   }
+  DOVETAIL_ASSIGN(const std::uint32_t count, number_of_parts(folder, names.marks));
   DOVETAIL_ASSIGN(const auto parts, read_parts(folder, count));
   DOVETAIL_ASSIGN(auto report, detail::publish_parts(*staging, parts, overwrite));
   DOVETAIL_TRY(staging->tidy());

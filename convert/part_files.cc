@@ -49,8 +49,7 @@ Result<std::string> next_text(RecordReader& reader, const std::string& path) {
 Result<std::vector<ShardInfo>> read_shards(RecordReader& reader, const std::string& path) {
   DOVETAIL_ASSIGN(auto text, next_text(reader, path));
   std::uint32_t count = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || count > kMaxShards) {
+  if (!parse_number(text, count) || count > kMaxShards) {
     return wrong_part(path, "'" + text + "' is not a number of shards");
   }
   std::vector<ShardInfo> shards;
@@ -104,7 +103,7 @@ std::optional<ConvertPart> PartFiles::part_of(std::string_view name) {
 }
 
 bool PartFiles::has(std::string_view name) const {
-  if (is_partial_name(name)) name = name.substr(1, name.rfind(kPartialMark) - 1);
+  name = final_name(name);
   return name.starts_with(prefix_) && (name == lock() || name == conversion() || name == manifest());
 }
 
@@ -184,6 +183,11 @@ Result<void> check_counts(const OutputFolder& folder, const std::vector<std::str
         .in_file(folder.path_of(name));
   }
   return {};
+}
+
+std::optional<std::uint32_t> shards_of(const ConversionSpec& spec) noexcept {
+  std::uint32_t shards = 0;
+  return parse_number(spec["shards"], shards) && shards <= kMaxShards ? std::optional(shards) : std::nullopt;
 }
 
 std::vector<std::string> names_of_outputs(const ConversionSpec& spec) {

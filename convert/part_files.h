@@ -66,6 +66,9 @@ Result<void> check_counts(const OutputFolder& folder, const std::vector<std::str
 /// Shards of part `number` of `parts`: [result, result of number + 1).
 std::uint32_t first_shard_of(std::uint32_t number, std::uint32_t parts, std::uint32_t shards) noexcept;
 
+/// Number of shards of each dataset, all parts together. Nothing where the spec is damaged.
+std::optional<std::uint32_t> shards_of(const ConversionSpec& spec) noexcept;
+
 /// Names of the datasets of a split; one empty name where there is none.
 std::vector<std::string> names_of_outputs(const ConversionSpec& spec);
 

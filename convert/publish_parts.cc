@@ -20,14 +20,6 @@ namespace dovetail::detail {
 
 namespace {
 
-void add_shards(const std::vector<ShardInfo>& shards, ConvertReport& report) {
-  for (const ShardInfo& info : shards) {
-    report.records += info.records;
-    report.raw_bytes += info.raw_bytes;
-    report.stored_bytes += info.stored_bytes;
-  }
-}
-
 std::string path_below(const std::string& folder, const std::string& name) {
   return name.empty() ? folder : folder + '/' + name;
 }
@@ -94,6 +86,14 @@ Result<DatasetInfo> complete_dataset(const std::shared_ptr<OutputFolder>& folder
 }
 
 }  // namespace
+
+void add_shards(const std::vector<ShardInfo>& shards, ConvertReport& report) {
+  for (const ShardInfo& info : shards) {
+    report.records += info.records;
+    report.raw_bytes += info.raw_bytes;
+    report.stored_bytes += info.stored_bytes;
+  }
+}
 
 Result<ConvertReport> publish_parts(Staging& staging, const std::vector<WholePart>& parts, bool overwrite) {
   ConvertReport report;

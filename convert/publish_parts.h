@@ -12,6 +12,9 @@
 
 namespace dovetail::detail {
 
+/// Adds the records and bytes of shards.
+void add_shards(const std::vector<ShardInfo>& shards, ConvertReport& report);
+
 /// Writes the manifests of parts that are whole, given in their order, and publishes the datasets.
 /// Needs:  exclusive access. Of `parts` only the first has to have its spec.
 /// Errors: as `merge`.

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the module from the source tree around it: pip calls `build_wheel` for `pip install ./python`.
 
-For the Python of the system it is built in build/release, whose libraries are used; for each other in a folder of its
-own.
+For the Python and the CMake of the system it is built in build/release, whose libraries are used; for each other, and
+for the tools that pip brings for one build, in a folder of its own.
 """
 
 import base64
 import hashlib
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -16,7 +18,9 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 VERSION = re.search(r"project\(dovetail VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text("utf-8")).group(1)
-FOLDER = ROOT / "build" / ("release" if sys.base_prefix == "/usr" else f"python-{sys.implementation.cache_tag}")
+OF_SYSTEM = os.path.realpath(sys.executable) == os.path.realpath("/usr/bin/python3") and all(
+    (shutil.which(tool) or "").startswith("/usr/bin/") for tool in ("cmake", "ninja"))
+FOLDER = ROOT / "build" / ("release" if OF_SYSTEM else f"python-{sys.implementation.cache_tag}")
 INFO = f"dovetail-{VERSION}.dist-info"
 
 
@@ -68,8 +72,10 @@ def write_wheel(folder, platform, files):
 
 
 def package_files(package):
-    """What `build` made, by the names that it has in a wheel."""
-    return {f"dovetail/{path.name}": path for path in package.iterdir() if path.is_file()}
+    """What `build` made for this Python, by the names that it has in a wheel."""
+    extension = "_dovetail" + sysconfig.get_config_var("EXT_SUFFIX")
+    names = [extension, *(path.name for path in (ROOT / "python" / "dovetail").iterdir() if path.is_file())]
+    return {f"dovetail/{name}": package / name for name in names}
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):

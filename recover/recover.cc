@@ -313,12 +313,15 @@ Result<RecoverReport> recover_dataset(const std::string& folder, const std::stri
                                       const WriterOptions& writer_options, const RecoverOptions& options) {
   DOVETAIL_ASSIGN(const auto resolved, detail::resolve_target(target));
   const std::string staged = resolved + std::string(format::kStagingSuffix);
-  for (const std::string& written : {target, staged}) {
+  const std::string replaced = resolved + std::string(format::kReplacedSuffix);
+  for (const std::string& written : {target, staged, replaced}) {
     if (is_same_file(folder.empty() ? "." : folder, written)) return replaces_source(target);
   }
   Tally tally(options);
   DOVETAIL_ASSIGN(auto listing, detail::list_for_recovery(folder, manifest, options.allow_outside, tally.checked()));
-  const auto in_target = [&](const std::string& file) { return lies_in(file, target) || lies_in(file, staged); };
+  const auto in_target = [&](const std::string& file) {
+    return lies_in(file, target) || lies_in(file, staged) || lies_in(file, replaced);
+  };
   const bool shards = std::any_of(listing.shards.begin(), listing.shards.end(), [&](const detail::ListedShard& shard) {
     return !shard.unreadable && in_target(shard.path);
   });

@@ -54,13 +54,10 @@ std::string path_in(const std::string& folder, const Candidate& candidate) {
 
 // What a writer that was killed leaves is `.NAME.partial-PID-RANDOM`. macOS puts `._NAME` beside files on foreign disks.
 std::optional<Candidate> candidate_of(const std::string& name) {
-  std::string_view final_name = name;
-  const std::size_t mark = name.rfind(kPartialMark);
-  const bool partial = name.starts_with('.') && mark != std::string::npos;
   if (name.starts_with("._")) return std::nullopt;
-  if (partial) final_name = final_name.substr(1, mark - 1);
-  if (!final_name.ends_with(format::kShardSuffix) || final_name == format::kManifestName) return std::nullopt;
-  return Candidate{.name = name, .finished = !partial, .number = shard_number_of(final_name)};
+  const std::string_view shard = final_name(name);
+  if (!shard.ends_with(format::kShardSuffix) || shard == format::kManifestName) return std::nullopt;
+  return Candidate{.name = name, .finished = !is_partial_name(name), .number = shard_number_of(shard)};
 }
 
 bool has_reserved_number(const Candidate& candidate) noexcept {

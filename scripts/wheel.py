@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -59,7 +60,7 @@ def main():
     package = backend.build()
     files = backend.package_files(package)
     with tempfile.TemporaryDirectory(prefix="dovetail-wheel-") as scratch:
-        extension = pathlib.Path(scratch, next(package.glob("_dovetail*.so")).name)
+        extension = pathlib.Path(scratch, "_dovetail" + sysconfig.get_config_var("EXT_SUFFIX"))
         linked = needed(package / extension.name)
         link(package / extension.name, extension)
         libraries = needed(extension)

@@ -15,11 +15,15 @@ namespace dovetail::detail {
 
 Result<FileLock> FileLock::take(const OutputFolder& folder, const std::string& name, Access access) {
   const int operation = (access == Access::exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB;
-  for (;;) {
-    const int descriptor = ::openat(folder.descriptor(), name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (descriptor < 0 && errno == EINTR) continue;
+  constexpr int kTries = 100;
+  for (int tries = 1; tries <= kTries; ++tries) {
+    constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
+    int descriptor = ::openat(folder.descriptor(), name.c_str(), kFlags | O_CREAT | O_EXCL, 0666);
+    const bool created = descriptor >= 0;
+    if (!created && errno == EEXIST) descriptor = ::openat(folder.descriptor(), name.c_str(), kFlags);
+    if (descriptor < 0 && (errno == EINTR || (errno == ENOENT && folder.is_in_place()))) continue;
     if (descriptor < 0) return Error::from_errno(errno, "cannot create the lock").in_file(folder.path_of(name));
-    FileLock lock(descriptor);
+    FileLock lock(descriptor, created);
     if (::flock(descriptor, operation) != 0 && errno == EWOULDBLOCK) {
       return Error(Errc::busy, "another process writes here").in_file(folder.path());
     }
@@ -35,13 +39,15 @@ Result<FileLock> FileLock::take(const OutputFolder& folder, const std::string& n
       return Error::from_errno(ENOENT, "another process has removed the folder").in_file(folder.path());
     }
   }
+  return Error(Errc::busy, "other processes create and remove the lock").in_file(folder.path_of(name));
 }
 
 FileLock::FileLock(FileLock&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), process_(other.process_) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)), created_(other.created_), process_(other.process_) {}
 
 FileLock& FileLock::operator=(FileLock&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
+  std::swap(created_, other.created_);
   std::swap(process_, other.process_);
   return *this;
 }

@@ -28,6 +28,8 @@ class FileLock {
   FileLock& operator=(FileLock&& other) noexcept;
   ~FileLock();
 
+  /// Whether `take` made the file.
+  bool created() const noexcept { return created_; }
   /// Makes a shared lock exclusive. Returns false where others have it too; it may be lost then, so
   /// it must be the last call.
   bool make_exclusive() noexcept;
@@ -38,9 +40,10 @@ class FileLock {
   void release() noexcept;
 
  private:
-  explicit FileLock(int descriptor) noexcept : descriptor_(descriptor) {}
+  FileLock(int descriptor, bool created) noexcept : descriptor_(descriptor), created_(created) {}
 
   int descriptor_ = -1;
+  bool created_ = false;
   ProcessMark process_;
 };
 

@@ -42,6 +42,10 @@ bool is_partial_name(std::string_view path) {
   return name.starts_with('.') && name.find(kPartialMark) != std::string_view::npos;
 }
 
+std::string_view final_name(std::string_view name) {
+  return is_partial_name(name) ? name.substr(1, name.rfind(kPartialMark) - 1) : name;
+}
+
 std::string random_partial_name(const std::string& name) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::random_device source;

@@ -79,6 +79,8 @@ std::string random_partial_name(const std::string& name);
 inline constexpr std::string_view kPartialMark = ".partial-";
 /// Whether a writer that is at work, or was killed, has left a file under this name or path: `.NAME.partial-PID-RANDOM`.
 bool is_partial_name(std::string_view path);
+/// The name that such a file gets in the end; other names as they are. Of long ones the middle is missing.
+std::string_view final_name(std::string_view name);
 
 /// Renames within a folder; an existing target is EEXIST. Returns 0 or an errno value.
 int rename_without_replacing(int folder, const char* from, const char* to) noexcept;

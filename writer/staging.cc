@@ -11,9 +11,11 @@
 #include <chrono>
 #include <filesystem>
 #include <new>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "format/guard_memory.h"
 #include "format/layout.h"
@@ -71,20 +73,25 @@ Result<bool> is_whole(const OutputFolder& folder, const DatasetNames& names) {
   return true;
 }
 
-// As far as it is a dataset's: what somebody else has put there stays. The manifest goes first, as shards alone may look like
-// a smaller dataset.
+// As far as it is a dataset's, and not the lock: what somebody else has put there stays. The manifest
+// goes early, as shards alone may look like a smaller dataset. The first mark goes last: it has how the
+// shards were made.
 Result<void> remove_contents(const OutputFolder& folder) {
-  DOVETAIL_ASSIGN(const auto names, dataset_names(folder));
-  DOVETAIL_TRY(folder.remove(format::kManifestName));
+  DOVETAIL_ASSIGN(auto names, dataset_names(folder));
+  std::vector<std::string> files(names.marks.rbegin(), names.marks.rend());
+  const std::optional<std::string> last = files.empty() ? std::nullopt : std::optional(files.back());
+  if (last) files.pop_back();
+  files.emplace_back(format::kManifestName);
+  files.insert(files.end(), names.files.begin(), names.files.end());
+  for (const std::string& file : files) {
+    DOVETAIL_TRY(folder.remove(file));
+  }
   for (const std::string& name : names.folders) {
     DOVETAIL_ASSIGN(const auto output, folder.open_below(name));
     DOVETAIL_TRY(remove_contents(*output));
     DOVETAIL_TRY(folder.remove_folder(name));
   }
-  for (const std::string& file : names.files) {
-    DOVETAIL_TRY(folder.remove(file));
-  }
-  return {};
+  return last ? folder.remove(*last) : Result<void>();
 }
 
 // A folder that is half removed must not look like a dataset: it gets the mark of one that is staged.
@@ -124,6 +131,7 @@ Result<std::optional<Staging>> Staging::find_published(const std::string& target
                                            staging_path(name_in_parent(target)) + " to continue it")
         .in_file(target);
   }
+  DOVETAIL_TRY(check_staging_folder(**folder));  // another user's marks are not to be trusted
   DOVETAIL_ASSIGN(auto lock, FileLock::take(**folder, format::kStagingLock, FileLock::Access::exclusive));
   DOVETAIL_ASSIGN(auto parent, OutputFolder::open(parent_of(target)));
   Staging staging(target, std::move(parent), std::move(*folder), std::move(lock), true);
@@ -144,13 +152,14 @@ Result<std::optional<Staging>> Staging::lock_folder(const std::string& target, s
   if (!lock && is_missing(lock.error())) return std::nullopt;
   if (!lock) return lock.error();
   if (!folder->is_in_place()) {
-    if (!staged) (void)folder->remove(format::kStagingLock);  // it may be the target by now
+    if (lock->created()) (void)folder->remove(format::kStagingLock);  // it may be the target by now
     return std::nullopt;
   }
   DOVETAIL_ASSIGN(auto parent, OutputFolder::open(parent_of(target)));
   Staging staging(target, std::move(parent), std::move(folder), std::move(*lock), false);
   auto ready = staging.restore_replaced();
   if (ready && !staged) ready = staging.take_on_permissions();
+  if (ready) ready = staging.folder_->sync();  // a crash must not leave files without the lock
   if (ready) return staging;
   staging.remove_if_empty();
   return ready.error();
@@ -160,24 +169,28 @@ Result<std::optional<Staging>> Staging::lock_folder(const std::string& target, s
 Result<void> Staging::take_on_permissions() const {
   struct stat status {};
   if (::fstatat(parent_->descriptor(), name_in_parent(target_).c_str(), &status, 0) == 0) {
-    (void)::fchown(folder_->descriptor(), static_cast<uid_t>(-1), status.st_gid);
-    if (::fchmod(folder_->descriptor(), (status.st_mode & 07777) | S_IRWXU) != 0) {
+    // Only root may give a folder away; whoever cannot give it to the group lets the group have nothing.
+    const uid_t owner = ::geteuid() == 0 ? status.st_uid : static_cast<uid_t>(-1);
+    const bool owned = ::fchown(folder_->descriptor(), owner, status.st_gid) == 0;
+    const mode_t mode = status.st_mode & (owned ? 07777 : 07777 & ~(S_IRWXG | S_ISGID));
+    if (::fchmod(folder_->descriptor(), mode | S_IRWXU) != 0) {
       return Error::from_errno(errno, "cannot set the permissions").in_file(folder_->path());
     }
   }
-  // A crash must not leave files without the mark.
-  return folder_->sync();
+  return {};
 }
 
 Result<Staging> Staging::open(const std::string& path, FileLock::Access access, const Overwrite& overwrite) {
-  constexpr std::chrono::milliseconds kPause{50};
+  constexpr std::chrono::milliseconds kPause{100};
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::minutes(10);
   DOVETAIL_ASSIGN(const auto target, resolve_target(path));
   Error last(Errc::busy);
   for (int tries = 1; tries <= kTries; ++tries) {
     auto published = find_published(target);
-    if (!published && published.error().is(Errc::busy) && access == FileLock::Access::shared) {
-      last = published.error();  // another part tidies
-      std::this_thread::sleep_for(kPause);
+    if (!published && published.error().is(Errc::busy) && access == FileLock::Access::shared &&
+        std::chrono::steady_clock::now() < patience) {
+      std::this_thread::sleep_for(kPause);  // another part removes what was replaced
+      --tries;
       continue;
     }
     if (!published) return published.error();
@@ -261,8 +274,11 @@ std::string Staging::lock_path() const {
 }
 
 // By this whoever comes after a kill knows which folder is to be removed.
-Result<void> Staging::note_replaced() {
-  DOVETAIL_ASSIGN(replaced_, identity_of(*parent_, name_in_parent(target_)));
+Result<void> Staging::note_replaced(bool replaces) {
+  replaced_.clear();
+  if (replaces) {
+    DOVETAIL_ASSIGN(replaced_, identity_of(*parent_, name_in_parent(target_)));
+  }
   return lock_.write(replaced_, lock_path());
 }
 
@@ -279,11 +295,11 @@ Result<void> Staging::rename_to_target(bool replaces) {
     return Error(Errc::file_changed, "somebody has moved the folder in which the dataset was written")
         .in_file(folder_->path());
   }
+  DOVETAIL_TRY(note_replaced(replaces));
   if (!replaces) {
     if (::renameat(parent, staged.c_str(), parent, name.c_str()) == 0) return {};
     return not_published(errno, target_);
   }
-  DOVETAIL_TRY(note_replaced());
   if (::renameat2(parent, staged.c_str(), parent, name.c_str(), RENAME_EXCHANGE) == 0) return {};
   if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) return not_published(errno, target_);
   if (::renameat(parent, name.c_str(), parent, aside.c_str()) != 0) {
@@ -328,7 +344,7 @@ Result<void> Staging::remove_replaced() const {
     DOVETAIL_ASSIGN(const auto there, identity_of(*parent_, path));
     if (there != replaced_) continue;
     DOVETAIL_TRY(remove_dataset(*parent_, path));
-    DOVETAIL_TRY(parent_->sync());  // nor some of its files without the marks
+    return parent_->sync();  // nor some of its files without the marks
   }
   return {};
 }
@@ -345,13 +361,7 @@ Result<void> Staging::remove_marks() {
 
 Result<void> Staging::clear() const {
   DOVETAIL_ASSIGN(const auto names, dataset_names(*folder_));
-  if (!names.foreign.empty()) return not_ours(names.foreign);
-  // What says that shards are whole goes first, and what says how they were made last.
-  for (std::size_t mark = names.marks.size(); mark > 1; --mark) {
-    DOVETAIL_TRY(folder_->remove(names.marks[mark - 1]));
-  }
-  DOVETAIL_TRY(remove_contents(*folder_));
-  return names.marks.empty() ? Result<void>() : folder_->remove(names.marks.front());
+  return names.foreign.empty() ? remove_contents(*folder_) : not_ours(names.foreign);
 }
 
 void Staging::remove() noexcept {

@@ -72,7 +72,7 @@ class Staging {
   Result<void> take_on_permissions() const;
   Result<void> restore_replaced() const;
   std::string lock_path() const;
-  Result<void> note_replaced();
+  Result<void> note_replaced(bool replaces);
   Result<void> rename_to_target(bool replaces);
   Result<void> remove_replaced() const;
   Result<void> remove_marks();

@@ -45,7 +45,8 @@ SlotRing::~SlotRing() {
     ending_ = true;
   }
   wakes_.notify_one();
-  if (watcher_.get_id() == std::this_thread::get_id()) {  // it was the last to use the ring, and ends now
+  if (watcher_.get_id() ==
+      std::this_thread::get_id()) {  // it was the last to use the ring, in `make_free`, and ends now
     *gone_ = true;
     watcher_.detach();
   } else if (watcher_.joinable()) {
@@ -133,6 +134,7 @@ void SlotRing::make_free(std::uint32_t slot) noexcept {
 
 bool SlotRing::collect() noexcept {
   // Only the watcher takes out of the list, so what is found stays there while the lock is open; the driver may take long.
+  const std::shared_ptr<const bool> gone = gone_;
   std::size_t at = 0;
   bool freed = false;
   std::unique_lock lock(mutex_);
@@ -146,11 +148,12 @@ bool SlotRing::collect() noexcept {
       ++at;
       continue;
     }
-    Leaving gone = std::move(leaving_[at]);
+    Leaving taken = std::move(leaving_[at]);
     leaving_.erase(leaving_.begin() + static_cast<std::ptrdiff_t>(at));
     lock.unlock();
-    gone.spilled.reset();
-    make_free(gone.slot);
+    taken.spilled.reset();
+    make_free(taken.slot);
+    if (*gone) return true;  // what was done then was the last use of the ring
     freed = true;
     lock.lock();
   }
@@ -170,11 +173,7 @@ void SlotRing::watch() {
       continue;
     }
     lock.unlock();
-    {
-      // What is done each time a slot has become free may end with the last other use of the ring.
-      const std::shared_ptr<SlotRing> self = weak_from_this().lock();
-      pause = collect() ? kLeastPause : std::min(2 * pause, kMostPause);
-    }
+    pause = collect() ? kLeastPause : std::min(2 * pause, kMostPause);
     if (*gone) return;
     lock.lock();
     if (!leaving_.empty()) wakes_.wait_for(lock, pause, [this] { return ending_; });

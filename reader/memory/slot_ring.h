@@ -46,7 +46,8 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
                                                 const HostMemoryOptions& memory);
   SlotRing(const SlotRing&) = delete;
   SlotRing& operator=(const SlotRing&) = delete;
-  /// Waits for the copies that slots were released with.
+  /// Waits for the copies that slots were released with. Runs on the ring's own thread where what that does after a
+  /// release was the last use of the ring.
   ~SlotRing();
 
   std::uint32_t slots() const noexcept { return slots_; }
@@ -91,7 +92,7 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   Result<DeviceEvent> mark(DeviceStream stream);
   void release(Leaving leaving) noexcept;
   void make_free(std::uint32_t slot) noexcept;
-  /// Frees the slots whose copies have ended; whether there were any.
+  /// Frees the slots whose copies have ended; whether there were any. The ring may be gone then.
   bool collect() noexcept;
   void watch();
 
@@ -114,7 +115,7 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   std::condition_variable wakes_;
   bool ending_ = false;
   std::thread watcher_;
-  const std::shared_ptr<bool> gone_ = std::make_shared<bool>(false);  // for the watcher, which sees it only then
+  const std::shared_ptr<bool> gone_ = std::make_shared<bool>(false);  // of the watcher, which outlives the ring then
 };
 
 /// One slot while it is being filled and while the trainer has batches of it. Destroying it frees the slot.

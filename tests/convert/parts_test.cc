@@ -128,6 +128,15 @@ TEST_F(PartsTest, OfTwoCountsAreKeptApart) {
   EXPECT_TRUE(run_part(again, 0, 3)) << "nothing of the others is left";
 }
 
+TEST_F(PartsTest, OfAnotherCountAreDroppedWhereThatIsAskedFor) {
+  ConvertOptions wanted = ten_shards();
+  ASSERT_TRUE(run_part(wanted, 0, 2));
+  wanted.resume = false;
+  EXPECT_TRUE(run_part(wanted, 0, 3).error().is(Errc::state_mismatch)) << "a part drops its own work only";
+  ASSERT_TRUE(convert(out_, wanted));
+  EXPECT_FALSE(fs::exists(staged_));
+}
+
 TEST_F(PartsTest, OfTwoCountsThatAreThereAreNotMerged) {
   ASSERT_TRUE(run_part(ten_shards(), 0, 2));
   fs::copy(part_file(0, 2, ".dvt"), part_file(0, 3, ".dvt"));

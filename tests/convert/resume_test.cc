@@ -364,11 +364,15 @@ TEST_F(ResumeTest, ShardsOfAKilledWriterAreNotDroppedUnasked) {
   put("out.partial/.dovetail-lock", "");
   fs::copy_file(folder_ / "whole/shard-000000.dvt", staged_ + "/shard-000000.dvt");
   const Files before = files_below(staged_);
-  const auto refused = convert(out_, wanted);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
-  EXPECT_THAT(refused.error().detail(), HasSubstr("dovetail recover " + staged_));
-  EXPECT_EQ(files_below(staged_), before);
+  for (const std::optional<ConvertPart> part : {std::optional<ConvertPart>(), std::optional(ConvertPart{0, 2})}) {
+    ConvertOptions any = wanted;
+    any.part = part;
+    const auto refused = convert(out_, any);
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
+    EXPECT_THAT(refused.error().detail(), HasSubstr("dovetail recover " + staged_));
+    EXPECT_EQ(files_below(staged_), before);
+  }
   ConvertOptions dropping = wanted;
   dropping.resume = false;
   EXPECT_TRUE(convert(out_, dropping));

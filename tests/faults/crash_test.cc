@@ -18,6 +18,7 @@
 #include <dovetail/record_reader.h>
 #include <dovetail/record_writer.h>
 
+#include "tests/faults/exchange_refused.h"
 #include "tests/faults/recorded_calls.h"
 #include "tests/faults/written_records.h"
 #include "tests/reader/delivery/sample_dataset.h"
@@ -36,10 +37,7 @@ Result<DatasetInfo> try_to_write(const std::string& folder, const Records& recor
   options.encode_threads = 2;
   options.shard.block_bytes = 2048;
   options.shard.overwrite = overwrite;
-  Result<DatasetWriter> writer = DatasetWriter::create(folder, options);
-  if (!writer) return writer.error();
-  for (const std::string& record : records) writer->append(as_bytes(record)).value();
-  return writer->finish();
+  return testing::write_dataset(folder, records, options);
 }
 
 class CrashTest : public ::testing::Test {

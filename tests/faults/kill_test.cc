@@ -52,11 +52,7 @@ bool write_dataset(const std::string& folder, const std::vector<std::string>& re
   options.shard.overwrite = overwrite;
   options.shard_bytes = 1 << 19;
   options.encode_threads = 2;
-  Result<DatasetWriter> writer = DatasetWriter::create(folder, options);
-  for (const std::string& record : records) {
-    if (!writer || !writer->append(as_bytes(record))) return false;
-  }
-  return writer && writer->finish();
+  return testing::write_dataset(folder, records, options).has_value();
 }
 
 class KillTest : public ::testing::Test {

@@ -16,6 +16,8 @@
 #include <mutex>
 #include <set>
 
+#include "tests/faults/exchange_refused.h"
+
 namespace dovetail::testing {
 namespace {
 
@@ -50,8 +52,6 @@ Recorder& recorder() {
   static Recorder shared;
   return shared;
 }
-
-std::atomic<bool> exchange_refused = false;
 
 void change_names(const std::vector<Change>& changes, Names& names) {
   for (const Change& change : changes) {
@@ -138,14 +138,6 @@ void add_left(const Recording& recording, const std::vector<Bytes>& bytes, const
 }
 
 }  // namespace
-
-ExchangeRefused::ExchangeRefused() {
-  exchange_refused = true;
-}
-
-ExchangeRefused::~ExchangeRefused() {
-  exchange_refused = false;
-}
 
 Recording record_calls(const std::string& folder, const std::function<void()>& work) {
   Recorder& shared = recorder();
@@ -313,7 +305,7 @@ int __wrap_rmdir(const char* path) {
 
 int __wrap_renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
   const bool exchange = flags == RENAME_EXCHANGE;
-  if (exchange && dovetail::testing::exchange_refused) {
+  if (exchange && dovetail::testing::ExchangeRefused::now()) {
     errno = EINVAL;
     return -1;
   }

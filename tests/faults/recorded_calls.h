@@ -49,15 +49,6 @@ struct Recording {
 /// in which they could have been made one by one. Syncing is recorded only.
 Recording record_calls(const std::string& folder, const std::function<void()>& work);
 
-/// While it lives, two names cannot be exchanged, as on some file systems.
-class ExchangeRefused {
- public:
-  ExchangeRefused();
-  ExchangeRefused(const ExchangeRefused&) = delete;
-  ExchangeRefused& operator=(const ExchangeRefused&) = delete;
-  ~ExchangeRefused();
-};
-
 /// Files by path, as a crash may leave them; of a folder the path ends with a slash, and in the
 /// place of bytes is its number in the file system that was recorded.
 using LeftFiles = std::map<std::string, std::string>;

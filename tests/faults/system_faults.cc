@@ -17,6 +17,8 @@
 #include <iostream>
 #include <string>
 
+#include "tests/faults/exchange_refused.h"
+
 namespace dovetail::testing {
 namespace {
 
@@ -26,8 +28,6 @@ std::atomic<std::uint64_t> place = 0;
 std::atomic<std::uint64_t> calls = 0;
 std::atomic<bool> kept = false;  // something was not removed
 std::atomic<bool> cold = false;
-std::atomic<bool> exchange_refused = false;
-
 /// A file with bytes that cannot be read.
 struct BadFile {
   std::atomic<bool> armed = false;
@@ -147,14 +147,6 @@ ColdCache::ColdCache() {
 
 ColdCache::~ColdCache() {
   cold = false;
-}
-
-ExchangeRefused::ExchangeRefused() {
-  exchange_refused = true;
-}
-
-ExchangeRefused::~ExchangeRefused() {
-  exchange_refused = false;
 }
 
 void count_faults(std::uint64_t faults, const char* what) {
@@ -308,7 +300,7 @@ int __wrap_renameat(int from_folder, const char* from, int to_folder, const char
 }
 
 int __wrap_renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
-  if (flags == RENAME_EXCHANGE && dovetail::testing::exchange_refused) {
+  if (flags == RENAME_EXCHANGE && dovetail::testing::ExchangeRefused::now()) {
     errno = EINVAL;
     return -1;
   }

@@ -75,15 +75,6 @@ class ColdCache {
   ~ColdCache();
 };
 
-/// While it lives, two names cannot be exchanged, as on some file systems.
-class ExchangeRefused {
- public:
-  ExchangeRefused();
-  ExchangeRefused(const ExchangeRefused&) = delete;
-  ExchangeRefused& operator=(const ExchangeRefused&) = delete;
-  ~ExchangeRefused();
-};
-
 /// Prints how many faults a test has lived through, and adds them to its report.
 void count_faults(std::uint64_t faults, const char* what = "faults");
 

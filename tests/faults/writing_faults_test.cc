@@ -13,6 +13,7 @@
 #include <dovetail/record_reader.h>
 #include <dovetail/record_writer.h>
 
+#include "tests/faults/exchange_refused.h"
 #include "tests/faults/system_faults.h"
 #include "tests/faults/written_records.h"
 #include "tests/reader/delivery/sample_dataset.h"
@@ -27,19 +28,13 @@ using ::testing::UnorderedElementsAre;
 
 constexpr std::uint64_t kRecords = 90;
 
-Result<void> write_dataset(const std::string& folder, const std::vector<std::string>& records, bool overwrite) {
+Result<DatasetInfo> write_dataset(const std::string& folder, const std::vector<std::string>& records, bool overwrite) {
   DatasetWriterOptions options;
   options.shard_bytes = 40'000;
   options.encode_threads = 2;
   options.shard.block_bytes = 4096;
   options.shard.overwrite = overwrite;
-  Result<DatasetWriter> writer = DatasetWriter::create(folder, options);
-  if (!writer.has_value()) return writer.error();
-  for (const std::string& record : records) {
-    if (Result<void> appended = writer->append(as_bytes(record)); !appended.has_value()) return appended;
-  }
-  const Result<DatasetInfo> finished = writer->finish();
-  return finished.has_value() ? Result<void>() : finished.error();
+  return testing::write_dataset(folder, records, options);
 }
 
 class WritingFaultsTest : public ::testing::Test {

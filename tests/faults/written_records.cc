@@ -19,6 +19,16 @@ std::vector<std::string> written_records(std::uint64_t first, std::uint64_t coun
   return records;
 }
 
+Result<DatasetInfo> write_dataset(const std::string& folder, const std::vector<std::string>& records,
+                                  const DatasetWriterOptions& options) {
+  Result<DatasetWriter> writer = DatasetWriter::create(folder, options);
+  if (!writer) return writer.error();
+  for (const std::string& record : records) {
+    if (const Result<void> appended = writer->append(record); !appended) return appended.error();
+  }
+  return writer->finish();
+}
+
 std::vector<std::string> records_left(const std::string& path) {
   EXPECT_TRUE(verify(path).value().ok()) << path;
   const Dataset dataset = Dataset::open(path).value();

@@ -6,10 +6,15 @@
 #include <string>
 #include <vector>
 
+#include <dovetail/dataset_writer.h>
+
 namespace dovetail::testing {
 
 /// Records [first, first + count), of up to `most` bytes.
 std::vector<std::string> written_records(std::uint64_t first, std::uint64_t count, std::uint32_t most = 3000);
+/// Writes a dataset of them.
+Result<DatasetInfo> write_dataset(const std::string& folder, const std::vector<std::string>& records,
+                                  const DatasetWriterOptions& options);
 /// Those of a shard or a dataset, which must be good.
 std::vector<std::string> records_left(const std::string& path);
 /// Checks that no reader takes the shards in a folder, if it is there, for a dataset. With a

@@ -129,6 +129,9 @@ class RecoverTest(CommandTest):
         report = self.recover(DAMAGED, staged, self.path("out"))
         self.assertEqual((report["records"], report["shards"]), (part["records"], 2))
         self.assertEqual(run_good("cat", self.path("out"), "--format", "raw", "--range", "0:2"), b"line 0line 1")
+        os.rename(self.path("out"), self.path("target.replaced"))  # which a writer of target would put back
+        self.assert_fails(USAGE, "recover", self.path("target.replaced"), self.path("target"), "--overwrite",
+                          says="another target")
 
     def make_large(self):
         """A dataset of one shard that takes a while to recover."""
