@@ -60,6 +60,7 @@ constexpr struct {
     {Errc::too_many_changes, "too many changes of world"},
     {Errc::several_datasets, "more than one dataset"},
     {Errc::foreign_file, "no file of Dovetail"},
+    {Errc::rejected_record, "record rejected"},
     {Errc::closed, "already closed"},
     {Errc::busy, "a request is outstanding"},
     {Errc::slots_held, "too many batches held"},

@@ -32,6 +32,7 @@ struct State {
 constexpr std::array<State, 5> kStates = {{
     {"waiting_for_storage", "storage", "storage"},
     {"waiting_for_decode", "decode", "checking and decoding"},
+    {"waiting_for_transform", "transform", "the transform"},
     {"waiting_for_slot", "slot", "a free slot: the trainer holds too many batches"},
     {"waiting_for_consumer", "consumer", nullptr},
     {"filling", "filling", nullptr},

@@ -148,15 +148,35 @@ class ColumnDecoder::Impl {
     const ColumnRows::Mark before = rows_.mark();
     if (add_usual(row, record)) return {};
     rows_.take_back(before);
-    Result<void> added = add_any(row, record);
+    return or_nothing(row, before, add_any(row, record));
+  }
+
+  Result<void> add(std::uint32_t row, const std::function<Result<void>(RowWriter&)>& fill) {
+    const ColumnRows::Mark before = rows_.mark();
+    is_set_.assign(schema_.columns.size(), false);
+    RowWriter writer(schema_, rows_, is_set_, row);
+    Result<void> filled = fill(writer);
+    return or_nothing(row, before, filled ? put_unset(row) : filled);
+  }
+
+ private:
+  /// Leaves a row empty that could not be added.
+  Result<void> or_nothing(std::uint32_t row, const ColumnRows::Mark& before, Result<void> added) {
     if (!added) {
       rows_.take_back(before);
       rows_.put_nothing(row);
     }
     return added;
   }
-
- private:
+  Result<void> put_unset(std::uint32_t row) {
+    for (std::size_t column = 0; column < is_set_.size(); ++column) {
+      if (is_set_[column] || rows_.put_fallback(column, row)) continue;
+      return Error(Errc::invalid_option, "column \"" + schema_.columns[column].name +
+                                             "\" is not set; set it, or give it a fallback, such as " +
+                                             with_fallback(schema_.columns[column]));
+    }
+    return {};
+  }
   /// False where the record is to be looked at again, more closely.
   bool add_usual(std::uint32_t row, ByteView record);
   bool add_entry(std::uint32_t row, ByteView entry, std::size_t place, const std::byte* record_end);
@@ -180,6 +200,7 @@ class ColumnDecoder::Impl {
   std::vector<std::uint64_t> seen_;  // the last record that had the column
   std::uint64_t stamp_ = 0;          // of this record
   std::size_t found_ = 0;
+  std::vector<bool> is_set_;  // columns of a row that a function fills
   ExampleFeatures features_;
 };
 
@@ -340,6 +361,10 @@ Result<void> ColumnDecoder::begin(std::uint32_t rows, std::span<std::byte> slab)
 
 Result<void> ColumnDecoder::add(std::uint32_t row, ByteView record) {
   return impl_->add(row, record);
+}
+
+Result<void> ColumnDecoder::add(std::uint32_t row, const std::function<Result<void>(RowWriter&)>& fill) {
+  return impl_->add(row, fill);
 }
 
 void ColumnDecoder::add_empty(std::uint32_t row) noexcept {

@@ -128,6 +128,33 @@ bool ColumnRows::put_texts(const Target& target, std::uint32_t row, const Featur
   return true;
 }
 
+std::span<std::byte> ColumnRows::fixed_row(std::size_t column, std::uint32_t row) const noexcept {
+  const Target& target = targets_[column];
+  if (target.variable) return {};
+  return {row_of(target, row), target.item_bytes};
+}
+
+bool ColumnRows::put_copy(std::size_t column, std::uint32_t row, ByteView value) {
+  const Target& target = targets_[column];
+  if (!target.variable || (!target.text && value.size() % target.item_bytes != 0)) {
+    return put_bytes(column, row, value);
+  }
+  const std::size_t at = bytes_.size();
+  copy_bytes(bytes_.add(value.size()), value.data(), value.size());
+  place_of(target, row) = {.at = at, .bytes = value.size()};
+  return true;
+}
+
+void ColumnRows::put_copies(std::size_t column, std::uint32_t row, std::span<const std::string_view> texts) {
+  Place place{.at = bytes_.size(), .first_text = text_bytes_.size(), .texts = texts.size()};
+  for (const std::string_view text : texts) {
+    copy_bytes(bytes_.add(text.size()), as_bytes(text).data(), text.size());
+    *text_bytes_.add(1) = text.size();
+    place.bytes += text.size();
+  }
+  place_of(targets_[column], row) = place;
+}
+
 bool ColumnRows::put(std::size_t column, std::uint32_t row, const FeatureView& feature, std::string* why) {
   const Target& target = targets_[column];
   const auto wrong = [why](const std::string& text) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -73,6 +74,15 @@ class ColumnRows {
 
   /// Any feature. False where it does not fit, and `why`, if given, then says so.
   bool put(std::size_t column, std::uint32_t row, const FeatureView& feature, std::string* why);
+  // Values that come from no feature; they are copied.
+
+  /// The memory of a row of fixed size; empty where the column has none.
+  std::span<std::byte> fixed_row(std::size_t column, std::uint32_t row) const noexcept;
+  /// False where that is not the size of a row.
+  bool put_copy(std::size_t column, std::uint32_t row, ByteView value);
+  /// Needs: a ragged column of texts.
+  void put_copies(std::size_t column, std::uint32_t row, std::span<const std::string_view> texts);
+
   /// What the schema has for a row without the feature. False where it has nothing.
   bool put_fallback(std::size_t column, std::uint32_t row);
   void put_nothing(std::uint32_t row) noexcept;

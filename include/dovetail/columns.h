@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include <dovetail/error.h>
 #include <dovetail/export.h>
 #include <dovetail/schema.h>
+#include <dovetail/transform.h>
 
 namespace dovetail {
 
@@ -120,6 +122,9 @@ class DOVETAIL_EXPORT ColumnDecoder {
   Result<void> begin(std::uint32_t rows, std::span<std::byte> slab);
   /// Adds a row; call it for every row once. After an error the row is as `add_empty` leaves it.
   Result<void> add(std::uint32_t row, ByteView record);
+  /// Adds a row that `fill` writes, in place of the features of a record. Errors: those of `fill`,
+  /// and `invalid_option` for a column that it did not set and that has no fallback.
+  Result<void> add(std::uint32_t row, const std::function<Result<void>(RowWriter&)>& fill);
   /// Fills a row with zeros, and with nothing in ragged columns and texts.
   void add_empty(std::uint32_t row) noexcept;
   /// Copies a row that was added to another one.

@@ -40,3 +40,4 @@
 #include <dovetail/tfrecord_export.h>
 #include <dovetail/tfrecord_index.h>
 #include <dovetail/timeline.h>
+#include <dovetail/transform.h>

@@ -90,6 +90,8 @@ enum class Errc {
   several_datasets = 43,
   /// A file of another format; the message says how to pack its content.
   foreign_file = 44,
+  /// A record that `ReaderOptions::transform` rejected; the message has its reason.
+  rejected_record = 45,
 
   // The call came at the wrong time.
   /// The object was finished, stopped or moved from.

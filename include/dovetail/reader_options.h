@@ -17,11 +17,12 @@
 #include <dovetail/state.h>
 #include <dovetail/storage_kind.h>
 #include <dovetail/timeline.h>
+#include <dovetail/transform.h>
 
 namespace dovetail {
 
-/// How rows are handled whose block is damaged, or whose record does not fit the columns. Steps,
-/// rows and ids stay as planned in every case.
+/// How rows are handled whose block is damaged, whose record does not fit the columns, or is rejected
+/// by the transform. Steps, rows and ids stay as planned in every case.
 enum class OnDamage : std::uint8_t {
   /// The reader stops with an error that names file, offset and records.
   fail,
@@ -76,6 +77,10 @@ struct DOVETAIL_EXPORT ReaderOptions {
   /// that the writer named. All records are then copied from their runs, and sizes of records below
   /// mean sizes of their columns.
   std::optional<Schema> columns;
+  /// Fills the rows of `columns` from records of any kind, in place of decoding their features, on
+  /// the threads of the reader (transform.h). Each slot holds one batch. Slots for ragged columns
+  /// and texts get all that `memory_bytes` allows, since nothing bounds their rows.
+  Transform transform;
 
   // These change only speed and memory.
 

@@ -57,18 +57,21 @@ struct DOVETAIL_EXPORT ReaderStats {
   std::uint64_t direct_bytes = 0;  ///< Bytes of these reads.
   /// Reads of `io_uring_direct` that had to go through the page cache.
   std::uint64_t cached_reads = 0;
-  /// Records that did not fit the columns, counted each time that they were met.
+  /// Records that did not fit the columns, or were rejected by the transform, counted each time that
+  /// they were met.
   std::uint64_t unfit_records = 0;
   std::uint64_t retried_reads = 0;  ///< Second reads of blocks that failed their check.
   /// Batches in one-off memory because they did not fit their slot.
   std::uint64_t spilled_batches = 0;
   std::uint64_t shards_opened = 0;
 
-  // Where time went. The first five add up to the life of the reader.
+  // Where time went. The first six add up to the life of the reader.
   /// A request was outstanding, and bytes were still being read.
   std::chrono::nanoseconds waiting_for_storage{};
   /// A request was outstanding, and blocks were being checked, decoded or gathered.
   std::chrono::nanoseconds waiting_for_decode{};
+  /// A request was outstanding, and `ReaderOptions::transform` was filling its batch.
+  std::chrono::nanoseconds waiting_for_transform{};
   /// A request was outstanding, and every slot was filled or held.
   std::chrono::nanoseconds waiting_for_slot{};
   /// A batch was ready, and no request was outstanding.
@@ -88,6 +91,8 @@ struct DOVETAIL_EXPORT ReaderStats {
   /// Includes scattering, and decoding into columns. Of short gatherings only one in several is
   /// timed and stands for the others.
   std::chrono::nanoseconds time_gathering{};
+  /// In place of gathering where `ReaderOptions::transform` fills the rows.
+  std::chrono::nanoseconds time_transforming{};
 
   // Storage.
   StorageKind storage = StorageKind::pread;  ///< Never `automatic`.

@@ -48,6 +48,7 @@ class ErrorCode(enum.IntEnum):
     too_many_changes = 42
     several_datasets = 43
     foreign_file = 44
+    rejected_record = 45
     closed = 60
     busy = 61
     slots_held = 62

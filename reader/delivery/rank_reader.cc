@@ -58,7 +58,9 @@ RankReader::RankReader(ReaderSetup setup)
              .rows_per_lane = plan_.options().batch / (plan_.lanes() / plan_.readers()),
              .slab_bytes = setup.slab_bytes,
              .record_bytes = fetched_record_bytes(dataset_, plan_, setup),
-             .columns = columns_.get()},
+             .columns = columns_.get(),
+             .transform = options_.transform ? &options_.transform : nullptr,
+             .seed = plan_.options().seed},
       damage_(dataset_),
       losses_(options_, damage_),
       shards_(dataset_, *storage_, std::max(1u, setup.max_open_shards / 2), [this] { kick(); }),
@@ -112,7 +114,7 @@ bool RankReader::help(Clock::time_point& now) noexcept {
       replay_.refill(*queue_);
       return true;
     }
-    job = claim_locked();
+    if (!options_.transform) job = claim_locked();  // which never runs on a thread of the trainer
     if (job.kind == Job::Kind::none) {
       // From here on the trainer stands still, and its core is free for a worker.
       queue_->stand_still(cause_locked());
@@ -336,7 +338,9 @@ void RankReader::hand_over_locked() {
 
 Stall RankReader::cause_locked() const {
   if (flights_.empty() || flights_.front()->reads_left > 0 || store_.waits_for_storage()) return Stall::storage;
-  return flights_.front()->lease != nullptr || ring_->has_free() ? Stall::decode : Stall::slot;
+  const bool filling = flights_.front()->lease != nullptr;
+  if (filling && options_.transform) return Stall::transform;
+  return filling || ring_->has_free() ? Stall::decode : Stall::slot;
 }
 
 State RankReader::state() const {

@@ -96,11 +96,14 @@ RankReader::Clock::time_point RankReader::run_fill(Flight& flight, bool by_train
   const std::uint64_t changes = shards_.changes();
   SlotFill& fill = flight.fill;
   if (!std::exchange(flight.begun, true)) fill.begin(flight.lease, flight.epoch, flight.step, flight.batches);
-  while (flight.filled < flight.walked && fill_part(flight)) continue;
+  {
+    const std::shared_ptr<void> scope = options_.transform.scope ? options_.transform.scope() : nullptr;
+    while (flight.filled < flight.walked && fill_part(flight)) continue;
+  }
   fill.let_go();
   const Clock::time_point ended = Clock::now();
   flight.filling_time += ended - began;
-  trace_rows({.kind = TimelineEvent::Kind::gather,
+  trace_rows({.kind = options_.transform ? TimelineEvent::Kind::transform : TimelineEvent::Kind::gather,
               .by_trainer = by_trainer,
               .begin = began,
               .end = ended,
@@ -202,7 +205,8 @@ void RankReader::finish_fill(Flight& flight) {
     tally_.stats.direct_bytes += counts.direct_bytes;
     tally_.stats.retried_reads += counts.retried_reads;
     tally_.stats.unfit_records += counts.unfit_records;
-    tally_.stats.time_gathering += std::exchange(flight.filling_time, {});
+    (options_.transform ? tally_.stats.time_transforming : tally_.stats.time_gathering) +=
+        std::exchange(flight.filling_time, {});
     flight.busy = false;
     flight.settled = flight.filled;
     flight.ready = ready;

@@ -85,6 +85,9 @@ Result<void> check(const ReaderOptions& options) {
   if (options.hung_after == options.hung_after.zero() && options.on_hung_read != OnHungRead::wait) {
     return Error(Errc::invalid_option, "on_hung_read = fail needs a hung_after above 0");
   }
+  if (options.transform && !options.columns.has_value()) {
+    return Error(Errc::invalid_option, "transform needs columns: name those that it fills");
+  }
   if (options.decode_threads > kMaxThreads) return out_of_range("decode_threads", options.decode_threads, "0 to 1024");
   return {};
 }
@@ -147,6 +150,7 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
   for (const ShardInfo& shard : dataset.shards()) {
     largest_record = std::max<std::uint64_t>(largest_record, shard.max_record_bytes);
   }
+  if (options.transform) largest_record = kMaxColumnRowBytes;  // what it makes of one may be of any size
   MemoryShares shares;
   shares.slots = options.replay > 0 ? options.replay : options.prefetch + options.max_held;
   const BatchBytes batch = batch_bytes(options.plan.batch, largest_record, columns);
@@ -175,7 +179,7 @@ Result<MemoryShares> share_memory(const Dataset& dataset, const ReaderOptions& o
   }
   shares.slab_bytes = shares.slot_bytes;
   // Those that share a slot have room for their largest records, and nothing to wait for but blocks.
-  if (options.replay == 0 && shares.slab_bytes >= batch.most && largest_record < kPlacedBytes) {
+  if (options.replay == 0 && !options.transform && shares.slab_bytes >= batch.most && largest_record < kPlacedBytes) {
     const std::uint64_t mean = columns == nullptr ? mean_batch_bytes(dataset, options.plan.batch) : shares.slab_bytes;
     const std::uint64_t most = std::min(kSharedSlotBytes / mean, share / 4 / shares.slab_bytes);
     shares.batches_per_slot = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most, 1, kMostBatchesPerSlot));

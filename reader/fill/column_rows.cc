@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -28,7 +30,22 @@ Result<void> ColumnRows::add(SlotRows& rows, std::uint64_t id, RowStatus status,
   const std::uint32_t row = rows.rows();
   rows.add_without_bytes(id, status);
   if (record.size() >= largest_.bytes) largest_ = {id, record.size()};
-  return decoder_->add(row, record);
+  return rules_.transform != nullptr ? transform(row, id, record) : decoder_->add(row, record);
+}
+
+Result<void> ColumnRows::transform(std::uint32_t row, std::uint64_t id, ByteView record) {
+  const TransformInput input{.record = record, .id = id, .seed = rules_.seed, .epoch = epoch_};
+  return decoder_->add(row, [this, &input](RowWriter& writer) -> Result<void> {
+    try {
+      return rules_.transform->fill(input, writer);
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& thrown) {
+      return Error(Errc::rejected_record, thrown.what());
+    } catch (...) {
+      return Error(Errc::rejected_record, "an exception that is no std::exception");
+    }
+  });
 }
 
 void ColumnRows::add_empty(SlotRows& rows, std::uint64_t id, RowStatus status) {

@@ -16,18 +16,19 @@
 
 namespace dovetail::detail {
 
-/// Turns the records of a slot's batches into columns, row by row.
+/// Turns the records of a slot's batches into columns, row by row: by their features, or by a transform.
 ///
-/// Threads: none. Cost: no allocation per record; some per batch.
+/// Threads: none. Cost: no allocation per record, of the transform's aside; some per batch.
 class ColumnRows {
  public:
-  explicit ColumnRows(const FillRules& rules) : rules_(rules), decoder_(rules.columns->take()) {}
+  ColumnRows(const FillRules& rules, std::uint32_t epoch)
+      : rules_(rules), epoch_(epoch), decoder_(rules.columns->take()) {}
   ColumnRows(const ColumnRows&) = delete;
   ColumnRows& operator=(const ColumnRows&) = delete;
   ~ColumnRows() { rules_.columns->give_back(std::move(decoder_)); }
 
   Result<void> begin_batch(const SlotRows& rows);
-  /// Adds a row. Errors: why the record does not fit the columns, its row then is as `add_empty` leaves it.
+  /// Adds a row. Errors: why the record does not fit the columns, or is rejected; its row then is as `add_empty` leaves it.
   Result<void> add(SlotRows& rows, std::uint64_t id, RowStatus status, ByteView record);
   void add_empty(SlotRows& rows, std::uint64_t id, RowStatus status);
   /// Records added so far need not stay any longer. Errors: `batch_too_large`.
@@ -39,8 +40,10 @@ class ColumnRows {
 
  private:
   void substitute(const SlotRows& rows);
+  Result<void> transform(std::uint32_t row, std::uint64_t id, ByteView record);
 
   const FillRules& rules_;
+  const std::uint32_t epoch_;
   std::unique_ptr<ColumnDecoder> decoder_;
   LargestRecord largest_;
 };

@@ -19,10 +19,12 @@ struct FillRules {
   Oversize oversize = Oversize::fail;
   std::uint32_t rank = 0;
   std::uint32_t batch_rows = 1;
-  std::uint32_t rows_per_lane = 1;    ///< Rows of a batch that come from one lane; consecutive.
-  std::size_t slab_bytes = 0;         ///< From one batch of a slot to the next.
-  std::uint32_t record_bytes = 0;     ///< Of each record, where they come as `Entry`.
-  ColumnDecoders* columns = nullptr;  ///< Where records become columns.
+  std::uint32_t rows_per_lane = 1;       ///< Rows of a batch that come from one lane; consecutive.
+  std::size_t slab_bytes = 0;            ///< From one batch of a slot to the next.
+  std::uint32_t record_bytes = 0;        ///< Of each record, where they come as `Entry`.
+  ColumnDecoders* columns = nullptr;     ///< Where records become columns;
+  const Transform* transform = nullptr;  ///< by this, if it is not by their features.
+  std::uint64_t seed = 0;                ///< For the transform.
 };
 
 /// What has been counted while rows were filled.

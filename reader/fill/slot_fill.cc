@@ -20,7 +20,7 @@ void SlotFill::begin(std::shared_ptr<SlotLease> lease, std::uint32_t epoch, std:
   error_.reset();
   rows_.begin(std::move(lease), batches);
   if (rules_.columns == nullptr) return;
-  columns_.emplace(rules_);
+  columns_.emplace(rules_, epoch_);
   if (const Result<void> begun = columns_->begin_batch(rows_); !begun.has_value()) fail(begun.error());
 }
 
@@ -163,12 +163,15 @@ LargestRecord SlotFill::largest_with(std::uint64_t id, std::uint64_t bytes) cons
 Error SlotFill::unfit_at_step(std::uint64_t id, const Error& why) const {
   const Dataset::Place place = parts_.dataset.locate(id);
   // The checksums of its block are right, so that whatever does not fit is as it was written: other columns mend it.
-  const char* const what =
-      why.is(Errc::bad_message) ? ", is no tf.train.Example, which columns are made of" : ", does not fit the columns";
-  const std::string text = why.detail() + "; record " + std::to_string(place.record) +
+  const bool rejected = rules_.transform != nullptr;
+  const char* const what = rejected                    ? ", was rejected by the transform"
+                           : why.is(Errc::bad_message) ? ", is no tf.train.Example, which columns are made of"
+                                                       : ", does not fit the columns";
+  const bool has_reason = why.is(Errc::rejected_record) || why.is(Errc::invalid_option) || !rejected;
+  const std::string text = (has_reason ? why.detail() : why.to_string()) + "; record " + std::to_string(place.record) +
                            " of the shard, needed by rank " + std::to_string(rules_.rank) + " at step " +
                            std::to_string(step().step) + " of epoch " + std::to_string(epoch_) + what;
-  const Error error(Errc::invalid_option, text);
+  const Error error(rejected ? Errc::rejected_record : Errc::invalid_option, text);
   const std::shared_ptr<const ShardFile> file = parts_.shards.peek(place.shard);
   if (file == nullptr) return error.in_file(parts_.dataset.shard_path(place.shard));
   return error.at(file->file().path(), file->blocks()[file->block_of(place.record)].offset);

@@ -380,6 +380,7 @@ void ReadyQueue::add_to(ReaderStats& stats) const {
   stats.rows_damaged_empty = counts.rows_damaged_empty;
   stats.waiting_for_storage = waits_.clock.spent(Stall::storage, now);
   stats.waiting_for_decode = waits_.clock.spent(Stall::decode, now);
+  stats.waiting_for_transform = waits_.clock.spent(Stall::transform, now);
   stats.waiting_for_slot = waits_.clock.spent(Stall::slot, now);
   stats.waiting_for_consumer = waits_.clock.spent(Stall::consumer, now);
   stats.filling = waits_.clock.spent(Stall::filling, now);

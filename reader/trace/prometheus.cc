@@ -93,17 +93,16 @@ void add_rows(const ReaderStats& stats, Exposition& text) {
 
 void add_times(const ReaderStats& stats, Exposition& text) {
   const std::pair<std::string_view, std::chrono::nanoseconds> kStates[] = {
-      {"waiting_for_storage", stats.waiting_for_storage},
-      {"waiting_for_decode", stats.waiting_for_decode},
-      {"waiting_for_slot", stats.waiting_for_slot},
-      {"waiting_for_consumer", stats.waiting_for_consumer},
-      {"filling", stats.filling}};
+      {"waiting_for_storage", stats.waiting_for_storage},     {"waiting_for_decode", stats.waiting_for_decode},
+      {"waiting_for_transform", stats.waiting_for_transform}, {"waiting_for_slot", stats.waiting_for_slot},
+      {"waiting_for_consumer", stats.waiting_for_consumer},   {"filling", stats.filling}};
   text.family("state_seconds_total", "counter", "Life of the reader, by state; the trainer waits in the first three.");
   for (const auto& [state, time] : kStates) text.sample(seconds(time), "state", state);
   const std::pair<std::string_view, std::chrono::nanoseconds> kWork[] = {{"planning", stats.time_planning},
                                                                          {"reading", stats.time_reading},
                                                                          {"decoding", stats.time_decoding},
-                                                                         {"gathering", stats.time_gathering}};
+                                                                         {"gathering", stats.time_gathering},
+                                                                         {"transforming", stats.time_transforming}};
   text.family("busy_seconds_total", "counter", "Busy time of threads, by kind of work.");
   for (const auto& [work, time] : kWork) text.sample(seconds(time), "work", work);
   text.family("trainer_idle_ratio", "gauge", "Share of the time since the first request in which the trainer waited.");

@@ -86,7 +86,7 @@ std::string list_of(const std::vector<Item>& items) {
 }  // namespace
 
 double ReaderStats::trainer_idle() const noexcept {
-  const auto waited = waiting_for_storage + waiting_for_decode + waiting_for_slot;
+  const auto waited = waiting_for_storage + waiting_for_decode + waiting_for_transform + waiting_for_slot;
   if (since_first_request.count() <= 0) return 0.0;
   return static_cast<double>(waited.count()) / static_cast<double>(since_first_request.count());
 }
@@ -113,6 +113,7 @@ std::string ReaderStats::to_json() const {
   json.number("shards_opened", shards_opened);
   json.seconds("waiting_for_storage", waiting_for_storage);
   json.seconds("waiting_for_decode", waiting_for_decode);
+  json.seconds("waiting_for_transform", waiting_for_transform);
   json.seconds("waiting_for_slot", waiting_for_slot);
   json.seconds("waiting_for_consumer", waiting_for_consumer);
   json.seconds("filling", filling);
@@ -121,6 +122,7 @@ std::string ReaderStats::to_json() const {
   json.seconds("time_reading", time_reading);
   json.seconds("time_decoding", time_decoding);
   json.seconds("time_gathering", time_gathering);
+  json.seconds("time_transforming", time_transforming);
   json.text("storage", to_string(storage));
   json.text("storage_note", storage_note);
   json.number("hung_reads", hung_reads);

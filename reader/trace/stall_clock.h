@@ -9,7 +9,7 @@
 namespace dovetail::detail {
 
 /// What a reader is waiting for at a moment.
-enum class Stall : std::uint8_t { storage, decode, slot, consumer, filling };
+enum class Stall : std::uint8_t { storage, decode, transform, slot, consumer, filling };
 
 /// Adds up how long a reader has been in each state. Threads: none; its owner locks.
 class StallClock {
@@ -32,7 +32,7 @@ class StallClock {
 
  private:
   static constexpr std::size_t index(Stall stall) noexcept { return static_cast<std::size_t>(stall); }
-  std::array<Clock::duration, 5> spent_{};
+  std::array<Clock::duration, 6> spent_{};
   Clock::time_point since_;
   Stall state_ = Stall::filling;
 };

@@ -50,6 +50,8 @@ const char* name_of(const TimelineEvent& event) {
       return "decode";
     case Kind::gather:
       return "gather";
+    case Kind::transform:
+      return "transform";
     case Kind::check:
       return "check";
     case Kind::storage_read:
@@ -64,6 +66,8 @@ const char* name_of(const TimelineEvent& event) {
       return "waiting for storage";
     case Stall::decode:
       return "waiting for decode";
+    case Stall::transform:
+      return "waiting for transform";
     case Stall::slot:
       return "waiting for slot";
     case Stall::consumer:

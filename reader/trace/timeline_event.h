@@ -18,6 +18,7 @@ struct TimelineEvent {
     read,    ///< of which reading,
     decode,  ///< and decoding;
     gather,
+    transform,     ///< In place of gathering.
     check,         ///< of a record that was read straight into its row.
     storage_read,  ///< A read that had to wait, from when it was asked for.
     state,         ///< What the reader was waiting for.
