@@ -29,7 +29,7 @@ struct State {
   const char* heading;
   const char* meaning;  ///< What the trainer waited for; null where it did not wait.
 };
-constexpr std::array<State, 5> kStates = {{
+constexpr std::array<State, 6> kStates = {{
     {"waiting_for_storage", "storage", "storage"},
     {"waiting_for_decode", "decode", "checking and decoding"},
     {"waiting_for_transform", "transform", "the transform"},

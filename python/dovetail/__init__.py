@@ -25,6 +25,7 @@ from dovetail._errors import (BusyError, CancelledError, ClosedError, DamagedErr
                               ErrorCode, MissingFileError, SlotsHeldError, StateMismatchError, StorageError,
                               UsageError)
 from dovetail._features import FeaturesReport, FeatureStats, Histogram
+from dovetail._map import Record
 from dovetail._reader import Plan, Reader
 from dovetail._reports import (ConvertedDataset, ConvertedSource, ConvertReport, Damage, DatasetDescription,
                                VerifyReport)
@@ -38,7 +39,7 @@ __all__ = ["Batch", "BusyError", "CancelledError", "ClosedError", "ConvertReport
            "ConvertedSource", "DAMAGED", "Damage", "DamagedError", "Dataset", "DatasetDescription", "DatasetWriter",
            "DeviceError", "DovetailError", "EMPTY", "EpochPlan", "ErrorCode", "FIRST", "FeatureStats",
            "FeaturesReport", "Histogram", "MissingFileError", "NO_ID",
-           "Plan", "REPEATED", "REPEATED_DAMAGED", "REPEATED_SUBSTITUTED", "Ragged", "Reader", "Records",
+           "Plan", "REPEATED", "REPEATED_DAMAGED", "REPEATED_SUBSTITUTED", "Ragged", "Reader", "Record", "Records",
            "SUBSTITUTED", "ShardInfo", "SlotsHeldError", "StateMismatchError", "StorageError", "Tensor", "Texts",
            "UsageError", "VerifyReport", "Writer", "add_digests", "convert", "describe", "digest", "example",
            "gathered_rows", "merge", "open", "parse_example", "verify"]

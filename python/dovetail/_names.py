@@ -33,6 +33,8 @@ _HERE = {
     "num_shards": ["world", "shards"],
     "shard_id": ["rank"],
     "collate_fn": ["collate"],
+    "transform": ["map, a function of a record, and columns, which it fills"],
+    "map_fn": ["map"],
     "schema": ["columns"],
     "columns": ["schema"],
     "compression": ['codec, "snappy" by default, or "none"'],

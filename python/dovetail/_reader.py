@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import operator
-from typing import TYPE_CHECKING, Any, Iterator, NoReturn, Sequence, SupportsIndex, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterator, NoReturn, Sequence, SupportsIndex, Union
 
 from dovetail import _dovetail
 from dovetail._errors import usage_error
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from dovetail._dovetail import Batch, Dataset, EpochPlan, _Path
+    from dovetail._map import Record
 
     _Mix = Union[Sequence[int], Sequence[tuple[int, Sequence[int]]]]
     _State = Union[str, dict[str, Any]]
@@ -173,6 +174,10 @@ class Reader:
         order, tail, seed, assign, replicate, lanes, open_runs, pool, sticky, mix, mix_stop: see `Plan`.
         columns: decodes records of tf.train.Example into these columns, such as "image:u8[28,28], label:i64". True
             uses the schema that the dataset's writer named.
+        map: fills the rows of `columns` from records of any kind: a function of a `Record`, which returns a dict of
+            columns by name. It runs on the threads of the reader, at most one call per batch at a time, so raise
+            `prefetch` for many threads. Code that releases the interpreter lock, as PIL and NumPy do, runs at the
+            same time. An exception rejects the record: `on_damage` decides. It must not use the reader.
         epochs: the reader ends before this epoch, wherever it begins or is moved to. With 3, a reader that continues
             in epoch 1 reads the rest of it and epoch 2. 0 (default) continues for ever.
         state: continues where `state_dict()` was taken, also in another world or batch.
@@ -205,7 +210,8 @@ class Reader:
                  local_rank: int | None = None, local_world: int | None = None, order: str = "shuffle",
                  tail: str = "drop", seed: int = 0, assign: str = "even", replicate: int = 1, lanes: int | None = None,
                  open_runs: int | None = None, pool: int | None = None, sticky: bool = False, mix: _Mix | None = None,
-                 mix_stop: str | int | None = None, columns: str | bool | None = None, epochs: int = 0,
+                 mix_stop: str | int | None = None, columns: str | bool | None = None,
+                 map: Callable[[Record], dict[str, Any]] | None = None, epochs: int = 0,
                  state: _State | None = None, on_damage: str = "fail", on_hung_read: str = "wait",
                  hung_after: float | None = None, oversize: str = "fail", prefetch: int = 2, max_held: int = 3,
                  memory_bytes: int | None = None, storage: str = "automatic", io_threads: int | None = None,
@@ -230,7 +236,7 @@ class Reader:
                        max_held=max_held, memory_bytes=memory_bytes, storage=storage, io_threads=io_threads,
                        decode_threads=decode_threads, registration=registration, device=device, huge_pages=huge_pages)
         text = None if state is None else _state_text(state)
-        self._native = _dovetail.Reader(opened, options, text)
+        self._native = _dovetail.Reader(opened, options, text, map)
 
     def __iter__(self) -> Iterator[Batch]:
         return iter(self._native)

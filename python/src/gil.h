@@ -17,6 +17,14 @@
 
 namespace dovetail::python {
 
+inline bool interpreter_ends() noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsInitialized() == 0 || Py_IsFinalizing() != 0;
+#else
+  return Py_IsInitialized() == 0 || _Py_IsFinalizing() != 0;
+#endif
+}
+
 [[noreturn]] inline void park_thread() {
   for (;;) ::pause();
 }

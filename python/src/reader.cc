@@ -15,6 +15,7 @@
 
 #include "python/src/arguments.h"
 #include "python/src/bindings.h"
+#include "python/src/errors.h"
 #include "python/src/gil.h"
 #include "python/src/options.h"
 #include "python/src/text.h"
@@ -41,14 +42,6 @@ std::vector<OpenReader>& open_readers() {
 void note_open(const std::shared_ptr<BatchReader>& reader, const std::shared_ptr<LogLines>& log) {
   std::erase_if(open_readers(), [](const OpenReader& known) { return known.reader.expired(); });
   open_readers().push_back({.reader = reader, .log = log});
-}
-
-bool interpreter_ends() noexcept {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsFinalizing() != 0;
-#else
-  return _Py_IsFinalizing() != 0;
-#endif
 }
 
 /// Nothing can be imported when the interpreter ends; `close_all_readers` has handed over what there was before.
@@ -95,8 +88,8 @@ void close_all_readers() {
   for (const auto& log : logs) report_raised([&] { hand_over(*log); });
 }
 
-PyReader::PyReader(Dataset dataset, ReaderOptions options)
-    : dataset_(std::move(dataset)), options_(std::move(options)), end_epoch_(options_.epochs) {
+PyReader::PyReader(Dataset dataset, ReaderOptions options, std::shared_ptr<PyMap> map)
+    : dataset_(std::move(dataset)), options_(std::move(options)), map_(std::move(map)), end_epoch_(options_.epochs) {
   options_.log = [log = log_](std::string_view line) { log->add(line); };
   reopen(options_);
 }
@@ -156,6 +149,10 @@ void PyReader::need_usable() const {
                           "threads are not here: open one of its own in the child"));
   }
   if (closed_) throw Exception(Error(Errc::closed, "the reader was closed"));
+  if (map_ != nullptr && PyMap::runs_here()) {
+    throw Exception(
+        Error(Errc::busy, "the function of map must not use a reader that has one: it would wait for itself"));
+  }
   if (moving_) throw Exception(Error(Errc::busy, "another thread moves the reader to another place"));
 }
 
@@ -186,9 +183,18 @@ std::optional<PyBatch> PyReader::next() {
       if (stopped && reader != reader_ && !closed_) {
         throw Exception(Error(Errc::busy, "another thread has moved the reader to another place"));
       }
-      throw Exception(batch.error());
+      raise(batch.error());
     }
   }
+}
+
+void PyReader::raise(const Error& error) const {
+  const py::object cause = map_ != nullptr && error.is(Errc::rejected_record) ? map_->raised(error) : py::object();
+  if (!cause) throw Exception(error);
+  const py::object exception = to_exception(error);
+  PyException_SetCause(exception.ptr(), py::object(cause).release().ptr());
+  PyErr_SetObject(py::type::handle_of(exception).ptr(), exception.ptr());
+  throw py::error_already_set();
 }
 
 void PyReader::need_epoch(std::uint32_t epoch) const {
@@ -237,9 +243,13 @@ void PyReader::close() {
   closed_ = true;
   if (reader_ != nullptr) {
     std::shared_ptr<BatchReader> reader = std::move(reader_);
-    const Unlocked unlocked;
-    if (!process_.forked()) reader->stop();
-    reader.reset();
+    if (PyMap::runs_here()) {
+      std::thread([reader = std::move(reader)] { reader->stop(); }).detach();
+    } else {
+      const Unlocked unlocked;
+      if (!process_.forked()) reader->stop();
+      reader.reset();
+    }
   }
   flush_log();
 }
@@ -283,11 +293,50 @@ State to_state(const py::object& text) {
   return State::from_text(to_utf8("a state", text)).value();
 }
 
-std::shared_ptr<PyReader> open_reader(const Dataset& dataset, const py::dict& given, const py::object& state) {
+std::shared_ptr<PyReader> open_reader(const Dataset& dataset, const py::dict& given, const py::object& state,
+                                      const py::object& function) {
   ReaderOptions options;
   set_options(options, given);
   if (!state.is_none()) options.state = to_state(state);
-  return std::make_shared<PyReader>(dataset, std::move(options));
+  std::shared_ptr<PyMap> map;
+  if (!function.is_none()) {
+    if (!options.columns.has_value()) {
+      refuse(
+          "map needs columns: name those that the function returns, such as columns=\"image:u8[32,32,3], label:i64\"");
+    }
+    map = std::make_shared<PyMap>(function, *options.columns, options.on_damage == OnDamage::fail);
+    options.transform = map->transform();
+  }
+  return std::make_shared<PyReader>(dataset, std::move(options), std::move(map));
+}
+
+PyMap* map_of(PyObject* self) {
+  auto* const instance = reinterpret_cast<py::detail::instance*>(self);
+  if (!instance->simple_layout) return nullptr;  // it is being made
+  const auto held = instance->get_value_and_holder();
+  return held.holder_constructed() ? held.holder<std::shared_ptr<PyReader>>()->map() : nullptr;
+}
+
+/// A function may know the reader that calls it, so the collector of cycles has to see it.
+void see_through_map(PyHeapTypeObject* heap_type) {
+  PyTypeObject& type = heap_type->ht_type;
+  type.tp_flags |= Py_TPFLAGS_HAVE_GC;
+  type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
+#if PY_VERSION_HEX >= 0x03090000
+    Py_VISIT(Py_TYPE(self));
+#endif
+    const PyMap* const map = map_of(self);
+    return map == nullptr ? 0 : map->traverse(visit, arg);
+  };
+  // pybind11 2.10 would leave it to the collector while its destructor runs.
+  type.tp_dealloc = [](PyObject* self) {
+    PyObject_GC_UnTrack(self);
+    py::detail::pybind11_object_dealloc(self);
+  };
+  type.tp_clear = [](PyObject* self) {
+    if (PyMap* const map = map_of(self)) map->clear();
+    return 0;
+  };
 }
 
 py::tuple position(const PyReader& reader) {
@@ -307,8 +356,10 @@ void bind_reader(py::module_& module) {
       .def("__iter__", [](py::object self) { return self; })
       .def("__next__", &EpochIterator::next);
 
-  py::class_<PyReader, std::shared_ptr<PyReader>>(module, "Reader", R"(What dovetail.Reader is made of.)")
-      .def(py::init(&open_reader), py::arg("dataset"), py::arg("options"), py::arg("state") = py::none())
+  py::class_<PyReader, std::shared_ptr<PyReader>>(module, "Reader", py::custom_type_setup(see_through_map),
+                                                  R"(What dovetail.Reader is made of.)")
+      .def(py::init(&open_reader), py::arg("dataset"), py::arg("options"), py::arg("state") = py::none(),
+           py::arg("map") = py::none())
       .def("__iter__", [](std::shared_ptr<PyReader> reader) { return EpochIterator{.reader = std::move(reader)}; })
       .def("next", &PyReader::next)
       .def(

@@ -11,6 +11,7 @@
 #include "format/process_mark.h"
 #include "python/src/batch.h"
 #include "python/src/log_lines.h"
+#include "python/src/map.h"
 
 namespace dovetail::python {
 
@@ -18,7 +19,8 @@ namespace dovetail::python {
 /// guards the members; it is given up while they wait. While one thread moves the reader, calls of others get `busy`.
 class PyReader {
  public:
-  PyReader(Dataset dataset, ReaderOptions options);
+  /// `map`: the transform of the options, where that is a function of Python.
+  PyReader(Dataset dataset, ReaderOptions options, std::shared_ptr<PyMap> map);
   PyReader(const PyReader&) = delete;
   PyReader& operator=(const PyReader&) = delete;
   ~PyReader();
@@ -36,15 +38,18 @@ class PyReader {
 
   const BatchReader& get() const { return *open(); }
   /// Stops the threads; batches stay. Idempotent, final, also while another thread moves the reader; does nothing in a forked
-  /// child.
+  /// child. In the function of a map it does not wait: the thread is one of those that it stops.
   void close();
   bool closed() const noexcept { return closed_; }
+  /// Null without a map.
+  PyMap* map() const noexcept { return map_.get(); }
   /// Hands what the reader had to say to Python's `logging`.
   void flush_log();
 
  private:
   /// Errors: `closed`; `busy` while it is moved.
   void need_usable() const;
+  [[noreturn]] void raise(const Error& error) const;
   /// Errors: as above, and what it could not be opened for when it was last moved.
   const std::shared_ptr<BatchReader>& open() const;
   void reopen(ReaderOptions options);
@@ -53,6 +58,7 @@ class PyReader {
 
   Dataset dataset_;
   ReaderOptions options_;
+  std::shared_ptr<PyMap> map_;
   std::uint32_t end_epoch_;  // the first one that is not read; 0 where they never end
   std::shared_ptr<LogLines> log_ = std::make_shared<LogLines>();
   std::shared_ptr<BatchReader> reader_;

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/map.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "python/src/arguments.h"
+#include "python/src/buffer.h"
+#include "python/src/gil.h"
+
+namespace dovetail::python {
+
+namespace py = pybind11;
+
+namespace {
+
+/// As many as there can be batches that fail at a time.
+constexpr std::size_t kMostKept = 128;
+
+thread_local int maps_here = 0;
+
+/// Numbers in the memory of an object, which they keep.
+class Numbers {
+ public:
+  Numbers() = default;
+  Numbers(const Numbers&) = delete;
+  Numbers& operator=(const Numbers&) = delete;
+  ~Numbers() {
+    if (got_) PyBuffer_Release(&view_);
+  }
+  /// False where it has none in one piece.
+  bool get(py::handle object) {
+    got_ = PyObject_GetBuffer(object.ptr(), &view_, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) == 0;
+    if (!got_) PyErr_Clear();
+    return got_;
+  }
+  ByteView bytes() const noexcept {
+    return {static_cast<const std::byte*>(view_.buf), static_cast<std::size_t>(view_.len)};
+  }
+  /// Whether it has the numbers and the shape of a row.
+  bool is_row_of(const Column& column) const noexcept {
+    const int items = column.ragged ? 1 : 0;
+    if (view_.ndim != items + static_cast<int>(column.shape.size()) || !is(column.dtype)) return false;
+    return std::equal(column.shape.begin(), column.shape.end(), view_.shape + items,
+                      [](std::uint32_t size, Py_ssize_t there) { return static_cast<Py_ssize_t>(size) == there; });
+  }
+
+ private:
+  bool is(Dtype dtype) const noexcept {
+    std::string_view format = view_.format == nullptr ? "B" : view_.format;
+    if (!format.empty() && (format.front() == '@' || format.front() == '=' || format.front() == '<')) {
+      format.remove_prefix(1);
+    }
+    if (format.size() != 1 || view_.itemsize != static_cast<Py_ssize_t>(dtype_bytes(dtype))) return false;
+    const std::string_view kinds = to_text(dtype).front() == 'u'   ? "BHILQ"
+                                   : to_text(dtype).front() == 'i' ? "bhilq"
+                                                                   : "efd";
+    return kinds.find(format.front()) != kinds.npos;
+  }
+
+  Py_buffer view_{};
+  bool got_ = false;
+};
+
+/// The characters of a text; nothing for what is no text. They stay while `held` does.
+std::optional<ByteView> characters(py::handle text, std::deque<Buffer>& held) {
+  if (PyUnicode_Check(text.ptr())) {
+    Py_ssize_t size = 0;
+    const char* const utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (utf8 == nullptr) throw py::error_already_set();
+    return as_bytes({utf8, static_cast<std::size_t>(size)});
+  }
+  if (!PyBytes_Check(text.ptr()) && !PyByteArray_Check(text.ptr()) && !PyMemoryView_Check(text.ptr())) return {};
+  return held.emplace_back(text).bytes();
+}
+
+[[noreturn]] void refuse_value(const Column& column, const std::string& expected, py::handle value) {
+  throw py::type_error("column \"" + column.name + "\" must be " + expected + ", not " + type_name(value));
+}
+
+void write_texts(std::size_t column, const Column& of, py::handle value, RowWriter& row) {
+  if (!PyList_Check(value.ptr()) && !PyTuple_Check(value.ptr())) {
+    refuse_value(of, "a list of bytes or str", value);
+  }
+  const auto items = py::reinterpret_borrow<py::sequence>(value);
+  std::vector<std::string_view> texts;
+  std::deque<Buffer> held;
+  for (const py::handle item : items) {
+    const std::optional<ByteView> text = characters(item, held);
+    if (!text.has_value()) refuse_value(of, "a list of bytes or str", item);
+    texts.push_back(as_chars(*text));
+  }
+  row.set_texts(column, texts).value();
+}
+
+std::string utf8_of(py::handle object) {
+  const auto text = py::reinterpret_steal<py::object>(call_python(PyObject_Str, object.ptr()));
+  const auto bytes = py::reinterpret_steal<py::object>(
+      text ? PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace") : nullptr);
+  if (bytes) return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+  PyErr_Clear();
+  return "an exception without words";
+}
+
+}  // namespace
+
+/// Holds the interpreter lock around the records of a batch: taking it for each would cost more than some functions do.
+class PyMap::Scope {
+ public:
+  Scope() { ++maps_here; }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  ~Scope() { --maps_here; }
+
+ private:
+  const Locked locked_;
+};
+
+PyMap::PyMap(py::object function, Schema schema, bool keeps_raised)
+    : schema_(std::move(schema)),
+      keeps_raised_(keeps_raised),
+      function_(std::move(function)),
+      record_type_(import_module("dovetail._map").attr("Record")),
+      fit_(import_module("dovetail._map").attr("fit")) {
+  if (PyCallable_Check(function_.ptr()) == 0) {
+    throw py::type_error("map must be a function of a record, not " + type_name(function_));
+  }
+  for (const Column& column : schema_.columns) names_.push_back(py::str(column.name));
+}
+
+PyMap::~PyMap() {
+  if (interpreter_ends()) {  // nobody can give anything back then
+    const auto leave = [](py::object& object) { object.release(); };
+    leave(function_);
+    leave(record_type_);
+    leave(fit_);
+    std::for_each(names_.begin(), names_.end(), leave);
+    for (auto& [reason, exception] : kept_) leave(exception);
+    return;
+  }
+  const Locked locked;
+  clear();
+  record_type_ = {};
+  fit_ = {};
+  names_.clear();
+}
+
+Transform PyMap::transform() {
+  return {.fill = [self = shared_from_this()](const TransformInput& input,
+                                              RowWriter& row) { return self->fill(input, row); },
+          .scope = []() -> std::shared_ptr<void> { return std::make_shared<Scope>(); }};
+}
+
+bool PyMap::runs_here() noexcept {
+  return maps_here > 0;
+}
+
+int PyMap::traverse(visitproc visit, void* arg) const {
+  Py_VISIT(function_.ptr());
+  for (const auto& [reason, exception] : kept_) Py_VISIT(exception.ptr());
+  return 0;
+}
+
+void PyMap::clear() {
+  const py::object function = std::move(function_);  // whose end may run Python's own code
+  const auto kept = std::move(kept_);
+  kept_.clear();
+}
+
+Result<void> PyMap::fill(const TransformInput& input, RowWriter& row) {
+  std::optional<py::error_already_set> raised;
+  try {
+    const py::object function = function_;  // the collector may take it meanwhile
+    if (!function) return Error(Errc::closed, "the map is gone");
+    const py::object record =
+        call_object(record_type_, py::bytes(reinterpret_cast<const char*>(input.record.data()), input.record.size()));
+    record.attr("id") = input.id;
+    record.attr("epoch") = input.epoch;
+    record.attr("seed") = input.seed;
+    write(call_object(function, record), row);
+    return {};
+  } catch (const Exception& refused) {
+    return refused.error();
+  } catch (py::error_already_set& caught) {
+    raised.emplace(std::move(caught));
+  } catch (const py::builtin_exception& thrown) {
+    thrown.set_error();
+    raised.emplace();
+  }
+  return reject(*raised);
+}
+
+Error PyMap::reject(py::error_already_set& raised) {
+  const py::object exception = py::reinterpret_borrow<py::object>(raised.value());
+  if (raised.trace()) PyException_SetTraceback(exception.ptr(), raised.trace().ptr());
+  std::string reason = type_name(exception) + ": " + utf8_of(exception);
+  if (keeps_raised_) {
+    if (kept_.size() == kMostKept) kept_.pop_front();
+    kept_.emplace_back(reason, exception);
+  }
+  return Error(Errc::rejected_record, std::move(reason));
+}
+
+py::object PyMap::raised(const Error& error) const {
+  for (const auto& [reason, exception] : kept_) {
+    if (error.detail().starts_with(reason + "; record ")) return exception;
+  }
+  return {};
+}
+
+void PyMap::write(py::handle columns, RowWriter& row) const {
+  if (!PyDict_Check(columns.ptr())) {
+    throw py::type_error("map must return a dict of columns, not " + type_name(columns));
+  }
+  Py_ssize_t left = PyDict_Size(columns.ptr());
+  for (std::size_t column = 0; column < names_.size(); ++column) {
+    PyObject* const value = PyDict_GetItemWithError(columns.ptr(), names_[column].ptr());
+    if (value == nullptr) continue;  // its fallback, or an error
+    write(column, value, row);
+    --left;
+  }
+  if (left == 0) return;
+  for (const auto& item : py::reinterpret_borrow<py::dict>(columns)) {
+    const auto is_it = [&](const py::object& name) { return name.equal(item.first); };
+    if (std::any_of(names_.begin(), names_.end(), is_it)) continue;
+    throw py::key_error("map returned " + std::string(py::repr(item.first)) + ", which is none of the columns");
+  }
+}
+
+void PyMap::write(std::size_t column, py::handle value, RowWriter& row) const {
+  const Column& of = schema_.columns[column];
+  if (of.dtype == Dtype::bytes) {
+    if (of.ragged) return write_texts(column, of, value, row);
+    std::deque<Buffer> held;
+    const std::optional<ByteView> text = characters(value, held);
+    if (!text.has_value()) refuse_value(of, "bytes or str", value);
+    row.set(column, *text).value();
+    return;
+  }
+  if (Numbers numbers; numbers.get(value) && numbers.is_row_of(of)) return row.set(column, numbers.bytes()).value();
+  const py::object fitted =
+      call_object(fit_, value, of.name, std::string(to_text(of.dtype)), py::tuple(py::cast(of.shape)), of.ragged);
+  Numbers numbers;
+  if (!numbers.get(fitted)) refuse_value(of, "numbers", value);
+  row.set(column, numbers.bytes()).value();
+}
+
+}  // namespace dovetail::python

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <dovetail/error.h>
+#include <dovetail/schema.h>
+#include <dovetail/transform.h>
+#include <pybind11/pybind11.h>
+
+namespace dovetail::python {
+
+/// A function of Python as a transform: `fn(record)` returns the columns of its row by name.
+///
+/// Threads: `transform` may be called and copied on any thread, and its copies may go on any. All else needs the
+///          interpreter lock.
+class PyMap : public std::enable_shared_from_this<PyMap> {
+ public:
+  /// `keeps_raised`: whether what the function raises may end the reader.
+  PyMap(pybind11::object function, Schema schema, bool keeps_raised);
+  PyMap(const PyMap&) = delete;
+  PyMap& operator=(const PyMap&) = delete;
+  ~PyMap();
+
+  Transform transform();
+  /// What the function raised for the record of this error; null where that is not known.
+  pybind11::object raised(const Error& error) const;
+  /// Whether this thread is in the function of any map: it then must not wait for a reader.
+  static bool runs_here() noexcept;
+
+  // For the collector of cycles.
+  int traverse(visitproc visit, void* arg) const;
+  void clear();
+
+ private:
+  class Scope;
+  Result<void> fill(const TransformInput& input, RowWriter& row);
+  void write(pybind11::handle columns, RowWriter& row) const;
+  void write(std::size_t column, pybind11::handle value, RowWriter& row) const;
+  Error reject(pybind11::error_already_set& raised);
+
+  const Schema schema_;
+  const bool keeps_raised_;
+  pybind11::object function_;
+  pybind11::object record_type_;
+  pybind11::object fit_;
+  std::vector<pybind11::object> names_;                        // of the columns
+  std::deque<std::pair<std::string, pybind11::object>> kept_;  // exceptions by what their error begins with
+};
+
+}  // namespace dovetail::python

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of Python between decoding and delivery: `Reader(map=...)`."""
+
+import gc
+import threading
+import unittest
+import weakref
+
+import numpy as np
+from fixtures import ModuleTest
+
+import dovetail
+
+COLUMNS = "id:i64, draw:f32[2], ends:u8[2], body:u8[*], pairs:i16[*,2], name:bytes, words:bytes[*], none:f64=1.5"
+
+
+def columns_of(record):
+    """The columns of a record, told by its bytes, id, seed and epoch alone."""
+    values = np.frombuffer(record, np.uint8)
+    return {"id": record.id, "draw": record.rng().random(2, np.float32), "ends": [len(record) % 256, 7],
+            "body": values[::2], "pairs": [[n, -n] for n in range(record.id % 3)],
+            "name": f"record {record.id}", "words": [b"a", "é"] * (record.id % 3)}
+
+
+class MapTest(ModuleTest):
+    def read(self, *, columns=COLUMNS, map=columns_of, batch=16, **options):
+        return self.open_reader(self.path("dataset"), batch=batch, columns=columns, map=map, **options)
+
+    def test_rows_are_what_the_function_returns(self):
+        self.make_dataset()
+        for options in ({}, {"order": "sequential", "tail": "pad"},
+                        {"order": "global", "decode_threads": 3, "seed": 5}):
+            with self.subTest(**options):
+                reader = self.read(epochs=2, **options)
+                seen = []
+                for epoch in range(2):
+                    for batch in reader:
+                        for row, id in enumerate(batch.ids):
+                            if batch.status[row] == dovetail.EMPTY:
+                                self.assertEqual(batch["name"][row], b"")
+                                continue
+                            record = dovetail.Record(self.records[id])
+                            record.id, record.epoch, record.seed = int(id), epoch, options.get("seed", 0)
+                            expected = columns_of(record)
+                            self.assertEqual(batch["id"][row], id)
+                            np.testing.assert_array_equal(batch["draw"][row], expected["draw"])
+                            np.testing.assert_array_equal(batch["ends"][row], expected["ends"])
+                            np.testing.assert_array_equal(batch["body"][row], expected["body"])
+                            np.testing.assert_array_equal(batch["pairs"][row],
+                                                          np.reshape(expected["pairs"], (-1, 2)))
+                            self.assertEqual(bytes(batch["name"][row]).decode(), expected["name"])
+                            self.assertEqual([bytes(word).decode() for word in batch["words"][row]],
+                                             ["a", "é"] * (int(id) % 3))
+                            self.assertEqual(batch["none"][row], 1.5)
+                            seen.append((epoch, int(id)))
+                self.assertGreaterEqual(len(seen), 2 * 384)
+                self.assertEqual(len(set(seen)), len(seen))
+
+    def test_random_changes_repeat_after_a_resume_in_another_world(self):
+        self.make_dataset()
+        options = {"columns": "draw:f64", "map": lambda record: {"draw": record.rng().random()}, "seed": 3}
+
+        def draws(reader):
+            return {int(id): draw for batch in reader for id, draw in zip(batch.ids, batch["draw"])}
+
+        whole = draws(self.read(**options))
+        reader = self.read(**options)
+        before = reader.next()
+        parts = dict(zip(map(int, before.ids), before["draw"]))
+        for rank in (0, 1):
+            parts.update(draws(self.read(**options, batch=8, rank=rank, world=2, state=reader.state_dict())))
+        self.assertEqual(parts, whole)
+
+    def test_values_that_do_not_fit_are_refused_by_name(self):
+        self.make_dataset(count=20)
+        cases = [("u8", 256, "ValueError: column \"x\": 256 is out of range for u8"),
+                 ("u8", -1, "-1 is out of range"),
+                 ("i64", 1.5, "TypeError: column \"x\" has rows of i64, not float64"),
+                 ("f32", "text", "has rows of f32, not <U4"),
+                 ("f32[3]", [1, 2], "rows of shape [3], not [2]"),
+                 ("f32[3]", 1.0, "rows of shape [3], not []"),
+                 ("i32[*,2]", [1, 2], "rows of shape [*, 2], not [2]"),
+                 ("i32[*]", 5, "rows of shape [*], not []"),
+                 ("bytes", 5, "must be bytes or str, not int"),
+                 ("bytes", "\ud800", "UnicodeEncodeError"),
+                 ("bytes[*]", b"abc", "must be a list of bytes or str, not bytes"),
+                 ("bytes[*]", [b"abc", None], "must be a list of bytes or str, not NoneType")]
+        for dtype, value, message in cases:
+            with self.subTest(dtype=dtype, value=value):
+                reader = self.read(columns=f"x:{dtype}", map=lambda record, value=value: {"x": value}, batch=4)
+                with self.assertRaises(dovetail.UsageError) as raised:
+                    reader.next()
+                self.assertIn(message, str(raised.exception))
+                self.assertIn("of the shard, needed by rank 0 at step 0 of epoch 0", str(raised.exception))
+        for result, message in ((None, "must return a dict of columns, not NoneType"), ({}, 'column "x" is not set'),
+                                ({"x": 1, "y": 2}, "'y', which is none of the columns")):
+            with self.subTest(result=result):
+                reader = self.read(columns="x:i64", map=lambda record, result=result: result, batch=4)
+                with self.assertRaisesRegex(dovetail.UsageError, message):
+                    reader.next()
+
+    def test_numbers_are_converted_where_that_keeps_them(self):
+        self.make_dataset(count=20)
+        cases = [("u8", True, 1), ("u8", np.int64(200), 200), ("f32", 3, 3.0), ("f16", np.float64(0.5), 0.5),
+                 ("i64[2]", np.array([1, 2], ">i2"), [1, 2]), ("u8[4]", np.arange(8, dtype=np.uint8)[::2], [0, 2, 4, 6]),
+                 ("f64[2]", memoryview(np.array([1.0, 2.0])), [1, 2]), ("i32[*]", [], []), ("i32[*,2]", [], [])]
+        for dtype, value, expected in cases:
+            with self.subTest(dtype=dtype, value=value):
+                batch = self.read(columns=f"x:{dtype}", map=lambda record, value=value: {"x": value}, batch=4).next()
+                np.testing.assert_array_equal(batch["x"][0], np.reshape(expected, np.shape(batch["x"][0])))
+
+    def test_an_exception_is_the_cause_of_the_readers(self):
+        self.make_dataset()
+
+        def fails(record):
+            if record.id == 77:
+                raise LookupError("no label")
+            return {"id": record.id}
+
+        reader = self.read(columns="id:i64", map=fails, decode_threads=2)
+        for attempt in range(2):
+            with self.assertRaises(dovetail.UsageError) as raised:
+                for _ in range(1000):
+                    reader.next()
+            self.assertEqual(raised.exception.code, dovetail.ErrorCode.rejected_record)
+            self.assertIn("LookupError: no label", str(raised.exception))
+            cause = raised.exception.__cause__
+            self.assertIsInstance(cause, LookupError)
+            self.assertEqual(cause.__traceback__.tb_frame.f_code.co_name, "fails")
+        empty = self.read(columns="id:i64", map=fails, on_damage="empty", order="sequential")
+        with self.assertLogs("dovetail", "WARNING") as logs:
+            statuses = np.concatenate([batch.status.copy() for batch in empty])
+            empty.stats()
+        self.assertEqual(np.flatnonzero(statuses == dovetail.DAMAGED).tolist(), [77])
+        self.assertIn("LookupError: no label", logs.output[0])
+
+    def test_functions_run_at_the_same_time_where_they_release_the_lock(self):
+        self.make_dataset()
+        meeting = threading.Barrier(2, timeout=30)  # which two calls have to reach
+        threads = set()
+
+        def meets(record):
+            if not threads or threading.get_ident() not in threads:
+                threads.add(threading.get_ident())
+                meeting.wait()
+            return {"id": record.id}
+
+        for _ in self.read(columns="id:i64", map=meets, decode_threads=2):
+            pass
+        self.assertEqual(len(threads), 2)
+        self.assertNotIn(threading.get_ident(), threads)
+
+    def test_a_reader_closes_while_the_function_runs(self):
+        self.make_dataset()
+        inside, go = threading.Event(), threading.Event()
+
+        def waits(record):
+            inside.set()
+            go.wait(30)
+            return {"id": record.id}
+
+        reader = self.read(columns="id:i64", map=waits)
+        self.assertTrue(inside.wait(30))
+        threading.Timer(0.02, go.set).start()
+        reader.close()
+        with self.assertRaises(dovetail.ClosedError):
+            reader.next()
+
+    def test_a_reader_and_its_function_that_know_each_other_are_collected(self):
+        self.make_dataset()
+
+        class Trainer:
+            def __init__(self, test):
+                self.reader = test.read(columns="id:i64", map=self.columns)
+                self.reader.next()
+
+            def columns(self, record):
+                return {"id": record.id}
+
+        self.doCleanups()  # forgets what would close it
+        self.setUp()
+        self.make_dataset()
+        trainer = Trainer(self)
+        known = weakref.ref(trainer)
+        self._cleanups.pop()  # of the reader
+        del trainer
+        gc.collect()
+        self.assertIsNone(known())
+
+    def test_the_function_that_drops_or_uses_its_reader_does_not_hang(self):
+        self.make_dataset()
+        self.run_program("""
+            import gc, sys, threading
+            import dovetail
+
+            class Trainer:
+                def __init__(self):
+                    self.errors, self.dropped = [], threading.Event()
+                    self.reader = dovetail.Reader(sys.argv[1], batch=8, rank=0, world=1, columns="id:i64", map=self.map)
+
+                def map(self, record):
+                    try:
+                        self.reader.next()
+                    except dovetail.BusyError as error:
+                        self.errors.append(str(error))
+                    except (AttributeError, dovetail.ClosedError):
+                        pass  # it has not been assigned yet, or is closed
+                    if len(self.errors) > 3 and not self.dropped.is_set():
+                        self.reader.close()
+                        self.dropped.set()
+                    return {"id": record.id}
+
+            trainer = Trainer()
+            try:
+                while trainer.reader.next():
+                    pass
+            except (dovetail.ClosedError, dovetail.CancelledError):
+                pass
+            assert trainer.dropped.wait(30)
+            assert "wait for itself" in trainer.errors[0], trainer.errors
+            """, self.path("dataset"))
+
+    def test_the_interpreter_ends_while_functions_run(self):
+        self.make_dataset()
+        for ending in ("pass", "sys.exit(0)", "reader.next(); del reader"):
+            with self.subTest(ending=ending):
+                self.run_program(f"""
+                    import sys, time
+                    import dovetail
+
+                    def slow(record):
+                        time.sleep(0.001)
+                        return {{"id": record.id}}
+
+                    reader = dovetail.Reader(sys.argv[1], batch=8, rank=0, world=1, columns="id:i64", map=slow,
+                                             decode_threads=2, prefetch=4)
+                    {ending}
+                    """, self.path("dataset"))
+
+    def test_ctrl_c_is_for_the_trainer(self):
+        self.make_dataset()
+        self.run_program("""
+            import os, signal, sys, threading, time
+            import dovetail
+
+            def slow(record):
+                time.sleep(0.005)
+                return {"id": record.id}
+
+            reader = dovetail.Reader(sys.argv[1], batch=100, rank=0, world=1, columns="id:i64", map=slow)
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+            try:
+                reader.next()
+            except KeyboardInterrupt:
+                print("interrupted")
+            assert reader.next() is not None, "nothing is lost"
+            """, self.path("dataset"))
+
+    def test_misuse_is_refused(self):
+        self.make_dataset()
+        with self.assertRaisesRegex(dovetail.UsageError, "map needs columns"):
+            self.read(columns=None)
+        with self.assertRaisesRegex(TypeError, "map must be a function of a record, not int"):
+            self.read(map=5)
+        with self.assertRaisesRegex(TypeError, "map"):
+            self.read(transform=columns_of)
+
+
+if __name__ == "__main__":
+    unittest.main()
