@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "format/process_mark.h"
 #include "python/src/arguments.h"
 #include "python/src/buffer.h"
 #include "python/src/gil.h"
@@ -20,7 +21,7 @@ namespace py = pybind11;
 namespace {
 
 /// As many as there can be batches that fail at a time.
-constexpr std::size_t kMostKept = 128;
+constexpr std::size_t kMostRaised = 128;
 
 thread_local int maps_here = 0;
 
@@ -79,6 +80,25 @@ std::optional<ByteView> characters(py::handle text, std::deque<Buffer>& held) {
   return held.emplace_back(text).bytes();
 }
 
+template <class T>
+bool copy_number(T number, std::span<std::byte> to) noexcept {
+  std::memcpy(to.data(), &number, sizeof(number));
+  return true;
+}
+
+/// Sets a column of one number a row from an int or a float, which is the most frequent case; false for all else.
+bool set_plain(std::size_t column, Dtype dtype, PyObject* value, RowWriter& row) {
+  if (PyFloat_CheckExact(value)) {
+    const double number = PyFloat_AS_DOUBLE(value);
+    if (dtype == Dtype::f64) return copy_number(number, row.bytes(column));
+    return dtype == Dtype::f32 && copy_number(static_cast<float>(number), row.bytes(column));
+  }
+  if (!PyLong_CheckExact(value) || dtype != Dtype::i64) return false;
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+  return overflow == 0 && copy_number(static_cast<std::int64_t>(number), row.bytes(column));
+}
+
 [[noreturn]] void refuse_value(const Column& column, const std::string& expected, py::handle value) {
   throw py::type_error("column \"" + column.name + "\" must be " + expected + ", not " + type_name(value));
 }
@@ -122,32 +142,30 @@ class PyMap::Scope {
 };
 
 PyMap::PyMap(py::object function, Schema schema, bool keeps_raised)
-    : schema_(std::move(schema)),
-      keeps_raised_(keeps_raised),
-      function_(std::move(function)),
-      record_type_(import_module("dovetail._map").attr("Record")),
-      fit_(import_module("dovetail._map").attr("fit")) {
+    : schema_(std::move(schema)), keeps_raised_(keeps_raised), function_(std::move(function)) {
   if (PyCallable_Check(function_.ptr()) == 0) {
     throw py::type_error("map must be a function of a record, not " + type_name(function_));
   }
-  for (const Column& column : schema_.columns) names_.push_back(py::str(column.name));
+  const py::object module = import_module("dovetail._map");
+  objects_ = std::make_unique<Objects>(Objects{.record_type = module.attr("Record"),
+                                               .fit = module.attr("fit"),
+                                               .id = py::str("id"),
+                                               .epoch = py::str("epoch"),
+                                               .seed = py::str("seed"),
+                                               .columns = {}});
+  for (const Column& column : schema_.columns) objects_->columns.push_back(py::str(column.name));
 }
 
 PyMap::~PyMap() {
   if (interpreter_ends()) {  // nobody can give anything back then
-    const auto leave = [](py::object& object) { object.release(); };
-    leave(function_);
-    leave(record_type_);
-    leave(fit_);
-    std::for_each(names_.begin(), names_.end(), leave);
-    for (auto& [reason, exception] : kept_) leave(exception);
+    function_.release();
+    detail::leave_alone(std::move(objects_));
+    detail::leave_alone(std::move(raised_));
     return;
   }
   const Locked locked;
   clear();
-  record_type_ = {};
-  fit_ = {};
-  names_.clear();
+  objects_.reset();
 }
 
 Transform PyMap::transform() {
@@ -162,14 +180,13 @@ bool PyMap::runs_here() noexcept {
 
 int PyMap::traverse(visitproc visit, void* arg) const {
   Py_VISIT(function_.ptr());
-  for (const auto& [reason, exception] : kept_) Py_VISIT(exception.ptr());
+  for (const auto& [reason, exception] : raised_) Py_VISIT(exception.ptr());
   return 0;
 }
 
 void PyMap::clear() {
   const py::object function = std::move(function_);  // whose end may run Python's own code
-  const auto kept = std::move(kept_);
-  kept_.clear();
+  const auto raised = std::exchange(raised_, {});
 }
 
 Result<void> PyMap::fill(const TransformInput& input, RowWriter& row) {
@@ -177,11 +194,11 @@ Result<void> PyMap::fill(const TransformInput& input, RowWriter& row) {
   try {
     const py::object function = function_;  // the collector may take it meanwhile
     if (!function) return Error(Errc::closed, "the map is gone");
-    const py::object record =
-        call_object(record_type_, py::bytes(reinterpret_cast<const char*>(input.record.data()), input.record.size()));
-    record.attr("id") = input.id;
-    record.attr("epoch") = input.epoch;
-    record.attr("seed") = input.seed;
+    const py::object record = call_object(
+        objects_->record_type, py::bytes(reinterpret_cast<const char*>(input.record.data()), input.record.size()));
+    py::setattr(record, objects_->id, py::int_(input.id));
+    py::setattr(record, objects_->epoch, py::int_(input.epoch));
+    py::setattr(record, objects_->seed, py::int_(input.seed));
     write(call_object(function, record), row);
     return {};
   } catch (const Exception& refused) {
@@ -200,14 +217,18 @@ Error PyMap::reject(py::error_already_set& raised) {
   if (raised.trace()) PyException_SetTraceback(exception.ptr(), raised.trace().ptr());
   std::string reason = type_name(exception) + ": " + utf8_of(exception);
   if (keeps_raised_) {
-    if (kept_.size() == kMostKept) kept_.pop_front();
-    kept_.emplace_back(reason, exception);
+    py::object oldest;  // whose end may run Python's own code
+    if (raised_.size() == kMostRaised) {
+      oldest = std::move(raised_.front().second);
+      raised_.pop_front();
+    }
+    raised_.emplace_back(reason, exception);
   }
   return Error(Errc::rejected_record, std::move(reason));
 }
 
 py::object PyMap::raised(const Error& error) const {
-  for (const auto& [reason, exception] : kept_) {
+  for (const auto& [reason, exception] : raised_) {
     if (error.detail().starts_with(reason + "; record ")) return exception;
   }
   return {};
@@ -218,8 +239,8 @@ void PyMap::write(py::handle columns, RowWriter& row) const {
     throw py::type_error("map must return a dict of columns, not " + type_name(columns));
   }
   Py_ssize_t left = PyDict_Size(columns.ptr());
-  for (std::size_t column = 0; column < names_.size(); ++column) {
-    PyObject* const value = PyDict_GetItemWithError(columns.ptr(), names_[column].ptr());
+  for (std::size_t column = 0; column < objects_->columns.size(); ++column) {
+    PyObject* const value = PyDict_GetItemWithError(columns.ptr(), objects_->columns[column].ptr());
     if (value == nullptr) continue;  // its fallback, or an error
     write(column, value, row);
     --left;
@@ -227,7 +248,7 @@ void PyMap::write(py::handle columns, RowWriter& row) const {
   if (left == 0) return;
   for (const auto& item : py::reinterpret_borrow<py::dict>(columns)) {
     const auto is_it = [&](const py::object& name) { return name.equal(item.first); };
-    if (std::any_of(names_.begin(), names_.end(), is_it)) continue;
+    if (std::any_of(objects_->columns.begin(), objects_->columns.end(), is_it)) continue;
     throw py::key_error("map returned " + std::string(py::repr(item.first)) + ", which is none of the columns");
   }
 }
@@ -242,9 +263,10 @@ void PyMap::write(std::size_t column, py::handle value, RowWriter& row) const {
     row.set(column, *text).value();
     return;
   }
+  if (of.shape.empty() && !of.ragged && set_plain(column, of.dtype, value.ptr(), row)) return;
   if (Numbers numbers; numbers.get(value) && numbers.is_row_of(of)) return row.set(column, numbers.bytes()).value();
-  const py::object fitted =
-      call_object(fit_, value, of.name, std::string(to_text(of.dtype)), py::tuple(py::cast(of.shape)), of.ragged);
+  const py::object fitted = call_object(objects_->fit, value, of.name, std::string(to_text(of.dtype)),
+                                        py::tuple(py::cast(of.shape)), of.ragged);
   Numbers numbers;
   if (!numbers.get(fitted)) refuse_value(of, "numbers", value);
   row.set(column, numbers.bytes()).value();

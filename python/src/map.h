@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <dovetail/error.h>
 #include <dovetail/schema.h>
@@ -45,10 +46,17 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
   const Schema schema_;
   const bool keeps_raised_;
   pybind11::object function_;
-  pybind11::object record_type_;
-  pybind11::object fit_;
-  std::vector<pybind11::object> names_;                        // of the columns
-  std::deque<std::pair<std::string, pybind11::object>> kept_;  // exceptions by what their error begins with
+  /// What each call needs. Strings are made once: as names of attributes they are compared by their address.
+  struct Objects {
+    pybind11::object record_type;
+    pybind11::object fit;
+    pybind11::object id;
+    pybind11::object epoch;
+    pybind11::object seed;
+    std::vector<pybind11::object> columns;
+  };
+  std::unique_ptr<Objects> objects_;
+  std::deque<std::pair<std::string, pybind11::object>> raised_;  // exceptions by what their error begins with
 };
 
 }  // namespace dovetail::python

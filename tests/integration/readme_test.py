@@ -23,6 +23,7 @@ REGIONS = {
     "docs/columns.md": {
         "cpp": (("tests/reader/delivery/columns_doc_test.cc", "read"), ("tests/format/columns_doc_test.cc", "decode"))
     },
+    "docs/transform.md": {"cpp": (("tests/reader/delivery/transform_doc_test.cc", "sum"),)},
 }
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Python of docs/python.md and README.md runs as printed, each page from top to bottom in one program."""
+"""The Python of the documents runs as printed, each page from top to bottom in one program."""
 
 import os
 import re
@@ -11,9 +11,10 @@ import unittest
 from fixtures import main, skip_all
 
 try:
+    import PIL  # noqa: F401
     import torch  # noqa: F401
-except ImportError:
-    skip_all("PyTorch is not installed")
+except ImportError as missing:
+    skip_all(str(missing))
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -49,6 +50,9 @@ class DocsTest(unittest.TestCase):
 
     def test_the_page_of_python_runs(self):
         self.run_page("docs/python.md")
+
+    def test_the_page_of_transforms_runs(self):
+        self.run_page("docs/transform.md")
 
     def test_the_python_of_the_readme_runs(self):
         self.run_page("README.md")

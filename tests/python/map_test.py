@@ -7,7 +7,7 @@ import unittest
 import weakref
 
 import numpy as np
-from fixtures import ModuleTest
+from fixtures import ModuleTest, main
 
 import dovetail
 
@@ -102,7 +102,8 @@ class MapTest(ModuleTest):
     def test_numbers_are_converted_where_that_keeps_them(self):
         self.make_dataset(count=20)
         cases = [("u8", True, 1), ("u8", np.int64(200), 200), ("f32", 3, 3.0), ("f16", np.float64(0.5), 0.5),
-                 ("i64[2]", np.array([1, 2], ">i2"), [1, 2]), ("u8[4]", np.arange(8, dtype=np.uint8)[::2], [0, 2, 4, 6]),
+                 ("i64[2]", np.array([1, 2], ">i2"), [1, 2]),
+                 ("u8[4]", np.arange(8, dtype=np.uint8)[::2], [0, 2, 4, 6]),
                  ("f64[2]", memoryview(np.array([1.0, 2.0])), [1, 2]), ("i32[*]", [], []), ("i32[*,2]", [], [])]
         for dtype, value, expected in cases:
             with self.subTest(dtype=dtype, value=value):
@@ -267,4 +268,4 @@ class MapTest(ModuleTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

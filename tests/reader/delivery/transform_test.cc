@@ -35,13 +35,13 @@ using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-constexpr const char* kColumns = "id:u64, seed:u64[2], ends:u8[2]=7, body:u8[*], name:bytes, words:bytes[*]";
-constexpr std::uint64_t kSeed = 77;
+constexpr const char* kTransformed = "id:u64, seed:u64[2], ends:u8[2]=7, body:u8[*], name:bytes, words:bytes[*]";
+constexpr std::uint64_t kPlanSeed = 77;
 
 /// What the columns of a record are, told by its id and bytes.
 struct Expected {
   explicit Expected(std::uint64_t id, std::uint32_t epoch, ByteView record)
-      : seed{kSeed, epoch},
+      : seed{kPlanSeed, epoch},
         body(record.begin() + static_cast<std::ptrdiff_t>(record.size() / 3), record.end()),
         name("record " + std::to_string(id)),
         words(id % 4, name) {
@@ -91,7 +91,7 @@ void expect_row(const Batch& batch, std::uint32_t row, const testing::SampleShap
   const std::string record = testing::sample_record(id, shape);
   const Expected expected(id, batch.epoch(), as_bytes(record));
   EXPECT_EQ(batch.column(0).as<std::uint64_t>()[row], id);
-  EXPECT_EQ(batch.column(1).as<std::uint64_t>()[2 * row], kSeed);
+  EXPECT_EQ(batch.column(1).as<std::uint64_t>()[2 * row], kPlanSeed);
   EXPECT_EQ(batch.column(1).as<std::uint64_t>()[2 * row + 1], batch.epoch());
   EXPECT_TRUE(std::equal(expected.ends.begin(), expected.ends.end(), ends.begin() + 2 * row));
   EXPECT_TRUE(std::ranges::equal(ragged(3), expected.body)) << "record " << id;
@@ -105,10 +105,10 @@ void expect_row(const Batch& batch, std::uint32_t row, const testing::SampleShap
 
 class TransformTest : public testing::SampleReaderTest {
  protected:
-  static ReaderOptions options(decltype(Transform::fill) fill = fill_row, const char* columns = kColumns) {
+  static ReaderOptions options(decltype(Transform::fill) fill = fill_row, const char* columns = kTransformed) {
     ReaderOptions options = SampleReaderTest::options(0, 1, 24, Tail::pad);
     options.epochs = 2;
-    options.plan.seed = kSeed;
+    options.plan.seed = kPlanSeed;
     options.columns = parse_schema(columns).value();
     options.transform.fill = std::move(fill);
     return options;
