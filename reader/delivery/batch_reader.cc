@@ -19,15 +19,15 @@ namespace dovetail {
 /// Keeps the machine alive while a call uses it.
 class BatchReader::Impl {
  public:
-  explicit Impl(detail::ReaderSetup setup) : reader(std::move(setup)) {}
+  explicit Impl(detail::ReaderSetup setup) : reader(std::make_shared<detail::RankReader>(std::move(setup))) {}
   const detail::ProcessMark process;
-  detail::RankReader reader;
+  const std::shared_ptr<detail::RankReader> reader;
 };
 
 Result<BatchReader> BatchReader::open(const Dataset& dataset, const ReaderOptions& options) try {
   DOVETAIL_ASSIGN(detail::ReaderSetup setup, detail::set_up(dataset, options));
   auto impl = std::make_shared<Impl>(std::move(setup));
-  impl->reader.start();
+  impl->reader->start();
   return BatchReader(std::move(impl));
 } catch (const std::exception& failure) {  // no memory, no more threads
   return detail::error_from(failure);
@@ -59,30 +59,30 @@ void BatchReader::close() noexcept {
 }
 
 const Plan& BatchReader::plan() const noexcept {
-  return impl_->reader.plan();
+  return impl_->reader->plan();
 }
 State BatchReader::state() const {
-  return impl_->reader.state();
+  return impl_->reader->state();
 }
 std::uint64_t BatchReader::plan_checksum() const noexcept {
-  return impl_->reader.plan_checksum();
+  return impl_->reader->plan_checksum();
 }
 bool BatchReader::registered() const noexcept {
-  return impl_->reader.ring().registered();
+  return impl_->reader->ring().registered();
 }
 std::size_t BatchReader::slab_bytes() const noexcept {
-  return impl_->reader.slab_bytes();
+  return impl_->reader->slab_bytes();
 }
 Result<std::optional<Batch>> BatchReader::next() {
   if (impl_ == nullptr) return detail::moved_from();
   if (impl_->process.forked()) return impl_->process.error();
-  return impl_->reader.next();
+  return impl_->reader->next();
 }
 Result<std::optional<Batch>> BatchReader::next(std::chrono::milliseconds patience) {
   if (impl_ == nullptr) return detail::moved_from();
   if (impl_->process.forked()) return impl_->process.error();
   constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);  // so that the sum is no overflow
-  return impl_->reader.next(detail::StallClock::Clock::now() + std::min(patience, kLongest));
+  return impl_->reader->next(detail::StallClock::Clock::now() + std::min(patience, kLongest));
 }
 void BatchReader::start_next(Handler handler) {
   if (impl_ == nullptr || impl_->process.forked()) {
@@ -91,19 +91,19 @@ void BatchReader::start_next(Handler handler) {
   }
   // The handler may destroy this reader on another thread while this one is still in the call.
   const std::shared_ptr<Impl> alive = impl_;
-  alive->reader.async_next(std::move(handler));
+  alive->reader->async_next(std::move(handler));
 }
 std::optional<Error> BatchReader::error() const {
   if (impl_ == nullptr) return detail::moved_from();
   if (impl_->process.forked()) return impl_->process.error();
-  return impl_->reader.error();
+  return impl_->reader->error();
 }
 ReaderStats BatchReader::stats() const {
-  return impl_->reader.stats();
+  return impl_->reader->stats();
 }
 
 void BatchReader::stop() {
-  if (impl_ != nullptr && !impl_->process.forked()) impl_->reader.stop();
+  if (impl_ != nullptr && !impl_->process.forked()) impl_->reader->stop();
 }
 
 }  // namespace dovetail

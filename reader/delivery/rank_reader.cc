@@ -74,15 +74,14 @@ RankReader::RankReader(ReaderSetup setup)
              }),
       rows_(plan_, options_, rules_, setup.batches_per_slot, shards_, store_),
       parts_{dataset_, *ring_, shards_, *storage_, damage_},
-      replay_(options_.replay) {
-  ring_->on_release([this] { slot_is_free(); }, queue_);
-}
+      replay_(options_.replay) {}
 
 RankReader::~RankReader() {
   stop();
 }
 
 void RankReader::start() {
+  ring_->listen(weak_from_this());
   kick();
 }
 
@@ -92,8 +91,10 @@ void RankReader::stop() {
 }
 
 void RankReader::stop_all() {
-  end_.stopping = true;
-  ring_->on_release({});
+  {
+    const std::lock_guard lock(mutex_);
+    end_.stopping = true;
+  }
   queue_->stop();
   storage_->stop();  // first: its completions still need the workers
   workers_->join();
@@ -104,6 +105,19 @@ void RankReader::stop_all() {
 void RankReader::async_next(ReadyQueue::Handler handler) {
   queue_->async_next(std::move(handler));
   kick();
+}
+
+ReadyQueue::Outcome RankReader::next(ReadyQueue::Deadline until) {
+  ReadyQueue::Outcome outcome;  // the only one that is returned, so that it is made at the caller's
+  Clock::time_point now;
+  if (queue_->begin(outcome, now)) return outcome;
+  // Once in any case: a reader of one thread may leave the work to a trainer that only asks.
+  while (help(now)) {
+    if (queue_->take(outcome, now)) return outcome;
+    if (until.has_value() && Clock::now() >= *until) break;
+  }
+  queue_->wait(outcome, until);
+  return outcome;
 }
 
 bool RankReader::help(Clock::time_point& now) noexcept {
@@ -146,11 +160,6 @@ void RankReader::work() {
     }
     now = run(std::move(job), now);
   }
-}
-
-void RankReader::slot_is_free() noexcept {
-  const std::lock_guard lock(mutex_);
-  kick_locked();
 }
 
 void RankReader::kick() noexcept {

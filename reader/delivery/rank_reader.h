@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -66,8 +65,9 @@ struct Flight : FlightStart {
 /// walked, check a read that has arrived, fetch a piece of a run. Any thread takes what is due soonest, does it without the lock, and looks again. A trainer
 /// that waits for a batch works as well: it would otherwise stand still, and what it reads stays in the caches of its core.
 ///
-/// Threads: all public functions may be called from any thread.
-class RankReader final : private TrainerHelp {
+/// Ownership: shared, since a trainer may release a slot while it is destroyed.
+/// Threads:   all public functions may be called from any thread.
+class RankReader final : public SlotListener, public std::enable_shared_from_this<RankReader> {
  public:
   explicit RankReader(ReaderSetup setup);
   ~RankReader();
@@ -77,7 +77,8 @@ class RankReader final : private TrainerHelp {
   /// Waits for reads and work under way. Idempotent.
   void stop();
 
-  ReadyQueue::Outcome next(ReadyQueue::Deadline until = {}) { return queue_->next(*this, until); }
+  /// Errors: `not_yet` where nothing has come at `until` and the piece of work at hand is done.
+  ReadyQueue::Outcome next(ReadyQueue::Deadline until = {});
   void async_next(ReadyQueue::Handler handler);
 
   const Plan& plan() const noexcept { return plan_; }
@@ -88,7 +89,10 @@ class RankReader final : private TrainerHelp {
   State state() const;
   ReaderStats stats() const;
 
+  void slot_is_free() noexcept override { kick(); }
+
  private:
+  using Clock = ReadyQueue::Clock;
   struct Job {
     enum class Kind : std::uint8_t { none, walk, fill, check, fetch };
     Kind kind = Kind::none;
@@ -116,8 +120,7 @@ class RankReader final : private TrainerHelp {
   /// Why no more work is begun.
   struct End {
     bool failed = false;
-    /// Stored without `mutex_`, which is taken next: who helps and takes it later sees this, who took it before has left.
-    std::atomic<bool> stopping = false;
+    bool stopping = false;
     std::once_flag stopped;
   };
   struct Tally {
@@ -127,12 +130,11 @@ class RankReader final : private TrainerHelp {
 
   // rank_reader.cc: who works when.
   void stop_all();
-  bool help(Clock::time_point& now) noexcept override;
+  /// Does a piece of work on the trainer's thread, from `now` on, which becomes its end. False where there is none.
+  bool help(Clock::time_point& now) noexcept;
   void work();
   void kick() noexcept;
   void kick_locked() noexcept;
-  /// Called with the ring's lock held, so no handler may run here.
-  void slot_is_free() noexcept;
   bool has_work_locked() const;
   Job claim_locked() noexcept;
   Job choose_locked();

@@ -38,7 +38,7 @@ ReadyQueue::ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held, s
       rank_(rank),
       slots_held_(Errc::slots_held, "all " + std::to_string(max_held_) +
                                         " batches that the trainer may hold are held: release one, or raise max_held"),
-      waits_{.clock = StallClock(StallClock::Clock::now()), .first_request = {}} {}
+      waits_{.clock = StallClock(Clock::now()), .first_request = {}} {}
 
 void ReadyQueue::make_room(std::size_t items) {
   const std::lock_guard lock(mutex_);
@@ -111,50 +111,45 @@ std::size_t ReadyQueue::size() const {
   return items_.size();
 }
 
-ReadyQueue::Outcome ReadyQueue::next(TrainerHelp& help, Deadline until) {
-  Outcome outcome;  // the only one that is returned, so that it is made at the caller's
-  std::unique_lock lock(mutex_);
+bool ReadyQueue::begin(Outcome& outcome, Clock::time_point& now) {
+  const std::lock_guard lock(mutex_);
   if (!outstanding_locked()) note_request_locked(true);
-  if (take_locked(outcome)) return outcome;
-  const bool was_quick = busy_trainer();
-  const auto is_late = [&] { return until.has_value() && StallClock::Clock::now() >= *until; };
-  bool taken = false;
-  bool helped = true;
-  StallClock::Clock::time_point now = StallClock::Clock::now();  // a look at the clock costs as much as some rows
-  // Once in any case: a reader of one thread may leave the work to a trainer that only asks.
-  for (bool first = true; !taken && helped && (first || !is_late()); first = false) {
-    request_ = Helping();
-    waits_.cause = Stall::decode;
-    update_clock_locked(now);
-    lock.unlock();
-    helped = help.help(now);
-    if (!helped && was_quick) spin();
-    lock.lock();
-    request_ = std::monostate();
-    taken = take_locked(outcome);
-  }
-  if (!taken) wait_locked(lock, until, outcome);
-  waiting_ = false;
-  if (helped) {
-    update_clock_locked(now);
-  } else {
-    update_clock_locked();
-  }
-  return outcome;
+  if (take_locked(outcome)) return true;
+  now = Clock::now();  // which costs as much as some rows
+  request_ = Helping();
+  waits_.cause = Stall::decode;
+  update_clock_locked(now);
+  return false;
 }
 
-void ReadyQueue::wait_locked(std::unique_lock<BriefMutex>& lock, Deadline until, Outcome& outcome) {
-  SyncRequest request;
-  request_ = &request;
-  update_clock_locked();
-  const auto is_there = [&] { return request.outcome.has_value(); };
-  if (!until.has_value()) {
-    arrived_.wait(lock, is_there);
-  } else if (!arrived_.wait_until(lock, *until, is_there)) {
-    request_ = std::monostate();
-    request.outcome = not_yet_;
+bool ReadyQueue::take(Outcome& outcome, Clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  request_ = std::monostate();
+  const bool taken = take_locked(outcome);
+  if (!taken) request_ = Helping();
+  update_clock_locked(now);
+  return taken;
+}
+
+void ReadyQueue::wait(Outcome& outcome, Deadline until) {
+  if (std::exchange(pace_.was_busy, false)) spin();
+  std::unique_lock lock(mutex_);
+  request_ = std::monostate();
+  if (!take_locked(outcome)) {
+    SyncRequest request;
+    request_ = &request;
+    update_clock_locked();
+    const auto is_there = [&] { return request.outcome.has_value(); };
+    if (!until.has_value()) {
+      arrived_.wait(lock, is_there);
+    } else if (!arrived_.wait_until(lock, *until, is_there)) {
+      request_ = std::monostate();
+      request.outcome = not_yet_;
+    }
+    outcome = std::move(*request.outcome);
   }
-  outcome = std::move(*request.outcome);
+  waiting_ = false;
+  update_clock_locked();
 }
 
 void ReadyQueue::spin() const noexcept {
@@ -164,7 +159,7 @@ void ReadyQueue::spin() const noexcept {
 }
 
 void ReadyQueue::stand_still(Stall cause) {
-  pace_.busy = false;
+  pace_.was_busy = pace_.busy.exchange(false);
   waiting_ = true;
   set_cause(cause);
 }
@@ -172,7 +167,7 @@ void ReadyQueue::stand_still(Stall cause) {
 void ReadyQueue::note_request_locked(bool helps) {
   if (!helps) pace_.busy = false;
   if (++pace_.requests < pace_.look_after) return;  // a look at the clock costs as much as some rows
-  const StallClock::Clock::time_point now = StallClock::Clock::now();
+  const Clock::time_point now = Clock::now();
   const auto kept = waits_.clock.spent(Stall::consumer, now) + waits_.clock.spent(Stall::filling, now);
   pace_.busy = helps && kept - std::exchange(pace_.kept, kept) < kQuick * pace_.look_after;
   pace_.requests = 0;
@@ -211,7 +206,7 @@ bool ReadyQueue::take_locked(Outcome& outcome) noexcept {
     outcome = busy_;
     return true;
   }
-  if (!waits_.first_request.has_value()) waits_.first_request = StallClock::Clock::now();
+  if (!waits_.first_request.has_value()) waits_.first_request = Clock::now();
   if (error_.has_value()) {
     outcome = *error_;
   } else if (ring_->held() >= max_held_) {
@@ -269,7 +264,7 @@ Batch ReadyQueue::deliver_locked(const ReadyBatches& from, std::uint32_t batch, 
   if (delivered_.last.origin != origin) delivered_.last.origin = origin;
   delivered_.last.position = Position{origin->epoch, step + 1};
   if (timeline_ != nullptr) {
-    const auto now = StallClock::Clock::now();
+    const auto now = Clock::now();
     timeline_->record({.kind = TimelineEvent::Kind::batch,
                        .rank = rank_,
                        .begin = now,
@@ -347,10 +342,10 @@ Stall ReadyQueue::stall_locked() const {
 }
 
 void ReadyQueue::update_clock_locked() {
-  if (stall_locked() != waits_.clock.state()) update_clock_locked(StallClock::Clock::now());
+  if (stall_locked() != waits_.clock.state()) update_clock_locked(Clock::now());
 }
 
-void ReadyQueue::update_clock_locked(StallClock::Clock::time_point at) {
+void ReadyQueue::update_clock_locked(Clock::time_point at) {
   const Stall now = stall_locked();
   if (now == waits_.clock.state()) return;
   at = std::max(at, waits_.clock.since());  // who has looked at the clock before may come later
@@ -369,7 +364,7 @@ void ReadyQueue::update_clock_locked(StallClock::Clock::time_point at) {
 void ReadyQueue::add_to(ReaderStats& stats) const {
   const std::lock_guard lock(mutex_);
   const Counts& counts = delivered_.counts;
-  const StallClock::Clock::time_point now = StallClock::Clock::now();
+  const Clock::time_point now = Clock::now();
   stats.batches = counts.batches;
   stats.rows = counts.rows;
   stats.bytes = counts.bytes;

@@ -38,29 +38,18 @@ struct EndOfEpoch {
 /// What the trainer gets next.
 using ReadyItem = std::variant<ReadyBatches, EndOfEpoch>;
 
-/// Work that a trainer can do instead of waiting.
-class TrainerHelp {
- public:
-  using Clock = StallClock::Clock;
-  /// Does one piece of it, from `now` on, which is set to when it has ended. False where there is none; `stand_still` was
-  /// called then.
-  virtual bool help(Clock::time_point& now) noexcept = 0;
-
- protected:
-  ~TrainerHelp() = default;
-};
-
 /// The seam between the reader and the trainer: finished batches in order on one side, one request at a time
 /// on the other. A request that finds a batch ready does not touch the reader's lock.
 ///
 /// Threads: all functions may be called from any thread; the reader's side is called under the reader's lock, but for
 ///          `complete` and `stop`.
 /// Errors:  where memory is short a batch is neither lost nor given twice: only `make_room` and a new request need any.
-class ReadyQueue final : public AfterRelease, public std::enable_shared_from_this<ReadyQueue> {
+class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
  public:
   using Handler = boost::asio::any_completion_handler<BatchReader::NextSignature>;
   using Outcome = Result<std::optional<Batch>>;
-  using Deadline = std::optional<StallClock::Clock::time_point>;
+  using Clock = StallClock::Clock;
+  using Deadline = std::optional<Clock::time_point>;
 
   /// `timeline` gets what is waited for and what is handed over, as that of `rank`; it may be null.
   ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held, std::shared_ptr<Timeline> timeline = nullptr,
@@ -79,7 +68,7 @@ class ReadyQueue final : public AfterRelease, public std::enable_shared_from_thi
   /// Hands what was pushed to the executor of the request that it is for, if one was outstanding. The executor is the
   /// trainer's, and may do as it likes: no lock may be held. Where it has no memory for that the batch counts as not handed
   /// over and later requests fail; then the handler is destroyed.
-  void complete() noexcept override;
+  void complete() noexcept;
   /// Says what a request would be waiting for now: storage, decode or slot.
   void set_cause(Stall cause);
   /// Items that are ready.
@@ -90,13 +79,19 @@ class ReadyQueue final : public AfterRelease, public std::enable_shared_from_thi
   /// Whether the trainer asks for batch after batch with hardly a pause and without waiting, so that its core is busy
   /// with reading: it then counts as one of the reader's threads.
   bool busy_trainer() const noexcept { return pace_.busy.load(std::memory_order_relaxed); }
-  /// The trainer finds no more work to help with, and waits for this.
+
+  // The trainer's side. A synchronous request begins; while its thread works on the batch itself it asks after each piece of
+  // work; where there is no more work, it stands still and waits.
+
+  /// Begins a request. True with an outcome that needs no waiting; else the trainer may work from `now` on.
+  bool begin(Outcome& outcome, Clock::time_point& now);
+  /// True with an outcome, after a piece of work that has ended at `now`.
+  bool take(Outcome& outcome, Clock::time_point now);
+  /// There is no work for the trainer, whose core is free then. To be followed by `wait`.
   void stand_still(Stall cause);
+  /// Waits for the outcome: `not_yet` where nothing has come at `until`, if there is one.
+  void wait(Outcome& outcome, Deadline until);
 
-  // The trainer's side.
-
-  /// `not_yet` where nothing has come at `until`, if there is one, and the piece of work at hand is done.
-  Outcome next(TrainerHelp& help, Deadline until = {});
   void async_next(Handler handler);
 
   /// Completes an outstanding request, and all later ones, with `operation_canceled`. Drops what is ready. `complete` has to be
@@ -137,6 +132,7 @@ class ReadyQueue final : public AfterRelease, public std::enable_shared_from_thi
   /// How fast the trainer comes back for the next batch.
   struct TrainerPace {
     std::atomic<bool> busy = false;    ///< With nothing but reading.
+    bool was_busy = false;             ///< Before it stood still.
     std::uint32_t requests = 0;        ///< Since that was looked at the last time,
     std::uint32_t look_after = 1;      ///< which is done again after so many.
     std::chrono::nanoseconds kept{0};  ///< That the trainer was at its batches until then.
@@ -145,7 +141,7 @@ class ReadyQueue final : public AfterRelease, public std::enable_shared_from_thi
   struct Waits {
     StallClock clock;
     Stall cause = Stall::storage;  ///< Of a request that is outstanding.
-    std::optional<StallClock::Clock::time_point> first_request;
+    std::optional<Clock::time_point> first_request;
   };
   /// A request, what it gets, and what was delivered before it.
   struct Completion {
@@ -157,8 +153,6 @@ class ReadyQueue final : public AfterRelease, public std::enable_shared_from_thi
   /// Fills in an outcome that needs no waiting, if there is one: a ready item, a state that lasts, or a misuse. A batch is
   /// made where it is returned from: where batches are tiny, moves are a part of what one costs.
   bool take_locked(Outcome& outcome) noexcept;
-  /// Waits until an outcome comes, or as long as is said.
-  void wait_locked(std::unique_lock<BriefMutex>& lock, Deadline until, Outcome& outcome);
   /// What the first ready item gives. Needs one.
   void take_front_locked(std::optional<Batch>& taken);
   /// Hands over one of them.
@@ -170,7 +164,7 @@ class ReadyQueue final : public AfterRelease, public std::enable_shared_from_thi
   Stall stall_locked() const;
   void update_clock_locked();
   /// The same at a time that is known to be now.
-  void update_clock_locked(StallClock::Clock::time_point at);
+  void update_clock_locked(Clock::time_point at);
   /// Whether a request has no answer yet, or one that waits for `complete`.
   bool outstanding_locked() const;
   bool requested_locked() const { return !std::holds_alternative<std::monostate>(request_); }

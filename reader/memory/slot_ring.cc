@@ -89,12 +89,6 @@ Result<std::shared_ptr<SlotLease>> SlotRing::spill(SlotLease& slot, std::size_t 
   return lease;
 }
 
-void SlotRing::on_release(std::function<void()> callback, std::shared_ptr<AfterRelease> after) {
-  const std::lock_guard lock(callback_mutex_);
-  callback_ = std::move(callback);
-  after_.swap(after);
-}
-
 Result<DeviceEvent> SlotRing::mark(DeviceStream stream) {
   {
     const std::lock_guard lock(mutex_);
@@ -123,13 +117,7 @@ void SlotRing::make_free(std::uint32_t slot) noexcept {
     free_.push_back(slot);
     ++free_slots_;
   }
-  std::shared_ptr<AfterRelease> after;
-  {
-    const std::lock_guard lock(callback_mutex_);
-    if (callback_) callback_();
-    after = after_;
-  }
-  if (after != nullptr) after->complete();
+  if (const std::shared_ptr<SlotListener> listener = listener_.lock()) listener->slot_is_free();
 }
 
 bool SlotRing::collect() noexcept {

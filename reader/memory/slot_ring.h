@@ -4,12 +4,12 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <dovetail/batch.h>
@@ -24,13 +24,13 @@ namespace dovetail::detail {
 
 class SlotLease;
 
-/// What is done each time a slot has become free, once no lock is held any more.
-class AfterRelease {
+/// Hears that a slot has become free, on the thread that released it or on the ring's own, with no lock held.
+class SlotListener {
  public:
-  virtual void complete() noexcept = 0;
+  virtual void slot_is_free() noexcept = 0;
 
  protected:
-  ~AfterRelease() = default;
+  ~SlotListener() = default;
 };
 
 /// The slots of a reader: equal pieces of one mapping, each filled, handed to the trainer as one batch or several, and
@@ -71,10 +71,8 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
     const std::uint64_t back = handed_back_.load(std::memory_order_relaxed);
     return handed_out_.load(std::memory_order_relaxed) - back;
   }
-  /// Called each time a slot becomes free, one call at a time, on the thread that released it or on the ring's own. It must
-  /// not free a slot itself. An empty function ends it; when this returns no earlier one is running. `after` may still be
-  /// called then.
-  void on_release(std::function<void()> callback, std::shared_ptr<AfterRelease> after = nullptr);
+  /// To be called before the first slot is released. The listener is kept alive while it is called.
+  void listen(std::weak_ptr<SlotListener> listener) noexcept { listener_ = std::move(listener); }
 
  private:
   friend class SlotLease;
@@ -104,14 +102,12 @@ class SlotRing : public std::enable_shared_from_this<SlotRing> {
   mutable std::mutex mutex_;
   std::vector<std::uint32_t> free_;
   std::vector<Leaving> leaving_;  // in the order of their release
-  // Relaxed: what is in a slot passes from one user to the next by `mutex_`. `callback_` comes behind `free_slots_`, and a
+  // Relaxed: what is in a slot passes from one user to the next by `mutex_`. The listener hears after `free_slots_`, and a
   // trainer sees what it released before it asks, on any of its threads.
   std::atomic<std::uint32_t> free_slots_ = 0;  // as many as `free_` has
   std::atomic<std::uint64_t> handed_out_ = 0;  // batches; changed by one thread at a time
   std::atomic<std::uint64_t> handed_back_ = 0;
-  std::mutex callback_mutex_;
-  std::function<void()> callback_;
-  std::shared_ptr<AfterRelease> after_;
+  std::weak_ptr<SlotListener> listener_;
   std::condition_variable wakes_;
   bool ending_ = false;
   std::thread watcher_;

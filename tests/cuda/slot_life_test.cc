@@ -116,8 +116,8 @@ TEST_F(SlotLifeTest, TheTrainerWaitsForNoCopyAndTheReaderFillsNothingEarly) {
 TEST_F(SlotLifeTest, ASlotIsFreeAfterAllOfItsBatchesAndAllOfTheirStreams) {
   const std::shared_ptr<SlotRing> ring =
       SlotRing::make(1, 4096, {.registration = Registration::required, .provider = {}}).value();
-  std::atomic<int> freed = 0;
-  ring->on_release([&] { ++freed; });
+  const auto freed = std::make_shared<FreedSlots>();
+  ring->listen(freed);
   cudaStream_t other = nullptr;
   ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
   std::vector<Batch> batches;
@@ -135,10 +135,10 @@ TEST_F(SlotLifeTest, ASlotIsFreeAfterAllOfItsBatchesAndAllOfTheirStreams) {
   EXPECT_TRUE(batches[3].release(DeviceStream{other}).has_value());
   EXPECT_EQ(ring->held(), 0u) << "the trainer holds none";
   std::this_thread::sleep_for(kAMoment);
-  EXPECT_EQ(freed, 0);
+  EXPECT_EQ(freed->count, 0);
   EXPECT_EQ(ring->acquire(), nullptr);
   first.let_go();
-  EXPECT_TRUE(eventually([&] { return freed == 1; }));
+  EXPECT_TRUE(eventually([&] { return freed->count == 1; }));
   EXPECT_NE(ring->acquire(), nullptr);
   ASSERT_EQ(cudaStreamDestroy(other), cudaSuccess);
 }
@@ -197,12 +197,11 @@ TEST_F(SlotLifeTest, ReleasingNothingIsNothing) {
   EXPECT_TRUE(batch.release(stream()).has_value());
 }
 
-// As a queue of batches is, with which the ring goes, where the trainer's last call of it is answered then.
-class LastOwner final : public detail::AfterRelease {
+// As a reader is that is destroyed while it hears of a slot.
+class LastOwner final : public detail::SlotListener {
  public:
   explicit LastOwner(std::shared_ptr<SlotRing> ring) : ring_(std::move(ring)) {}
-  void complete() noexcept override {
-    ring_->on_release({});
+  void slot_is_free() noexcept override {
     ring_.reset();
     gone_.set_value();
   }
@@ -219,7 +218,7 @@ TEST_F(SlotLifeTest, TheThreadThatFreesASlotMayBeTheLastToUseTheRing) {
         SlotRing::make(1, 4096, {.registration = Registration::required, .provider = {}}).value();
     const std::weak_ptr<SlotRing> alive = ring;
     const auto last = std::make_shared<LastOwner>(ring);
-    ring->on_release([] {}, last);
+    ring->listen(last);
     std::future<void> gone = last->gone();
     std::optional<Hold> hold(stream_);
     std::shared_ptr<SlotLease> lease = ring->acquire();

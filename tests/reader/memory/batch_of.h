@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,5 +19,11 @@ inline Batch batch_of(std::shared_ptr<detail::SlotLease> lease, std::size_t slab
   if (lease->origin() == nullptr) lease->set_origin(std::make_shared<const State>());
   return detail::SlotLease::to_batch(std::move(lease), slab_at, step, 1, 1);
 }
+
+/// Counts the slots that become free.
+struct FreedSlots final : detail::SlotListener {
+  void slot_is_free() noexcept override { ++count; }
+  std::atomic<int> count = 0;
+};
 
 }  // namespace dovetail::test

@@ -35,24 +35,24 @@ TEST(SlotRingTest, HandsOutEverySlotOnceAndNoMore) {
 TEST(SlotRingTest, CountsBatchesFromHandOverToRelease) {
   const std::shared_ptr<SlotRing> ring =
       SlotRing::make(2, 4096, {.registration = Registration::off, .provider = {}}).value();
-  int released = 0;
-  ring->on_release([&] { ++released; });
+  const auto released = std::make_shared<test::FreedSlots>();
+  ring->listen(released);
   std::shared_ptr<SlotLease> lease = ring->acquire();
   EXPECT_EQ(ring->held(), 0u);
   {
     const Batch batch = test::batch_of(std::move(lease));
     EXPECT_EQ(ring->held(), 1u);
-    EXPECT_EQ(released, 0);
+    EXPECT_EQ(released->count, 0);
   }
   EXPECT_EQ(ring->held(), 0u);
-  EXPECT_EQ(released, 1);
+  EXPECT_EQ(released->count, 1);
 }
 
 TEST(SlotRingTest, ASlotIsFreeOnceAllOfItsBatchesAre) {
   const std::shared_ptr<SlotRing> ring =
       SlotRing::make(1, 4096, {.registration = Registration::off, .provider = {}}).value();
-  int released = 0;
-  ring->on_release([&] { ++released; });
+  const auto released = std::make_shared<test::FreedSlots>();
+  ring->listen(released);
   std::shared_ptr<SlotLease> lease = ring->acquire();
   const std::byte* const slot = lease->bytes().data();
   std::vector<Batch> batches;
@@ -65,11 +65,11 @@ TEST(SlotRingTest, ASlotIsFreeOnceAllOfItsBatchesAre) {
   batches[2].release();
   batches.pop_back();
   EXPECT_EQ(ring->held(), 1u);
-  EXPECT_EQ(released, 0);
+  EXPECT_EQ(released->count, 0);
   EXPECT_EQ(ring->acquire(), nullptr);
   batches.clear();
   EXPECT_EQ(ring->held(), 0u);
-  EXPECT_EQ(released, 1);
+  EXPECT_EQ(released->count, 1);
   EXPECT_NE(ring->acquire(), nullptr);
 }
 
