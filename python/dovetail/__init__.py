@@ -16,18 +16,19 @@ from __future__ import annotations
 import atexit
 from typing import TYPE_CHECKING
 
-from dovetail import _dovetail
+from dovetail import _dovetail, _show
 from dovetail._columns import Ragged, Texts
 from dovetail._dovetail import (Batch, Dataset, DatasetWriter, EpochPlan, Records, ShardInfo, Tensor, Writer,
-                                add_digests, convert, describe, digest, example, gathered_rows, merge, parse_example,
-                                verify)
+                                add_digests, convert, describe, digest, example, export_tfrecords, gathered_rows,
+                                index, merge, parse_example, recover, verify)
 from dovetail._errors import (BusyError, CancelledError, ClosedError, DamagedError, DeviceError, DovetailError,
                               ErrorCode, MissingFileError, SlotsHeldError, StateMismatchError, StorageError,
                               UsageError)
 from dovetail._features import FeaturesReport, FeatureStats, Histogram
 from dovetail._map import Record
 from dovetail._reader import Plan, Reader
-from dovetail._reports import (ConvertedDataset, ConvertedSource, ConvertReport, Damage, DatasetDescription,
+from dovetail._reports import (BatchMixing, ConvertedDataset, ConvertedSource, ConvertReport, Damage,
+                               DatasetDescription, ExportReport, IndexReport, Mixing, RecoverReport, ShuffleReport,
                                VerifyReport)
 
 if TYPE_CHECKING:
@@ -35,14 +36,14 @@ if TYPE_CHECKING:
 
 _dovetail.refuse_subinterpreters()
 
-__all__ = ["Batch", "BusyError", "CancelledError", "ClosedError", "ConvertReport", "ConvertedDataset",
+__all__ = ["Batch", "BatchMixing", "BusyError", "CancelledError", "ClosedError", "ConvertReport", "ConvertedDataset",
            "ConvertedSource", "DAMAGED", "Damage", "DamagedError", "Dataset", "DatasetDescription", "DatasetWriter",
-           "DeviceError", "DovetailError", "EMPTY", "EpochPlan", "ErrorCode", "FIRST", "FeatureStats",
-           "FeaturesReport", "Histogram", "MissingFileError", "NO_ID",
-           "Plan", "REPEATED", "REPEATED_DAMAGED", "REPEATED_SUBSTITUTED", "Ragged", "Reader", "Record", "Records",
-           "SUBSTITUTED", "ShardInfo", "SlotsHeldError", "StateMismatchError", "StorageError", "Tensor", "Texts",
+           "DeviceError", "DovetailError", "EMPTY", "EpochPlan", "ErrorCode", "ExportReport", "FIRST", "FeatureStats",
+           "FeaturesReport", "Histogram", "IndexReport", "MissingFileError", "Mixing", "NO_ID", "Plan", "REPEATED",
+           "REPEATED_DAMAGED", "REPEATED_SUBSTITUTED", "Ragged", "Reader", "Record", "Records", "RecoverReport",
+           "SUBSTITUTED", "ShardInfo", "ShuffleReport", "SlotsHeldError", "StateMismatchError", "StorageError", "Tensor", "Texts",
            "UsageError", "VerifyReport", "Writer", "add_digests", "convert", "describe", "digest", "example",
-           "gathered_rows", "merge", "open", "parse_example", "verify"]
+           "export_tfrecords", "gathered_rows", "index", "merge", "open", "parse_example", "recover", "verify"]
 
 __version__ = _dovetail.__version__
 
@@ -66,6 +67,11 @@ def open(path: Dataset | _Path, *, allow_outside: bool = False) -> Records:
     """
     return Records(path if isinstance(path, Dataset) else Dataset(path, allow_outside=allow_outside))
 
+
+for _class, _name, _method in ((Batch, "_repr_html_", _show.batch_html), (Batch, "copy", _show.batch_copy),
+                               (Batch, "to_pandas", _show.batch_frame), (Dataset, "_repr_html_", _show.dataset_html),
+                               (Dataset, "to_pandas", _show.dataset_frame)):
+    setattr(_class, _name, _method)
 
 # Threads of readers end before the interpreter does, and what they had to say is said.
 atexit.register(_dovetail.close_all_readers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Iterator, SupportsIndex, overload
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -34,6 +34,9 @@ class Ragged:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def __iter__(self) -> Iterator[npt.NDArray[Any]]:
+        return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
         shape = list(self.values.shape[1:])
@@ -75,6 +78,9 @@ class Texts:
     def __len__(self) -> int:
         return self._rows
 
+    def __iter__(self) -> Iterator[bytes | list[bytes]]:
+        return (self[i] for i in range(self._rows))
+
     def __repr__(self) -> str:
         return f"<Texts of {self._rows} rows: {len(self.text_offsets) - 1} texts, {len(self.characters)} bytes>"
 
@@ -107,4 +113,4 @@ class Texts:
 
     def to_list(self) -> list[bytes | list[bytes]]:
         """Returns all rows."""
-        return [self[i] for i in range(self._rows)]
+        return list(self)

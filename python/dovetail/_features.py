@@ -6,11 +6,14 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Union
 
+from dovetail import _html
+
 if TYPE_CHECKING:
     from dovetail._errors import DovetailError
 
 _SHOWN_FEATURES = 100
 _SHOWN_TOP = 3
+_HEADING = ("feature", "kind", "records", "values", "least", "mean", "most", "distinct", "most frequent")
 
 
 def _share(part: int, whole: int) -> str:
@@ -114,15 +117,26 @@ class FeaturesReport:
             raise KeyError(name)
         return max(found, key=lambda feature: feature.records)
 
+    def _title(self) -> str:
+        damage = f", {self.lost_records} more in {self.damaged_blocks} damaged blocks" if self.damaged_blocks else ""
+        return f"FeaturesReport, {self.records} records{damage}, {len(self.features)} features"
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [feature._cells(self.records) for feature in self.features[:_SHOWN_FEATURES]]
+
+    def _repr_html_(self) -> str:
+        rows = self._rows()
+        if len(self.features) > _SHOWN_FEATURES:
+            rows.append((f"{len(self.features) - _SHOWN_FEATURES} more",))
+        return _html.table(self._title(), rows, _HEADING)
+
     def __repr__(self) -> str:
-        heading = ("feature", "kind", "records", "values", "least", "mean", "most", "distinct", "most frequent")
-        rows = [heading, *(feature._cells(self.records) for feature in self.features[:_SHOWN_FEATURES])]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(heading))]
+        rows = [_HEADING, *self._rows()]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADING))]
         lines = ["  ".join(cell.ljust(width) if i in (0, 8) else cell.rjust(width)
                            for i, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in rows]
         more = len(self.features) - _SHOWN_FEATURES
-        damage = f", {self.lost_records} more in {self.damaged_blocks} damaged blocks" if self.damaged_blocks else ""
-        return "\n".join([f"<FeaturesReport, {self.records} records{damage}, {len(self.features)} features>", *lines,
+        return "\n".join([f"<{self._title()}>", *lines,
                           *([f"... and {more} more"] if more > 0 else [])])
 
 

@@ -60,7 +60,7 @@ _IN_PLACE_OF_A_COPY = {
     "Records": "open them again by the path of their dataset",
     "Reader": "open another one, with state=reader.state_dict() to go on at the same place",
     "Plan": "make it again, as dovetail.Plan(dataset, **plan.options)",
-    "Batch": "copy its arrays, such as batch.values.copy()",
+    "Batch": "copy its arrays, as batch.copy() does",
     "Tensor": "copy what is made of it",
     "ShardInfo": "take what is needed of it, such as its name and records",
     "EpochPlan": "take what is needed of it, such as its steps and digest",

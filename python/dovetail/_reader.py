@@ -7,7 +7,7 @@ import json
 import operator
 from typing import TYPE_CHECKING, Any, Callable, Iterator, NoReturn, Sequence, SupportsIndex, Union
 
-from dovetail import _dovetail
+from dovetail import _dovetail, _html
 from dovetail._errors import usage_error
 from dovetail._names import names_options, refuse_copies
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from dovetail._dovetail import Batch, Dataset, EpochPlan, _Path
     from dovetail._map import Record
+    from dovetail._reports import ShuffleReport
 
     _Mix = Union[Sequence[int], Sequence[tuple[int, Sequence[int]]]]
     _State = Union[str, dict[str, Any]]
@@ -148,6 +149,16 @@ class Plan:
         """
         return self._native.rows(_epoch(epoch), _step(step), _number("rank", rank, 32))
 
+    def shuffle_report(self, epoch: int = 0) -> ShuffleReport:
+        """Compares the mixing of an epoch with a true shuffle, as `dovetail plan --shuffle-report` does.
+
+        Reads no file. Takes about 1 us and 40 bytes per row, for up to 4,194,304 rows.
+
+        Returns:
+            A `ShuffleReport`. docs/mixing.md explains its numbers, and what helps against its flaws.
+        """
+        return self._native.shuffle_report(_epoch(epoch))
+
     def state_dict(self, epoch: int, step: int = 0) -> dict[str, Any]:
         """Returns the state of a reader after `step` steps of the epoch."""
         at = _epoch(epoch), _step(step)
@@ -156,6 +167,20 @@ class Plan:
     def __repr__(self) -> str:
         options = self._native.options
         return f"<Plan {self.plan_id}: {self.records} records, world {options['world']}, batch {options['batch']}>"
+
+    def _repr_html_(self) -> str:
+        first = self.epoch(self.start[0])
+        rows = [(f"steps of epoch {first.epoch}", f"{first.steps:,}"), ("dropped records", f"{first.dropped:,}"),
+                ("padded rows", f"{first.padded:,}"), ("plan_id", self.plan_id)]
+        rows += [(name, str(value)) for name, value in self.options.items() if value is not None]
+        return _html.table(f"Plan of {self.records:,} records", rows)
+
+
+class _Stats(dict[str, Any]):
+    """A dict that is a table in notebooks."""
+
+    def _repr_html_(self) -> str:
+        return _html.table("Statistics of a reader", ((name, str(value)) for name, value in self.items()))
 
 
 class Reader:
@@ -320,8 +345,7 @@ class Reader:
 
     def stats(self) -> dict[str, Any]:
         """Returns counters and where the time went, under the names of `ReaderStats` (reader_stats.h)."""
-        stats: dict[str, Any] = json.loads(self._native.stats())
-        return stats
+        return _Stats(json.loads(self._native.stats()))
 
     def metrics(self, **labels: object) -> str:
         """Returns the same in the Prometheus text format, for a scrape or the textfile collector.

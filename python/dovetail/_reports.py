@@ -6,6 +6,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from dovetail import _html
+
 if TYPE_CHECKING:
     from dovetail._dovetail import ShardInfo
     from dovetail._errors import DovetailError
@@ -21,7 +23,11 @@ class Damage:
     reason: str
 
 
-@dataclasses.dataclass(frozen=True)
+def damage(file: str, offset: int, first_record: int, end_record: int, reason: str) -> Damage:
+    return Damage(file, offset, range(first_record, end_record), reason)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class VerifyReport:
     """Result of `verify`. `records` and `blocks` count good ones.
 
@@ -39,6 +45,143 @@ class VerifyReport:
     def ok(self) -> bool:
         """Whether everything was read, and nothing is damaged."""
         return not self.damaged and not self.unreadable
+
+    def __repr__(self) -> str:
+        good = f"{self.records} records in {self.blocks} blocks"
+        if self.ok:
+            return f"<VerifyReport, good: {good}>"
+        bad = f"{self.damaged_places} damaged places, {len(self.unreadable)} unreadable shards"
+        return f"<VerifyReport, {bad}; good: {good}>"
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class RecoverReport:
+    """Result of `recover`. `records` and `blocks` count what was saved.
+
+    - `expected_records` is the number of records of the source; None if nothing tells it.
+    - `lost` lists the first of the `lost_regions`, with `lost_records` in all.
+    - `passed_over` are files that another file of the same shard replaced; `not_shards` are files of other kinds.
+    - `source_bytes` were read, `unreadable_bytes` of them could not be; `checked_bytes` counts each check.
+    """
+
+    records: int
+    blocks: int
+    expected_records: int | None
+    lost: tuple[Damage, ...]
+    lost_regions: int
+    lost_records: int
+    passed_over: tuple[str, ...]
+    not_shards: tuple[str, ...]
+    source_bytes: int
+    checked_bytes: int
+    unreadable_bytes: int
+    dataset_id: str
+    shards: tuple[ShardInfo, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is lost, as far as anything shows."""
+        return self.lost_regions == 0
+
+    def __repr__(self) -> str:
+        known = "" if self.expected_records is None else f" of {self.expected_records}"
+        verdict = "good" if self.ok else f"{self.lost_regions} lost regions"
+        return f"<RecoverReport, {verdict}: saved {self.records}{known} records in {self.blocks} blocks>"
+
+
+@dataclasses.dataclass(frozen=True)
+class IndexReport:
+    """Result of `index`: the path of the index, the file as a shard, and whether an existing index was kept."""
+
+    index: str
+    shard: ShardInfo
+    kept: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class ExportReport:
+    """Result of `export_tfrecords`. `raw_bytes` are those of records, `stored_bytes` those of files.
+
+    With `on_error="skip"`, `skipped` counts what was left out, and `first_skipped` holds the first errors.
+    """
+
+    records: int
+    raw_bytes: int
+    stored_bytes: int
+    files: tuple[str, ...]
+    skipped: int
+    first_skipped: tuple[DovetailError, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class BatchMixing:
+    """What batches hold, on average and in the poorest batch.
+
+    A slice is a sixteenth of the dataset. `neighbours` is the share of records whose next record is in the same batch,
+    `shared` that of the pairs in a batch that share one in the other epoch too; None if it was not measured.
+    """
+
+    mean_slices: float
+    least_slices: int
+    mean_shards: float
+    least_shards: int
+    neighbours: float
+    shared: float | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Mixing:
+    """Mixing of an epoch: of batches of single ranks, and of those of all ranks in a step together.
+
+    `correlation` is that of the steps of records in this epoch and the other one; None if it was not measured.
+    """
+
+    rank: BatchMixing
+    all_ranks: BatchMixing
+    correlation: float | None
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class ShuffleReport:
+    """Result of `Plan.shuffle_report()`: the mixing of the plan beside that of a true shuffle. Printed, it is a table.
+
+    `batches` of `all_batches` were measured, on this number of `readers`. `flaws` are words of docs/mixing.md.
+    """
+
+    plan: Mixing
+    true_shuffle: Mixing
+    batches: int
+    all_batches: int
+    readers: int
+    flaws: tuple[str, ...]
+
+    @property
+    def weak(self) -> bool:
+        """Whether the plan mixes worse than a true shuffle, in a way that may matter."""
+        return bool(self.flaws)
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        def shown(number: float | int | None) -> str:
+            return "not measured" if number is None else f"{number:.4g}"
+
+        rows = []
+        for of in ("rank", "all_ranks"):
+            ours, shuffled = getattr(self.plan, of), getattr(self.true_shuffle, of)
+            rows += [(f"{of}.{field.name}", shown(getattr(ours, field.name)), shown(getattr(shuffled, field.name)))
+                     for field in dataclasses.fields(BatchMixing)]
+        return [*rows, ("correlation", shown(self.plan.correlation), shown(self.true_shuffle.correlation))]
+
+    def _verdict(self) -> str:
+        verdict = f"weak: {', '.join(self.flaws)}" if self.weak else "the mixing is not weak"
+        return f"ShuffleReport, {self.batches} of {self.all_batches} batches, {verdict}"
+
+    def __repr__(self) -> str:
+        rows = [("", "plan", "true shuffle"), *self._rows()]
+        return "\n".join([f"<{self._verdict()}>", *(f"{name:24}{ours:>14}{shuffled:>14}".rstrip()
+                                                   for name, ours, shuffled in rows)])
+
+    def _repr_html_(self) -> str:
+        return _html.table(self._verdict(), self._rows(), ("", "plan", "true shuffle"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +209,7 @@ class ConvertedSource:
     columns: tuple[tuple[str, str], ...]
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class ConvertReport:
     """Result of `convert` or `merge`. Bytes of records are before compression. `merge` has no `sources`.
 
@@ -87,10 +230,17 @@ class ConvertReport:
     first_skipped: tuple[DovetailError, ...]
     datasets: tuple[ConvertedDataset, ...]
 
+    def __repr__(self) -> str:
+        kept = f", {self.kept_shards} of them kept" if self.kept_shards else ""
+        skipped = f"; {self.skipped} skipped" if self.skipped else ""
+        return f"<ConvertReport: {self.records} records in {self.shards} shards{kept}{skipped}>"
 
-@dataclasses.dataclass(frozen=True)
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class DatasetDescription:
-    """Description of a dataset, without its records. `dovetail inspect` shows the same, and more of records.
+    """Description of a dataset, without its records. Printed, it is a list.
+
+    `dovetail inspect` shows the same, and more of records.
 
     - `raw_bytes` is the size of all records before compression, `stored_bytes` that of blocks, `file_bytes` that of
       files.
@@ -122,24 +272,39 @@ class DatasetDescription:
     features: dict[str, str]
     shards: tuple[ShardInfo, ...]
 
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [(field.name, getattr(self, field.name)) for field in dataclasses.fields(self)]
+        return [(name, str(len(value) if name == "shards" else value)) for name, value in rows if value not in ("", {})]
 
-def verify_report(records: int, blocks: int, damaged: list[dict[str, Any]], damaged_places: int,
-                  unreadable: list[DovetailError]) -> VerifyReport:
-    places = tuple(Damage(place["file"], place["offset"], range(place["first_record"], place["end_record"]),
-                          place["reason"]) for place in damaged)
-    return VerifyReport(records, blocks, places, damaged_places, tuple(unreadable))
+    def __repr__(self) -> str:
+        return "\n".join(["<DatasetDescription>", *(f"{name:18}{value}" for name, value in self._rows())])
+
+    def _repr_html_(self) -> str:
+        return _html.table("DatasetDescription", self._rows())
 
 
 def convert_report(records: int, raw_bytes: int, input_bytes: int, files: int, formats: list[str],
                    sources: list[tuple[str, str, dict[str, int], list[str], list[tuple[str, str]]]],
-                   shards: int, kept_shards: int, stored_bytes: int, skipped: int, first_skipped: list[DovetailError],
+                   shards: int, kept_shards: int, stored_bytes: int, skipped: int,
+                   first_skipped: tuple[DovetailError, ...],
                    datasets: list[tuple[str, str, list[ShardInfo]]]) -> ConvertReport:
     written = tuple(ConvertedDataset(manifest, dataset_id, tuple(of)) for manifest, dataset_id, of in datasets)
     taken = tuple(ConvertedSource(path, format, left_out, tuple(classes), tuple(columns))
                   for path, format, left_out, classes, columns in sources)
     return ConvertReport(records, raw_bytes, input_bytes, files, tuple(formats), taken, shards, kept_shards,
-                         stored_bytes, skipped, tuple(first_skipped), written)
+                         stored_bytes, skipped, first_skipped, written)
 
 
 def dataset_description(parts: dict[str, Any]) -> DatasetDescription:
     return DatasetDescription(**parts)
+
+
+def recover_report(parts: dict[str, Any]) -> RecoverReport:
+    return RecoverReport(**parts)
+
+
+def shuffle_report(plan: tuple[Any, ...], true_shuffle: tuple[Any, ...], batches: int, all_batches: int, readers: int,
+                   flaws: tuple[str, ...]) -> ShuffleReport:
+    ours, shuffled = (Mixing(BatchMixing(*rank), BatchMixing(*all_ranks), correlation)
+                      for rank, all_ranks, correlation in (plan, true_shuffle))
+    return ShuffleReport(ours, shuffled, batches, all_batches, readers, flaws)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <dlpack/dlpack.h>
@@ -222,6 +223,13 @@ Tensor tensor(const PyBatch& batch, const py::object& part, const py::object& co
   return tensor;
 }
 
+py::str shown_tensor(const Tensor& tensor) {
+  const std::string column = tensor.column.has_value() ? " of column \"" + *tensor.column + '"' : "";
+  const std::string_view part =
+      tensor.column.has_value() ? to_word(tensor.column_part, kColumnParts) : to_word(tensor.part, kParts);
+  return message_text("<Tensor of " + std::string(part) + column + ">");
+}
+
 py::tuple host() {
   return py::make_tuple(static_cast<int>(kDLCPU), 0);
 }
@@ -253,7 +261,8 @@ written to, which arrays forbid and DLPack cannot: that changes the batch, for a
 Raises:
     BufferError: where a copy is asked for, or another device. ClosedError: in a forked child.)")
       .def(
-          "__dlpack_device__", [](const Tensor&) { return host(); }, R"((1, 0): the host.)");
+          "__dlpack_device__", [](const Tensor&) { return host(); }, R"((1, 0): the host.)")
+      .def("__repr__", shown_tensor);
 
   py::class_<PyBatch> bound(module, "Batch", R"(One step's rows of one rank, in one slot of the reader.
 

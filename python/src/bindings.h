@@ -17,6 +17,7 @@ void bind_records(py::module_& module);
 void bind_description(py::module_& module);
 void bind_writers(py::module_& module);
 void bind_conversion(py::module_& module);
+void bind_upkeep(py::module_& module);
 void bind_example(py::module_& module);
 void bind_parse_example(py::module_& module);
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <dovetail/record_reader.h>
+#include <dovetail/tfrecord_export.h>
 #include <pybind11/stl.h>
 
 #include "python/src/bindings.h"
@@ -40,31 +40,11 @@ constexpr Words<RecordForm, 3> kForms{
     {{"automatic", RecordForm::automatic}, {"raw", RecordForm::raw}, {"example", RecordForm::example}}};
 constexpr Words<ColumnType, 3> kColumnTypes{
     {{"bytes", ColumnType::bytes}, {"int64", ColumnType::int64}, {"real", ColumnType::real}}};
+constexpr Words<TfrecordCompression, 4> kCompressions{{{"none", TfrecordCompression::none},
+                                                       {"gzip", TfrecordCompression::gzip},
+                                                       {"zlib", TfrecordCompression::zlib},
+                                                       {"snappy", TfrecordCompression::snappy}}};
 constexpr Words<OnError, 2> kOnError{{{"fail", OnError::fail}, {"skip", OnError::skip}}};
-
-py::dict to_dict(const LostRange& damage) {
-  py::dict dict;
-  dict["file"] = path_text(damage.file);
-  dict["offset"] = damage.offset;
-  dict["first_record"] = damage.first_record;
-  dict["end_record"] = damage.end_record;
-  dict["reason"] = message_text(damage.reason);
-  return dict;
-}
-
-py::object verify_path(const py::object& path_given, const py::object& threads_asked) {
-  const std::filesystem::path path = to_path("path", path_given);
-  const auto threads = to_option<unsigned>("threads", threads_asked);
-  const VerifyReport report = run_interruptibly([&](const std::atomic<bool>& cancel) {
-    return verify(path.string(), threads, [&] { return cancel.load(std::memory_order_relaxed); });
-  });
-  py::list damaged;
-  for (const LostRange& damage : report.damaged) damaged.append(to_dict(damage));
-  py::list unreadable;
-  for (const Error& error : report.unreadable) unreadable.append(to_exception(error));
-  return call_object(import_module("dovetail._reports").attr("verify_report"), report.records, report.blocks, damaged,
-                     report.damaged_places, unreadable);
-}
 
 template <auto kField>
 void set_format(ConvertOptions& options, const char* name, py::handle given) {
@@ -124,7 +104,8 @@ void set_part(ConvertOptions& options, const char* name, py::handle given) {
       ConvertPart{.number = to_option<std::uint32_t>(name, pair[0]), .parts = to_option<std::uint32_t>(name, pair[1])};
 }
 
-constexpr OptionSetter<ConvertOptions> kConvertSetters[] = {
+/// What `convert` and `export_tfrecords` have in common.
+constexpr OptionSetter<ConvertOptions> kSourceSetters[] = {
     {"format", set_format<&ConvertOptions::from>},
     {"records", set_records},
     {"on_error", set_on_error},
@@ -136,6 +117,10 @@ constexpr OptionSetter<ConvertOptions> kConvertSetters[] = {
     {"csv_header", set_csv_header},
     {"csv_types", set_csv_types},
     {"shards", set_field<&ConvertOptions::shards>},
+    {"jobs", set_field<&ConvertOptions::jobs>},
+};
+
+constexpr OptionSetter<ConvertOptions> kConvertSetters[] = {
     {"shard_bytes", [](ConvertOptions& options, const char* name,
                        py::handle given) { options.writer.shard_bytes = to_option<std::uint64_t>(name, given); }},
     {"shuffle_seed", [](ConvertOptions& options, const char* name,
@@ -143,7 +128,6 @@ constexpr OptionSetter<ConvertOptions> kConvertSetters[] = {
     {"split", set_split},
     {"split_seed", set_field<&ConvertOptions::split_seed>},
     {"part", set_part},
-    {"jobs", set_field<&ConvertOptions::jobs>},
     {"memory_bytes", set_field<&ConvertOptions::memory_bytes>},
     {"resume", set_field<&ConvertOptions::resume>},
 };
@@ -151,10 +135,12 @@ constexpr OptionSetter<ConvertOptions> kConvertSetters[] = {
 void set_options(ConvertOptions& options, const py::dict& given) {
   for (const auto& [key, value] : given) {
     const std::string name = option_name(key);
-    const bool known = set_option<ConvertOptions>(kConvertSetters, options, name, value) ||
+    const bool known = set_option<ConvertOptions>(kSourceSetters, options, name, value) ||
+                       set_option<ConvertOptions>(kConvertSetters, options, name, value) ||
                        set_packing_option(options.writer.shard, name, value);
     if (known) continue;
-    refuse_option(key, "progress, " + option_names<ConvertOptions>(kConvertSetters) + ", " + packing_option_names());
+    refuse_option(key, "progress, " + option_names<ConvertOptions>(kSourceSetters) + ", " +
+                           option_names<ConvertOptions>(kConvertSetters) + ", " + packing_option_names());
   }
 }
 
@@ -182,20 +168,24 @@ py::tuple to_tuple(const ConvertedSource& source) {
   return py::make_tuple(path_text(source.path), to_string(source.format), to_dict(source.left_out), classes, columns);
 }
 
+py::tuple to_tuple(const std::vector<SkippedRecord>& records) {
+  py::list errors;
+  for (const SkippedRecord& record : records) errors.append(to_exception(record.error));
+  return py::tuple(errors);
+}
+
 py::object to_object(const ConvertReport& report) {
   py::list formats;
   for (const SourceFormat format : report.formats) formats.append(to_string(format));
   py::list sources;
   for (const ConvertedSource& source : report.sources) sources.append(to_tuple(source));
-  py::list skipped;
-  for (const SkippedRecord& record : report.first_skipped) skipped.append(to_exception(record.error));
   py::list datasets;
   for (const DatasetInfo& dataset : report.datasets) {
     datasets.append(py::make_tuple(path_text(dataset.manifest), dataset.id.to_hex(), dataset.shards));
   }
   return call_object(import_module("dovetail._reports").attr("convert_report"), report.records, report.raw_bytes,
                      report.input_bytes, report.files, formats, sources, report.shards, report.kept_shards,
-                     report.stored_bytes, report.skipped, skipped, datasets);
+                     report.stored_bytes, report.skipped, to_tuple(report.first_skipped), datasets);
 }
 
 /// Asks Python whether to go on; what it raises is kept for the caller.
@@ -223,29 +213,65 @@ class Progress {
   std::optional<py::error_already_set> raised_;
 };
 
-py::object convert_sources(const py::object& sources, const py::object& folder_given, const py::object& asked,
-                           const py::kwargs& given) {
-  ConvertOptions options;
-  set_options(options, given);
+std::vector<std::string> source_paths(const py::object& sources) {
+  std::vector<std::string> paths;
   for (const py::object& source : to_items("sources", sources, "a list of paths")) {
-    options.sources.push_back(to_path("a source", source).string());
+    paths.push_back(to_path("a source", source).string());
   }
-  const std::filesystem::path folder = to_path("folder", folder_given);
+  return paths;
+}
+
+/// Does long work that asks a function of Python whether to go on.
+template <class Options, class Work>
+auto run_with_progress(const py::object& asked, Options& options, Work work) {
   if (!asked.is_none() && PyCallable_Check(asked.ptr()) == 0) {
     throw py::type_error("progress must be a function, not " + type_name(asked));
   }
   Progress progress(asked);
   try {
-    const ConvertReport report = run_interruptibly([&](const std::atomic<bool>& cancel) {
+    auto report = run_interruptibly([&](const std::atomic<bool>& cancel) {
       options.progress = [&](const ConvertProgress& at) { return !cancel && progress(at); };
-      return convert(folder.string(), options);
+      return work();
     });
     progress.raise_what_it_raised();  // when all was done
-    return to_object(report);
+    return report;
   } catch (const Exception&) {
     progress.raise_what_it_raised();
     throw;
   }
+}
+
+py::object convert_sources(const py::object& sources, const py::object& folder_given, const py::object& asked,
+                           const py::kwargs& given) {
+  ConvertOptions options;
+  set_options(options, given);
+  options.sources = source_paths(sources);
+  const std::filesystem::path folder = to_path("folder", folder_given);
+  return to_object(run_with_progress(asked, options, [&] { return convert(folder.string(), options); }));
+}
+
+py::object export_sources(const py::object& sources, const py::object& target_given, const py::object& asked,
+                          const py::object& compression, const py::object& overwrite, const py::kwargs& given) {
+  ConvertOptions read;
+  for (const auto& [key, value] : given) {
+    if (set_option<ConvertOptions>(kSourceSetters, read, option_name(key), value)) continue;
+    refuse_option(key, "progress, compression, overwrite, " + option_names<ConvertOptions>(kSourceSetters));
+  }
+  TfrecordExportOptions options;
+  options.sources = source_paths(sources);
+  options.from = read.from;
+  options.source = read.source;
+  options.files = read.shards;
+  options.jobs = read.jobs;
+  options.overwrite = to_option<bool>("overwrite", overwrite);
+  if (!compression.is_none()) options.compression = from_word("compression", compression, kCompressions);
+  const std::filesystem::path target = to_path("target", target_given);
+  const TfrecordExportReport report =
+      run_with_progress(asked, options, [&] { return export_tfrecords(target.string(), options); });
+  py::list files;
+  for (const std::string& file : report.files) files.append(path_text(file));
+  return call_object(import_module("dovetail._reports").attr("ExportReport"), report.records, report.raw_bytes,
+                     report.stored_bytes, py::tuple(files), report.skipped, to_tuple(report.first_skipped));
 }
 
 py::object merge_parts(const py::object& folder_given, const py::object& overwrite_given) {
@@ -257,18 +283,6 @@ py::object merge_parts(const py::object& folder_given, const py::object& overwri
 }  // namespace
 
 void bind_conversion(py::module_& module) {
-  module.def("verify", verify_path, py::arg("path"), py::arg("threads") = 0,
-             R"(Checks every byte of a shard, a dataset or a glob.
-
-Args:
-    path: of it.
-    threads: 0 chooses.
-
-Returns:
-    A `VerifyReport`, which tells all damage and every shard that could not be read. Ctrl-C ends it soon.
-
-Raises:
-    MissingFileError, StorageError: where nothing can be read at all.)");
   module.def("convert", convert_sources, py::arg("sources"), py::arg("folder"), py::kw_only(),
              py::arg("progress") = py::none(),
              R"(Packs sources of other formats into a dataset. Stopped anywhere, the same call goes on where it was.
@@ -299,6 +313,23 @@ Returns:
 Raises:
     DamagedError: for a source that is not what it promises, with file and offset; UsageError, StorageError; BusyError where
     another call works on it; CancelledError.)");
+  module.def("export_tfrecords", export_sources, py::arg("sources"), py::arg("target"), py::kw_only(),
+             py::arg("progress") = py::none(), py::arg("compression") = py::none(), py::arg("overwrite") = false,
+             R"(Writes records in their order as TFRecord files, as `dovetail convert --to-tfrecord` does.
+
+Args:
+    sources: one dataset, or files and folders of other formats.
+    target: a name that ends as TFRecord files do makes one file; any other is a folder for several.
+    compression: "none", "gzip", "zlib" or "snappy"; by default what the name of a single file says.
+    overwrite: replaces existing files of these names.
+    shards: how many files; by default one for each shard of a dataset, and one for other sources.
+    progress, format, records, on_error, labels, classes, include, exclude, jobs and those of CSV: see `convert`.
+
+Returns:
+    An `ExportReport`. Ctrl-C, or an error, leaves no file.
+
+Raises:
+    UsageError, DamagedError, StorageError: with the file; CancelledError.)");
   module.def("merge", merge_parts, py::arg("folder"), py::kw_only(), py::arg("overwrite") = false,
              R"(Makes one dataset of the parts that were converted to a folder.
 

@@ -2,11 +2,13 @@
 #include <dovetail/dataset.h>
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include <dovetail/record_reader.h>
 #include <pybind11/stl.h>
 
 #include "format/address.h"
@@ -71,6 +73,17 @@ std::optional<std::string> schema(const Dataset& dataset) {
   throw Exception(found.error());
 }
 
+py::dict metadata(const Dataset& dataset) {
+  const auto found = [&] {
+    const Unlocked unlocked;
+    if (dataset.shards().empty()) return std::map<std::string, std::string>();
+    return describe_shard(dataset.shard_path(0)).value().metadata;
+  }();
+  py::dict texts;
+  for (const auto& [name, text] : found) texts[message_text(name)] = message_text(text);
+  return texts;
+}
+
 /// A DataLoader of a dataset would ask for them.
 void refuse_item(const Dataset&, const py::object&) {
   refuse(
@@ -130,6 +143,9 @@ Raises:
           R"(32 hex digits that stand for the content.)")
       .def_property_readonly("schema", schema,
                              R"(The columns that all shards name, as text; None where they name none or not the same.)")
+      .def_property_readonly(
+          "metadata", metadata,
+          R"(The texts by name that the writer left in the first shard, as a dict; reads them from the shard.)")
       .def_property_readonly(
           "shards",
           [](const Dataset& dataset) {

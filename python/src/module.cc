@@ -32,6 +32,7 @@ PYBIND11_MODULE(_dovetail, module) {
   bind_description(module);
   bind_writers(module);
   bind_conversion(module);
+  bind_upkeep(module);
   bind_example(module);
   bind_parse_example(module);
   explain_misfits(module);

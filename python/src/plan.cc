@@ -21,6 +21,7 @@
 #include "python/src/arrays.h"
 #include "python/src/bindings.h"
 #include "python/src/gil.h"
+#include "python/src/mixing.h"
 #include "python/src/option_table.h"
 #include "python/src/options.h"
 
@@ -229,6 +230,7 @@ void bind_plan(py::module_& module) {
             return plan.state({epoch, step}).value().to_text();
           },
           py::arg("epoch"), py::arg("step") = 0)
+      .def("shuffle_report", shuffle_report, py::arg("epoch") = 0)
       .def("rows", planned_rows, py::arg("epoch"), py::arg("step"), py::arg("rank") = 0);
 
   module.def("digest", digest, py::arg("ids"), py::arg("status"),

@@ -233,6 +233,11 @@ Raises:
       .def_property_readonly("dataset", &Records::dataset, py::return_value_policy::copy, R"(The dataset they are of.)")
       .def("__len__", [](const Records& records) { return records.dataset().records(); })
       .def("__getitem__", item, py::arg("i"))
+      .def("__repr__",
+           [](const Records& records) {
+             const Dataset& dataset = records.dataset();
+             return message_text("<Records of \"" + dataset.path() + "\": " + std::to_string(dataset.records()) + '>');
+           })
       .def("__iter__", [](const Records& records) { return std::make_unique<RecordIterator>(records.dataset()); });
 }
 

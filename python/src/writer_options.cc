@@ -24,9 +24,7 @@ void set_codec(WriterOptions& options, const char* name, py::handle given) {
 }
 
 void set_dataset_id(WriterOptions& options, const char* name, py::handle given) {
-  const Result<DatasetId> id = DatasetId::from_hex(to_option<std::string>(name, given));
-  if (!id.has_value()) refuse(std::string(name) + ": " + id.error().detail());
-  options.dataset_id = *id;
+  options.dataset_id = to_dataset_id(name, given);
 }
 
 void set_schema(WriterOptions& options, const char* name, py::handle given) {
@@ -64,6 +62,12 @@ constexpr OptionSetter<DatasetWriterOptions> kDatasetSetters[] = {
 };
 
 }  // namespace
+
+DatasetId to_dataset_id(const char* name, py::handle given) {
+  const Result<DatasetId> id = DatasetId::from_hex(to_option<std::string>(name, given));
+  if (!id.has_value()) refuse(std::string(name) + ": " + id.error().detail());
+  return *id;
+}
 
 bool set_packing_option(WriterOptions& options, const std::string& name, py::handle given) {
   return name != kShardNumber && set_option<WriterOptions>(kShardSetters, options, name, given);

@@ -14,10 +14,12 @@
 #include <pybind11/stl.h>
 
 #include "format/process_mark.h"
+#include "format/text/count_of.h"
 #include "python/src/arguments.h"
 #include "python/src/bindings.h"
 #include "python/src/buffer.h"
 #include "python/src/gil.h"
+#include "python/src/text.h"
 #include "python/src/writer_options.h"
 
 namespace dovetail::python {
@@ -32,7 +34,7 @@ constexpr std::size_t kChunkBytes = 1024 * 1024;
 template <class Writer>
 class Guarded {
  public:
-  explicit Guarded(Writer writer) : writer_(std::move(writer)) {}
+  Guarded(Writer writer, std::string path) : writer_(std::move(writer)), path_(std::move(path)) {}
   Guarded(const Guarded&) = delete;
   Guarded& operator=(const Guarded&) = delete;
   ~Guarded() {
@@ -97,6 +99,14 @@ class Guarded {
     throw raised;  // NOLINT(misc-throw-by-value-catch-by-reference): it was taken before the flush, which calls Python
   }
 
+  /// Never an error, not even in a forked child.
+  py::str shown(const char* name) {
+    const std::string about = std::string("<") + name + " \"" + path_ + "\"";
+    if (ended_) return message_text(about + ", ended>");
+    if (process_.forked()) return message_text(about + ", of another process>");
+    return message_text(about + ": " + format::count_of(records(), "record") + '>');
+  }
+
   std::uint64_t records() {
     return call([](Writer& writer) { return writer.records(); });
   }
@@ -128,6 +138,7 @@ class Guarded {
  private:
   std::mutex mutex_;
   std::optional<Writer> writer_;
+  std::string path_;
   bool ended_ = false;  // guarded by the interpreter lock
   detail::ProcessMark process_;
 };
@@ -140,7 +151,7 @@ std::unique_ptr<ShardWriter> create_shard(const py::object& path_given, const py
   WriterOptions options;
   set_options(options, given);
   const Unlocked unlocked;
-  return std::make_unique<ShardWriter>(RecordWriter::create(path.string(), std::move(options)).value());
+  return std::make_unique<ShardWriter>(RecordWriter::create(path.string(), std::move(options)).value(), path.string());
 }
 
 std::unique_ptr<ManyShardsWriter> create_dataset(const py::object& folder_given, const py::kwargs& given) {
@@ -148,7 +159,8 @@ std::unique_ptr<ManyShardsWriter> create_dataset(const py::object& folder_given,
   DatasetWriterOptions options;
   set_options(options, given);
   const Unlocked unlocked;
-  return std::make_unique<ManyShardsWriter>(DatasetWriter::create(folder.string(), std::move(options)).value());
+  return std::make_unique<ManyShardsWriter>(DatasetWriter::create(folder.string(), std::move(options)).value(),
+                                            folder.string());
 }
 
 constexpr const char* kWriterDoc =
@@ -189,6 +201,7 @@ py::class_<Guarded<Writer>> bind_writer(py::module_& module, const char* name, c
            R"(Adds what an iterable gives. Where that raises, what came before is added.)")
       .def("abandon", &Bound::abandon, R"(Removes what was written.)")
       .def_property_readonly("records", &Bound::records, R"(Records so far.)")
+      .def("__repr__", [name](Bound& writer) { return writer.shown(name); })
       .def("__enter__", [](py::object self) { return self; })
       .def("__exit__", [](Bound& writer, const py::object&, const py::object& exception, const py::object&) {
         writer.leave(exception);

@@ -24,6 +24,8 @@ def names_in_stub(function):
 
 def names_in_module(function):
     """The same from the first line of what pybind11 writes; and whether there are others, by keyword."""
+    if inspect.isfunction(function):
+        return [name for name in inspect.signature(function).parameters if name != "self"], False
     inside = re.match(r"[\w.]+\((.*)\) -> ", function.__doc__).group(1)
     while re.search(r"\[[^][]*\]", inside):
         inside = re.sub(r"\[[^][]*\]", "", inside)  # of types, with commas in them
@@ -49,7 +51,8 @@ class StubTest(ModuleTest):
     def test_parameters_are_those_of_the_module(self):
         with_options = {"Writer.__init__": lambda: listed(dovetail.Writer, "x"),
                         "DatasetWriter.__init__": lambda: listed(dovetail.DatasetWriter, "x"),
-                        "convert": lambda: listed(dovetail.convert, ["x"], "x")}
+                        "convert": lambda: listed(dovetail.convert, ["x"], "x"),
+                        "export_tfrecords": lambda: listed(dovetail.export_tfrecords, ["x"], "x")}
         module = ast.parse(read_file(STUB))
         scopes = [(module, "", _dovetail)]
         scopes += [(each, each.name + ".", getattr(_dovetail, each.name)) for each in module.body
@@ -97,7 +100,9 @@ class NameTest(ErrorTest):
                 (lambda path, **named: dovetail.Plan.resume(path, plan.state_dict(0), **named), {"batch": 4},
                  ("tail",)),
                 (dovetail.Dataset, {}, ("allow_outside", "threads")), (dovetail.verify, {}, ("threads",)),
-                (dovetail.merge, {}, ("overwrite",)),
+                (dovetail.merge, {}, ("overwrite",)), (dovetail.index, {}, ("overwrite", "write_dali")),
+                (functools.partial(dovetail.recover, "x"), {}, ("overwrite", "dataset_id", "regions")),
+                (lambda path, **named: dovetail.export_tfrecords([path], "to", **named), {}, ("compression", "jobs")),
                 (lambda path, **named: dovetail.convert([path], "to", **named), {}, ("classes", "progress", "codec")),
                 (lambda path, **named: dovetail.Writer(path + "x", **named), {}, ("codec", "shard_number")),
                 (lambda path, **named: dovetail.DatasetWriter(path + "x", **named), {}, ("shards", "codec"))):

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/src/mixing.h"
+
+#include <cstdint>
+
+#include <dovetail/mixing.h>
+#include <pybind11/stl.h>
+
+#include "python/src/gil.h"
+#include "python/src/option_table.h"
+#include "python/src/words.h"
+
+namespace dovetail::python {
+
+namespace py = pybind11;
+
+namespace {
+
+constexpr Words<MixingFlaw, 7> kFlaws{{{"few_slices", MixingFlaw::few_slices},
+                                       {"few_shards", MixingFlaw::few_shards},
+                                       {"poor_batch", MixingFlaw::poor_batch},
+                                       {"same_places", MixingFlaw::same_places},
+                                       {"same_mates", MixingFlaw::same_mates},
+                                       {"neighbours", MixingFlaw::neighbours},
+                                       {"few_labels", MixingFlaw::few_labels}}};
+
+py::tuple to_tuple(const BatchMixing& mixing) {
+  return py::make_tuple(mixing.mean_slices, mixing.least_slices, mixing.mean_shards, mixing.least_shards,
+                        mixing.neighbours, mixing.shared);
+}
+
+py::tuple to_tuple(const Mixing& mixing) {
+  return py::make_tuple(to_tuple(mixing.rank), to_tuple(mixing.global), mixing.correlation);
+}
+
+}  // namespace
+
+py::object shuffle_report(const Plan& plan, const py::object& epoch_given) {
+  const auto epoch = to_option<std::uint32_t>("epoch", epoch_given);
+  const MixingReport report = [&] {
+    const Unlocked unlocked;
+    return measure_mixing(plan, plan.epoch(epoch).value());
+  }();
+  py::list flaws;
+  for (const MixingFlaw flaw : report.flaws) flaws.append(to_word(flaw, kFlaws));
+  return call_object(import_module("dovetail._reports").attr("shuffle_report"), to_tuple(report.plan),
+                     to_tuple(report.true_shuffle), report.batches, report.all_batches, report.readers,
+                     py::tuple(flaws));
+}
+
+}  // namespace dovetail::python
