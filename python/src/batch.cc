@@ -16,6 +16,7 @@
 #include "format/text/visible.h"
 #include "python/src/arguments.h"
 #include "python/src/arrays.h"
+#include "python/src/arrow.h"
 #include "python/src/bindings.h"
 #include "python/src/gil.h"
 #include "python/src/option_table.h"
@@ -301,6 +302,11 @@ Raises:
       .def("__repr__", shown)
       .def("keys", columns, R"(The names of its columns, so that `dict(batch)` has them all.)")
       .def("items", items, R"(Pairs of name and column.)")
+      .def(
+          "__arrow_c_array__",
+          [](const PyBatch& batch, const py::object&) { return to_arrow_array(batch.get(), batch.values()); },
+          py::arg("requested_schema") = py::none(),
+          R"(The columns, or the rows as "record", for readers of Arrow: no copy, and it keeps the slot.)")
       .def("row", row, py::arg("i"), R"(The bytes of a row, copied. Errors: IndexError.)")
       .def("rows", rows, R"(The bytes of all rows, copied.)")
       .def("tensor", tensor, py::arg("part") = "values", py::arg("column") = py::none(),

@@ -6,12 +6,14 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <dovetail/record_reader.h>
 #include <pybind11/stl.h>
 
 #include "format/address.h"
+#include "python/src/arrow.h"
 #include "python/src/bindings.h"
 #include "python/src/description.h"
 #include "python/src/features.h"
@@ -63,14 +65,18 @@ py::tuple locate(const Dataset& dataset, const py::object& id) {
   return py::make_tuple(place.shard, place.record);
 }
 
-std::optional<std::string> schema(const Dataset& dataset) {
-  const Result<Schema> found = [&] {
-    const Unlocked unlocked;  // it opens a shard
-    return dataset.schema();
-  }();
-  if (found.has_value()) return to_text(*found);
-  if (found.error().kind() == ErrorKind::usage) return std::nullopt;  // none, or not the same in all
+/// The one that all shards name; nothing where they name none, or not the same.
+std::optional<Schema> named_schema(const Dataset& dataset) {
+  const Unlocked unlocked;  // it opens a shard
+  Result<Schema> found = dataset.schema();
+  if (found.has_value()) return std::move(*found);
+  if (found.error().kind() == ErrorKind::usage) return std::nullopt;
   throw Exception(found.error());
+}
+
+std::optional<std::string> schema(const Dataset& dataset) {
+  const std::optional<Schema> found = named_schema(dataset);
+  return found.has_value() ? std::optional(to_text(*found)) : std::nullopt;
 }
 
 py::dict metadata(const Dataset& dataset) {
@@ -176,6 +182,11 @@ Args:
 
 Raises:
     MissingFileError, StorageError, UsageError: for a shard that cannot be opened.)")
+      .def(
+          "__arrow_c_stream__",
+          [](const Dataset& dataset, const py::object&) { return to_arrow_stream(dataset, named_schema(dataset)); },
+          py::arg("requested_schema") = py::none(),
+          R"(All records in their order for readers of Arrow, in the columns that the dataset names, else as "record".)")
       .def("locate", locate, py::arg("id"), R"((shard, record in it) of a record of the dataset. Errors: IndexError.)")
       .def("__len__", &Dataset::records)
       .def("__getitem__", refuse_item, py::arg("i"))

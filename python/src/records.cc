@@ -14,6 +14,7 @@
 #include "python/src/arguments.h"
 #include "python/src/bindings.h"
 #include "python/src/gil.h"
+#include "python/src/text.h"
 
 namespace dovetail::python {
 
