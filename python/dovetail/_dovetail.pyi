@@ -256,8 +256,11 @@ def convert(sources: Sequence[_Path], folder: _Path, *,
             records: Optional[str] = ..., on_error: Optional[str] = ..., labels: Optional[bool] = ...,
             classes: Optional[Sequence[str]] = ..., include: Optional[Sequence[str]] = ...,
             exclude: Optional[Sequence[str]] = ..., csv_delimiter: Optional[str] = ...,
-            csv_header: Optional[bool] = ..., csv_types: Optional[dict[str, str]] = ..., shards: Optional[int] = ...,
-            shuffle_seed: Optional[int] = ..., split: Optional[str] = ..., split_seed: Optional[int] = ..., part: Optional[Tuple[int, int]] = ..., jobs: Optional[int] = ...,
+            csv_header: Optional[bool] = ..., csv_types: Optional[dict[str, str]] = ...,
+            range: Optional[Tuple[int, int]] = ..., sample: Optional[float] = ..., sample_seed: Optional[int] = ...,
+            shards: Optional[int] = ...,
+            shuffle_seed: Optional[int] = ..., split: Optional[str] = ..., split_seed: Optional[int] = ...,
+            part: Optional[Tuple[int, int]] = ..., jobs: Optional[int] = ...,
             memory_bytes: Optional[int] = ..., resume: Optional[bool] = ..., shard_bytes: Optional[int] = ...,
             codec: Optional[str] = ..., block_bytes: Optional[int] = ..., run_bytes: Optional[int] = ...,
             run_records: Optional[int] = ..., dataset_id: Optional[str] = ..., record_type: Optional[str] = ...,
@@ -270,7 +273,8 @@ def export_tfrecords(sources: Sequence[_Path], target: _Path, *,
                      classes: Optional[Sequence[str]] = ..., include: Optional[Sequence[str]] = ...,
                      exclude: Optional[Sequence[str]] = ..., csv_delimiter: Optional[str] = ...,
                      csv_header: Optional[bool] = ..., csv_types: Optional[dict[str, str]] = ...,
-                     shards: Optional[int] = ..., jobs: Optional[int] = ...) -> ExportReport: ...
+                     range: Optional[Tuple[int, int]] = ..., sample: Optional[float] = ...,
+                     sample_seed: Optional[int] = ..., shards: Optional[int] = ..., jobs: Optional[int] = ...) -> ExportReport: ...
 def merge(folder: _Path, *, overwrite: bool = ...) -> ConvertReport: ...
 def describe(path: _Path) -> dict[str, Any]: ...
 def digest(ids: npt.ArrayLike, status: npt.ArrayLike) -> str: ...

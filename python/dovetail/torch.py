@@ -185,6 +185,9 @@ class BatchDataset(torch.utils.data.IterableDataset):
     def __bool__(self) -> bool:
         return True  # without opening the reader
 
+    def __repr__(self) -> str:
+        return f"<BatchDataset of {self._dataset!r}: {'closed' if self._closed else self._reader or 'not open yet'}>"
+
     @property
     def reader(self) -> Reader:
         """The `dovetail.Reader`, opened on first use.

@@ -104,6 +104,14 @@ void set_part(ConvertOptions& options, const char* name, py::handle given) {
       ConvertPart{.number = to_option<std::uint32_t>(name, pair[0]), .parts = to_option<std::uint32_t>(name, pair[1])};
 }
 
+void set_range(ConvertOptions& options, const char* name, py::handle given) {
+  constexpr const char* kRange = "two numbers, (first, end)";
+  const std::vector<py::object> pair = to_items(name, given, kRange);
+  if (pair.size() != 2) throw py::type_error(std::string(name) + " must be " + kRange);
+  options.source.first = to_option<std::uint64_t>(name, pair[0]);
+  options.source.end = to_option<std::uint64_t>(name, pair[1]);
+}
+
 /// What `convert` and `export_tfrecords` have in common.
 constexpr OptionSetter<ConvertOptions> kSourceSetters[] = {
     {"format", set_format<&ConvertOptions::from>},
@@ -116,6 +124,11 @@ constexpr OptionSetter<ConvertOptions> kSourceSetters[] = {
     {"csv_delimiter", set_csv_delimiter},
     {"csv_header", set_csv_header},
     {"csv_types", set_csv_types},
+    {"range", set_range},
+    {"sample", [](ConvertOptions& options, const char* name,
+                  py::handle given) { options.source.sample = to_option<double>(name, given); }},
+    {"sample_seed", [](ConvertOptions& options, const char* name,
+                       py::handle given) { options.source.sample_seed = to_option<std::uint64_t>(name, given); }},
     {"shards", set_field<&ConvertOptions::shards>},
     {"jobs", set_field<&ConvertOptions::jobs>},
 };
@@ -299,6 +312,7 @@ Args:
         by path.
     csv_delimiter: one character, by default a comma, and a tab for .tsv; csv_header: whether the first row names the columns,
         by default it does; csv_types: "bytes", "int64" or "real" by the name of a column, by default as the values are.
+    range: (first, end), only these records of a dataset; sample: the share of them that is kept, by sample_seed.
     on_error: "fail" or "skip".
     shards: exactly so many; None goes by shard_bytes.
     shuffle_seed: shuffles all records; split: "train=0.9,val=0.1", by split_seed.
@@ -323,7 +337,8 @@ Args:
     compression: "none", "gzip", "zlib" or "snappy"; by default what the name of a single file says.
     overwrite: replaces existing files of these names.
     shards: how many files; by default one for each shard of a dataset, and one for other sources.
-    progress, format, records, on_error, labels, classes, include, exclude, jobs and those of CSV: see `convert`.
+    progress, format, records, on_error, labels, classes, include, exclude, range, sample, sample_seed, jobs and those of
+        CSV: see `convert`.
 
 Returns:
     An `ExportReport`. Ctrl-C, or an error, leaves no file.

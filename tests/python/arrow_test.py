@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches and datasets for readers of Arrow: by the structures of the interface, and as DuckDB reads them.
 
-DuckDB is libduckdb.so, which is looked for as other libraries are, or named by DOVETAIL_DUCKDB."""
+DuckDB is libduckdb.so, which is looked for as other libraries are, or named by DOVETAIL_DUCKDB. npm's package
+@duckdb/node-bindings-linux-x64 has one."""
 
 import ctypes
 import ctypes.util

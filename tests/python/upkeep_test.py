@@ -83,6 +83,15 @@ class TfrecordTest(ErrorTest):
         found = [dovetail.parse_example(record) for record in dovetail.open(self.path("table.tfrecord"))]
         self.assertEqual([(row["name"], row["size"].tolist()) for row in found], [([b"a"], [1.0]), ([b"b"], [2.0])])
 
+    def test_a_part_of_a_dataset_is_taken(self):
+        path = self.make_dataset()
+        dovetail.convert([path], self.path("part"), range=(10, 30))
+        self.assertEqual(list(dovetail.open(self.path("part"))), self.records[10:30])
+        for call in (dovetail.convert, dovetail.export_tfrecords):
+            taken = call([path], self.path(call.__name__), range=(0, 400), sample=0.5, sample_seed=3).records
+            self.assertTrue(100 < taken < 300, taken)
+        self.assertRaisesRegex(TypeError, "range must be two numbers", dovetail.convert, [path], "to", range=3)
+
     def test_progress_may_stop_it(self):
         asked = []
 
