@@ -50,7 +50,7 @@ help:
 	@echo "make quick    while working: builds what has changed, and runs the short unit tests; below a minute"
 	@echo "make test     the optimised build and its tests: unit, integration, install, examples, Python, MPI"
 	@echo "make sanitize the builds with AddressSanitizer and UBSan and with ThreadSanitizer, and their tests"
-	@echo "make test-browser  the page of \`inspect --html\` in headless Chromium, which is installed for it"
+	@echo "make test-browser  the page of \`inspect --html\` and tables of notebooks in Chromium, which is installed"
 	@echo "make check    static checks: clang's warnings on every source, clang-tidy and cppcheck on libraries and tools"
 	@echo "make coverage how much of the libraries the unit tests run, by folder; fails below 95 % of the lines of format/ or"
 	@echo "              reader/plan/; OF=required looks only at these two"
@@ -110,6 +110,7 @@ test-browser:
 	@cmake --preset release >/dev/null
 	cmake --build --preset release --target dovetail_command
 	DOVETAIL_COMMAND=build/release/tools/dovetail python3 -B tests/browser/inspection_page_test.py
+	PYTHONPATH=build/release/python/package python3 -B tests/browser/notebook_tables_test.py || test $$? = 77
 
 check:
 	$(install) build python test check
