@@ -173,6 +173,8 @@ class ShuffleReport:
 
     def _verdict(self) -> str:
         verdict = f"weak: {', '.join(self.flaws)}" if self.weak else "the mixing is not weak"
+        if self.batches == 0:
+            verdict = "too large to measure"
         return f"ShuffleReport, {self.batches} of {self.all_batches} batches, {verdict}"
 
     def __repr__(self) -> str:

@@ -2,12 +2,12 @@
 #include "python/src/arrow.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -71,9 +71,9 @@ struct Node {
   std::vector<Node> children;
 };
 
-const char* format_of(Dtype dtype) {
-  constexpr std::array<const char*, 12> kFormats{"C", "c", "S", "s", "I", "i", "L", "l", "e", "f", "g", "Z"};
-  return kFormats[static_cast<std::size_t>(dtype)];
+std::string format_of(Dtype dtype) {
+  constexpr std::string_view kFormats = "CcSsIiLlefgZ";
+  return std::string(1, kFormats[static_cast<std::size_t>(dtype)]);
 }
 
 /// Offsets of up to `end` things. Those of a batch can be written to, through a tensor, and a consumer believes them.
