@@ -306,6 +306,14 @@ class Indexing {
   std::optional<detail::DaliIndexOutput> output_;
 };
 
+/// An index is of one file, and which files of a folder are meant is for the caller to say.
+Result<void> check_file(const std::string& path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_directory(path, unknown)) return {};
+  const std::string files = (std::filesystem::path(path) / "*.tfrecord").native();
+  return Error(Errc::unknown_format, "this is a folder: name its TFRecord files, as with " + files).in_file(path);
+}
+
 // A link to one of the two would be replaced, and not what it leads to; but nobody wants that either.
 Result<void> check_targets(const std::string& path, const TfrecordIndexOptions& options) {
   if (!options.write_dali_index) return {};
@@ -344,6 +352,7 @@ Result<std::optional<TfrecordIndexReport>> find_index(const std::string& path) {
 Result<TfrecordIndexReport> index_tfrecord(const std::string& path, const TfrecordIndexOptions& options,
                                            bool overwrite) {
   DOVETAIL_TRY(check_options(options));
+  DOVETAIL_TRY(check_file(path));
   DOVETAIL_TRY(check_targets(path, options));
   return detail::guard_memory(path, [&]() -> Result<TfrecordIndexReport> {
     std::optional<TfrecordIndexReport> kept;

@@ -130,15 +130,10 @@ std::string to_text(const std::vector<TfrecordIndexReport>& reports) {
          human_bytes(bytes) + (kept > 0 ? "; " + std::to_string(kept) + " had a good index already\n" : "\n");
 }
 
-// An index is of one file, and which files of a folder are meant is for the shell to say.
 Result<void> check_files(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     if (auto local = check_local(file); !local) return local;
     std::error_code unknown;
-    if (std::filesystem::is_directory(file, unknown)) {
-      const std::string pattern = (std::filesystem::path(file) / "*.tfrecord").native();
-      return Error(Errc::unknown_format, "this is a folder: name its TFRecord files, as with " + pattern).in_file(file);
-    }
     if (file.find_first_of("*?[") != std::string::npos && !std::filesystem::exists(file, unknown)) {
       return Error(Errc::empty_input,
                    "there is no such file: the shell takes a pattern for files only where it matches some and is not "

@@ -30,10 +30,11 @@ def dataset_html(self: Dataset) -> str:
     rows = [("records", f"{len(self):,}"), ("bytes of records", f"{self.raw_bytes:,}"),
             ("shards", f"{len(self.shards):,}" + ("" if self.has_manifest else ", without a manifest"))]
     try:
-        rows += [("columns", self.schema or "none named")]
-        rows += [("metadata", str(self.metadata))] if self.metadata else []
+        rows.append(("columns", self.schema or "none named"))
+        if metadata := self.metadata:
+            rows.append(("metadata", str(metadata)))
     except DovetailError as error:
-        rows += [("columns", f"cannot be read: {error}")]
+        rows.append(("columns", f"cannot be read: {error}"))
     rows += [(shard.name, f"{shard.records:,} records, {shard.file_bytes:,} bytes") for shard in
              self.shards[:_SHOWN_SHARDS]]
     return _html.table(f"Dataset {self.path}", rows + [("\u2026", "")] * (len(self.shards) > _SHOWN_SHARDS))

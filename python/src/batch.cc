@@ -77,6 +77,9 @@ void PyBatch::release(DeviceStream stream) {
 
 namespace {
 
+/// Characters of a schema in a message.
+constexpr std::size_t kMostShown = 200;
+
 constexpr Words<BatchPart, 5> kParts{{{"values", BatchPart::values},
                                       {"rows", BatchPart::rows},
                                       {"offsets", BatchPart::offsets},
@@ -142,7 +145,15 @@ std::size_t place_of(const PyBatch& batch, const std::string& column) {
   const Schema* const schema = batch->schema();
   if (schema == nullptr) refuse("the batch was read without columns: give the reader columns=...");
   const std::optional<std::size_t> place = schema->find(column);
-  if (!place.has_value()) throw py::key_error("there is no column \"" + column + "\"");
+  if (!place.has_value()) {
+    std::string names;
+    for (const Column& each : schema->columns) {
+      const bool full = names.size() >= kMostShown;
+      names += (names.empty() ? "" : ", ") + (full ? "..." : each.name);
+      if (full) break;
+    }
+    throw py::key_error("there is no column \"" + column + "\"; there are: " + names);
+  }
   return *place;
 }
 
@@ -178,13 +189,12 @@ py::list items(const PyBatch& batch) {
 /// Never an error, not even of a batch that is gone.
 py::str shown(const PyBatch& batch) {
   if (!batch.readable()) return "<Batch, released>";
-  constexpr std::size_t kMostSchema = 200;
   std::string text = "<Batch of epoch " + std::to_string(batch->epoch()) + ", step " + std::to_string(batch->step()) +
                      ": " + format::count_of(batch->rows(), "row") + ", " + std::to_string(batch->valid()) + " valid, ";
   if (const Schema* const schema = batch->schema()) {
     std::string columns = format::visible(to_text(*schema));
-    if (columns.size() > kMostSchema) {
-      columns.resize(kMostSchema);
+    if (columns.size() > kMostShown) {
+      columns.resize(kMostShown);
       columns += "...";
     }
     return message_text(text + columns + '>');

@@ -429,7 +429,7 @@ class ColumnTest(ModuleTest):
         self.assertEqual(dovetail.Dataset(self.path("named")).schema, "x:i64")
         with self.assertRaisesRegex(ValueError, "names no schema"):
             self.open_reader(self.make_dataset(), columns=True)
-        with self.assertRaisesRegex(KeyError, "y"):
+        with self.assertRaisesRegex(KeyError, 'there is no column "y"; there are: x'):
             self.open_reader(self.path("named"), batch=8, columns=True).next()["y"]
 
 

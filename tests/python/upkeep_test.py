@@ -104,6 +104,10 @@ class TfrecordTest(ErrorTest):
         self.assertTrue(asked)
         self.assertFalse(os.path.exists(self.path("records")) and os.listdir(self.path("records")))
 
+    def test_a_folder_is_not_indexed(self):
+        self.check(dovetail.UsageError, dovetail.index, self.folder, path=self.folder,
+                   code=dovetail.ErrorCode.unknown_format, says="this is a folder: name its TFRecord files")
+
     def test_what_is_no_tfrecord_has_no_index(self):
         path = write_file(self.path("lines.txt"), b"one\ntwo\n" * 10)
         with self.assertRaises(dovetail.DovetailError) as caught:
