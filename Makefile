@@ -110,7 +110,7 @@ test-browser:
 	@cmake --preset release >/dev/null
 	cmake --build --preset release --target dovetail_command
 	DOVETAIL_COMMAND=build/release/tools/dovetail python3 -B tests/browser/inspection_page_test.py
-	PYTHONPATH=build/release/python/package python3 -B tests/browser/notebook_tables_test.py || test $$? = 77
+	PYTHONPATH=build/release/python/package /usr/bin/python3 -B tests/browser/notebook_tables_test.py || test $$? = 77
 
 check:
 	$(install) build python test check

@@ -12,9 +12,10 @@ from fixtures import main, skip_all
 
 try:
     import PIL  # noqa: F401
+    import pandas  # noqa: F401
     import torch  # noqa: F401
 except ImportError as missing:
-    skip_all(str(missing))
+    skip_all(f"{missing.name} is not installed")
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
