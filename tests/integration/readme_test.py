@@ -6,6 +6,7 @@ docs/gpu.md is that of a test, and the commands of docs/inspection.md work, too.
 import os
 import re
 import subprocess
+import sys
 
 from support import COMMAND, CommandTest, gzip_bytes, main, make_records, tfrecord, write_file
 
@@ -17,8 +18,8 @@ BLOCK = re.compile(r"^(?P<before>[^\n]*)\n```(?P<language>\w+)\n(?P<text>.*?)^``
 REGIONS = {
     "README.md": {
         "cpp": (("examples/write_and_read.cc", "write"), ("examples/write_and_read.cc", "read")),
-        "cmake": (("tests/install/consumer/CMakeLists.txt", "find_package"),),
     },
+    "docs/install.md": {"cmake": (("tests/install/consumer/CMakeLists.txt", "find_package"),)},
     "docs/gpu.md": {"cpp": (("tests/cuda/gpu_doc_test.cc", "copy"), ("tests/cuda/gpu_doc_test.cc", "device"))},
     "docs/columns.md": {
         "cpp": (("tests/reader/delivery/columns_doc_test.cc", "read"), ("tests/format/columns_doc_test.cc", "decode"))
@@ -80,6 +81,12 @@ class ReadmeTest(CommandTest):
             for before, text in blocks("sh", document):
                 if before.startswith(NOT_RUN):
                     self.assertRegex(before, r"^<!-- not run: .+ -->$", text)
+
+    def test_the_drawing_of_rates_is_what_its_script_makes(self):
+        drawing = self.path("delivery-speed.svg")
+        subprocess.run([sys.executable, "-B", os.path.join(ROOT, "bench", "draw_delivery.py"), drawing], check=True)
+        with open(drawing, encoding="utf-8") as file:
+            self.assertEqual(file.read(), read_text("docs/delivery-speed.svg"))
 
     def test_it_is_short(self):
         self.assertLessEqual(len(read_text("README.md").splitlines()), 150)
