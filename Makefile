@@ -41,7 +41,7 @@ PYTHON ?= /usr/bin/python3
 # For `make check-systems`: which of them, all if empty.
 SYSTEMS ?=
 
-.PHONY: help build demo python quick test sanitize test-browser check coverage bench fuzz soak check-systems \
+.PHONY: help build demo python quick test sanitize test-browser docs check coverage bench fuzz soak check-systems \
   package wheel package-test format clean
 
 help:
@@ -50,7 +50,8 @@ help:
 	@echo "make quick    while working: builds what has changed, and runs the short unit tests; below a minute"
 	@echo "make test     the optimised build and its tests: unit, integration, install, examples, Python, MPI"
 	@echo "make sanitize the builds with AddressSanitizer and UBSan and with ThreadSanitizer, and their tests"
-	@echo "make test-browser  the page of \`inspect --html\` and tables of notebooks in Chromium, which is installed"
+	@echo "make test-browser  the page of \`inspect --html\`, tables of notebooks and the site in Chromium, which is installed"
+	@echo "make docs     guides, reference and the C++ API as a site that needs no network, in build/docs"
 	@echo "make check    static checks: clang's warnings on every source, clang-tidy and cppcheck on libraries and tools"
 	@echo "make coverage how much of the libraries the unit tests run, by folder; fails below 95 % of the lines of format/ or"
 	@echo "              reader/plan/; OF=required looks only at these two"
@@ -106,11 +107,16 @@ sanitize:
 	@scripts/sanitize.sh
 
 test-browser:
-	$(install) build browser
+	$(install) build browser docs
 	@cmake --preset release >/dev/null
 	cmake --build --preset release --target dovetail_command
 	DOVETAIL_COMMAND=build/release/tools/dovetail python3 -B tests/browser/inspection_page_test.py
 	PYTHONPATH=build/release/python/package /usr/bin/python3 -B tests/browser/notebook_tables_test.py || test $$? = 77
+	/usr/bin/python3 -B tests/browser/site_test.py
+
+docs:
+	$(install) docs
+	@/usr/bin/python3 -B scripts/docs.py build/docs
 
 check:
 	$(install) build python test check
