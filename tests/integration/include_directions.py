@@ -51,7 +51,7 @@ RESERVED = (
      re.compile(r"^((format|examples/mpi_trainer)/[^/]*|tests/format/(column|example)_\w+|bench/example_\w+)\.cc$")),
     (re.compile(r"^boost/asio"),
      re.compile(r"^(include/dovetail/((batch|device)_reader|completion)\.h|reader/(delivery|handover|storage|memory)/|"
-                r"tests/|bench/)")),
+                r"tests/|bench/|examples/coroutine\.cc)")),
     (re.compile(r"^liburing(\.h|/)"),
      re.compile(r"^(reader/storage/uring_\w+|tests/faults/(call_events|ring_faults))\.cc$")),
     (re.compile(r"^(snappy|isa-l)"), re.compile(r"^(format|tests|bench)/")),
