@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of `inspect --html`, as a browser sees it: its tables and drawings, and pictures that are really decoded."""
 
+import json
 import os
 import random
 import sys
@@ -68,7 +69,7 @@ class InspectionPageTest(CommandTest):
         found = run_json("inspect", dataset)
         self.open(dataset)
         facts = {key: cells[1] for key, cells in self.table("facts").items()}
-        self.assertEqual(self.text("h1"), dataset)
+        self.assertEqual((self.text("h1"), facts["path"]), (os.path.basename(dataset), dataset))
         self.assertEqual((facts["format"], facts["records"], facts["blocks"], facts["fingerprint"]),
                          ("dovetail", str(found["records"]), str(found["blocks"]), found["fingerprint"]))
         self.assertIn(f"({found['raw_bytes']} bytes)", facts["raw"])
@@ -157,6 +158,42 @@ class InspectionPageTest(CommandTest):
         facts = {key: cells[1] for key, cells in self.table("facts").items()}
         self.assertEqual((facts["schema"], facts["meta licence"]), ("label:i64", "<free>"))
 
+    def test_metadata_head_the_page(self):
+        source = self.path("source.tfrecord")
+        write_file(source, tfrecord([example({"label": [1]})]))
+        run_good("convert", source, "--to", self.path("named"), "--meta", "name=A <b>name</b>", "--meta",
+                 "description=What & why", "--meta", "license=CC0-1.0")
+        self.open(self.path("named"))
+        self.assertEqual([self.text("h1"), self.browser.evaluate("document.title")], ["A <b>name</b>"] * 2)
+        self.assertEqual(self.text("header .description"), "What & why")
+        badges = self.browser.evaluate("[...document.querySelectorAll('.badges span')].map(badge => badge.textContent)")
+        self.assertEqual((badges[0], badges[2]), ("1 record", "licence CC0-1.0"))
+
+    def test_classes_are_counted(self):
+        records = [example({"label": [i % 10 % 4], "x": [i * 0.5], "id": [i], "kind": [b"<%d>" % (i % 2)]})
+                   for i in range(200)]
+        classes = '["ant","bee","cat","dog"]'
+        for folder in json.loads(classes):
+            os.makedirs(self.path("photos", folder))
+        for i in range(100):
+            write_file(self.path("photos", json.loads(classes)[i % 10 % 4], f"{i}.png"), png(9, 9))
+        run_good("convert", self.path("photos"), "--labels", "--to", self.path("labelled"))
+        self.open(self.path("labelled"), "--features")
+        self.assertEqual(self.class_rows("label"), {"0 ant": "30", "1 bee": "30", "2 cat": "20", "3 dog": "20"})
+        self.assertEqual(self.class_rows("class"), {"ant": "30", "bee": "30", "cat": "20", "dog": "20"})
+        self.open(self.make_dataset(records), "--features")
+        self.assertEqual(self.class_rows("label"), {"0": "60", "1": "60", "2": "40", "3": "40"})
+        self.assertEqual(self.class_rows("kind"), {"<0>": "100", "<1>": "100"})
+        self.assertEqual((self.class_rows("id"), self.class_rows("x")), ({}, {}))
+        widths = self.browser.evaluate("[...document.querySelectorAll('[data-key=label] .length div')]"
+                                       ".map(bar => Math.round(bar.getBoundingClientRect().width))")
+        self.assertAlmostEqual(widths[2] / widths[0], 40 / 60, delta=0.02)
+
+    def class_rows(self, feature):
+        return self.browser.evaluate(f"""Object.fromEntries(
+            [...document.querySelectorAll('.classes[data-key="{feature}"] tr')].map(
+                row => [row.dataset.key, row.cells[1].textContent]))""")
+
     def test_an_example_is_a_table_of_its_features(self):
         self.open(self.make(extra=10))
         rows = self.browser.evaluate("""Object.fromEntries([...document.querySelectorAll('#record-4 tbody tr')].map(
@@ -181,8 +218,8 @@ class InspectionPageTest(CommandTest):
         name = self.path("<img src=x onerror=alert(1)>\"'&.dvt")
         os.rename(f"{dataset}/shard-000000.dvt", name)
         self.open(name)
-        self.assertEqual(self.text("h1"), name)
-        self.assertEqual(self.browser.evaluate("document.title"), name)
+        self.assertEqual(self.text("h1"), os.path.basename(name))
+        self.assertEqual(self.browser.evaluate("document.title"), os.path.basename(name))
         self.assertEqual(self.count("img[src=x]"), 0)
 
     def test_the_page_needs_nothing_else(self):

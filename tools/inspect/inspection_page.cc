@@ -7,10 +7,12 @@
 #include "tools/command/render.h"
 #include "tools/command/svg.h"
 #include "tools/inspect/block_map.h"
+#include "tools/inspect/class_counts.h"
 #include "tools/inspect/feature_section.h"
 #include "tools/inspect/feature_views.h"
 #include "tools/inspect/html.h"
 #include "tools/inspect/inspection_words.h"
+#include "tools/inspect/page_head.h"
 #include "tools/inspect/page_style.h"
 
 namespace dovetail::tools {
@@ -37,6 +39,7 @@ std::string section(std::string_view title, std::string_view note, std::string_v
 
 std::string facts(const Inspection& inspection) {
   HtmlFacts facts("facts");
+  facts.add("path", inspection.path);
   facts.add("format", inspection.format);
   facts.add("records", std::to_string(inspection.records));
   facts.add("smallest record", format::count_of(inspection.min_record_bytes, "byte"));
@@ -193,19 +196,25 @@ std::string cards(const PageRecords& records, std::uint64_t all) {
 }  // namespace
 
 std::string inspection_page(const Inspection& inspection, const PageRecords& records) {
-  const std::string name = html_text(inspection.path);
+  const std::string name = html_text(page_title(inspection));
   // The policy holds even where something hostile should get through the escaping.
   std::string html =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
       "style-src 'unsafe-inline'\">\n<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n<title>" +
-      name + "</title>\n<style>" + kPageStyle + "</style>\n</head>\n<body>\n<h1>" + name +
-      "</h1>\n<p class=\"note\">seen by <code>dovetail inspect</code></p>\n" + facts(inspection);
+      name + "</title>\n<style>" + kPageStyle + "</style>\n</head>\n<body>\n" + head_html(inspection);
+  if (const std::string programs = reading_html(inspection); !programs.empty()) {
+    html += section("How to read it", "one click marks a program", programs);
+  }
   html += inspection.features ? features(*inspection.features) : features(records);
-  html += sizes(inspection.survey) + payloads(inspection.survey.payloads);
+  if (const std::string counts = classes_html(inspection); !counts.empty()) {
+    html += section("Classes", "records by the values of a feature", counts);
+  }
+  html += cards(records, inspection.records);
+  html += section("Structure", "", facts(inspection)) + sizes(inspection.survey) + payloads(inspection.survey.payloads);
   if (!inspection.foreign) html += codecs(inspection) + block_map(inspection) + shards(inspection);
-  return html + cards(records, inspection.records) + "</body>\n</html>\n";
+  return html + "<footer class=\"note\">made by <code>dovetail inspect --html</code></footer>\n</body>\n</html>\n";
 }
 
 }  // namespace dovetail::tools

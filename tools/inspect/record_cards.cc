@@ -94,15 +94,17 @@ void RecordCards::add(const PlacedRecord& record) {
            "</h3>\n";
   const std::string caption = is_example && has_image ? caption_of(features) : "";
   if (!caption.empty()) html_ += "<p class=\"caption\">" + html_text(caption) + "</p>\n";
-  html_ += "<p class=\"note\">" + html_text(describe(payload, record.bytes)) + "; " + human_bytes(record.bytes.size()) +
-           "; shard " + std::to_string(record.shard) + ", record " + std::to_string(record.record) + " there</p>\n";
+  const std::string note = "<p class=\"note\">" + html_text(describe(payload, record.bytes)) + "; " +
+                           human_bytes(record.bytes.size()) + "; shard " + std::to_string(record.shard) + ", record " +
+                           std::to_string(record.record) + " there</p>\n";
+  if (!is_example || !has_image) html_ += note;
   if (is_image) {
     add_image(record.bytes, payload, "record " + id);
   } else if (is_example) {
     for_each_image(features, [&](ByteView image, Payload kind, std::string_view name) {
       add_image(image, kind, std::string(format::utf8_prefix(name, kValueTextBytes)));
     });
-    if (has_image) html_ += "<details><summary>features</summary>\n";
+    if (has_image) html_ += "<details><summary>features</summary>\n" + note;
     add_features(features);
     if (has_image) html_ += "</details>\n";
   } else if (payload == Payload::text || payload == Payload::json) {

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/inspect/class_counts.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include <boost/json/parse.hpp>
+
+#include <dovetail/convert.h>
+
+#include "format/text/utf8.h"
+#include "tools/command/json.h"
+#include "tools/command/render.h"
+#include "tools/inspect/feature_views.h"
+#include "tools/inspect/html.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+constexpr std::size_t kMostClassFeatures = 6;
+constexpr std::uint64_t kMostClasses = 100;
+constexpr std::size_t kClassNameBytes = 60;  // shown
+
+bool has_classes(const FeatureStats& stats) {
+  const bool discrete = stats.kind == ValueKind::ints || stats.kind == ValueKind::bytes;
+  return discrete && stats.fixed() && stats.most_values == 1 && stats.distinct_error == 0 && !stats.top_estimated &&
+         stats.distinct >= 2 && stats.distinct <= kMostClasses && stats.distinct * 2 <= stats.values &&
+         !stats.top.empty();
+}
+
+boost::json::array class_names(const Inspection& inspection) {
+  if (inspection.shards.empty()) return {};
+  const auto found = inspection.shards.front().metadata.find(std::string(kClassesKey));
+  if (found == inspection.shards.front().metadata.end()) return {};
+  boost::system::error_code failure;
+  const boost::json::value names = boost::json::parse(found->second, failure);
+  return !failure && names.is_array() ? names.get_array() : boost::json::array();
+}
+
+std::string name_of(const FeatureStats& stats, const std::string& value, const boost::json::array& names) {
+  std::string name = stats.kind == ValueKind::bytes && format::is_utf8(value) ? value : shown_value(stats, value);
+  if (stats.kind == ValueKind::ints && stats.name == "label") {
+    const auto number = from_text(value);
+    const bool named = number.is_int64() && number.get_int64() >= 0 &&
+                       static_cast<std::uint64_t>(number.get_int64()) < names.size() &&
+                       names[static_cast<std::size_t>(number.get_int64())].is_string();
+    if (named) name += ' ' + std::string(names[static_cast<std::size_t>(number.get_int64())].get_string());
+  }
+  const std::string_view shown = format::utf8_prefix(name, kClassNameBytes);
+  return std::string(shown) + (shown.size() < name.size() ? "\xE2\x80\xA6" : "");
+}
+
+std::string class_row(const std::string& name, std::uint64_t count, std::uint64_t most, const FeatureStats& stats) {
+  const double width = static_cast<double>(count) / static_cast<double>(most) * 100;
+  return "<tr data-key=\"" + html_text(name) + "\"><th scope=\"row\">" + html_text(name) + "</th><td>" +
+         std::to_string(count) + "</td><td>" + share_of(count, stats.values) +
+         "</td><td class=\"length\"><div style=\"width:" + decimal(width, 1) + "%\"></div></td></tr>\n";
+}
+
+std::string class_table(const FeatureStats& stats, const boost::json::array& names) {
+  std::string html = "<article class=\"record classes\" data-key=\"" + html_text(stats.name) + "\"><h3>" +
+                     html_text(stats.name) + " <span class=\"note\">" + std::to_string(stats.distinct) +
+                     " classes</span></h3>\n<table class=\"counts\"><tbody>\n";
+  std::uint64_t others = stats.values;
+  const std::uint64_t most = stats.top.front().count;
+  for (const TopValue& value : stats.top) {
+    html += class_row(name_of(stats, value.value, names), value.count, most, stats);
+    others -= value.count;
+  }
+  if (others > 0) html += class_row("others", others, std::max(most, others), stats);
+  return html + "</tbody></table></article>\n";
+}
+
+}  // namespace
+
+std::string classes_html(const Inspection& inspection) {
+  if (!inspection.features) return {};
+  const boost::json::array names = class_names(inspection);
+  std::string html;
+  std::size_t tables = 0;
+  for (const FeatureStats& stats : inspection.features->features) {
+    if (tables < kMostClassFeatures && has_classes(stats)) {
+      html += class_table(stats, names);
+      ++tables;
+    }
+  }
+  return html.empty() ? html : "<div id=\"classes\">\n" + html + "</div>\n";
+}
+
+}  // namespace dovetail::tools

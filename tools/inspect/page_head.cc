@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/inspect/page_head.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include <dovetail/schema.h>
+
+#include "format/text/count_of.h"
+#include "tools/command/render.h"
+#include "tools/inspect/html.h"
+#include "tools/inspect/inspection_words.h"
+
+namespace dovetail::tools {
+
+namespace {
+
+constexpr std::uint64_t kBatch = 64;
+constexpr std::size_t kMostSchemaBytes = 2000;  // longer ones nobody copies
+
+/// A value of the metadata, of the first key that has one.
+std::string metadata_of(const Inspection& inspection, std::initializer_list<std::string_view> keys) {
+  if (inspection.shards.empty()) return {};
+  for (const std::string_view key : keys) {
+    const auto found = inspection.shards.front().metadata.find(std::string(key));
+    if (found != inspection.shards.front().metadata.end()) return beginning_of(found->second);
+  }
+  return {};
+}
+
+/// A literal of Python and of C++: octal escapes end after three digits in both.
+std::string literal(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += std::string("\\") + c;
+    } else if (byte < 0x20 || byte == 0x7F) {
+      for (const int shift : {6, 3, 0}) {
+        quoted += (shift == 6 ? "\\" : "") + std::string(1, static_cast<char>('0' + (byte >> shift & 7)));
+      }
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,-";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + '\'';
+}
+
+/// How the programs name the columns.
+struct Columns {
+  bool stored = false;  ///< In the dataset.
+  std::string text;
+  std::string one;  ///< Of which the programs show something; no large one where there is a choice.
+};
+
+std::optional<Columns> columns_of(const Inspection& inspection) {
+  std::optional<Schema> schema;
+  Columns columns;
+  if (!inspection.shards.empty() && !inspection.shards.front().schema.empty()) {
+    const Result<Schema> parsed = parse_schema(inspection.shards.front().schema);
+    if (parsed) schema = *parsed;
+    columns.stored = true;
+  } else if (inspection.features) {
+    schema = inspection.features->schema;
+  }
+  if (!schema || schema->columns.empty()) return std::nullopt;
+  columns.text = to_text(*schema);
+  if (!columns.stored && columns.text.size() > kMostSchemaBytes) return std::nullopt;
+  const auto number = std::find_if(schema->columns.begin(), schema->columns.end(),
+                                   [](const Column& column) { return column.dtype != Dtype::bytes; });
+  columns.one = (number == schema->columns.end() ? schema->columns.front() : *number).name;
+  return columns;
+}
+
+/// A path as an argument of a command, which it must not take for a flag.
+std::string shell_path(const std::string& path) {
+  return shell_word(path.starts_with('-') ? "./" + path : path);
+}
+
+std::string python(const std::string& path, std::uint64_t batch, const std::optional<Columns>& columns) {
+  std::string option;
+  if (columns) option = ", columns=" + (columns->stored ? "True" : literal(columns->text));
+  return "import dovetail\n\nfor batch in dovetail.Reader(" + literal(path) + ", batch=" + std::to_string(batch) +
+         option + ", epochs=1):\n    print(" + (columns ? "batch[" + literal(columns->one) + ']' : "batch.row(0)") +
+         ")\n";
+}
+
+std::string cpp(const std::string& path, std::uint64_t batch, const std::optional<Columns>& columns) {
+  std::string text = "#include <cstdio>\n#include <dovetail/dovetail.h>\n\nint main() {\n  const auto dataset = " +
+                     ("dovetail::Dataset::open(" + literal(path)) + ").value();\n" +
+                     "  dovetail::ReaderOptions options;\n  options.plan.batch = " + std::to_string(batch) + ";\n";
+  if (columns) {
+    text += "  options.columns = " +
+            (columns->stored ? "dataset.schema()" : "dovetail::parse_schema(" + literal(columns->text) + ')') +
+            ".value();\n";
+  }
+  text +=
+      "  auto reader = dovetail::BatchReader::open(dataset, options).value();\n"
+      "  for (const dovetail::Batch& batch : reader.epoch()) {\n    std::printf(\"%zu bytes\\n\", ";
+  return text + (columns ? "batch.column(" + literal(columns->one) + ")->values.size()" : "batch.values().size()") +
+         ");\n  }\n}\n";
+}
+
+std::string shell(const std::string& path, std::uint64_t batch, const std::optional<Columns>& columns) {
+  const std::string word = shell_path(path);
+  std::string text = "dovetail verify " + word + "\ndovetail cat " + word + " --range 0:1\ndovetail read " + word +
+                     " --rank 0 --world 1 --batch " + std::to_string(batch);
+  if (columns) text += " --columns " + (columns->stored ? "all" : shell_word(columns->text));
+  return text + '\n';
+}
+
+std::string program(std::string_view language, std::string_view text, bool open) {
+  return "<details" + std::string(open ? " open" : "") + "><summary>" + std::string(language) +
+         "</summary>\n<pre class=\"program\" data-language=\"" + std::string(language) + "\">" + html_text(text) +
+         "</pre></details>\n";
+}
+
+}  // namespace
+
+std::string page_title(const Inspection& inspection) {
+  if (std::string name = metadata_of(inspection, {"name"}); !name.empty()) return name;
+  std::string path = inspection.path;
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos || slash + 1 == path.size() ? path : path.substr(slash + 1);
+}
+
+std::string head_html(const Inspection& inspection) {
+  std::string html = "<header>\n<h1>" + html_text(page_title(inspection)) + "</h1>\n";
+  if (const std::string text = metadata_of(inspection, {"description"}); !text.empty()) {
+    html += "<p class=\"description\">" + html_text(text) + "</p>\n";
+  }
+  html += "<p class=\"badges\">";
+  const auto badge = [&](const std::string& text) { html += "<span>" + html_text(text) + "</span> "; };
+  badge(format::count_of(inspection.records, "record"));
+  badge(human_bytes(inspection.stored_bytes) + " stored");
+  if (const std::string licence = metadata_of(inspection, {"licence", "license"}); !licence.empty()) {
+    badge("licence " + licence);
+  }
+  return html + "</p>\n</header>\n";
+}
+
+std::string reading_html(const Inspection& inspection) {
+  if (inspection.records == 0) return {};
+  const std::string& path = inspection.path;
+  if (inspection.foreign) {
+    return program("shell", "dovetail convert " + shell_path(path) + " --to dataset\ndovetail verify dataset\n", true);
+  }
+  const std::uint64_t batch = std::min(kBatch, inspection.records);
+  const std::optional<Columns> columns = columns_of(inspection);
+  return program("Python", python(path, batch, columns), true) + program("C++", cpp(path, batch, columns), false) +
+         program("shell", shell(path, batch, columns), false);
+}
+
+}  // namespace dovetail::tools
