@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""card_picture.py OUT.png: draws the page of `inspect --html` for a dataset that it makes: drawn shapes of four classes.
+"""card_picture.py OUT.png: draws the page of `inspect --html` of a dataset that it makes, of drawn shapes.
+
 Needs the command as DOVETAIL_COMMAND, the Python module, and Chromium."""
 
 import base64
