@@ -4,6 +4,7 @@
 docs/, and the contracts of the public headers. Fails if Sphinx warns or a page has a dead link within the site."""
 
 import argparse
+import glob
 import html.parser
 import os
 import re
@@ -33,19 +34,10 @@ class Stage:
 
     def __init__(self, folder):
         self.folder = folder
-        self.pages = {name: name.lower() for name in os.listdir(ROOT) if name.endswith(".md")}
+        self.pages = {path: path.lower() for path in glob.glob("*.md", root_dir=ROOT)}
         self.pages["README.md"] = "index.md"
-        for name in os.listdir(os.path.join(ROOT, "docs")):
-            self.add_folder(name) if os.path.isdir(os.path.join(ROOT, "docs", name)) else self.add(name)
-
-    def add(self, name):
-        if name.endswith(".md"):
-            self.pages[os.path.join("docs", name)] = name
-
-    def add_folder(self, name):
-        for page in os.listdir(os.path.join(ROOT, "docs", name)):
-            if os.path.join(ROOT, "docs", name) != SITE:
-                self.add(os.path.join(name, page))
+        for pattern in ("docs/*.md", "docs/guides/*.md"):
+            self.pages.update({path: os.path.relpath(path, "docs") for path in glob.glob(pattern, root_dir=ROOT)})
 
     def write(self, page, text):
         path = os.path.join(self.folder, page)
@@ -62,6 +54,8 @@ class Stage:
 
     def link(self, path, target, anchor):
         if ":" not in target:
+            if not os.path.exists(os.path.join(ROOT, os.path.dirname(path), target)):
+                sys.exit(f"{path}: dead link {target}")
             page = self.page_of(os.path.normpath(os.path.join(os.path.dirname(path), target)))
             target = os.path.relpath(page, os.path.dirname(self.pages[path]))
         return f"]({target}{anchor})"

@@ -45,6 +45,10 @@ class SiteTest(unittest.TestCase):
             for contract in ("Delivers one rank", ">Ownership<", "the first failure stops the reader"):
                 self.assertTrue(contract in reader, contract)
 
+    def test_a_link_to_a_file_that_is_not_there_ends_the_build(self):
+        with self.assertRaisesRegex(SystemExit, "docs/python.md: dead link ../nowhere.md"):
+            docs.Stage(os.devnull).link("docs/python.md", "../nowhere.md", "")
+
     def test_dead_links_are_found(self):
         with tempfile.TemporaryDirectory() as site:
             os.mkdir(os.path.join(site, "sub"))
