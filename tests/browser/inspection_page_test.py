@@ -162,10 +162,10 @@ class InspectionPageTest(CommandTest):
         source = self.path("source.tfrecord")
         write_file(source, tfrecord([example({"label": [1]})]))
         run_good("convert", source, "--to", self.path("named"), "--meta", "name=A <b>name</b>", "--meta",
-                 "description=What & why", "--meta", "license=CC0-1.0")
+                 "description=What & why" + "." * 1000, "--meta", "license=CC0-1.0")
         self.open(self.path("named"))
         self.assertEqual([self.text("h1"), self.browser.evaluate("document.title")], ["A <b>name</b>"] * 2)
-        self.assertEqual(self.text("header .description"), "What & why")
+        self.assertEqual(self.text("header .description"), "What & why" + "." * 1000)
         badges = self.browser.evaluate("[...document.querySelectorAll('.badges span')].map(badge => badge.textContent)")
         self.assertEqual((badges[0], badges[2]), ("1 record", "licence CC0-1.0"))
 

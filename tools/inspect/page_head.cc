@@ -2,29 +2,37 @@
 #include "tools/inspect/page_head.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 
 #include <dovetail/schema.h>
 
 #include "format/text/count_of.h"
+#include "format/text/utf8.h"
 #include "tools/command/render.h"
 #include "tools/inspect/html.h"
-#include "tools/inspect/inspection_words.h"
 
 namespace dovetail::tools {
 
 namespace {
 
 constexpr std::uint64_t kBatch = 64;
+constexpr std::size_t kMostHeadBytes = 200;
+constexpr std::size_t kMostDescriptionBytes = 8000;
 constexpr std::size_t kMostSchemaBytes = 2000;  // longer ones nobody copies
 
-/// A value of the metadata, of the first key that has one.
-std::string metadata_of(const Inspection& inspection, std::initializer_list<std::string_view> keys) {
+/// A value of the metadata, of the first key that has one; its beginning where it is long.
+std::string metadata_of(const Inspection& inspection, std::initializer_list<std::string_view> keys,
+                        std::size_t most_bytes = kMostHeadBytes) {
   if (inspection.shards.empty()) return {};
   for (const std::string_view key : keys) {
     const auto found = inspection.shards.front().metadata.find(std::string(key));
-    if (found != inspection.shards.front().metadata.end()) return beginning_of(found->second);
+    if (found == inspection.shards.front().metadata.end()) continue;
+    const std::string_view shown = format::utf8_prefix(found->second, most_bytes);
+    return std::string(shown) + (shown.size() < found->second.size() ? "\xE2\x80\xA6" : "");
   }
   return {};
 }
@@ -138,7 +146,7 @@ std::string page_title(const Inspection& inspection) {
 
 std::string head_html(const Inspection& inspection) {
   std::string html = "<header>\n<h1>" + html_text(page_title(inspection)) + "</h1>\n";
-  if (const std::string text = metadata_of(inspection, {"description"}); !text.empty()) {
+  if (const std::string text = metadata_of(inspection, {"description"}, kMostDescriptionBytes); !text.empty()) {
     html += "<p class=\"description\">" + html_text(text) + "</p>\n";
   }
   html += "<p class=\"badges\">";

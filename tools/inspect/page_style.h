@@ -16,7 +16,8 @@ h1 { font-size: 1.8rem; font-weight: 650; letter-spacing: -.01em; margin: 0; ove
 h2 { font-size: 1.05rem; font-weight: 650; margin: 2.5rem 0 .6rem; }
 h3 { font-size: .95rem; font-weight: 650; margin: 0; }
 p { margin: .2rem 0 .6rem; }
-.description { font-size: 1.05rem; margin: .5rem 0; max-width: 46rem; overflow-wrap: anywhere; unicode-bidi: isolate; }
+.description { font-size: 1.05rem; margin: .5rem 0; max-width: 46rem; overflow-wrap: anywhere; unicode-bidi: isolate;
+  white-space: pre-line; }
 .badges span { display: inline-block; border: 1px solid var(--line); border-radius: 1rem; padding: .1rem .7rem;
   margin: .2rem .2rem .2rem 0; font-size: .86rem; background: var(--card); overflow-wrap: anywhere; }
 .program { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .7rem .9rem;
