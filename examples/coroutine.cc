@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
     asio::io_context context;
     int failed = 0;
     for (dovetail::BatchReader& reader : readers) {
-      asio::co_spawn(context, train(reader), [&failed](std::exception_ptr failure, std::uint64_t bytes) {
+      asio::co_spawn(context, train(reader), [&failed](const std::exception_ptr& failure, std::uint64_t bytes) {
         if (failure) ++failed;
         if (!failure) std::printf("%llu bytes in the epoch of a rank\n", static_cast<unsigned long long>(bytes));
       });
