@@ -20,9 +20,10 @@ from payloads import example, png  # noqa: E402
 from support import COMMAND, tfrecord  # noqa: E402
 
 try:
+    import PIL  # noqa: F401
     import torch  # noqa: F401
-except ImportError:
-    skip_all("PyTorch is not installed")
+except ImportError as missing:
+    skip_all(f"{missing.name} is not installed")
 if not os.path.exists(COMMAND):
     skip_all("built without the command")
 
