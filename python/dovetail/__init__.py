@@ -43,7 +43,8 @@ __all__ = ["Batch", "BatchMixing", "BusyError", "CancelledError", "ClosedError",
            "REPEATED_DAMAGED", "REPEATED_SUBSTITUTED", "Ragged", "Reader", "Record", "Records", "RecoverReport",
            "SUBSTITUTED", "ShardInfo", "ShuffleReport", "SlotsHeldError", "StateMismatchError", "StorageError",
            "Tensor", "Texts", "UsageError", "VerifyReport", "Writer", "add_digests", "convert", "describe", "digest",
-           "example", "export_tfrecords", "gathered_rows", "index", "merge", "open", "parse_example", "recover", "verify"]
+           "example", "export_tfrecords", "gathered_rows", "index", "merge", "open", "parse_example", "recover",
+           "verify"]
 
 __version__ = _dovetail.__version__
 
