@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -22,12 +23,19 @@ class Pass {
     while (!failed_.load(std::memory_order_relaxed)) {
       const std::size_t index = next_.fetch_add(1, std::memory_order_relaxed);
       if (index >= count_) return;
-      auto done = guard_memory({}, [&] { return work_(index); });
-      if (!done) keep_lowest(index, done.error());
+      try {
+        auto done = guard_memory({}, [&] { return work_(index); });
+        if (!done) keep_lowest(index, done.error());
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        thrown_ = std::current_exception();
+        failed_.store(true, std::memory_order_relaxed);
+      }
     }
   }
 
   Result<void> outcome() const {
+    if (thrown_) std::rethrow_exception(thrown_);
     if (error_) return *error_;
     return {};
   }
@@ -49,6 +57,7 @@ class Pass {
   std::atomic<bool> failed_ = false;
   std::mutex mutex_;
   std::optional<Error> error_;
+  std::exception_ptr thrown_;
   std::size_t failed_index_ = 0;
 };
 

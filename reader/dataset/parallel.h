@@ -12,7 +12,8 @@ namespace dovetail::detail {
 ///
 /// Numbers are begun in ascending order and none after a failure, so the error returned, that of the lowest number that
 /// failed, does not depend on timing.
-/// Threads: `work` runs concurrently with itself. It may run out of memory, which becomes an error.
+/// Threads: `work` runs concurrently with itself. It may run out of memory, which becomes an error. Another exception ends
+///          the pass as a failure does, and is thrown again here.
 Result<void> for_each_index(std::size_t count, unsigned threads, const std::function<Result<void>(std::size_t)>& work);
 
 }  // namespace dovetail::detail

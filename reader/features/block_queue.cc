@@ -9,8 +9,8 @@
 namespace dovetail::detail {
 namespace {
 
-// About a MiB: seldom enough for a lock, and little enough for the last ones to end at the same time.
-constexpr std::size_t kBlocksAtOnce = 16;
+// Seldom enough for a lock, and little enough for the last ones to end at the same time.
+constexpr std::uint64_t kBytesAtOnce = std::uint64_t{1} << 20;
 
 }  // namespace
 
@@ -22,19 +22,19 @@ BlockQueue::BlockQueue(const Dataset& dataset, std::uint64_t max_records) : data
   read_blocks_ = std::clamp<std::uint64_t>(blocks, 1, all_blocks_);
 }
 
-bool BlockQueue::chosen(std::uint64_t number) const noexcept {
-  if (read_blocks_ == all_blocks_) return true;
+std::uint64_t BlockQueue::chosen_before(std::uint64_t number) const noexcept {
   // So many steps of read / all, from one half, cross a whole number: those in the middle of each distance.
-  const std::uint64_t place = multiply_modulo(number, read_blocks_, all_blocks_) + all_blocks_ / 2;
-  return place % all_blocks_ >= all_blocks_ - read_blocks_;
+  return low_half((Uint128{number} * read_blocks_ + all_blocks_ / 2) / std::max<std::uint64_t>(all_blocks_, 1));
 }
 
 std::optional<BlockQueue::Blocks> BlockQueue::take_open() {
   if (open_.empty()) return std::nullopt;
   Blocks& front = open_.front();
   Blocks taken = front;
-  taken.end = std::min(front.end, front.begin + kBlocksAtOnce);
-  front.begin = taken.end;
+  for (std::uint64_t bytes = 0; front.begin < front.end && bytes < kBytesAtOnce; ++front.begin) {
+    if (chosen(front.first_number + front.begin)) bytes += front.file->blocks()[front.begin].raw_bytes;
+  }
+  taken.end = front.begin;
   if (front.begin == front.end) open_.pop_front();
   return taken;
 }
@@ -54,6 +54,8 @@ Result<std::optional<BlockQueue::Blocks>> BlockQueue::take() {
     Blocks blocks{nullptr, next_id_, next_number_, 0, 0};
     next_id_ += info.records;
     next_number_ += info.blocks;
+    const std::uint64_t wanted = chosen_before(next_number_) - chosen_before(blocks.first_number);
+    if (wanted == 0) continue;
     ++opening_;
     lock.unlock();
     auto file = open_shard(dataset_, shard);
@@ -62,8 +64,8 @@ Result<std::optional<BlockQueue::Blocks>> BlockQueue::take() {
     opened_.notify_all();
     if (!file && file.error().kind() != ErrorKind::damaged) return file.error();
     if (!file) {
-      count_damage(blocks.first_number, std::max<std::uint64_t>(info.blocks, 1), info.records, file.error());
-    } else if (!file->blocks().empty()) {
+      count_damage(blocks.first_number, wanted, multiply_divide(info.records, wanted, info.blocks), file.error());
+    } else {
       blocks.end = file->blocks().size();
       blocks.file = std::make_shared<const ShardFile>(std::move(*file));
       open_.push_back(std::move(blocks));

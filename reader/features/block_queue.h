@@ -37,7 +37,7 @@ class BlockQueue {
   /// Errors: those of `open_shard`.
   Result<std::optional<Blocks>> take();
   /// Whether a block of the dataset is one of those that are read.
-  bool chosen(std::uint64_t number) const noexcept;
+  bool chosen(std::uint64_t number) const noexcept { return chosen_before(number + 1) > chosen_before(number); }
   /// Ends it early: nothing more is handed out.
   void stop();
 
@@ -53,6 +53,8 @@ class BlockQueue {
   Damage damage() const;
 
  private:
+  /// How many of the blocks below that number are read.
+  std::uint64_t chosen_before(std::uint64_t number) const noexcept;
   /// The next blocks of a shard that is open; the lock is held.
   std::optional<Blocks> take_open();
   void count_damage(std::uint64_t number, std::uint64_t blocks, std::uint64_t records, const Error& error);

@@ -1,50 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams the records of a dataset through collectors, one for each thread.
+// Streams the records of a dataset through a collector for each thread, which empties into a common one.
 #include <algorithm>
 #include <cstddef>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <boost/system/errc.hpp>
 
 #include <dovetail/features.h>
 
-#include "format/example/example_wire.h"
 #include "format/guard_memory.h"
 #include "format/try.h"
 #include "reader/dataset/block_loader.h"
 #include "reader/dataset/parallel.h"
 #include "reader/features/block_queue.h"
+#include "reader/features/feature_collector.h"
 
 namespace dovetail {
 namespace {
 
-constexpr std::size_t kMemoryBytes = std::size_t{24} << 20;
+constexpr std::size_t kThreadsBytes = std::size_t{8} << 20;  // of all threads together
 constexpr unsigned kMostThreads = 8;
-// What a feature takes at the least in each thread, with some precision left.
-constexpr std::size_t kFeatureBytes = std::size_t{4} << 10;
 
 class FeaturePass {
  public:
   FeaturePass(const Dataset& dataset, const FeatureOptions& options)
       : options_(options), queue_(dataset, options.max_records) {}
 
-  /// Reads blocks until there are no more.
-  Result<void> run(FeatureCollector& collector) {
-    detail::BlockLoader loader;
-    // Others wait for the shards that this thread opens: they have to hear of every way in which it ends.
-    auto done = detail::guard_memory({}, [&] { return read_all(loader, collector); });
-    if (!done) queue_.stop();
-    return done;
+  Result<FeaturesReport> describe() {
+    const unsigned wanted = options_.threads != 0 ? options_.threads : std::thread::hardware_concurrency();
+    const unsigned threads = std::clamp(wanted, 1U, kMostThreads);
+    DOVETAIL_TRY(detail::for_each_index(threads, threads, [&](std::size_t) { return run(threads); }));
+    FeaturesReport report = all_.report();
+    const detail::BlockQueue::Damage damage = queue_.damage();
+    report.damaged_blocks = damage.blocks;
+    report.lost_records = damage.records;
+    report.first_damage = damage.first;
+    return report;
   }
 
-  detail::BlockQueue& queue() noexcept { return queue_; }
-
  private:
-  Result<void> read_all(detail::BlockLoader& loader, FeatureCollector& collector) {
+  /// One thread: reads blocks until there are no more.
+  Result<void> run(unsigned threads) {
+    // Others wait for the shards that this thread opens: they have to hear of every way in which it ends.
+    struct Stop {
+      detail::BlockQueue& queue;
+      bool wanted = true;
+      ~Stop() {
+        if (wanted) queue.stop();
+      }
+    } stop{queue_};
+    // Where a record alone is too much for a thread's own collector, it costs more than it saves.
+    bool crowded = threads == 1;
+    detail::Collector own(kThreadsBytes / threads, [&](detail::Collector& full) {
+      crowded = crowded || full.records() <= 1;
+      empty(full);
+    });
+    detail::BlockLoader loader;
+    DOVETAIL_TRY(read_all(loader, [&](std::uint64_t id, ByteView record) {
+      if (!crowded) return own.add(id, record);
+      const std::lock_guard lock(mutex_);
+      all_.add(id, record);
+    }));
+    empty(own);
+    stop.wanted = false;
+    return {};
+  }
+
+  void empty(detail::Collector& own) {
+    const std::lock_guard lock(mutex_);
+    all_.merge(own);
+    own.clear(all_);
+  }
+
+  template <class Add>
+  Result<void> read_all(detail::BlockLoader& loader, const Add& add) {
     std::uint64_t records = 0;
     std::uint64_t bytes = 0;
     for (;;) {
@@ -60,7 +92,7 @@ class FeaturePass {
         }
         const std::uint64_t first = blocks->first_id + blocks->file->first_record(block);
         for (std::uint32_t i = 0; i < loaded->size(); ++i) {
-          collector.add(first + i, (*loaded)[i]);
+          add(first + i, (*loaded)[i]);
           bytes += (*loaded)[i].size();
         }
         records += loaded->size();
@@ -77,7 +109,7 @@ class FeaturePass {
   }
 
   Result<void> tell(std::uint64_t records, std::uint64_t bytes) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(told_);
     records_ += records;
     bytes_ += bytes;
     if (options_.progress) options_.progress(records_, bytes_);
@@ -88,52 +120,16 @@ class FeaturePass {
   const FeatureOptions& options_;
   detail::BlockQueue queue_;
   std::mutex mutex_;
+  detail::Collector all_{kFeatureMemoryBytes};  // under `mutex_`
+  std::mutex told_;
   std::uint64_t records_ = 0;
   std::uint64_t bytes_ = 0;
 };
 
-/// The number of features in the first record; 0 where it cannot be read, which the pass tells.
-std::size_t features_of_first_record(const Dataset& dataset) {
-  if (dataset.records() == 0) return 0;
-  auto shard = detail::open_shard(dataset, dataset.locate(0).shard);
-  if (!shard) return 0;
-  detail::BlockLoader loader;
-  auto block = loader.load(*shard, 0);
-  format::ExampleFeatures features;
-  if (!block || !features.parse((*block)[0])) return 0;
-  return features.all().size();
-}
-
-unsigned thread_count(const Dataset& dataset, const FeatureOptions& options) {
-  const unsigned wanted = options.threads != 0 ? options.threads : std::thread::hardware_concurrency();
-  const std::size_t features = std::min(features_of_first_record(dataset), kMaxReportedFeatures);
-  const std::size_t affordable = kMemoryBytes / kFeatureBytes / std::max<std::size_t>(features, 1);
-  return static_cast<unsigned>(
-      std::clamp<std::size_t>(wanted, 1, std::clamp<std::size_t>(affordable, 1, kMostThreads)));
-}
-
-Result<FeaturesReport> describe(const Dataset& dataset, const FeatureOptions& options) {
-  const unsigned threads = thread_count(dataset, options);
-  FeaturePass pass(dataset, options);
-  std::vector<FeatureCollector> parts;
-  for (unsigned i = 0; i < threads; ++i) parts.emplace_back(kMemoryBytes / threads);
-  DOVETAIL_TRY(detail::for_each_index(threads, threads, [&](std::size_t i) { return pass.run(parts[i]); }));
-  while (parts.size() > 1) {
-    parts.front().merge(parts.back());
-    parts.pop_back();
-  }
-  FeaturesReport report = parts.front().report();
-  const detail::BlockQueue::Damage damage = pass.queue().damage();
-  report.damaged_blocks = damage.blocks;
-  report.lost_records = damage.records;
-  report.first_damage = damage.first;
-  return report;
-}
-
 }  // namespace
 
 Result<FeaturesReport> describe_features(const Dataset& dataset, const FeatureOptions& options) {
-  return detail::guard_memory(dataset.path(), [&] { return describe(dataset, options); });
+  return detail::guard_memory(dataset.path(), [&] { return FeaturePass(dataset, options).describe(); });
 }
 
 }  // namespace dovetail

@@ -2,6 +2,7 @@
 // Top values and histograms.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -31,9 +32,12 @@ std::string shortest(T value) {
 }
 
 std::string text_of(const ValueSketch& sketch, ValueKind kind, std::uint64_t key) {
-  if (kind == ValueKind::ints) return shortest(static_cast<std::int64_t>(key));
-  if (kind == ValueKind::floats) return shortest(float_of(key));
-  return *sketch.text(key);
+  if (kind == ValueKind::ints) return std::to_string(static_cast<std::int64_t>(key));
+  if (kind == ValueKind::bytes) return std::string(*sketch.text(key));
+  // Floats in fewer digits than the doubles of JSON.
+  const auto value = std::bit_cast<double>(key);
+  const auto narrow = static_cast<float>(value);
+  return static_cast<double>(narrow) == value || std::isnan(value) ? shortest(narrow) : shortest(value);
 }
 
 std::vector<Weighed> weighed_sample(const std::vector<ValueSketch::Sampled>& sample) {
@@ -52,7 +56,7 @@ std::vector<Weighed> weighed_sample(const std::vector<ValueSketch::Sampled>& sam
 void add_top(const ValueSketch& sketch, const std::vector<Weighed>& values, double scale, std::uint64_t least_seen,
              FeatureStats& stats) {
   for (const Weighed& value : values) {
-    if (value.seen < least_seen || (stats.kind == ValueKind::bytes && sketch.text(value.key) == nullptr)) continue;
+    if (value.seen < least_seen || (stats.kind == ValueKind::bytes && !sketch.text(value.key))) continue;
     stats.top.push_back(
         {text_of(sketch, stats.kind, value.key), static_cast<std::uint64_t>(std::llround(value.weight * scale))});
   }
@@ -95,8 +99,7 @@ class Bars {
 };
 
 double number_of(ValueKind kind, std::uint64_t key) {
-  return kind == ValueKind::ints ? static_cast<double>(static_cast<std::int64_t>(key))
-                                 : static_cast<double>(float_of(key));
+  return kind == ValueKind::ints ? static_cast<double>(static_cast<std::int64_t>(key)) : std::bit_cast<double>(key);
 }
 
 }  // namespace

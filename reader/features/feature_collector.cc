@@ -1,73 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "reader/features/feature_collector.h"
+
 #include <algorithm>
 #include <utility>
 
-#include <dovetail/features.h>
-
-#include "format/example/example_wire.h"
 #include "reader/features/features_report.h"
-#include "reader/features/json_example.h"
-#include "reader/features/known_features.h"
+#include "reader/features/json_members.h"
 
 namespace dovetail {
+namespace detail {
 
-using detail::KnownFeature;
-
-class FeatureCollector::Impl {
- public:
-  explicit Impl(std::size_t memory_bytes) : known_(memory_bytes) {}
-
-  void add(std::uint64_t id, ByteView record);
-  void merge(const Impl& other);
-  std::uint64_t records() const noexcept { return records_; }
-  FeaturesReport report() const;
-
- private:
-  /// A feature of the record that is looked at.
-  struct Found {
-    KnownFeature* known = nullptr;
-    format::FeatureView view;
-  };
-  enum class Outcome { known, unknown_name, no_example };
-
-  /// Errors: `bad_message`; nothing is counted then.
-  Result<void> add_example(ByteView record, std::uint64_t priority);
-  Outcome find_all(ByteView record, format::WireFault& fault);
-  KnownFeature* expected(std::size_t place, std::string_view name);
-  Result<void> add_with_new_names(ByteView record, std::uint64_t priority);
-  void count(KnownFeature& known, const format::FeatureView& view, std::uint64_t priority);
-  void note_other(std::uint64_t id, const Error& reason);
-
-  detail::KnownFeatures known_;
-  std::uint64_t records_ = 0;
-  std::uint64_t examples_ = 0;
-  std::uint64_t json_objects_ = 0;
-  std::uint64_t first_other_id_ = ~std::uint64_t{0};
-  std::optional<Error> first_other_;
-
-  // Kept from record to record.
-  std::uint64_t searches_ = 0;
-  std::vector<Found> found_;
-  std::vector<KnownFeature*> order_;  // the features of the last record, as they lie there
-  format::ExampleFeatures parsed_;
-  detail::JsonExample json_;
-  detail::NumberPieces::Room room_;
-};
-
-void FeatureCollector::Impl::add(std::uint64_t id, ByteView record) {
+void Collector::add(std::uint64_t id, ByteView record) {
   ++records_;
-  const std::uint64_t priority = detail::mix_bits(id + 0x9E3779B97F4A7C15);
+  const std::uint64_t priority = mix_bits(id + 0x9E3779B97F4A7C15);
   const Result<void> added = add_example(record, priority);
   if (added) {
     ++examples_;
-  } else if (const auto* const example = json_.encode(record); example && add_example(*example, priority)) {
+  } else if (add_json(record, priority)) {
     ++json_objects_;
-  } else {
-    note_other(id, added.error());
+  } else if (id < first_other_id_) {
+    const Error& reason = added.error();
+    note_other(id, Error(reason.code(), "record " + std::to_string(id) + ": " + reason.detail()));
   }
 }
 
-Result<void> FeatureCollector::Impl::add_example(ByteView record, std::uint64_t priority) {
+Result<void> Collector::add_example(ByteView record, std::uint64_t priority) {
+  if (removals_ != known_.removals()) {
+    order_.clear();
+    removals_ = known_.removals();
+  }
   format::WireFault fault;
   switch (find_all(record, fault)) {
     case Outcome::no_example:
@@ -78,12 +39,35 @@ Result<void> FeatureCollector::Impl::add_example(ByteView record, std::uint64_t 
       break;
   }
   if (found_.empty()) return Error(Errc::bad_message, "tf.train.Example: no feature in the record");
-  for (const Found& found : found_) count(*found.known, found.view, priority);
+  for (const Found& found : found_) {
+    KnownFeature* const known = removals_ == known_.removals() ? found.known : known_.find_or_add(found.view.name);
+    count(known, static_cast<ValueKind>(found.view.kind), found.view, priority);
+  }
   return {};
 }
 
+bool Collector::add_json(ByteView record, std::uint64_t priority) {
+  return for_each_member(record, [&](std::string_view name, const JsonValues& values) {
+    constexpr std::array kKinds = {ValueKind::ints, ValueKind::floats, ValueKind::bytes};
+    count(known_.find_or_add(name), kKinds[values.index()], values, priority);
+  });
+}
+
+template <class List>
+void Collector::count(KnownFeature* known, ValueKind kind, const List& list, std::uint64_t priority) {
+  if (known == nullptr) return;
+  known_.state(*known, kind).add(list, priority, room_, known_.memory());
+  if (!known_.full()) [[likely]]
+    return;
+  if (when_full_) {
+    when_full_(*this);
+  } else {
+    known_.shrink();
+  }
+}
+
 /// Finds all features before any is counted, as a fault may come behind them; of those with one name the last one counts.
-FeatureCollector::Impl::Outcome FeatureCollector::Impl::find_all(ByteView record, format::WireFault& fault) {
+Collector::Outcome Collector::find_all(ByteView record, format::WireFault& fault) {
   found_.clear();
   ++searches_;
   format::ExampleCursor cursor(record);
@@ -106,7 +90,7 @@ FeatureCollector::Impl::Outcome FeatureCollector::Impl::find_all(ByteView record
 }
 
 /// Writers mostly have features in one order.
-KnownFeature* FeatureCollector::Impl::expected(std::size_t place, std::string_view name) {
+KnownFeature* Collector::expected(std::size_t place, std::string_view name) {
   if (place < order_.size() && order_[place]->name == name) [[likely]]
     return order_[place];
   KnownFeature* const known = known_.find(name);
@@ -119,46 +103,43 @@ KnownFeature* FeatureCollector::Impl::expected(std::size_t place, std::string_vi
   return known;
 }
 
-Result<void> FeatureCollector::Impl::add_with_new_names(ByteView record, std::uint64_t priority) {
+Result<void> Collector::add_with_new_names(ByteView record, std::uint64_t priority) {
   if (auto parsed = parsed_.parse(record); !parsed) return parsed;
-  order_.clear();  // a name that becomes known may push out another one
-  // By rising name: one that is pushed out comes behind the present one, and was not counted for this record.
   for (const format::FeatureView& view : parsed_.all()) {
-    if (KnownFeature* const known = known_.find_or_add(view.name)) count(*known, view, priority);
+    count(known_.find_or_add(view.name), static_cast<ValueKind>(view.kind), view, priority);
   }
   return {};
 }
 
-void FeatureCollector::Impl::count(KnownFeature& known, const format::FeatureView& view, std::uint64_t priority) {
-  known_.state(known, static_cast<ValueKind>(view.kind)).add(view, priority, room_, known_.memory());
-  known_.fit();
-}
-
-void FeatureCollector::Impl::note_other(std::uint64_t id, const Error& reason) {
+void Collector::note_other(std::uint64_t id, const std::optional<Error>& reason) {
   if (id >= first_other_id_) return;
   first_other_id_ = id;
-  first_other_ = Error(reason.code(), "record " + std::to_string(id) + ": " + reason.detail());
+  first_other_ = reason;
 }
 
-void FeatureCollector::Impl::merge(const Impl& other) {
-  order_.clear();
+void Collector::merge(const Collector& other) {
   known_.merge(other.known_);
   records_ += other.records_;
   examples_ += other.examples_;
   json_objects_ += other.json_objects_;
-  if (other.first_other_id_ >= first_other_id_) return;
-  first_other_id_ = other.first_other_id_;
-  first_other_ = other.first_other_;
+  note_other(other.first_other_id_, other.first_other_);
 }
 
-FeaturesReport FeatureCollector::Impl::report() const {
+void Collector::clear(const Collector& other) {
+  known_.clear(other.known_.level());
+  records_ = examples_ = json_objects_ = 0;
+  first_other_id_ = ~std::uint64_t{0};
+  first_other_.reset();
+}
+
+FeaturesReport Collector::report() const {
   FeaturesReport report;
   report.records = records_;
   report.examples = examples_;
   report.json_objects = json_objects_;
   report.first_other = first_other_;
   report.names_left_out = known_.names_left_out();
-  for (const KnownFeature* const feature : known_.sorted()) {
+  for (const auto& [name, feature] : known_.by_name()) {
     for (const auto& state : feature->kinds) {
       // One without a list counts as missing, where other records have it with one.
       const bool only = std::count(feature->kinds.begin(), feature->kinds.end(), nullptr) + 1 == 4;
@@ -167,11 +148,14 @@ FeaturesReport FeatureCollector::Impl::report() const {
       }
     }
   }
-  detail::add_schema(report);
+  add_schema(report);
   return report;
 }
 
-FeatureCollector::FeatureCollector(std::size_t memory_bytes) : impl_(std::make_unique<Impl>(memory_bytes)) {}
+}  // namespace detail
+
+FeatureCollector::FeatureCollector(std::size_t memory_bytes)
+    : impl_(std::make_unique<detail::Collector>(memory_bytes)) {}
 FeatureCollector::FeatureCollector(FeatureCollector&&) noexcept = default;
 FeatureCollector& FeatureCollector::operator=(FeatureCollector&&) noexcept = default;
 FeatureCollector::~FeatureCollector() = default;

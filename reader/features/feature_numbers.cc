@@ -104,8 +104,8 @@ double IntRange::sum() const noexcept {
 
 void FloatRange::add(std::span<const float> values) noexcept {
   constexpr std::int32_t kInfinity = 0x7F800000;
-  std::int32_t least = ordered(std::bit_cast<std::int32_t>(least_));
-  std::int32_t most = ordered(std::bit_cast<std::int32_t>(most_));
+  std::int32_t least = std::numeric_limits<std::int32_t>::max();
+  std::int32_t most = std::numeric_limits<std::int32_t>::min();
   std::int32_t magnitude = 0;
   for (const float value : values) {
     const auto bits = std::bit_cast<std::int32_t>(value);
@@ -113,12 +113,9 @@ void FloatRange::add(std::span<const float> values) noexcept {
     most = std::max(most, ordered(bits));
     magnitude = std::max(magnitude, bits & 0x7FFFFFFF);
   }
-  if (magnitude >= kInfinity) {
-    for (const float value : values) add(value);
-    return;
-  }
-  least_ = std::bit_cast<float>(ordered(least));
-  most_ = std::bit_cast<float>(ordered(most));
+  if (magnitude >= kInfinity) return add_each(values);
+  least_ = std::min(least_, static_cast<double>(std::bit_cast<float>(ordered(least))));
+  most_ = std::max(most_, static_cast<double>(std::bit_cast<float>(ordered(most))));
   // Four sums, as a single one would wait for the value before.
   std::array<double, 4> sums{};
   std::size_t i = 0;
@@ -130,16 +127,24 @@ void FloatRange::add(std::span<const float> values) noexcept {
   finite_ += values.size();
 }
 
-void FloatRange::add(float value) noexcept {
-  if (std::isnan(value)) {
-    ++nans_;
-  } else if (std::isinf(value)) {
-    ++infinities_;
-  } else {
-    least_ = std::min(least_, value);
-    most_ = std::max(most_, value);
-    sum_.add(static_cast<double>(value));
-    ++finite_;
+void FloatRange::add(std::span<const double> values) noexcept {
+  add_each(values);
+}
+
+template <class Float>
+void FloatRange::add_each(std::span<const Float> values) noexcept {
+  for (const Float each : values) {
+    const auto value = static_cast<double>(each);
+    if (std::isnan(value)) {
+      ++nans_;
+    } else if (std::isinf(value)) {
+      ++infinities_;
+    } else {
+      least_ = std::min(least_, value);
+      most_ = std::max(most_, value);
+      sum_.add(value);
+      ++finite_;
+    }
   }
 }
 

@@ -69,13 +69,14 @@ class IntRange {
 /// the lists exactly: in any order of them.
 class FloatRange {
  public:
-  void add(float value) noexcept;
   void add(std::span<const float> values) noexcept;
+  /// Needs: infinite, or within the range of a float.
+  void add(std::span<const double> values) noexcept;
   void add(const FloatRange& other) noexcept;
 
   // Needs: a finite one was added.
-  float least() const noexcept { return least_; }
-  float most() const noexcept { return most_; }
+  double least() const noexcept { return least_; }
+  double most() const noexcept { return most_; }
   double sum() const noexcept { return sum_.value(); }
 
   std::uint64_t finite() const noexcept { return finite_; }
@@ -83,23 +84,21 @@ class FloatRange {
   std::uint64_t infinities() const noexcept { return infinities_; }
 
  private:
-  float least_ = std::numeric_limits<float>::infinity();
-  float most_ = -std::numeric_limits<float>::infinity();
+  template <class Float>
+  void add_each(std::span<const Float> values) noexcept;
+
+  double least_ = std::numeric_limits<double>::infinity();
+  double most_ = -std::numeric_limits<double>::infinity();
   ExactSum sum_;
   std::uint64_t finite_ = 0;
   std::uint64_t nans_ = 0;
   std::uint64_t infinities_ = 0;
 };
 
-/// The key of a float: its bits, the same for all NaNs, and for both zeros.
-inline std::uint64_t key_of(float value) noexcept {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t magnitude = bits & 0x7FFFFFFF;
-  if (magnitude > 0x7F800000) return 0x7FC00000;
-  return magnitude == 0 ? 0 : bits;
-}
-inline float float_of(std::uint64_t key) noexcept {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(key));
+/// The key of a float, or of a double of JSON: its bits, the same for all NaNs, and for both zeros.
+inline std::uint64_t key_of(double value) noexcept {
+  if (value != value) return 0x7FF8000000000000;
+  return value == 0 ? 0 : std::bit_cast<std::uint64_t>(value);
 }
 
 }  // namespace dovetail::detail

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <type_traits>
+#include <variant>
+#include <vector>
 
 namespace dovetail::detail {
 namespace {
@@ -11,20 +14,17 @@ namespace {
 /// Which values of a list are in the sample: all of a few, otherwise some at equal distances.
 class ListSample {
  public:
-  /// `priority` says where between two of them the first one is.
-  ListSample(std::uint64_t values, std::uint64_t priority) noexcept
-      : values_(values),
-        taken_(std::min<std::uint64_t>(values, ValueSketch::kListSamples)),
-        phase_(mix_bits(~priority) >> 32) {
+  /// `priority` chooses where between two of them the first one is.
+  ListSample(std::uint64_t values, std::uint64_t taken, std::uint64_t priority) noexcept
+      : values_(values), taken_(taken), phase_(mix_bits(~priority) >> 32) {
     advance();
   }
 
   /// Number in the list of the value that is taken next; past the end after the last one.
   std::uint64_t next() const noexcept { return next_; }
   void advance() noexcept {
-    next_ = number_ == taken_
-                ? ~std::uint64_t{0}
-                : low_half((Uint128{number_ << 32 | phase_} * values_ / std::max<std::uint64_t>(taken_, 1)) >> 32);
+    next_ =
+        number_ == taken_ ? ~std::uint64_t{0} : low_half((Uint128{number_ << 32 | phase_} * values_ / taken_) >> 32);
     ++number_;
   }
   float weight() const noexcept { return static_cast<float>(values_) / static_cast<float>(taken_); }
@@ -37,100 +37,107 @@ class ListSample {
   std::uint64_t next_ = 0;
 };
 
-/// Adds those values of a piece that belong to the sample; `begin` is the number in the list of its first one.
-void sample_piece(std::span<const std::uint64_t> keys, std::uint64_t begin, std::uint64_t priority, ListSample& chosen,
-                  ValueSketch& sketch, SketchMemory& memory) {
-  for (; chosen.next() < begin + keys.size(); chosen.advance()) {
-    sketch.add_sample({priority, keys[chosen.next() - begin], chosen.weight(), 0}, {}, memory);
-  }
+std::span<const std::uint64_t> keys_of(std::span<const std::int64_t> values, NumberPieces::Room&) noexcept {
+  // Signed and unsigned numbers of one size may share memory.
+  return {reinterpret_cast<const std::uint64_t*>(values.data()), values.size()};
+}
+template <class Float>
+std::span<const std::uint64_t> keys_of(std::span<const Float> values, NumberPieces::Room& room) noexcept {
+  for (std::size_t i = 0; i < values.size(); ++i) room.keys[i] = key_of(static_cast<double>(values[i]));
+  return std::span(room.keys).first(values.size());
 }
 
 }  // namespace
 
-void FeatureState::add(const format::FeatureView& feature, std::uint64_t priority, NumberPieces::Room& room,
-                       SketchMemory& memory) {
-  ++records_;
-  if (feature.count == 0) {
-    ++empty_lists_;
-    return;
-  }
-  values_ += feature.count;
-  least_values_ = std::min(least_values_, feature.count);
-  most_values_ = std::max(most_values_, feature.count);
-  switch (kind_) {
-    case ValueKind::none:
-      break;
-    case ValueKind::bytes:
-      return add_texts(feature, priority, memory);
-    case ValueKind::floats:
-      return add_floats(feature, priority, room, memory);
-    case ValueKind::ints:
-      return add_ints(feature, priority, room, memory);
-  }
-}
-
-void FeatureState::add_ints(const format::FeatureView& feature, std::uint64_t priority, NumberPieces::Room& room,
-                            SketchMemory& memory) {
-  NumberPieces pieces(feature, room);
-  const bool wanted = sketch_.wants(priority);
-  if (feature.count == 1 && !wanted) {
-    const auto value = pieces.next_ints()[0];
-    ints_.add(value);
-    return sketch_.add(static_cast<std::uint64_t>(value), memory);
-  }
+template <class NextPiece>
+void FeatureState::add_numbers(std::uint64_t count, std::uint64_t priority, NumberPieces::Room& room,
+                               SketchMemory& memory, NextPiece next) {
   std::optional<ListSample> chosen;
-  if (wanted) chosen.emplace(feature.count, priority);
+  if (sketch_.begin_list(count, priority, memory)) {
+    chosen.emplace(count, std::min<std::uint64_t>(count, sketch_.list_samples()), priority);
+  }
   std::uint64_t begin = 0;
-  for (auto piece = pieces.next_ints(); !piece.empty(); piece = pieces.next_ints()) {
-    ints_.add(piece);
-    // Signed and unsigned numbers of one size may share memory.
-    const std::span keys(reinterpret_cast<const std::uint64_t*>(piece.data()), piece.size());
+  for (auto piece = next(); !piece.empty(); piece = next()) {
+    if constexpr (std::is_same_v<decltype(piece), std::span<const std::int64_t>>) {
+      ints_.add(piece);
+    } else {
+      floats_.add(piece);
+    }
+    const std::span<const std::uint64_t> keys = keys_of(piece, room);
     sketch_.add(keys, memory);
-    if (wanted) sample_piece(keys, begin, priority, *chosen, sketch_, memory);
+    for (; chosen && chosen->next() < begin + keys.size(); chosen->advance()) {
+      sketch_.add_sample({priority, keys[chosen->next() - begin], chosen->weight(), 0}, std::nullopt);
+    }
     begin += piece.size();
   }
-  if (wanted) sketch_.end_list(memory);
 }
 
-void FeatureState::add_floats(const format::FeatureView& feature, std::uint64_t priority, NumberPieces::Room& room,
-                              SketchMemory& memory) {
-  NumberPieces pieces(feature, room);
-  const bool wanted = sketch_.wants(priority);
-  if (feature.count == 1 && !wanted) {
-    const auto value = pieces.next_floats()[0];
-    floats_.add(value);
-    return sketch_.add(key_of(value), memory);
-  }
+template <class NextText>
+void FeatureState::add_texts(std::uint64_t count, std::uint64_t priority, SketchMemory& memory, NextText next) {
   std::optional<ListSample> chosen;
-  if (wanted) chosen.emplace(feature.count, priority);
-  std::uint64_t begin = 0;
-  for (auto piece = pieces.next_floats(); !piece.empty(); piece = pieces.next_floats()) {
-    floats_.add(piece);
-    for (std::size_t i = 0; i < piece.size(); ++i) room.keys[i] = key_of(piece[i]);
-    const std::span keys = std::span(room.keys).first(piece.size());
-    sketch_.add(keys, memory);
-    if (wanted) sample_piece(keys, begin, priority, *chosen, sketch_, memory);
-    begin += piece.size();
+  if (sketch_.begin_list(count, priority, memory)) {
+    chosen.emplace(count, std::min<std::uint64_t>(count, sketch_.list_samples()), priority);
   }
-  if (wanted) sketch_.end_list(memory);
-}
-
-void FeatureState::add_texts(const format::FeatureView& feature, std::uint64_t priority, SketchMemory& memory) {
-  const bool wanted = sketch_.wants(priority);
-  std::optional<ListSample> chosen;
-  if (wanted) chosen.emplace(feature.count, priority);
-  format::FeatureValues values(feature);
   ByteView value;
-  for (std::uint64_t i = 0; values.next(value); ++i) {
+  for (std::uint64_t i = 0; next(value); ++i) {
     ints_.add(static_cast<std::int64_t>(value.size()));
     const std::uint64_t hash = hash_bytes(as_chars(value));
     sketch_.add(hash, as_chars(value), memory);
-    if (!wanted || chosen->next() != i) continue;
-    sketch_.add_sample({priority, hash, chosen->weight(), static_cast<std::uint32_t>(value.size())}, as_chars(value),
-                       memory);
+    if (!chosen || chosen->next() != i) continue;
+    sketch_.add_sample({priority, hash, chosen->weight(), static_cast<std::uint32_t>(value.size())}, as_chars(value));
     chosen->advance();
   }
-  if (wanted) sketch_.end_list(memory);
+}
+
+void FeatureState::add_length(std::uint64_t count) noexcept {
+  ++records_;
+  if (count == 0) {
+    ++empty_lists_;
+    return;
+  }
+  values_ += count;
+  least_values_ = std::min(least_values_, count);
+  most_values_ = std::max(most_values_, count);
+}
+
+void FeatureState::add(const format::FeatureView& feature, std::uint64_t priority, NumberPieces::Room& room,
+                       SketchMemory& memory) {
+  add_length(feature.count);
+  if (feature.count == 0) return;
+  if (kind_ == ValueKind::bytes) {
+    format::FeatureValues values(feature);
+    return add_texts(feature.count, priority, memory, [&](ByteView& value) { return values.next(value); });
+  }
+  NumberPieces pieces(feature, room);
+  if (kind_ == ValueKind::ints) {
+    add_numbers(feature.count, priority, room, memory, [&] { return pieces.next_ints(); });
+  } else {
+    add_numbers(feature.count, priority, room, memory, [&] { return pieces.next_floats(); });
+  }
+}
+
+void FeatureState::add(const JsonValues& values, std::uint64_t priority, NumberPieces::Room& room,
+                       SketchMemory& memory) {
+  std::visit(
+      [&]<class Value>(const std::vector<Value>& list) {
+        add_length(list.size());
+        std::span<const Value> rest = list;
+        if constexpr (std::is_same_v<Value, ByteView>) {
+          add_texts(list.size(), priority, memory, [&](ByteView& value) {
+            if (rest.empty()) return false;
+            value = rest.front();
+            rest = rest.subspan(1);
+            return true;
+          });
+        } else {
+          add_numbers(list.size(), priority, room, memory, [&] {
+            const std::span<const Value> piece = rest.first(std::min(rest.size(), kPieceValues));
+            rest = rest.subspan(piece.size());
+            return piece;
+          });
+        }
+      },
+      values);
 }
 
 void FeatureState::merge(const FeatureState& other, SketchMemory& memory) {
@@ -167,8 +174,8 @@ void FeatureState::report_numbers(FeatureStats& stats) const {
     stats.infinities = floats_.infinities();
     if (floats_.finite() == 0) return;
     // A zero without its sign: which of both is the least depends on the order.
-    stats.least = static_cast<double>(floats_.least()) + 0.0;
-    stats.most = static_cast<double>(floats_.most()) + 0.0;
+    stats.least = floats_.least() + 0.0;
+    stats.most = floats_.most() + 0.0;
     stats.mean = floats_.sum() / static_cast<double>(floats_.finite());
     return;
   }

@@ -9,6 +9,7 @@
 
 #include "format/example/example_wire.h"
 #include "reader/features/feature_numbers.h"
+#include "reader/features/json_members.h"
 #include "reader/features/value_sketch.h"
 
 namespace dovetail::detail {
@@ -21,21 +22,23 @@ class FeatureState {
 
   /// Adds the feature of a record. Needs: a checked feature of this kind; `priority` is that of the record.
   void add(const format::FeatureView& feature, std::uint64_t priority, NumberPieces::Room& room, SketchMemory& memory);
+  /// Adds a member of a JSON object. Needs: values of this kind, at least one.
+  void add(const JsonValues& values, std::uint64_t priority, NumberPieces::Room& room, SketchMemory& memory);
   void merge(const FeatureState& other, SketchMemory& memory);
   void shrink(SketchMemory& memory) { sketch_.shrink(memory); }
 
   ValueKind kind() const noexcept { return kind_; }
-  std::uint64_t records() const noexcept { return records_; }
   /// What its sketch may take.
   std::uint64_t charge() const noexcept { return sketch_.charged(); }
   FeatureStats report(const std::string& name) const;
 
  private:
-  void add_ints(const format::FeatureView& feature, std::uint64_t priority, NumberPieces::Room& room,
-                SketchMemory& memory);
-  void add_floats(const format::FeatureView& feature, std::uint64_t priority, NumberPieces::Room& room,
-                  SketchMemory& memory);
-  void add_texts(const format::FeatureView& feature, std::uint64_t priority, SketchMemory& memory);
+  void add_length(std::uint64_t count) noexcept;
+  template <class NextPiece>
+  void add_numbers(std::uint64_t count, std::uint64_t priority, NumberPieces::Room& room, SketchMemory& memory,
+                   NextPiece next);
+  template <class NextText>
+  void add_texts(std::uint64_t count, std::uint64_t priority, SketchMemory& memory, NextText next);
   void report_numbers(FeatureStats& stats) const;
 
   ValueKind kind_;

@@ -17,7 +17,7 @@ namespace dovetail::detail {
 /// Cost:  one byte for each of the 2^precision registers; a standard error of 1.04 / sqrt(registers).
 class HyperLogLog {
  public:
-  static constexpr unsigned kLeastPrecision = 4;
+  static constexpr unsigned kLeastPrecision = 8;
   static constexpr unsigned kMostPrecision = 14;
 
   /// Needs: a precision within the limits.

@@ -4,11 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
 
 #include "reader/features/feature_state.h"
 #include "reader/features/hyper_log_log.h"
@@ -27,46 +27,49 @@ struct KnownFeature {
   std::size_t place = 0;
 };
 
-/// The features that were met. Of more than `kMaxReportedFeatures` names, those are kept that come first in bytewise order,
-/// and so the same in any order of records: a name that is kept in the end was never left out.
+/// The features that were met. Of more names than are reported, or fit the budget, those are kept that come first in bytewise
+/// order, and so the same in any order of records: a name that is kept in the end was never left out.
 ///
-/// Ownership: keeps copies of names.
+/// Ownership: keeps copies of names. Pointers to features are valid until `removals()` changes.
 class KnownFeatures {
  public:
+  using ByName = std::map<std::string_view, std::unique_ptr<KnownFeature>>;
+
   /// Needs: `budget` is what the features may take, in bytes.
   explicit KnownFeatures(std::size_t budget) : budget_(budget) {}
 
   /// The feature of that name, or nullptr.
   KnownFeature* find(std::string_view name) const noexcept;
-  /// The same, which becomes known where it is new; nullptr for one that is left out. Pointers to others may become void.
+  /// The same, which becomes known where it is new; nullptr for one that is left out.
   KnownFeature* find_or_add(std::string_view name);
   /// What is known of a kind.
   FeatureState& state(KnownFeature& feature, ValueKind kind);
 
   SketchMemory& memory() noexcept { return memory_; }
-  /// Halves the limits of all features until they fit the budget. Call it after each feature that is added.
-  void fit() {
-    if (memory_.charged > budget_) [[unlikely]]
-      shrink();
-  }
+  unsigned level() const noexcept { return memory_.level; }
+  std::uint64_t removals() const noexcept { return removals_; }
+  /// Whether they take more than the budget. Ask after each feature that is added; `shrink` or `clear` are the answers.
+  bool full() const noexcept { return memory_.charged > budget_; }
+  /// Halves the limits of all features until they fit the budget; then leaves out the last names.
+  void shrink();
+  /// Forgets all features; the limits are those of that level.
+  void clear(unsigned level);
   void merge(const KnownFeatures& other);
 
-  /// By name.
-  std::vector<const KnownFeature*> sorted() const;
+  const ByName& by_name() const noexcept { return features_; }
   std::uint64_t names_left_out() const noexcept;
 
  private:
-  void shrink();
   void shrink_to(unsigned level);
-  void leave_out_last();
   void leave_out(std::string_view name);
+  void leave_out_last();
 
   std::size_t budget_;
   SketchMemory memory_;
-  std::unordered_map<std::string_view, std::unique_ptr<KnownFeature>> features_;
-  std::vector<std::string_view> last_first_;  // a heap of all names, once there are as many as are kept
-  HyperLogLog left_out_;
-  bool any_left_out_ = false;
+  ByName features_;
+  std::uint64_t removals_ = 0;
+  std::optional<std::string> left_out_from_;  // all names from here on
+  std::optional<HyperLogLog> left_out_;       // how many
 };
 
 }  // namespace dovetail::detail

@@ -20,8 +20,6 @@ namespace {
 using Sampled = ValueSketch::Sampled;
 
 constexpr std::size_t kLeastPlaces = 16;
-// A node of the map of texts, with the text.
-constexpr std::uint64_t kTextCharge = 56 + ValueSketch::kMostTextBytes;
 
 /// Places of a table of so many values: it is at most half full.
 std::size_t places_for(std::size_t values) noexcept {
@@ -32,11 +30,11 @@ std::size_t places_for(std::size_t values) noexcept {
 /// that is cut off.
 std::uint64_t cut(std::vector<Sampled>& sample, std::size_t most) {
   if (sample.size() <= most) return ~std::uint64_t{0};
-  std::sort(sample.begin(), sample.end(), [](const Sampled& a, const Sampled& b) { return a.priority < b.priority; });
-  std::size_t end = most;
-  while (end > 0 && sample[end - 1].priority == sample[most].priority) --end;
-  const std::uint64_t below = sample[end].priority;
-  sample.resize(end);
+  const auto first_cut = sample.begin() + static_cast<std::ptrdiff_t>(most);
+  std::nth_element(sample.begin(), first_cut, sample.end(),
+                   [](const Sampled& a, const Sampled& b) { return a.priority < b.priority; });
+  const std::uint64_t below = first_cut->priority;
+  std::erase_if(sample, [below](const Sampled& each) { return each.priority >= below; });
   return below;
 }
 
@@ -125,38 +123,56 @@ void ValueSketch::begin_estimate() {
   forget_texts();
 }
 
-void ValueSketch::add_sample(const Sampled& sample, std::string_view text, SketchMemory& memory) {
-  sample_.push_back(sample);
-  ++offered_;
-  if (texts_) keep_text(sample.key, text);
-  settle(memory);
+bool ValueSketch::begin_list(std::uint64_t values, std::uint64_t priority, SketchMemory& memory) {
+  const std::size_t samples = std::min<std::uint64_t>(values, list_samples());
+  const bool more = offered_ < sample_room() || samples > longest_;
+  offered_ += samples;
+  longest_ = std::max(longest_, samples);
+  if (more) settle(memory);
+  if (priority >= sampled_below_) return false;
+  if (sample_.size() + samples > sample_room()) cut_sample();
+  return priority < sampled_below_;
 }
 
-void ValueSketch::end_list(SketchMemory& memory) {
-  // So that the values of the next list fit what the sample is charged for.
-  if (sample_.size() + kListSamples <= 2 * most_sampled()) return;
+void ValueSketch::add_sample(const Sampled& sample, std::optional<std::string_view> text) {
+  if (sample_.size() == sample_.capacity()) {
+    sample_.reserve(std::min(std::bit_ceil(sample_.size() + 1), sample_room()));
+  }
+  sample_.push_back(sample);
+  if (text) keep_text(sample.key, *text);
+}
+
+void ValueSketch::cut_sample() {
   sampled_below_ = std::min(sampled_below_, cut(sample_, most_sampled()));
+  if (sample_.capacity() > sample_room()) sample_.shrink_to_fit();
   forget_texts();
-  settle(memory);
 }
 
 void ValueSketch::merge(const ValueSketch& other, SketchMemory& memory) {
   short_texts_ = short_texts_ || other.short_texts_;
-  for (const auto& [key, text] : other.kept_texts_) keep_text(key, text);
   for (const Counted& counted : other.table_) {
     if (counted.count == 0) continue;
-    if (estimate_ || !count(counted.key, counted.count, memory)) estimate_->add(hash_of(counted.key));
+    if (estimate_ || !count(counted.key, counted.count, memory)) {
+      estimate_->add(hash_of(counted.key));
+    } else if (const auto text = other.text(counted.key)) {
+      keep_text(counted.key, *text);
+    }
   }
   if (other.estimate_) {
     if (!estimate_) begin_estimate();
     estimate_->merge(*other.estimate_);
   }
   offered_ += other.offered_;
-  sampled_below_ = std::min(sampled_below_, other.sampled_below_);
-  sample_.insert(sample_.end(), other.sample_.begin(), other.sample_.end());
-  std::erase_if(sample_, [this](const Sampled& sample) { return sample.priority >= sampled_below_; });
-  sampled_below_ = std::min(sampled_below_, cut(sample_, most_sampled()));
-  forget_texts();
+  longest_ = std::max(longest_, other.longest_);
+  if (other.sampled_below_ < sampled_below_) {
+    sampled_below_ = other.sampled_below_;
+    std::erase_if(sample_, [this](const Sampled& sample) { return sample.priority >= sampled_below_; });
+    forget_texts();
+  }
+  for (const Sampled& sample : other.sample_) {
+    if (sample.priority < sampled_below_) add_sample(sample, other.text(sample.key));
+  }
+  if (sample_.size() > sample_room()) cut_sample();
   settle(memory);
 }
 
@@ -167,17 +183,16 @@ void ValueSketch::shrink(SketchMemory& memory) {
   } else if (counted_ > most_exact()) {
     begin_estimate();
   }
-  sampled_below_ = std::min(sampled_below_, cut(sample_, most_sampled()));
-  sample_.shrink_to_fit();
-  forget_texts();
+  cut_sample();
   settle(memory);
 }
 
 std::uint64_t ValueSketch::charge() const noexcept {
   // An estimate counts as a full table, which is not smaller.
   const std::size_t exact = estimate_ ? most_exact() : counted_;
-  const std::uint64_t sampled = std::min<std::uint64_t>(offered_, 2 * most_sampled());
-  std::uint64_t bytes = places_for(exact) * sizeof(Counted) + std::bit_ceil(sampled) * sizeof(Sampled);
+  const std::uint64_t sampled = std::min<std::uint64_t>(offered_, sample_room());
+  std::uint64_t bytes = places_for(exact) * sizeof(Counted) +
+                        std::min<std::uint64_t>(std::bit_ceil(sampled), sample_room()) * sizeof(Sampled);
   // Counted texts are all there is as long as counts are exact; later, those of the sample.
   if (short_texts_) bytes += (estimate_ ? std::max<std::uint64_t>(exact, sampled) : exact) * kTextCharge;
   return bytes;
@@ -191,15 +206,16 @@ void ValueSketch::settle(SketchMemory& memory) {
 
 void ValueSketch::keep_text(std::uint64_t key, std::string_view text) {
   if (text.size() > kMostTextBytes) return;
-  kept_texts_.try_emplace(key, text);
+  const auto [place, added] = kept_texts_.try_emplace(key);
+  if (!added) return;
+  place->second.size = static_cast<std::uint8_t>(text.size());
+  std::copy(text.begin(), text.end(), place->second.bytes.begin());
 }
 
 void ValueSketch::forget_texts() {
-  if (kept_texts_.empty()) return;
+  // Those of exact counts are all there are.
+  if (exact() || kept_texts_.empty()) return;
   std::unordered_set<std::uint64_t> needed;
-  for (const Counted& counted : table_) {
-    if (counted.count > 0) needed.insert(counted.key);
-  }
   for (const Sampled& sample : sample_) needed.insert(sample.key);
   std::erase_if(kept_texts_, [&](const auto& entry) { return !needed.contains(entry.first); });
 }
@@ -221,9 +237,10 @@ std::vector<Sampled> ValueSketch::sample() const {
   return sample;
 }
 
-const std::string* ValueSketch::text(std::uint64_t key) const noexcept {
+std::optional<std::string_view> ValueSketch::text(std::uint64_t key) const noexcept {
   const auto found = kept_texts_.find(key);
-  return found == kept_texts_.end() ? nullptr : &found->second;
+  if (found == kept_texts_.end()) return std::nullopt;
+  return std::string_view(found->second.bytes.data(), found->second.size);
 }
 
 }  // namespace dovetail::detail

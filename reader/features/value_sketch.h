@@ -2,11 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -43,7 +43,6 @@ class ValueSketch {
  public:
   static constexpr std::size_t kMostExact = 512;
   static constexpr std::size_t kMostSampled = 512;
-  static constexpr std::size_t kListSamples = 32;    // of one list
   static constexpr std::size_t kMostTextBytes = 48;  // that are kept
   static constexpr unsigned kMostLevel = HyperLogLog::kMostPrecision - HyperLogLog::kLeastPrecision;
 
@@ -62,20 +61,17 @@ class ValueSketch {
   /// Needs: `memory.level` is that of the sketch, as in all calls.
   ValueSketch(bool texts, const SketchMemory& memory) : texts_(texts), level_(memory.level) {}
 
-  // Adds numbers. Need: a sketch of numbers.
-  void add(std::uint64_t key, SketchMemory& memory) {
-    if (estimate_ || !count(key, 1, memory)) estimate_->add(mix_bits(key));
-  }
+  /// Adds numbers. Needs: a sketch of numbers.
   void add(std::span<const std::uint64_t> keys, SketchMemory& memory);
   /// Adds a text with its hash. Needs: a sketch of texts.
   void add(std::uint64_t hash, std::string_view text, SketchMemory& memory);
 
-  /// Whether values of a list of that priority may come into the sample. If so, all that are chosen of it have to be
-  /// added.
-  bool wants(std::uint64_t priority) const noexcept { return priority < sampled_below_; }
-  void add_sample(const Sampled& sample, std::string_view text, SketchMemory& memory);
-  /// After the samples of a list.
-  void end_list(SketchMemory& memory);
+  /// How many values of a list come into the sample, if any: fewer texts, which take five times as much memory.
+  std::size_t list_samples() const noexcept { return texts_ ? 8 : 32; }
+  /// Before a list of so many values. Whether they may come into the sample; if so, all `list_samples()` have to be added.
+  bool begin_list(std::uint64_t values, std::uint64_t priority, SketchMemory& memory);
+  /// `text` is that of the value, where there is one.
+  void add_sample(const Sampled& sample, std::optional<std::string_view> text);
 
   void merge(const ValueSketch& other, SketchMemory& memory);
   /// Brings the limits to those of `memory.level`.
@@ -91,11 +87,20 @@ class ValueSketch {
   std::vector<Counted> counts() const;
   /// The lists of lowest priority that have up to as many values as are sampled.
   std::vector<Sampled> sample() const;
-  const std::string* text(std::uint64_t key) const noexcept;
+  std::optional<std::string_view> text(std::uint64_t key) const noexcept;
 
  private:
-  std::size_t most_exact() const noexcept { return std::max<std::size_t>(kMostExact >> level_, 1); }
-  std::size_t most_sampled() const noexcept { return std::max(kMostSampled >> level_, kListSamples); }
+  struct ShortText {
+    std::uint8_t size;
+    std::array<char, kMostTextBytes> bytes;
+  };
+  // A node of the map of texts, with its bucket.
+  static constexpr std::uint64_t kTextCharge = sizeof(std::uint64_t) + sizeof(ShortText) + 40;
+
+  std::size_t most_exact() const noexcept { return kMostExact >> level_; }
+  std::size_t most_sampled() const noexcept { return std::max(kMostSampled >> level_, list_samples()); }
+  /// What the sample may have before it is cut: it is cut seldom, and fits another list.
+  std::size_t sample_room() const noexcept { return most_sampled() + std::max(most_sampled() / 4, longest_); }
   std::uint64_t hash_of(std::uint64_t key) const noexcept { return texts_ ? key : mix_bits(key); }
 
   /// False where the value is new, and the table full.
@@ -103,6 +108,7 @@ class ValueSketch {
   Counted& place_of(std::uint64_t key, std::uint64_t hash) noexcept;
   void grow_table();
   void begin_estimate();
+  void cut_sample();
   void keep_text(std::uint64_t key, std::string_view text);
   void forget_texts();
   std::uint64_t charge() const noexcept;
@@ -116,8 +122,9 @@ class ValueSketch {
   std::optional<HyperLogLog> estimate_;
   std::vector<Sampled> sample_;
   std::uint64_t sampled_below_ = ~std::uint64_t{0};
-  std::uint64_t offered_ = 0;  // values that were offered to the sample
-  std::unordered_map<std::uint64_t, std::string> kept_texts_;
+  std::uint64_t offered_ = 0;  // values of the sample if it had all lists
+  std::size_t longest_ = 0;    // of these the most of one list
+  std::unordered_map<std::uint64_t, ShortText> kept_texts_;
   std::uint64_t charged_ = 0;
 };
 

@@ -2,6 +2,8 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <random>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -53,6 +55,46 @@ TEST(DescribeFeaturesTest, ThreadsAndShardsChangeNothing) {
       const auto report = describe_features(dataset, {.threads = threads});
       ASSERT_TRUE(report.has_value()) << report.error().to_string();
       EXPECT_EQ(all_of(*report), expected) << shards << " shards, " << threads << " threads, seed " << kDatasetSeed;
+    }
+  }
+}
+
+/// Several hundred features of texts, of which the first record has only one.
+std::vector<std::string> wide_records(bool json) {
+  std::mt19937_64 draws(kDatasetSeed);
+  std::vector<std::string> records = {json ? R"({"a": 1})" : ExampleRecord().ints("a", {1}).bytes()};
+  for (int i = 0; i < 700; ++i) {
+    ExampleRecord record;
+    std::string members;
+    for (int f = 0; f < 400; ++f) {
+      const std::string name = "feature " + std::to_string(f);
+      const std::string text = "text " + std::to_string(draws());
+      if (json) {
+        members += (f == 0 ? "\"" : ", \"") + name + "\": \"" + text + '"';
+      } else {
+        record = record.texts(name, {text});
+      }
+    }
+    records.push_back(json ? '{' + members + '}' : record.bytes());
+  }
+  return records;
+}
+
+TEST(DescribeFeaturesTest, ThreadsChangeNothingOfManyFeatures) {
+  for (const bool json : {false, true}) {
+    TempFolder folder;
+    const Dataset dataset = write_records(folder, wide_records(json), 2);
+    const FeaturesReport report = describe_features(dataset, {.threads = 1}).value();
+    EXPECT_EQ(report.features.size(), 401u);
+    for (const FeatureStats& stats : report.features) {
+      if (stats.name == "a") continue;
+      EXPECT_LT(stats.distinct_error, 0.02) << stats.name;
+      EXPECT_NEAR(static_cast<double>(stats.distinct), 700, 700 * 5 * 0.0115) << stats.name;
+    }
+    const std::string expected = all_of(report);
+    for (const unsigned threads : {2U, 8U}) {
+      EXPECT_EQ(all_of(describe_features(dataset, {.threads = threads}).value()), expected)
+          << threads << " threads, seed " << kDatasetSeed;
     }
   }
 }
@@ -136,6 +178,49 @@ TEST(DescribeFeaturesTest, IsCancelledAndTellsHowFarItIs) {
   ASSERT_TRUE(describe_features(dataset, {.threads = 2, .progress = progress}).has_value());
   EXPECT_EQ(records_read, dataset.records());
   EXPECT_EQ(bytes_read, dataset.raw_bytes());
+}
+
+TEST(DescribeFeaturesTest, WhatACallbackThrowsIsThrown) {
+  TempFolder folder;
+  const Dataset dataset = write_records(folder, random_records(kDatasetSeed, 2000), 3);
+  for (const unsigned threads : {1U, 4U}) {
+    std::atomic<int> calls = 0;
+    const auto fail = [&]() -> bool {
+      if (++calls > 2) throw std::runtime_error("enough");
+      return false;
+    };
+    EXPECT_THROW(static_cast<void>(describe_features(dataset, {.threads = threads, .cancelled = fail})),
+                 std::runtime_error);
+  }
+}
+
+TEST(DescribeFeaturesTest, IsAskedBeforeEachMiB) {
+  TempFolder folder;
+  const std::vector<std::string> records(40, std::string(std::size_t{1} << 19, 'x'));
+  const Dataset dataset = write_records(folder, records, 1);
+  std::uint64_t before = 0;
+  const auto progress = [&](std::uint64_t, std::uint64_t bytes) {
+    EXPECT_LT(bytes - before, std::uint64_t{3} << 20) << "one MiB, and the block behind it";
+    before = bytes;
+  };
+  ASSERT_TRUE(describe_features(dataset, {.threads = 1, .progress = progress}).has_value());
+  EXPECT_EQ(before, dataset.raw_bytes());
+}
+
+TEST(DescribeFeaturesTest, ASampleOpensOnlyTheShardsThatItReads) {
+  TempFolder folder;
+  const Dataset dataset = write_records(folder, random_records(kDatasetSeed, 600), 3);
+  // One block of all is the middle one.
+  write_file(folder.file("shard-0.dvt"), "damaged");
+  std::filesystem::remove(folder.file("shard-2.dvt"));
+  const auto report = describe_features(dataset, {.max_records = 1});
+  ASSERT_TRUE(report.has_value()) << report.error().to_string();
+  EXPECT_GT(report->records, 0u);
+  EXPECT_EQ(report->lost_records, 0u);
+  write_file(folder.file("shard-1.dvt"), "damaged");
+  const FeaturesReport damaged = describe_features(dataset, {.max_records = 1}).value();
+  EXPECT_EQ(damaged.damaged_blocks, 1u);
+  EXPECT_EQ(damaged.lost_records, 200 / dataset.shards()[1].blocks);
 }
 
 TEST(DescribeFeaturesTest, ASampleIsTakenFromAllOver) {
