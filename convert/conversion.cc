@@ -2,8 +2,9 @@
 #include "convert/conversion.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstdio>
+#include <charconv>
 #include <thread>
 #include <utility>
 
@@ -30,9 +31,9 @@ std::string hash_of(const std::map<std::string, std::string>& metadata) {
 }
 
 std::string exact(double share) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.17g", share);
-  return text;
+  std::array<char, 32> text;
+  return {text.data(),
+          std::to_chars(text.data(), text.data() + text.size(), share, std::chars_format::general, 17).ptr};
 }
 
 }  // namespace

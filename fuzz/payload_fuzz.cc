@@ -13,7 +13,7 @@
 #include "format/text/utf8.h"
 #include "fuzz/support.h"
 #include "tools/command/render.h"
-#include "tools/inspect/feature_table.h"
+#include "tools/inspect/feature_section.h"
 #include "tools/inspect/record_cards.h"
 #include "tools/records/payload.h"
 #include "tools/records/record_json.h"
@@ -81,9 +81,9 @@ void judge(ByteView bytes) {
   tools::RecordCards cards(kMostImageBytes);
   cards.add({.id = 7, .bytes = bytes});
   require_own_markup(cards.html());
-  tools::FeatureTable features;
-  features.add(bytes);
-  require_own_markup(features.html());
+  FeatureCollector features;
+  features.add(7, bytes);
+  require_own_markup(tools::features_html(features.report(), ""));
 }
 
 }  // namespace

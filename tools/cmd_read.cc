@@ -192,17 +192,18 @@ Result<RankContext> rank_context(const ReadArguments& arguments) {
   return ranks;
 }
 
-/// Replaces a file with the metrics of a reader, now and then: whoever scrapes it finds all of one moment.
+/// Replaces a file with the metrics of a reader, now and then: whoever scrapes it finds all of one moment. A file that
+/// cannot be written does not end reading; the last failure is that of the run.
 class MetricsFile {
  public:
   MetricsFile(std::string path, const RankContext& ranks)
       : path_(std::move(path)), labels_{{"rank", std::to_string(ranks.rank)}, {"world", std::to_string(ranks.world)}} {}
 
-  Result<void> write_if_due(const BatchReader& reader) {
+  void write_if_due(const BatchReader& reader) {
     const auto now = std::chrono::steady_clock::now();
-    if (path_.empty() || now - written_ < kInterval) return {};
+    if (path_.empty() || now - written_ < kInterval) return;
     written_ = now;
-    return write(reader.stats());
+    if (const Result<void> written = write(reader.stats()); !written) warn(written.error().to_string());
   }
   Result<void> write(const ReaderStats& stats) const {
     if (path_.empty()) return {};
@@ -237,7 +238,7 @@ Result<void> read_all(BatchReader& reader, const Dataset& dataset, const ReadArg
   const std::uint64_t wanted = for_ever ? asked_for : std::min(left, asked_for);
   while (summary.steps < wanted && (ids == nullptr || ids->good())) {
     if (interrupted()) return Error(make_error_code(boost::system::errc::operation_canceled));
-    if (const Result<void> written = metrics.write_if_due(reader); !written) return written.error();
+    metrics.write_if_due(reader);
     const Result<std::optional<Batch>> batch = reader.next();
     if (!batch) return batch.error();
     if (!batch->has_value()) break;
@@ -301,13 +302,13 @@ Result<Summary> read_epoch(ReadArguments& arguments, std::optional<NewFile>& ids
     if (summary.steps == 0) ids.reset();  // older lines are worth more than none
     return read.error();
   }
-  if (!measured) return measured.error();
   summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (!arguments.state_path.empty()) {
     if (const Result<void> written = write_state(arguments.state_path, reader->state()); !written) {
       return written.error();
     }
   }
+  if (!measured) return measured.error();
   return summary;
 }
 
@@ -396,7 +397,7 @@ void add_read(CommandLine& line) {
       .shown_as("FILE");
   flags
       .add("--metrics", arguments->metrics_path,
-           "Write metrics in the Prometheus text format every 10 seconds and at the end")
+           "Write metrics in the Prometheus text format before a batch every 10 seconds, and at the end")
       .shown_as("FILE");
   flags
       .add("--replay", arguments->reader.replay,

@@ -2,9 +2,12 @@
 // `dovetail stats`: the statistics of several ranks side by side, and which of them was slow.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "format/text/visible.h"
@@ -23,6 +26,7 @@ namespace {
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 /// A trainer that waits less than this has its batches in time.
 constexpr double kInTime = 0.05;
+constexpr double kMostSeconds = 1e10;  // some centuries
 
 struct State {
   const char* name;  ///< As in the statistics.
@@ -67,10 +71,6 @@ struct RankStats {
   std::string name() const { return rank ? "rank " + std::to_string(*rank) : format::visible(file); }
 };
 
-std::string percent(double share) {
-  return decimal(100 * share, 1) + " %";
-}
-
 std::string slowest_shard(const boost::json::value* shards) {
   if (shards == nullptr || !shards->is_array() || shards->get_array().empty()) return {};
   const boost::json::value& first = shards->get_array().front();
@@ -79,11 +79,11 @@ std::string slowest_shard(const boost::json::value* shards) {
   fields.take("reads", reads);
   const boost::json::value* const file = fields.find("file");
   const boost::json::value* const mean = fields.find("mean");
-  if (!fields.failure().empty() || file == nullptr || !file->is_string() || mean == nullptr || !mean->is_double()) {
+  if (!fields.failure().empty() || file == nullptr || !file->is_string() || mean == nullptr || !mean->is_number()) {
     return {};
   }
   return format::visible(std::string_view(file->get_string())) + ", " + std::to_string(reads) + " reads of " +
-         decimal(1e3 * mean->get_double(), 1) + " ms on average";
+         decimal(1e3 * mean->to_number<double>(), 1) + " ms on average";
 }
 
 /// Takes what `dovetail read --json` prints, or the statistics alone.
@@ -114,18 +114,15 @@ Result<RankStats> read_stats(const std::string& path) {
   }
   JsonFields fields(*of_reader);
   fields.take("rows", stats.rows).take("bytes", stats.bytes);
-  const auto take_fraction = [&](const char* name, double& into) {
+  const auto take_fraction = [&](const char* name, double most, double& into) {
     const boost::json::value* const found = fields.find(name);
-    if (found == nullptr || !found->is_number()) {
-      fields.fail(std::string(name) + " is no number");
-    } else {
-      into = found->to_number<double>();
-    }
+    into = found != nullptr && found->is_number() ? found->to_number<double>() : -1;
+    if (!(into >= 0 && into <= most)) fields.fail(std::string(name) + " is no number in range");
   };
   for (std::size_t state = 0; state != kStates.size(); ++state) {
-    take_fraction(kStates[state].name, stats.seconds[state]);
+    take_fraction(kStates[state].name, kMostSeconds, stats.seconds[state]);
   }
-  take_fraction("trainer_idle", stats.trainer_idle);
+  take_fraction("trainer_idle", 1, stats.trainer_idle);
   if (!fields.failure().empty()) return wrong(fields.failure());
   if (const boost::json::value* const damaged = fields.find("damaged"); damaged != nullptr && damaged->is_array()) {
     stats.damaged = damaged->get_array().size();
@@ -139,10 +136,10 @@ std::string verdict(const std::vector<RankStats>& ranks) {
   const auto less_idle = [](const RankStats& a, const RankStats& b) { return a.trainer_idle < b.trainer_idle; };
   const RankStats& slow = *std::max_element(ranks.begin(), ranks.end(), less_idle);
   if (slow.trainer_idle < kInTime) {
-    return "no trainer waited for more than " + percent(kInTime) + " of its time: reading is not what limits";
+    return "no trainer waited for more than " + percent(kInTime, 1) + " of its time: reading is not what limits";
   }
   const std::size_t state = slow.longest_wait();
-  std::string text = "waited longest: " + slow.name() + ", whose trainer waited " + percent(slow.trainer_idle) +
+  std::string text = "waited longest: " + slow.name() + ", whose trainer waited " + percent(slow.trainer_idle, 1) +
                      " of its time, longest for " + kStates[state].meaning;
   if (state == 0 && !slow.slowest_shard.empty()) text += "; slowest shard: " + slow.slowest_shard;
   return text;
@@ -157,8 +154,8 @@ std::string to_text(const std::vector<RankStats>& ranks) {
     const double life = stats.life();
     std::vector<std::string> row = {stats.rank ? std::to_string(*stats.rank) : "-", std::to_string(stats.rows),
                                     life > 0 ? human_rate(static_cast<double>(stats.bytes) / life) : "-",
-                                    percent(stats.trainer_idle)};
-    for (std::size_t state = 0; state != kStates.size(); ++state) row.push_back(percent(stats.share(state)));
+                                    percent(stats.trainer_idle, 1)};
+    for (std::size_t state = 0; state != kStates.size(); ++state) row.push_back(percent(stats.share(state), 1));
     row.push_back(std::to_string(stats.damaged));
     row.push_back(format::visible(stats.file));
     table.add(std::move(row));
@@ -188,18 +185,26 @@ struct StatsArguments {
   bool json = false;
 };
 
-/// What the files have to be for ranks to be compared.
+/// What the files have to be for ranks to be compared. Statistics alone may be of any plan and rank.
 Result<void> check_one_job(const std::vector<RankStats>& ranks) {
-  for (std::size_t i = 1; i < ranks.size(); ++i) {
-    const RankStats& before = ranks[i - 1];
-    if (ranks[i].job != before.job) {
+  const RankStats* known = nullptr;  // its plan
+  std::set<std::filesystem::path> files;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const RankStats& stats = ranks[i];
+    if (i > 0 && stats.rank && stats.rank == ranks[i - 1].rank) {
+      return Error(Errc::invalid_option, "of the same rank as " + ranks[i - 1].file).in_file(stats.file);
+    }
+    std::error_code failed;
+    if (!files.insert(std::filesystem::weakly_canonical(stats.file, failed)).second && !failed) {
+      return Error(Errc::invalid_option, "given twice; name each file once").in_file(stats.file);
+    }
+    if (stats.job.empty()) continue;
+    if (known != nullptr && stats.job != known->job) {
       return Error(Errc::invalid_option,
-                   "of another plan or epoch than " + before.file + ": compare ranks of one epoch")
-          .in_file(ranks[i].file);
+                   "of another plan or epoch than " + known->file + ": compare ranks of one epoch")
+          .in_file(stats.file);
     }
-    if (ranks[i].rank && ranks[i].rank == before.rank) {
-      return Error(Errc::invalid_option, "of the same rank as " + before.file).in_file(ranks[i].file);
-    }
+    known = &stats;
   }
   return {};
 }

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "format/example/half.h"
+#include "format/text/number_text.h"
 
 namespace dovetail::format {
 namespace {
@@ -19,12 +20,6 @@ std::optional<T> number(std::string_view text) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-template <class T>
-std::string shortest(T value) {
-  std::array<char, 64> buffer;
-  return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
 }
 
 /// Calls `use` with a number of the column's type in memory; halves are floats here.

@@ -64,4 +64,9 @@ std::string_view utf8_prefix(std::string_view text, std::size_t most) noexcept {
   return text.substr(0, end);
 }
 
+std::string shortened(std::string_view text, std::size_t most) {
+  const std::string_view shown = utf8_prefix(text, most);
+  return std::string(shown) + (shown.size() < text.size() ? "..." : "");
+}
+
 }  // namespace dovetail::format

@@ -24,4 +24,7 @@ std::string_view without_byte_order_mark(std::string_view text) noexcept;
 /// The first `most` bytes, or less, so that no character is cut where `text` is UTF-8.
 std::string_view utf8_prefix(std::string_view text, std::size_t most) noexcept;
 
+/// The same, with "..." behind it if anything is cut off.
+std::string shortened(std::string_view text, std::size_t most);
+
 }  // namespace dovetail::format

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <utility>
 
+#include "format/text/number_text.h"
 #include "reader/features/feature_state.h"
 
 namespace dovetail::detail {
@@ -25,19 +25,13 @@ struct Weighed {
   std::uint64_t seen = 0;
 };
 
-template <class T>
-std::string shortest(T value) {
-  std::array<char, 64> buffer;
-  return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
-}
-
 std::string text_of(const ValueSketch& sketch, ValueKind kind, std::uint64_t key) {
   if (kind == ValueKind::ints) return std::to_string(static_cast<std::int64_t>(key));
   if (kind == ValueKind::bytes) return std::string(*sketch.text(key));
   // Floats in fewer digits than the doubles of JSON.
   const auto value = std::bit_cast<double>(key);
   const auto narrow = static_cast<float>(value);
-  return static_cast<double>(narrow) == value || std::isnan(value) ? shortest(narrow) : shortest(value);
+  return static_cast<double>(narrow) == value || std::isnan(value) ? format::shortest(narrow) : format::shortest(value);
 }
 
 std::vector<Weighed> weighed_sample(const std::vector<ValueSketch::Sampled>& sample) {

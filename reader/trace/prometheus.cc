@@ -2,10 +2,10 @@
 #include <dovetail/reader_stats.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <string_view>
 #include <utility>
+
+#include "format/text/number_text.h"
 
 namespace dovetail {
 
@@ -71,16 +71,6 @@ class Exposition {
   std::string text_;
 };
 
-std::string fraction(double value) {
-  std::array<char, 32> digits{};
-  std::snprintf(digits.data(), digits.size(), "%.6f", value);
-  return digits.data();
-}
-
-std::string seconds(std::chrono::nanoseconds value) {
-  return fraction(std::chrono::duration<double>(value).count());
-}
-
 void add_rows(const ReaderStats& stats, Exposition& text) {
   const std::pair<std::string_view, std::uint64_t> kRows[] = {{"first", stats.rows_first},
                                                               {"repeated", stats.rows_repeated},
@@ -97,16 +87,16 @@ void add_times(const ReaderStats& stats, Exposition& text) {
       {"waiting_for_transform", stats.waiting_for_transform}, {"waiting_for_slot", stats.waiting_for_slot},
       {"waiting_for_consumer", stats.waiting_for_consumer},   {"filling", stats.filling}};
   text.family("state_seconds_total", "counter", "Life of the reader, by state; the trainer waits in the first three.");
-  for (const auto& [state, time] : kStates) text.sample(seconds(time), "state", state);
+  for (const auto& [state, time] : kStates) text.sample(format::in_seconds(time), "state", state);
   const std::pair<std::string_view, std::chrono::nanoseconds> kWork[] = {{"planning", stats.time_planning},
                                                                          {"reading", stats.time_reading},
                                                                          {"decoding", stats.time_decoding},
                                                                          {"gathering", stats.time_gathering},
                                                                          {"transforming", stats.time_transforming}};
   text.family("busy_seconds_total", "counter", "Busy time of threads, by kind of work.");
-  for (const auto& [work, time] : kWork) text.sample(seconds(time), "work", work);
+  for (const auto& [work, time] : kWork) text.sample(format::in_seconds(time), "work", work);
   text.family("trainer_idle_ratio", "gauge", "Share of the time since the first request in which the trainer waited.");
-  text.sample(fraction(stats.trainer_idle()));
+  text.sample(format::fixed(stats.trainer_idle(), 6));
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/reader_stats.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string_view>
+
+#include "format/text/number_text.h"
 
 namespace dovetail {
 
@@ -15,14 +18,7 @@ class JsonObject {
   void number(std::string_view name, std::uint64_t value) { member(name, std::to_string(value)); }
   void boolean(std::string_view name, bool value) { member(name, value ? "true" : "false"); }
   void text(std::string_view name, std::string_view value) { member(name, quoted(value)); }
-  void seconds(std::string_view name, std::chrono::nanoseconds value) {
-    fraction(name, std::chrono::duration<double>(value).count());
-  }
-  void fraction(std::string_view name, double value) {
-    std::array<char, 32> digits{};
-    std::snprintf(digits.data(), digits.size(), "%.6f", value);
-    member(name, digits.data());
-  }
+  void seconds(std::string_view name, std::chrono::nanoseconds value) { member(name, format::in_seconds(value)); }
   void member(std::string_view name, std::string_view value) {
     body_ += (body_.empty() ? "" : ", ") + quoted(name) + ": ";
     body_ += value;
@@ -88,7 +84,7 @@ std::string list_of(const std::vector<Item>& items) {
 double ReaderStats::trainer_idle() const noexcept {
   const auto waited = waiting_for_storage + waiting_for_decode + waiting_for_transform + waiting_for_slot;
   if (since_first_request.count() <= 0) return 0.0;
-  return static_cast<double>(waited.count()) / static_cast<double>(since_first_request.count());
+  return std::min(1.0, static_cast<double>(waited.count()) / static_cast<double>(since_first_request.count()));
 }
 
 std::string ReaderStats::to_json() const {
@@ -117,7 +113,7 @@ std::string ReaderStats::to_json() const {
   json.seconds("waiting_for_slot", waiting_for_slot);
   json.seconds("waiting_for_consumer", waiting_for_consumer);
   json.seconds("filling", filling);
-  json.fraction("trainer_idle", trainer_idle());
+  json.member("trainer_idle", format::fixed(trainer_idle(), 6));
   json.seconds("time_planning", time_planning);
   json.seconds("time_reading", time_reading);
   json.seconds("time_decoding", time_decoding);

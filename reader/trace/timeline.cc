@@ -2,14 +2,13 @@
 #include <dovetail/timeline.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cstdio>
 #include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "format/text/number_text.h"
 #include "reader/trace/timeline_event.h"
 
 namespace dovetail {
@@ -140,9 +139,7 @@ class TraceWriter {
              ",\"tid\":" + std::to_string(track);
   }
   void time(const char* name, std::chrono::nanoseconds value) {
-    std::array<char, 48> digits{};
-    std::snprintf(digits.data(), digits.size(), "%.3f", static_cast<double>(value.count()) / 1e3);
-    text_ += std::string(",\"") + name + "\":" + digits.data();
+    text_ += std::string(",\"") + name + "\":" + format::fixed(static_cast<double>(value.count()) / 1e3, 3);
   }
 
   TimelineEvent::Clock::time_point origin_;

@@ -139,10 +139,12 @@ class InspectionTest(CommandTest):
                 page = file.read()
             self.assertEqual([int(number) for number in re.findall(r'data-id="(\d+)"', page)],
                              [k * 1000 // 24 for k in range(24)])
-            table = page.split('id="features"')[1].split("</table>")[0]
-            rows = [re.findall("<td>(.*?)</td>", row) for row in table.split("<tr")[2:]]
-            self.assertEqual(rows, [["label", "int64_list", "96", "1", "[0]"],
-                                    ["rare", "float_list", "1", "1", "[0.5]"]])
+            self.assertIn("a sample from all over: of 96 records;", page)
+            self.assertNotIn('id="columns"', page, "they might not read the other records")
+            cards = page.split('id="features"')[1].split("</div>")[0]
+            self.assertEqual(re.findall('data-key="(.*?)"', cards), ["label", "rare"])
+            self.assertIn("in 100 % of the records, 1 value, 10 distinct", cards)
+            self.assertIn("in 1.0 % of the records, 1 value, 1 distinct", cards)
 
     def test_a_folder_of_images_is_looked_at_as_it_is(self):
         os.makedirs(self.path("images", "cat"))

@@ -5,7 +5,7 @@
 import json
 import re
 
-from support import CommandTest, main, make_records, run_good, run_json
+from support import CommandTest, main, make_records, run, run_good, run_json, write_file
 
 SAMPLE = re.compile(r'^([a-z_]+)\{((?:[a-z]+="[^"\\\n]*",?)+)\} (\d+(?:\.\d+)?)$')
 
@@ -71,6 +71,14 @@ class StatsTest(CommandTest):
         self.assert_fails(2, "read", self.dataset, "--rank", 0, "--world", 1, "--batch", 8, "--metrics",
                           self.dataset + "/manifest.dvt", says="name another one")
 
+    def test_metrics_that_cannot_be_written_lose_no_state(self):
+        done = run("read", self.dataset, "--rank", 0, "--world", 1, "--batch", 8, "--steps", 3, "--metrics",
+                   "/proc/reader.prom", "--state-out", self.path("state"))
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertRegex(done.stderr.decode(), r"warning: /proc/reader\.prom.*\n(.*\n)*.*error: /proc/reader\.prom")
+        self.assertEqual(run_json("read", self.dataset, "--rank", 0, "--world", 1, "--batch", 8, "--from-state",
+                                  self.path("state"))["first_step"], 3)
+
     def test_the_slow_rank_is_named(self):
         fast = dict(waiting_for_storage=0.1, waiting_for_decode=0.0, waiting_for_slot=0.0, waiting_for_consumer=9.0,
                     filling=0.9, trainer_idle=0.01)
@@ -91,6 +99,12 @@ class StatsTest(CommandTest):
         with open(self.path("other.json"), "w", encoding="utf-8") as file:
             json.dump(other, file)
         self.assert_fails(2, "stats", files[0], self.path("other.json"), says="of another plan or epoch")
+        bare = self.statistics(0, "bare.json", **fast)
+        self.assertEqual(len(run_json("stats", files[0], bare)["ranks"]), 2, "it may be of the same plan")
+        self.assert_fails(2, "stats", bare, bare, says="given twice")
+        self.assert_fails(2, "stats", files[0], bare, self.path("other.json"), says="of another plan or epoch")
+        whole = self.statistics(0, "whole.json", **dict(slow, slowest_shards=[dict(shard, mean=1)]))
+        self.assertIn("34 reads of 1000.0 ms", run_json("stats", whole)["verdict"])
         decoding = self.statistics(0, "alone.json", **dict(slow, waiting_for_decode=6.0))
         self.assertIn("alone.json, whose trainer waited 40.0 % of its time, longest for checking and decoding",
                       run_json("stats", decoding)["verdict"])
@@ -103,6 +117,14 @@ class StatsTest(CommandTest):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
             self.assert_fails(2, "stats", path, says="no statistics of a reader")
+        for number, (field, value) in enumerate((("trainer_idle", 1.5), ("trainer_idle", -0.1), ("filling", "1e999"),
+                                                 ("filling", -1), ("waiting_for_slot", 1e300))):
+            path = self.statistics(0, f"range-{number}.json", **{field: 0 if value == "1e999" else value})
+            if value == "1e999":
+                with open(path, encoding="utf-8") as file:
+                    text = file.read().replace(f'"{field}": 0', f'"{field}": 1e999')
+                write_file(path, text.encode())
+            self.assert_fails(2, "stats", path, says=f"{field} is no number in range")
         self.assert_fails(3, "stats", self.path("missing"), says="missing")
 
 

@@ -4,9 +4,11 @@
 
 import itertools
 import json
+import locale
 import os
 import pickle
 import random
+import subprocess
 
 import dovetail
 from fixtures import ModuleTest, damage_record, main, np, read_file, write_file
@@ -248,6 +250,24 @@ class ReaderTest(ModuleTest):
         with self.assertRaises(dovetail.DamagedError) as caught:
             self.take(reader)
         self.assertEqual(caught.exception.path, shard)
+
+    def test_statistics_are_the_same_in_every_locale(self):
+        made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", self.path("de_DE.UTF-8")], check=False)
+        if made.returncode != 0:
+            self.skipTest("localedef cannot make a locale: install the package locales")
+        reader = self.open_reader(self.make_dataset())
+        self.take(reader)
+        before = locale.setlocale(locale.LC_NUMERIC)
+        os.environ["LOCPATH"] = self.path("")
+        try:
+            locale.setlocale(locale.LC_NUMERIC, "de_DE.UTF-8")
+            self.assertEqual(locale.localeconv()["decimal_point"], ",")
+            metrics, stats = reader.metrics(), reader.stats()
+        finally:
+            locale.setlocale(locale.LC_NUMERIC, before)
+            del os.environ["LOCPATH"]
+        self.assertRegex(metrics, r"\ndovetail_reader_trainer_idle_ratio [01]\.\d{6}\n")
+        self.assertIsInstance(stats["filling"], float)
 
     def test_damage_is_a_warning_however_early_it_is_found(self):
         dataset = self.make_dataset(codec="none", shards=2)

@@ -8,7 +8,7 @@
 
 #include "format/text/utf8.h"
 #include "tools/inspect/block_map.h"
-#include "tools/inspect/feature_table.h"
+#include "tools/inspect/feature_section.h"
 #include "tools/inspect/record_cards.h"
 #include "tools/records/record_json.h"
 
@@ -105,44 +105,17 @@ TEST(RecordCardsTest, PicturesShareALimitOfPixels) {
   EXPECT_EQ(card(png_of("\xFF\xFF\xFF\xFF", "\xFF\xFF\xFF\xFF"), 1000).find("<img "), std::string::npos);
 }
 
-TEST(FeatureTableTest, CountsRecordsAndValues) {
-  FeatureTable table;
-  table.add(as_bytes("text"s));
-  EXPECT_EQ(table.examples(), 0u);
-  // x: an empty bytes_list, then one value with markup, then an int64_list of two.
-  const std::string empty = "\x0A\x09\x0A\x07\x0A\x01x\x12\x02\x0A\0"s;
-  const std::string bytes = "\x0A\x0E\x0A\x0C\x0A\x01x\x12\x07\x0A\x05\x0A\x03<b>"s;
-  const std::string ints = "\x0A\x0D\x0A\x0B\x0A\x01x\x12\x06\x1A\x04\x0A\x02\x07\x08"s;
-  for (const std::string& record : {empty, bytes, ints}) table.add(as_bytes(record));
-  EXPECT_EQ(table.examples(), 3u);
-  EXPECT_NE(table.html().find("<td>x</td><td>bytes_list, int64_list</td><td>3</td><td>0 to 2</td>"
-                              "<td>&quot;&lt;b&gt;&quot;</td>"),
-            std::string::npos)
-      << table.html();
-}
-
-TEST(FeatureTableTest, HoldsSoManyNamesAndNoMore) {
-  FeatureTable table;
-  for (int i = 0; i < 300; ++i) {
-    const std::string name = std::to_string(1000 + i);
-    table.add(as_bytes("\x0A\x0C\x0A\x0A\x0A\x04" + name + "\x12\x02\x1A\0"s));
-  }
-  EXPECT_EQ(table.examples(), 300u);
-  EXPECT_EQ(table.left_out(), 300u - 256u);
-}
-
-TEST(FeatureTableTest, LongNamesWithOneBeginningAreTwo) {
-  FeatureTable table;
-  for (const char last : {'a', 'b'}) {
-    const std::string entry = "\x0A\xC9\x01"s + std::string(200, 'n') + last + "\x12\x02\x1A\0"s;
-    const std::string list = "\x0A\xD0\x01"s + entry;
-    table.add(as_bytes("\x0A\xD3\x01"s + list));
-  }
-  EXPECT_EQ(table.examples(), 2u);
-  const std::string row = "<td>" + std::string(160, 'n') + "\xE2\x80\xA6</td><td>int64_list</td><td>1</td>";
-  const std::string html = table.html();
-  EXPECT_NE(html.find(row), std::string::npos) << html;
-  EXPECT_NE(html.find(row), html.rfind(row)) << html;
+TEST(FeatureSectionTest, LongNamesAreCutAndMarkupIsEscaped) {
+  const std::string name(200, 'n');
+  FeatureCollector collector;
+  collector.add(0, as_bytes("{\"" + name + "a\": 1, \"" + name + "b\": 1, \"<b>\": \"<i>\"}"));
+  collector.add(1, as_bytes("{\"<b>\": \"<i>\"}"s));
+  const std::string html = features_html(collector.report(), "");
+  const std::string card = "data-key=\"" + std::string(160, 'n') + "...\"";
+  EXPECT_NE(html.find(card), std::string::npos) << html;
+  EXPECT_NE(html.find(card), html.rfind(card)) << "two cards";
+  EXPECT_NE(html.find("&lt;b&gt;"), std::string::npos);
+  EXPECT_NE(html.find("<code>&quot;&lt;i&gt;&quot;</code> 100 %"), std::string::npos) << html;
 }
 
 TEST(RecordCardsTest, PicturesHaveSmallCardsWithACaption) {

@@ -11,10 +11,6 @@ namespace dovetail::tools {
 
 namespace {
 
-std::string percent(double share) {
-  return decimal(100 * share, 0) + " %";
-}
-
 double share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
@@ -50,15 +46,15 @@ std::string pass_text(const ReadingPass& pass) {
                      format::count_of(pass.steps, "step");
   if (pass.rounds > 1) text += ", " + std::to_string(pass.rounds) + " times";
   text += ", " + decimal(pass.seconds, 2) + " s";
-  if (pass.waiting_reads > 0) text += "; " + percent(pass.waiting_share()) + " of its reads waited for storage";
+  if (pass.waiting_reads > 0) text += "; " + percent(pass.waiting_share(), 0) + " of its reads waited for storage";
   return text;
 }
 
 std::string work_text(const ReadingPass& pass) {
-  return "planning " + percent(share(pass.time_planning, pass.work())) + ", reading " +
-         percent(share(pass.time_reading, pass.work())) + ", decoding " +
-         percent(share(pass.time_decoding, pass.work())) + ", gathering " +
-         percent(share(pass.time_gathering, pass.work()));
+  return "planning " + percent(share(pass.time_planning, pass.work()), 0) + ", reading " +
+         percent(share(pass.time_reading, pass.work()), 0) + ", decoding " +
+         percent(share(pass.time_decoding, pass.work()), 0) + ", gathering " +
+         percent(share(pass.time_gathering, pass.work()), 0);
 }
 
 void add_limits(const BenchReport& report, Listing& listing) {
@@ -115,7 +111,7 @@ std::string to_text(const BenchReport& report) {
                              format::count_of(report.shards, "shard") + ", " + human_bytes(mean_record(report)) +
                              " each on average");
   listing.add("codec",
-              percent(report.snappy_share) + " of the bytes Snappy, in " +
+              percent(report.snappy_share, 0) + " of the bytes Snappy, in " +
                   format::count_of(report.sampled_blocks, "block") + " looked at; " +
                   decimal(share(static_cast<double>(report.stored_bytes), static_cast<double>(report.raw_bytes)), 2) +
                   " stored for each byte");
@@ -133,7 +129,7 @@ std::string to_text(const BenchReport& report) {
   Listing reading;
   reading.add("first pass", pass_text(report.first));
   reading.add("second pass", pass_text(report.second));
-  reading.add("of the limit", percent(report.share_of_limit()));
+  reading.add("of the limit", percent(report.share_of_limit(), 0));
   reading.add("work", work_text(report.second));
   return text + reading.to_text() + '\n' + judge(report).sentence + '\n';
 }

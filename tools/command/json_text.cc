@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command/json_text.h"
 
-#include <array>
-#include <charconv>
 #include <cmath>
 
+#include "format/text/number_text.h"
 #include "format/text/utf8.h"
 #include "tools/command/base64.h"
 #include "tools/command/render.h"
 
 namespace dovetail::tools {
-
-namespace {
-
-template <class Number>
-std::string_view number_text(std::array<char, 32>& buffer, Number value) {
-  const auto [end, failure] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  return {buffer.data(), end};
-}
-
-}  // namespace
 
 void append_string(std::string& json, std::string_view text) {
   json += '"';
@@ -53,15 +42,13 @@ void append_float(std::string& json, float value) {
     json += std::isnan(value) ? "\"NaN\"" : (value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
     return;
   }
-  std::array<char, 32> buffer{};
-  const std::string_view text = number_text(buffer, value);
+  const std::string text = format::shortest(value);
   json += text;
-  if (text.find_first_of(".e") == std::string_view::npos) json += ".0";
+  if (text.find_first_of(".e") == std::string::npos) json += ".0";
 }
 
 void append_int(std::string& json, std::int64_t value) {
-  std::array<char, 32> buffer{};
-  json += number_text(buffer, value);
+  json += std::to_string(value);
 }
 
 }  // namespace dovetail::tools

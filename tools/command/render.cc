@@ -43,6 +43,16 @@ std::string decimal(double value, int digits) {
   return text.data();
 }
 
+std::string percent(double share, int digits) {
+  return decimal(100 * share, digits) + " %";
+}
+
+std::string share_of(std::uint64_t part, std::uint64_t whole) {
+  if (part == 0) return "0 %";
+  if (part >= whole) return "100 %";
+  return percent(std::clamp(static_cast<double>(part) / static_cast<double>(whole), 0.001, 0.999), 1);
+}
+
 std::string duration(double seconds) {
   // Beyond a thousand years nobody counts, and the conversion stays in range.
   const auto whole = static_cast<std::uint64_t>(std::clamp(seconds, 0.0, 3e10));

@@ -20,6 +20,10 @@ std::string human_rate(double bytes_per_second);
 
 /// With so many digits behind the point.
 std::string decimal(double value, int digits);
+/// "12.5 %".
+std::string percent(double share, int digits);
+/// "100 %", "0.5 %"; "0 %" only for nothing, and "100 %" only for all.
+std::string share_of(std::uint64_t part, std::uint64_t whole);
 
 /// 16 lower-case digits.
 std::string hex64(std::uint64_t value);

@@ -49,18 +49,14 @@ std::string top_html(const FeatureStats& stats) {
 
 std::string facts_of(const FeatureStats& stats, std::uint64_t records) {
   std::string text = "in " + share_of(stats.records, records) + " of the records";
-  if (stats.values == 0) return text + ", without values";
+  if (stats.values == 0) return text + ", without values" + oddities(stats, ", ");
   text += ", " + lengths_text(stats) + (stats.fixed() && stats.most_values == 1 ? " value, " : " values, ") +
           distinct_text(stats) + " distinct";
-  if (stats.empty_lists > 0) text += ", " + format::count_of(stats.empty_lists, "empty list");
-  if (stats.nans > 0) text += ", " + format::count_of(stats.nans, "NaN");
-  if (stats.infinities > 0) text += ", " + std::to_string(stats.infinities) + " infinite";
-  return text;
+  return text + oddities(stats, ", ");
 }
 
 std::string feature_card(const FeatureStats& stats, std::uint64_t records) {
-  const std::string_view shown = format::utf8_prefix(stats.name, kCardNameBytes);
-  const std::string name = std::string(shown) + (shown.size() < stats.name.size() ? "\xE2\x80\xA6" : "");
+  const std::string name = format::shortened(stats.name, kCardNameBytes);
   std::string html = "<article class=\"record feature\" data-key=\"" + html_text(name) + "\"><h3>" + html_text(name) +
                      " <span class=\"note\">" + std::string(to_text(stats.kind)) + "</span></h3>\n";
   if (!stats.histogram.counts.empty()) {
@@ -73,10 +69,10 @@ std::string feature_card(const FeatureStats& stats, std::uint64_t records) {
 
 }  // namespace
 
-std::string features_html(const FeaturesReport& report) {
+std::string features_html(const FeaturesReport& report, const std::string& columns) {
   std::string html;
-  if (const std::string option = columns_option(report); !option.empty() && option.size() <= kMostOptionBytes) {
-    html += "<pre id=\"columns\">" + html_text(option) + "</pre>\n";
+  if (!columns.empty() && columns.size() <= kMostOptionBytes) {
+    html += "<pre id=\"columns\">" + html_text(columns) + "</pre>\n";
   }
   html += "<div id=\"features\">\n";
   const std::size_t cards = std::min(kMostFeatureCards, report.features.size());

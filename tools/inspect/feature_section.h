@@ -11,7 +11,7 @@ namespace dovetail::tools {
 /// So many features have a card on the page; `--json` has all.
 inline constexpr std::size_t kMostFeatureCards = 1000;
 
-/// Statistics of features for the page: the columns that read them, and a card for each. Needs: a feature.
-std::string features_html(const FeaturesReport& report);
+/// Statistics of features for the page: the columns that read them, if any, and a card for each. Needs: a feature.
+std::string features_html(const FeaturesReport& report, const std::string& columns);
 
 }  // namespace dovetail::tools

@@ -43,17 +43,16 @@ std::string spark_line(const Histogram& histogram) {
 }
 
 std::string shown_name(const std::string& name) {
-  const std::string_view shown = format::utf8_prefix(name, kShownNameBytes);
-  return format::visible(shown) + (shown.size() < name.size() ? "..." : "");
+  return format::visible(format::shortened(name, kShownNameBytes));
 }
 
 std::string values_line(const FeatureStats& stats) {
-  std::string line =
-      "[" + number_text(stats.least) + " |" + spark_line(stats.histogram) + "| " + number_text(stats.most) + "]";
+  std::string line = "[]";
+  if (!stats.histogram.counts.empty()) {
+    line = "[" + number_text(stats.least) + " |" + spark_line(stats.histogram) + "| " + number_text(stats.most) + "]";
+  }
   if (stats.kind == ValueKind::bytes) line += " bytes";
-  if (stats.empty_lists > 0) line += "  " + format::count_of(stats.empty_lists, "empty list");
-  if (stats.nans > 0) line += "  " + format::count_of(stats.nans, "NaN");
-  if (stats.infinities > 0) line += "  " + std::to_string(stats.infinities) + " infinite";
+  line += oddities(stats, "  ");
   const char* separator = stats.top_estimated ? "  about: " : "  ";
   for (std::size_t i = 0; i < std::min(kShownTop, stats.top.size()); ++i) {
     line +=
@@ -121,13 +120,6 @@ std::string number_text(double value) {
   return text.data();
 }
 
-std::string share_of(std::uint64_t part, std::uint64_t whole) {
-  if (part == 0) return "0 %";
-  if (part >= whole) return "100 %";
-  const double percent = static_cast<double>(part) / static_cast<double>(whole) * 100;
-  return decimal(std::clamp(percent, 0.1, 99.9), 1) + " %";
-}
-
 std::string lengths_text(const FeatureStats& stats) {
   if (stats.fixed()) return std::to_string(stats.most_values);
   return std::to_string(stats.least_values) + " - " + std::to_string(stats.most_values);
@@ -140,6 +132,17 @@ std::string distinct_text(const FeatureStats& stats) {
 std::string shown_value(const FeatureStats& stats, const std::string& value) {
   if (stats.kind != ValueKind::bytes) return value;
   return format::is_utf8(value) ? '"' + value + '"' : "0x" + hex(as_bytes(value));
+}
+
+std::string oddities(const FeatureStats& stats, std::string_view separator) {
+  std::string text;
+  const auto add = [&](std::uint64_t count, const std::string& what) {
+    if (count > 0) text += std::string(separator) + what;
+  };
+  add(stats.empty_lists, format::count_of(stats.empty_lists, "empty list"));
+  add(stats.nans, format::count_of(stats.nans, "NaN"));
+  add(stats.infinities, std::to_string(stats.infinities) + " infinite");
+  return text;
 }
 
 std::string features_note(const FeaturesReport& report) {
@@ -200,7 +203,7 @@ std::string to_text(const FeaturesReport& report, const Colours& colours) {
     table.add({std::string(to_text(stats.kind)), share_of(stats.records, report.records), lengths_text(stats),
                numbers ? number_text(stats.least) : "", numbers ? number_text(stats.mean) : "",
                numbers ? number_text(stats.most) : "", distinct_text(stats), shown_name(stats.name)});
-    if (numbers) values.add(shown_name(stats.name), values_line(stats));
+    if (stats.records > 0) values.add(shown_name(stats.name), values_line(stats));
   }
   text += table.to_text(colours) + '\n' + values.to_text(colours);
   if (const std::string columns = columns_option(report); !columns.empty()) {

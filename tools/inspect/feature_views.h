@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <dovetail/features.h>
 
@@ -14,8 +15,8 @@ namespace dovetail::tools {
 /// A number with up to six digits, or whole if it is an integer of less than 16.
 std::string number_text(double value);
 
-/// "100 %", "0.5 %"; "0 %" only for nothing, and "100 %" only for all.
-std::string share_of(std::uint64_t part, std::uint64_t whole);
+/// Empty lists, and floats that are not finite, each behind a separator.
+std::string oddities(const FeatureStats& stats, std::string_view separator);
 
 /// "1", "3 - 17": the lengths of lists.
 std::string lengths_text(const FeatureStats& stats);

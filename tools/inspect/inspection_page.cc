@@ -22,11 +22,6 @@ namespace {
 constexpr std::size_t kMostCells = 2048;
 constexpr std::size_t kMostShards = 1000;
 
-std::string percent(std::uint64_t part, std::uint64_t whole) {
-  if (whole == 0) return "";
-  return decimal(static_cast<double>(part) / static_cast<double>(whole) * 100, 1) + " %";
-}
-
 std::string both(std::uint64_t bytes) {
   return human_bytes(bytes) + " (" + format::count_of(bytes, "byte") + ")";
 }
@@ -92,7 +87,7 @@ std::string sizes_svg(const SizeHistogram& sizes) {
     svg.rect(x + 2, 20 + kHeight - height, step - 4, height, "", "bar",
              range_text(bucket) + " bytes: " + format::count_of(bucket.records, "record"));
     const Svg::TextStyle style{.size = 11, .anchor = Svg::Anchor::middle, .colour = "currentColor"};
-    if (bucket.records > 0) svg.text(middle, 14 + kHeight - height, percent(bucket.records, sizes.records()), style);
+    if (bucket.records > 0) svg.text(middle, 14 + kHeight - height, share_of(bucket.records, sizes.records()), style);
     svg.text(middle, 36 + kHeight, short_size(bucket.from), style);
   }
   return svg.finish_inline(kHeight + 44);
@@ -102,7 +97,7 @@ std::string sizes(const RecordSurvey& survey) {
   HtmlTable table("sizes", {"bytes", "records", "share", ""});
   for (const SizeHistogram::Bucket& bucket : survey.sizes.buckets()) {
     table.add(std::to_string(bucket.from), {range_text(bucket), std::to_string(bucket.records),
-                                            percent(bucket.records, survey.sizes.records()), ""});
+                                            share_of(bucket.records, survey.sizes.records()), ""});
   }
   return section("Record sizes", sizes_note(survey) + ", by powers of two; a bar is named by the size it begins with",
                  "<div id=\"size-bars\">" + sizes_svg(survey.sizes) +
@@ -113,7 +108,7 @@ std::string payloads(const PayloadCounts& payloads) {
   HtmlTable table("payloads", {"records", "share", "payload"});
   for (const auto& [payload, count] : by_count(payloads)) {
     table.add(to_string(payload),
-              {std::to_string(count), percent(count, payloads.total()), std::string(describe(payload))});
+              {std::to_string(count), share_of(count, payloads.total()), std::string(describe(payload))});
   }
   return section("Payload", "a guess from the bytes of " + format::count_of(payloads.total(), "record"),
                  table.finish());
@@ -122,7 +117,7 @@ std::string payloads(const PayloadCounts& payloads) {
 std::string codecs(const Inspection& inspection) {
   HtmlTable table("codecs", {"blocks", "share of bytes", "raw", "stored", "codec"});
   const auto add = [&](std::string_view key, std::string_view name, const Inspection::CodecShare& share) {
-    table.add(key, {std::to_string(share.blocks), percent(share.raw_bytes, inspection.raw_bytes),
+    table.add(key, {std::to_string(share.blocks), share_of(share.raw_bytes, inspection.raw_bytes),
                     human_bytes(share.raw_bytes), human_bytes(share.stored_bytes), std::string(name)});
   };
   add("none", "not compressed", inspection.plain);
@@ -161,23 +156,15 @@ std::string shards(const Inspection& inspection) {
   return section("Shards", note, table.finish());
 }
 
-std::string features(const PageRecords& records) {
-  if (records.features.examples() == 0) return {};
-  std::string note = std::to_string(records.features.examples()) + " of the " +
-                     format::count_of(records.looked_at, "record") +
-                     " looked at, from all over, hold a tf.train.Example";
-  if (records.features.left_out() > 0) {
-    note += "; features beyond the first " + std::to_string(FeatureTable::kMostNames) + " names are left out";
-  }
-  return section("Features", note, records.features.html());
-}
-
-std::string features(const FeaturesReport& report) {
-  std::string note = features_note(report) + "; a tilde marks estimates";
+/// Of all records, or of those that the page looks at.
+std::string features(const FeaturesReport& report, bool all) {
+  if (!all && report.features.empty()) return {};
+  std::string note = (all ? "" : "a sample from all over: ") + features_note(report) + "; a tilde marks estimates";
   if (report.features.size() > kMostFeatureCards) {
     note += "; the first " + std::to_string(kMostFeatureCards) + " of " + std::to_string(report.features.size());
   }
-  return section("Features", note, report.features.empty() ? std::string() : features_html(report));
+  const std::string columns = all ? columns_option(report) : "";
+  return section("Features", note, report.features.empty() ? std::string() : features_html(report, columns));
 }
 
 std::string cards(const PageRecords& records, std::uint64_t all) {
@@ -207,7 +194,7 @@ std::string inspection_page(const Inspection& inspection, const PageRecords& rec
   if (const std::string programs = reading_html(inspection); !programs.empty()) {
     html += section("How to read it", "one click marks a program", programs);
   }
-  html += inspection.features ? features(*inspection.features) : features(records);
+  html += inspection.features ? features(*inspection.features, true) : features(records.features.report(), false);
   if (const std::string counts = classes_html(inspection); !counts.empty()) {
     html += section("Classes", "records by the values of a feature", counts);
   }

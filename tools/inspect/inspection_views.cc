@@ -101,8 +101,8 @@ std::string sizes_text(const RecordSurvey& survey, const Colours& colours) {
     const double part = static_cast<double>(bucket.records) / static_cast<double>(survey.sizes.most());
     auto length = static_cast<std::size_t>(part * static_cast<double>(kBar));
     if (bucket.records > 0) length = std::max<std::size_t>(length, 1);
-    table.add({range_text(bucket), std::to_string(bucket.records), decimal(share * 100, 1) + " %",
-               colours.bar(std::string(length, '#'))});
+    table.add(
+        {range_text(bucket), std::to_string(bucket.records), percent(share, 1), colours.bar(std::string(length, '#'))});
   }
   return "\nrecord sizes, " + sizes_note(survey) + '\n' + table.to_text(colours);
 }

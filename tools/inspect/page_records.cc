@@ -35,8 +35,7 @@ class Choice {
 };
 
 void take(const PlacedRecord& record, bool has_card, PageRecords& into) {
-  ++into.looked_at;
-  into.features.add(record.bytes);
+  into.features.add(record.id, record.bytes);
   if (has_card) into.cards.add(record);
 }
 

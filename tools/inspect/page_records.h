@@ -6,8 +6,8 @@
 #include <string>
 
 #include <dovetail/error.h>
+#include <dovetail/features.h>
 
-#include "tools/inspect/feature_table.h"
 #include "tools/inspect/record_cards.h"
 #include "tools/records/record_input.h"
 
@@ -20,8 +20,7 @@ struct PageRecords {
   explicit PageRecords(std::size_t most_image_bytes) : cards(most_image_bytes) {}
 
   RecordCards cards;
-  FeatureTable features;
-  std::uint64_t looked_at = 0;
+  FeatureCollector features;
   std::string trouble;  ///< What could not be read, and why; empty where nothing was missed.
 };
 

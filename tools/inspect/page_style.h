@@ -32,7 +32,7 @@ th, td { padding: .28rem .9rem .28rem 0; text-align: left; vertical-align: top; 
 th { font-weight: 500; color: var(--soft); white-space: nowrap; }
 thead th { font-size: .82rem; }
 .numbers th:not(:last-child), .numbers td:not(:last-child) { text-align: right; white-space: nowrap; }
-.facts, .features { width: 100%; }
+.facts { width: 100%; }
 svg { display: block; width: 100%; height: auto; }
 svg text { fill: currentColor; }
 .bar { fill: var(--accent); }
@@ -52,7 +52,7 @@ rect.plain, .key.plain { fill: var(--plain); background: var(--plain); }
 .thumb { max-width: 12rem; max-height: 9rem; min-width: 2rem; min-height: 2rem; border-radius: 4px; margin: .2rem .4rem
   .2rem 0; image-rendering: auto; object-fit: contain; background: repeating-conic-gradient(var(--line) 0 25%,
   transparent 0 50%) 0 0 / 16px 16px; }
-div#features { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(17rem, 100%), 1fr)); gap: .8rem;
+#features { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(17rem, 100%), 1fr)); gap: .8rem;
   margin-top: .8rem; }
 .feature { grid-column: auto; }
 .feature h3 { overflow-wrap: anywhere; unicode-bidi: isolate; }

@@ -47,8 +47,8 @@ boost::json::object to_json(const LabelMixing& labels) {
           {"judged", labels.judged()}};
 }
 
-std::string percent(const std::optional<double>& share) {
-  return share ? decimal(100 * *share, 2) + " %" : "not measured";
+std::string percent_of(const std::optional<double>& share) {
+  return share ? percent(*share, 2) : "not measured";
 }
 
 void add_rows(std::vector<MixingRow>& rows, const std::string& batch, const BatchMixing& plan,
@@ -60,9 +60,10 @@ void add_rows(std::vector<MixingRow>& rows, const std::string& batch, const Batc
   };
   pair("slices", plan.mean_slices, plan.least_slices, shuffle.mean_slices, shuffle.least_slices);
   pair("shards", plan.mean_shards, plan.least_shards, shuffle.mean_shards, shuffle.least_shards);
-  rows.push_back({"records with their neighbour in " + batch, percent(plan.neighbours), percent(shuffle.neighbours)});
   rows.push_back(
-      {"pairs that share " + batch + " in the other epoch too", percent(plan.shared), percent(shuffle.shared)});
+      {"records with their neighbour in " + batch, percent_of(plan.neighbours), percent_of(shuffle.neighbours)});
+  rows.push_back(
+      {"pairs that share " + batch + " in the other epoch too", percent_of(plan.shared), percent_of(shuffle.shared)});
 }
 
 /// The advice to open more runs, where a lane has enough of them for a group less; see docs/mixing.md.
@@ -174,12 +175,12 @@ std::vector<std::string> advice(const PlanReport& report) {
   }
   if (has(MixingFlaw::same_mates)) {
     const double most = std::max(mixing.plan.rank.shared.value_or(0), mixing.plan.global.shared.value_or(0));
-    sentences.push_back(percent(most) + " of the pairs in a batch share one in the other epoch too; " +
+    sentences.push_back(percent_of(most) + " of the pairs in a batch share one in the other epoch too; " +
                         more_open_runs(report) + "raise --pool, or use --order global");
   }
   if (has(MixingFlaw::neighbours)) {
     const double most = std::max(mixing.plan.rank.neighbours, mixing.plan.global.neighbours);
-    sentences.push_back(percent(most) + " of the records have their neighbour in the shard in their batch; " +
+    sentences.push_back(percent_of(most) + " of the records have their neighbour in the shard in their batch; " +
                         more_open_runs(report) + "use --order global");
   }
   return sentences;
