@@ -96,6 +96,9 @@ Result<void> check_options(const std::string& folder, const ConvertOptions& opti
   if (options.memory_bytes < kLeastMemory) {
     return out_of_range("memory_bytes", options.memory_bytes, kLeastMemory, ~std::uint64_t{0});
   }
+  if (options.infer_schema && options.writer.shard.schema) {
+    return Error(Errc::invalid_option, "infer_schema: a schema is given, too; leave one of them out");
+  }
   if (options.part) {
     const ConvertPart& part = *options.part;
     if (part.parts == 0 || part.parts > kMaxParts) return out_of_range("part.parts", part.parts, 1, kMaxParts);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "convert/carried.h"
+#include "convert/infer_schema.h"
 #include "convert/publish_parts.h"
 #include "convert/shuffle_jobs.h"
 #include "convert/workers.h"
@@ -94,6 +95,9 @@ Result<void> Conversion::plan() {
   DOVETAIL_ASSIGN(auto input, files_->identify(options_.source));
   input_ = std::move(input);
   shard_ = carry_on(options_.writer.shard, *line_);
+  if (options_.infer_schema) {
+    DOVETAIL_ASSIGN(shard_.schema, infer_schema(*line_, ask_seldom(options_.progress, line_->bytes())));
+  }
   DOVETAIL_ASSIGN(auto surveyed,
                   survey(*line_, options_.writer.shard.run_bytes, ask_seldom(options_.progress, line_->bytes())));
   survey_ = surveyed;

@@ -108,7 +108,8 @@ Result<void> complete(ConvertArguments& arguments) {
       return Error(Errc::invalid_option, "--dataset-id = " + arguments.dataset_id + ": it must be 32 hex digits");
     options.writer.shard.dataset_id = *id;
   }
-  if (!arguments.schema.empty()) {
+  options.infer_schema = arguments.schema == "infer";
+  if (!arguments.schema.empty() && !options.infer_schema) {
     Result<Schema> schema = parse_schema(arguments.schema);
     if (!schema) return schema.error();
     options.writer.shard.schema = std::move(*schema);
@@ -347,10 +348,12 @@ void add_convert(CommandLine& line) {
       flags.add("--record-type", shard.record_type, "Description of a record, kept in the metadata").shown_as("TEXT"));
   of_datasets.push_back(flags.add("--meta", arguments->metadata, "Pair for the metadata; may be given several times")
                             .shown_as("KEY=VALUE"));
-  of_datasets.push_back(flags
-                            .add("--schema", arguments->schema,
-                                 "Schema of the columns that features become, such as \"image:u8[28,28,1], label:i64\"")
-                            .shown_as("COLUMNS"));
+  of_datasets.push_back(
+      flags
+          .add("--schema", arguments->schema,
+               "Schema of the columns that features become, such as \"image:u8[28,28,1], label:i64\"; infer: read "
+               "the sources once more for it")
+          .shown_as("COLUMNS"));
   of_datasets.push_back(
       flags.add("--dataset-id", arguments->dataset_id, "32 hex digits, for reproducible files; random if not given")
           .shown_as("ID"));

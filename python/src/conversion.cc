@@ -92,6 +92,12 @@ void set_csv_types(ConvertOptions& options, const char* name, py::handle given) 
   }
 }
 
+void set_schema(ConvertOptions& options, const char* name, py::handle given) {
+  const auto text = to_option<std::string>(name, given);
+  options.infer_schema = text == "infer";
+  if (!options.infer_schema) options.writer.shard.schema = parse_schema(text).value();
+}
+
 void set_split(ConvertOptions& options, const char* name, py::handle given) {
   options.split = parse_split(to_option<std::string>(name, given)).value();
 }
@@ -134,6 +140,7 @@ constexpr OptionSetter<ConvertOptions> kSourceSetters[] = {
 };
 
 constexpr OptionSetter<ConvertOptions> kConvertSetters[] = {
+    {"schema", set_schema},
     {"shard_bytes", [](ConvertOptions& options, const char* name,
                        py::handle given) { options.writer.shard_bytes = to_option<std::uint64_t>(name, given); }},
     {"shuffle_seed", [](ConvertOptions& options, const char* name,
@@ -314,6 +321,7 @@ Args:
         by default it does; csv_types: "bytes", "int64" or "real" by the name of a column, by default as the values are.
     range: (first, end), only these records of a dataset; sample: the share of them that is kept, by sample_seed.
     on_error: "fail" or "skip".
+    schema: columns of the features; "infer" reads the sources once more for them.
     shards: exactly so many; None goes by shard_bytes.
     shuffle_seed: shuffles all records; split: "train=0.9,val=0.1", by split_seed.
     part: (number, parts): only those shards, for `merge`.

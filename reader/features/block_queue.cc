@@ -23,7 +23,8 @@ BlockQueue::BlockQueue(const Dataset& dataset, std::uint64_t max_records) : data
 }
 
 std::uint64_t BlockQueue::chosen_before(std::uint64_t number) const noexcept {
-  // So many steps of read / all, from one half, cross a whole number: those in the middle of each distance.
+  // So many steps of read / all, from one half, cross a whole number: those in the middle of each
+  // distance.
   return low_half((Uint128{number} * read_blocks_ + all_blocks_ / 2) / std::max<std::uint64_t>(all_blocks_, 1));
 }
 

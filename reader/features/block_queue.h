@@ -16,8 +16,9 @@
 
 namespace dovetail::detail {
 
-/// Hands out the blocks of a dataset, or some at equal distances, to threads that read them: a few consecutive ones of one
-/// shard at a time. So threads are busy to the end, whether there are many shards or one.
+/// Hands out the blocks of a dataset, or some at equal distances, to threads that read them: a few
+/// consecutive ones of one shard at a time. So threads are busy to the end, whether there are many
+/// shards or one.
 ///
 /// Threads: all calls may run concurrently. Shards are opened at the same time.
 class BlockQueue {
@@ -47,7 +48,8 @@ class BlockQueue {
     std::uint64_t first_number = ~std::uint64_t{0};
     std::optional<Error> first;
   };
-  /// Counts blocks that cannot be read for damage; `number` is that of the first of them in the dataset.
+  /// Counts blocks that cannot be read for damage; `number` is that of the first of them in the
+  /// dataset.
   void add_damage(std::uint64_t number, std::uint64_t blocks, std::uint64_t records, const Error& error);
   /// The first error is that of the lowest number.
   Damage damage() const;

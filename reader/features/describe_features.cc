@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Streams the records of a dataset through a collector for each thread, which empties into a common one.
+// SPDX-License-Identifier: Apache-2.0 Streams the records of a dataset through a collector for each
+// thread, which empties into a common one.
 #include <algorithm>
 #include <cstddef>
 #include <mutex>
@@ -44,7 +44,8 @@ class FeaturePass {
  private:
   /// One thread: reads blocks until there are no more.
   Result<void> run(unsigned threads) {
-    // Others wait for the shards that this thread opens: they have to hear of every way in which it ends.
+    // Others wait for the shards that this thread opens: they have to hear of every way in which it
+    // ends.
     struct Stop {
       detail::BlockQueue& queue;
       bool wanted = true;

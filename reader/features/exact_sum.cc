@@ -43,7 +43,8 @@ void ExactSum::carry() noexcept {
 double ExactSum::value() const noexcept {
   ExactSum sum = *this;
   sum.carry();
-  // Of a negative number all digits but the last are those of its complement: its magnitude is what can be rounded.
+  // Of a negative number all digits but the last are those of its complement: its magnitude is what
+  // can be rounded.
   const bool negative = sum.digits_.back() < 0;
   if (negative) {
     for (std::int64_t& digit : sum.digits_) digit = -digit;

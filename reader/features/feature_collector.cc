@@ -66,7 +66,8 @@ void Collector::count(KnownFeature* known, ValueKind kind, const List& list, std
   }
 }
 
-/// Finds all features before any is counted, as a fault may come behind them; of those with one name the last one counts.
+/// Finds all features before any is counted, as a fault may come behind them; of those with one
+/// name the last one counts.
 Collector::Outcome Collector::find_all(ByteView record, format::WireFault& fault) {
   found_.clear();
   ++searches_;

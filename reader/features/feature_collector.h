@@ -18,8 +18,8 @@ namespace dovetail::detail {
 /// What a `FeatureCollector` does, and what threads use that collect for a common one.
 class Collector {
  public:
-  /// What to do where features take more than `memory_bytes`: by default they shrink, and otherwise `when_full` has to clear
-  /// the collector, also in the middle of a record.
+  /// What to do where features take more than `memory_bytes`: by default they shrink, and otherwise
+  /// `when_full` has to clear the collector, also in the middle of a record.
   explicit Collector(std::size_t memory_bytes, std::function<void(Collector&)> when_full = {})
       : known_(memory_bytes), when_full_(std::move(when_full)) {}
 

@@ -20,7 +20,8 @@ ByteView whole_varints(ByteView packed) noexcept {
   return packed.first(end);
 }
 
-/// The bits of floats as integers in the same order, and back: compilers make vectors of their least and most.
+/// The bits of floats as integers in the same order, and back: compilers make vectors of their
+/// least and most.
 std::int32_t ordered(std::int32_t bits) noexcept {
   return bits < 0 ? bits ^ 0x7FFFFFFF : bits;
 }

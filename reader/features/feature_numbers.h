@@ -19,9 +19,10 @@ namespace dovetail::detail {
 
 inline constexpr std::size_t kPieceValues = 1024;
 
-/// The numbers of a checked feature in pieces, so that loops over them are tight. Packed lists, the usual form, are unpacked
-/// at once.
-/// Ownership: borrows the record; a piece is valid until the next one. Needs: `next` is asked for the feature's own kind.
+/// The numbers of a checked feature in pieces, so that loops over them are tight. Packed lists, the
+/// usual form, are unpacked at once.
+/// Ownership: borrows the record; a piece is valid until the next one. Needs: `next` is asked for
+///            the feature's own kind.
 class NumberPieces {
  public:
   /// Memory for pieces, which collectors keep.
@@ -65,8 +66,8 @@ class IntRange {
   Uint128 sum_ = 0;  // of two's complement
 };
 
-/// Least, most and sum of the finite ones of some floats, and how many are not. The floats of one list are added in double,
-/// the lists exactly: in any order of them.
+/// Least, most and sum of the finite ones of some floats, and how many are not. The floats of one
+/// list are added in double, the lists exactly: in any order of them.
 class FloatRange {
  public:
   void add(std::span<const float> values) noexcept;

@@ -14,13 +14,15 @@
 
 namespace dovetail::detail {
 
-/// What is known of the lists of one feature that have one kind. Pure: everything merges exactly, in any order.
+/// What is known of the lists of one feature that have one kind. Pure: everything merges exactly,
+/// in any order.
 class FeatureState {
  public:
   FeatureState(ValueKind kind, const SketchMemory& memory)
       : kind_(kind), sketch_(/*texts=*/kind == ValueKind::bytes, memory) {}
 
-  /// Adds the feature of a record. Needs: a checked feature of this kind; `priority` is that of the record.
+  /// Adds the feature of a record. Needs: a checked feature of this kind; `priority` is that of the
+  /// record.
   void add(const format::FeatureView& feature, std::uint64_t priority, NumberPieces::Room& room, SketchMemory& memory);
   /// Adds a member of a JSON object. Needs: values of this kind, at least one.
   void add(const JsonValues& values, std::uint64_t priority, NumberPieces::Room& room, SketchMemory& memory);
@@ -52,7 +54,8 @@ class FeatureState {
   ValueSketch sketch_;
 };
 
-/// Adds top values and a histogram to the statistics of a feature, whose other numbers are there already.
+/// Adds top values and a histogram to the statistics of a feature, whose other numbers are there
+/// already.
 void add_distribution(const ValueSketch& sketch, FeatureStats& stats);
 
 }  // namespace dovetail::detail

@@ -8,13 +8,15 @@
 
 namespace dovetail::detail {
 
-/// Estimates how many different hashes were added: HyperLogLog (Flajolet, Fusy, Gandouet, Meunier 2007) with the
-/// estimator of Ertl (2017, arXiv:1702.01284), which has no bias that would have to be corrected by tables.
+/// Estimates how many different hashes were added: HyperLogLog (Flajolet, Fusy, Gandouet, Meunier
+/// 2007) with the estimator of Ertl (2017, arXiv:1702.01284), which has no bias that would have to
+/// be corrected by tables.
 ///
-/// The state depends on the set of hashes only. So sketches merge exactly, and a sketch that was made coarser is the one
-/// that would have been coarse from the start.
+/// The state depends on the set of hashes only. So sketches merge exactly, and a sketch that was
+/// made coarser is the one that would have been coarse from the start.
 /// Needs: hashes of 64 even bits.
-/// Cost:  one byte for each of the 2^precision registers; a standard error of 1.04 / sqrt(registers).
+/// Cost:  one byte for each of the 2^precision registers; a standard error of 1.04 /
+///        sqrt(registers).
 class HyperLogLog {
  public:
   static constexpr unsigned kLeastPrecision = 8;

@@ -27,8 +27,9 @@ struct KnownFeature {
   std::size_t place = 0;
 };
 
-/// The features that were met. Of more names than are reported, or fit the budget, those are kept that come first in bytewise
-/// order, and so the same in any order of records: a name that is kept in the end was never left out.
+/// The features that were met. Of more names than are reported, or fit the budget, those are kept
+/// that come first in bytewise order, and so the same in any order of records: a name that is kept
+/// in the end was never left out.
 ///
 /// Ownership: keeps copies of names. Pointers to features are valid until `removals()` changes.
 class KnownFeatures {
@@ -48,7 +49,8 @@ class KnownFeatures {
   SketchMemory& memory() noexcept { return memory_; }
   unsigned level() const noexcept { return memory_.level; }
   std::uint64_t removals() const noexcept { return removals_; }
-  /// Whether they take more than the budget. Ask after each feature that is added; `shrink` or `clear` are the answers.
+  /// Whether they take more than the budget. Ask after each feature that is added; `shrink` or
+  /// `clear` are the answers.
   bool full() const noexcept { return memory_.charged > budget_; }
   /// Halves the limits of all features until they fit the budget; then leaves out the last names.
   void shrink();

@@ -26,8 +26,8 @@ std::size_t places_for(std::size_t values) noexcept {
   return std::max(kLeastPlaces, std::bit_ceil(2 * values));
 }
 
-/// Cuts a sample to the lists of lowest priority that have up to `most` values, and gives the priority of the first one
-/// that is cut off.
+/// Cuts a sample to the lists of lowest priority that have up to `most` values, and gives the
+/// priority of the first one that is cut off.
 std::uint64_t cut(std::vector<Sampled>& sample, std::size_t most) {
   if (sample.size() <= most) return ~std::uint64_t{0};
   const auto first_cut = sample.begin() + static_cast<std::ptrdiff_t>(most);
@@ -43,8 +43,8 @@ std::uint64_t cut(std::vector<Sampled>& sample, std::size_t most) {
 std::uint64_t hash_bytes(std::string_view text) noexcept {
   constexpr std::size_t kLong = 512;
   if (text.size() < kLong) return XXH3_64bits(text.data(), text.size());
-  // Pictures, mostly: the processor's instructions for CRCs are several times as fast. Two halves, as a CRC has 32 bits
-  // only; those that differ in one half are taken for equal once in 2^32.
+  // Pictures, mostly: the processor's instructions for CRCs are several times as fast. Two halves,
+  // as a CRC has 32 bits only; those that differ in one half are taken for equal once in 2^32.
   const ByteView bytes = as_bytes(text);
   const std::uint64_t first = format::crc32c(bytes.first(bytes.size() / 2));
   const std::uint64_t second = format::crc32c(bytes.subspan(bytes.size() / 2));

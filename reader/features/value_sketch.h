@@ -27,7 +27,8 @@ constexpr std::uint64_t mix_bits(std::uint64_t word) noexcept {
 /// A hash of 64 even bits.
 std::uint64_t hash_bytes(std::string_view text) noexcept;
 
-/// What all sketches of a collector share: `level` halves their limits as often, `charged` is what they may take.
+/// What all sketches of a collector share: `level` halves their limits as often, `charged` is what
+/// they may take.
 struct SketchMemory {
   std::uint64_t charged = 0;
   unsigned level = 0;
@@ -35,10 +36,12 @@ struct SketchMemory {
 
 /// Which values there are of one feature, and how often.
 ///
-/// Counts them exactly as long as few are different; then estimates how many are, by HyperLogLog. Beside that it keeps a
-/// sample of the values: all of the lists whose priority is lowest. Both depend only on what was added, not on the order.
+/// Counts them exactly as long as few are different; then estimates how many are, by HyperLogLog.
+/// Beside that it keeps a sample of the values: all of the lists whose priority is lowest. Both
+/// depend only on what was added, not on the order.
 ///
-/// A value is a key of 64 bits: a number itself, or the hash of a text. Short texts are kept along with their key.
+/// A value is a key of 64 bits: a number itself, or the hash of a text. Short texts are kept along
+/// with their key.
 class ValueSketch {
  public:
   static constexpr std::size_t kMostExact = 512;
@@ -66,9 +69,11 @@ class ValueSketch {
   /// Adds a text with its hash. Needs: a sketch of texts.
   void add(std::uint64_t hash, std::string_view text, SketchMemory& memory);
 
-  /// How many values of a list come into the sample, if any: fewer texts, which take five times as much memory.
+  /// How many values of a list come into the sample, if any: fewer texts, which take five times as
+  /// much memory.
   std::size_t list_samples() const noexcept { return texts_ ? 8 : 32; }
-  /// Before a list of so many values. Whether they may come into the sample; if so, all `list_samples()` have to be added.
+  /// Before a list of so many values. Whether they may come into the sample; if so, all
+  /// `list_samples()` have to be added.
   bool begin_list(std::uint64_t values, std::uint64_t priority, SketchMemory& memory);
   /// `text` is that of the value, where there is one.
   void add_sample(const Sampled& sample, std::optional<std::string_view> text);
@@ -76,8 +81,8 @@ class ValueSketch {
   void merge(const ValueSketch& other, SketchMemory& memory);
   /// Brings the limits to those of `memory.level`.
   void shrink(SketchMemory& memory);
-  /// Its part of `memory.charged`: what it may take. It depends on what was added and on the level, and never falls with what
-  /// is added.
+  /// Its part of `memory.charged`: what it may take. It depends on what was added and on the level,
+  /// and never falls with what is added.
   std::uint64_t charged() const noexcept { return charged_; }
 
   bool exact() const noexcept { return !estimate_; }

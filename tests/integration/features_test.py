@@ -120,6 +120,13 @@ class FeaturesTest(CommandTest):
         self.assertIn("some:i64=-1", report["columns"])
         self.assertEqual(self.features(table)[0], report, "a table is inspected as it is")
 
+    def test_a_conversion_can_have_the_columns(self):
+        table = write_file(self.path("table.csv"), b"id,weight\n1,0.5\n2,\n3,1.5\n")
+        for source in (table, self.make_dataset([example({"id": [i]}) for i in range(10)]) + ".tfrecord"):
+            run_good("convert", source, "--schema", "infer", "--to", self.path("typed"), "--overwrite")
+            done = run_json("read", self.path("typed"), "--rank", 0, "--world", 1, "--batch", 1, "--columns", "all")
+            self.assertEqual(done["columns"], "id:i64, weight:f32=nan" if source == table else "id:i64")
+
     def test_lines_of_json_have_their_members(self):
         lines = write_file(self.path("lines.jsonl"), b"".join(b'{"id": %d, "at": {"x": %d.5}, "tags": ["a", "b"]}\n' %
                                                               (i, i) for i in range(100)))

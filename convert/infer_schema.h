@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include <dovetail/error.h>
+#include <dovetail/schema.h>
+
+#include "convert/input_line.h"
+
+namespace dovetail::detail {
+
+/// Reads all records of a line for the columns of their features. `cancelled` as in
+/// `SourceOptions`.
+/// Errors: as `LineCursor`; `invalid_option` where a record is no Example, where a feature with
+///         values is no column, and where there is no column.
+Result<Schema> infer_schema(const InputLine& line, const std::function<bool()>& cancelled);
+
+}  // namespace dovetail::detail

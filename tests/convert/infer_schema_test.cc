@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Columns of a conversion that come from the features of its records.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/convert/conversions.h"
+
+namespace dovetail {
+namespace {
+
+using ::testing::HasSubstr;
+
+class InferSchemaTest : public test::ConversionTest {
+ protected:
+  Result<ConvertReport> infer(std::vector<std::string> sources, std::uint32_t shards = 2) {
+    ConvertOptions wanted = options(std::move(sources), shards);
+    wanted.infer_schema = true;
+    wanted.writer.shard.overwrite = true;
+    return convert(out_, wanted);
+  }
+  std::string schema() const { return test::read_dataset(out_).shards.front().metadata.schema; }
+};
+
+TEST_F(InferSchemaTest, HasTheFeaturesOfAllSources) {
+  const std::string ints = put("a.csv", "x,y,name\n1,2,a\n3,,b\n");
+  const std::string reals = put("b.csv", "x,y,name\n0.5,-7,c\n");
+  ASSERT_TRUE(infer({ints}));
+  EXPECT_EQ(schema(), "name:bytes, x:i64, y:i64=-1");
+  ASSERT_TRUE(infer({ints, reals}));
+  EXPECT_EQ(schema(), "name:bytes, x:f32, y:i64=0") << "all sources have the same types";
+}
+
+TEST_F(InferSchemaTest, PartsAgree) {
+  const std::string table = put("a.csv", "x,y\n1,2\n3,\n5,6\n");
+  for (std::uint32_t part = 0; part < 2; ++part) {
+    ConvertOptions wanted = options({table}, 2);
+    wanted.infer_schema = true;
+    wanted.part = ConvertPart{part, 2};
+    ASSERT_TRUE(convert(out_, wanted));
+  }
+  ASSERT_TRUE(merge(out_));
+  EXPECT_EQ(schema(), "x:i64, y:i64=-1");
+}
+
+TEST_F(InferSchemaTest, SaysWhatIsNoColumn) {
+  const auto fails = [&](const std::vector<std::string>& sources, const std::string& why) {
+    const auto refused = infer(sources);
+    ASSERT_FALSE(refused) << why;
+    EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << refused.error().to_string();
+    EXPECT_THAT(refused.error().detail(), HasSubstr("schema: cannot be inferred: " + why));
+    EXPECT_FALSE(std::filesystem::exists(out_));
+  };
+  fails({put("a.txt", "text\n")}, "record 0: tf.train.Example: ");
+  fails({put("a.jsonl", "{\"x\": 1}\n")}, "1 records are JSON and no Examples");
+  const std::string ints = "\x0A\x0C\x0A\x0A\x0A\x01x\x12\x05\x1A\x03\x0A\x01\x07";
+  const std::string texts = "\x0A\x0C\x0A\x0A\x0A\x01x\x12\x05\x0A\x03\x0A\x01\x07";
+  const std::string empty("\x0A\x09\x0A\x07\x0A\x01x\x12\x02\x1A\x00", 11);
+  fails({put("kinds.tfrecord", test::tfrecord_bytes({ints, texts}))},
+        "no column reads the feature \"x\", whose lists have several kinds");
+  fails({put("empty.tfrecord", test::tfrecord_bytes({empty}))}, "no record has a feature with values");
+  ASSERT_TRUE(infer({put("some.tfrecord", test::tfrecord_bytes({ints, empty}))}));
+  EXPECT_EQ(schema(), "x:i64=-1");
+  ConvertOptions both = options({put("a.csv", "x\n1\n")}, 1);
+  both.infer_schema = true;
+  both.writer.shard.schema = parse_schema("x:i64").value();
+  EXPECT_THAT(convert(out_, both).error().detail(), HasSubstr("infer_schema"));
+}
+
+}  // namespace
+}  // namespace dovetail
