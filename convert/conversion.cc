@@ -95,7 +95,9 @@ Result<void> Conversion::plan() {
   DOVETAIL_ASSIGN(auto input, files_->identify(options_.source));
   input_ = std::move(input);
   shard_ = carry_on(options_.writer.shard, *line_);
-  if (options_.infer_schema) {
+  // Lines of JSON may change the kind of a member: this finds it.
+  const bool json = source.records == RecordForm::example && line_->sources().front().format == SourceFormat::jsonl;
+  if (options_.infer_schema || (json && !shard_.schema)) {
     DOVETAIL_ASSIGN(shard_.schema, infer_schema(*line_, ask_seldom(options_.progress, line_->bytes())));
   }
   DOVETAIL_ASSIGN(auto surveyed,

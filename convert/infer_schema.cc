@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "convert/infer_schema.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
 
 #include <dovetail/features.h>
 
+#include "format/text/count_of.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "format/try.h"
@@ -35,20 +35,22 @@ Result<Schema> infer_schema(const InputLine& line, const std::function<bool()>& 
   FeaturesReport report = collector.report();
   if (report.first_other) return cannot_infer(report.first_other->detail());
   if (report.json_objects > 0) {
-    return cannot_infer(std::to_string(report.json_objects) + " records are JSON and no Examples");
+    return cannot_infer(format::count_of(report.json_objects, "record") +
+                        " of JSON: convert it with --records example");
   }
   if (report.names_left_out > 0) {
     return cannot_infer("there are more than " + std::to_string(kMaxReportedFeatures) + " features");
   }
-  const auto has_values = [&](const std::string& name) {
-    return std::any_of(report.features.begin(), report.features.end(),
-                       [&](const FeatureStats& stats) { return stats.values > 0 && stats.name == name; });
-  };
-  const auto& without = report.without_column;
-  if (const auto name = std::find_if(without.begin(), without.end(), has_values); name != without.end()) {
-    return cannot_infer(
-        "no column reads the feature \"" + format::visible(format::shortened(*name, kShownName)) +
-        "\", whose lists have several kinds, or are too many or too long: name the columns in a schema");
+  for (const std::string& name : report.without_column) {
+    std::string kinds;
+    for (const FeatureStats& stats : report.features) {
+      if (stats.name != name || stats.values == 0) continue;
+      kinds += (kinds.empty() ? "" : ", ") + std::string(to_text(stats.kind)) + " in " +
+               format::count_of(stats.records, "record");
+    }
+    if (kinds.empty()) continue;
+    return cannot_infer("the feature \"" + format::visible(format::shortened(name, kShownName)) +
+                        "\" is no column: " + kinds + "; name the columns in a schema, or make it one kind");
   }
   if (report.schema.columns.empty()) return cannot_infer("no record has a feature with values");
   return std::move(report.schema);

@@ -11,6 +11,7 @@
 #include "convert/shard_agreement.h"
 #include "format/try.h"
 #include "sources/csv_layout.h"
+#include "sources/known_schema.h"
 
 namespace dovetail::detail {
 
@@ -69,7 +70,9 @@ Result<InputLine> InputLine::open(const std::vector<std::string>& paths, const S
   }
   line.number_classes_alike();
   for (LineSource& source : line.sources_) {
-    if (!source.columns.empty()) source.columns = columns.columns;
+    if (source.columns.empty()) continue;
+    source.columns = columns.columns;
+    if (source.schema) source.schema = schema_of(source.columns);
   }
   return line;
 }

@@ -11,6 +11,7 @@
 #include "sources/csv_rows.h"
 #include "sources/csv_types.h"
 #include "sources/example_builder.h"
+#include "sources/known_schema.h"
 
 namespace dovetail::detail {
 
@@ -113,6 +114,7 @@ class CsvOpener final : public FileOpener {
   }
   bool makes_examples() const override { return !shape_.raw; }
   std::vector<CsvColumn> columns() const override { return shape_.layout.columns; }
+  std::optional<Schema> schema() const override { return shape_.raw ? std::nullopt : schema_of(shape_.layout.columns); }
 
  private:
   CsvShape shape_;

@@ -27,6 +27,7 @@ class ExampleBuilder {
 
   void begin() noexcept { encoder_.clear(); }
   void add_bytes(std::string_view name, ByteView value) { encoder_.add_bytes(name, value); }
+  void add_bytes(std::string_view name, std::span<const ByteView> values) { encoder_.add_bytes(name, values); }
   void add_int(std::string_view name, std::int64_t value) { encoder_.add_int(name, value); }
   void add_ints(std::string_view name, std::span<const std::int64_t> values) { encoder_.add_ints(name, values); }
   void add_float(std::string_view name, float value) { encoder_.add_float(name, value); }

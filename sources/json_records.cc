@@ -1,23 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sources/json_records.h"
 
+#include <algorithm>
+#include <deque>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "format/text/json_check.h"
+#include "format/text/json_members.h"
 #include "format/text/utf8.h"
 #include "format/try.h"
 #include "sources/bytes/line_scanner.h"
+#include "sources/example_builder.h"
 #include "sources/scanned_file.h"
 
 namespace dovetail::detail {
 
 namespace {
 
+/// Makes Examples of objects. What it gives is valid until the next one.
+class JsonExample {
+ public:
+  explicit JsonExample(std::uint32_t max_record_bytes) : builder_(max_record_bytes) {}
+
+  /// Errors: without file and offset.
+  Result<ByteView> make(std::string_view line) {
+    builder_.begin();
+    texts_.clear();
+    const auto add = [&](std::string_view name, const format::JsonValues& values) {
+      std::visit([&](const auto& list) { add_list(name, list); }, values);
+    };
+    if (format::for_each_member(as_bytes(line), add)) return builder_.finish();
+    return Error(Errc::malformed_input, "no JSON object of up to 32 levels, which an Example is made of");
+  }
+
+ private:
+  void add_list(std::string_view name, const std::vector<std::int64_t>& list) { builder_.add_ints(name, list); }
+  void add_list(std::string_view name, const std::vector<double>& list) {
+    std::vector<float> floats(list.size());
+    std::transform(list.begin(), list.end(), floats.begin(), [](double value) { return static_cast<float>(value); });
+    builder_.add_floats(name, floats);
+  }
+  void add_list(std::string_view name, const std::vector<ByteView>& list) {
+    // The builder borrows them, and they end with the object.
+    std::vector<ByteView> kept;
+    for (const ByteView text : list) kept.push_back(as_bytes(texts_.emplace_back(as_chars(text))));
+    builder_.add_bytes(name, kept);
+  }
+
+  ExampleBuilder builder_;
+  std::deque<std::string> texts_;
+};
+
 class JsonLines final : public FileRecords {
  public:
-  JsonLines(std::string path, std::unique_ptr<FileRecords> lines, std::uint32_t max_line_bytes)
-      : path_(std::move(path)), lines_(std::move(lines)), max_line_bytes_(max_line_bytes) {}
+  JsonLines(std::string path, std::unique_ptr<FileRecords> lines, const SourceOptions& options)
+      : path_(std::move(path)), lines_(std::move(lines)), max_line_bytes_(options.max_record_bytes) {
+    if (options.records == RecordForm::example) example_.emplace(max_line_bytes_);
+  }
 
   Result<std::optional<ByteView>> next() override {
     for (;;) {
@@ -43,7 +86,12 @@ class JsonLines final : public FileRecords {
                                                 std::to_string(fault->offset) + " of it: no JSON: " + fault->reason)
             .at(path_, place().offset);
       }
-      return as_bytes(text);
+      if (!example_) return as_bytes(text);
+      auto made = example_->make(text);
+      if (made) return *made;
+      malformed_ = true;
+      return Error(made.error().code(), "line " + std::to_string(number_) + ": " + made.error().detail())
+          .at(path_, place().offset);
     }
   }
 
@@ -55,6 +103,7 @@ class JsonLines final : public FileRecords {
   std::string path_;
   std::unique_ptr<FileRecords> lines_;
   std::uint32_t max_line_bytes_;
+  std::optional<JsonExample> example_;
   std::uint64_t number_ = 0;  // of the line, from 1 as editors count
   std::uint64_t ignored_ = 0;
   bool malformed_ = false;  // only the line is
@@ -62,22 +111,23 @@ class JsonLines final : public FileRecords {
 
 class JsonOpener final : public FileOpener {
  public:
-  explicit JsonOpener(std::uint32_t max_record_bytes) : max_record_bytes_(max_record_bytes) {}
+  explicit JsonOpener(const SourceOptions& options) : options_(options) {}
   Result<std::unique_ptr<FileRecords>> open(std::size_t /*file*/, SourceFile bytes, Compression compression) override {
     std::string path = bytes.path();
-    DOVETAIL_ASSIGN(auto lines, scan_file(std::move(bytes), compression, LineScanner(max_record_bytes_)));
-    return std::unique_ptr<FileRecords>(
-        std::make_unique<JsonLines>(std::move(path), std::move(lines), max_record_bytes_));
+    DOVETAIL_ASSIGN(auto lines, scan_file(std::move(bytes), compression, LineScanner(options_.max_record_bytes)));
+    return std::unique_ptr<FileRecords>(std::make_unique<JsonLines>(std::move(path), std::move(lines), options_));
   }
 
+  bool makes_examples() const override { return options_.records == RecordForm::example; }
+
  private:
-  std::uint32_t max_record_bytes_;
+  const SourceOptions& options_;
 };
 
 }  // namespace
 
-std::unique_ptr<FileOpener> make_json_opener(std::uint32_t max_record_bytes) {
-  return std::make_unique<JsonOpener>(max_record_bytes);
+std::unique_ptr<FileOpener> make_json_opener(const SourceOptions& options) {
+  return std::make_unique<JsonOpener>(options);
 }
 
 }  // namespace dovetail::detail

@@ -108,6 +108,18 @@ std::optional<Schema> schema_of(const MdsIndex& index) {
   return schema;
 }
 
+std::optional<Schema> schema_of(const std::vector<CsvColumn>& columns) {
+  Schema schema;
+  for (const CsvColumn& column : columns) {
+    const bool real = column.type == ColumnType::real;
+    const Dtype number = real ? Dtype::f32 : Dtype::i64;
+    schema.columns.push_back({.name = column.name, .dtype = column.type == ColumnType::bytes ? Dtype::bytes : number});
+    if (real) schema.columns.back().fallback = "nan";
+  }
+  if (!validate(schema)) return std::nullopt;
+  return schema;
+}
+
 Schema schema_of_files(bool labels) {
   Schema schema;
   schema.columns.push_back({.name = "__key__", .dtype = Dtype::bytes});

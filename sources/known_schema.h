@@ -3,8 +3,11 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include <dovetail/schema.h>
+
+#include <dovetail/source_options.h>
 
 #include "sources/idx_layout.h"
 #include "sources/mds_index.h"
@@ -17,6 +20,9 @@ std::optional<Column> column_of(const IdxLayout& layout);
 /// Of the shards of an MDS folder: numbers, arrays whose encoding names type and shape, and texts for all else. Nothing where
 /// shards differ.
 std::optional<Schema> schema_of(const MdsIndex& index);
+
+/// Of CSV files. Real numbers that are missing become NaN; nothing where a schema cannot say it.
+std::optional<Schema> schema_of(const std::vector<CsvColumn>& columns);
 
 /// Of a folder's files with their keys, and with labels.
 Schema schema_of_files(bool labels);

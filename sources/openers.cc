@@ -56,8 +56,7 @@ Result<std::unique_ptr<FileOpener>> make_opener(const SourceListing& listing, co
     case SourceFormat::idx:
       return make_idx_opener(listing, options);
     case SourceFormat::jsonl:
-      if (options.records == RecordForm::example) return has_no(listing, "parts that would make an Example");
-      return make_json_opener(options.max_record_bytes);
+      return make_json_opener(options);
     case SourceFormat::tfrecord:
     case SourceFormat::lines:
       if (options.records == RecordForm::example) return has_no(listing, "parts that would make an Example");

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 Streams the records of a dataset through a collector for each
-// thread, which empties into a common one.
+// SPDX-License-Identifier: Apache-2.0
+// Streams the records of a dataset through a collector for each thread, which empties into a
+// common one.
 #include <algorithm>
 #include <cstddef>
 #include <mutex>

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "format/text/json_members.h"
 #include "reader/features/features_report.h"
-#include "reader/features/json_members.h"
 
 namespace dovetail {
 namespace detail {
@@ -47,7 +47,7 @@ Result<void> Collector::add_example(ByteView record, std::uint64_t priority) {
 }
 
 bool Collector::add_json(ByteView record, std::uint64_t priority) {
-  return for_each_member(record, [&](std::string_view name, const JsonValues& values) {
+  return format::for_each_member(record, [&](std::string_view name, const format::JsonValues& values) {
     constexpr std::array kKinds = {ValueKind::ints, ValueKind::floats, ValueKind::bytes};
     count(known_.find_or_add(name), kKinds[values.index()], values, priority);
   });

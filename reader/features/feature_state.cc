@@ -116,7 +116,7 @@ void FeatureState::add(const format::FeatureView& feature, std::uint64_t priorit
   }
 }
 
-void FeatureState::add(const JsonValues& values, std::uint64_t priority, NumberPieces::Room& room,
+void FeatureState::add(const format::JsonValues& values, std::uint64_t priority, NumberPieces::Room& room,
                        SketchMemory& memory) {
   std::visit(
       [&]<class Value>(const std::vector<Value>& list) {

@@ -8,8 +8,8 @@
 #include <dovetail/features.h>
 
 #include "format/example/example_wire.h"
+#include "format/text/json_members.h"
 #include "reader/features/feature_numbers.h"
-#include "reader/features/json_members.h"
 #include "reader/features/value_sketch.h"
 
 namespace dovetail::detail {
@@ -25,7 +25,7 @@ class FeatureState {
   /// record.
   void add(const format::FeatureView& feature, std::uint64_t priority, NumberPieces::Room& room, SketchMemory& memory);
   /// Adds a member of a JSON object. Needs: values of this kind, at least one.
-  void add(const JsonValues& values, std::uint64_t priority, NumberPieces::Room& room, SketchMemory& memory);
+  void add(const format::JsonValues& values, std::uint64_t priority, NumberPieces::Room& room, SketchMemory& memory);
   void merge(const FeatureState& other, SketchMemory& memory);
   void shrink(SketchMemory& memory) { sketch_.shrink(memory); }
 

@@ -33,6 +33,23 @@ TEST_F(InferSchemaTest, HasTheFeaturesOfAllSources) {
   EXPECT_EQ(schema(), "name:bytes, x:f32, y:i64=0") << "all sources have the same types";
 }
 
+TEST_F(InferSchemaTest, LinesOfJsonHaveOneByThemselves) {
+  ConvertOptions wanted = options({put("a.jsonl", R"({"id": 7, "at": {"x": 0.5}, "tags": ["a", "b"], "n": null}
+{"id": -8, "at": {"x": 1e3}, "tags": [], "ok": true, "odd": [1, "x"]}
+)")},
+                                  1);
+  wanted.source.records = RecordForm::example;
+  ASSERT_TRUE(convert(out_, wanted));
+  EXPECT_EQ(schema(), R"(at.x:f32, id:i64, odd:bytes="", ok:i64=-1, tags:bytes[*]=[])");
+  EXPECT_EQ(test::example_text(test::read_dataset(out_).records[0]), "at.x=(0.5) id=[7] tags=<a><b>");
+  wanted.sources = {put("b.jsonl", "{\"x\": 1}\n{\"x\": 0.5}\n{\"x\": 2}\n")};
+  wanted.writer.shard.overwrite = true;
+  EXPECT_THAT(convert(out_, wanted).error().detail(),
+              HasSubstr("the feature \"x\" is no column: float in 1 record, int64 in 2 records"));
+  wanted.sources = {put("c.jsonl", "{\"x\": 1}\n[1]\n")};
+  EXPECT_THAT(convert(out_, wanted).error().to_string(), HasSubstr("line 2: no JSON object"));
+}
+
 TEST_F(InferSchemaTest, PartsAgree) {
   const std::string table = put("a.csv", "x,y\n1,2\n3,\n5,6\n");
   for (std::uint32_t part = 0; part < 2; ++part) {
@@ -54,12 +71,12 @@ TEST_F(InferSchemaTest, SaysWhatIsNoColumn) {
     EXPECT_FALSE(std::filesystem::exists(out_));
   };
   fails({put("a.txt", "text\n")}, "record 0: tf.train.Example: ");
-  fails({put("a.jsonl", "{\"x\": 1}\n")}, "1 records are JSON and no Examples");
+  fails({put("a.jsonl", "{\"x\": 1}\n")}, "1 record of JSON: convert it with --records example");
   const std::string ints = "\x0A\x0C\x0A\x0A\x0A\x01x\x12\x05\x1A\x03\x0A\x01\x07";
   const std::string texts = "\x0A\x0C\x0A\x0A\x0A\x01x\x12\x05\x0A\x03\x0A\x01\x07";
   const std::string empty("\x0A\x09\x0A\x07\x0A\x01x\x12\x02\x1A\x00", 11);
   fails({put("kinds.tfrecord", test::tfrecord_bytes({ints, texts}))},
-        "no column reads the feature \"x\", whose lists have several kinds");
+        "the feature \"x\" is no column: bytes in 1 record, int64 in 1 record");
   fails({put("empty.tfrecord", test::tfrecord_bytes({empty}))}, "no record has a feature with values");
   ASSERT_TRUE(infer({put("some.tfrecord", test::tfrecord_bytes({ints, empty}))}));
   EXPECT_EQ(schema(), "x:i64=-1");

@@ -47,6 +47,26 @@ TEST_F(JsonSourceTest, GivesEachLineAsItIs) {
   EXPECT_THAT(test::read_source(put(""), kJson).value(), IsEmpty());
 }
 
+TEST_F(JsonSourceTest, MakesExamplesOfObjects) {
+  SourceOptions options = kJson;
+  options.records = RecordForm::example;
+  EXPECT_TRUE(RecordSource::open(put("{}"), options).value().makes_examples());
+  const test::Records records =
+      test::read_source(put("{\"b\": [1, 2.5], \"a\": {\"x\": true, \"y\": null}, \"c\": \"t\"}\n\n{}\n"), options)
+          .value();
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(test::example_text(records[0]), "a.x=[1] b=(1 2.5) c=<t>");
+  EXPECT_EQ(test::example_text(records[1]), "");
+  const std::string text = "{\"x\": 1}\n[1]\n{\"x\": 2}\n";
+  const auto failed = test::read_source(put(text), options);
+  ASSERT_FALSE(failed);
+  EXPECT_TRUE(failed.error().is(Errc::malformed_input));
+  EXPECT_EQ(failed.error().offset(), 9u);
+  EXPECT_THAT(failed.error().detail(), HasSubstr("line 2: no JSON object"));
+  options.on_error = OnError::skip;
+  EXPECT_EQ(test::read_source(put(text), options).value().size(), 2u);
+}
+
 TEST_F(JsonSourceTest, IsKnownByAnObjectInTheFirstLine) {
   EXPECT_EQ(format_of("{}\n"), SourceFormat::jsonl);
   EXPECT_EQ(format_of("\xEF\xBB\xBF{}\n"), SourceFormat::jsonl);

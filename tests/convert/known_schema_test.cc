@@ -76,6 +76,14 @@ TEST_F(KnownSchemaTest, HasImagesAndLabelsOfIdx) {
   EXPECT_THAT(decoded.column(1).as<std::int64_t>(), ElementsAre(5, 7));
 }
 
+TEST_F(KnownSchemaTest, HasColumnsOfCsv) {
+  const Decoded decoded(put("a.csv", "id,price,name\n7,0.5,a\n8,,\n"));
+  EXPECT_EQ(decoded.schema(), "id:i64, price:f32=nan, name:bytes");
+  EXPECT_THAT(decoded.column(0).as<std::int64_t>(), ElementsAre(7, 8));
+  EXPECT_THAT(decoded.column(1).as<float>(), ElementsAre(0.5F, ::testing::IsNan()));
+  EXPECT_FALSE(RecordSource::open(folder_ / "a.csv", {.records = RecordForm::raw}).value().schema());
+}
+
 TEST_F(KnownSchemaTest, HasOtherTypesOfIdx) {
   put("a", idx_file(0x0B, {2, 2}, std::string("\0\1\xFF\xFE\0\3\1\0", 8)));
   const Decoded decoded(folder_ / "a");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader/features/json_members.h"
+#include "format/text/json_members.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
-namespace dovetail::detail {
+namespace dovetail::format {
 namespace {
 
 namespace json = boost::json;
@@ -85,4 +85,4 @@ bool for_each_member(ByteView record, const std::function<void(std::string_view,
   return true;
 }
 
-}  // namespace dovetail::detail
+}  // namespace dovetail::format

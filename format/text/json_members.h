@@ -9,7 +9,7 @@
 
 #include <dovetail/bytes.h>
 
-namespace dovetail::detail {
+namespace dovetail::format {
 
 /// The values of a member: at least one.
 using JsonValues = std::variant<std::vector<std::int64_t>, std::vector<double>, std::vector<ByteView>>;
@@ -24,4 +24,4 @@ using JsonValues = std::variant<std::vector<std::int64_t>, std::vector<double>, 
 /// Cost: up to 25 times the memory of the record.
 bool for_each_member(ByteView record, const std::function<void(std::string_view name, const JsonValues& values)>& add);
 
-}  // namespace dovetail::detail
+}  // namespace dovetail::format
