@@ -102,10 +102,10 @@ inline constexpr std::size_t kMaxReportedFeatures = 10'000;
 struct FeaturesReport {
   std::uint64_t records = 0;   ///< Records that were read.
   std::uint64_t examples = 0;  ///< Of these, tf.train.Examples with a feature.
-  /// Records that are JSON objects instead, also those without members. Members are features:
-  /// whole numbers of int64, true and false are ints, other numbers doubles, which count as floats,
-  /// strings bytes, also in lists; `outer.inner` is a member of a member. Other lists are bytes:
-  /// their text. null and [] are missing.
+  /// Records that are JSON objects instead, also those without members. Members are features, and
+  /// `outer.inner` is a member of a member. Whole numbers of int64, true and false are ints, other
+  /// numbers floats with the precision of a double, strings bytes, also in lists. Other lists are
+  /// bytes: their text. null and [] are missing.
   std::uint64_t json_objects = 0;
   /// Why the first of the other records is no Example, naming its id.
   std::optional<Error> first_other;
@@ -139,8 +139,8 @@ inline constexpr std::size_t kFeatureMemoryBytes = std::size_t{24} << 20;
 /// Collects statistics of features, record by record.
 ///
 /// The report depends on records, ids and memory only. The order of the records makes no
-/// difference, nor how they were shared out among collectors that were merged, as long as each of
-/// these has room. Only where names are left out may estimates differ.
+/// difference, nor how they were shared out among collectors that were merged. Only where names are
+/// left out may estimates differ.
 ///
 /// - Distinct values are counted exactly up to 512 of a feature. Above that the count is an
 ///   estimate by HyperLogLog with 2^14 registers: standard error 0.8 % (Flajolet et al. 2007, with
@@ -149,16 +149,16 @@ inline constexpr std::size_t kFeatureMemoryBytes = std::size_t{24} << 20;
 ///   sample of lists, chosen by a hash of the record's id: up to 512 values, up to 32 numbers or 8
 ///   texts of one list.
 /// - If memory runs short, these limits are halved for all features, as often as needed: registers,
-///   exact values, and sample. 24 MiB are enough for 250 features of texts, or 700 of numbers,
-///   without that, and for 1000 of texts with a standard error of 1.6 %. After six times it is
-///   6.5 %, enough for 10,000 features; then the last names are left out instead.
+///   exact values, and sample. 24 MiB hold 250 features of texts, or 700 of numbers, without that.
+///   1000 of texts have a standard error of 1.6 %, and 10,000 one of 6.5 %, after six times. Names
+///   that do not fit then are left out, from the last.
 ///
 /// Ownership: copies what it keeps.
 /// Threads:   one thread at a time; collectors are independent of each other.
 /// Errors:    none; records that are neither Examples nor JSON objects are counted.
-/// Cost:      no allocation per Example in the steady state. Takes `memory_bytes`, and while a
-///            record is looked at up to 100 bytes for each feature in it; of JSON up to 25 times
-///            the record.
+/// Cost:      no allocation per Example in the steady state. Takes `memory_bytes`, and for
+///            the largest record up to 350 bytes for each feature in it; of JSON up to 25 times the
+///            record.
 class DOVETAIL_EXPORT FeatureCollector {
  public:
   /// Needs: at least 1 MiB.
@@ -202,7 +202,6 @@ struct FeatureOptions {
 /// Errors: those of opening shards, except for damage; the system's; `operation_canceled`.
 /// Cost:   a pass over all blocks. Takes 32 MiB for statistics, and for each thread the largest
 ///         block and what `FeatureCollector` takes for its records. An open shard takes its index.
-DOVETAIL_EXPORT Result<FeaturesReport> describe_features(const Dataset& dataset,
-                                                         const FeatureOptions& options = {});
+DOVETAIL_EXPORT Result<FeaturesReport> describe_features(const Dataset& dataset, const FeatureOptions& options = {});
 
 }  // namespace dovetail

@@ -31,7 +31,7 @@ TEST(HyperLogLogTest, IsWithinTwoPerCentAtEverySize) {
 }
 
 TEST(HyperLogLogTest, ItsErrorIsTheStandardErrorThatItNames) {
-  for (const unsigned precision : {6U, 10U, 14U}) {
+  for (const unsigned precision : {HyperLogLog::kLeastPrecision, 11U, HyperLogLog::kMostPrecision}) {
     double squares = 0;
     constexpr int kRounds = 60;
     for (int round = 0; round < kRounds; ++round) {
