@@ -67,15 +67,18 @@ void ThreadPool::run() {
 
 bool ThreadPool::retire() {
   std::thread before;
-  const std::lock_guard lock(mutex_);
-  if (joining_ || threads_.size() <= std::max(1u, unfinished_)) return false;
-  const auto self = std::find_if(threads_.begin(), threads_.end(), [](const std::thread& thread) {
-    return thread.get_id() == std::this_thread::get_id();
-  });
-  std::swap(*self, threads_.back());
-  before = std::exchange(retired_, std::move(threads_.back()));
-  threads_.pop_back();
-  if (before.joinable()) before.join();  // it is about to return
+  {
+    const std::lock_guard lock(mutex_);
+    if (joining_ || threads_.size() <= std::max(1u, unfinished_)) return false;
+    const auto self = std::find_if(threads_.begin(), threads_.end(), [](const std::thread& thread) {
+      return thread.get_id() == std::this_thread::get_id();
+    });
+    std::swap(*self, threads_.back());
+    before = std::exchange(retired_, std::move(threads_.back()));
+    threads_.pop_back();
+  }
+  // Without the lock: what it gives back as it ends may need one of somebody who posts.
+  if (before.joinable()) before.join();
   return true;
 }
 

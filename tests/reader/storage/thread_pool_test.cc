@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -61,6 +62,30 @@ TEST(ThreadPoolTest, ThreadsHaveTheCoresOfTheOneThatMadeThePool) {
   pool.join();
   EXPECT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
   EXPECT_EQ(alike, 2u);
+}
+
+TEST(ThreadPoolTest, TakesJobsWhileThreadsThatEndWaitForWhoPosts) {
+  static std::mutex mutex;
+  struct AtEnd {
+    ~AtEnd() { const std::lock_guard lock(mutex); }
+  };
+  ThreadPool pool(3);
+  std::atomic<unsigned> begun = 0;
+  std::promise<void> done;
+  {
+    const std::lock_guard lock(mutex);
+    for (unsigned job = 0; job < 3; ++job) {
+      pool.post([&] {
+        static thread_local const AtEnd at_end;
+        ++begun;
+        while (begun < 3) std::this_thread::yield();
+      });
+    }
+    while (pool.size() > 1 || begun < 3) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    pool.post([&] { done.set_value(); });
+    done.get_future().wait();
+  }
+  pool.join();
 }
 
 TEST(ThreadPoolTest, JoinRunsWhatIsPostedAndWhatThatPosts) {
