@@ -274,19 +274,25 @@ class InNext {
 
 /// The batches up to the end of the epoch, as an iterator that stays at its end.
 struct EpochIterator {
-  std::shared_ptr<PyReader> reader;
+  py::object reader;  // Python's, so that the collector of cycles sees who still needs its map
   bool in_next = false;
 
   PyBatch next() {
     // It may be all that keeps the reader, and a second call would begin the next epoch where the first one ends this one.
     if (in_next) throw Exception(Error(Errc::busy, "another thread takes a batch from the same iterator"));
-    if (reader != nullptr) {
+    if (reader) {
       const InNext here(in_next);
-      if (std::optional<PyBatch> batch = reader->next()) return std::move(*batch);
-      reader.reset();
+      if (std::optional<PyBatch> batch = reader.cast<PyReader&>().next()) return std::move(*batch);
+      const py::object ended = std::move(reader);
     }
     throw py::stop_iteration();
   }
+
+  int traverse(visitproc visit, void* arg) const {
+    Py_VISIT(reader.ptr());
+    return 0;
+  }
+  void clear() { const py::object cleared = std::move(reader); }
 };
 
 State to_state(const py::object& text) {
@@ -310,23 +316,26 @@ std::shared_ptr<PyReader> open_reader(const Dataset& dataset, const py::dict& gi
   return std::make_shared<PyReader>(dataset, std::move(options), std::move(map));
 }
 
-PyMap* map_of(PyObject* self) {
+/// Null while it is being made.
+template <class T>
+T* made(PyObject* self) {
   auto* const instance = reinterpret_cast<py::detail::instance*>(self);
-  if (!instance->simple_layout) return nullptr;  // it is being made
+  if (!instance->simple_layout) return nullptr;
   const auto held = instance->get_value_and_holder();
-  return held.holder_constructed() ? held.holder<std::shared_ptr<PyReader>>()->map() : nullptr;
+  return held.holder_constructed() ? held.value_ptr<T>() : nullptr;
 }
 
-/// A function may know the reader that calls it, so the collector of cycles has to see it.
-void see_through_map(PyHeapTypeObject* heap_type) {
+/// A function may know the reader that calls it, or an iterator of that, so the collector of cycles has to see them.
+template <class T>
+void see_through(PyHeapTypeObject* heap_type) {
   PyTypeObject& type = heap_type->ht_type;
   type.tp_flags |= Py_TPFLAGS_HAVE_GC;
   type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
 #if PY_VERSION_HEX >= 0x03090000
     Py_VISIT(Py_TYPE(self));
 #endif
-    const PyMap* const map = map_of(self);
-    return map == nullptr ? 0 : map->traverse(visit, arg);
+    const T* const object = made<T>(self);
+    return object == nullptr ? 0 : object->traverse(visit, arg);
   };
   // pybind11 2.10 would leave it to the collector while its destructor runs.
   type.tp_dealloc = [](PyObject* self) {
@@ -334,7 +343,7 @@ void see_through_map(PyHeapTypeObject* heap_type) {
     py::detail::pybind11_object_dealloc(self);
   };
   type.tp_clear = [](PyObject* self) {
-    if (PyMap* const map = map_of(self)) map->clear();
+    if (T* const object = made<T>(self)) object->clear();
     return 0;
   };
 }
@@ -352,15 +361,16 @@ py::tuple environment_ranks() {
 }  // namespace
 
 void bind_reader(py::module_& module) {
-  py::class_<EpochIterator>(module, "EpochIterator", R"(The batches up to the end of an epoch.)")
+  py::class_<EpochIterator>(module, "EpochIterator", py::custom_type_setup(see_through<EpochIterator>),
+                            R"(The batches up to the end of an epoch.)")
       .def("__iter__", [](py::object self) { return self; })
       .def("__next__", &EpochIterator::next);
 
-  py::class_<PyReader, std::shared_ptr<PyReader>>(module, "Reader", py::custom_type_setup(see_through_map),
+  py::class_<PyReader, std::shared_ptr<PyReader>>(module, "Reader", py::custom_type_setup(see_through<PyReader>),
                                                   R"(What dovetail.Reader is made of.)")
       .def(py::init(&open_reader), py::arg("dataset"), py::arg("options"), py::arg("state") = py::none(),
            py::arg("map") = py::none())
-      .def("__iter__", [](std::shared_ptr<PyReader> reader) { return EpochIterator{.reader = std::move(reader)}; })
+      .def("__iter__", [](py::object self) { return EpochIterator{.reader = std::move(self)}; })
       .def("next", &PyReader::next)
       .def(
           "seek",

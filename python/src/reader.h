@@ -41,10 +41,14 @@ class PyReader {
   /// child. In the function of a map it does not wait: the thread is one of those that it stops.
   void close();
   bool closed() const noexcept { return closed_; }
-  /// Null without a map.
-  PyMap* map() const noexcept { return map_.get(); }
   /// Hands what the reader had to say to Python's `logging`.
   void flush_log();
+
+  // For the collector of cycles.
+  int traverse(visitproc visit, void* arg) const { return map_ == nullptr ? 0 : map_->traverse(visit, arg); }
+  void clear() {
+    if (map_ != nullptr) map_->clear();
+  }
 
  private:
   /// Errors: `closed`; `busy` while it is moved.

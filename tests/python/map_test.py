@@ -168,25 +168,45 @@ class MapTest(ModuleTest):
             reader.next()
 
     def test_a_reader_and_its_function_that_know_each_other_are_collected(self):
-        self.make_dataset()
-
         class Trainer:
-            def __init__(self, test):
+            def __init__(self, test, iterates):
                 self.reader = test.read(columns="id:i64", map=self.columns)
+                self.batches = iter(self.reader) if iterates else None
                 self.reader.next()
 
             def columns(self, record):
                 return {"id": record.id}
 
-        self.doCleanups()  # forgets what would close it
-        self.setUp()
+        for iterates in (False, True):
+            with self.subTest(iterates=iterates):
+                self.doCleanups()  # forgets what would close it
+                self.setUp()
+                self.make_dataset()
+                trainer = Trainer(self, iterates)
+                known = weakref.ref(trainer)
+                self._cleanups.pop()  # of the reader
+                del trainer
+                gc.collect()
+                self.assertIsNone(known())
+
+    def test_an_iterator_keeps_what_the_function_needs(self):
         self.make_dataset()
-        trainer = Trainer(self)
-        known = weakref.ref(trainer)
-        self._cleanups.pop()  # of the reader
-        del trainer
-        gc.collect()
-        self.assertIsNone(known())
+
+        class Batches:
+            def __init__(self, test):
+                self.offset = 5
+                self.reader = dovetail.Reader(test.path("dataset"), batch=8, rank=0, world=1, columns="id:i64",
+                                              map=self.columns)
+
+            def columns(self, record):
+                return {"id": record.id + self.offset}
+
+            def __iter__(self):
+                return iter(self.reader)
+
+        for batch in Batches(self):
+            gc.collect()
+            np.testing.assert_array_equal(batch["id"], batch.ids + 5)
 
     def test_the_function_that_drops_or_uses_its_reader_does_not_hang(self):
         self.make_dataset()
