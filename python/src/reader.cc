@@ -91,7 +91,13 @@ void close_all_readers() {
 PyReader::PyReader(Dataset dataset, ReaderOptions options, std::shared_ptr<PyMap> map)
     : dataset_(std::move(dataset)), options_(std::move(options)), map_(std::move(map)), end_epoch_(options_.epochs) {
   options_.log = [log = log_](std::string_view line) { log->add(line); };
-  reopen(options_);
+  try {
+    reopen(options_);
+  } catch (...) {
+    // A handler of `logging` may raise when it is open, and its threads may wait for the interpreter lock.
+    stop();
+    throw;
+  }
 }
 
 PyReader::~PyReader() {
@@ -241,17 +247,20 @@ void PyReader::seek(const State& state) {
 
 void PyReader::close() {
   closed_ = true;
-  if (reader_ != nullptr) {
-    std::shared_ptr<BatchReader> reader = std::move(reader_);
-    if (PyMap::runs_here()) {
-      std::thread([reader = std::move(reader)] { reader->stop(); }).detach();
-    } else {
-      const Unlocked unlocked;
-      if (!process_.forked()) reader->stop();
-      reader.reset();
-    }
-  }
+  stop();
   flush_log();
+}
+
+void PyReader::stop() {
+  std::shared_ptr<BatchReader> reader = std::move(reader_);
+  if (reader == nullptr) return;
+  if (PyMap::runs_here() && !process_.forked()) {
+    std::thread([reader = std::move(reader)] { reader->stop(); }).detach();
+    return;
+  }
+  const Unlocked unlocked;
+  if (!process_.forked()) reader->stop();
+  reader.reset();
 }
 
 void PyReader::flush_log() {

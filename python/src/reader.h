@@ -57,6 +57,7 @@ class PyReader {
   /// Errors: as above, and what it could not be opened for when it was last moved.
   const std::shared_ptr<BatchReader>& open() const;
   void reopen(ReaderOptions options);
+  void stop();
   void need_epoch(std::uint32_t epoch) const;
   State state_at(Position to) const;
 

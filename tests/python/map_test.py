@@ -241,6 +241,34 @@ class MapTest(ModuleTest):
             assert "wait for itself" in trainer.errors[0], trainer.errors
             """, self.path("dataset"))
 
+    def test_opening_fails_while_functions_run(self):
+        self.make_dataset()
+        self.run_program("""
+            import logging, sys, time
+            import dovetail
+
+            def slow(record):
+                time.sleep(0.01)
+                return {"id": record.id}
+
+            def refuses(line):
+                time.sleep(0.05)
+                raise LookupError(line.getMessage())
+
+            options = dict(batch=8, rank=0, assign="files", columns="id:i64", map=slow, decode_threads=2)
+            with dovetail.Reader(sys.argv[1], world=1, **options) as reader:
+                reader.next()
+                state = reader.state_dict()
+            logging.getLogger("dovetail").setLevel(logging.INFO)
+            logging.getLogger("dovetail").addFilter(refuses)
+            try:
+                dovetail.Reader(sys.argv[1], world=2, state=state, **options)
+            except LookupError as error:
+                assert "the world has changed" in str(error)
+            else:
+                raise AssertionError("it is logged")
+            """, self.path("dataset"))
+
     def test_the_interpreter_ends_while_functions_run(self):
         self.make_dataset()
         for ending in ("pass", "sys.exit(0)", "reader.next(); del reader"):
