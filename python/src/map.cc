@@ -25,6 +25,25 @@ constexpr std::size_t kMostRaised = 128;
 
 thread_local int maps_here = 0;
 
+/// What Python keeps for this thread, such as `threading.local`: functions keep there what is expensive to make.
+class ThreadState {
+ public:
+  ThreadState() : before_(call_python(PyGILState_Ensure)), state_(PyEval_SaveThread()) {}
+  ThreadState(const ThreadState&) = delete;
+  ThreadState& operator=(const ThreadState&) = delete;
+  ~ThreadState() {
+    if (interpreter_ends()) return;
+    lock();
+    ++maps_here;  // what it lets go may close a reader
+    PyGILState_Release(before_);
+  }
+  void lock() { call_python(PyEval_RestoreThread, state_); }
+
+ private:
+  const PyGILState_STATE before_;
+  PyThreadState* const state_;
+};
+
 /// Numbers in the memory of an object, which they keep.
 class Numbers {
  public:
@@ -132,13 +151,17 @@ std::string utf8_of(py::handle object) {
 /// Holds the interpreter lock around the records of a batch: taking it for each would cost more than some functions do.
 class PyMap::Scope {
  public:
-  Scope() { ++maps_here; }
+  Scope() {
+    static thread_local ThreadState state;
+    state.lock();
+    ++maps_here;
+  }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
-  ~Scope() { --maps_here; }
-
- private:
-  const Locked locked_;
+  ~Scope() {
+    --maps_here;
+    PyEval_SaveThread();
+  }
 };
 
 PyMap::PyMap(py::object function, Schema schema, bool keeps_raised)

@@ -167,6 +167,25 @@ class MapTest(ModuleTest):
         with self.assertRaises(dovetail.ClosedError):
             reader.next()
 
+    def test_what_a_thread_keeps_lasts_from_batch_to_batch_and_goes_with_the_reader(self):
+        self.make_dataset()
+        kept, made = threading.local(), []
+
+        class Tool:
+            pass
+
+        def uses(record):
+            if not hasattr(kept, "tool"):
+                kept.tool = Tool()
+                made.append(weakref.ref(kept.tool))
+            return {"id": record.id}
+
+        reader = self.read(columns="id:i64", map=uses, batch=8, decode_threads=2)
+        self.assertGreater(len(list(batch.step for batch in reader)), 20)
+        self.assertLessEqual(len(made), 2)
+        reader.close()
+        self.assertEqual([tool() for tool in made], [None] * len(made))
+
     def test_a_reader_and_its_function_that_know_each_other_are_collected(self):
         class Trainer:
             def __init__(self, test, iterates):
