@@ -86,7 +86,7 @@ void add_times(const ReaderStats& stats, Exposition& text) {
       {"waiting_for_storage", stats.waiting_for_storage},     {"waiting_for_decode", stats.waiting_for_decode},
       {"waiting_for_transform", stats.waiting_for_transform}, {"waiting_for_slot", stats.waiting_for_slot},
       {"waiting_for_consumer", stats.waiting_for_consumer},   {"filling", stats.filling}};
-  text.family("state_seconds_total", "counter", "Life of the reader, by state; the trainer waits in the first three.");
+  text.family("state_seconds_total", "counter", "Life of the reader, by state; the trainer waits in the first four.");
   for (const auto& [state, time] : kStates) text.sample(format::in_seconds(time), "state", state);
   const std::pair<std::string_view, std::chrono::nanoseconds> kWork[] = {{"planning", stats.time_planning},
                                                                          {"reading", stats.time_reading},
