@@ -34,14 +34,14 @@ class Record(bytes):
 
 
 def fit(value: object, name: str, dtype: str, shape: tuple[int, ...], ragged: bool) -> npt.NDArray[np.generic]:
-    """Returns a value as the row of a column, in memory in one piece. Numbers are converted if that keeps them.
+    """Returns a value as the row of a column, in memory in one piece. Integers become any dtype, floats other floats.
 
     Raises:
         TypeError, ValueError: for another kind of numbers, another shape, or a number out of range.
     """
     import numpy as np
 
-    given = np.asarray(value)
+    given = np.frombuffer(value, np.uint8) if isinstance(value, bytes) and dtype == "u8" else np.asarray(value)
     to = np.dtype(_DTYPES[dtype])
     if ragged and given.shape == (0,):  # of a list without items, which says nothing about these
         return np.zeros((0, *shape), to)
@@ -51,10 +51,15 @@ def fit(value: object, name: str, dtype: str, shape: tuple[int, ...], ragged: bo
         raise ValueError(f'column "{name}" has rows of shape [{", ".join(wanted)}], not {list(given.shape)}')
     integers = given.dtype.kind in "biu"
     if not integers and not (given.dtype.kind == "f" and to.kind == "f"):
-        raise TypeError(f'column "{name}" has rows of {dtype}, not {given.dtype}')
+        kind = type(value).__name__ if given.dtype.kind == "O" else given.dtype
+        raise TypeError(f'column "{name}" has rows of {dtype}, not {kind}')
     if integers and to.kind in "iu" and given.size:
         least, most = int(given.min()), int(given.max())
         limits = np.iinfo(to)
         if least < limits.min or most > limits.max:
             raise ValueError(f'column "{name}": {least if least < limits.min else most} is out of range for {dtype}')
-    return np.ascontiguousarray(given, to).reshape(given.shape)
+    with np.errstate(over="ignore"):
+        row = np.ascontiguousarray(given, to).reshape(given.shape)
+    if to.kind == "f" and not np.can_cast(given.dtype, to) and not np.isinf(given[np.isinf(row)]).all():
+        raise ValueError(f'column "{name}": a number is out of range for {dtype}')
+    return row

@@ -2,9 +2,11 @@
 #include "python/src/map.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -110,7 +112,8 @@ bool set_plain(std::size_t column, Dtype dtype, PyObject* value, RowWriter& row)
   if (PyFloat_CheckExact(value)) {
     const double number = PyFloat_AS_DOUBLE(value);
     if (dtype == Dtype::f64) return copy_number(number, row.bytes(column));
-    return dtype == Dtype::f32 && copy_number(static_cast<float>(number), row.bytes(column));
+    const bool fits = !std::isfinite(number) || std::abs(number) <= std::numeric_limits<float>::max();
+    return dtype == Dtype::f32 && fits && copy_number(static_cast<float>(number), row.bytes(column));
   }
   if (!PyLong_CheckExact(value) || dtype != Dtype::i64) return false;
   int overflow = 0;
@@ -264,6 +267,7 @@ void PyMap::write(py::handle columns, RowWriter& row) const {
   Py_ssize_t left = PyDict_Size(columns.ptr());
   for (std::size_t column = 0; column < objects_->columns.size(); ++column) {
     PyObject* const value = PyDict_GetItemWithError(columns.ptr(), objects_->columns[column].ptr());
+    if (value == nullptr && PyErr_Occurred() != nullptr) throw py::error_already_set();
     if (value == nullptr) continue;  // its fallback, or an error
     write(column, value, row);
     --left;

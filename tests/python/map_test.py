@@ -77,6 +77,10 @@ class MapTest(ModuleTest):
                  ("u8", -1, "-1 is out of range"),
                  ("i64", 1.5, "TypeError: column \"x\" has rows of i64, not float64"),
                  ("f32", "text", "has rows of f32, not <U4"),
+                 ("f32", None, "has rows of f32, not NoneType"),
+                 ("f32", 1e39, 'ValueError: column "x": a number is out of range for f32'),
+                 ("f16[2]", [70000, 1], "a number is out of range for f16"),
+                 ("u8[2]", b"abc", "rows of shape [2], not [3]"),
                  ("f32[3]", [1, 2], "rows of shape [3], not [2]"),
                  ("f32[3]", 1.0, "rows of shape [3], not []"),
                  ("i32[*,2]", [1, 2], "rows of shape [*, 2], not [2]"),
@@ -92,7 +96,16 @@ class MapTest(ModuleTest):
                     reader.next()
                 self.assertIn(message, str(raised.exception))
                 self.assertIn("of the shard, needed by rank 0 at step 0 of epoch 0", str(raised.exception))
+
+        class Odd:
+            def __hash__(self):
+                return hash("x")
+
+            def __eq__(self, other):
+                raise RuntimeError("no comparison")
+
         for result, message in ((None, "must return a dict of columns, not NoneType"), ({}, 'column "x" is not set'),
+                                ({Odd(): 1}, "RuntimeError: no comparison"),
                                 ({"x": 1, "y": 2}, "'y', which is none of the columns")):
             with self.subTest(result=result):
                 reader = self.read(columns="x:i64", map=lambda record, result=result: result, batch=4)
@@ -102,6 +115,7 @@ class MapTest(ModuleTest):
     def test_numbers_are_converted_where_that_keeps_them(self):
         self.make_dataset(count=20)
         cases = [("u8", True, 1), ("u8", np.int64(200), 200), ("f32", 3, 3.0), ("f16", np.float64(0.5), 0.5),
+                 ("f32", float("inf"), np.inf), ("f16[2]", [np.inf, np.nan], [np.inf, np.nan]),
                  ("i64[2]", np.array([1, 2], ">i2"), [1, 2]),
                  ("u8[4]", np.arange(8, dtype=np.uint8)[::2], [0, 2, 4, 6]),
                  ("f64[2]", memoryview(np.array([1.0, 2.0])), [1, 2]), ("i32[*]", [], []), ("i32[*,2]", [], [])]
