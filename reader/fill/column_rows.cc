@@ -29,8 +29,17 @@ Result<void> ColumnRows::begin_batch(const SlotRows& rows) {
 Result<void> ColumnRows::add(SlotRows& rows, std::uint64_t id, RowStatus status, ByteView record) {
   const std::uint32_t row = rows.rows();
   rows.add_without_bytes(id, status);
-  if (record.size() >= largest_.bytes) largest_ = {id, record.size()};
-  return rules_.transform != nullptr ? transform(row, id, record) : decoder_->add(row, record);
+  std::uint64_t bytes = record.size();
+  Result<void> added;
+  if (rules_.transform == nullptr) {
+    added = decoder_->add(row, record);
+  } else {
+    const std::uint64_t before = decoder_->held_bytes();
+    added = transform(row, id, record);
+    bytes = decoder_->held_bytes() - before;  // the record says nothing about what is made of it
+  }
+  if (bytes >= largest_.bytes) largest_ = {id, bytes};
+  return added;
 }
 
 Result<void> ColumnRows::transform(std::uint32_t row, std::uint64_t id, ByteView record) {

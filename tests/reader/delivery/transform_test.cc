@@ -330,6 +330,7 @@ TEST_F(TransformTest, RowsOfAnySizeStayWithinTheBudgetOrNameWhatDoesNotFit) {
   options.memory_bytes = 1'000'000;
   const Error error = read_to_error(options);
   EXPECT_EQ(error.code(), make_error_code(Errc::batch_too_large)) << error.to_string();
+  EXPECT_THAT(error.to_string(), HasSubstr("with 300000 bytes")) << "what was made of the record";
 
   options.oversize = Oversize::spill;
   BatchReader reader = BatchReader::open(dataset(), options).value();
