@@ -8,7 +8,9 @@
 #include <exception>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "format/process_mark.h"
@@ -206,7 +208,7 @@ bool PyMap::runs_here() noexcept {
 
 int PyMap::traverse(visitproc visit, void* arg) const {
   Py_VISIT(function_.ptr());
-  for (const auto& [reason, exception] : raised_) Py_VISIT(exception.ptr());
+  for (const Raised& raised : raised_) Py_VISIT(raised.exception.ptr());
   return 0;
 }
 
@@ -235,29 +237,32 @@ Result<void> PyMap::fill(const TransformInput& input, RowWriter& row) {
     thrown.set_error();
     raised.emplace();
   }
-  return reject(*raised);
+  return reject(input.id, *raised);
 }
 
-Error PyMap::reject(py::error_already_set& raised) {
+Error PyMap::reject(std::uint64_t id, py::error_already_set& raised) {
   const py::object exception = py::reinterpret_borrow<py::object>(raised.value());
   if (raised.trace()) PyException_SetTraceback(exception.ptr(), raised.trace().ptr());
   std::string reason = type_name(exception) + ": " + utf8_of(exception);
   if (keeps_raised_) {
     py::object oldest;  // whose end may run Python's own code
     if (raised_.size() == kMostRaised) {
-      oldest = std::move(raised_.front().second);
+      oldest = std::move(raised_.front().exception);
       raised_.pop_front();
     }
-    raised_.emplace_back(reason, exception);
+    raised_.push_back({.id = id, .reason = reason, .exception = exception});
   }
   return Error(Errc::rejected_record, std::move(reason));
 }
 
-py::object PyMap::raised(const Error& error) const {
-  for (const auto& [reason, exception] : raised_) {
-    if (error.detail().starts_with(reason + "; record ")) return exception;
-  }
-  return {};
+py::object PyMap::raised(const Error& error, const Dataset& dataset) const {
+  const auto is_of = [&](const Raised& raised) {
+    const Dataset::Place place = dataset.locate(raised.id);
+    return error.path() == dataset.shard_path(place.shard) &&
+           error.detail().starts_with(raised.reason + "; record " + std::to_string(place.record) + " of the shard");
+  };
+  const auto last = std::find_if(raised_.rbegin(), raised_.rend(), is_of);  // it may have failed before a seek as well
+  return last == raised_.rend() ? py::object() : last->exception;
 }
 
 void PyMap::write(py::handle columns, RowWriter& row) const {

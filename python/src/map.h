@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include <dovetail/dataset.h>
 #include <dovetail/error.h>
 #include <dovetail/schema.h>
 #include <dovetail/transform.h>
@@ -27,8 +28,8 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
   ~PyMap();
 
   Transform transform();
-  /// What the function raised for the record of this error; null where that is not known.
-  pybind11::object raised(const Error& error) const;
+  /// What the function raised for the record of this error of a reader; null where that is not known.
+  pybind11::object raised(const Error& error, const Dataset& dataset) const;
   /// Whether this thread is in the function of any map: it then must not wait for a reader.
   static bool runs_here() noexcept;
 
@@ -41,7 +42,7 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
   Result<void> fill(const TransformInput& input, RowWriter& row);
   void write(pybind11::handle columns, RowWriter& row) const;
   void write(std::size_t column, pybind11::handle value, RowWriter& row) const;
-  Error reject(pybind11::error_already_set& raised);
+  Error reject(std::uint64_t id, pybind11::error_already_set& raised);
 
   const Schema schema_;
   const bool keeps_raised_;
@@ -56,7 +57,12 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
     std::vector<pybind11::object> columns;
   };
   std::unique_ptr<Objects> objects_;
-  std::deque<std::pair<std::string, pybind11::object>> raised_;  // exceptions by what their error begins with
+  struct Raised {
+    std::uint64_t id = 0;  ///< Of the record.
+    std::string reason;    ///< What its error begins with.
+    pybind11::object exception;
+  };
+  std::deque<Raised> raised_;
 };
 
 }  // namespace dovetail::python

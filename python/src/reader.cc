@@ -195,7 +195,8 @@ std::optional<PyBatch> PyReader::next() {
 }
 
 void PyReader::raise(const Error& error) const {
-  const py::object cause = map_ != nullptr && error.is(Errc::rejected_record) ? map_->raised(error) : py::object();
+  const py::object cause =
+      map_ != nullptr && error.is(Errc::rejected_record) ? map_->raised(error, dataset_) : py::object();
   if (!cause) throw Exception(error);
   const py::object exception = to_exception(error);
   PyException_SetCause(exception.ptr(), py::object(cause).release().ptr());

@@ -132,6 +132,18 @@ class MapTest(ModuleTest):
                 raise LookupError("no label")
             return {"id": record.id}
 
+        def fails_often(record):
+            if record.id % 50 == 7:
+                raise LookupError("no label")
+            return {"id": record.id}
+
+        many = self.read(columns="id:i64", map=fails_often, batch=8, prefetch=8, decode_threads=2, order="sequential")
+        for step, id in ((0, 7), (1, 57)):
+            many.seek(0, step)
+            with self.assertRaises(dovetail.UsageError) as raised:
+                for _ in range(1000):
+                    many.next()
+            self.assertEqual(raised.exception.__cause__.__traceback__.tb_frame.f_locals["record"].id, id)
         reader = self.read(columns="id:i64", map=fails, decode_threads=2)
         for attempt in range(2):
             with self.assertRaises(dovetail.UsageError) as raised:
