@@ -222,8 +222,10 @@ Result<void> PyMap::fill(const TransformInput& input, RowWriter& row) {
   try {
     const py::object function = function_;  // the collector may take it meanwhile
     if (!function) return Error(Errc::closed, "the map is gone");
-    const py::object record = call_object(
-        objects_->record_type, py::bytes(reinterpret_cast<const char*>(input.record.data()), input.record.size()));
+    const auto bytes = py::reinterpret_steal<py::object>(PyBytes_FromStringAndSize(
+        reinterpret_cast<const char*>(input.record.data()), static_cast<Py_ssize_t>(input.record.size())));
+    if (!bytes) throw py::error_already_set();  // `py::bytes` would leave it set for the next record
+    const py::object record = call_object(objects_->record_type, bytes);
     py::setattr(record, objects_->id, py::int_(input.id));
     py::setattr(record, objects_->epoch, py::int_(input.epoch));
     py::setattr(record, objects_->seed, py::int_(input.seed));
