@@ -22,11 +22,12 @@ namespace dovetail::fuzz {
 namespace {
 
 constexpr std::size_t kMostImageBytes = 4096;
-constexpr std::array<std::string_view, 17> kTags = {"article", "code", "details", "div",   "h3",      "img",
-                                                    "p",       "pre",  "q",       "span",  "summary", "table",
-                                                    "tbody",   "td",   "th",      "thead", "tr"};
-constexpr std::array<std::string_view, 9> kAttributes = {"alt", "class", "data-id", "data-key", "data-payload",
-                                                         "id",  "scope", "src",     "title"};
+constexpr std::array<std::string_view, 20> kTags = {"article", "code", "details", "div",   "h3",    "img",     "p",
+                                                    "pre",     "q",    "rect",    "span",  "svg",   "summary", "table",
+                                                    "tbody",   "td",   "th",      "thead", "title", "tr"};
+constexpr std::array<std::string_view, 17> kAttributes = {
+    "alt",  "aria-label", "class", "data-id", "data-key", "data-payload", "fill", "height", "id",
+    "role", "scope",      "src",   "title",   "viewBox",  "width",        "x",    "y"};
 
 void require_json(const std::string& json) {
   require(json.find('\n') == std::string::npos && json.find('\r') == std::string::npos, "JSON is one line");
@@ -53,6 +54,7 @@ std::size_t read_tag(std::string_view html, std::size_t at) {
     require(quote != std::string_view::npos && quote + 1 < html.size(), "a value ends");
     at = quote + 1;
   }
+  if (html[at] == '/') ++at;
   require(html[at] == '>', "a tag ends with its attributes");
   return at;
 }
