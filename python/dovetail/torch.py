@@ -30,6 +30,7 @@ A plain `tensor.to("cuda")` waits for the copy and needs none of this.
 """
 
 import sys
+from types import FrameType
 from typing import Any, Callable, Dict, Iterator, NamedTuple, NoReturn, Optional, Tuple, Union
 
 import numpy
@@ -153,15 +154,22 @@ class BatchDataset(torch.utils.data.IterableDataset):
         self._epoch: Optional[int] = None  # what set_epoch asks of a reader that is not open yet
         self._reader: Optional[Reader] = None
         self._opened_as: Optional[Tuple[int, int]] = None
+        self._begun: Optional[Tuple[int, int]] = None  # where the last iteration began
         self._closed = False
 
     def __iter__(self) -> Iterator[Any]:
         caller = sys._getframe(1)
+        _refuse_second_sharding(caller)
         # Before Python 3.13, f_locals keeps alive what a frame's variables hold: no frame but PyTorch's is asked.
         if caller.f_globals.get("__name__") == "torch.utils.data._utils.fetch":
             self._refuse_batches_of_batches(caller.f_locals.get("self"))
+        reader = self.reader
+        # Who counts batches instead of asking for one more has ended the epoch too, so this is the next one.
+        if self._begun not in (None, (reader.epoch, reader.step)) and reader.step == len(reader):
+            reader.next()
+        self._begun = reader.epoch, reader.step
         # A generator would keep its last batch in a local variable until it is asked for the next one.
-        return map(self._collate, self.reader)
+        return map(self._collate, reader)
 
     def _refuse_batches_of_batches(self, asker: object) -> None:
         """Refuses a DataLoader that would make batches of batches.
@@ -256,6 +264,7 @@ class BatchDataset(torch.utils.data.IterableDataset):
             TypeError: at once, for an argument that is no state.
         """
         _state_text(state)
+        self._begun = None
         if self._reader is None:
             self._state, self._epoch = state, None
         else:
@@ -272,7 +281,7 @@ class BatchDataset(torch.utils.data.IterableDataset):
             self._reader.close()
 
     def __getstate__(self) -> Dict[str, Any]:
-        kept = dict(self.__dict__, _reader=None, _opened_as=None)
+        kept = dict(self.__dict__, _reader=None, _opened_as=None, _begun=None)
         if self._reader is not None and not self._closed:
             kept["_state"] = self._reader.state_dict()
         return kept
@@ -283,6 +292,19 @@ def _distributed_rank() -> Optional[Tuple[int, int]]:
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
         return None
     return torch.distributed.get_rank(), torch.distributed.get_world_size()
+
+
+def _refuse_second_sharding(frame: Optional[FrameType]) -> None:
+    """Refuses a DataLoader that Accelerate has prepared: it divides over processes what one rank's batches are."""
+    def module() -> str:
+        return "" if frame is None else str(frame.f_globals.get("__name__"))
+
+    while frame is not None and module().startswith(("torch.", "torchdata.")):
+        frame = frame.f_back
+    if module() in ("accelerate.data_loader", "transformers.trainer_pt_utils"):
+        raise usage_error("a BatchDataset gives the batches of one rank, and this DataLoader was prepared by "
+                          "Accelerate, which would divide them over processes again: do not prepare it, and iterate "
+                          "over dovetail.trainers.Loader(dataset) instead; see docs/trainers.md")
 
 
 def _refuse_workers() -> None:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors of batches, and the dataset for PyTorch's DataLoader, in one process."""
 
+import itertools
 import json
 import os
 import pickle
@@ -194,6 +195,14 @@ class DatasetTest(TorchTest):
         self.assertNotEqual(orders[0], orders[1])
         dataset.set_epoch(1)
         self.assertEqual(ids_of(loader), orders[1])
+
+    def test_who_counts_batches_gets_epochs_too(self):
+        path = self.records()
+        whole = self.open(path)
+        expected = [ids_of(whole) for _ in range(3)]
+        for wrap in (lambda dataset: dataset, lambda dataset: DataLoader(dataset, batch_size=None)):
+            loader = wrap(self.open(path))
+            self.assertEqual([ids_of(itertools.islice(loader, len(loader))) for _ in range(3)], expected)
 
     def test_no_batch_is_alive_beside_that_of_the_consumer(self):
         for wrap in (lambda dataset: dataset, lambda dataset: DataLoader(dataset, batch_size=None, num_workers=0)):
@@ -416,6 +425,15 @@ class StateTest(TorchTest):
                 dataset.set_epoch(0)  # as loops over epochs do; it goes not back
                 self.assertEqual(first + ids_of(resumed), epochs[0])
                 self.assertEqual(ids_of(resumed), epochs[1])
+
+    def test_an_epoch_that_is_restored_at_its_end_has_no_more_batches(self):
+        path = self.records()
+        dataset = self.open(path)
+        self.assertEqual(len(ids_of(itertools.islice(dataset, len(dataset)))), RECORDS // BATCH * BATCH)
+        state = dataset.state_dict()
+        for restored in (self.open(path, state=state), dataset):
+            restored.load_state_dict(state)
+            self.assertEqual([len(ids_of(restored)) for _ in range(2)], [0, RECORDS // BATCH * BATCH])
 
     def test_another_world_takes_the_rest_over(self):
         path = self.records()
