@@ -13,6 +13,7 @@ from fixtures import main, skip_all
 try:
     import PIL  # noqa: F401
     import pandas  # noqa: F401
+    import standins
     import torch  # noqa: F401
 except ImportError as missing:
     skip_all(f"{missing.name} is not installed")
@@ -54,6 +55,10 @@ class DocsTest(unittest.TestCase):
 
     def test_the_page_of_transforms_runs(self):
         self.run_page("docs/transform.md")
+
+    def test_the_page_of_trainers_runs(self):
+        standins.install()
+        self.run_page("docs/trainers.md")
 
     def test_the_python_of_the_readme_runs(self):
         self.run_page("README.md")
