@@ -104,6 +104,9 @@ class Loader:
         """Steps of the epoch of the next batch to train, the same on every rank."""
         return self._next()[1]
 
+    def __bool__(self) -> bool:
+        return True  # without opening the reader
+
     def remaining(self) -> int:
         """Returns how many batches of that epoch are not trained yet."""
         step, steps = self._next()

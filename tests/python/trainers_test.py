@@ -5,6 +5,7 @@
 import json
 import os
 from itertools import islice
+from unittest import mock
 
 from fixtures import ErrorTest, main, skip_all
 
@@ -109,6 +110,9 @@ class LoaderTest(TrainersTest):
         loader.trained(take(iter(loader), 4)[0], 1)
         self.assertEqual(ids_of(loader), expected[1:])
 
+    def test_a_loader_is_true_before_its_dataset_is_opened(self):
+        self.assertTrue(Loader(BatchDataset(self.path("nothing"), batch=1)))
+
     def test_iterating_twice_before_training_loses_nothing(self):
         loader = self.loader()
         take(iter(loader), 1)
@@ -201,6 +205,10 @@ class LoaderTest(TrainersTest):
                 self.assertEqual(len(ids_of(loader)), STEPS - begin)
                 self.check(dovetail.UsageError, iter, loader, code=INVALID,
                            says=(f"the last {STEPS - begin} batches", "loader.trained(batch, step)"))
+
+    def test_more_untrained_batches_than_any_trainer_fetches_are_refused(self):
+        with mock.patch.object(dovetail.trainers, "_MOST_AHEAD", 8):
+            self.check(dovetail.UsageError, ids_of, self.loader(), code=INVALID, says="the last 8 batches")
 
     def test_a_collate_without_a_dict_is_refused(self):
         for collate in (lambda batch: batch.rows(), lambda batch: {"state": 1}):
