@@ -138,7 +138,8 @@ ConversionSpec Conversion::describe() const {
     spec.add("here.source." + std::to_string(i), options_.sources[i]);
     spec.add("format." + std::to_string(i), std::string(to_string(source.format)));
   }
-  spec.add("codec", shard.codec == Codec::none ? "none" : "snappy");
+  const std::string level = shard.codec == Codec::zstd ? "-" + std::to_string(shard.codec_level) : "";
+  spec.add("codec", std::string(to_string(shard.codec)) + level);
   spec.add("block_bytes", std::to_string(shard.block_bytes));
   spec.add("run_records", std::to_string(survey_.run_records));
   spec.add("shards", std::to_string(shards_));

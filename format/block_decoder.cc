@@ -10,6 +10,7 @@
 #include "format/crc32c/crc32c.h"
 #include "format/snappy_decoder.h"
 #include "format/try.h"
+#include "format/zstd_codec.h"
 
 namespace dovetail::format {
 namespace {
@@ -105,11 +106,12 @@ Result<BlockRecords> decode_block(const BlockHeader& header, ByteView body, std:
 
   const ByteView stored = body.subspan(header.table_bytes);
   const std::byte* records = stored.data();
-  if (header.codec == Codec::snappy) {
+  if (header.codec != Codec::none) {
     if (out.size() < header.raw_bytes) {
       return differs(Errc::bad_length, "the size of the output", out.size(), header.raw_bytes);
     }
-    DOVETAIL_TRY(uncompress(stored, header.raw_bytes, out));
+    DOVETAIL_TRY(header.codec == Codec::snappy ? uncompress(stored, header.raw_bytes, out)
+                                               : decode_zstd_frame(stored, out.first(header.raw_bytes)));
     records = out.data();
   }
   if (header.table_bytes == 0) return BlockRecords(records, header.records, header.raw_bytes / header.records);

@@ -35,16 +35,27 @@ void put_table(const std::vector<std::uint32_t>& ends, std::vector<std::byte>& b
   for (std::size_t i = 0; i < ends.size(); ++i) store_le(body.data() + i * kTableEntryBytes, ends[i]);
 }
 
-/// Appends the compressed bytes to `body` if they are worth it; leaves it as it was if not.
-bool put_compressed(const std::vector<std::byte>& raw, std::vector<std::byte>& body) {
-  if (raw.empty() || raw.size() > kMaxSnappyRawBytes) return false;
+void append_snappy(ByteView raw, std::vector<std::byte>& body) {
   const std::size_t start = body.size();
   body.resize(start + snappy::MaxCompressedLength(raw.size()));
   std::size_t stored = 0;
   snappy::RawCompress(reinterpret_cast<const char*>(raw.data()), raw.size(),
                       reinterpret_cast<char*>(body.data() + start), &stored);
+  body.resize(start + stored);
+}
+
+/// Appends the compressed bytes to `body` if they are worth it; leaves it as it was if not.
+bool put_compressed(ByteView raw, Codec codec, std::uint32_t level, std::vector<std::byte>& body) {
+  if (codec == Codec::none || raw.empty() || raw.size() > kMaxCompressedRawBytes) return false;
+  const std::size_t start = body.size();
+  if (codec == Codec::snappy) {
+    append_snappy(raw, body);
+  } else if (!append_zstd_frame(raw, level, body)) {
+    throw std::bad_alloc();
+  }
+  const std::size_t stored = body.size() - start;
   const bool worth_it = stored < raw.size() && (raw.size() - stored) * kLeastSaving >= raw.size();
-  body.resize(worth_it ? start + stored : start);
+  if (!worth_it) body.resize(start);
   return worth_it;
 }
 
@@ -60,14 +71,14 @@ void RawBlock::clear() noexcept {
   ends.clear();
 }
 
-void encode_block(const RawBlock& raw, Codec codec, EncodedBlock& out) {
+void encode_block(const RawBlock& raw, Codec codec, EncodedBlock& out, std::uint32_t level) {
   const RecordSizes sizes = sizes_of(raw.ends);
   out.body.clear();
   if (sizes.min != sizes.max) put_table(raw.ends, out.body);
   out.table_bytes = static_cast<std::uint32_t>(out.body.size());
   out.codec = Codec::none;
-  if (codec == Codec::snappy && put_compressed(raw.bytes, out.body)) {
-    out.codec = Codec::snappy;
+  if (put_compressed(raw.bytes, codec, level, out.body)) {
+    out.codec = codec;
   } else {
     out.body.insert(out.body.end(), raw.bytes.begin(), raw.bytes.end());
   }

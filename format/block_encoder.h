@@ -20,6 +20,8 @@ struct RawBlock {
   void clear() noexcept;
 };
 
+inline constexpr std::uint32_t kDefaultZstdLevel = 3;
+
 /// A block without its place in a file: all but offset, sequence number and first record.
 struct EncodedBlock {
   std::vector<std::byte> body;  ///< Table and payload as stored.
@@ -35,10 +37,10 @@ struct EncodedBlock {
 };
 
 /// Compresses where asked and worth it, builds the table, and checksums. A pure function: blocks may be encoded on any
-/// thread, in any order. Snappy is kept where it saves at least 1/16 of the raw bytes.
+/// thread, in any order. Compression is kept where it saves at least 1/16 of the raw bytes. `level` is that of zstd.
 ///
 /// Needs:   at least one record; lengths within docs/format.md. `out` is overwritten, its memory reused.
 /// Threads: any.
-void encode_block(const RawBlock& raw, Codec codec, EncodedBlock& out);
+void encode_block(const RawBlock& raw, Codec codec, EncodedBlock& out, std::uint32_t level = kDefaultZstdLevel);
 
 }  // namespace dovetail::format

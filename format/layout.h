@@ -42,10 +42,12 @@ inline constexpr std::uint64_t kMaxShardRecords = std::uint64_t{kMaxShardBlocks}
 inline constexpr std::uint64_t kMaxFileBytes = (std::uint64_t{1} << 63) - 1;  // sums of offsets and lengths cannot wrap
 
 // Larger payloads are stored as they are, so that decoding never needs more memory than this.
-inline constexpr std::uint32_t kMaxSnappyRawBytes = kMaxSharedBlockBytes;
+inline constexpr std::uint32_t kMaxCompressedRawBytes = kMaxSharedBlockBytes;
 // A Snappy element of three bytes copies at most 64 bytes: output above 22 times the input, and a little, is a lie.
 inline constexpr std::uint64_t kMaxSnappyExpansion = 22;
 inline constexpr std::uint64_t kSnappySlackBytes = 64;
+// A zstd block of four bytes is at most 128 KiB of one byte.
+inline constexpr std::uint64_t kMaxZstdExpansion = 32768;
 
 inline constexpr std::uint32_t kMinBlockTarget = 1u << 10;
 inline constexpr std::uint32_t kMaxBlockTarget = kMaxSharedBlockBytes;

@@ -8,6 +8,15 @@
 #include "format/endian.h"
 #include "format/try.h"
 
+namespace dovetail {
+
+std::string_view to_string(Codec codec) noexcept {
+  constexpr std::string_view kNames[] = {"none", "snappy", "zstd"};
+  return kNames[static_cast<std::size_t>(codec)];
+}
+
+}  // namespace dovetail
+
 namespace dovetail::format {
 namespace {
 
@@ -53,7 +62,7 @@ bool known_type(std::uint8_t type) noexcept {
 }
 
 bool known_codec(std::uint8_t codec) noexcept {
-  return codec <= static_cast<std::uint8_t>(Codec::snappy);
+  return codec <= static_cast<std::uint8_t>(Codec::zstd);
 }
 
 Result<void> check_data_counts(std::uint32_t records, std::uint32_t raw_bytes, std::uint32_t table_bytes) {
@@ -83,11 +92,13 @@ Result<void> check_codec_lengths(Codec codec, std::uint32_t stored_bytes, std::u
     if (stored_bytes != raw_bytes) return contradiction("in a block that is not compressed");
     return {};
   }
-  if (raw_bytes > kMaxSnappyRawBytes) {
-    return bad_length(exceeds("the size of a compressed block", raw_bytes, kMaxSnappyRawBytes));
+  if (raw_bytes > kMaxCompressedRawBytes) {
+    return bad_length(exceeds("the size of a compressed block", raw_bytes, kMaxCompressedRawBytes));
   }
-  if (stored_bytes >= raw_bytes || raw_bytes > kMaxSnappyExpansion * stored_bytes + kSnappySlackBytes) {
-    return contradiction("cannot be Snappy");
+  const std::uint64_t most = codec == Codec::snappy ? kMaxSnappyExpansion * stored_bytes + kSnappySlackBytes
+                                                    : kMaxZstdExpansion * stored_bytes;
+  if (stored_bytes >= raw_bytes || raw_bytes > most) {
+    return contradiction(codec == Codec::snappy ? "cannot be Snappy" : "cannot be zstd");
   }
   return {};
 }

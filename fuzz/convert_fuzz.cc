@@ -28,7 +28,7 @@ ConvertOptions options_of(Input& input) {
   options.shards = bits % 4;
   if ((bits & 4) != 0) options.shuffle_seed = bits;
   if ((bits & 8) != 0) options.split = {{"a", 0.5}, {"b", 0.5}};
-  options.writer.shard.codec = (bits & 16) != 0 ? Codec::snappy : Codec::none;
+  options.writer.shard.codec = static_cast<Codec>((bits >> 4 & 3) % 3);
   options.writer.shard.block_bytes = 1024;
   options.writer.shard.run_records = (bits & 32) != 0 ? 3 : 0;
   options.writer.shard.max_record_bytes = kMostRecordBytes;

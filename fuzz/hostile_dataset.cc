@@ -115,7 +115,9 @@ void HostileDataset::write_dataset(const std::vector<Records>& shards) {
   DatasetWriterOptions options;
   options.shard_bytes = 0;
   options.encode_threads = 1;
-  options.shard.codec = layout_ == Layout::snappy || layout_ == Layout::examples ? Codec::snappy : Codec::none;
+  options.shard.codec = layout_ == Layout::snappy     ? Codec::snappy
+                        : layout_ == Layout::examples ? Codec::zstd
+                                                      : Codec::none;
   options.shard.block_bytes = 1024;
   options.shard.run_records = kRunRecords;
   options.shard.dataset_id = format::test::sample_dataset_id();

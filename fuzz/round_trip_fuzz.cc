@@ -37,7 +37,9 @@ void judge(Input input) {
   const MemoryLimit limit((std::size_t{64} << 20) + 256 * input.rest().size());
   static const std::string path = scratch_folder() + "/round_trip.dvt";
   const unsigned bits = input.byte();
-  WriterOptions options = {.codec = (bits & 1) != 0 ? Codec::snappy : Codec::none,
+  WriterOptions options = {.codec = (bits & 1) != 0     ? Codec::snappy
+                                    : (bits & 128) != 0 ? Codec::zstd
+                                                        : Codec::none,
                            .block_bytes = 1024u << (bits >> 1) % 8,
                            .run_bytes = 1024u << (bits >> 4) % 8,
                            .run_records = input.byte() % 64u,

@@ -164,7 +164,7 @@ struct CommonFacts {
   std::optional<Codec> codec;
   std::uint64_t run_records = 0;
 
-  bool complete() const noexcept { return metadata && codec == Codec::snappy && run_records != 0; }
+  bool complete() const noexcept { return metadata && codec.value_or(Codec::none) != Codec::none && run_records != 0; }
   void take(format::Metadata found) {
     // A shard that says so of itself is no manifest, and must not make one of the others.
     if (!metadata && !detail::holds_no_records(found.record_type)) metadata = std::move(found);

@@ -84,9 +84,9 @@ bool ShardRecovery::is_refuted(const ShardInfo& entry) const {
 }
 
 Codec ShardRecovery::codec() const noexcept {
-  const bool any = std::any_of(scan_.blocks.begin(), scan_.blocks.end(),
-                               [](const FoundBlock& block) { return block.codec == Codec::snappy; });
-  return any ? Codec::snappy : Codec::none;
+  Codec codec = Codec::none;
+  for (const FoundBlock& block : scan_.blocks) codec = std::max(codec, block.codec);
+  return codec;
 }
 
 bool ShardRecovery::has_records() const noexcept {

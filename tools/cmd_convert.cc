@@ -249,9 +249,12 @@ void add_layout_arguments(Flags& flags, ConvertArguments& arguments) {
       flags.add_size("--shard-bytes", options.writer.shard_bytes, "Target size of the records of a shard, in bytes")
           .preset("256M")
           .excludes(shards));
-  of_datasets.push_back(flags.add_choice("--codec", shard.codec,
-                                         std::array{Word{"none", Codec::none}, Word{"snappy", Codec::snappy}},
-                                         "Compression of blocks, used where it saves enough"));
+  of_datasets.push_back(
+      flags.add_choice("--codec", shard.codec,
+                       std::array{Word{"none", Codec::none}, Word{"snappy", Codec::snappy}, Word{"zstd", Codec::zstd}},
+                       "Compression of blocks, used where it saves enough"));
+  of_datasets.push_back(
+      flags.add("--codec-level", shard.codec_level, "Level of --codec zstd, 1 (fastest) to 19 (smallest)"));
   of_datasets.push_back(
       flags.add_size("--block-bytes", shard.block_bytes, "Target size of the records of a block, in bytes")
           .preset("64K"));

@@ -45,7 +45,7 @@ Result<void> write_manifest(std::shared_ptr<const OutputFolder> folder, const Da
   format::EncodedBlock encoded;
   BlockCutter cutter({.block_bytes = kManifestBlockBytes, .run_bytes = 0, .run_records = kManifestRunRecords},
                      [&](const format::RawBlock& block) {
-                       format::encode_block(block, codec, encoded);
+                       format::encode_block(block, codec == Codec::none ? Codec::none : Codec::snappy, encoded);
                        return file.add(encoded);
                      });
   for (const ShardInfo& shard : shards) {

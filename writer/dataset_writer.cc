@@ -55,6 +55,7 @@ class DatasetWriter::Impl {
                                                                {.dataset_id = *options_.shard.dataset_id,
                                                                 .metadata = detail::make_metadata(options_.shard),
                                                                 .codec = options_.shard.codec,
+                                                                .codec_level = options_.shard.codec_level,
                                                                 .threads = std::min(threads, detail::kMaxEncodeThreads),
                                                                 .on_shard = [this](detail::FinishedShard shard) {
                                                                   return keep(std::move(shard));

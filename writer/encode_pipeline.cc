@@ -11,29 +11,33 @@ namespace dovetail::detail {
 
 namespace {
 
+constexpr std::size_t kBlocksPerJob = 8;
 // Enough that a thread finds work while the caller writes or waits for its input.
-constexpr std::size_t kBlocksPerThread = 4;
+constexpr std::size_t kJobsPerThread = 3;
 // Memory that one huge record has stretched is given back rather than kept for the next block.
 constexpr std::size_t kKeptBlockBytes = std::size_t{8} << 20;
 
 }  // namespace
 
 EncodePipeline::EncodePipeline(std::shared_ptr<const OutputFolder> folder, Settings settings)
-    : folder_(std::move(folder)), settings_(std::move(settings)), window_(kBlocksPerThread * settings_.threads) {}
+    : folder_(std::move(folder)),
+      settings_(std::move(settings)),
+      window_(kBlocksPerJob * kJobsPerThread * settings_.threads) {}
 
 Result<std::unique_ptr<EncodePipeline>> EncodePipeline::start(std::shared_ptr<const OutputFolder> folder,
                                                               Settings settings) {
   std::unique_ptr<EncodePipeline> pipeline(new EncodePipeline(std::move(folder), std::move(settings)));
   DOVETAIL_ASSIGN(auto pool,
                   OrderedPool<Job>::start(pipeline->settings_.threads,
-                                          [codec = pipeline->settings_.codec](Job& job) { return work(job, codec); }));
+                                          [codec = pipeline->settings_.codec, level = pipeline->settings_.codec_level](
+                                              Job& job) { return work(job, codec, level); }));
   pipeline->pool_ = std::move(pool);
   return pipeline;
 }
 
-Result<void> EncodePipeline::work(Job& job, Codec codec) {
-  if (auto* block = std::get_if<std::unique_ptr<BlockJob>>(&job)) {
-    format::encode_block((*block)->raw, codec, (*block)->encoded);
+Result<void> EncodePipeline::work(Job& job, Codec codec, std::uint32_t level) {
+  if (auto* blocks = std::get_if<Blocks>(&job)) {
+    for (const auto& block : *blocks) format::encode_block(block->raw, codec, block->encoded, level);
   } else if (auto* sync = std::get_if<SyncJob>(&job)) {
     return sync->shard.file.sync();
   }
@@ -53,15 +57,21 @@ std::unique_ptr<EncodePipeline::BlockJob> EncodePipeline::take_spare() {
 Result<void> EncodePipeline::add(format::RawBlock& block) {
   if (failure_) return *failure_;
   const std::uint64_t bytes = block.bytes.size();
-  while (pool_->in_flight() != 0 && (pool_->in_flight() >= window_ || queued_bytes_ + bytes > settings_.queued_bytes)) {
+  while (queued_blocks_ != 0 && (queued_blocks_ >= window_ || queued_bytes_ + bytes > settings_.queued_bytes)) {
+    if (pool_->in_flight() == 0) submit_blocks();
     DOVETAIL_TRY(commit_oldest());
   }
-  std::unique_ptr<BlockJob> job = take_spare();
-  std::swap(job->raw, block);
+  next_job_.push_back(take_spare());
+  std::swap(next_job_.back()->raw, block);
   block.clear();
+  ++queued_blocks_;
   queued_bytes_ += bytes;
-  pool_->submit(std::move(job));
+  if (next_job_.size() == kBlocksPerJob) submit_blocks();
   return {};
+}
+
+void EncodePipeline::submit_blocks() {
+  if (!next_job_.empty()) pool_->submit(std::exchange(next_job_, {}));
 }
 
 Result<void> EncodePipeline::begin_shard(std::uint32_t number) {
@@ -74,6 +84,7 @@ Result<void> EncodePipeline::end_shard(const ShardCut& cut) {
 
 Result<void> EncodePipeline::submit(Job job) {
   if (failure_) return *failure_;
+  submit_blocks();
   while (pool_->in_flight() >= window_) {
     DOVETAIL_TRY(commit_oldest());
   }
@@ -82,6 +93,7 @@ Result<void> EncodePipeline::submit(Job job) {
 }
 
 Result<std::vector<FinishedShard>> EncodePipeline::finish() {
+  submit_blocks();
   while (pool_->in_flight() != 0) (void)commit_oldest();
   if (failure_) return *failure_;
   return std::move(finished_);
@@ -114,15 +126,18 @@ Result<void> EncodePipeline::open_shard() {
   return {};
 }
 
-Result<void> EncodePipeline::commit(std::unique_ptr<BlockJob> block) {
+Result<void> EncodePipeline::commit(Blocks blocks) {
   DOVETAIL_TRY(open_shard());
-  DOVETAIL_TRY(shard_->add(block->encoded));
-  queued_bytes_ -= block->raw.bytes.size();
-  if (block->raw.bytes.capacity() > kKeptBlockBytes) {
-    --blocks_held_;
-    return {};
+  for (std::unique_ptr<BlockJob>& block : blocks) {
+    DOVETAIL_TRY(shard_->add(block->encoded));
+    --queued_blocks_;
+    queued_bytes_ -= block->raw.bytes.size();
+    if (block->raw.bytes.capacity() > kKeptBlockBytes) {
+      --blocks_held_;
+    } else {
+      spare_.push_back(std::move(block));
+    }
   }
-  spare_.push_back(std::move(block));
   return {};
 }
 

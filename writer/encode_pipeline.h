@@ -36,6 +36,7 @@ class EncodePipeline {
     DatasetId dataset_id = {};
     format::Metadata metadata = {};
     Codec codec = Codec::snappy;
+    std::uint32_t codec_level = format::kDefaultZstdLevel;
     unsigned threads = 1;
     std::uint64_t queued_bytes = std::uint64_t{256} << 20;
     /// Gets each shard as soon as it is synced, in order, on the caller's thread; `finish()` then returns none.
@@ -71,13 +72,16 @@ class EncodePipeline {
   struct SyncJob {
     FinishedShard shard;
   };
-  using Job = std::variant<std::unique_ptr<BlockJob>, ShardBegin, ShardEnd, SyncJob>;
+  /// Several, since a block that is only stored takes less time than waking a thread for it.
+  using Blocks = std::vector<std::unique_ptr<BlockJob>>;
+  using Job = std::variant<Blocks, ShardBegin, ShardEnd, SyncJob>;
 
   EncodePipeline(std::shared_ptr<const OutputFolder> folder, Settings settings);
-  static Result<void> work(Job& job, Codec codec);
+  static Result<void> work(Job& job, Codec codec, std::uint32_t level);
   Result<void> submit(Job job);
+  void submit_blocks();
   Result<void> commit_oldest();
-  Result<void> commit(std::unique_ptr<BlockJob> block);
+  Result<void> commit(Blocks blocks);
   Result<void> commit(const ShardBegin& begin);
   Result<void> commit(const ShardEnd& end);
   Result<void> commit(SyncJob sync);
@@ -88,7 +92,9 @@ class EncodePipeline {
   Settings settings_;
   std::size_t window_;
   std::size_t blocks_held_ = 0;
+  std::size_t queued_blocks_ = 0;  // in flight, or of the next job
   std::uint64_t queued_bytes_ = 0;
+  Blocks next_job_;
   std::vector<std::unique_ptr<BlockJob>> spare_;
   std::optional<ShardOutput> shard_;
   std::uint32_t next_shard_ = 0;

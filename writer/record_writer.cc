@@ -86,7 +86,7 @@ class RecordWriter::Impl {
   }
 
   Result<void> write_block(const format::RawBlock& block) {
-    format::encode_block(block, options_.codec, encoded_);
+    format::encode_block(block, options_.codec, encoded_, options_.codec_level);
     return shard_->add(encoded_);
   }
 

@@ -16,6 +16,7 @@ Result<std::unique_ptr<ShardStream>> ShardStream::start(std::shared_ptr<const Ou
       EncodePipeline::start(std::move(folder), {.dataset_id = shard.dataset_id.value_or(DatasetId{}),
                                                 .metadata = make_metadata(shard),
                                                 .codec = shard.codec,
+                                                .codec_level = shard.codec_level,
                                                 .threads = std::min(std::max(settings.threads, 1u), kMaxEncodeThreads),
                                                 .queued_bytes = settings.queued_bytes,
                                                 .on_shard = std::move(on_shard)});

@@ -10,6 +10,8 @@ namespace dovetail::detail {
 
 namespace {
 
+constexpr std::uint32_t kMaxCodecLevel = 19;
+
 Result<void> check_range(const char* name, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
   if (value >= least && value <= most) return {};
   return Error(Errc::invalid_option, std::string(name) + " = " + std::to_string(value) + ": must be " +
@@ -20,10 +22,11 @@ Result<void> check_range(const char* name, std::uint64_t value, std::uint64_t le
 
 Result<void> validate(const WriterOptions& options) {
   using namespace format;
-  if (options.codec != Codec::none && options.codec != Codec::snappy) {
+  if (options.codec > Codec::zstd) {
     return Error(Errc::invalid_option,
-                 "codec = " + std::to_string(static_cast<unsigned>(options.codec)) + ": must be none or snappy");
+                 "codec = " + std::to_string(static_cast<unsigned>(options.codec)) + ": must be none, snappy or zstd");
   }
+  DOVETAIL_TRY(check_range("codec_level", options.codec_level, 1, kMaxCodecLevel));
   DOVETAIL_TRY(check_range("block_bytes", options.block_bytes, kMinBlockTarget, kMaxBlockTarget));
   DOVETAIL_TRY(check_range("run_bytes", options.run_bytes, 1, kMaxRunBytes));
   DOVETAIL_TRY(check_range("run_records", options.run_records, 0, kMaxRunRecords));

@@ -23,8 +23,10 @@ struct DOVETAIL_EXPORT WriterOptions {
   /// Compression, tried per block. A block is stored uncompressed if compression saves too little
   /// to pay for decoding.
   Codec codec = Codec::snappy;
+  /// Level of zstd, 1 (fastest) to 19 (smallest); default 3. The other codecs have none.
+  std::uint32_t codec_level = 3;
   /// Target size of a block's records in bytes, 1 KiB to 64 MiB. Default 64 KiB. Leave alone for
-  /// Snappy: it gains nothing above 64 KiB.
+  /// Snappy: it gains nothing above 64 KiB. zstd gains up to some MiB, which open runs then hold.
   std::uint32_t block_bytes = 64 * 1024;
   /// Target size of a run in bytes, up to 1 GiB. Default 64 KiB. Most runs are within it. A reader
   /// holds its open runs in memory as a whole; see docs/mixing.md.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <dovetail/export.h>
 
@@ -12,7 +13,11 @@ namespace dovetail {
 enum class Codec : std::uint8_t {
   none = 0,    ///< As they are.
   snappy = 1,  ///< One raw Snappy stream.
+  zstd = 2,    ///< One Zstandard frame: smaller, and slower to decode.
 };
+
+/// Returns "none", "snappy" or "zstd".
+DOVETAIL_EXPORT std::string_view to_string(Codec codec) noexcept;
 
 /// What is known of a shard without reading its records: one line of a manifest.
 struct DOVETAIL_EXPORT ShardInfo {

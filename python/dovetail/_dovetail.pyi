@@ -213,8 +213,8 @@ class Records:
 class Writer:
     """Writes one shard. Unfinished, it leaves no file."""
 
-    def __init__(self, path: _Path, *, codec: Optional[str] = ..., block_bytes: Optional[int] = ...,
-                 run_bytes: Optional[int] = ..., run_records: Optional[int] = ..., dataset_id: Optional[str] = ...,
+    def __init__(self, path: _Path, *, codec: Optional[str] = ..., codec_level: Optional[int] = ...,
+                 block_bytes: Optional[int] = ..., run_bytes: Optional[int] = ..., run_records: Optional[int] = ..., dataset_id: Optional[str] = ...,
                  shard_number: Optional[int] = ..., record_type: Optional[str] = ..., schema: Optional[str] = ...,
                  metadata: Optional[dict[str, str]] = ..., max_record_bytes: Optional[int] = ...,
                  overwrite: Optional[bool] = ...) -> None: ...
@@ -232,8 +232,8 @@ class DatasetWriter:
 
     def __init__(self, folder: _Path, *, shard_bytes: Optional[int] = ..., shards: Optional[int] = ...,
                  expected_records: Optional[int] = ..., encode_threads: Optional[int] = ...,
-                 codec: Optional[str] = ..., block_bytes: Optional[int] = ..., run_bytes: Optional[int] = ...,
-                 run_records: Optional[int] = ..., dataset_id: Optional[str] = ..., record_type: Optional[str] = ...,
+                 codec: Optional[str] = ..., codec_level: Optional[int] = ..., block_bytes: Optional[int] = ...,
+                 run_bytes: Optional[int] = ..., run_records: Optional[int] = ..., dataset_id: Optional[str] = ..., record_type: Optional[str] = ...,
                  schema: Optional[str] = ..., metadata: Optional[dict[str, str]] = ...,
                  max_record_bytes: Optional[int] = ..., overwrite: Optional[bool] = ...) -> None: ...
     def append(self, record: _Bytes) -> None: ...
@@ -262,8 +262,8 @@ def convert(sources: Sequence[_Path], folder: _Path, *,
             shuffle_seed: Optional[int] = ..., split: Optional[str] = ..., split_seed: Optional[int] = ...,
             part: Optional[Tuple[int, int]] = ..., jobs: Optional[int] = ...,
             memory_bytes: Optional[int] = ..., resume: Optional[bool] = ..., shard_bytes: Optional[int] = ...,
-            codec: Optional[str] = ..., block_bytes: Optional[int] = ..., run_bytes: Optional[int] = ...,
-            run_records: Optional[int] = ..., dataset_id: Optional[str] = ..., record_type: Optional[str] = ...,
+            codec: Optional[str] = ..., codec_level: Optional[int] = ..., block_bytes: Optional[int] = ...,
+            run_bytes: Optional[int] = ..., run_records: Optional[int] = ..., dataset_id: Optional[str] = ..., record_type: Optional[str] = ...,
             schema: Optional[str] = ..., metadata: Optional[dict[str, str]] = ...,
             max_record_bytes: Optional[int] = ..., overwrite: Optional[bool] = ...) -> ConvertReport: ...
 def export_tfrecords(sources: Sequence[_Path], target: _Path, *,

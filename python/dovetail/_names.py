@@ -37,7 +37,7 @@ _HERE = {
     "map_fn": ["map"],
     "schema": ["columns"],
     "columns": ["schema"],
-    "compression": ['codec, "snappy" by default, or "none"'],
+    "compression": ['codec, "snappy" by default, or "none" or "zstd"'],
     "size_limit": ["shard_bytes"],
     "buffer_size": ["pool, of records in the shuffle pool of a lane"],
     "timeout": ['hung_after, in seconds, for a read that hangs, and on_hung_read="fail" to give it up'],

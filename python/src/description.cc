@@ -70,7 +70,7 @@ struct Found {
   std::uint64_t file_bytes = 0;
   std::uint32_t min_record_bytes = UINT32_MAX;
   std::uint32_t max_record_bytes = 0;
-  std::uint64_t snappy_blocks = 0;
+  std::map<std::string_view, std::uint64_t> blocks_by_codec;
   std::optional<ShardDescription> first;
   std::map<std::string, format::FeatureKind, std::less<>> features;
 };
@@ -81,7 +81,7 @@ void add_shard(ShardDescription shard, Found& found) {
   found.file_bytes += shard.info.file_bytes;
   if (shard.info.records > 0) found.min_record_bytes = std::min(found.min_record_bytes, shard.info.min_record_bytes);
   found.max_record_bytes = std::max(found.max_record_bytes, shard.info.max_record_bytes);
-  for (const BlockInfo& block : shard.blocks) found.snappy_blocks += block.codec == Codec::snappy ? 1 : 0;
+  for (const BlockInfo& block : shard.blocks) ++found.blocks_by_codec[to_string(block.codec)];
   shard.blocks.clear();
   if (!found.first.has_value()) found.first = std::move(shard);
 }
@@ -144,8 +144,7 @@ py::object describe_dataset(const Dataset& dataset) {
   dict["min_record_bytes"] = dataset.records() > 0 ? found.min_record_bytes : 0;
   dict["max_record_bytes"] = found.max_record_bytes;
   py::dict codecs;
-  if (found.snappy_blocks < found.blocks) codecs["none"] = found.blocks - found.snappy_blocks;
-  if (found.snappy_blocks > 0) codecs["snappy"] = found.snappy_blocks;
+  for (const auto& [codec, blocks] : found.blocks_by_codec) codecs[py::str(std::string(codec))] = blocks;
   dict["codecs"] = codecs;
   add_common(found.first.value_or(ShardDescription()), dict);
   dict["fingerprint"] = dataset.fingerprint().to_hex();

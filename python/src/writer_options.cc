@@ -17,7 +17,7 @@ namespace py = pybind11;
 namespace {
 
 constexpr std::string_view kShardNumber = "shard_number";  // which a dataset gives its shards itself
-constexpr Words<Codec, 2> kCodecs{{{"none", Codec::none}, {"snappy", Codec::snappy}}};
+constexpr Words<Codec, 3> kCodecs{{{"none", Codec::none}, {"snappy", Codec::snappy}, {"zstd", Codec::zstd}}};
 
 void set_codec(WriterOptions& options, const char* name, py::handle given) {
   options.codec = from_word(name, given, kCodecs);
@@ -42,6 +42,7 @@ void set_metadata(WriterOptions& options, const char* name, py::handle given) {
 
 constexpr OptionSetter<WriterOptions> kShardSetters[] = {
     {"codec", set_codec},
+    {"codec_level", set_field<&WriterOptions::codec_level>},
     {"block_bytes", set_field<&WriterOptions::block_bytes>},
     {"run_bytes", set_field<&WriterOptions::run_bytes>},
     {"run_records", set_field<&WriterOptions::run_records>},

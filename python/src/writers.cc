@@ -168,7 +168,7 @@ constexpr const char* kWriterDoc =
 
 Args:
     path: of the file.
-    codec: "none" or "snappy".
+    codec: "none", "snappy" or "zstd"; codec_level: of zstd, 1 to 19.
     block_bytes, run_bytes, run_records: how records are packed; None chooses.
     dataset_id: 32 hex digits, for output that is reproducible; shard_number: of the dataset.
     record_type, schema, metadata: kept in the file; metadata are texts by name.

@@ -446,10 +446,11 @@ TEST_F(ResumeTest, AnUnreadableDescriptionIsSaidAndNotRemoved) {
   const ConvertOptions wanted = twelve_shards();
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
   test::write_file(staged_ + kFacts, "damaged");
+  const Files before = files_below(staged_);
   const auto refused = convert(out_, wanted);
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().is(Errc::bad_message));
-  EXPECT_TRUE(fs::exists(staged_ + "/shard-000000.dvt"));
+  EXPECT_EQ(files_below(staged_), before);
 }
 
 TEST_F(ResumeTest, AStagingFolderThatIsALinkIsRefusedAndNothingBehindItTouched) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <snappy.h>
+#include <zstd.h>
 
 #include "format/block_decoder.h"
 #include "format/block_encoder.h"
@@ -57,7 +59,7 @@ TEST(BlockEncoderTest, KeepsRecordsOfAnySizes) {
       {prose(70000, 6), prose(3, 7)},
   };
   for (const Records& records : cases) {
-    for (const Codec codec : {Codec::none, Codec::snappy})
+    for (const Codec codec : {Codec::none, Codec::snappy, Codec::zstd})
       EXPECT_EQ(round_trip(encode_records(records, codec)), records);
   }
 }
@@ -92,10 +94,10 @@ TEST(BlockEncoderTest, KeepsSnappyOnlyWhereItSavesASixteenth) {
 }
 
 TEST(BlockEncoderTest, NeverCompressesAboveWhatReadersMayHaveToDecode) {
-  const EncodedBlock block = encode_records({std::string(kMaxSnappyRawBytes + 1, 'x')}, Codec::snappy);
+  const EncodedBlock block = encode_records({std::string(kMaxCompressedRawBytes + 1, 'x')}, Codec::snappy);
   EXPECT_EQ(block.codec, Codec::none);
-  EXPECT_EQ(block.stored_bytes(), kMaxSnappyRawBytes + 1);
-  EXPECT_EQ(decode(header_of(block), block.body).value().front().size(), kMaxSnappyRawBytes + 1);
+  EXPECT_EQ(block.stored_bytes(), kMaxCompressedRawBytes + 1);
+  EXPECT_EQ(decode(header_of(block), block.body).value().front().size(), kMaxCompressedRawBytes + 1);
 }
 
 TEST(BlockEncoderTest, GivesTheSameBytesIntoUsedMemory) {
@@ -135,7 +137,7 @@ TEST(BlockDecoderTest, RefusesABodyOfAnotherSize) {
 }
 
 TEST(BlockDecoderTest, FailsWithAnyBitFlipped) {
-  for (const Codec codec : {Codec::none, Codec::snappy}) {
+  for (const Codec codec : {Codec::none, Codec::snappy, Codec::zstd}) {
     EncodedBlock block = encode_records({prose(150, 1), prose(90, 2)}, codec);
     const BlockHeader header = header_of(block);
     for (std::size_t bit = 0; bit < 8 * block.body.size(); ++bit) {
@@ -163,6 +165,74 @@ TEST(BlockDecoderTest, RefusesTablesThatFallOrMissTheEnd) {
     EncodedBlock bad = good;
     for (std::size_t i = 0; i < 3; ++i) store_le(bad.body.data() + 4 * i, table[i]);
     EXPECT_TRUE(error_of_resealed(bad).is(Errc::bad_length)) << error_of_resealed(bad).to_string();
+  }
+}
+
+TEST(BlockEncoderTest, KeepsZstdOnlyWhereItSavesASixteenthAtAnyLevel) {
+  const auto encode = [](const std::string& record, std::uint32_t level) {
+    RawBlock raw;
+    raw.append(as_bytes(record));
+    EncodedBlock block;
+    encode_block(raw, Codec::zstd, block, level);
+    return block;
+  };
+  for (const std::uint32_t level : {1u, 3u, 19u}) {
+    const std::string text = prose(60'000, 1);
+    const EncodedBlock block = encode(text, level);
+    EXPECT_EQ(block.codec, Codec::zstd);
+    EXPECT_EQ(round_trip(block), Records{text});
+    EXPECT_EQ(encode(noise(4096, 1), level).codec, Codec::none);
+    EXPECT_EQ(encode("", level).codec, Codec::none);
+  }
+  EXPECT_LT(encode(prose(60'000, 1), 19).stored_bytes(), encode(prose(60'000, 1), 1).stored_bytes());
+}
+
+TEST(BlockDecoderTest, RefusesZstdThatIsNotOneFrameOfTheRightSize) {
+  const std::string text = prose(300, 1);
+  const EncodedBlock good = encode_records({text}, Codec::zstd);
+  const auto frame_of = [](const std::string& content, auto set) {
+    const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), ZSTD_freeCCtx);
+    set(context.get());
+    Bytes frame(ZSTD_compressBound(content.size()));
+    const std::size_t bytes = ZSTD_compress2(context.get(), frame.data(), frame.size(), content.data(), content.size());
+    EXPECT_EQ(ZSTD_isError(bytes), 0u);
+    frame.resize(bytes);
+    return frame;
+  };
+  const auto plain = [](ZSTD_CCtx*) {};
+  const Bytes skippable{std::byte{0x50}, std::byte{0x2A}, std::byte{0x4D}, std::byte{0x18},
+                        std::byte{0},    std::byte{0},    std::byte{0},    std::byte{0}};
+  Bytes two = frame_of(text.substr(0, 150), plain);
+  const Bytes second = frame_of(text.substr(150), plain);
+  two.insert(two.end(), second.begin(), second.end());
+  Bytes followed = good.body;
+  followed.insert(followed.end(), skippable.begin(), skippable.end());
+  Bytes cut = good.body;
+  cut.pop_back();
+  Bytes damaged = good.body;
+  damaged[damaged.size() / 2] ^= std::byte{0x55};
+  const std::string dictionary = prose(2000, 9);
+  const struct {
+    const char* what;
+    Bytes body;
+  } cases[] = {
+      {"another size", frame_of(text + "x", plain)},
+      {"no size", frame_of(text, [](ZSTD_CCtx* c) { ZSTD_CCtx_setParameter(c, ZSTD_c_contentSizeFlag, 0); })},
+      {"a dictionary",
+       frame_of(text, [&](ZSTD_CCtx* c) { ZSTD_CCtx_loadDictionary(c, dictionary.data(), dictionary.size()); })},
+      {"two frames", two},
+      {"a skippable frame behind", followed},
+      {"cut", cut},
+      {"damaged", damaged},
+      {"Snappy", encode_records({text}, Codec::snappy).body},
+      {"nothing", {}},
+  };
+  for (const auto& tried : cases) {
+    EncodedBlock block = good;
+    block.body = tried.body;
+    const Error error = error_of_resealed(block);
+    EXPECT_TRUE(error.is(Errc::decompression) || tried.body.empty()) << tried.what << ": " << error.to_string();
+    EXPECT_FALSE(error.is(Errc::closed)) << tried.what << " was accepted";
   }
 }
 

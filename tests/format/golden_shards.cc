@@ -142,6 +142,7 @@ std::vector<GoldenShard> golden_shards() {
       golden("large_record.dvt", 5, large_record()),
       from_a_newer_minor_version(6),
       golden("snappy.dvt", 7, mixed_sizes(Codec::snappy)),
+      golden("zstd.dvt", 8, mixed_sizes(Codec::zstd)),
   };
   // The sizes of compressed blocks would make the bytes of the manifest depend on the version of Snappy.
   std::vector<GoldenShard> listed;

@@ -32,7 +32,7 @@ TEST(ShardTest, GivesBackWhatWasPutIn) {
       {prose(70000, 3), noise(70000, 4), "x"},
   };
   for (const Records& records : cases) {
-    for (const Codec codec : {Codec::none, Codec::snappy}) {
+    for (const Codec codec : {Codec::none, Codec::snappy, Codec::zstd}) {
       ShardSpec spec;
       spec.records = records;
       spec.codec = codec;
@@ -53,7 +53,7 @@ TEST(ShardTest, GivesBackRandomRecordsInRandomBlocks) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     test::Draws draws(seed);
     ShardSpec spec;
-    spec.codec = draws.below(2) == 0 ? Codec::none : Codec::snappy;
+    spec.codec = static_cast<Codec>(draws.below(3));
     spec.run_records = 1 + draws.below(20);
     spec.block_records = static_cast<std::uint32_t>(1 + draws.below(10));
     const bool fixed_size = draws.below(4) == 0;

@@ -142,7 +142,7 @@ TEST(BlockHeaderTest, RefusesWhatItDoesNotKnow) {
     EXPECT_CODE(decode_block_header(resealed(header, block_header::kType, static_cast<std::uint8_t>(type))),
                 Errc::unsupported_version);
   }
-  EXPECT_CODE(decode_block_header(resealed(header, block_header::kCodec, std::uint8_t{2})), Errc::unsupported_version);
+  EXPECT_CODE(decode_block_header(resealed(header, block_header::kCodec, std::uint8_t{3})), Errc::unsupported_version);
   EXPECT_CODE(decode_block_header(resealed(header, block_header::kReserved, std::uint16_t{1})),
               Errc::unsupported_version);
   EXPECT_CODE(decode_block_header(resealed(header, block_header::kReserved2, std::uint32_t{1})),
@@ -181,7 +181,7 @@ TEST(IndexEntryTest, RefusesUnknownCodecsReservedBytesAndImpossiblePlaces) {
   std::array<std::byte, kIndexEntryBytes> good;
   encode(sample_index_entry(), good);
   auto bytes = good;
-  bytes[index_entry::kCodec] = std::byte{2};
+  bytes[index_entry::kCodec] = std::byte{3};
   EXPECT_CODE(decode_index_entry(bytes), Errc::unsupported_version);
   bytes = good;
   bytes[index_entry::kReserved + 2] = std::byte{1};
@@ -261,6 +261,7 @@ constexpr auto kFooter = BlockType::footer;
 constexpr auto kSkippable = static_cast<BlockType>(0xFF);
 constexpr auto kNone = Codec::none;
 constexpr auto kSnappy = Codec::snappy;
+constexpr auto kZstd = Codec::zstd;
 
 const LengthCase kLengthCases[] = {
     {"OneEmptyRecord", kData, kNone, 1, 0, 0, 0, true},
@@ -285,10 +286,15 @@ const LengthCase kLengthCases[] = {
     {"CompressedToNothing", kData, kSnappy, 1, 0, 64, 0, true},  // left to Snappy, which finds no length
     {"MostExpansion", kData, kSnappy, 1, 100, 2264, 0, true},
     {"TooMuchExpansion", kData, kSnappy, 1, 100, 2265, 0, false},
-    {"LargestCompressed", kData, kSnappy, 1, 1u << 26, kMaxSnappyRawBytes, 0, false},
-    {"LargestCompressedThatSaves", kData, kSnappy, 1, (1u << 26) - 1, kMaxSnappyRawBytes, 0, true},
-    {"CompressedTooLarge", kData, kSnappy, 1, 1u << 26, kMaxSnappyRawBytes + 1, 0, false},
+    {"LargestCompressed", kData, kSnappy, 1, 1u << 26, kMaxCompressedRawBytes, 0, false},
+    {"LargestCompressedThatSaves", kData, kSnappy, 1, (1u << 26) - 1, kMaxCompressedRawBytes, 0, true},
+    {"CompressedTooLarge", kData, kSnappy, 1, 1u << 26, kMaxCompressedRawBytes + 1, 0, false},
     {"ExpansionThatWraps32Bits", kData, kSnappy, 1, 0x0BA2E8BBu, kMax32, 0, false},
+    {"ZstdToTheSameSize", kData, kZstd, 2, 10, 10, 0, false},
+    {"ZstdMostExpansion", kData, kZstd, 1, 100, 3'276'800, 0, true},
+    {"ZstdTooMuchExpansion", kData, kZstd, 1, 100, 3'276'801, 0, false},
+    {"ZstdLargest", kData, kZstd, 1, (1u << 26) - 1, kMaxCompressedRawBytes, 0, true},
+    {"ZstdTooLarge", kData, kZstd, 1, 1u << 26, kMaxCompressedRawBytes + 1, 0, false},
     {"EmptyMetadata", kMetadata, kNone, 0, 0, 0, 0, true},
     {"LargestMetadata", kMetadata, kNone, 0, kMaxMetadataBytes, kMaxMetadataBytes, 0, true},
     {"MetadataTooLarge", kMetadata, kNone, 0, kMaxMetadataBytes + 1, kMaxMetadataBytes + 1, 0, false},

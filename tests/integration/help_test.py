@@ -88,7 +88,7 @@ class HelpTest(CommandTest):
 
     def test_nothing_is_guessed_that_is_far_off(self):
         for arguments, says in ((("fly",), "there is no subcommand 'fly'\n"),
-                                (("convert", "x", "--codec", "zstd"), "it must be none or snappy, not 'zstd'\n"),
+                                (("convert", "x", "--codec", "lz4"), "it must be none, snappy or zstd, not 'lz4'\n"),
                                 (("inspect", "--" + "x" * 10_000), "there is no option --xxx")):
             self.assertNotIn("did you mean", self.assert_fails(USAGE, *arguments, says=says))
 

@@ -54,6 +54,7 @@ RESERVED = (
                 r"tests/|bench/|examples/coroutine\.cc)")),
     (re.compile(r"^liburing(\.h|/)"),
      re.compile(r"^(reader/storage/uring_\w+|tests/faults/(call_events|ring_faults))\.cc$")),
+    (re.compile(r"^zstd\.h"), re.compile(r"^(format/zstd_codec\.cc|sources/|tests/)")),
     (re.compile(r"^(snappy|isa-l)"), re.compile(r"^(format|tests|bench)/")),
     (re.compile(r"^isa-l(\.h|/)"), re.compile(r"^format/crc32c/crc32c_\w+\.cc$")),
     (re.compile(r"^\w*intrin\.h"), re.compile(r"^format/crc32c/crc32c_\w+\.cc$")),

@@ -88,7 +88,7 @@ class CompletionTest(CommandTest):
         self.assertEqual(self.bash("inspect", "a"), ["a file", "a folder", "another"])
         self.assertEqual(self.bash("convert", "--to", "a"), ["a folder"])
         self.assertEqual(self.bash("convert", "--codec", "=", "s"), ["snappy"])
-        self.assertEqual(self.bash("convert", "--codec", "="), ["none", "snappy"])
+        self.assertEqual(self.bash("convert", "--codec", "="), ["none", "snappy", "zstd"])
 
     @needs("fish")
     def test_fish_offers_all_that_the_help_lists(self):

@@ -193,7 +193,8 @@ TEST(BlockMapTest, CellsNameTheShardInWhichTheyBegin) {
   EXPECT_EQ(map.cells[5].first_shard, 1u);
   EXPECT_EQ(map.cells[6].first_shard, 2u);
   const std::string svg = block_map_svg(map, shards);
-  EXPECT_NE(svg.find("block 6 from shard 2, shard 2: 2 records, 100 bytes raw, 50 stored, snappy"), std::string::npos);
+  EXPECT_NE(svg.find("block 6 from shard 2, shard 2: 2 records, 100 bytes raw, 50 stored, compressed"),
+            std::string::npos);
   EXPECT_NE(svg.find("not compressed"), std::string::npos);
 }
 

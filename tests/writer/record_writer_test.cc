@@ -43,7 +43,7 @@ class RecordWriterTest : public ::testing::Test {
 
 TEST_F(RecordWriterTest, WritesRecordsThatComeBack) {
   const test::Records records = test::sample_records(3000, 600, 7);
-  for (const Codec codec : {Codec::none, Codec::snappy}) {
+  for (const Codec codec : {Codec::none, Codec::snappy, Codec::zstd}) {
     const ShardInfo info = write(records, {.codec = codec, .overwrite = true});
     const test::DecodedShard shard = read();
     EXPECT_EQ(shard.records, records);

@@ -139,7 +139,7 @@ class Bench {
       const BlockInfo& block = sample_.blocks[i].info;
       limits.raw_bytes += block.raw_bytes;
       limits.stored_bytes += block.stored_bytes;
-      if (block.codec == Codec::snappy) limits.snappy_bytes += block.raw_bytes;
+      if (block.codec != Codec::none) limits.compressed_bytes += block.raw_bytes;
     }
     return {};
   }

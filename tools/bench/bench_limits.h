@@ -16,13 +16,13 @@ struct Limits {
   double copy_seconds = 0;    ///< From blocks into rows. Large records are read straight into their rows instead.
   std::uint64_t raw_bytes = 0;
   std::uint64_t stored_bytes = 0;
-  std::uint64_t snappy_bytes = 0;  ///< Raw bytes that were decoded.
+  std::uint64_t compressed_bytes = 0;  ///< Raw bytes that were decoded.
   std::uint64_t copied_bytes = 0;
 
   /// Bytes a second, 0 where there was nothing to measure.
   double read_rate() const noexcept { return rate(stored_bytes, read_seconds); }
   double check_rate() const noexcept { return rate(stored_bytes, check_seconds); }
-  double decode_rate() const noexcept { return rate(snappy_bytes, decode_seconds); }
+  double decode_rate() const noexcept { return rate(compressed_bytes, decode_seconds); }
   double copy_rate() const noexcept { return rate(copied_bytes, copy_seconds); }
   /// Bytes of records a second that one thread delivers if it does nothing else but these, one after the other.
   double together() const noexcept {

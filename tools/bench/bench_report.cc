@@ -61,7 +61,7 @@ void add_limits(const BenchReport& report, Listing& listing) {
   const Limits& limits = report.limits;
   listing.add("page cache", human_rate(limits.read_rate()) + " of stored bytes, one thread");
   listing.add("checksum", human_rate(limits.check_rate()));
-  if (limits.snappy_bytes > 0) listing.add("decoding", human_rate(limits.decode_rate()) + " of records");
+  if (limits.compressed_bytes > 0) listing.add("decoding", human_rate(limits.decode_rate()) + " of records");
   listing.add("row copy", limits.copied_bytes > 0 ? human_rate(limits.copy_rate()) + " of records"
                                                   : "none: records are read straight into their rows");
   std::string together = human_rate(limits.together()) + " of records, one after the other";
@@ -83,7 +83,7 @@ boost::json::object to_json(const BenchReport& report) {
             {"stored_bytes", report.stored_bytes},
             {"mean_record_bytes", mean_record(report)},
             {"sampled_blocks", report.sampled_blocks},
-            {"snappy_share", report.snappy_share}}},
+            {"compressed_share", report.compressed_share}}},
           {"rank", report.rank},
           {"world", report.world},
           {"batch", report.batch},
@@ -111,7 +111,7 @@ std::string to_text(const BenchReport& report) {
                              format::count_of(report.shards, "shard") + ", " + human_bytes(mean_record(report)) +
                              " each on average");
   listing.add("codec",
-              percent(report.snappy_share, 0) + " of the bytes Snappy, in " +
+              percent(report.compressed_share, 0) + " of the bytes compressed, in " +
                   format::count_of(report.sampled_blocks, "block") + " looked at; " +
                   decimal(share(static_cast<double>(report.stored_bytes), static_cast<double>(report.raw_bytes)), 2) +
                   " stored for each byte");

@@ -18,7 +18,7 @@ struct BenchReport {
   std::uint64_t raw_bytes = 0;
   std::uint64_t stored_bytes = 0;
   std::size_t sampled_blocks = 0;
-  double snappy_share = 0;  ///< Of the bytes of the sampled records.
+  double compressed_share = 0;  ///< Of the bytes of the sampled records.
 
   std::uint32_t rank = 0;
   std::uint32_t world = 1;

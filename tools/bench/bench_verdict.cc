@@ -50,7 +50,7 @@ std::string sentence(const BenchReport& report, Bottleneck bottleneck) {
       return storage_sentence(report);
     case Bottleneck::decoding:
       if (spare_cores) return "Decoding limits: " + more_threads(report) + ".";
-      if (report.limits.snappy_bytes > 0) {
+      if (report.limits.compressed_bytes > 0) {
         return "Decoding limits, on " + threads + ": data that are stored with --codec none could be read at up to " +
                human_rate(report.limits.together_uncompressed() * report.threads) + ".";
       }

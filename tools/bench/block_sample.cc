@@ -38,7 +38,7 @@ void take_blocks(std::span<const BlockInfo> blocks, std::uint64_t most_bytes, st
     sample.blocks.push_back({file, block});
     sample.stored_bytes += block.stored_bytes;
     sample.raw_bytes += block.raw_bytes;
-    if (block.codec == Codec::snappy) sample.snappy_bytes += block.raw_bytes;
+    if (block.codec != Codec::none) sample.compressed_bytes += block.raw_bytes;
   }
 }
 

@@ -40,7 +40,7 @@ struct BlockSample {
   std::vector<Block> blocks;
   std::uint64_t raw_bytes = 0;
   std::uint64_t stored_bytes = 0;
-  std::uint64_t snappy_bytes = 0;  ///< Of the raw bytes, those in compressed blocks.
+  std::uint64_t compressed_bytes = 0;  ///< Of the raw bytes, those in compressed blocks.
 };
 
 /// Reads the indexes of at most 16 shards. Takes up to `most_bytes`, stored and raw each, but at least one block.

@@ -53,7 +53,7 @@ void describe(const Dataset& dataset, const BlockSample& sample, BenchReport& re
   for (const ShardInfo& shard : dataset.shards()) report.stored_bytes += shard.stored_bytes;
   report.sampled_blocks = sample.blocks.size();
   if (sample.raw_bytes > 0) {
-    report.snappy_share = static_cast<double>(sample.snappy_bytes) / static_cast<double>(sample.raw_bytes);
+    report.compressed_share = static_cast<double>(sample.compressed_bytes) / static_cast<double>(sample.raw_bytes);
   }
 }
 

@@ -22,13 +22,13 @@ std::string hint(const BlockCell& cell, std::span<const ShardDescription> shards
   text += " from shard " + std::to_string(cell.first_shard) + ", " + shards[cell.first_shard].info.name + ": ";
   text += format::count_of(cell.records, "record") + ", " + format::count_of(cell.raw_bytes, "byte") + " raw, " +
           std::to_string(cell.stored_bytes) + " stored, ";
-  if (cell.snappy == 0) return text + "not compressed";
-  return text + (cell.snappy == cell.blocks ? "snappy" : "snappy in " + std::to_string(cell.snappy));
+  if (cell.compressed == 0) return text + "not compressed";
+  return text + (cell.compressed == cell.blocks ? "compressed" : "compressed in " + std::to_string(cell.compressed));
 }
 
 /// What compression left of the bytes; 0 where nothing is compressed, so that all of it is one colour.
 double share_saved(const BlockCell& cell) {
-  if (cell.snappy == 0 || cell.raw_bytes <= cell.stored_bytes) return 0;
+  if (cell.compressed == 0 || cell.raw_bytes <= cell.stored_bytes) return 0;
   return 1 - static_cast<double>(cell.stored_bytes) / static_cast<double>(cell.raw_bytes);
 }
 
@@ -45,7 +45,7 @@ BlockMap map_blocks(std::span<const ShardDescription> shards, std::size_t most) 
       if (number % map.blocks_per_cell == 0) map.cells.push_back({.first_shard = shard, .first_block = number});
       BlockCell& cell = map.cells.back();
       ++cell.blocks;
-      cell.snappy += block.codec == Codec::snappy ? 1 : 0;
+      cell.compressed += block.codec != Codec::none ? 1 : 0;
       cell.records += block.records;
       cell.raw_bytes += block.raw_bytes;
       cell.stored_bytes += block.stored_bytes;
@@ -62,7 +62,7 @@ std::string block_map_svg(const BlockMap& map, std::span<const ShardDescription>
     const std::size_t row = i / kColumns;
     const double x = static_cast<double>(i % kColumns) * kStep;
     const double y = static_cast<double>(row) * kStep;
-    const bool plain = cell.snappy == 0;
+    const bool plain = cell.compressed == 0;
     svg.rect(x, y, kCell, kCell, plain ? std::string() : scale_colour(share_saved(cell)), plain ? "plain" : "packed",
              hint(cell, shards));
   }

@@ -16,7 +16,7 @@ struct BlockCell {
   std::uint32_t first_shard = 0;
   std::uint64_t first_block = 0;  ///< Counted over all shards.
   std::uint64_t blocks = 0;
-  std::uint64_t snappy = 0;  ///< Of these, how many are compressed.
+  std::uint64_t compressed = 0;  ///< Of these, how many are compressed.
   std::uint64_t records = 0;
   std::uint64_t raw_bytes = 0;
   std::uint64_t stored_bytes = 0;

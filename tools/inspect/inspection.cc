@@ -25,7 +25,8 @@ void add_shard(Inspection& inspection, ShardDescription shard) {
   inspection.raw_bytes += info.raw_bytes;
   inspection.stored_bytes += info.stored_bytes;
   for (const BlockInfo& block : shard.blocks) {
-    Inspection::CodecShare& share = block.codec == Codec::snappy ? inspection.snappy : inspection.plain;
+    Inspection::CodecShare* const shares[] = {&inspection.plain, &inspection.snappy, &inspection.zstd};
+    Inspection::CodecShare& share = *shares[static_cast<std::size_t>(block.codec)];
     ++share.blocks;
     share.raw_bytes += block.raw_bytes;
     share.stored_bytes += block.stored_bytes;

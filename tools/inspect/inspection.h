@@ -44,6 +44,7 @@ struct Inspection {
   };
   CodecShare plain;
   CodecShare snappy;
+  CodecShare zstd;
   std::string fingerprint;
   bool has_manifest = false;
   std::vector<ShardDescription> shards;

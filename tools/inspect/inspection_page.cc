@@ -122,6 +122,7 @@ std::string codecs(const Inspection& inspection) {
   };
   add("none", "not compressed", inspection.plain);
   add("snappy", "Snappy", inspection.snappy);
+  add("zstd", "zstd", inspection.zstd);
   return section("Codecs", "", table.finish());
 }
 

@@ -35,7 +35,7 @@ boost::json::array blocks_json(const Inspection& inspection) {
                                            {"records", block.records},
                                            {"stored_bytes", block.stored_bytes},
                                            {"raw_bytes", block.raw_bytes},
-                                           {"codec", codec_text(block.codec)},
+                                           {"codec", to_string(block.codec)},
                                            {"table", block.has_table}});
     }
   }
@@ -48,7 +48,7 @@ std::string blocks_text(const Inspection& inspection, const Colours& colours) {
     for (const BlockInfo& block : inspection.shards[shard].blocks) {
       table.add({std::to_string(shard), std::to_string(block.offset), std::to_string(block.first_record),
                  std::to_string(block.records), std::to_string(block.stored_bytes), std::to_string(block.raw_bytes),
-                 std::string(codec_text(block.codec))});
+                 std::string(to_string(block.codec))});
     }
   }
   return '\n' + table.to_text(colours);
@@ -140,9 +140,10 @@ boost::json::object to_json(const Inspection& inspection, bool with_blocks) {
   object["stored_bytes"] = inspection.stored_bytes;
   object["min_record_bytes"] = inspection.min_record_bytes;
   object["max_record_bytes"] = inspection.max_record_bytes;
-  object["codecs"] = boost::json::object{{"none", inspection.plain.blocks}, {"snappy", inspection.snappy.blocks}};
-  object["codec_shares"] =
-      boost::json::object{{"none", to_json(inspection.plain)}, {"snappy", to_json(inspection.snappy)}};
+  object["codecs"] = boost::json::object{
+      {"none", inspection.plain.blocks}, {"snappy", inspection.snappy.blocks}, {"zstd", inspection.zstd.blocks}};
+  object["codec_shares"] = boost::json::object{
+      {"none", to_json(inspection.plain)}, {"snappy", to_json(inspection.snappy)}, {"zstd", to_json(inspection.zstd)}};
   add_survey(inspection.survey, object);
   object["metadata"] = boost::json::object();
   if (inspection.features) object["features"] = to_json(*inspection.features);
@@ -180,6 +181,7 @@ std::string to_text(const Inspection& inspection, bool with_blocks, const Colour
   listing.add("blocks", std::to_string(inspection.blocks));
   listing.add("not compressed", share_text(inspection.plain, inspection));
   listing.add("snappy", share_text(inspection.snappy, inspection));
+  if (inspection.zstd.blocks > 0) listing.add("zstd", share_text(inspection.zstd, inspection));
   if (!inspection.shards.empty()) listing.add("records per run", run_text(inspection));
   listing.add("fingerprint", inspection.fingerprint);
   listing.add("manifest", inspection.has_manifest ? "yes" : "no");

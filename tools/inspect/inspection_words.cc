@@ -10,10 +10,6 @@
 
 namespace dovetail::tools {
 
-std::string_view codec_text(Codec codec) {
-  return codec == Codec::snappy ? "snappy" : "none";
-}
-
 std::string version_text(const ShardDescription& shard) {
   return std::to_string(shard.version_major) + '.' + std::to_string(shard.version_minor);
 }

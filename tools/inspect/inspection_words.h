@@ -10,8 +10,6 @@
 
 namespace dovetail::tools {
 
-/// "none" or "snappy".
-std::string_view codec_text(Codec codec);
 
 /// "1.0".
 std::string version_text(const ShardDescription& shard);
