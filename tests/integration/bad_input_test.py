@@ -96,7 +96,9 @@ class SourcesTest(CommandTest):
         source = write_file(self.path("source"), tfrecord([b"x"]))
         for flags, says in ((("--block-bytes", "1"), "block_bytes"), (("--run-bytes", "2G"), "run_bytes"),
                             (("--dataset-id", "12"), "32 hex digits"), (("--meta", "novalue"), "KEY=VALUE"),
-                            (("--codec", "zip"), "must be none, snappy or zstd, not 'zip'"), (("--shards", "-1"), "--shards"),
+                            (("--codec", "zip"), "must be none, snappy or zstd, not 'zip'"),
+                            (("--codec", "zstd", "--codec-level", "20"), "codec_level = 20: must be 1 to 19"),
+                            (("--shards", "-1"), "--shards"),
                             (("--shards", "2", "--shard-bytes", "1M"), "--shard")):
             with self.subTest(flags=flags):
                 self.assert_refused(USAGE, source, *flags, says=says)

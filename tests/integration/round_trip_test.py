@@ -32,7 +32,8 @@ class RealDataTest(CommandTest):
 
     def test_digits_come_back_byte_for_byte(self):
         source = real_data("tfx-mnist", "mnist.tfrecord")
-        for flags in (["--codec", "none"], ["--codec", "snappy"], ["--run-records", "7", "--block-bytes", "1K"]):
+        for flags in (["--codec", "none"], ["--codec", "snappy"], ["--codec", "zstd", "--codec-level", "1"],
+                      ["--run-records", "7", "--block-bytes", "1K"]):
             with self.subTest(flags=flags):
                 self.check([source], read_file(source), 1000, "--shards", 5, "--overwrite", *flags)
 

@@ -172,6 +172,23 @@ class WriterTest(ModuleTest):
         self.assertEqual((about["info"].records, about["info"].run_records), (500, 32))
         self.assertEqual(self.written(), records)
 
+    def test_codecs(self):
+        records = [b"%d of many " % i * 40 for i in range(500)]
+        sizes = {}
+        for codec, level in (("none", None), ("snappy", None), ("zstd", None), ("zstd", 19)):
+            with dovetail.Writer(self.path("a.dvt"), codec=codec, codec_level=level, overwrite=True) as writer:
+                writer.extend(records)
+            self.assertEqual(self.written(), records)
+            about = dovetail.describe(self.path("a.dvt"))
+            self.assertEqual(dovetail.Dataset(self.path("a.dvt")).describe().codecs, {codec: about["info"].blocks})
+            sizes[codec, level] = about["info"].stored_bytes
+        self.assertGreater(sizes["none", None], sizes["snappy", None])
+        self.assertGreater(sizes["snappy", None], sizes["zstd", None])
+        self.assertGreaterEqual(sizes["zstd", None], sizes["zstd", 19])
+        for level in (0, 20):
+            with self.assertRaisesRegex(dovetail.UsageError, f"codec_level = {level}: must be 1 to 19"):
+                dovetail.Writer(self.path("b.dvt"), codec="zstd", codec_level=level)
+
     def test_shards_of_a_dataset(self):
         records = make_records(100, 2)
         writer = dovetail.DatasetWriter(self.path("many"), shards=3, expected_records=100)
