@@ -134,10 +134,12 @@ std::optional<float> parse_real(std::string_view text) noexcept {
 }
 
 void ColumnGuess::look_at(std::string_view value) noexcept {
-  if (value.empty()) return;  // missing
+  missing_ = missing_ || value.empty();
+  if (value.empty()) return;
   any_ = true;
   const auto whole = parse_int(value);
   ints_ = ints_ && whole.has_value();
+  negative_ = negative_ || value.front() == '-';
   exact_ = exact_ && (!whole || is_exact_as_float(*whole));
   // A number of so many digits that it is no int64 would lose most of them as a float.
   reals_ = reals_ && (whole.has_value() || (!is_whole(value) && parse_real(value).has_value()));
@@ -186,6 +188,8 @@ Result<void> join(CsvLayout& layout, const std::string& file, const std::vector<
   DOVETAIL_TRY(check_same_names(layout, columns));
   for (std::size_t i = 0; i != columns.size(); ++i) {
     CsvColumn& column = layout.columns[i];
+    column.missing = column.missing || columns[i].missing;
+    column.negative = column.negative || columns[i].negative;
     if (columns[i].empty) continue;
     column.type = column.empty ? columns[i].type : wider(column, columns[i]);
     column.inexact = column.inexact || columns[i].inexact;

@@ -60,10 +60,14 @@ class ColumnGuess {
   bool settled() const noexcept { return any_ && type() == ColumnType::bytes; }
   /// Whether it holds whole numbers of which one is no float.
   bool inexact() const noexcept { return ints_ && !exact_; }
+  bool missing() const noexcept { return missing_; }
+  bool negative() const noexcept { return negative_; }
   ColumnType type() const noexcept;
 
  private:
   bool any_ = false;
+  bool missing_ = false;
+  bool negative_ = false;
   bool ints_ = true;
   bool reals_ = true;
   bool exact_ = true;  // all whole numbers as floats

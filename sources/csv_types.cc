@@ -77,6 +77,8 @@ class LayoutFinder {
       layout_->columns[column].type = guess.type();
       layout_->columns[column].empty = !guess.any();
       layout_->columns[column].inexact = guess.inexact();
+      layout_->columns[column].missing = guess.missing();
+      layout_->columns[column].negative = guess.negative();
     }
     return std::move(*layout_);
   }
@@ -143,6 +145,7 @@ class LayoutFinder {
         if (!raw()) untyped_.push_back(i);
       } else {
         columns[i].type = type->second;
+        columns[i].missing = true;
         ++given;
       }
     }

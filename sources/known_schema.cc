@@ -115,6 +115,9 @@ std::optional<Schema> schema_of(const std::vector<CsvColumn>& columns) {
     const Dtype number = real ? Dtype::f32 : Dtype::i64;
     schema.columns.push_back({.name = column.name, .dtype = column.type == ColumnType::bytes ? Dtype::bytes : number});
     if (real) schema.columns.back().fallback = "nan";
+    if (column.type == ColumnType::int64 && column.missing) {
+      schema.columns.back().fallback = column.negative ? "0" : "-1";  // as of inferred schemas
+    }
   }
   if (!validate(schema)) return std::nullopt;
   return schema;

@@ -21,7 +21,8 @@ std::optional<Column> column_of(const IdxLayout& layout);
 /// shards differ.
 std::optional<Schema> schema_of(const MdsIndex& index);
 
-/// Of CSV files. Real numbers that are missing become NaN; nothing where a schema cannot say it.
+/// Of CSV files. Real numbers that are missing become NaN, and whole ones -1, or 0 if some are negative; nothing where a
+/// schema cannot say it.
 std::optional<Schema> schema_of(const std::vector<CsvColumn>& columns);
 
 /// Of a folder's files with their keys, and with labels.

@@ -68,6 +68,10 @@ struct DOVETAIL_EXPORT CsvColumn {
   /// For `int64`: whether a float would round one of the numbers. Combined with fractions, such a
   /// column is `bytes`.
   bool inexact = false;
+  /// Whether a row may have no value: one has none, or the type was given and no row was looked at.
+  bool missing = false;
+  /// For `int64`: whether a number is negative.
+  bool negative = false;
 
   friend bool operator==(const CsvColumn&, const CsvColumn&) = default;
 };

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <dovetail/dataset.h>
 #include <dovetail/tfrecord_export.h>
 
 #include "tests/convert/part_conversions.h"
@@ -18,6 +19,10 @@ using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 constexpr std::size_t kTooManyColumns = std::size_t{1} << 16;  // so many commas: one more
+
+CsvColumn missing(const char* name, ColumnType type, bool empty = false) {
+  return {.name = name, .type = type, .empty = empty, .missing = true};
+}
 
 class CsvTypesTest : public test::PartsTest {
  protected:
@@ -42,8 +47,8 @@ TEST_F(CsvTypesTest, AreThoseOfAllFilesOfAFolder) {
   put("csv/4.csv", "id,v,note,none\n3,,7,\n");
   RecordSource source = RecordSource::open(folder_ / "csv").value();
   EXPECT_THAT(source.columns(),
-              ElementsAre(CsvColumn{"id", ColumnType::int64}, CsvColumn{"v", ColumnType::real},
-                          CsvColumn{"note", ColumnType::int64}, CsvColumn{"none", ColumnType::bytes, true}));
+              ElementsAre(CsvColumn{"id", ColumnType::int64}, missing("v", ColumnType::real),
+                          missing("note", ColumnType::int64), missing("none", ColumnType::bytes, true)));
   EXPECT_EQ(test::example_text(as_chars(*source.next().value())), "id=[1] none=<> note=[] v=(1)");
 }
 
@@ -53,8 +58,9 @@ TEST_F(CsvTypesTest, AreThoseOfAllSources) {
   const auto report = convert(out_, options({sources[0], sources[1], folder_ / "more"}, 3)).value();
   for (const ConvertedSource& source : report.sources) {
     EXPECT_THAT(source.columns, ElementsAre(CsvColumn{"id", ColumnType::int64}, CsvColumn{"v", ColumnType::real},
-                                            CsvColumn{"w", ColumnType::int64}, CsvColumn{"x", ColumnType::bytes}));
+                                            missing("w", ColumnType::int64), missing("x", ColumnType::bytes)));
   }
+  EXPECT_EQ(to_text(Dataset::open(out_).value().schema().value()), "id:i64, v:f32=nan, w:i64=-1, x:bytes");
   EXPECT_THAT(texts_of(out_),
               ElementsAre("id=[1] v=(1) w=[] x=<>", "id=[2] v=(2.5) w=[5] x=<a>", "id=[3] v=(3) w=[] x=<>"));
   // A folder of the same files makes the same records.

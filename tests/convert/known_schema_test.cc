@@ -84,6 +84,16 @@ TEST_F(KnownSchemaTest, HasColumnsOfCsv) {
   EXPECT_FALSE(RecordSource::open(folder_ / "a.csv", {.records = RecordForm::raw}).value().schema());
 }
 
+TEST_F(KnownSchemaTest, ReadsRowsOfCsvWithoutAWholeNumber) {
+  const Decoded decoded(put("a.csv", "id,age,change\n7,,-3\n8,41,\n"));
+  EXPECT_EQ(decoded.schema(), "id:i64, age:i64=-1, change:i64=0");
+  EXPECT_THAT(decoded.column(1).as<std::int64_t>(), ElementsAre(-1, 41));
+  EXPECT_THAT(decoded.column(2).as<std::int64_t>(), ElementsAre(-3, 0));
+  // Nothing is known of values whose type is given.
+  const Decoded given(folder_ / "a.csv", {.csv = {.types = {{"age", ColumnType::int64}}}});
+  EXPECT_EQ(given.schema(), "id:i64, age:i64=-1, change:i64=0");
+}
+
 TEST_F(KnownSchemaTest, HasOtherTypesOfIdx) {
   put("a", idx_file(0x0B, {2, 2}, std::string("\0\1\xFF\xFE\0\3\1\0", 8)));
   const Decoded decoded(folder_ / "a");
