@@ -15,6 +15,7 @@
 #include "format/endian.h"
 #include "format/example/column_rows.h"
 #include "format/example/example_wire.h"
+#include "format/text/suggestion.h"
 #include "format/text/utf8.h"
 #include "format/try.h"
 #include "format/wire.h"
@@ -99,6 +100,8 @@ class ExpectedName {
   std::size_t column_ = kNoColumn;
 };
 
+constexpr std::string_view kJson = "JSON";
+
 /// What a record is that people can read: "JSON" or "text". Empty for other bytes.
 std::string_view readable(std::string_view record) noexcept {
   constexpr std::string_view kBlanks = " \t\r\n";
@@ -107,7 +110,7 @@ std::string_view readable(std::string_view record) noexcept {
   };
   if (std::any_of(record.begin(), record.end(), is_control) || !is_utf8(record)) return {};
   const std::size_t first = record.find_first_not_of(kBlanks);
-  return first != record.npos && (record[first] == '{' || record[first] == '[') ? "JSON" : "text";
+  return first != record.npos && (record[first] == '{' || record[first] == '[') ? kJson : "text";
 }
 
 /// `"image" (bytes_list), "label" (int64_list)`; of many the first.
@@ -130,6 +133,10 @@ std::string with_fallback(Column column) {
                            column.dtype == Dtype::u64;
   column.fallback = column.ragged || column.dtype == Dtype::bytes ? "" : no_negative ? "0" : "-1";
   return to_text(Schema{{std::move(column)}});
+}
+
+std::string fallback_advice(const Column& column) {
+  return "; with a fallback, such as " + with_fallback(column) + ", rows get that instead";
 }
 
 }  // namespace
@@ -188,6 +195,18 @@ class ColumnDecoder::Impl {
     return true;
   }
   Result<void> add_any(std::uint32_t row, ByteView record);
+  /// What to do about a feature that the record lacks: a name that is near was most likely meant.
+  std::string instead_of(const Column& column) const {
+    const auto features = features_.all();
+    if (features.empty()) return ", nor any other" + fallback_advice(column);
+    std::vector<std::string> names;
+    for (const FeatureView& feature : features) {
+      if (!columns_.contains(feature.name)) names.emplace_back(feature.name);
+    }
+    const std::string near = closest(column.name, names);
+    if (near.empty()) return ", only " + names_of(features) + fallback_advice(column);
+    return "; did you mean \"" + near + "\"? It has only " + names_of(features);
+  }
   Error unfit(std::uint32_t row, std::size_t column, const std::string& why) const {
     return Error(Errc::invalid_option,
                  "row " + std::to_string(row) + ", column \"" + schema_.columns[column].name + "\": " + why);
@@ -276,25 +295,23 @@ Result<void> ColumnDecoder::Impl::add_any(std::uint32_t row, ByteView record) {
     const std::string in_row = "row " + std::to_string(row) + ": ";
     const std::string_view kind = readable(as_chars(record));
     if (kind.empty()) return Error(parsed.error().code(), in_row + parsed.error().detail());
-    return Error(Errc::invalid_option,
-                 in_row + "the record is " + std::string(kind) + ", no tf.train.Example, which columns are made of");
+    const std::string mend = kind == kJson ? ": convert it with --records example, or use a map" : "";
+    return Error(Errc::invalid_option, in_row + "the record is " + std::string(kind) +
+                                           ", no tf.train.Example, which columns are made of" + mend);
   }
   for (std::size_t column = 0; column < schema_.columns.size(); ++column) {
     const FeatureView* const feature = features_.find(schema_.columns[column].name);
     if (feature == nullptr) {
       if (!rows_.put_fallback(column, row)) {
-        const std::string others = features_.all().empty() ? "nor any other" : "only " + names_of(features_.all());
-        return unfit(row, column,
-                     "the record has no such feature, " + others + "; with a fallback, such as " +
-                         with_fallback(schema_.columns[column]) + ", rows get that instead");
+        return unfit(row, column, "the record has no such feature" + instead_of(schema_.columns[column]));
       }
       continue;
     }
     std::string why;
     if (rows_.put(column, row, *feature, &why)) continue;
-    return unfit(
-        row, column,
-        why + ", in the entry at byte " + std::to_string(feature->entry.data() - record.data()) + " of the record");
+    const bool empty = why == ColumnRows::kEmptyFeature;
+    why += ", in the entry at byte " + std::to_string(feature->entry.data() - record.data()) + " of the record";
+    return unfit(row, column, empty ? why + fallback_advice(schema_.columns[column]) : why);
   }
   return {};
 }

@@ -161,11 +161,12 @@ bool ColumnRows::put(std::size_t column, std::uint32_t row, const FeatureView& f
     if (why != nullptr) *why = text;
     return false;
   };
-  if (feature.kind == FeatureKind::none) return put_fallback(column, row) || wrong("the feature is empty");
+  if (feature.kind == FeatureKind::none) return put_fallback(column, row) || wrong(std::string(kEmptyFeature));
   std::uint64_t count = 0;
   if (!count_values(schema_.columns[column], feature, count, why)) return false;
   // Writers say so that a value is missing, as those of tables do for an empty number.
   if (feature.count == 0 && put_fallback(column, row)) return true;
+  if (feature.count == 0 && !target.ragged) return wrong(std::string(kEmptyFeature));
   if (target.text && (target.ragged || count == 1)) return put_texts(target, row, feature);
   if (target.ragged ? count % target.count != 0 : count != target.count) {
     return wrong(std::to_string(count) + " values, expected " + (target.ragged ? "a multiple of " : "") +

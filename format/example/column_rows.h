@@ -62,6 +62,9 @@ class Scratch {
 /// Ownership: borrows the schema, the slab, and records until `finish` or `keep`.
 class ColumnRows {
  public:
+  /// Why a feature without values does not fit: only a fallback mends it.
+  static constexpr std::string_view kEmptyFeature = "the feature is empty";
+
   explicit ColumnRows(const Schema& schema);
 
   void begin(std::uint32_t rows, std::span<std::byte> slab);

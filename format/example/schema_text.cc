@@ -66,7 +66,7 @@ class SchemaText {
     column.name = std::move(name);
     if (!take(':')) return wrong("':' and a dtype");
     skip_blanks();
-    if (!read_dtype(column.dtype)) return wrong("a dtype, u8 to f64 or bytes");
+    if (!read_dtype(column.dtype)) return wrong("a dtype, u8 to f64 or bytes" + own_word());
     if (take('[')) {
       DOVETAIL_TRY(read_shape(column));
     }
@@ -124,6 +124,21 @@ class SchemaText {
     }
     at_ = start;
     return false;
+  }
+
+  /// " (int64 is i64)", of what NumPy calls a dtype that is here next.
+  std::string own_word() {
+    const std::size_t start = at_;
+    const std::string text(take_all_of(kPlain));
+    at_ = start;
+    for (const auto& [theirs, own] : {std::pair("uint", "u"), std::pair("int", "i"), std::pair("float", "f")}) {
+      if (!text.starts_with(theirs)) continue;
+      const std::string word = own + text.substr(std::string_view(theirs).size());
+      for (std::size_t i = 0; i < static_cast<std::size_t>(Dtype::bytes); ++i) {
+        if (word == to_text(static_cast<Dtype>(i))) return " (" + text + " is " + word + ")";
+      }
+    }
+    return {};
   }
 
   /// Behind the bracket.

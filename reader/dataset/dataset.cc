@@ -216,7 +216,9 @@ Result<Schema> Dataset::schema() const {
       }
       if (metadata->schema.empty()) {
         return Error(Errc::invalid_option,
-                     "its metadata names no columns: give them, such as \"image:u8[28,28,1], label:i64\"")
+                     "its metadata names no columns: give them, such as \"image:u8[28,28,1], label:i64\"; dovetail "
+                     "inspect "
+                     "--features prints them, dovetail convert --schema infer stores them")
             .in_file(shard_path(number));
       }
       auto schema = parse_schema(metadata->schema);

@@ -313,7 +313,7 @@ class ColumnTest(ErrorTest):
     def test_columns_that_the_records_do_not_have(self):
         examples = [dovetail.example(image=b"x" * 4, label=i) for i in range(40)]
         lines = [b'{"label": %d}' % i for i in range(40)]
-        cases = ((examples, "labl:i64", ('only "image" (bytes_list), "label" (int64_list)', "labl:i64=-1")),
+        cases = ((examples, "labl:i64", ('did you mean "label"?', 'only "image" (bytes_list), "label" (int64_list)')),
                  (examples, "image:i64[3]", ('column "image"',)), (examples, "label:bytes", ("int64_list",)),
                  (lines, "label:i64", ("JSON", "tf.train.Example")))
         for number, (records, columns, says) in enumerate(cases):

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "format/text/count_of.h"
+#include "format/text/suggestion.h"
 #include "tools/command/progress.h"
-#include "tools/command/suggestion.h"
 
 namespace dovetail::tools {
 namespace {
@@ -86,16 +86,16 @@ TEST(CountTest, OneOfAThingIsNoPlural) {
 
 TEST(SuggestionTest, IsTheNearestThatIsNotFarOff) {
   const std::vector<std::string> known = {"inspect", "index", "read", "--world", "--replay", "-h"};
-  EXPECT_EQ(closest("inspekt", known), "inspect");
-  EXPECT_EQ(closest("inspcet", known), "inspect") << "two letters swapped";
-  EXPECT_EQ(closest("--word", known), "--world");
-  EXPECT_EQ(closest("raed", known), "read");
-  EXPECT_EQ(closest("write", known), "");
-  EXPECT_EQ(closest("--rank", known), "") << "dashes are no letters that fit";
-  EXPECT_EQ(closest("", known), "");
-  EXPECT_EQ(closest("read", {}), "");
-  EXPECT_EQ(suggestion("inspekt", known), "; did you mean 'inspect'?");
-  EXPECT_EQ(suggestion("write", known), "");
+  EXPECT_EQ(format::closest("inspekt", known), "inspect");
+  EXPECT_EQ(format::closest("inspcet", known), "inspect") << "two letters swapped";
+  EXPECT_EQ(format::closest("--word", known), "--world");
+  EXPECT_EQ(format::closest("raed", known), "read");
+  EXPECT_EQ(format::closest("write", known), "");
+  EXPECT_EQ(format::closest("--rank", known), "") << "dashes are no letters that fit";
+  EXPECT_EQ(format::closest("", known), "");
+  EXPECT_EQ(format::closest("read", {}), "");
+  EXPECT_EQ(format::suggestion("inspekt", known), "; did you mean 'inspect'?");
+  EXPECT_EQ(format::suggestion("write", known), "");
 }
 
 TEST(ProgressTest, LeavesOutWhatIsNotKnown) {

@@ -11,9 +11,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "format/text/suggestion.h"
 #include "format/text/visible.h"
 #include "tools/command/exit_code.h"
-#include "tools/command/suggestion.h"
 
 namespace dovetail::tools {
 
@@ -173,7 +173,7 @@ std::string meant_flag(const std::string& name, const std::vector<std::string>& 
   const auto begins_it = [&](const std::string& each) { return given.starts_with(letters(each)); };
   auto meant = std::find_if(known.begin(), known.end(), is_same);
   if (meant == known.end()) {
-    if (std::string close = suggestion(name, known); !close.empty()) return close;
+    if (std::string close = format::suggestion(name, known); !close.empty()) return close;
     meant = std::find_if(known.begin(), known.end(), begins_it);
   }
   return meant == known.end() ? std::string() : "; did you mean '" + *meant + "'?";
@@ -191,7 +191,7 @@ std::string unknown_argument(const CLI::App& app) {
     return "there is no option " + name + of + meant_flag(name, long_names(app));
   }
   if (!left.empty() && app.get_parent() == nullptr) {
-    return "there is no subcommand '" + left.front() + "'" + suggestion(left.front(), subcommand_names(app));
+    return "there is no subcommand '" + left.front() + "'" + format::suggestion(left.front(), subcommand_names(app));
   }
   if (!left.empty()) return "'" + app.get_name() + "' takes no further argument: '" + left.front() + "'";
   for (const CLI::App* command : app.get_subcommands()) {
@@ -327,7 +327,8 @@ Flag Flags::add_words(const std::string& name, const std::string& words, std::fu
   const auto parse = [name, words, choose = std::move(choose)](const std::string& text) {
     if (choose(text)) return;
     const std::vector<std::string> known = parts_of(words, '|');
-    throw CLI::ValidationError(name, "it must be " + one_of(known) + ", not '" + text + "'" + suggestion(text, known));
+    throw CLI::ValidationError(
+        name, "it must be " + one_of(known) + ", not '" + text + "'" + format::suggestion(text, known));
   };
   return Flag(grouped(command_->add_option_function<std::string>(name, parse, help))).shown_as(words);
 }

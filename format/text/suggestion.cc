@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/command/suggestion.h"
+#include "format/text/suggestion.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
-namespace dovetail::tools {
+namespace dovetail::format {
 
 namespace {
 
@@ -50,4 +50,4 @@ std::string suggestion(std::string_view word, std::span<const std::string> known
   return found.empty() ? found : "; did you mean '" + found + "'?";
 }
 
-}  // namespace dovetail::tools
+}  // namespace dovetail::format
