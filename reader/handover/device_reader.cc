@@ -48,7 +48,8 @@ class DeviceReader::Impl : public std::enable_shared_from_this<Impl> {
         ring_(std::move(ring)),
         slots_held_(Errc::slots_held,
                     "all " + std::to_string(options.max_held) +
-                        " device batches that the trainer may hold are held: release one, or raise max_held"),
+                        " device batches that the trainer may hold are held: release one, or "
+                        "copy what is kept (in Python array.copy(), tensor.clone()), or raise max_held"),
         items_(options.prefetch + std::size_t{1}),
         state_(reader.state()),
         reader_(std::move(reader)) {}

@@ -36,8 +36,10 @@ ReadyQueue::ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held, s
       max_held_(max_held),
       timeline_(std::move(timeline)),
       rank_(rank),
-      slots_held_(Errc::slots_held, "all " + std::to_string(max_held_) +
-                                        " batches that the trainer may hold are held: release one, or raise max_held"),
+      slots_held_(Errc::slots_held,
+                  "all " + std::to_string(max_held_) +
+                      " batches that the trainer may hold are held: release one, or "
+                      "copy what is kept (in Python array.copy(), tensor.clone()), or raise max_held"),
       waits_{.clock = StallClock(Clock::now()), .first_request = {}} {}
 
 void ReadyQueue::make_room(std::size_t items) {
