@@ -40,7 +40,7 @@ class Ragged:
 
     def __repr__(self) -> str:
         shape = list(self.values.shape[1:])
-        return f"<Ragged of {len(self)} rows: {len(self.values)} items of {self.values.dtype}{shape}>"
+        return f"<{type(self).__name__} of {len(self)} rows: {len(self.values)} items of {self.values.dtype}{shape}>"
 
     @overload
     def __getitem__(self, i: SupportsIndex) -> npt.NDArray[Any]: ...

@@ -246,7 +246,9 @@ class Reader:
         if columns is True:
             columns = opened.schema
             if columns is None:
-                raise usage_error("columns=True: the dataset names no schema, or not the same in all shards; give one")
+                raise usage_error("columns=True: the dataset names no schema, or not the same in all shards; give one: "
+                                  "`dovetail inspect PATH --features` prints it, and `dovetail convert --schema infer` "
+                                  "stores it")
         if (rank is None) != (world is None):
             raise usage_error("give rank and world together, or neither of them")
         if rank is None:
@@ -262,6 +264,7 @@ class Reader:
                        decode_threads=decode_threads, registration=registration, device=device, huge_pages=huge_pages)
         text = None if state is None else _state_text(state)
         self._native = _dovetail.Reader(opened, options, text, map)
+        self._restored = None if state is None else self._native.position  # to be left with a warning only
 
     def __iter__(self) -> Iterator[Batch]:
         return iter(self._native)
@@ -295,12 +298,21 @@ class Reader:
         """Moves to the beginning of an epoch.
 
         Does nothing if the reader is in that epoch already, at any step, so that a restored reader continues where it
-        was. `seek` goes back.
+        was. `seek` goes back. A loop that continues begins at `reader.epoch`: an epoch before a state that was just
+        restored is a warning.
 
         Raises:
             UsageError: for an epoch that `epochs` excludes.
         """
+        at = self._native.position
         self._native.set_epoch(_epoch(epoch))
+        if self._restored == at and epoch < at[0]:
+            import logging  # the import of dovetail is light
+
+            logging.getLogger("dovetail").warning(
+                "set_epoch(%d) leaves the restored place, step %d of epoch %d: begin the loop there, as by "
+                "range(reader.epoch, epochs)", epoch, at[1], at[0])
+        self._restored = None
 
     def seek(self, epoch: int, step: int = 0) -> None:
         """Moves to a step of an epoch.
@@ -327,6 +339,7 @@ class Reader:
             StateMismatchError: for a state of another dataset or order; the reader then stays where it is.
         """
         self._native.restore(_state_text(state))
+        self._restored = self._native.position
 
     @property
     def plan(self) -> Plan:

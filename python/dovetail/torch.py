@@ -5,7 +5,7 @@
 
     dataset = dovetail.torch.BatchDataset("data", batch=64, columns=True)
     loader = torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=0)
-    for epoch in range(epochs):
+    for epoch in range(dataset.reader.epoch, epochs):  # of a restored state: from its epoch
         for batch in loader:                          # a dict of tensors: views of the batch, without a copy
             train(batch["image"], batch["label"])
 
@@ -31,7 +31,7 @@ A plain `tensor.to("cuda")` waits for the copy and needs none of this.
 
 import sys
 from types import FrameType
-from typing import Any, Callable, Dict, Iterator, NamedTuple, NoReturn, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, NoReturn, Optional, Tuple, Union
 
 import numpy
 import torch
@@ -51,16 +51,35 @@ _WIDER: Dict[str, Any] = {"uint16": numpy.int32, "uint32": numpy.int64, "uint64"
 """Wider types for dtypes that PyTorch does not compute with."""
 
 
-class RaggedTensor(NamedTuple):
+class RaggedTensor(Ragged):
     """A column whose rows have a first dimension of their own; `dovetail.Ragged` as tensors.
+
+    `len()` is the number of rows, and `[i]` row i, a view.
 
     Attributes:
         values: the items of all rows, row after row: [items, shape...].
         offsets: int64 [rows + 1]; row i is `values[offsets[i]:offsets[i + 1]]`.
     """
 
+    __slots__ = ()
     values: torch.Tensor
     offsets: torch.Tensor
+
+    def padded(self, value: float = 0) -> torch.Tensor:
+        """Returns a copy with rows of one length, [rows, longest, shape...]; `value` fills the shorter ones."""
+        return torch.nn.utils.rnn.pad_sequence(list(self), batch_first=True, padding_value=value)
+
+    def clone(self) -> "RaggedTensor":
+        """Returns a copy, which does not hold the slot of the batch."""
+        return RaggedTensor(self.values.clone(), self.offsets.clone())
+
+    def to(self, *args: Any, **kwargs: Any) -> "RaggedTensor":
+        """Returns it with `values` and `offsets` on another device; takes what `torch.Tensor.to` takes for that."""
+        return RaggedTensor(self.values.to(*args, **kwargs), self.offsets.to(*args, **kwargs))
+
+    def pin_memory(self) -> "RaggedTensor":
+        """As a DataLoader calls it; see `torch.Tensor.pin_memory`."""
+        return RaggedTensor(self.values.pin_memory(), self.offsets.pin_memory())
 
 
 def tensors(batch: _dovetail.Batch) -> Dict[str, Any]:
@@ -244,7 +263,8 @@ class BatchDataset(torch.utils.data.IterableDataset):
         """Moves to the beginning of an epoch.
 
         Does nothing if the reader is in that epoch already, at any step, so that a restored one continues where it
-        was."""
+        was. Loops need no `set_epoch`: iterating again gives the next epoch. An epoch before a state that was just
+        restored is a warning of the logger "dovetail"."""
         if self._reader is None:
             self._epoch = _epoch(epoch)
         else:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors of batches, and the dataset for PyTorch's DataLoader, in one process."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -123,6 +124,21 @@ class TensorTest(TorchTest):
             self.assertEqual(rows, [list(range(i % 4)) for i in range(BATCH)])
             in_place = dense.data_ptr() == batch["d_" + dtype].ctypes.data
             self.assertEqual(in_place, dtype not in COPIED, dtype)
+
+    def test_a_ragged_tensor_has_rows(self):
+        records = [dovetail.example(x=numpy.arange(i % 4)) for i in range(BATCH)]
+        ragged = dovetail.torch.tensors(self.batch(self.write(records, schema="x:i64[*]"), columns=True))["x"]
+        rows = [list(range(i % 4)) for i in range(BATCH)]
+        self.assertIsInstance(ragged, dovetail.Ragged)
+        self.assertEqual([row.tolist() for row in ragged], rows)
+        self.assertEqual((len(ragged), ragged[-1].tolist(), ragged[1:3][1].tolist()), (BATCH, rows[-1], rows[2]))
+        self.assertEqual(ragged[3].data_ptr(), ragged.values[ragged.offsets[3]:].data_ptr(), "a row is a view")
+        self.assertEqual(ragged.padded(-1).tolist(), [row + [-1] * (3 - len(row)) for row in rows])
+        for copy in (ragged.clone(), ragged.to("cpu", copy=True)):
+            self.assertEqual([row.tolist() for row in copy], rows)
+            self.assertNotEqual(copy.values.data_ptr(), ragged.values.data_ptr())
+        self.assertEqual(ragged.to("meta").values.device.type, "meta")
+        self.assertEqual(repr(ragged), "<RaggedTensor of 8 rows: 12 items of torch.int64[]>")
 
     def test_an_example_takes_tensors(self):
         for values, dtype in (([1, 2], torch.int64), ([1], torch.uint8), ([0.5, 2], torch.float32), ([], torch.int8)):
@@ -425,6 +441,26 @@ class StateTest(TorchTest):
                 dataset.set_epoch(0)  # as loops over epochs do; it goes not back
                 self.assertEqual(first + ids_of(resumed), epochs[0])
                 self.assertEqual(ids_of(resumed), epochs[1])
+
+    def test_a_loop_that_leaves_a_restored_epoch_is_warned(self):
+        path = self.records()
+        whole = self.open(path)
+        whole.set_epoch(1)
+        _, state = self.take(whole, 4)
+        for opened in (False, True):
+            dataset = self.open(path)
+            if opened:
+                next(iter(dataset))
+            dataset.load_state_dict(state)
+            with self.assertLogs("dovetail", "WARNING") as said:
+                dataset.set_epoch(0)
+                next(iter(dataset))
+            self.assertIn("set_epoch(0) leaves the restored place, step 4 of epoch 1", said.output[0])
+            with self.assertNoLogs("dovetail") if hasattr(self, "assertNoLogs") else contextlib.nullcontext():
+                dataset.load_state_dict(state)
+                epochs = [ids_of(dataset) for _ in range(dataset.reader.epoch, 3)]
+                dataset.set_epoch(0)  # wanted, after batches
+            self.assertEqual([len(ids) // BATCH for ids in epochs], [RECORDS // BATCH - 4, RECORDS // BATCH])
 
     def test_an_epoch_that_is_restored_at_its_end_has_no_more_batches(self):
         path = self.records()
