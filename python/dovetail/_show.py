@@ -105,14 +105,15 @@ def _copy(part: npt.NDArray[Any] | Ragged | Texts) -> npt.NDArray[Any] | Ragged 
 def batch_frame(self: Batch) -> Any:
     """Returns a copy of the batch as a `pandas.DataFrame`, with the record ids as its index.
 
-    Without columns it has one, "record", of bytes. A row of a column with a shape, or of a ragged one, is an array; a
-    text is bytes. Rows without a record are left out.
+    The index is named "record", unless a column has that name. Without columns of the batch the frame has one column,
+    "record", of bytes. A row of a column with a shape, or of a ragged one, is an array; a text is bytes. Rows without a
+    record are left out.
     """
     pandas = importlib.import_module("pandas")  # not needed otherwise, and without types
     filled = self.status != 0
     columns: dict[str, Any] = dict(self) if self.columns else {"record": self.rows()}
     frame = pandas.DataFrame({name: _series(column) for name, column in columns.items()},
-                             index=pandas.Index(self.ids.copy(), name="id"))
+                             index=pandas.Index(self.ids.copy(), name=None if "record" in columns else "record"))
     return frame if filled.all() else frame[filled]
 
 
@@ -157,5 +158,5 @@ def dataset_frame(self: Dataset, columns: str | bool | None = None, max_records:
         if left <= 0:
             break
     if not frames:
-        return pandas.DataFrame(index=pandas.Index([], dtype="uint64", name="id"))
+        return pandas.DataFrame(index=pandas.Index([], dtype="uint64", name="record"))
     return pandas.concat(frames)

@@ -197,7 +197,7 @@ class FrameTest(ExamplesTest):
     def test_a_batch_is_a_frame_by_id(self):
         frame = self.first(batch=48, tail="pad").to_pandas()
         self.assertEqual(list(frame.columns), [*"image label tokens name tags half".split()])
-        self.assertEqual((frame.index.name, frame.index.tolist()), ("id", list(range(40))))
+        self.assertEqual((frame.index.name, frame.index.tolist()), ("record", list(range(40))))
         self.assertEqual(frame["label"].tolist(), [i % 3 for i in range(40)])
         self.assertEqual((frame["label"].dtype, frame["half"].dtype), (np.dtype("i8"), np.dtype("f2")))
         self.assertEqual(frame["name"][7], b"n7")
@@ -205,6 +205,15 @@ class FrameTest(ExamplesTest):
         np.testing.assert_array_equal(frame["image"][7], np.full((2, 3), 7))
         np.testing.assert_array_equal(frame["tokens"][7], [0, 1, 2])
         self.assertEqual(frame["label"].value_counts()[0], 14)
+
+    def test_the_index_has_the_name_of_no_column(self):
+        for name, index in (("id", "record"), ("record", None)):
+            with dovetail.DatasetWriter(self.path(name), schema=name + ":i64") as writer:
+                writer.extend(dovetail.example(**{name: 3 - i}) for i in range(3))
+            frame = dovetail.Dataset(self.path(name)).to_pandas()
+            self.assertEqual(frame.index.name, index)
+            self.assertEqual(frame.sort_values(name)[name].tolist(), [1, 2, 3])
+            self.assertEqual(len(frame.reset_index().columns), 2)
 
     def test_frames_hold_no_slot(self):
         reader = self.open_reader(self.dataset, batch=8, columns=True, max_held=2)
@@ -227,7 +236,7 @@ class FrameTest(ExamplesTest):
         with dovetail.DatasetWriter(self.path("none")):
             pass
         frame = dovetail.Dataset(self.path("none")).to_pandas()
-        self.assertEqual((len(frame), frame.index.name), (0, "id"))
+        self.assertEqual((len(frame), frame.index.name), (0, "record"))
 
 
 if __name__ == "__main__":
