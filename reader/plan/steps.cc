@@ -18,8 +18,9 @@ std::string in_epoch(const PlanFacts& facts) {
 Error batch_too_big(const PlanFacts& facts, const LaneGrid& grid, std::uint64_t fewest) {
   // A batch must be a multiple of the lanes of a reader. In a mix the lanes themselves depend on the batch.
   const std::uint64_t largest = fewest * (grid.lanes / facts.readers);
-  const std::string advice =
+  std::string advice =
       facts.mix == nullptr ? "the largest batch that works is " + std::to_string(largest) : "use a smaller batch";
+  if (facts.options.tail == Tail::drop) advice += "; tail = pad fills up a larger one";
   return Error(Errc::no_steps, "batch = " + std::to_string(facts.options.batch) + " takes " +
                                    std::to_string(grid.rows_per_lane) +
                                    " records of every lane for a step, but one has " + std::to_string(fewest) +

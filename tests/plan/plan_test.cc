@@ -107,7 +107,7 @@ TEST(PlanTest, JudgesWholeFilesByTheWorstEpoch) {
   const PlanOptions options{.world = 2, .batch = 2, .assign = Assign::files};
   EXPECT_EQ(refusal(shape, options, Errc::no_steps),
             "batch = 2 takes 2 records of every lane for a step, but one has 1 in some epoch: the largest batch that "
-            "works is 1");
+            "works is 1; tail = pad fills up a larger one");
   const Plan plan = Plan::make(shape, {.world = 2, .batch = 1, .assign = Assign::files}).value();
   for (std::uint32_t epoch = 0; epoch < 50; ++epoch) EXPECT_GE(plan.steps(epoch).value(), 1u);
   // The epochs after a change of world are judged as well.
@@ -140,7 +140,9 @@ TEST(PlanTest, HugeRunLengthsDoNotOverflow) {
 
 TEST(PlanTest, RefusalsOfZeroStepsNameWhatWorks) {
   EXPECT_EQ(refusal(shape_of({50, 50}), {.world = 4, .batch = 32}, Errc::no_steps),
-            "batch = 32 takes 32 records of every lane for a step, but one has 25: the largest batch that works is 25");
+            "batch = 32 takes 32 records of every lane for a step, but one has 25: the largest batch that works is 25; "
+            "tail = pad fills up a larger one");
+  EXPECT_TRUE(Plan::make(shape_of({50, 50}), {.world = 4, .batch = 32, .tail = Tail::pad}));
   EXPECT_EQ(refusal(shape_of({3}), {.world = 8, .batch = 2}, Errc::no_steps),
             "one of 8 lanes has no record: the largest world that works is 1");
   EXPECT_EQ(refusal(shape_of({3}), {.world = 8, .batch = 4}, Errc::no_steps),
