@@ -121,7 +121,9 @@ Result<RecoverReport> recover_shard(const std::string& source, const std::string
   auto shard = ShardRecovery::find(source, nullptr, std::nullopt, tally.checked());
   const bool named_shard = source.ends_with(format::kShardSuffix) || detail::is_partial_name(source);
   if (!shard && shard.error().is(Errc::not_dovetail) && !named_shard) {
-    return Error(Errc::foreign_file, shard.error().detail()).in_file(source);  // it is not damaged, but of another kind
+    return Error(Errc::foreign_file,
+                 shard.error().detail() + "; convert --on-error skip takes what is whole in a file of another format")
+        .in_file(source);  // it is not damaged, but of another kind
   }
   if (!shard) return shard.error();
   // By the number of the file id, or where that is gone by what the records are said to be.

@@ -288,6 +288,7 @@ TEST(RecoverErrorTest, WhatIsNoShardIsRefusedAndNothingIsLeft) {
   test::write_file(folder / "empty", "");
   fs::create_directory(folder / "nothing");
   expect_fails(Errc::foreign_file, folder / "noise", folder / "out");
+  EXPECT_THAT(recover(folder / "noise", folder / "out").error().detail(), HasSubstr("convert --on-error skip"));
   expect_fails(Errc::foreign_file, folder / "empty", folder / "out");
   expect_fails(Errc::empty_input, folder / "nothing", folder / "out");
   test::write_file(folder / "nothing/a.dvt", test::noise(10'000, 6));
