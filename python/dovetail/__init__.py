@@ -69,6 +69,11 @@ def open(path: Dataset | _Path, *, allow_outside: bool = False) -> Records:
     return Records(path if isinstance(path, Dataset) else Dataset(path, allow_outside=allow_outside))
 
 
+def __dir__() -> list[str]:
+    helpers = ("TYPE_CHECKING", "annotations", "atexit")
+    return ["__version__", *(name for name in globals() if not name.startswith("_") and name not in helpers)]
+
+
 for _class, _name, _method in ((Batch, "_repr_html_", _show.batch_html), (Batch, "copy", _show.batch_copy),
                                (Batch, "to_pandas", _show.batch_frame), (Dataset, "_repr_html_", _show.dataset_html),
                                (Dataset, "to_pandas", _show.dataset_frame)):

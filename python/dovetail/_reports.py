@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from dovetail._errors import DovetailError
 
 
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
 @dataclasses.dataclass(frozen=True)
 class Damage:
     """One damaged place. `records` is the range of lost records in the shard; empty if none is lost."""
@@ -47,10 +51,10 @@ class VerifyReport:
         return not self.damaged and not self.unreadable
 
     def __repr__(self) -> str:
-        good = f"{self.records} records in {self.blocks} blocks"
+        good = f"{_count(self.records, 'record')} in {_count(self.blocks, 'block')}"
         if self.ok:
             return f"<VerifyReport, good: {good}>"
-        bad = f"{self.damaged_places} damaged places, {len(self.unreadable)} unreadable shards"
+        bad = f"{_count(self.damaged_places, 'damaged place')}, {_count(len(self.unreadable), 'unreadable shard')}"
         return f"<VerifyReport, {bad}; good: {good}>"
 
 
@@ -85,7 +89,7 @@ class RecoverReport:
 
     def __repr__(self) -> str:
         known = "" if self.expected_records is None else f" of {self.expected_records}"
-        verdict = "good" if self.ok else f"{self.lost_regions} lost regions"
+        verdict = "good" if self.ok else _count(self.lost_regions, "lost region")
         return f"<RecoverReport, {verdict}: saved {self.records}{known} records in {self.blocks} blocks>"
 
 
@@ -235,7 +239,7 @@ class ConvertReport:
     def __repr__(self) -> str:
         kept = f", {self.kept_shards} of them kept" if self.kept_shards else ""
         skipped = f"; {self.skipped} skipped" if self.skipped else ""
-        return f"<ConvertReport: {self.records} records in {self.shards} shards{kept}{skipped}>"
+        return f"<ConvertReport: {_count(self.records, 'record')} in {_count(self.shards, 'shard')}{kept}{skipped}>"
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

@@ -47,6 +47,8 @@ class Loader:
     """
 
     def __init__(self, dataset: BatchDataset) -> None:
+        if not isinstance(dataset, BatchDataset):
+            raise TypeError("a Loader takes a dovetail.torch.BatchDataset, not " + type(dataset).__name__)
         self.dataset = dataset
         self._ahead: Deque[_Place] = deque()  # after each batch that was handed over, but not trained yet
         self._none_trained = True  # since the iteration began

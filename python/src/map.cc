@@ -283,7 +283,12 @@ void PyMap::write(py::handle columns, RowWriter& row) const {
   for (const auto& item : py::reinterpret_borrow<py::dict>(columns)) {
     const auto is_it = [&](const py::object& name) { return name.equal(item.first); };
     if (std::any_of(objects_->columns.begin(), objects_->columns.end(), is_it)) continue;
-    throw py::key_error("map returned " + std::string(py::repr(item.first)) + ", which is none of the columns");
+    std::string names;
+    for (const py::object& name : objects_->columns) {
+      names += (names.empty() ? "" : ", ") + std::string(py::str(name));
+    }
+    throw py::key_error("map returned " + std::string(py::repr(item.first)) +
+                        ", which is none of the columns; there are: " + names);
   }
 }
 

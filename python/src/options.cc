@@ -102,6 +102,10 @@ void set_hung_after(ReaderOptions& options, const char* name, py::handle given) 
 }
 
 void set_columns(ReaderOptions& options, const char* name, py::handle given) {
+  if (!py::isinstance<py::str>(given)) {
+    throw py::type_error("columns must be True or one text, such as \"image:u8[28,28], label:i64\", not " +
+                         type_name(given));
+  }
   options.columns = parse_schema(to_option<std::string>(name, given)).value();
 }
 

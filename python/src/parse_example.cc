@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The features of a record of tf.train.Example as Python's values.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include <pybind11/numpy.h>
@@ -52,7 +54,14 @@ py::dict parse_example(const py::object& record) {
   const Buffer given(record);
   const std::vector<std::byte> bytes(given.bytes().begin(), given.bytes().end());  // others may write to it meanwhile
   format::ExampleFeatures features;
-  features.parse(bytes).value();
+  if (auto parsed = features.parse(bytes); !parsed) {
+    const std::string_view text = as_chars(bytes);
+    const std::size_t first = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+    const bool json = text.substr(first).starts_with('{');
+    const Error& error = parsed.error();
+    throw Exception(json ? Error(error.code(), error.detail() + "; the record looks like JSON, which json.loads reads")
+                         : error);
+  }
   py::dict dict;
   for (const format::FeatureView& feature : features.all()) {
     dict[py::str(feature.name.data(), feature.name.size())] = values_of(feature);  // which is UTF-8

@@ -427,8 +427,10 @@ class ColumnTest(ModuleTest):
         reader = self.open_reader(self.path("named"), batch=8, columns=True, order="sequential")
         np.testing.assert_array_equal(reader.next()["x"], range(8))
         self.assertEqual(dovetail.Dataset(self.path("named")).schema, "x:i64")
-        with self.assertRaisesRegex(ValueError, "names no schema"):
+        with self.assertRaisesRegex(ValueError, "names no schema.*inspect PATH --features.*--schema infer"):
             self.open_reader(self.make_dataset(), columns=True)
+        with self.assertRaisesRegex(TypeError, 'one text, such as "image:u8.*, not list'):
+            self.open_reader(self.path("named"), columns=["x"])
         with self.assertRaisesRegex(KeyError, 'there is no column "y"; there are: x'):
             self.open_reader(self.path("named"), batch=8, columns=True).next()["y"]
 

@@ -56,6 +56,7 @@ class ExampleTest(ModuleTest):
         self.assertEqual(dovetail.parse_example(b"\n\x08\n\x06\n\x02\xc3\xa9\x12\x00"), {"é": None})
         for bad in (b"{}", record[:-1], b"\x0a", b"\n\x08\n\x06\n\x02\xffx\x12\x00"):
             self.assertRaises(dovetail.DamagedError, dovetail.parse_example, bad)
+        self.assertRaisesRegex(dovetail.DamagedError, "looks like JSON", dovetail.parse_example, b' {"x": 1}')
         for wrong in ("text", 3, None):
             self.assertRaisesRegex(TypeError, "a record is bytes", dovetail.parse_example, wrong)
 

@@ -113,6 +113,8 @@ class LoaderTest(TrainersTest):
 
     def test_a_loader_is_true_before_its_dataset_is_opened(self):
         self.assertTrue(Loader(BatchDataset(self.path("nothing"), batch=1)))
+        with self.assertRaisesRegex(TypeError, "takes a dovetail.torch.BatchDataset, not str"):
+            Loader(self.path("nothing"))
 
     def test_iterating_twice_before_training_loses_nothing(self):
         loader = self.loader()
