@@ -193,7 +193,7 @@ std::string inspection_page(const Inspection& inspection, const PageRecords& rec
       "initial-scale=1\">\n<title>" +
       name + "</title>\n<style>" + kPageStyle + "</style>\n</head>\n<body>\n" + head_html(inspection);
   if (const std::string programs = reading_html(inspection); !programs.empty()) {
-    html += section("How to read it", "one click marks a program", programs);
+    html += section("How to read it", "one click selects a program", programs);
   }
   html += inspection.features ? features(*inspection.features, true) : features(records.features.report(), false);
   if (const std::string counts = classes_html(inspection); !counts.empty()) {
