@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """docs.py OUT: builds the site of the documentation, which needs no server and no network: the README, the pages of
-docs/, and the contracts of the public headers. Fails if Sphinx warns or a page has a dead link within the site."""
+docs/, the contracts of the public headers, and the docstrings of the Python module if it is built. Fails if Sphinx
+warns or a page has a dead link within the site."""
 
 import argparse
 import glob
@@ -17,6 +18,8 @@ import urllib.parse
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 SITE = os.path.join(ROOT, "docs", "site")
 HEADERS = os.path.join(ROOT, "include", "dovetail")
+PACKAGE = os.path.join(ROOT, "build", "release", "python", "package")
+MODULES = ("dovetail", "dovetail.torch", "dovetail.trainers")
 NO_PAGE = ("completion.h", "dovetail.h", "export.h")
 PICTURES = (".svg", ".png")
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
@@ -27,6 +30,12 @@ LANGUAGES = {".cc": "cpp", ".h": "cpp", ".py": "python", ".sh": "sh"}
 def read(path):
     with open(path, encoding="utf-8") as file:
         return file.read()
+
+
+def can_import(name):
+    """Whether the Python module was built, for this interpreter, and has what it needs."""
+    return subprocess.run([sys.executable, "-c", f"import {name}"], env={**os.environ, "PYTHONPATH": PACKAGE},
+                          stderr=subprocess.DEVNULL).returncode == 0
 
 
 class Stage:
@@ -49,8 +58,16 @@ class Stage:
         for path, page in list(self.pages.items()):
             parts = FENCE.split(read(os.path.join(ROOT, path)))
             parts[::2] = [LINK.sub(lambda link: self.link(path, *link.groups("")), part) for part in parts[::2]]
-            self.write(page, "".join(parts) + (read(os.path.join(SITE, "contents.md")) if path == "README.md" else ""))
+            self.write(page, "".join(parts) + (self.contents() if path == "README.md" else ""))
         self.write_headers()
+
+    def contents(self):
+        text = read(os.path.join(SITE, "contents.md"))
+        modules = [name for name in MODULES if can_import(name)]
+        for name in modules:
+            self.write(f"api/{name}.md", f"# {name}\n\n```{{eval-rst}}\n.. default-domain:: py\n\n"
+                                         f".. automodule:: {name}\n   :members:\n   :imported-members:\n```\n")
+        return text.replace("\napi/index\n", "".join(f"\napi/{name}" for name in modules) + "\napi/index\n")
 
     def link(self, path, target, anchor):
         if ":" not in target:
@@ -149,7 +166,7 @@ def build(out):
         Stage(pages).write_all()
         done = subprocess.run([sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", SITE, "-d",
                                os.path.join(folder, "doctrees"), pages, out],
-                              env={**os.environ, "DOVETAIL_DOXYGEN_XML": xml})
+                              env={**os.environ, "DOVETAIL_DOXYGEN_XML": xml, "PYTHONPATH": PACKAGE})
     wrong = ["Sphinx warned, see above"] if done.returncode != 0 else []
     return wrong + [f"{page}: dead link {link}" for page, link in dead_links(out)]
 

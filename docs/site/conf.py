@@ -8,7 +8,9 @@ from sphinx.highlighting import lexers
 
 project = "Dovetail"
 copyright = "the authors of Dovetail"
-extensions = ["myst_parser", "breathe", "sphinx_copybutton"]
+extensions = ["myst_parser", "breathe", "sphinx_copybutton", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+autodoc_member_order = "bysource"
+default_role = "code"  # of docstrings
 myst_heading_anchors = 4
 breathe_projects = {"dovetail": os.environ["DOVETAIL_DOXYGEN_XML"]}
 breathe_default_project = "dovetail"
@@ -35,3 +37,14 @@ class SharedNamespaces(logging.Filter):
 
 for name in ("sphinx.sphinx.domains.cpp", "sphinx.sphinx.domains.cpp._symbol"):
     logging.getLogger(name).addFilter(SharedNamespaces())
+
+
+def show_programs(_app, _what, _name, _thing, _options, lines):
+    """Docstrings have programs indented, without the sign of reStructuredText."""
+    for i in range(len(lines) - 1, 0, -1):
+        if lines[i].startswith("    ") and not lines[i - 1] and i > 1 and not lines[i - 2].startswith((" ", "..", ":")):
+            lines[i:i] = ["::", ""]
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", show_programs, priority=100)

@@ -9,6 +9,8 @@
     reader = dovetail.Reader("data", batch=64)        # rank and world from the launcher
     for batch in reader:                              # one epoch
         batch.values, batch.offsets, batch.ids        # NumPy arrays: views of the batch
+
+Names that begin with an underscore are no part of the API.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ EMPTY, FIRST, REPEATED, SUBSTITUTED, DAMAGED, REPEATED_SUBSTITUTED, REPEATED_DAM
 
 EMPTY: no record is planned. FIRST: first delivery in the epoch. REPEATED: delivered before. SUBSTITUTED: the record is
 damaged, and the bytes of a neighbour replace it. DAMAGED: the record is damaged, and the row is empty. These two stand
-in place of a first delivery; their REPEATED_ forms stand in place of a repetition."""
+in place of a first delivery; their forms with `REPEATED_` stand in place of a repetition."""
 
 NO_ID = 2**64 - 1
 """The id of a row without a record."""

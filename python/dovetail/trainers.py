@@ -221,7 +221,7 @@ class _TrainerEpochs:
 
 
 class TrainerHooks:
-    """What a Trainer of Transformers needs to read from `BatchDataset`s:
+    """What a Trainer of Transformers needs to read from each `BatchDataset`:
 
         class Trainer(dovetail.trainers.TrainerHooks, transformers.Trainer): ...
 

@@ -42,6 +42,9 @@ class SiteTest(unittest.TestCase):
             for name in set(os.listdir(docs.HEADERS)) - set(docs.NO_PAGE):
                 self.assertTrue(f"&lt;dovetail/{name}" in read(site, "api", name + ".html"), name)
             reader = read(site, "api", "batch_reader.h.html")
+            for name in filter(docs.can_import, docs.MODULES):
+                self.assertIn(f"api/{name}.html", home)
+                self.assertIn("Raises", read(site, "api", name + ".html"))
             for contract in ("Delivers one rank", ">Ownership<", "the first failure stops the reader"):
                 self.assertTrue(contract in reader, contract)
 
