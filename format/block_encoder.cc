@@ -2,12 +2,14 @@
 #include "format/block_encoder.h"
 
 #include <algorithm>
+#include <new>
 
 #include <snappy.h>
 
 #include "format/crc32c/crc32c.h"
 #include "format/endian.h"
 #include "format/layout.h"
+#include "format/zstd_codec.h"
 
 namespace dovetail::format {
 namespace {

@@ -10,7 +10,6 @@
 
 namespace dovetail::tools {
 
-
 /// "1.0".
 std::string version_text(const ShardDescription& shard);
 
