@@ -47,6 +47,7 @@ class JsonExample {
   void add_list(std::string_view name, const std::vector<ByteView>& list) {
     // The builder borrows them, and they end with the object.
     std::vector<ByteView> kept;
+    kept.reserve(list.size());
     for (const ByteView text : list) kept.push_back(as_bytes(texts_.emplace_back(as_chars(text))));
     builder_.add_bytes(name, kept);
   }

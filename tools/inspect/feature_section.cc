@@ -7,6 +7,7 @@
 
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"
+#include "tools/command/render.h"
 #include "tools/command/svg.h"
 #include "tools/inspect/feature_views.h"
 #include "tools/inspect/html.h"
