@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "format/text/count_of.h"
-#include "format/text/suggestion.h"
 #include "tools/command/progress.h"
 
 namespace dovetail::tools {
@@ -82,20 +81,6 @@ TEST(CountTest, OneOfAThingIsNoPlural) {
   EXPECT_EQ(format::count_of(2, "file"), "2 files");
   EXPECT_EQ(format::count_of(1, "batch", "batches"), "1 batch");
   EXPECT_EQ(format::count_of(11, "batch", "batches"), "11 batches");
-}
-
-TEST(SuggestionTest, IsTheNearestThatIsNotFarOff) {
-  const std::vector<std::string> known = {"inspect", "index", "read", "--world", "--replay", "-h"};
-  EXPECT_EQ(format::closest("inspekt", known), "inspect");
-  EXPECT_EQ(format::closest("inspcet", known), "inspect") << "two letters swapped";
-  EXPECT_EQ(format::closest("--word", known), "--world");
-  EXPECT_EQ(format::closest("raed", known), "read");
-  EXPECT_EQ(format::closest("write", known), "");
-  EXPECT_EQ(format::closest("--rank", known), "") << "dashes are no letters that fit";
-  EXPECT_EQ(format::closest("", known), "");
-  EXPECT_EQ(format::closest("read", {}), "");
-  EXPECT_EQ(format::suggestion("inspekt", known), "; did you mean 'inspect'?");
-  EXPECT_EQ(format::suggestion("write", known), "");
 }
 
 TEST(ProgressTest, LeavesOutWhatIsNotKnown) {
