@@ -85,7 +85,9 @@ bool ShardRecovery::is_refuted(const ShardInfo& entry) const {
 
 Codec ShardRecovery::codec() const noexcept {
   Codec codec = Codec::none;
-  for (const FoundBlock& block : scan_.blocks) codec = std::max(codec, block.codec);
+  for (const FoundBlock& block : scan_.blocks) {
+    if (block.is_data()) codec = std::max(codec, block.codec);
+  }
   return codec;
 }
 

@@ -11,9 +11,9 @@ namespace dovetail::detail {
 
 namespace {
 
-constexpr std::size_t kBlocksPerJob = 8;
+constexpr std::size_t kBlocksPerJob = 4;
 // Enough that a thread finds work while the caller writes or waits for its input.
-constexpr std::size_t kJobsPerThread = 3;
+constexpr std::size_t kJobsPerThread = 2;
 // Memory that one huge record has stretched is given back rather than kept for the next block.
 constexpr std::size_t kKeptBlockBytes = std::size_t{8} << 20;
 

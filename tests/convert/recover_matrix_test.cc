@@ -341,7 +341,7 @@ TEST(RecoverMatrixTest, SeveralDamagesAtOnceCostNoMoreThanTheyTouch) {
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
   format::test::Draws draws(seed);
   ShardSpec foreign_spec = of_pages(5);
-  foreign_spec.shard_number = 8;
+  foreign_spec.shard_number = 88;
   const Bytes foreign = make_shard(foreign_spec).bytes;
   std::vector<Sample> samples;
   samples.push_back(sample_of("pages", of_pages(1)));

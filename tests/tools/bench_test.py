@@ -35,7 +35,7 @@ class BenchTest(CommandTest):
                          (2000, 4, sum(map(len, self.records))))
         self.assertEqual(dataset["mean_record_bytes"], sum(map(len, self.records)) // 2000)
         self.assertGreater(dataset["sampled_blocks"], 0)
-        self.assertTrue(0 < dataset["snappy_share"] <= 1)
+        self.assertTrue(0 < dataset["compressed_share"] <= 1)
         self.assertEqual((found["rank"], found["world"], found["batch"], found["threads"]), (0, 1, 10, 1))
 
         limits = found["limits"]
@@ -61,7 +61,7 @@ class BenchTest(CommandTest):
     def test_nothing_is_decoded_where_nothing_is_compressed(self):
         plain = self.make_dataset(self.records, "plain", 2, "--codec", "none")
         found = run_json("bench", plain, "--seconds", 1)
-        self.assertEqual(found["dataset"]["snappy_share"], 0)
+        self.assertEqual(found["dataset"]["compressed_share"], 0)
         self.assertIsNone(found["limits"]["decoding"])
 
     def test_words_say_what_limits(self):
