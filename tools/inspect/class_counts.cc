@@ -47,8 +47,7 @@ std::string name_of(const FeatureStats& stats, const std::string& value, const b
                        names[static_cast<std::size_t>(number.get_int64())].is_string();
     if (named) name += ' ' + std::string(names[static_cast<std::size_t>(number.get_int64())].get_string());
   }
-  const std::string_view shown = format::utf8_prefix(name, kClassNameBytes);
-  return std::string(shown) + (shown.size() < name.size() ? "\xE2\x80\xA6" : "");
+  return format::shortened(name, kClassNameBytes);
 }
 
 std::string class_row(const std::string& name, std::uint64_t count, std::uint64_t most, const FeatureStats& stats) {

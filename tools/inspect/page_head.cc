@@ -31,8 +31,7 @@ std::string metadata_of(const Inspection& inspection, std::initializer_list<std:
   for (const std::string_view key : keys) {
     const auto found = inspection.shards.front().metadata.find(std::string(key));
     if (found == inspection.shards.front().metadata.end()) continue;
-    const std::string_view shown = format::utf8_prefix(found->second, most_bytes);
-    return std::string(shown) + (shown.size() < found->second.size() ? "\xE2\x80\xA6" : "");
+    return format::shortened(found->second, most_bytes);
   }
   return {};
 }
