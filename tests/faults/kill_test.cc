@@ -62,14 +62,18 @@ class KillTest : public ::testing::Test {
   }
 
   /// Runs `work` in a child that is killed at a random moment of the time that it takes, so many
-  /// times. `begin` makes what is there before, and `look` sees what is left.
+  /// times. `begin` makes what is there before. `look` sees what is left, and returns true where
+  /// the life shows the case that the test is about; where none of them does (the moments depend on
+  /// how busy the machine is), there are up to ten times as many.
   template <class Begin, class Work, class Look>
   void kill_at_random(int rounds, Begin begin, Work work, Look look) {
     constexpr std::uint64_t kSeed = 20261122;
     format::test::Draws draws(kSeed);
     std::chrono::microseconds usual{1'000'000};
     int killed = 0;
-    for (int round = 0; round < rounds && !HasFailure(); ++round) {
+    int shown = 0;
+    int round = 0;
+    for (; (round < rounds || (shown == 0 && round < 10 * rounds)) && !HasFailure(); ++round) {
       SCOPED_TRACE("seed " + std::to_string(kSeed) + ", round " + std::to_string(round));
       fs::remove_all(disk());
       fs::create_directory(disk());
@@ -95,10 +99,10 @@ class KillTest : public ::testing::Test {
         ASSERT_EQ(WEXITSTATUS(status), 0);
       }
       killed += ended ? 0 : 1;
-      look(ended);
+      shown += look(ended) ? 1 : 0;
     }
-    std::cout << rounds << " lives, " << killed << " killed, seed " << kSeed << std::endl;
-    EXPECT_GT(killed, 0);
+    std::cout << round << " lives, " << killed << " killed, " << shown << " shown, seed " << kSeed << std::endl;
+    EXPECT_GT(shown, 0);
     RecordProperty("killed", killed);
   }
 
@@ -111,10 +115,10 @@ const int kRounds = testing::kSanitized ? 40 : 500;
 
 TEST_F(KillTest, AShardIsFinishedOrItsBeginningCanBeRecovered) {
   const std::vector<std::string> records = testing::written_records(0, 500, 8000);
-  std::uint64_t recovered_some = 0;
   const auto begin = [&] { fs::create_directory(target()); };
   const auto work = [&] { return write_shard(target() + "/s.dvt", records); };
   kill_at_random(kRounds, begin, work, [&](bool ended) {
+    bool recovered_some = false;
     const bool finished = fs::exists(target() + "/s.dvt");
     EXPECT_TRUE(finished || !ended);
     for (const auto& entry : fs::directory_iterator(target())) {
@@ -131,22 +135,21 @@ TEST_F(KillTest, AShardIsFinishedOrItsBeginningCanBeRecovered) {
         continue;  // killed before the first bytes
       }
       const std::vector<std::string> found = testing::records_left(saved);
-      ASSERT_LE(found.size(), records.size());
-      EXPECT_TRUE(std::equal(found.begin(), found.end(), records.begin()));
-      recovered_some += found.empty() ? 0 : 1;
+      EXPECT_TRUE(std::mismatch(found.begin(), found.end(), records.begin(), records.end()).first == found.end());
+      recovered_some |= !found.empty();
     }
+    return recovered_some;
   });
-  EXPECT_GT(recovered_some, 0u);
 }
 
 TEST_F(KillTest, ADatasetIsWholeOrItsBeginningCanBeRecovered) {
   const std::vector<std::string> records = testing::written_records(0, 700, 8000);
   const std::vector<std::string> next = testing::written_records(900, 2);
-  std::uint64_t recovered_some = 0;
   const auto work = [&] { return write_dataset(target(), records, false); };
   kill_at_random(
       kRounds, [] {}, work,
       [&](bool ended) {
+        bool recovered_some = false;
         const std::string saved = folder_.path("saved");
         fs::remove_all(saved);
         if (fs::exists(target())) {
@@ -157,10 +160,10 @@ TEST_F(KillTest, ADatasetIsWholeOrItsBeginningCanBeRecovered) {
           auto at = records.begin();
           for (const std::string& record : found) {
             at = std::find(at, records.end(), record);
-            ASSERT_NE(at, records.end()) << "a record that is none of them, or out of order";
-            ++at;
+            EXPECT_NE(at, records.end()) << "a record that is none of them, or out of order";
+            if (at != records.end()) ++at;
           }
-          recovered_some += found.empty() ? 0 : 1;
+          recovered_some = !found.empty();
         } else {
           EXPECT_FALSE(fs::exists(saved)) << report.error().to_string();
         }
@@ -168,8 +171,8 @@ TEST_F(KillTest, ADatasetIsWholeOrItsBeginningCanBeRecovered) {
         EXPECT_TRUE(write_dataset(target(), next, true)) << "whatever is left";
         EXPECT_TRUE(testing::records_left(target()) == next);
         EXPECT_THAT(testing::names_left(disk()), ElementsAre("target"));
+        return recovered_some;
       });
-  EXPECT_GT(recovered_some, 0u);
 }
 
 TEST_F(KillTest, ADatasetThatReplacesAnotherIsThereOrTheOtherIs) {
@@ -185,6 +188,7 @@ TEST_F(KillTest, ADatasetThatReplacesAnotherIsThereOrTheOtherIs) {
     EXPECT_TRUE(write_dataset(target(), records, true)) << "whatever is left";
     EXPECT_TRUE(testing::records_left(target()) == records);
     EXPECT_THAT(testing::names_left(disk()), ElementsAre("target"));
+    return !ended;
   });
 }
 
@@ -204,17 +208,16 @@ TEST_F(KillTest, ASplitReplacesADatasetAsAWholeAndIsContinued) {
   };
   ASSERT_TRUE(convert(folder_.path("undisturbed"), options));
   const auto expected = split_left(folder_.path("undisturbed"));
-  std::uint64_t old_ones = 0;
   std::uint64_t marked = 0;
   const auto begin = [&] { fs::copy(older, target(), fs::copy_options::recursive); };
   const auto work = [&] { return convert(target(), options).has_value(); };
   kill_at_random(kRounds, begin, work, [&](bool ended) {
     const std::vector<std::string> names = testing::names_left(target());
-    if (fs::exists(target() + "/manifest.dvt")) {
+    const bool old_one = fs::exists(target() + "/manifest.dvt");
+    if (old_one) {
       EXPECT_FALSE(ended);
       EXPECT_TRUE(testing::records_left(target()) == old_records);
       EXPECT_EQ(names.size(), 2u);
-      ++old_ones;
     } else {
       EXPECT_TRUE(split_left(target()) == expected);
       EXPECT_THAT(names, Each(AnyOf("train", "val", StartsWith(".dovetail-"))));
@@ -225,9 +228,9 @@ TEST_F(KillTest, ASplitReplacesADatasetAsAWholeAndIsContinued) {
     EXPECT_TRUE(split_left(target()) == expected);
     EXPECT_THAT(testing::names_left(target()), UnorderedElementsAre("train", "val"));
     EXPECT_THAT(testing::names_left(disk()), ElementsAre("target"));
+    return old_one;
   });
-  std::cout << "the old one " << old_ones << " times, the new one with marks " << marked << " times" << std::endl;
-  EXPECT_GT(old_ones, 0u);
+  std::cout << "the new one with marks " << marked << " times" << std::endl;
 }
 
 }  // namespace
