@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "format/endian.h"
+
 namespace dovetail::format {
 namespace {
 
@@ -42,6 +44,10 @@ bool append_zstd_frame(ByteView raw, std::uint32_t level, std::vector<std::byte>
 }
 
 Result<void> decode_zstd_frame(ByteView stored, std::span<std::byte> raw) {
+  // Some builds of the library also decode what came before RFC 8878, with decoders that nobody tends any more.
+  if (stored.size() < sizeof(std::uint32_t) || load_le<std::uint32_t>(stored.data()) != ZSTD_MAGICNUMBER) {
+    return damaged("finds no frame");
+  }
   const unsigned long long promised = ZSTD_getFrameContentSize(stored.data(), stored.size());
   if (promised == ZSTD_CONTENTSIZE_ERROR || promised == ZSTD_CONTENTSIZE_UNKNOWN) return damaged("finds no size");
   if (promised != raw.size()) {

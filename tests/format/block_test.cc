@@ -212,6 +212,10 @@ TEST(BlockDecoderTest, RefusesZstdThatIsNotOneFrameOfTheRightSize) {
   Bytes damaged = good.body;
   damaged[damaged.size() / 2] ^= std::byte{0x55};
   const std::string dictionary = prose(2000, 9);
+  Bytes legacy;  // of version 0.7: one byte, repeated 255 and 45 times
+  for (const int byte : {0x27, 0xB5, 0x2F, 0xFD, 0x60, 0x2C, 0, 0x80, 0, 0xFF, 0x78, 0x80, 0, 0x2D, 0x78, 0xC0, 0, 0}) {
+    legacy.push_back(static_cast<std::byte>(byte));
+  }
   const struct {
     const char* what;
     Bytes body;
@@ -224,6 +228,7 @@ TEST(BlockDecoderTest, RefusesZstdThatIsNotOneFrameOfTheRightSize) {
       {"a skippable frame behind", followed},
       {"cut", cut},
       {"damaged", damaged},
+      {"a frame of an older format", legacy},
       {"Snappy", encode_records({text}, Codec::snappy).body},
       {"nothing", {}},
   };
