@@ -65,8 +65,8 @@ Result<void> check_block_header(const BlockHeader& header, const IndexEntry& exp
 /// otherwise they are decoded into the front of `out`, which must hold `header.raw_bytes`. What is behind them in `out`,
 /// up to `kDecodeSlack` bytes (snappy_decoder.h), may be overwritten, and makes decoding somewhat faster. The table
 /// stays in `body` either way.
-/// Errors:  `payload_checksum`, `decompression`, `bad_length`.
-/// Threads: any. Cost: no allocation.
+/// Errors:  `payload_checksum`, `decompression`, `bad_length`; ENOMEM, which is no damage.
+/// Threads: any. Cost: no allocation, except for the first zstd block of a thread.
 Result<BlockRecords> decode_block(const BlockHeader& header, ByteView body, std::span<std::byte> out);
 
 }  // namespace dovetail::format

@@ -205,7 +205,9 @@ class BlockLoader {
     if (*got < body_.size() || file_.is_unreadable(block.position, bytes())) return std::nullopt;
     if (header->codec != Codec::none) out_.resize(std::size_t{header->raw_bytes} + format::kDecodeSlack);
     auto records = format::decode_block(*header, body_, out_);
-    return records ? std::optional(*records) : std::nullopt;
+    if (records) return std::optional(*records);
+    if (records.error().kind() == ErrorKind::damaged) return std::nullopt;
+    return records.error();  // no memory to decode it
   }
   std::uint64_t bytes() const noexcept { return kBlockHeaderBytes + body_.size(); }
 

@@ -1,17 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converting and recovering while the n-th allocation fails, or all from there on, for every n until a run passes untouched: the
 // undisturbed files, or an error after which the next run makes them.
+#include <atomic>
+#include <cerrno>
 #include <filesystem>
+#include <future>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zstd.h>
 
 #include <dovetail/record_reader.h>
 #include <dovetail/recover.h>
 
 #include "tests/convert/conversions.h"
 #include "tests/faults/failing_memory.h"
+
+namespace {
+std::atomic<bool> has_no_decoders = false;
+}
+
+// In place of the library's.
+extern "C" ZSTD_DCtx* ZSTD_createDCtx() {
+  return has_no_decoders ? nullptr : ZSTD_createDStream();
+}
 
 namespace dovetail {
 namespace {
@@ -80,6 +93,25 @@ TEST_F(ConversionMemoryTest, ARecoveryIsWholeOrNotThere) {
                        EXPECT_FALSE(fs::exists(staged_));
                        fs::remove_all(out_);
                      });
+}
+
+TEST_F(ConversionMemoryTest, RecoveryDoesNotTakeAMissingDecoderForDamage) {
+  std::string lines;
+  for (int i = 0; i < 100; ++i) lines += "line " + std::to_string(i) + '\n';
+  ConvertOptions wanted = options({put("a.txt", lines)}, 1);
+  wanted.writer.shard.codec = Codec::zstd;
+  const std::string source = folder_ / "data";
+  convert(source, wanted).value();
+  const auto on_new_thread = [&] {
+    return std::async(std::launch::async, [&] { return recover(source, out_); }).get();
+  };
+  has_no_decoders = true;
+  const Result<RecoverReport> refused = on_new_thread();
+  has_no_decoders = false;
+  ASSERT_FALSE(refused) << refused->lost_records << " records lost";
+  EXPECT_EQ(refused.error().code().value(), ENOMEM) << refused.error().to_string();
+  EXPECT_FALSE(fs::exists(out_));
+  EXPECT_EQ(on_new_thread().value().shards.at(0).records, 100u);
 }
 
 }  // namespace
