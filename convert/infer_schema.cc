@@ -2,11 +2,13 @@
 #include "convert/infer_schema.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include <dovetail/features.h>
 
+#include "format/example/example_wire.h"
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
@@ -21,6 +23,13 @@ Error cannot_infer(const std::string& why) {
   return Error(Errc::invalid_option, "schema: cannot be inferred: " + why);
 }
 
+/// Whether it is an Example all the same.
+bool has_no_features(ByteView record) {
+  format::ExampleCursor cursor(record);
+  ByteView entry;
+  return !cursor.next(entry) && cursor.fault().what == nullptr;
+}
+
 }  // namespace
 
 Result<Schema> infer_schema(const InputLine& line, const std::function<bool()>& cancelled) {
@@ -28,12 +37,21 @@ Result<Schema> infer_schema(const InputLine& line, const std::function<bool()>& 
   LineCursor cursor(line);
   cursor.watch(cancelled);
   DOVETAIL_TRY(cursor.seek(0));
+  std::optional<std::uint64_t> without_features;
   for (std::uint64_t id = 0; cursor.has_record(); ++id) {
-    collector.add(id, cursor.record());
+    if (has_no_features(cursor.record())) {
+      without_features = id;
+    } else {
+      collector.add(id, cursor.record());
+    }
     DOVETAIL_TRY(cursor.advance());
   }
   FeaturesReport report = collector.report();
   if (report.first_other) return cannot_infer(report.first_other->detail());
+  if (without_features) {
+    collector.add(*without_features, {});
+    report = collector.report();  // its columns have fallbacks
+  }
   if (report.json_objects > 0) {
     return cannot_infer(format::count_of(report.json_objects, "record") +
                         " of JSON: convert it with --records example");

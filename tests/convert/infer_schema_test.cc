@@ -50,6 +50,14 @@ TEST_F(InferSchemaTest, LinesOfJsonHaveOneByThemselves) {
   EXPECT_THAT(convert(out_, wanted).error().to_string(), HasSubstr("line 2: no JSON object"));
 }
 
+TEST_F(InferSchemaTest, ColumnsOfRecordsWithoutFeaturesHaveFallbacks) {
+  ConvertOptions wanted = options({put("a.jsonl", "{\"x\": 1}\n{}\n{\"x\": null}\n{\"x\": 2}\n")}, 1);
+  wanted.source.records = RecordForm::example;
+  ASSERT_TRUE(convert(out_, wanted));
+  EXPECT_EQ(schema(), "x:i64=-1");
+  EXPECT_THAT(infer({put("a.tfrecord", test::tfrecord_bytes({"", "text"}))}).error().detail(), HasSubstr("record 1: "));
+}
+
 TEST_F(InferSchemaTest, PartsAgree) {
   const std::string table = put("a.csv", "x,y\n1,2\n3,\n5,6\n");
   for (std::uint32_t part = 0; part < 2; ++part) {
