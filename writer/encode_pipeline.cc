@@ -12,6 +12,8 @@ namespace dovetail::detail {
 namespace {
 
 constexpr std::size_t kBlocksPerJob = 4;
+// A block of this size is worth a thread of its own.
+constexpr std::size_t kLargeBlockBytes = std::size_t{256} << 10;
 // Enough that a thread finds work while the caller writes or waits for its input.
 constexpr std::size_t kJobsPerThread = 2;
 // Memory that one huge record has stretched is given back rather than kept for the next block.
@@ -66,7 +68,7 @@ Result<void> EncodePipeline::add(format::RawBlock& block) {
   block.clear();
   ++queued_blocks_;
   queued_bytes_ += bytes;
-  if (next_job_.size() == kBlocksPerJob) submit_blocks();
+  if (next_job_.size() == kBlocksPerJob || bytes >= kLargeBlockBytes) submit_blocks();
   return {};
 }
 

@@ -72,7 +72,7 @@ class EncodePipeline {
   struct SyncJob {
     FinishedShard shard;
   };
-  /// Several, since a block that is only stored takes less time than waking a thread for it.
+  /// Several small ones, since one that is only stored takes less time than waking a thread for it.
   using Blocks = std::vector<std::unique_ptr<BlockJob>>;
   using Job = std::variant<Blocks, ShardBegin, ShardEnd, SyncJob>;
 

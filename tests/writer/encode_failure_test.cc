@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block that cannot be encoded, for want of memory on the thread that encodes it: its shard is never finished without it.
+// Large blocks, seen by what the threads that encode them ask the allocator for. One that cannot be encoded for want of memory:
+// its shard is never finished without it. Several: each thread takes one.
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <string>
 #include <thread>
@@ -19,6 +22,16 @@ const std::thread::id kMain = std::this_thread::get_id();
 
 bool is_small_or_on_the_main_thread(std::size_t bytes) {
   return bytes < kLargeBytes || std::this_thread::get_id() == kMain;
+}
+
+std::atomic<int> encoding = 0;
+
+bool waits_for_a_second_thread(std::size_t bytes) {
+  if (is_small_or_on_the_main_thread(bytes)) return true;
+  ++encoding;
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (encoding < 2 && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+  return encoding >= 2;
 }
 
 }  // namespace
@@ -74,6 +87,20 @@ TEST_F(EncodeFailureTest, ShardsBeforeItAreKeptAndItsOwnIsNot) {
     EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("shard-000000.dvt"));
     std::remove((folder_ / "shard-000000.dvt").c_str());
   }
+}
+
+TEST_F(EncodeFailureTest, LargeBlocksDoNotWaitForOneAnotherOnOneThread) {
+  auto stream = ShardStream::start(OutputFolder::open(folder_.path()).value(),
+                                   {.shard = {.dataset_id = DatasetId{}}, .threads = 2},
+                                   [](FinishedShard finished) { return finished.file.publish(false); })
+                    .value();
+  const std::string large(2 * kLargeBytes, 'x');
+  testing::set_memory_rule(&waits_for_a_second_thread);
+  ASSERT_TRUE(stream->begin(0));
+  ASSERT_TRUE(stream->append(as_bytes(large)));
+  ASSERT_TRUE(stream->append(as_bytes(large)));
+  ASSERT_TRUE(stream->end());
+  EXPECT_TRUE(stream->finish()) << "one thread encodes both";
 }
 
 }  // namespace
