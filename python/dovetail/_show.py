@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 from typing import TYPE_CHECKING, Any, Iterator
 
 from dovetail import _html
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from dovetail._dovetail import Batch, Dataset
 
 _STATUSES = ("EMPTY", "FIRST", "REPEATED", "SUBSTITUTED", "DAMAGED", "REPEATED_SUBSTITUTED", "REPEATED_DAMAGED")
+_FIRST, _REPEATED = _STATUSES.index("FIRST"), _STATUSES.index("REPEATED")
 _SHOWN_ROWS = 5
 _SHOWN_BYTES = 24
 _SHOWN_SHARDS = 5
@@ -106,11 +108,11 @@ def batch_frame(self: Batch) -> Any:
     """Returns a copy of the batch as a `pandas.DataFrame`, with the record ids as its index.
 
     The index is named "record", unless a column has that name. Without columns of the batch the frame has one column,
-    "record", of bytes. A row of a column with a shape, or of a ragged one, is an array; a text is bytes. Rows without a
-    record are left out.
+    "record", of bytes. A row of a column with a shape, or of a ragged one, is an array; a text is bytes. Rows without
+    their own record are left out: empty ones, and those of damaged records.
     """
     pandas = importlib.import_module("pandas")  # not needed otherwise, and without types
-    filled = self.status != 0
+    filled = (self.status == _FIRST) | (self.status == _REPEATED)
     columns: dict[str, Any] = dict(self) if self.columns else {"record": self.rows()}
     frame = pandas.DataFrame({name: _series(column) for name, column in columns.items()},
                              index=pandas.Index(self.ids.copy(), name=None if "record" in columns else "record"))
@@ -141,16 +143,20 @@ def _batches(dataset: Dataset, columns: str | bool | None) -> Iterator[Batch]:
 def dataset_frame(self: Dataset, columns: str | bool | None = None, max_records: int | None = None) -> Any:
     """Reads records in their order into a `pandas.DataFrame`, with the record ids as its index.
 
-    See `Batch.to_pandas` for what its columns hold. All records must fit the memory.
+    See `Batch.to_pandas` for what its columns hold. All records must fit the memory. Without records there are no
+    columns either.
 
     Args:
         columns: as of `Reader`. None (default) takes the columns that the dataset names, else the bytes of records.
         max_records: reads only so many, the first ones.
 
     Raises:
+        ValueError: for a negative `max_records`.
         DamagedError, StorageError, UsageError: as a `Reader` does.
     """
     pandas = importlib.import_module("pandas")  # not needed otherwise, and without types
+    if max_records is not None and operator.index(max_records) < 0:
+        raise ValueError(f"max_records={max_records}: it must be 0 or more; None reads all")
     frames, left = [], len(self) if max_records is None else min(len(self), max_records)
     for batch in _batches(self, columns):
         frames.append(batch.to_pandas()[:left])

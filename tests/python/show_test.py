@@ -7,7 +7,7 @@ import unittest
 import warnings
 
 import dovetail
-from fixtures import ModuleTest, main, np, write_file
+from fixtures import ModuleTest, damage_record, main, np, write_file
 
 try:
     import pandas
@@ -227,6 +227,21 @@ class FrameTest(ExamplesTest):
         self.assertEqual(list(self.dataset.to_pandas("label:i32").dtypes), [np.dtype("i4")])
         records = dovetail.open(self.dataset)
         self.assertEqual(self.dataset.to_pandas(False)["record"].tolist(), list(records))
+
+    def test_a_negative_number_of_records_is_refused(self):
+        for number in (-1, -100):
+            self.assertRaisesRegex(ValueError, f"max_records={number}", self.dataset.to_pandas, max_records=number)
+
+    def test_rows_of_damaged_records_are_left_out(self):
+        records = [b"record %05d" % i for i in range(400)]
+        with dovetail.DatasetWriter(self.path("damaged"), codec="none", block_bytes=1024) as writer:
+            writer.extend(records)
+        damage_record(dovetail.Dataset(self.path("damaged")).shard_paths[0], records[150])
+        for policy in ("empty", "substitute"):
+            batch = self.open_reader(self.path("damaged"), batch=400, order="sequential", on_damage=policy).next()
+            frame = batch.to_pandas()
+            self.assertEqual(len(frame), batch.valid)
+            self.assertEqual(frame["record"].tolist(), [records[i] for i in frame.index])
 
     def test_records_without_a_schema_are_bytes(self):
         dataset = dovetail.Dataset(self.make_dataset())
