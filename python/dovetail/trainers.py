@@ -154,10 +154,14 @@ class Loader:
             StateMismatchError: for a state of another dataset or order.
             TypeError: for an argument that is no state.
         """
+        try:
+            trained = {name: state[name] for name in _Place._fields}
+        except (KeyError, TypeError):  # such as the text alone, which a reader takes
+            raise TypeError("a Loader takes what state_dict() of a Loader or BatchDataset returned") from None
         self.dataset.load_state_dict(state)
         self._ahead.clear()
         self._moved = True
-        self._trained = {name: state[name] for name in _Place._fields}
+        self._trained = trained
         self._trainer_step = state.get("trainer_step", 0)
 
     def check(self, trainer_step: int) -> None:

@@ -239,6 +239,16 @@ class LoaderTest(TrainersTest):
         for wrong in (None, 3, {}, "dvt:"):
             self.assertRaises(TypeError, self.loader().load_state_dict, wrong)
 
+    def test_part_of_a_state_moves_nothing(self):
+        loader = self.loader()
+        batches = iter(loader)
+        loader.trained(next(batches))
+        state = loader.state_dict()
+        next(batches)
+        for part in (state["state"], {"state": state["state"]}):
+            self.assertRaisesRegex(TypeError, "takes what state_dict", loader.load_state_dict, part)
+        self.assertEqual((loader.state_dict(), loader.dataset.reader.step), (state, 2))
+
     def test_the_module_needs_no_trainer(self):
         self.run_program("""
             import sys
