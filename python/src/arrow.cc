@@ -89,8 +89,9 @@ const std::int64_t* checked(std::span<const std::int64_t> offsets, std::size_t e
 Node column_node(const ColumnView& view, std::int64_t rows) {
   const Column& column = *view.column;
   const std::int64_t* const text_offsets = checked(view.text_offsets, view.values.size());
-  const std::int64_t* const offsets =
-      checked(view.offsets, view.text_offsets.empty() ? view.values.size() : view.text_offsets.size() - 1);
+  const std::size_t entries =
+      view.text_offsets.empty() ? view.values.size() / dtype_bytes(column.dtype) : view.text_offsets.size() - 1;
+  const std::int64_t* const offsets = checked(view.offsets, entries / column.values());
   const std::int64_t items = offsets != nullptr ? offsets[rows] : rows;
   Node node{"item", format_of(column.dtype), items * static_cast<std::int64_t>(column.values()), {nullptr}, {}};
   if (column.dtype == Dtype::bytes) node.buffers.push_back(text_offsets);

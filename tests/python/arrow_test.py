@@ -170,13 +170,18 @@ class ArrowTest(ExamplesTest):
         self.assertIsNotNone(reader.next())
 
     def test_offsets_that_were_written_to_are_refused(self):
-        for columns, place in ((None, {}), (True, {"column": "tokens"}), (True, {"column": "name"})):
+        for columns, place in ((None, {}), (True, {"column": "tokens"}), (True, {"column": "pairs"}),
+                               (True, {"column": "tags"}), (True, {"column": "name"})):
             batch = self.first(columns=columns)
             part = "text_offsets" if place.get("column") == "name" else "offsets"
             offsets = np.from_dlpack(batch.tensor(part, **place))
             written = np.frombuffer((ctypes.c_char * offsets.nbytes).from_address(offsets.ctypes.data), "i8")
-            written[3] = 1 << 40
-            self.assertRaisesRegex(dovetail.UsageError, "offsets of the batch were written to", batch.__arrow_c_array__)
+            for place_written, number in ((3, 1 << 40), (-1, written[-1] + 1)):
+                before, written[place_written] = written[place_written], number
+                self.assertRaisesRegex(dovetail.UsageError, "offsets of the batch were written to",
+                                       batch.__arrow_c_array__)
+                written[place_written] = before
+            batch.__arrow_c_array__()
 
     def test_a_dataset_streams_its_records_in_order(self):
         self.assertEqual(stream_values(self.dataset), self.wanted)
