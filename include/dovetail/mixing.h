@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <dovetail/export.h>
@@ -77,6 +78,9 @@ enum class MixingFlaw : std::uint8_t {
   /// The mean of the labels is below 0.9 of that of a true shuffle.
   few_labels,
 };
+
+/// The name of a flaw, such as "few_slices".
+DOVETAIL_EXPORT std::string_view to_text(MixingFlaw flaw) noexcept;
 
 struct DOVETAIL_EXPORT MixingReport {
   Mixing plan;

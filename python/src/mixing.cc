@@ -8,21 +8,12 @@
 
 #include "python/src/gil.h"
 #include "python/src/option_table.h"
-#include "python/src/words.h"
 
 namespace dovetail::python {
 
 namespace py = pybind11;
 
 namespace {
-
-constexpr Words<MixingFlaw, 7> kFlaws{{{"few_slices", MixingFlaw::few_slices},
-                                       {"few_shards", MixingFlaw::few_shards},
-                                       {"poor_batch", MixingFlaw::poor_batch},
-                                       {"same_places", MixingFlaw::same_places},
-                                       {"same_mates", MixingFlaw::same_mates},
-                                       {"neighbours", MixingFlaw::neighbours},
-                                       {"few_labels", MixingFlaw::few_labels}}};
 
 py::tuple to_tuple(const BatchMixing& mixing) {
   return py::make_tuple(mixing.mean_slices, mixing.least_slices, mixing.mean_shards, mixing.least_shards,
@@ -42,7 +33,7 @@ py::object shuffle_report(const Plan& plan, const py::object& epoch_given) {
     return measure_mixing(plan, plan.epoch(epoch).value());
   }();
   py::list flaws;
-  for (const MixingFlaw flaw : report.flaws) flaws.append(to_word(flaw, kFlaws));
+  for (const MixingFlaw flaw : report.flaws) flaws.append(to_text(flaw));
   return call_object(import_module("dovetail._reports").attr("shuffle_report"), to_tuple(report.plan),
                      to_tuple(report.true_shuffle), report.batches, report.all_batches, report.readers,
                      py::tuple(flaws));

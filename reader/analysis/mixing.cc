@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "reader/analysis/batch_sample.h"
@@ -128,6 +130,12 @@ std::vector<MixingFlaw> flaws_of(const Mixing& plan, const Mixing& shuffle) {
 }
 
 }  // namespace
+
+std::string_view to_text(MixingFlaw flaw) noexcept {
+  constexpr std::string_view kTexts[] = {"few_slices", "few_shards", "poor_batch", "same_places",
+                                         "same_mates", "neighbours", "few_labels"};
+  return kTexts[static_cast<std::size_t>(flaw)];
+}
 
 MixingReport measure_mixing(const Plan& plan, const EpochPlan& epoch, std::uint64_t max_rows) {
   const detail::BatchSample sample = whole_steps(plan, epoch, max_rows);

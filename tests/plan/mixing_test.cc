@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -234,6 +235,9 @@ TEST(MixingTest, SequentialIsWeakInEveryWay) {
   EXPECT_NEAR(report.plan.correlation.value(), 1, 1e-9);
   EXPECT_EQ(report.plan.rank.shared.value(), 1);
   EXPECT_GT(report.plan.rank.neighbours, 0.99);
+  std::vector<std::string_view> words;
+  for (const MixingFlaw flaw : report.flaws) words.push_back(to_text(flaw));
+  EXPECT_THAT(words, ElementsAre("few_slices", "few_shards", "poor_batch", "same_places", "same_mates", "neighbours"));
 }
 
 TEST(MixingTest, GlobalIsAsGoodAsATrueShuffle) {

@@ -3,24 +3,14 @@
 
 #include <algorithm>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "format/text/count_of.h"
 #include "tools/command/render.h"
-#include "tools/plan/plan_words.h"
 
 namespace dovetail::tools {
 
 namespace {
-
-constexpr Words<MixingFlaw, 7> kFlawWords{{{"few_slices", MixingFlaw::few_slices},
-                                           {"few_shards", MixingFlaw::few_shards},
-                                           {"poor_batch", MixingFlaw::poor_batch},
-                                           {"same_places", MixingFlaw::same_places},
-                                           {"same_mates", MixingFlaw::same_mates},
-                                           {"neighbours", MixingFlaw::neighbours},
-                                           {"few_labels", MixingFlaw::few_labels}}};
 
 boost::json::value to_json(const std::optional<double>& number) {
   return number ? boost::json::value(*number) : boost::json::value(nullptr);
@@ -189,7 +179,7 @@ std::vector<std::string> advice(const PlanReport& report) {
 boost::json::object mixing_json(const PlanReport& report) {
   const MixingReport& mixing = *report.mixing;
   boost::json::array flaws;
-  for (const MixingFlaw flaw : mixing.flaws) flaws.push_back(boost::json::string(word_of(kFlawWords, flaw)));
+  for (const MixingFlaw flaw : mixing.flaws) flaws.push_back(boost::json::string(to_text(flaw)));
   const std::vector<std::string> sentences = advice(report);
   return {{"plan", to_json(mixing.plan)},
           {"true_shuffle", to_json(mixing.true_shuffle)},
