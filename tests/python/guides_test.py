@@ -9,10 +9,9 @@ import re
 import struct
 import subprocess
 import sys
-import tempfile
-import unittest
 
 from fixtures import main, skip_all
+from programs import ShellTest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 
@@ -79,20 +78,7 @@ GIVEN = {"from-tfrecord.md": make_tfrecords, "from-webdataset.md": make_tars, "f
          "images.md": make_photos}
 
 
-class GuidesTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(folder.name)
-        tools = os.path.dirname(os.path.abspath(COMMAND))
-        self.environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
-
-    def run_commands(self, text, page):
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], env=self.environment, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=300)
-        self.assertEqual(done.returncode, 0, f"{page}: {text}\n{done.stdout}")
-
+class GuidesTest(ShellTest):
     def test_every_guide_runs_as_printed(self):
         for page in sorted(os.listdir(GUIDES)):
             with self.subTest(page), open(os.path.join(GUIDES, page), encoding="utf-8") as file:
@@ -107,7 +93,7 @@ class GuidesTest(unittest.TestCase):
                 self.assertEqual({block["language"] for block in blocks}, {"python", "sh"})
                 for block in blocks:
                     if block["language"] == "sh":
-                        self.run_commands(block["text"], page)
+                        self.run_shell(block["text"])
                         continue
                     line = text.count("\n", 0, block.start("text"))  # so that failures name the page's lines
                     exec(compile("\n" * line + block["text"], page, "exec"), names)

@@ -10,10 +10,9 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import unittest
 
 from fixtures import main, skip_all
+from programs import ShellTest
 
 import dovetail
 
@@ -30,24 +29,11 @@ PROGRAM = re.compile(r'<pre class="program" data-language="(.*?)">(.*?)</pre>', 
 HOSTILE = "a 'b' $(c) \"d\"\\1 \t&amp;<i>"
 
 
-class PageProgramsTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(folder.name)
-        tools = os.path.dirname(os.path.abspath(COMMAND))
-        self.environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
-
+class PageProgramsTest(ShellTest):
     def programs(self, path, *flags):
         subprocess.run([COMMAND, "inspect", path, "--html", "page.html", *flags], check=True, stdout=subprocess.DEVNULL)
         with open("page.html", encoding="utf-8") as file:
             return {language: html.unescape(text) for language, text in PROGRAM.findall(file.read())}
-
-    def run_shell(self, text):
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], env=self.environment, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT)
-        self.assertEqual(done.returncode, 0, text + done.stdout.decode(errors="replace"))
 
     def check(self, path, *flags):
         found = self.programs(path, *flags)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that look at a whole process from its beginning to its end."""
 
+import os
+import subprocess
 import textwrap
 
 from fixtures import ModuleTest
@@ -43,3 +45,19 @@ class ProgramTest(ModuleTest):
         text = text if text.startswith(PRELUDE) else PRELUDE + textwrap.dedent(text)
         arguments = arguments if arguments[:1] == (self.dataset,) else (self.dataset, *arguments)
         return super().start_program(text, *arguments, **options)
+
+
+class ShellTest(ModuleTest):
+    """A test in a folder of its own, whose shell finds the command."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(os.chdir, os.getcwd())
+        tools = os.path.dirname(os.path.abspath(os.environ.get("DOVETAIL_COMMAND", "dovetail")))
+        self.environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
+        os.chdir(self.folder)
+
+    def run_shell(self, text):
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], env=self.environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=300)
+        self.assertEqual(done.returncode, 0, text + done.stdout.decode(errors="replace"))
