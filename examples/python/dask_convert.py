@@ -30,7 +30,7 @@ def convert_all(client, sources, folder, parts, **options):
 
     Args:
         client: of Dask distributed.
-        sources, folder, options: as for `dovetail.convert`, but for `part`.
+        sources, folder, options: as for `dovetail.convert`, except `part`.
         parts: tasks; each makes about shards / parts shards.
     """
     tasks = [client.submit(convert_part, sources, folder, number, parts, options, pure=False, retries=2)

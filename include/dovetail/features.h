@@ -194,7 +194,7 @@ struct FeatureOptions {
 };
 
 /// Reads a dataset once and describes the features of its records. The number of threads changes
-/// nothing in the report, but for estimates where names are left out.
+/// nothing in the report, except estimates where names are left out.
 ///
 /// Damaged blocks are left out and counted; nothing else is checked of a shard. With `max_records`
 /// only shards that have one of the blocks are opened.
