@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions by several processes.
 #include <algorithm>
-#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -146,14 +145,15 @@ TEST_F(PartsTest, OfTwoCountsThatAreThereAreNotMerged) {
 // A folder that another process removes just then is made again.
 TEST_F(PartsTest, FoldersThatComeAndGoAreTakenOrBusy) {
   std::vector<std::thread> threads;
-  std::atomic<int> taken{0};
   for (int thread = 0; thread != 3; ++thread) {
     threads.emplace_back([&, thread] {
-      for (int round = 0; round != 300; ++round) {
+      for (int taken = 0; taken != 50;) {
         const auto access = thread == 0 ? detail::FileLock::Access::exclusive : detail::FileLock::Access::shared;
         auto staging = detail::Staging::open(out_, access, false);
         if (!staging) {
           EXPECT_TRUE(staging.error().is(Errc::busy)) << staging.error().to_string();
+          if (!staging.error().is(Errc::busy)) return;
+          std::this_thread::yield();
           continue;
         }
         ++taken;
@@ -163,7 +163,6 @@ TEST_F(PartsTest, FoldersThatComeAndGoAreTakenOrBusy) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_GE(taken, 100);
   EXPECT_FALSE(fs::exists(staged_));
 }
 
