@@ -81,21 +81,22 @@ bool SlotFill::lose_placed(const RowRead& read) {
 std::size_t SlotFill::fill_from_blocks(std::span<const SizedEntry> records, RowStatus status) {
   for (std::size_t done = 0; done < records.size(); ++done) {
     if (!begin_row()) return done;
+    const bool was_read_ahead = !reads_.empty();
     if (!read_block(records[done], status)) {
       if (!error_.has_value()) read_ahead(records.subspan(done));
       return done;
     }
-    if (!end_row()) return done + 1;
+    const bool goes_on = end_row();
+    if (was_read_ahead) reads_.pop_front();  // columns point into the block of the last row until the batch ends
+    if (!goes_on) return done + 1;
   }
   return records.size();
 }
 
 bool SlotFill::read_block(const SizedEntry& record, RowStatus status) {
   if (!reads_.empty()) {  // it was asked for, and is there
-    RowRead& read = reads_.front();
-    const bool added = add_from_block(record, status, *read.file, read.read, read.into);
-    reads_.pop_front();
-    return added;
+    const RowRead& read = reads_.front();
+    return add_from_block(record, status, *read.file, read.read, read.into);
   }
   const std::shared_ptr<const ShardFile> file = open(record.shard);
   if (file == nullptr) return !waits_for_shard_ && lose(record.id, status, loss_of_shard(record.shard));

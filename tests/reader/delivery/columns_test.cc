@@ -69,6 +69,7 @@ struct Sample {
   std::size_t most_tokens = 40;
   std::uint64_t unfit_every = 0;  ///< Of the ids; 0 for none.
   std::uint32_t block_bytes = 2048;
+  Codec codec = Codec::snappy;
 
   bool unfit(std::uint64_t id) const { return unfit_every > 0 && id % unfit_every == unfit_every - 1; }
   std::string record(std::uint64_t id) const { return unfit(id) ? unfit_example() : example(id, most_tokens); }
@@ -79,6 +80,7 @@ Dataset write_sample(const std::string& folder, const Sample& sample, const char
   options.shard_bytes = 0;
   options.encode_threads = 1;
   options.shard.block_bytes = sample.block_bytes;
+  options.shard.codec = sample.codec;
   options.shard.run_records = 16;
   if (schema != nullptr) options.shard.schema = parse_schema(schema).value();
   DatasetWriter writer = DatasetWriter::create(folder, options).value();
@@ -211,6 +213,18 @@ TEST_F(ColumnsReaderTest, EveryBatchHasWhatProtobufMakesOfItsRecords) {
     ASSERT_EQ(stats.unfit_records, 0u);
   }
   EXPECT_GT(spilled, 0u);
+}
+
+// Texts and lists point into the block of their record until the batch ends.
+TEST_F(ColumnsReaderTest, TheLastRecordOfABatchOutlivesTheReadThatItWaitedFor) {
+  const Sample sample{.shard_records = {301, 77, 212}, .codec = Codec::none};
+  const Dataset dataset = write(sample);
+  ReaderOptions options = this->options(16);
+  options.plan.order = OrderKind::global;
+  options.storage = StorageKind::io_uring_direct;  // where every read waits
+  Result<BatchReader> reader = BatchReader::open(dataset, options);
+  if (!reader.has_value() && reader.error().is(Errc::resource_limit)) GTEST_SKIP() << reader.error().to_string();
+  ASSERT_EQ(read(reader.value(), sample), testing::planned(reader->plan(), 0, 0));
 }
 
 TEST_F(ColumnsReaderTest, AreFoundByNameAndOfAnyChoice) {
