@@ -203,9 +203,10 @@ HostMemoryOptions host_memory(const ReaderOptions& options) {
           .threads = std::clamp(usable_cores() / options.ranks.local_world, 1u, kMostTouchingThreads)};
 }
 
-Result<std::unique_ptr<ThreadPool>> make_workers(unsigned threads) {
+Result<std::unique_ptr<ThreadPool>> make_workers(unsigned threads, const ReaderOptions& options) {
   try {
-    return std::make_unique<ThreadPool>(threads);
+    // The user's code keeps with a thread what is expensive to make.
+    return std::make_unique<ThreadPool>(threads, static_cast<bool>(options.transform));
   } catch (const std::system_error& failure) {
     return Error(Errc::resource_limit, std::string("the threads of the reader cannot be started: ") + failure.what());
   }
@@ -261,7 +262,7 @@ Result<ReaderSetup> set_up(const Dataset& dataset, const ReaderOptions& given) {
   DOVETAIL_TRY(check_start(plan, options));
   const unsigned cores = std::max(1u, usable_cores() / options.ranks.local_world);
   const unsigned threads = options.decode_threads == 0 ? cores : options.decode_threads;
-  DOVETAIL_ASSIGN(std::unique_ptr<ThreadPool> workers, make_workers(threads));
+  DOVETAIL_ASSIGN(std::unique_ptr<ThreadPool> workers, make_workers(threads, options));
   DOVETAIL_ASSIGN(std::unique_ptr<Storage> storage, open_storage(options, *workers));
   std::unique_ptr<ColumnDecoders> columns;
   if (options.columns.has_value()) {

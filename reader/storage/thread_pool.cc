@@ -20,7 +20,7 @@ void ThreadPool::Inherited::apply() const noexcept {
   ::pthread_sigmask(SIG_SETMASK, &signals, nullptr);
 }
 
-ThreadPool::ThreadPool(unsigned most) : most_(most) {
+ThreadPool::ThreadPool(unsigned most, bool keeps) : keeps_(keeps), most_(most) {
   const std::lock_guard lock(mutex_);
   threads_.reserve(1);
   threads_.emplace_back([this] { run(); });
@@ -61,7 +61,7 @@ unsigned ThreadPool::size() const {
 void ThreadPool::run() {
   inherited_.apply();
   while (!context_.stopped()) {
-    if (context_.run_one_for(kIdle) == 0 && retire()) return;
+    if (context_.run_one_for(kIdle) == 0 && !keeps_ && retire()) return;
   }
 }
 

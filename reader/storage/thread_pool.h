@@ -27,8 +27,8 @@ namespace dovetail::detail {
 ///          cannot start is done without.
 class ThreadPool {
  public:
-  /// Starts the first thread; `most` is at least 1.
-  explicit ThreadPool(unsigned most);
+  /// Starts the first thread; `most` is at least 1. With `keeps` threads do not end before `join`.
+  explicit ThreadPool(unsigned most, bool keeps = false);
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
   /// Joins.
@@ -82,6 +82,7 @@ class ThreadPool {
   bool retire();
 
   const Inherited inherited_;
+  const bool keeps_;
   // Before the context, whose end drops jobs.
   mutable std::mutex mutex_;
   unsigned most_;

@@ -3,6 +3,7 @@
 
 import gc
 import threading
+import time
 import unittest
 import weakref
 
@@ -211,6 +212,27 @@ class MapTest(ModuleTest):
         self.assertLessEqual(len(made), 2)
         reader.close()
         self.assertEqual([tool() for tool in made], [None] * len(made))
+
+    def test_what_a_thread_keeps_outlasts_a_pause_of_the_trainer(self):
+        self.make_dataset()
+        meeting, kept, made = threading.Barrier(2, timeout=30), threading.local(), []
+
+        class Tool:
+            pass
+
+        def uses(record):
+            if not hasattr(kept, "tool"):
+                kept.tool = Tool()
+                made.append(weakref.ref(kept.tool))
+                meeting.wait()  # so that there are two threads
+            return {"id": record.id}
+
+        reader = self.read(columns="id:i64", map=uses, batch=8, decode_threads=2)
+        reader.next()
+        time.sleep(1.5)  # longer than threads of other pools stay idle
+        self.assertEqual([tool() is None for tool in made], [False, False])
+        self.assertGreater(len(list(batch.step for batch in reader)), 20)
+        self.assertEqual(len(made), 2)
 
     def test_a_reader_and_its_function_that_know_each_other_are_collected(self):
         class Trainer:
