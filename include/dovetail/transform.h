@@ -59,7 +59,7 @@ class DOVETAIL_EXPORT RowWriter {
   std::uint32_t row_;
 };
 
-/// The record that a row is made from. Ownership: borrowed until the function returns.
+/// The record that a row is made from. Ownership: borrowed until its row is written.
 struct DOVETAIL_EXPORT TransformInput {
   ByteView record;
   std::uint64_t id = 0;
@@ -69,10 +69,10 @@ struct DOVETAIL_EXPORT TransformInput {
 };
 
 /// Work on every record between decoding and delivery: turns a record into a row of
-/// `ReaderOptions::columns`.
+/// `ReaderOptions::columns`. Either `fill` or `fill_batch` does it.
 ///
 /// Threads: the reader's own (`ReaderOptions::decode_threads`), never one of the trainer; several
-///          at a time, one batch each. So at most `prefetch + max_held` calls run at once. `fill`
+///          at a time, one batch each. So at most `prefetch + max_held` calls run at once. They
 ///          must not call or destroy the reader. `stop` waits for the calls that run.
 /// Errors:  an error, or an exception, rejects the record: `OnDamage` decides, as for a record that
 ///          does not fit its columns. `std::bad_alloc` ends the reader.
@@ -84,7 +84,18 @@ struct DOVETAIL_EXPORT Transform {
   /// `std::bad_alloc`, which ends the reader.
   std::function<std::shared_ptr<void>()> scope;
 
-  explicit operator bool() const noexcept { return fill != nullptr; }
+  /// Writes the row of record `i` of a batch.
+  using FillRow = std::function<Result<void>(std::size_t i, RowWriter&)>;
+  /// For work on all records of a batch in one call. Gets them in the order of their rows, without
+  /// damaged ones and without rows that no record is planned for; never none. What it returns is
+  /// called once for each of them, in this order and on the same thread, and destroyed after that.
+  ///
+  /// Errors: those of this function reject all these records, those of a `FillRow` its record.
+  /// Cost:   one indirect call per batch, and one per record. Records that wait for others of their
+  ///         batch may be copied: up to a batch for each of the calls above, beside `memory_bytes`.
+  std::function<Result<FillRow>(std::span<const TransformInput>)> fill_batch;
+
+  explicit operator bool() const noexcept { return fill != nullptr || fill_batch != nullptr; }
 };
 
 }  // namespace dovetail

@@ -88,6 +88,9 @@ Result<void> check(const ReaderOptions& options) {
   if (options.transform && !options.columns.has_value()) {
     return Error(Errc::invalid_option, "transform needs columns: name those that it fills");
   }
+  if (options.transform.fill && options.transform.fill_batch) {
+    return Error(Errc::invalid_option, "transform has fill and fill_batch; set one of them");
+  }
   if (options.decode_threads > kMaxThreads) return out_of_range("decode_threads", options.decode_threads, "0 to 1024");
   return {};
 }

@@ -6,6 +6,8 @@
 #include <exception>
 #include <new>
 #include <span>
+#include <string>
+#include <type_traits>
 #include <utility>
 
 #include "format/try.h"
@@ -19,42 +21,72 @@ std::span<std::byte> values_of(const SlotRows& rows) noexcept {
   return {rows.parts().values, rows.parts().capacity};
 }
 
+/// Calls the user's code.
+template <class Call>
+std::invoke_result_t<Call> caught(const Call& call) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& thrown) {
+    return Error(Errc::rejected_record, thrown.what());
+  } catch (...) {
+    return Error(Errc::rejected_record, "an exception that is no std::exception");
+  }
+}
+
 }  // namespace
 
 Result<void> ColumnRows::begin_batch(const SlotRows& rows) {
   largest_ = {};
+  waiting_.clear();
+  waiting_rows_.clear();
+  copies_.clear();
   return decoder_->begin(rules_.batch_rows, values_of(rows));
 }
 
 Result<void> ColumnRows::add(SlotRows& rows, std::uint64_t id, RowStatus status, ByteView record) {
   const std::uint32_t row = rows.rows();
   rows.add_without_bytes(id, status);
-  std::uint64_t bytes = record.size();
-  Result<void> added;
   if (rules_.transform == nullptr) {
-    added = decoder_->add(row, record);
-  } else {
-    const std::uint64_t before = decoder_->held_bytes();
-    added = transform(row, id, record);
-    bytes = decoder_->held_bytes() - before;  // the record says nothing about what is made of it
+    if (record.size() >= largest_.bytes) largest_ = {id, record.size()};
+    return decoder_->add(row, record);
   }
+  const TransformInput input{.record = record, .id = id, .seed = rules_.seed, .epoch = epoch_};
+  if (!rules_.transform->fill_batch) {
+    return transform(row, id, [&](RowWriter& writer) { return rules_.transform->fill(input, writer); });
+  }
+  waiting_.push_back(input);
+  waiting_rows_.push_back(row);
+  return {};
+}
+
+Result<void> ColumnRows::transform(std::uint32_t row, std::uint64_t id,
+                                   const std::function<Result<void>(RowWriter&)>& fill) {
+  const std::uint64_t before = decoder_->held_bytes();
+  Result<void> added = decoder_->add(row, [&](RowWriter& writer) { return caught([&] { return fill(writer); }); });
+  const std::uint64_t bytes = decoder_->held_bytes() - before;  // the record says nothing about what is made of it
   if (bytes >= largest_.bytes) largest_ = {id, bytes};
   return added;
 }
 
-Result<void> ColumnRows::transform(std::uint32_t row, std::uint64_t id, ByteView record) {
-  const TransformInput input{.record = record, .id = id, .seed = rules_.seed, .epoch = epoch_};
-  return decoder_->add(row, [this, &input](RowWriter& writer) -> Result<void> {
-    try {
-      return rules_.transform->fill(input, writer);
-    } catch (const std::bad_alloc&) {
-      throw;
-    } catch (const std::exception& thrown) {
-      return Error(Errc::rejected_record, thrown.what());
-    } catch (...) {
-      return Error(Errc::rejected_record, "an exception that is no std::exception");
+bool ColumnRows::transform_batch(const std::function<bool(std::uint32_t row, const Result<void>& added)>& done) {
+  if (waiting_.empty()) return true;
+  const std::span<const TransformInput> records = waiting_;
+  const Result<Transform::FillRow> filled = caught([&] { return rules_.transform->fill_batch(records); });
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const std::uint32_t row = waiting_rows_[i];
+    Result<void> added;
+    if (filled.has_value()) {
+      added = transform(row, records[i].id, [&](RowWriter& writer) { return (*filled)(i, writer); });
+    } else {
+      decoder_->add_empty(row);
+      added = Error(filled.error().code(),
+                    filled.error().detail() + ", for all " + std::to_string(records.size()) + " records of the batch");
     }
-  });
+    if (!done(row, added)) return false;
+  }
+  return true;
 }
 
 void ColumnRows::add_empty(SlotRows& rows, std::uint64_t id, RowStatus status) {
@@ -64,6 +96,10 @@ void ColumnRows::add_empty(SlotRows& rows, std::uint64_t id, RowStatus status) {
 
 Result<void> ColumnRows::keep(const SlotRows& rows, const StepName& step) {
   decoder_->keep();
+  while (copies_.size() < waiting_.size()) {
+    ByteView& record = waiting_[copies_.size()].record;
+    record = copies_.emplace_back(record.begin(), record.end());
+  }
   return check_held(rows, step);
 }
 

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include <dovetail/bytes.h>
 #include <dovetail/columns.h>
 #include <dovetail/error.h>
+#include <dovetail/transform.h>
 
 #include "reader/fill/column_decoders.h"
 #include "reader/fill/fill_rules.h"
@@ -29,23 +33,30 @@ class ColumnRows {
 
   Result<void> begin_batch(const SlotRows& rows);
   /// Adds a row. Errors: why the record does not fit the columns, or is rejected; its row then is as `add_empty` leaves it.
+  /// With `Transform::fill_batch` the row is written by `transform_batch`.
   Result<void> add(SlotRows& rows, std::uint64_t id, RowStatus status, ByteView record);
   void add_empty(SlotRows& rows, std::uint64_t id, RowStatus status);
   /// Records added so far need not stay any longer. Errors: `batch_too_large`.
   Result<void> keep(const SlotRows& rows, const StepName& step);
   /// Whether the decoder holds no more than it may.
   Result<void> check_held(const SlotRows& rows, const StepName& step) const;
+  /// Writes the rows that wait for it, and gives what came of each; false where `done` does, which ends it. Needs: all rows.
+  bool transform_batch(const std::function<bool(std::uint32_t row, const Result<void>& added)>& done);
   /// Completes the batch, whose rows are all there. Errors: `batch_too_large`, those of `spill`.
   Result<void> end_batch(SlotRows& rows, const StepName& step);
 
  private:
   void substitute(const SlotRows& rows);
-  Result<void> transform(std::uint32_t row, std::uint64_t id, ByteView record);
+  Result<void> transform(std::uint32_t row, std::uint64_t id, const std::function<Result<void>(RowWriter&)>& fill);
 
   const FillRules& rules_;
   const std::uint32_t epoch_;
   std::unique_ptr<ColumnDecoder> decoder_;
   LargestRecord largest_;
+  // Records whose rows wait for `transform_batch`; of the first ones there are copies.
+  std::vector<TransformInput> waiting_;
+  std::vector<std::uint32_t> waiting_rows_;
+  std::deque<std::vector<std::byte>> copies_;
 };
 
 }  // namespace dovetail::detail

@@ -66,19 +66,25 @@ bool SlotFill::fill_row(const SizedEntry& record, RowStatus status) {
 
 bool SlotFill::add(std::uint64_t id, RowStatus status, ByteView record) {
   if (!columns_) return fail_unless(rows_.add(id, status, record), id, record.size());
-  const Result<void> added = columns_->add(rows_, id, status, record);
+  const std::uint32_t row = rows_.rows();
+  return note_added(row, columns_->add(rows_, id, status, record));
+}
+
+bool SlotFill::note_added(std::uint32_t row, const Result<void>& added) {
   if (added.has_value()) [[likely]] {
     const Result<void> held = columns_->check_held(rows_, step());
     return held.has_value() || fail(held.error());
   }
   ++counts_.unfit_records;
+  const std::uint64_t id = rows_.parts().ids[row];
   const Error why = unfit_at_step(id, added.error());
   if (unfit_.size() < kNamedUnfit) {
     const Dataset::Place place = parts_.dataset.locate(id);
     unfit_.push_back({place.shard, place.record, place.record + 1, why});
   }
   if (rules_.on_damage == OnDamage::fail) return fail(why);
-  rows_.status().back() = damaged_empty(status);
+  RowStatus& status = rows_.status()[row];
+  status = damaged_empty(status);
   return true;
 }
 
@@ -128,6 +134,8 @@ bool SlotFill::end_row() {
   const StepName at = step();
   Result<void> ended;
   if (columns_) {
+    const auto note = [this](std::uint32_t row, const Result<void>& added) { return note_added(row, added); };
+    if (!columns_->transform_batch(note)) return false;
     ended = columns_->end_batch(rows_, at);
   } else if (rules_.on_damage == OnDamage::substitute &&
              std::any_of(rows_.status().begin(), rows_.status().end(), is_damaged)) {

@@ -90,6 +90,8 @@ class SlotFill {
   bool fill_row(const SizedEntry& record, RowStatus status);
   bool add(std::uint64_t id, RowStatus status, ByteView record);
   bool add_lost(std::uint64_t id, RowStatus status, const Loss& loss);
+  /// What became of a row of columns.
+  bool note_added(std::uint32_t row, const Result<void>& added);
   /// False where it has to wait, or failed.
   bool read_record(const SizedEntry& record, RowStatus status);
   bool read_block(const SizedEntry& record, RowStatus status);

@@ -13,9 +13,11 @@
 #include <new>
 #include <optional>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -67,6 +69,14 @@ Result<void> fill_row(const TransformInput& input, RowWriter& row) {
   DOVETAIL_TRY(row.set(4, as_bytes(expected.name)));
   const std::vector<std::string_view> words(expected.words.begin(), expected.words.end());
   return row.set_texts(5, words);
+}
+
+/// The same work in one call for a batch.
+decltype(Transform::fill_batch) in_batches(decltype(Transform::fill) fill) {
+  return [fill = std::move(fill)](std::span<const TransformInput> records) -> Result<Transform::FillRow> {
+    EXPECT_FALSE(records.empty());
+    return Transform::FillRow([fill, records](std::size_t i, RowWriter& row) { return fill(records[i], row); });
+  };
 }
 
 bool is_good(RowStatus status) {
@@ -144,6 +154,7 @@ struct OrderCase {
   OrderKind order;
   Tail tail;
   unsigned threads;
+  bool in_batches = false;
 };
 class TransformOrders : public TransformTest, public ::testing::WithParamInterface<OrderCase> {};
 
@@ -152,6 +163,10 @@ TEST_P(TransformOrders, FillsTheRowsThatThePlanGives) {
   options.plan.order = GetParam().order;
   options.plan.tail = GetParam().tail;
   options.decode_threads = GetParam().threads;
+  if (GetParam().in_batches) {
+    options.transform.fill = nullptr;
+    options.transform.fill_batch = in_batches(fill_row);
+  }
   BatchReader reader = BatchReader::open(dataset(), options).value();
   testing::Rows expected = testing::planned(reader.plan(), 0, 0);
   const testing::Rows second = testing::planned(reader.plan(), 0, 1);
@@ -163,7 +178,10 @@ INSTANTIATE_TEST_SUITE_P(Orders, TransformOrders,
                          ::testing::Values(OrderCase{OrderKind::shuffle, Tail::pad, 1},
                                            OrderCase{OrderKind::shuffle, Tail::wrap, 3},
                                            OrderCase{OrderKind::sequential, Tail::drop, 2},
-                                           OrderCase{OrderKind::global, Tail::pad, 2}));
+                                           OrderCase{OrderKind::global, Tail::pad, 2},
+                                           OrderCase{OrderKind::shuffle, Tail::pad, 3, true},
+                                           OrderCase{OrderKind::sequential, Tail::drop, 1, true},
+                                           OrderCase{OrderKind::global, Tail::pad, 2, true}));
 
 TEST_F(TransformTest, RunsOnTheReadersThreadsOnlyAndSeveralAtATime) {
   std::mutex mutex;
@@ -187,7 +205,9 @@ TEST_F(TransformTest, RunsOnTheReadersThreadsOnlyAndSeveralAtATime) {
   EXPECT_FALSE(threads.contains(std::this_thread::get_id()));
 }
 
-TEST_F(TransformTest, RejectsRecordsByPolicy) {
+class TransformRejects : public TransformTest, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(TransformRejects, RecordsByPolicy) {
   struct Case {
     const char* what;
     Result<void> (*reject)(RowWriter&);
@@ -217,6 +237,7 @@ TEST_F(TransformTest, RejectsRecordsByPolicy) {
         return rejected(input.id) ? tried.reject(row) : fill_row(input, row);
       };
     }
+    if (GetParam()) options.transform.fill_batch = in_batches(std::exchange(options.transform.fill, nullptr));
     const Error error = read_to_error(options);
     EXPECT_EQ(error.code(), make_error_code(Errc::rejected_record));
     EXPECT_THAT(error.to_string(), AllOf(HasSubstr(tried.reason), HasSubstr("of the shard, needed by rank 0 at step"),
@@ -245,6 +266,85 @@ TEST_F(TransformTest, RejectsRecordsByPolicy) {
         ASSERT_FALSE(rejected(batch.column(0).as<std::uint64_t>()[row]));
       }
     }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(InBatches, TransformRejects, ::testing::Bool());
+
+TEST_F(TransformTest, AnErrorOfABatchRejectsAllItsRecordsByPolicy) {
+  using Reject = Result<Transform::FillRow> (*)();
+  const Reject rejects[] = {
+      [] { return Result<Transform::FillRow>(Error(Errc::rejected_record, "too dark")); },
+      []() -> Result<Transform::FillRow> { throw std::runtime_error("too dark"); },
+  };
+  constexpr std::uint64_t kRejected = 500;
+  for (const Reject reject : rejects) {
+    ReaderOptions options = this->options(nullptr);
+    options.transform.fill_batch = [&](std::span<const TransformInput> records) -> Result<Transform::FillRow> {
+      for (const TransformInput& input : records) {
+        if (input.id == kRejected) return reject();
+      }
+      return in_batches(fill_row)(records);
+    };
+    const Error error = read_to_error(options);
+    EXPECT_EQ(error.code(), make_error_code(Errc::rejected_record));
+    EXPECT_THAT(error.to_string(), AllOf(HasSubstr("too dark, for all 24 records of the batch; record "),
+                                         HasSubstr("rejected by the transform")));
+    for (const OnDamage policy : {OnDamage::empty, OnDamage::substitute}) {
+      options.on_damage = policy;
+      BatchReader reader = BatchReader::open(dataset(), options).value();
+      std::size_t rejected = 0;
+      for (const Batch& batch : reader.epoch()) {
+        const bool of_it = std::ranges::count(batch.ids(), kRejected) > 0;
+        if (of_it) {
+          EXPECT_THAT(batch.status(), Each(RowStatus::damaged_empty));
+        }
+        for (std::uint32_t row = 0; row < batch.rows(); ++row) {
+          expect_row(batch, row, testing::kSampleShape);
+          rejected += batch.status()[row] == RowStatus::damaged_empty;
+        }
+      }
+      EXPECT_EQ(rejected, 24u);
+    }
+  }
+}
+
+TEST_F(TransformTest, ABatchHasItsGoodRecordsInTheOrderOfTheirRows) {
+  testing::TempFolder folder;
+  const Dataset damaged_dataset = testing::make_sample(folder.path("dataset"), testing::kSampleShape);
+  const BlockInfo damaged = describe_shard(damaged_dataset.shard_path(0)).value().blocks.at(3);
+  testing::flip_bit(damaged_dataset.shard_path(0), damaged.offset + 64 + damaged.stored_bytes / 2);
+  for (const OrderKind order : {OrderKind::shuffle, OrderKind::global}) {
+    std::mutex mutex;
+    std::set<std::vector<std::uint64_t>> lists;
+    ReaderOptions options = this->options(nullptr);
+    options.plan.order = order;
+    options.epochs = 1;
+    options.on_damage = OnDamage::empty;
+    options.transform.fill_batch = [&](std::span<const TransformInput> records) {
+      std::vector<std::uint64_t> ids;
+      for (const TransformInput& input : records) ids.push_back(input.id);
+      const std::lock_guard lock(mutex);
+      lists.insert(std::move(ids));
+      return in_batches(fill_row)(records);
+    };
+    BatchReader reader = BatchReader::open(damaged_dataset, options).value();
+    std::uint32_t lost = 0;
+    std::size_t batches = 0;
+    for (const Batch& batch : reader.epoch()) {
+      std::vector<std::uint64_t> good;
+      for (std::uint32_t row = 0; row < batch.rows(); ++row) {
+        expect_row(batch, row, testing::kSampleShape);
+        if (is_good(batch.status()[row])) good.push_back(batch.ids()[row]);
+        lost += batch.status()[row] == RowStatus::damaged_empty;
+      }
+      const std::lock_guard lock(mutex);
+      EXPECT_TRUE(lists.contains(good)) << "step " << batch.step();
+      ++batches;
+    }
+    EXPECT_FALSE(reader.error().has_value());
+    EXPECT_EQ(lost, damaged.records);
+    EXPECT_EQ(lists.size(), batches) << "one call each";
   }
 }
 
@@ -345,6 +445,13 @@ TEST_F(TransformTest, NeedsColumns) {
   options.columns.reset();
   const auto opened = BatchReader::open(dataset(), options);
   EXPECT_THAT(opened.error().to_string(), HasSubstr("transform needs columns"));
+}
+
+TEST_F(TransformTest, HasOneFunction) {
+  ReaderOptions options = this->options();
+  options.transform.fill_batch = in_batches(fill_row);
+  const auto opened = BatchReader::open(dataset(), options);
+  EXPECT_THAT(opened.error().to_string(), HasSubstr("fill and fill_batch; set one of them"));
 }
 
 }  // namespace
