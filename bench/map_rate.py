@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares ways to run a function of Python on every record: JPEGs are decoded, resized and flipped by PIL.
+"""Compares ways to run a function of Python on every record, or on every batch.
 
     PYTHONPATH=build/release/python/package python3 bench/map_rate.py [--images 2000] [--rounds 7]
 
-All do the same work on two threads or processes, and give batches of 32 shuffled images:
+JPEGs are decoded, resized and flipped by PIL. All do the same work on two threads or processes, and give batches of 32
+shuffled images:
 
     pool      a thread pool over records in memory, a task for each batch: no order to keep, no reading, no checks
     reader    dovetail.Reader(map=..., decode_threads=2)
     loader    a DataLoader of PyTorch with num_workers=2 over a folder of files
 
-`bytes` does nothing but return the length of the record: what a call costs.
+`bytes` does nothing but return the length of the record: what a call costs. `nothing` and `scale` compare `map` with
+`map_batch`, on records of 64 float32: a function that returns an empty dict, and one that scales them with NumPy.
 """
 
 import argparse
@@ -54,6 +56,16 @@ def length(record):
     return {"n": len(record)}
 
 
+def scale(record):
+    values = numpy.frombuffer(record, numpy.float32)
+    return {"values": (values - values.mean()) / values.std()}
+
+
+def scale_batch(records):
+    values = numpy.frombuffer(b"".join(records), numpy.float32).reshape(len(records), -1)
+    return {"values": (values - values.mean(1, keepdims=True)) / values.std(1, keepdims=True)}
+
+
 class Pool:
     def __init__(self, records, function, columns):
         self.records, self.function, self.columns = records, function, columns
@@ -74,9 +86,9 @@ class Pool:
 
 
 class Reader:
-    def __init__(self, dataset, function, columns):
-        self.reader = dovetail.Reader(dataset, batch=BATCH, rank=0, world=1, columns=columns, map=function,
-                                      decode_threads=2)
+    def __init__(self, dataset, columns, **function):
+        self.reader = dovetail.Reader(dataset, batch=BATCH, rank=0, world=1, columns=columns, decode_threads=2,
+                                      **function)
 
     def run(self):
         return sum(len(batch) for batch in self.reader)
@@ -131,14 +143,23 @@ def main():
         records = list(dovetail.open(packed))
         print("images")
         contestants = {"pool": Pool(records, by_record, ("image", "label")),
-                       "reader": Reader(packed, by_record, COLUMNS)}
+                       "reader": Reader(packed, COLUMNS, map=by_record)}
         try:
             contestants["loader"] = Loader(images)
         except ImportError:
             print("  PyTorch is not installed")
         compare(contestants, given.rounds)
         print("bytes")
-        compare({"pool": Pool(records, length, ("n",)), "reader": Reader(packed, length, "n:i64")}, given.rounds)
+        compare({"pool": Pool(records, length, ("n",)), "reader": Reader(packed, "n:i64", map=length)},
+                given.rounds)
+        numbers = os.path.join(folder, "numbers")
+        with dovetail.DatasetWriter(numbers, shards=1, expected_records=50_000) as writer:
+            writer.extend(row.tobytes() for row in numpy.random.default_rng(1).random((50_000, 64), numpy.float32))
+        for name, columns, function, of_batch in (("nothing", "n:i64=0", lambda record: {}, lambda records: {}),
+                                                  ("scale", "values:f32[64]", scale, scale_batch)):
+            print(name)
+            compare({"map": Reader(numbers, columns, map=function),
+                     "batch": Reader(numbers, columns, map_batch=of_batch)}, given.rounds)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the function of `Reader(map=...)` gets, and how its results become rows."""
+"""What the function of `Reader(map=...)` or `map_batch` gets, and how its results become rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DTYPES = {"u8": "uint8", "i8": "int8", "u16": "uint16", "i16": "int16", "u32": 
 
 
 class Record(bytes):
-    """The bytes of a record, as `Reader(map=...)` gives them to its function.
+    """The bytes of a record, as `Reader(map=...)` and `map_batch` give them to their function.
 
     Attributes:
         id: the number of the record in the dataset.

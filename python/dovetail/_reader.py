@@ -203,6 +203,9 @@ class Reader:
             columns by name. It runs on the threads of the reader, at most one call per batch at a time, so raise
             `prefetch` for many threads. Code that releases the interpreter lock, as PIL and NumPy do, runs at the
             same time. An exception rejects the record: `on_damage` decides. It must not use the reader.
+        map_batch: the same in one call per batch: a function of the list of its good records, which returns a dict of
+            columns with a row for each of them, as an array or a list. An exception, another number of rows, or an
+            array that does not fit rejects all these records; a row of a list that does not fit, such as None, its own.
         epochs: the reader ends before this epoch, wherever it begins or is moved to. With 3, a reader that continues
             in epoch 1 reads the rest of it and epoch 2. 0 (default) continues for ever.
         state: continues where `state_dict()` was taken, also in another world or batch.
@@ -224,7 +227,8 @@ class Reader:
 
     Warnings go to the logger "dovetail", in `next()` and similar calls.
 
-    `close()`, the end of a `with` block, and deletion close a reader; batches stay valid.
+    `close()`, the end of a `with` block, and deletion close a reader; batches stay valid. They wait for calls of `map`
+    that run, however long these take.
 
     After an exception, reading raises that exception again until the reader is moved. `seek(reader.epoch, reader.step)`
     tries once more. While one thread waits for a batch, or moves the reader, others get a BusyError.
@@ -236,7 +240,8 @@ class Reader:
                  tail: str = "drop", seed: int = 0, assign: str = "even", replicate: int = 1, lanes: int | None = None,
                  open_runs: int | None = None, pool: int | None = None, sticky: bool = False, mix: _Mix | None = None,
                  mix_stop: str | int | None = None, columns: str | bool | None = None,
-                 map: Callable[[Record], dict[str, Any]] | None = None, epochs: int = 0,
+                 map: Callable[[Record], dict[str, Any]] | None = None,
+                 map_batch: Callable[[list[Record]], dict[str, Any]] | None = None, epochs: int = 0,
                  state: _State | None = None, on_damage: str = "fail", on_hung_read: str = "wait",
                  hung_after: float | None = None, oversize: str = "fail", prefetch: int = 2, max_held: int = 3,
                  memory_bytes: int | None = None, storage: str = "automatic", io_threads: int | None = None,
@@ -263,7 +268,7 @@ class Reader:
                        max_held=max_held, memory_bytes=memory_bytes, storage=storage, io_threads=io_threads,
                        decode_threads=decode_threads, registration=registration, device=device, huge_pages=huge_pages)
         text = None if state is None else _state_text(state)
-        self._native = _dovetail.Reader(opened, options, text, map)
+        self._native = _dovetail.Reader(opened, options, text, map, map_batch)
         self._restored = None if state is None else self._native.position  # to be left with a warning only
 
     def __iter__(self) -> Iterator[Batch]:

@@ -54,17 +54,28 @@ class Numbers {
   Numbers() = default;
   Numbers(const Numbers&) = delete;
   Numbers& operator=(const Numbers&) = delete;
-  ~Numbers() {
-    if (got_) PyBuffer_Release(&view_);
-  }
+  ~Numbers() { let_go(); }
   /// False where it has none in one piece.
   bool get(py::handle object) {
+    let_go();
     got_ = PyObject_GetBuffer(object.ptr(), &view_, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) == 0;
     if (!got_) PyErr_Clear();
     return got_;
   }
   ByteView bytes() const noexcept {
     return {static_cast<const std::byte*>(view_.buf), static_cast<std::size_t>(view_.len)};
+  }
+  /// Converts a value that is not one already.
+  void get_row(const Column& of, py::handle value, const py::object& fit) {
+    if (get(value) && is_row_of(of)) return;
+    const py::object fitted =
+        call_object(fit, value, of.name, std::string(to_text(of.dtype)), py::tuple(py::cast(of.shape)), of.ragged);
+    if (!get(fitted)) throw py::type_error("column \"" + of.name + "\" must be numbers, not " + type_name(value));
+  }
+
+ private:
+  void let_go() {
+    if (std::exchange(got_, false)) PyBuffer_Release(&view_);
   }
   /// Whether it has the numbers and the shape of a row.
   bool is_row_of(const Column& column) const noexcept {
@@ -73,8 +84,6 @@ class Numbers {
     return std::equal(column.shape.begin(), column.shape.end(), view_.shape + items,
                       [](std::uint32_t size, Py_ssize_t there) { return static_cast<Py_ssize_t>(size) == there; });
   }
-
- private:
   bool is(Dtype dtype) const noexcept {
     std::string_view format = view_.format == nullptr ? "B" : view_.format;
     if (!format.empty() && (format.front() == '@' || format.front() == '=' || format.front() == '<')) {
@@ -169,10 +178,26 @@ class PyMap::Scope {
   }
 };
 
-PyMap::PyMap(py::object function, Schema schema, bool keeps_raised)
-    : schema_(std::move(schema)), keeps_raised_(keeps_raised), function_(std::move(function)) {
+/// What a function of a batch has returned, while rows are made of it.
+struct PyMap::BatchColumns {
+  struct Column {
+    std::size_t number = 0;
+    py::object rows;  ///< A list or tuple; null where all rows are in one piece:
+    Numbers numbers;
+  };
+
+  explicit BatchColumns(std::span<const TransformInput> of) : records(of) {}
+
+  const Scope scope;  // given up last
+  const std::span<const TransformInput> records;
+  std::deque<Column> columns;
+};
+
+PyMap::PyMap(py::object function, Takes takes, Schema schema, bool keeps_raised)
+    : takes_(takes), schema_(std::move(schema)), keeps_raised_(keeps_raised), function_(std::move(function)) {
   if (PyCallable_Check(function_.ptr()) == 0) {
-    throw py::type_error("map must be a function of a record, not " + type_name(function_));
+    throw py::type_error(std::string(name()) + " must be a function of a " +
+                         (takes_ == Takes::record ? "record" : "list of records") + ", not " + type_name(function_));
   }
   const py::object module = import_module("dovetail._map");
   objects_ = std::make_unique<Objects>(Objects{.record_type = module.attr("Record"),
@@ -197,9 +222,18 @@ PyMap::~PyMap() {
 }
 
 Transform PyMap::transform() {
-  return {.fill = [self = shared_from_this()](const TransformInput& input,
-                                              RowWriter& row) { return self->fill(input, row); },
-          .scope = []() -> std::shared_ptr<void> { return std::make_shared<Scope>(); }};
+  Transform transform;
+  if (takes_ == Takes::batch) {
+    transform.fill_batch = [self = shared_from_this()](std::span<const TransformInput> records) {
+      return self->fill_batch(records);
+    };
+    return transform;
+  }
+  transform.fill = [self = shared_from_this()](const TransformInput& input, RowWriter& row) {
+    return self->fill(input, row);
+  };
+  transform.scope = []() -> std::shared_ptr<void> { return std::make_shared<Scope>(); };
+  return transform;
 }
 
 bool PyMap::runs_here() noexcept {
@@ -217,19 +251,11 @@ void PyMap::clear() {
   const auto raised = std::exchange(raised_, {});
 }
 
-Result<void> PyMap::fill(const TransformInput& input, RowWriter& row) {
+template <class Call>
+Result<void> PyMap::guarded(std::uint64_t id, const Call& call) {
   std::optional<py::error_already_set> raised;
   try {
-    const py::object function = function_;  // the collector may take it meanwhile
-    if (!function) return Error(Errc::closed, "the map is gone");
-    const auto bytes = py::reinterpret_steal<py::object>(PyBytes_FromStringAndSize(
-        reinterpret_cast<const char*>(input.record.data()), static_cast<Py_ssize_t>(input.record.size())));
-    if (!bytes) throw py::error_already_set();  // `py::bytes` would leave it set for the next record
-    const py::object record = call_object(objects_->record_type, bytes);
-    py::setattr(record, objects_->id, py::int_(input.id));
-    py::setattr(record, objects_->epoch, py::int_(input.epoch));
-    py::setattr(record, objects_->seed, py::int_(input.seed));
-    write(call_object(function, record), row);
+    call();
     return {};
   } catch (const Exception& refused) {
     return refused.error();
@@ -239,7 +265,79 @@ Result<void> PyMap::fill(const TransformInput& input, RowWriter& row) {
     thrown.set_error();
     raised.emplace();
   }
-  return reject(input.id, *raised);
+  return reject(id, *raised);
+}
+
+py::object PyMap::call(const py::object& argument) const {
+  const py::object function = function_;  // the collector may take it meanwhile
+  if (!function) throw Exception(Error(Errc::closed, "the map is gone"));
+  return call_object(function, argument);
+}
+
+py::object PyMap::make_record(const TransformInput& input) const {
+  const auto bytes = py::reinterpret_steal<py::object>(PyBytes_FromStringAndSize(
+      reinterpret_cast<const char*>(input.record.data()), static_cast<Py_ssize_t>(input.record.size())));
+  if (!bytes) throw py::error_already_set();  // `py::bytes` would leave it set for the next record
+  py::object record = call_object(objects_->record_type, bytes);
+  py::setattr(record, objects_->id, py::int_(input.id));
+  py::setattr(record, objects_->epoch, py::int_(input.epoch));
+  py::setattr(record, objects_->seed, py::int_(input.seed));
+  return record;
+}
+
+Result<void> PyMap::fill(const TransformInput& input, RowWriter& row) {
+  return guarded(input.id, [&] {
+    const py::object columns = call(make_record(input));
+    for_each_column(columns, [&](std::size_t column, py::handle value) { write(column, value, row); });
+  });
+}
+
+Result<Transform::FillRow> PyMap::fill_batch(std::span<const TransformInput> records) {
+  const auto made = std::make_shared<BatchColumns>(records);
+  const Result<void> called = guarded(records.front().id, [&] {
+    py::list list;
+    for (const TransformInput& input : records) list.append(make_record(input));
+    const py::object columns = call(list);
+    for_each_column(columns, [&](std::size_t column, py::handle value) {
+      Column of = schema_.columns[column];
+      if (PyUnicode_Check(value.ptr()) || PySequence_Check(value.ptr()) == 0) {
+        refuse_value(of, "an array or a list with a row for each record", value);
+      }
+      const Py_ssize_t rows = call_python(PyObject_Size, value.ptr());
+      if (rows < 0) throw py::error_already_set();
+      if (static_cast<std::size_t>(rows) != records.size()) {
+        throw py::value_error("map_batch returned " + std::to_string(rows) + " rows of column \"" + of.name +
+                              "\" for " + std::to_string(records.size()) + " records");
+      }
+      BatchColumns::Column& added = made->columns.emplace_back();
+      added.number = column;
+      const bool is_list = PyList_Check(value.ptr()) || PyTuple_Check(value.ptr());
+      if (is_list || of.ragged || of.dtype == Dtype::bytes) {
+        added.rows = py::reinterpret_steal<py::object>(call_python(PySequence_Fast, value.ptr(), "no sequence"));
+        if (!added.rows) throw py::error_already_set();
+      } else {
+        of.ragged = true;  // as the rows of a batch are
+        added.numbers.get_row(of, value, objects_->fit);
+      }
+    });
+  });
+  if (!called.has_value()) return called.error();
+  return [this, made](std::size_t i, RowWriter& row) {
+    return guarded(made->records[i].id, [&] {
+      for (const BatchColumns::Column& column : made->columns) {
+        if (column.rows) {
+          const auto value =
+              py::reinterpret_steal<py::object>(PySequence_GetItem(column.rows.ptr(), static_cast<Py_ssize_t>(i)));
+          if (!value) throw py::error_already_set();
+          write(column.number, value, row);
+        } else {
+          const ByteView all = column.numbers.bytes();
+          const std::size_t bytes = all.size() / made->records.size();
+          row.set(column.number, all.subspan(i * bytes, bytes)).value();
+        }
+      }
+    });
+  };
 }
 
 Error PyMap::reject(std::uint64_t id, py::error_already_set& raised) {
@@ -260,23 +358,25 @@ Error PyMap::reject(std::uint64_t id, py::error_already_set& raised) {
 py::object PyMap::raised(const Error& error, const Dataset& dataset) const {
   const auto is_of = [&](const Raised& raised) {
     const Dataset::Place place = dataset.locate(raised.id);
-    return error.path() == dataset.shard_path(place.shard) &&
-           error.detail().starts_with(raised.reason + "; record " + std::to_string(place.record) + " of the shard");
+    return error.path() == dataset.shard_path(place.shard) && error.detail().starts_with(raised.reason) &&
+           error.detail().find("; record " + std::to_string(place.record) + " of the shard") != std::string::npos;
   };
   const auto last = std::find_if(raised_.rbegin(), raised_.rend(), is_of);  // it may have failed before a seek as well
   return last == raised_.rend() ? py::object() : last->exception;
 }
 
-void PyMap::write(py::handle columns, RowWriter& row) const {
+template <class Use>
+void PyMap::for_each_column(py::handle columns, const Use& use) const {
   if (!PyDict_Check(columns.ptr())) {
-    throw py::type_error("map must return a dict of columns, not " + type_name(columns));
+    throw py::type_error(std::string(name()) + " must return a dict of columns, not " + type_name(columns));
   }
   Py_ssize_t left = PyDict_Size(columns.ptr());
   for (std::size_t column = 0; column < objects_->columns.size(); ++column) {
-    PyObject* const value = PyDict_GetItemWithError(columns.ptr(), objects_->columns[column].ptr());
-    if (value == nullptr && PyErr_Occurred() != nullptr) throw py::error_already_set();
-    if (value == nullptr) continue;  // its fallback, or an error
-    write(column, value, row);
+    const auto value =
+        py::reinterpret_borrow<py::object>(PyDict_GetItemWithError(columns.ptr(), objects_->columns[column].ptr()));
+    if (!value && PyErr_Occurred() != nullptr) throw py::error_already_set();
+    if (!value) continue;  // its fallback, or an error
+    use(column, value);
     --left;
   }
   if (left == 0) return;
@@ -287,7 +387,7 @@ void PyMap::write(py::handle columns, RowWriter& row) const {
     for (const py::object& name : objects_->columns) {
       names += (names.empty() ? "" : ", ") + std::string(py::str(name));
     }
-    throw py::key_error("map returned " + std::string(py::repr(item.first)) +
+    throw py::key_error(std::string(name()) + " returned " + std::string(py::repr(item.first)) +
                         ", which is none of the columns; there are: " + names);
   }
 }
@@ -303,11 +403,8 @@ void PyMap::write(std::size_t column, py::handle value, RowWriter& row) const {
     return;
   }
   if (of.shape.empty() && !of.ragged && set_plain(column, of.dtype, value.ptr(), row)) return;
-  if (Numbers numbers; numbers.get(value) && numbers.is_row_of(of)) return row.set(column, numbers.bytes()).value();
-  const py::object fitted = call_object(objects_->fit, value, of.name, std::string(to_text(of.dtype)),
-                                        py::tuple(py::cast(of.shape)), of.ragged);
   Numbers numbers;
-  if (!numbers.get(fitted)) refuse_value(of, "numbers", value);
+  numbers.get_row(of, value, objects_->fit);
   row.set(column, numbers.bytes()).value();
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,14 +16,16 @@
 
 namespace dovetail::python {
 
-/// A function of Python as a transform: `fn(record)` returns the columns of its row by name.
+/// A function of Python as a transform: `fn(record)` returns the columns of its row by name, or `fn(records)` those of all
+/// rows of a batch.
 ///
 /// Threads: `transform` may be called and copied on any thread, and its copies may go on any. All else needs the
 ///          interpreter lock.
 class PyMap : public std::enable_shared_from_this<PyMap> {
  public:
+  enum class Takes : std::uint8_t { record, batch };
   /// `keeps_raised`: whether what the function raises may end the reader.
-  PyMap(pybind11::object function, Schema schema, bool keeps_raised);
+  PyMap(pybind11::object function, Takes takes, Schema schema, bool keeps_raised);
   PyMap(const PyMap&) = delete;
   PyMap& operator=(const PyMap&) = delete;
   ~PyMap();
@@ -39,11 +42,22 @@ class PyMap : public std::enable_shared_from_this<PyMap> {
 
  private:
   class Scope;
+  struct BatchColumns;
   Result<void> fill(const TransformInput& input, RowWriter& row);
-  void write(pybind11::handle columns, RowWriter& row) const;
+  Result<Transform::FillRow> fill_batch(std::span<const TransformInput> records);
+  /// Runs `call` of the user's code. Errors: what it raises, as that of the record `id`.
+  template <class Call>
+  Result<void> guarded(std::uint64_t id, const Call& call);
+  /// What the function returns for it.
+  pybind11::object call(const pybind11::object& argument) const;
+  pybind11::object make_record(const TransformInput& input) const;
+  template <class Use>
+  void for_each_column(pybind11::handle columns, const Use& use) const;
   void write(std::size_t column, pybind11::handle value, RowWriter& row) const;
+  const char* name() const noexcept { return takes_ == Takes::record ? "map" : "map_batch"; }
   Error reject(std::uint64_t id, pybind11::error_already_set& raised);
 
+  const Takes takes_;
   const Schema schema_;
   const bool keeps_raised_;
   pybind11::object function_;

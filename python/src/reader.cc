@@ -156,8 +156,8 @@ void PyReader::need_usable() const {
   }
   if (closed_) throw Exception(Error(Errc::closed, "the reader was closed"));
   if (map_ != nullptr && PyMap::runs_here()) {
-    throw Exception(
-        Error(Errc::busy, "the function of map must not use a reader that has one: it would wait for itself"));
+    throw Exception(Error(
+        Errc::busy, "the function of map or map_batch must not use a reader that has one: it would wait for itself"));
   }
   if (moving_) throw Exception(Error(Errc::busy, "another thread moves the reader to another place"));
 }
@@ -310,17 +310,20 @@ State to_state(const py::object& text) {
 }
 
 std::shared_ptr<PyReader> open_reader(const Dataset& dataset, const py::dict& given, const py::object& state,
-                                      const py::object& function) {
+                                      const py::object& of_record, const py::object& of_batch) {
   ReaderOptions options;
   set_options(options, given);
   if (!state.is_none()) options.state = to_state(state);
   std::shared_ptr<PyMap> map;
-  if (!function.is_none()) {
+  if (!of_record.is_none() && !of_batch.is_none()) refuse("give map or map_batch, not both");
+  if (!of_record.is_none() || !of_batch.is_none()) {
+    const auto takes = of_batch.is_none() ? PyMap::Takes::record : PyMap::Takes::batch;
+    const py::object& function = of_batch.is_none() ? of_record : of_batch;
     if (!options.columns.has_value()) {
-      refuse(
-          "map needs columns: name those that the function returns, such as columns=\"image:u8[32,32,3], label:i64\"");
+      refuse(std::string(of_batch.is_none() ? "map" : "map_batch") +
+             " needs columns: name those that the function returns, such as columns=\"image:u8[32,32,3], label:i64\"");
     }
-    map = std::make_shared<PyMap>(function, *options.columns, options.on_damage == OnDamage::fail);
+    map = std::make_shared<PyMap>(function, takes, *options.columns, options.on_damage == OnDamage::fail);
     options.transform = map->transform();
   }
   return std::make_shared<PyReader>(dataset, std::move(options), std::move(map));
@@ -379,7 +382,7 @@ void bind_reader(py::module_& module) {
   py::class_<PyReader, std::shared_ptr<PyReader>>(module, "Reader", py::custom_type_setup(see_through<PyReader>),
                                                   R"(What dovetail.Reader is made of.)")
       .def(py::init(&open_reader), py::arg("dataset"), py::arg("options"), py::arg("state") = py::none(),
-           py::arg("map") = py::none())
+           py::arg("map") = py::none(), py::arg("map_batch") = py::none())
       .def("__iter__", [](py::object self) { return EpochIterator{.reader = std::move(self)}; })
       .def("next", &PyReader::next)
       .def(

@@ -2,6 +2,7 @@
 """Functions of Python between decoding and delivery: `Reader(map=...)`."""
 
 import gc
+import itertools
 import threading
 import time
 import unittest
@@ -23,9 +24,23 @@ def columns_of(record):
             "name": f"record {record.id}", "words": [b"a", "é"] * (record.id % 3)}
 
 
+def in_batches(function):
+    """The same work in one call for a batch."""
+    def of_batch(records):
+        rows = [function(record) for record in records]
+        return {name: [row[name] for row in rows] for name in rows[0]}
+    return of_batch
+
+
+FORMS = {"map": lambda function: function, "map_batch": in_batches}
+# The option of a program whose function of a record is `slow`.
+PROGRAM_FORMS = ("map=slow", "map_batch=lambda records: {'id': [slow(record)['id'] for record in records]}")
+
+
 class MapTest(ModuleTest):
-    def read(self, *, columns=COLUMNS, map=columns_of, batch=16, **options):
-        return self.open_reader(self.path("dataset"), batch=batch, columns=columns, map=map, **options)
+    def read(self, *, columns=COLUMNS, map=columns_of, batch=16, form="map", **options):
+        options[form] = FORMS[form](map) if callable(map) else map
+        return self.open_reader(self.path("dataset"), batch=batch, columns=columns, **options)
 
     def test_rows_are_what_the_function_returns(self):
         self.make_dataset()
@@ -180,19 +195,21 @@ class MapTest(ModuleTest):
 
     def test_a_reader_closes_while_the_function_runs(self):
         self.make_dataset()
-        inside, go = threading.Event(), threading.Event()
+        for form in FORMS:
+            with self.subTest(form=form):
+                inside, go = threading.Event(), threading.Event()
 
-        def waits(record):
-            inside.set()
-            go.wait(30)
-            return {"id": record.id}
+                def waits(record, inside=inside, go=go):
+                    inside.set()
+                    go.wait(30)
+                    return {"id": record.id}
 
-        reader = self.read(columns="id:i64", map=waits)
-        self.assertTrue(inside.wait(30))
-        threading.Timer(0.02, go.set).start()
-        reader.close()
-        with self.assertRaises(dovetail.ClosedError):
-            reader.next()
+                reader = self.read(columns="id:i64", map=waits, form=form)
+                self.assertTrue(inside.wait(30))
+                threading.Timer(0.02, go.set).start()
+                reader.close()
+                with self.assertRaises(dovetail.ClosedError):
+                    reader.next()
 
     def test_what_a_thread_keeps_lasts_from_batch_to_batch_and_goes_with_the_reader(self):
         self.make_dataset()
@@ -236,20 +253,20 @@ class MapTest(ModuleTest):
 
     def test_a_reader_and_its_function_that_know_each_other_are_collected(self):
         class Trainer:
-            def __init__(self, test, iterates):
-                self.reader = test.read(columns="id:i64", map=self.columns)
+            def __init__(self, test, iterates, form):
+                self.reader = test.read(columns="id:i64", map=self.columns, form=form)
                 self.batches = iter(self.reader) if iterates else None
                 self.reader.next()
 
             def columns(self, record):
                 return {"id": record.id}
 
-        for iterates in (False, True):
-            with self.subTest(iterates=iterates):
+        for iterates, form in itertools.product((False, True), FORMS):
+            with self.subTest(iterates=iterates, form=form):
                 self.doCleanups()  # forgets what would close it
                 self.setUp()
                 self.make_dataset()
-                trainer = Trainer(self, iterates)
+                trainer = Trainer(self, iterates, form)
                 known = weakref.ref(trainer)
                 self._cleanups.pop()  # of the reader
                 del trainer
@@ -338,8 +355,9 @@ class MapTest(ModuleTest):
 
     def test_the_interpreter_ends_while_functions_run(self):
         self.make_dataset()
-        for ending in ("pass", "sys.exit(0)", "reader.next(); del reader"):
-            with self.subTest(ending=ending):
+        endings = ("pass", "sys.exit(0)", "reader.next(); del reader")
+        for ending, form in itertools.product(endings, PROGRAM_FORMS):
+            with self.subTest(ending=ending, form=form):
                 self.run_program(f"""
                     import sys, time
                     import dovetail
@@ -348,29 +366,31 @@ class MapTest(ModuleTest):
                         time.sleep(0.001)
                         return {{"id": record.id}}
 
-                    reader = dovetail.Reader(sys.argv[1], batch=8, rank=0, world=1, columns="id:i64", map=slow,
-                                             decode_threads=2, prefetch=4)
+                    reader = dovetail.Reader(sys.argv[1], batch=8, rank=0, world=1, columns="id:i64",
+                                             decode_threads=2, prefetch=4, {form})
                     {ending}
                     """, self.path("dataset"))
 
     def test_ctrl_c_is_for_the_trainer(self):
         self.make_dataset()
-        self.run_program("""
-            import os, signal, sys, threading, time
-            import dovetail
+        for form in PROGRAM_FORMS:
+            with self.subTest(form=form):
+                self.run_program(f"""
+                    import os, signal, sys, threading, time
+                    import dovetail
 
-            def slow(record):
-                time.sleep(0.005)
-                return {"id": record.id}
+                    def slow(record):
+                        time.sleep(0.005)
+                        return {{"id": record.id}}
 
-            reader = dovetail.Reader(sys.argv[1], batch=100, rank=0, world=1, columns="id:i64", map=slow)
-            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-            try:
-                reader.next()
-            except KeyboardInterrupt:
-                print("interrupted")
-            assert reader.next() is not None, "nothing is lost"
-            """, self.path("dataset"))
+                    reader = dovetail.Reader(sys.argv[1], batch=100, rank=0, world=1, columns="id:i64", {form})
+                    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+                    try:
+                        reader.next()
+                    except KeyboardInterrupt:
+                        print("interrupted")
+                    assert reader.next() is not None, "nothing is lost"
+                    """, self.path("dataset"))
 
     def test_misuse_is_refused(self):
         self.make_dataset()
