@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,7 +50,6 @@ struct ReadArguments {
   std::string ids_path;
   std::string state_path;     // to write
   std::string timeline_path;  // to write
-  std::string metrics_path;   // to write
   std::uint32_t hung_after = 30;
   bool json = false;
 };
@@ -192,32 +190,6 @@ Result<RankContext> rank_context(const ReadArguments& arguments) {
   return ranks;
 }
 
-/// Replaces a file with the metrics of a reader, now and then: whoever scrapes it finds all of one moment. A file that
-/// cannot be written does not end reading; the last failure is that of the run.
-class MetricsFile {
- public:
-  MetricsFile(std::string path, const RankContext& ranks)
-      : path_(std::move(path)), labels_{{"rank", std::to_string(ranks.rank)}, {"world", std::to_string(ranks.world)}} {}
-
-  void write_if_due(const BatchReader& reader) {
-    const auto now = std::chrono::steady_clock::now();
-    if (path_.empty() || now - written_ < kInterval) return;
-    written_ = now;
-    if (const Result<void> written = write(reader.stats()); !written) warn(written.error().to_string());
-  }
-  Result<void> write(const ReaderStats& stats) const {
-    if (path_.empty()) return {};
-    const Result<std::string> text = stats.to_prometheus(labels_);
-    return text ? replace_text(path_, *text) : text.error();
-  }
-
- private:
-  static constexpr std::chrono::seconds kInterval{10};
-  std::string path_;
-  std::map<std::string, std::string> labels_;
-  std::chrono::steady_clock::time_point written_;
-};
-
 /// Those that were asked for, if any.
 Result<std::optional<Schema>> columns_of(const Dataset& dataset, const std::optional<std::string>& asked_for) {
   if (!asked_for) return std::optional<Schema>();
@@ -228,7 +200,7 @@ Result<std::optional<Schema>> columns_of(const Dataset& dataset, const std::opti
 
 /// Reads to the end of the epoch, and takes note of it, or for as many steps as were asked for.
 Result<void> read_all(BatchReader& reader, const Dataset& dataset, const ReadArguments& arguments, Sink* ids,
-                      MetricsFile& metrics, Summary& summary) {
+                      Summary& summary) {
   Progress progress("reading");
   const Result<std::uint64_t> planned = reader.steps(summary.epoch);
   if (!planned) return planned.error();
@@ -238,7 +210,6 @@ Result<void> read_all(BatchReader& reader, const Dataset& dataset, const ReadArg
   const std::uint64_t wanted = for_ever ? asked_for : std::min(left, asked_for);
   while (summary.steps < wanted && (ids == nullptr || ids->good())) {
     if (interrupted()) return Error(make_error_code(boost::system::errc::operation_canceled));
-    metrics.write_if_due(reader);
     const Result<std::optional<Batch>> batch = reader.next();
     if (!batch) return batch.error();
     if (!batch->has_value()) break;
@@ -294,10 +265,8 @@ Result<Summary> read_epoch(ReadArguments& arguments, std::optional<NewFile>& ids
   const Position begin = reader->state().position();
   summary.epoch = begin.epoch;
   summary.first_step = begin.step;
-  MetricsFile metrics(arguments.metrics_path, *ranks);
-  const Result<void> read = read_all(*reader, *dataset, arguments, ids ? &ids->sink() : nullptr, metrics, summary);
+  const Result<void> read = read_all(*reader, *dataset, arguments, ids ? &ids->sink() : nullptr, summary);
   summary.stats = reader->stats();
-  const Result<void> measured = metrics.write(summary.stats);
   if (!read) {
     if (summary.steps == 0) ids.reset();  // older lines are worth more than none
     return read.error();
@@ -308,7 +277,6 @@ Result<Summary> read_epoch(ReadArguments& arguments, std::optional<NewFile>& ids
       return written.error();
     }
   }
-  if (!measured) return measured.error();
   return summary;
 }
 
@@ -316,7 +284,7 @@ Result<int> run(ReadArguments& arguments) {
   arguments.reader.hung_after = std::chrono::seconds(arguments.hung_after);
   arguments.reader.log = warn;
   const Result<void> possible = check_outputs(
-      {arguments.ids_path, arguments.state_path, arguments.timeline_path, arguments.metrics_path}, arguments.paths);
+      {arguments.ids_path, arguments.state_path, arguments.timeline_path, arguments.reader.metrics}, arguments.paths);
   if (!possible) return possible.error();
   // What was read until then gets its name, also without an end.
   if (!arguments.ids_path.empty()) catch_interrupts();
@@ -396,8 +364,8 @@ void add_read(CommandLine& line) {
   flags.add("--timeline", arguments->timeline_path, "Write a trace of the reader for Perfetto or chrome://tracing")
       .shown_as("FILE");
   flags
-      .add("--metrics", arguments->metrics_path,
-           "Write metrics in the Prometheus text format before a batch every 10 seconds, and at the end")
+      .add("--metrics", arguments->reader.metrics,
+           "Keep metrics in the Prometheus text format here: written after a batch every 15 seconds, and at the end")
       .shown_as("FILE");
   flags
       .add("--replay", arguments->reader.replay,

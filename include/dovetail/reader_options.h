@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <dovetail/export.h>
@@ -123,13 +124,17 @@ struct DOVETAIL_EXPORT ReaderOptions {
 
   /// Receives warnings, one line and one call at a time, from `open`, from `next`, or from a thread
   /// of the reader. Warnings are: slots that are not registered, damage that was skipped, hung
-  /// reads. It must not call the reader.
+  /// reads, metrics that are not written. It must not call the reader.
   std::function<void(std::string_view)> log;
 
   // These help to find what limits a job.
 
   /// Records what the reader does and when. Costs nothing if it is null.
   std::shared_ptr<Timeline> timeline;
+  /// Local path of a Prometheus textfile of the stats, labelled rank and world; empty is none. It is
+  /// replaced by `open`, after a batch if 15 s have passed, at the end of an epoch, and by `stop`. A
+  /// write that fails is an error of `open`; later it is a warning, once.
+  std::string metrics;
   /// For measuring only: reads this many batches and delivers the same ones for ever, an upper
   /// bound for any reader. Each takes a slot of `memory_bytes`. At most the remaining steps of the
   /// first epoch. 0 (default) reads normally.

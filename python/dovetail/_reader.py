@@ -220,6 +220,8 @@ class Reader:
         registration: registers memory with CUDA, which PyTorch sees as pinned: "preferred", "required" or "off".
         device: the CUDA device of the batches; None (default) takes the current one.
         huge_pages: "automatic", "on" or "off".
+        metrics: path of a Prometheus textfile, which the reader replaces: after a batch if 15 s have passed, at the end
+            of an epoch, and when it closes. One file per rank, with a name that ends in .prom.
 
     Raises:
         UsageError: for options that are out of range.
@@ -246,7 +248,7 @@ class Reader:
                  hung_after: float | None = None, oversize: str = "fail", prefetch: int = 2, max_held: int = 3,
                  memory_bytes: int | None = None, storage: str = "automatic", io_threads: int | None = None,
                  decode_threads: int | None = None, registration: str = "preferred", device: int | None = None,
-                 huge_pages: str = "automatic") -> None:
+                 huge_pages: str = "automatic", metrics: _Path | None = None) -> None:
         opened = _open(dataset)
         if columns is True:
             columns = opened.schema
@@ -266,7 +268,8 @@ class Reader:
                        columns=None if columns is False else columns, epochs=epochs, on_damage=on_damage,
                        on_hung_read=on_hung_read, hung_after=hung_after, oversize=oversize, prefetch=prefetch,
                        max_held=max_held, memory_bytes=memory_bytes, storage=storage, io_threads=io_threads,
-                       decode_threads=decode_threads, registration=registration, device=device, huge_pages=huge_pages)
+                       decode_threads=decode_threads, registration=registration, device=device, huge_pages=huge_pages,
+                       metrics=metrics)
         text = None if state is None else _state_text(state)
         self._native = _dovetail.Reader(opened, options, text, map, map_batch)
         self._restored = None if state is None else self._native.position  # to be left with a warning only

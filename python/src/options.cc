@@ -8,6 +8,7 @@
 
 #include <pybind11/stl.h>
 
+#include "python/src/arguments.h"
 #include "python/src/option_table.h"
 #include "python/src/words.h"
 
@@ -101,6 +102,10 @@ void set_hung_after(ReaderOptions& options, const char* name, py::handle given) 
   options.hung_after = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
 
+void set_metrics(ReaderOptions& options, const char* name, py::handle given) {
+  options.metrics = to_path(name, given).string();
+}
+
 void set_columns(ReaderOptions& options, const char* name, py::handle given) {
   if (!py::isinstance<py::str>(given)) {
     throw py::type_error("columns must be True or one text, such as \"image:u8[28,28], label:i64\", not " +
@@ -129,6 +134,7 @@ constexpr OptionSetter<ReaderOptions> kReaderSetters[] = {
     {"registration", set_word<&ReaderOptions::registration, kRegistrations>},
     {"device", set_field<&ReaderOptions::device>},
     {"huge_pages", set_word<&ReaderOptions::huge_pages, kHugePages>},
+    {"metrics", set_metrics},
 };
 
 }  // namespace

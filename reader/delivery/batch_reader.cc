@@ -27,7 +27,7 @@ class BatchReader::Impl {
 Result<BatchReader> BatchReader::open(const Dataset& dataset, const ReaderOptions& options) try {
   DOVETAIL_ASSIGN(detail::ReaderSetup setup, detail::set_up(dataset, options));
   auto impl = std::make_shared<Impl>(std::move(setup));
-  impl->reader->start();
+  DOVETAIL_TRY(impl->reader->start());
   return BatchReader(std::move(impl));
 } catch (const std::exception& failure) {  // no memory, no more threads
   return detail::error_from(failure);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "format/guard_memory.h"
+#include "format/try.h"
 #include "reader/delivery/open_runs.h"
 #include "reader/delivery/rank_reader_lock.h"
 
@@ -74,15 +75,25 @@ RankReader::RankReader(ReaderSetup setup)
              }),
       rows_(plan_, options_, rules_, setup.batches_per_slot, shards_, store_),
       parts_{dataset_, *ring_, shards_, *storage_, damage_},
+      metrics_(options_.metrics.empty() ? nullptr
+                                        : std::make_unique<MetricsFile>(options_, [this] { return stats(); })),
       replay_(options_.replay) {}
 
 RankReader::~RankReader() {
   stop();
 }
 
-void RankReader::start() {
+Result<void> RankReader::start() {
+  if (metrics_ != nullptr) {
+    DOVETAIL_TRY(metrics_->begin());
+    queue_->on_asynchronous([reader = weak_from_this()](bool end_of_epoch) {
+      const std::shared_ptr<RankReader> alive = reader.lock();
+      if (alive != nullptr) alive->metrics_->handed_over(end_of_epoch, Clock::now());
+    });
+  }
   ring_->listen(weak_from_this());
   kick();
+  return {};
 }
 
 void RankReader::stop() {
@@ -100,6 +111,8 @@ void RankReader::stop_all() {
   workers_->join();
   std::unique_lock busy(mutex_);
   at_work_.no_trainer.wait(busy, [this] { return at_work_.trainers == 0; });
+  busy.unlock();
+  if (metrics_ != nullptr) metrics_->write();
 }
 
 void RankReader::async_next(ReadyQueue::Handler handler) {
@@ -109,15 +122,20 @@ void RankReader::async_next(ReadyQueue::Handler handler) {
 
 ReadyQueue::Outcome RankReader::next(ReadyQueue::Deadline until) {
   ReadyQueue::Outcome outcome;  // the only one that is returned, so that it is made at the caller's
+  take_next(outcome, until);
+  if (metrics_ != nullptr && outcome.has_value()) metrics_->handed_over(!outcome->has_value(), Clock::now());
+  return outcome;
+}
+
+void RankReader::take_next(ReadyQueue::Outcome& outcome, ReadyQueue::Deadline until) {
   Clock::time_point now;
-  if (queue_->begin(outcome, now)) return outcome;
+  if (queue_->begin(outcome, now)) return;
   // Once in any case: a reader of one thread may leave the work to a trainer that only asks.
   while (help(now)) {
-    if (queue_->take(outcome, now)) return outcome;
+    if (queue_->take(outcome, now)) return;
     if (until.has_value() && Clock::now() >= *until) break;
   }
   queue_->wait(outcome, until);
-  return outcome;
 }
 
 bool RankReader::help(Clock::time_point& now) noexcept {

@@ -28,6 +28,7 @@
 #include "reader/handover/ready_queue.h"
 #include "reader/storage/storage.h"
 #include "reader/storage/thread_pool.h"
+#include "reader/trace/metrics_file.h"
 #include "reader/trace/timeline_event.h"
 #include "reader/walk/rank_walk.h"
 
@@ -72,8 +73,8 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   explicit RankReader(ReaderSetup setup);
   ~RankReader();
 
-  /// Begins to read ahead.
-  void start();
+  /// Begins to read ahead. Errors: those of `MetricsFile::begin`.
+  Result<void> start();
   /// Waits for reads and work under way. Idempotent.
   void stop();
 
@@ -130,6 +131,8 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
 
   // rank_reader.cc: who works when.
   void stop_all();
+  /// Fills in an outcome.
+  void take_next(ReadyQueue::Outcome& outcome, ReadyQueue::Deadline until);
   /// Does a piece of work on the trainer's thread, from `now` on, which becomes its end. False where there is none.
   bool help(Clock::time_point& now) noexcept;
   void work();
@@ -188,6 +191,7 @@ class RankReader final : public SlotListener, public std::enable_shared_from_thi
   RunStore store_;
   RankRows rows_;  // of whoever walks
   const FillParts parts_;
+  const std::unique_ptr<MetricsFile> metrics_;  // or null
 
   mutable BriefMutex mutex_;
   std::deque<std::unique_ptr<Flight>> flights_;

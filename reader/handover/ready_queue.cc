@@ -81,6 +81,7 @@ void ReadyQueue::complete() noexcept {
 
 void ReadyQueue::hand_over(Completion completion) noexcept {
   try {
+    if (on_asynchronous_ && completion.outcome.has_value()) on_asynchronous_(!completion.outcome->has_value());
     AsyncRequest::complete(completion.request, std::move(completion.outcome));
     return;
   } catch (const std::exception& failure) {

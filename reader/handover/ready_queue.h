@@ -5,9 +5,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include <boost/circular_buffer.hpp>
@@ -54,6 +56,10 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   /// `timeline` gets what is waited for and what is handed over, as that of `rank`; it may be null.
   ReadyQueue(std::shared_ptr<SlotRing> ring, std::uint32_t max_held, std::shared_ptr<Timeline> timeline = nullptr,
              std::uint32_t rank = 0);
+
+  /// Calls this for each batch and end of an epoch before it goes to the executor of its request, with no lock held. To be
+  /// set before the first request.
+  void on_asynchronous(std::function<void(bool end_of_epoch)> hand_over) { on_asynchronous_ = std::move(hand_over); }
 
   // The reader's side.
 
@@ -180,6 +186,7 @@ class ReadyQueue : public std::enable_shared_from_this<ReadyQueue> {
   const std::uint32_t max_held_;
   const std::shared_ptr<Timeline> timeline_;
   const std::uint32_t rank_;
+  std::function<void(bool)> on_asynchronous_;
   // Made before memory is short.
   const Error busy_{Errc::busy, "a request for the next batch is outstanding already"};
   const Error not_yet_{Errc::not_yet, "no batch has come in the time given; ask again"};

@@ -6,9 +6,11 @@
 
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <future>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -86,6 +88,22 @@ TEST_F(DeviceReaderTest, DeliversWhatTheHostReaderDoes) {
   EXPECT_FALSE(reader.next().value().has_value()) << "after the last epoch comes the end, for ever";
   EXPECT_EQ(reader.stats().batches, 2 * reader.plan().steps(0).value());
   EXPECT_EQ(reader.reader_stats().batches, reader.stats().batches);
+}
+
+TEST_F(DeviceReaderTest, KeepsTheFileOfMetrics) {
+  const testing::TempFolder folder;
+  ReaderOptions asked = options(1);
+  asked.metrics = folder.path("reader.prom");
+  DeviceReader reader = DeviceReader::open(BatchReader::open(dataset(), asked).value(), {}).value();
+  while (reader.next().value().has_value()) continue;
+  const std::string batches =
+      "_batches_total{rank=\"0\",world=\"1\"} " + std::to_string(reader.plan().steps(0).value()) + '\n';
+  for (const bool stopped : {false, true}) {
+    if (stopped) reader.stop();
+    std::ostringstream text;
+    text << std::ifstream(asked.metrics).rdbuf();
+    EXPECT_NE(text.str().find(batches), std::string::npos) << text.str();
+  }
 }
 
 TEST_F(DeviceReaderTest, ASlabIsFilledAgainOnlyAfterItsUsers) {

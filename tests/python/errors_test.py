@@ -36,6 +36,7 @@ READER_OPTIONS = {
     "prefetch": (NUMBER, [-1, 2**32]), "max_held": (NUMBER, [-1, 2**32]), "memory_bytes": (NUMBER, [-1, 1, BIG]),
     "storage": (TEXT, ["tape"]), "io_threads": (NUMBER, [-1, 2**32]), "decode_threads": (NUMBER, [-1, 2**32]),
     "registration": (TEXT, ["maybe"]), "device": (NUMBER, [2**40]), "huge_pages": (TEXT, ["some"]),
+    "metrics": (None, []),
 }
 WRITER_OPTIONS = {
     "codec": (TEXT, ["zip"]), "block_bytes": (NUMBER, [-1, 0, 2**40, BIG]), "run_bytes": (NUMBER, [-1, BIG]),

@@ -6,6 +6,7 @@ import itertools
 import json
 import locale
 import os
+import pathlib
 import pickle
 import random
 import subprocess
@@ -250,6 +251,20 @@ class ReaderTest(ModuleTest):
         with self.assertRaises(dovetail.DamagedError) as caught:
             self.take(reader)
         self.assertEqual(caught.exception.path, shard)
+
+    def test_metrics_are_in_a_file_that_is_last_written_when_the_reader_closes(self):
+        path = pathlib.Path(self.path("rank-0.prom"))
+        with self.open_reader(self.make_dataset(), metrics=path) as reader:
+            steps = len(self.take(reader))
+            ended = path.read_text(encoding="utf-8")
+            reader.next()
+        closed = path.read_text(encoding="utf-8")
+        for text, batches in ((ended, steps), (closed, steps + 1)):
+            self.assertIn(f'\ndovetail_reader_batches_total{{rank="0",world="1"}} {batches}\n', text)
+
+    def test_metrics_that_cannot_be_written_are_an_error_of_the_constructor(self):
+        with self.assertRaises(FileNotFoundError):
+            self.open_reader(self.make_dataset(), metrics=self.path("missing/rank-0.prom"))
 
     def test_statistics_are_the_same_in_every_locale(self):
         made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", self.path("de_DE.UTF-8")], check=False)

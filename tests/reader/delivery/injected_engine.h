@@ -26,7 +26,7 @@ inline Result<std::unique_ptr<detail::RankReader>> open_engine(const Dataset& da
   if (!setup.has_value()) return setup.error();
   setup->storage = wrap(std::move(setup->storage));
   auto engine = std::make_unique<detail::RankReader>(std::move(*setup));
-  engine->start();
+  engine->start().value();
   return engine;
 }
 

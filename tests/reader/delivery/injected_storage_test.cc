@@ -203,7 +203,7 @@ class RandomCase {
           std::make_unique<testing::GatedStorage>(std::move(setup.storage), testing::GatedStorage::Immediate::no);
     }
     auto engine = std::make_unique<detail::RankReader>(std::move(setup));
-    engine->start();
+    engine->start().value();
     return engine;
   }
 

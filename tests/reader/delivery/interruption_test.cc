@@ -283,7 +283,7 @@ TEST(BudgetTest, HostileSizesStayWithinTheBudgetAndEnd) {
     detail::ReaderSetup setup = detail::set_up(dataset, options).value();
     const std::uint64_t budget = setup.read_ahead_bytes;
     detail::RankReader engine(std::move(setup));
-    engine.start();
+    engine.start().value();
     std::uint64_t batches = 0;
     while (engine.next().value().has_value()) {
       ++batches;

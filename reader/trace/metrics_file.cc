@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/trace/metrics_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "format/try.h"
+
+namespace dovetail::detail {
+
+namespace {
+
+/// What every file of metrics begins with.
+constexpr std::string_view kBegin = "# HELP dovetail_reader_";
+
+/// Whether nothing is lost when it is replaced.
+Result<void> check_replaceable(const std::string& path) {
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) != 0) {
+    if (errno == ENOENT) return {};
+    return Error::from_errno(errno).in_file(path);
+  }
+  if (S_ISREG(found.st_mode) && found.st_size == 0) return {};
+  std::string begin(kBegin.size(), '\0');
+  if (S_ISREG(found.st_mode)) std::ifstream(path).read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (begin == kBegin) return {};
+  return Error(Errc::already_exists, "this is no file of metrics: name another one for them").in_file(path);
+}
+
+bool write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+MetricsFile::MetricsFile(const ReaderOptions& options, std::function<ReaderStats()> stats)
+    : path_(std::filesystem::absolute(options.metrics).string()),
+      labels_{{"rank", std::to_string(options.ranks.rank)}, {"world", std::to_string(options.ranks.world)}},
+      stats_(std::move(stats)),
+      log_(options.log) {}
+
+Result<void> MetricsFile::begin() {
+  DOVETAIL_TRY(check_replaceable(path_));
+  const std::lock_guard lock(mutex_);
+  DOVETAIL_TRY(replace());
+  due_ = Clock::now() + kInterval;
+  begun_ = true;
+  return {};
+}
+
+void MetricsFile::handed_over(bool end_of_epoch, Clock::time_point now) noexcept {
+  if (!end_of_epoch && now < due_.load(std::memory_order_relaxed)) return;
+  due_ = now + kInterval;
+  write();
+}
+
+void MetricsFile::write() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!begun_) return;
+  try {
+    const Result<void> written = replace();
+    if (written.has_value() || std::exchange(failed_, true) || !log_) return;
+    log_("the metrics of the reader are not written: " + written.error().to_string());
+  } catch (const std::exception&) {  // short of memory: metrics are no reason to stop
+  }
+}
+
+Result<void> MetricsFile::replace() {
+  DOVETAIL_ASSIGN(const std::string text, stats_().to_prometheus(labels_));
+  // A scrape takes files whose name ends in .prom; this one does not, and no other reader has it.
+  std::string aside = (std::filesystem::path(path_).parent_path() / ".dovetail-tmp-XXXXXX").string();
+  const int file = ::mkostemp(aside.data(), O_CLOEXEC);
+  if (file < 0) return Error::from_errno(errno, "cannot create a file in its folder").in_file(path_);
+  constexpr mode_t kReadable = 0644;  // also for the user of the exporter
+  bool good = write_all(file, text) && ::fchmod(file, kReadable) == 0;
+  int failure = errno;
+  if (::close(file) != 0 && good) {
+    good = false;
+    failure = errno;
+  }
+  if (good && ::rename(aside.c_str(), path_.c_str()) == 0) return {};
+  if (good) failure = errno;
+  ::unlink(aside.c_str());
+  return Error::from_errno(failure).in_file(path_);
+}
+
+}  // namespace dovetail::detail
