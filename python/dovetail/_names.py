@@ -34,7 +34,7 @@ _HERE = {
     "shard_id": ["rank"],
     "collate_fn": ["collate"],
     "transform": ["map, a function of a record, or map_batch, and columns, which it fills"],
-    "map_fn": ["map", "map_batch"],
+    "map_fn": ["map"],
     "schema": ["columns"],
     "columns": ["schema"],
     "compression": ['codec, "snappy" by default, or "none" or "zstd"'],

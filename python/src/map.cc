@@ -300,11 +300,11 @@ Result<Transform::FillRow> PyMap::fill_batch(std::span<const TransformInput> rec
     const py::object columns = call(list);
     for_each_column(columns, [&](std::size_t column, py::handle value) {
       Column of = schema_.columns[column];
-      if (PyUnicode_Check(value.ptr()) || PySequence_Check(value.ptr()) == 0) {
+      const Py_ssize_t rows = call_python(PyObject_Size, value.ptr());
+      if (rows < 0 || PyUnicode_Check(value.ptr()) || PyDict_Check(value.ptr())) {
+        PyErr_Clear();
         refuse_value(of, "an array or a list with a row for each record", value);
       }
-      const Py_ssize_t rows = call_python(PyObject_Size, value.ptr());
-      if (rows < 0) throw py::error_already_set();
       if (static_cast<std::size_t>(rows) != records.size()) {
         throw py::value_error("map_batch returned " + std::to_string(rows) + " rows of column \"" + of.name +
                               "\" for " + std::to_string(records.size()) + " records");
