@@ -94,6 +94,7 @@ std::string describe_options(const SourceOptions& options) {
   for (const auto& [name, type] : options.csv.types) {
     text += " type=" + std::to_string(name.size()) + ':' + name + ':' + std::string(to_string(type));
   }
+  for (const std::string& null : options.csv.nulls) text += " null=" + std::to_string(null.size()) + ':' + null;
   text += " first=" + std::to_string(options.first);
   if (options.end) text += " end=" + std::to_string(*options.end);
   text += " sample=" + std::string(sample.data(), written.ptr) + " seed=" + std::to_string(options.sample_seed);

@@ -133,6 +133,10 @@ std::optional<float> parse_real(std::string_view text) noexcept {
   return nearest;
 }
 
+bool is_missing(std::string_view field, const CsvOptions& options) noexcept {
+  return field.empty() || std::find(options.nulls.begin(), options.nulls.end(), field) != options.nulls.end();
+}
+
 void ColumnGuess::look_at(std::string_view value) noexcept {
   missing_ = missing_ || value.empty();
   if (value.empty()) return;

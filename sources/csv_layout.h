@@ -51,6 +51,9 @@ std::optional<std::int64_t> parse_int(std::string_view text) noexcept;
 /// near.
 std::optional<float> parse_real(std::string_view text) noexcept;
 
+/// Whether it says that a number is missing.
+bool is_missing(std::string_view field, const CsvOptions& options) noexcept;
+
 /// What the values of a column say about its type: all whole numbers, all numbers, or anything else.
 class ColumnGuess {
  public:

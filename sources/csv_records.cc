@@ -20,7 +20,7 @@ namespace {
 /// What the files of a source share.
 struct CsvShape {
   CsvLayout layout;
-  bool header = true;
+  CsvOptions options;
   bool raw = false;
   ExampleBuilder builder{0};
 };
@@ -30,7 +30,7 @@ class CsvRecords final : public FileRecords {
   CsvRecords(CsvRows rows, CsvShape& shape) : rows_(std::move(rows)), shape_(shape) {}
 
   Result<std::optional<ByteView>> next() override {
-    if (std::exchange(at_header_, false) && shape_.header) {
+    if (std::exchange(at_header_, false) && shape_.options.header) {
       DOVETAIL_ASSIGN(auto header, check_header());
       if (!header) return std::nullopt;
     }
@@ -68,23 +68,24 @@ class CsvRecords final : public FileRecords {
     return *more;
   }
 
-  // An empty field is a value of bytes, and none of a number.
+  // A field that says that a number is missing is a value of bytes, and none of a number.
   bool add(const CsvColumn& column, std::string_view field) {
+    const bool missing = column.type != ColumnType::bytes && is_missing(field, shape_.options);
     switch (column.type) {
       case ColumnType::bytes:
         shape_.builder.add_bytes(column.name, as_bytes(field));
         return true;
       case ColumnType::int64: {
-        const auto value = parse_int(field);
+        const auto value = missing ? std::nullopt : parse_int(field);
         if (value) shape_.builder.add_int(column.name, *value);
-        if (field.empty()) shape_.builder.add_ints(column.name, {});
-        return value || field.empty();
+        if (missing) shape_.builder.add_ints(column.name, {});
+        return value || missing;
       }
       case ColumnType::real: {
-        const auto value = parse_real(field);
+        const auto value = missing ? std::nullopt : parse_real(field);
         if (value) shape_.builder.add_float(column.name, *value);
-        if (field.empty()) shape_.builder.add_floats(column.name, {});
-        return value || field.empty();
+        if (missing) shape_.builder.add_floats(column.name, {});
+        return value || missing;
       }
     }
     return false;
@@ -96,7 +97,9 @@ class CsvRecords final : public FileRecords {
     std::string what = shape_.layout.name_of(number) + ": " + quoted_name(field) + " is not of type " +
                        std::string(to_string(column.type));
     if (column.name.size() > kShownName) return what;
-    return what + "; say --csv-type " + column.name + '=' + std::string(to_string(holds_it)) + " to take it";
+    what += "; say --csv-type " + column.name + '=' + std::string(to_string(holds_it)) + " to take it";
+    if (holds_it == ColumnType::real || field.size() > kShownName) return what;
+    return what + ", or --csv-null " + std::string(field) + " if it means a missing number";
   }
 
   CsvRows rows_;
@@ -129,7 +132,7 @@ Result<std::unique_ptr<FileOpener>> make_csv_opener(const SourceListing& listing
     return Error(Errc::invalid_option, "the delimiter of CSV is one ASCII character, no quote and no newline");
   }
   DOVETAIL_ASSIGN(auto layout, find_csv_layout(listing, options));
-  CsvShape shape{std::move(layout), options.csv.header, options.records == RecordForm::raw,
+  CsvShape shape{std::move(layout), options.csv, options.records == RecordForm::raw,
                  ExampleBuilder(options.max_record_bytes)};
   return std::unique_ptr<FileOpener>(std::make_unique<CsvOpener>(std::move(shape), options));
 }

@@ -18,12 +18,12 @@ namespace {
 /// What is known so far of the columns whose types are not given.
 class ColumnGuesses {
  public:
-  explicit ColumnGuesses(std::vector<std::size_t> open) : open_(std::move(open)) {
+  ColumnGuesses(std::vector<std::size_t> open, const CsvOptions& options) : open_(std::move(open)), options_(options) {
     guesses_.resize(open_.empty() ? 0 : open_.back() + 1);
   }
   void look_at(const std::vector<std::string_view>& fields) {
     std::erase_if(open_, [&](std::size_t column) {
-      guesses_[column].look_at(fields[column]);
+      guesses_[column].look_at(is_missing(fields[column], options_) ? std::string_view() : fields[column]);
       return guesses_[column].settled();
     });
   }
@@ -33,6 +33,7 @@ class ColumnGuesses {
 
  private:
   std::vector<std::size_t> open_;  // rising
+  const CsvOptions& options_;
   std::vector<ColumnGuess> guesses_;
 };
 
@@ -150,7 +151,7 @@ class LayoutFinder {
       }
     }
     layout_ = {rows.path(), std::move(columns)};
-    guesses_.emplace(untyped_);
+    guesses_.emplace(untyped_, options_.csv);
     ended_ = given == layout_->columns.size();
     if (given == options_.csv.types.size()) return {};
     return unknown_column().in_file(rows.path());

@@ -30,7 +30,8 @@ Result<void> check_options(const SourceListing& listing, const SourceOptions& op
   const bool chosen = !options.include.empty() || !options.exclude.empty();
   const bool choosable = !listing.folder.empty() && format != SourceFormat::mds && format != SourceFormat::dovetail;
   if (chosen && !choosable) return has_no(listing, "files to include or exclude; a folder has");
-  const bool csv = options.csv.delimiter != 0 || !options.csv.header || !options.csv.types.empty();
+  const bool csv = options.csv.delimiter != 0 || !options.csv.header || !options.csv.types.empty() ||
+                   options.csv.nulls != CsvOptions().nulls;
   if (csv && format != SourceFormat::csv) return has_no(listing, "columns; options for CSV were given");
   if (format != SourceFormat::dovetail && (options.first != 0 || options.end || options.sample != 1)) {
     return has_no(listing, "record ids, by which a range or a sample is taken; convert it first");

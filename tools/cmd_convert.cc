@@ -43,6 +43,7 @@ struct ConvertArguments {
   std::optional<std::string> classes;
   std::string delimiter;
   std::vector<std::string> types;
+  std::vector<std::string> nulls;
   bool no_header = false;
   ConvertOptions convert;
   bool no_resume = false;
@@ -81,6 +82,7 @@ Result<void> complete_source(const ConvertArguments& arguments, SourceOptions& s
     return Error(Errc::invalid_option, "--csv-delimiter " + arguments.delimiter + ": it must be one character, or tab");
   }
   if (!arguments.delimiter.empty()) source.csv.delimiter = tab ? '\t' : arguments.delimiter.front();
+  if (!arguments.nulls.empty()) source.csv.nulls = arguments.nulls;
   for (const std::string& pair : arguments.types) {
     const std::size_t equals = pair.rfind('=');
     const std::string word = equals == std::string::npos ? std::string() : pair.substr(equals + 1);
@@ -293,6 +295,11 @@ void add_source_arguments(Flags& flags, ConvertArguments& arguments) {
   flags.add("--csv-no-header", arguments.no_header, "The first row is data; columns are named c0, c1, ...");
   flags.add("--csv-type", arguments.types, "Type of a column: bytes, int64 or real; may be given several times")
       .shown_as("COLUMN=TYPE");
+  flags
+      .add("--csv-null", arguments.nulls,
+           "A value that means a missing number, in place of NA, N/A, n/a, #N/A, <NA>, NULL, null and None; may "
+           "be given several times")
+      .shown_as("VALUE");
   flags.add("--range", arguments.range, "For datasets: records A:B, B not included; A: and :B work too")
       .shown_as("A:B");
   flags.add("--sample", source.sample, "For datasets: take about this fraction of the records, 0 to 1, chosen by id")

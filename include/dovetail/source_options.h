@@ -135,6 +135,9 @@ struct DOVETAIL_EXPORT CsvOptions {
   /// A column is `int64` if all values of all files are whole numbers. It is `real` if all are
   /// numbers and a float rounds none that is written whole. Otherwise it is `bytes`.
   std::map<std::string, ColumnType> types = {};
+  /// In columns of numbers, values that mean a missing one, as an empty value does. Columns of
+  /// `bytes` keep them as texts. nan is a number.
+  std::vector<std::string> nulls = {"NA", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "None"};
 };
 
 /// How a source is read.

@@ -92,6 +92,13 @@ void set_csv_types(ConvertOptions& options, const char* name, py::handle given) 
   }
 }
 
+void set_csv_nulls(ConvertOptions& options, const char* name, py::handle given) {
+  options.source.csv.nulls.clear();
+  for (const py::object& each : to_items(name, given, "a list of strings")) {
+    options.source.csv.nulls.push_back(to_utf8("an item of csv_nulls", each));
+  }
+}
+
 void set_schema(ConvertOptions& options, const char* name, py::handle given) {
   const auto text = to_option<std::string>(name, given);
   options.infer_schema = text == "infer";
@@ -130,6 +137,7 @@ constexpr OptionSetter<ConvertOptions> kSourceSetters[] = {
     {"csv_delimiter", set_csv_delimiter},
     {"csv_header", set_csv_header},
     {"csv_types", set_csv_types},
+    {"csv_nulls", set_csv_nulls},
     {"range", set_range},
     {"sample", [](ConvertOptions& options, const char* name,
                   py::handle given) { options.source.sample = to_option<double>(name, given); }},
@@ -318,7 +326,8 @@ Args:
     include, exclude: of folders, patterns of the files that are taken, and of what is left out: by name, or with a slash
         by path.
     csv_delimiter: one character, by default a comma, and a tab for .tsv; csv_header: whether the first row names the columns,
-        by default it does; csv_types: "bytes", "int64" or "real" by the name of a column, by default as the values are.
+        by default it does; csv_types: "bytes", "int64" or "real" by the name of a column, by default as the values are;
+        csv_nulls: values that mean a missing number, by default NA, N/A, n/a, #N/A, <NA>, NULL, null and None.
     range: (first, end), only these records of a dataset; sample: the share of them that is kept, by sample_seed.
     on_error: "fail" or "skip".
     schema: columns of the features; "infer" reads the sources once more for them.

@@ -78,6 +78,24 @@ TEST_F(CsvSourceTest, FindsTypesThatHoldAllValues) {
                           CsvColumn{"c", ColumnType::int64}));
 }
 
+TEST_F(CsvSourceTest, WordsForMissingNumbersChangeNoType) {
+  EXPECT_THAT(read("i,f,text,only,nan\nNA,n/a,NA,null,1\n1,0.5,x,,nan\n\"#N/A\",None,,NULL,N/A\n"),
+              ElementsAre("f=() i=[] nan=(1) only=<null> text=<NA>", "f=(0.5) i=[1] nan=(nan) only=<> text=<x>",
+                          "f=() i=[] nan=() only=<NULL> text=<>"));
+  EXPECT_THAT(RecordSource::open(path_).value().columns()[0],
+              (CsvColumn{.name = "i", .type = ColumnType::int64, .missing = true}));
+}
+
+TEST_F(CsvSourceTest, TakesOtherWordsForMissingNumbers) {
+  const SourceOptions options{.csv = {.nulls = {"?", "-999"}}};
+  EXPECT_THAT(read("a,b,c\n?,-999,NA\n1,,-999\n", options), ElementsAre("a=[] b=<-999> c=<NA>", "a=[1] b=<> c=<-999>"));
+  EXPECT_THAT(read("a\nNA\n1\n", {.csv = {.nulls = {}}}), ElementsAre("a=<NA>", "a=<1>"));
+  const SourceOptions typed{.csv = {.types = {{"a", ColumnType::real}}}};
+  EXPECT_THAT(read("a\nNA\n", typed), ElementsAre("a=()"));
+  EXPECT_THAT(error_of("a\n?\n", typed).detail(),
+              HasSubstr("say --csv-type a=bytes to take it, or --csv-null ? if it means a missing number"));
+}
+
 TEST_F(CsvSourceTest, TakesTypesThatAreGiven) {
   const SourceOptions options{.csv = {.types = {{"a", ColumnType::bytes}, {"b", ColumnType::real}}}};
   EXPECT_THAT(read("a,b,c\n1,2,3\n", options), ElementsAre("a=<1> b=(2) c=[3]"));

@@ -85,7 +85,7 @@ TEST_F(KnownSchemaTest, HasColumnsOfCsv) {
 }
 
 TEST_F(KnownSchemaTest, ReadsRowsOfCsvWithoutAWholeNumber) {
-  const Decoded decoded(put("a.csv", "id,age,change\n7,,-3\n8,41,\n"));
+  const Decoded decoded(put("a.csv", "id,age,change\n7,,-3\n8,41,NA\n"));
   EXPECT_EQ(decoded.schema(), "id:i64, age:i64=-1, change:i64=0");
   EXPECT_THAT(decoded.column(1).as<std::int64_t>(), ElementsAre(-1, 41));
   EXPECT_THAT(decoded.column(2).as<std::int64_t>(), ElementsAre(-3, 0));

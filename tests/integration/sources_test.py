@@ -265,6 +265,13 @@ class SourcesTest(CommandTest):
                    "--columns", "price:f32=-1")
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_words_for_missing_numbers_are_those_that_are_given(self):
+        table = write_file(self.path("t.csv"), b"id,price\n1,?\n2,NA\n3,0.5\n")
+        for given, price in (((), "bytes"), (("?",), "bytes"), (("?", "NA"), "real")):
+            flags = [flag for word in given for flag in ("--csv-null", word)]
+            summary = run_json("convert", table, "--to", self.path(f"to-{len(given)}"), *flags)
+            self.assertEqual(summary["sources"][0]["columns"][1], {"name": "price", "type": price}, given)
+
     def test_a_dataset_is_packed_anew_by_range_and_sample(self):
         records = make_records(500, seed=90)
         dataset = self.make_dataset(records, "dataset", 4, "--record-type", "words", "--meta", "a=b")
@@ -306,6 +313,7 @@ class SourcesTest(CommandTest):
     def test_options_that_a_format_does_not_have(self):
         source = write_file(self.path("a.tfrecord"), tfrecord([b"x"]))
         for flags, says in ((("--labels",), "labels"), (("--range", "0:1"), "range"), (("--csv-no-header",), "CSV"),
+                            (("--csv-null", "?"), "CSV"),
                             (("--records", "example"), "Example"), (("--csv-type", "a=text"), "COLUMN="),
                             (("--csv-delimiter", "ab"), "one character")):
             with self.subTest(flags=flags):

@@ -85,9 +85,15 @@ class ConversionTest(ModuleTest):
         self.assertEqual(report.sources[0].columns, (("c0", "real"), ("c1", "real")))
         batch, = dovetail.Reader(self.path("to"), batch=2, order="sequential", columns="c0:f32, c1:f32")
         self.assertEqual((batch["c0"].tolist(), batch["c1"].tolist()), ([1, 2], [2.5, 3]))
+        missing = write_file(self.path("b.csv"), b"a,b\n?,NA\n2,NA\n3,x\n")
+        report = dovetail.convert([missing], self.path("missing"), csv_nulls=["?"])
+        self.assertEqual(report.sources[0].columns, (("a", "int64"), ("b", "bytes")))
+        batch, = dovetail.Reader(self.path("missing"), batch=3, order="sequential", columns=True)
+        self.assertEqual(batch["a"].tolist(), [-1, 2, 3])
         for options, error, says in (({"csv_delimiter": ";;"}, dovetail.UsageError, "one character"),
                                      ({"csv_delimiter": 3}, TypeError, "csv_delimiter"),
                                      ({"csv_header": "no"}, TypeError, "csv_header"),
+                                     ({"csv_nulls": "NA"}, TypeError, "a list of strings"),
                                      ({"csv_types": ["c0"]}, TypeError, "a dict of strings"),
                                      ({"csv_types": {"c0": "float"}}, dovetail.UsageError, "bytes"),
                                      ({"csv_types": {"c9": "real"}}, dovetail.UsageError, "the columns are")):
