@@ -61,12 +61,17 @@ Result<Schema> infer_schema(const InputLine& line, const std::function<bool()>& 
   }
   for (const std::string& name : report.without_column) {
     std::string kinds;
+    bool numbers = true;
     for (const FeatureStats& stats : report.features) {
       if (stats.name != name || stats.values == 0) continue;
+      numbers = numbers && stats.kind != ValueKind::bytes;
       kinds += (kinds.empty() ? "" : ", ") + std::string(to_text(stats.kind)) + " in " +
                format::count_of(stats.records, "record");
+      if (stats.kind != ValueKind::ints) continue;
+      kinds += " (" + std::to_string(stats.least_int) + " to " + std::to_string(stats.most_int) + ')';
     }
     if (kinds.empty()) continue;
+    if (numbers) kinds += "; a column of both needs lists of one length, and no integer beyond 2^53";
     return cannot_infer("the feature \"" + format::visible(format::shortened(name, kShownName)) +
                         "\" is no column: " + kinds + "; name the columns in a schema, or make it one kind");
   }

@@ -125,11 +125,13 @@ struct FeaturesReport {
   ///
   /// - Integers are i64, floats f32. Where lists differ in length, and for several texts, a column
   ///   is ragged.
+  /// - Integers in some records and floats in others are f32, or f64 if an integer is beyond 2^24.
   /// - Where a record lacks the feature, or has an empty list, there is a fallback: nan, "" or [];
   ///   for integers -1, or 0 if some are negative.
   /// - There are none if records are JSON objects, which readers make no columns of.
   Schema schema;
-  /// Names that are no column: of mixed kinds, without values, or beyond the limits of a schema.
+  /// Names that are no column: of mixed kinds, without values, or beyond the limits of a schema. So
+  /// are integers and floats with an integer beyond 2^53, or with lists that differ in length.
   std::vector<std::string> without_column;
 };
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace dovetail {
 
@@ -28,20 +29,15 @@ std::string fallback_of(const FeatureStats& stats, bool ragged) {
   return stats.least_int >= 0 ? "-1" : "0";
 }
 
-/// The column that reads all lists of a feature; nothing where there is none.
-std::optional<Column> column_of(const FeatureStats& stats, std::uint64_t records) {
+Dtype dtype_of(ValueKind kind) {
+  if (kind == ValueKind::bytes) return Dtype::bytes;
+  return kind == ValueKind::floats ? Dtype::f32 : Dtype::i64;
+}
+
+/// The column of this dtype that reads all lists of a feature; nothing where there is none.
+std::optional<Column> column_of(const FeatureStats& stats, Dtype dtype, std::uint64_t records) {
   if (stats.values == 0) return std::nullopt;
-  Column column{.name = stats.name};
-  switch (stats.kind) {
-    case ValueKind::bytes:
-      column.dtype = Dtype::bytes;
-      break;
-    case ValueKind::floats:
-      column.dtype = Dtype::f32;
-      break;
-    default:
-      column.dtype = Dtype::i64;
-  }
+  Column column{.name = stats.name, .dtype = dtype};
   const bool single = stats.fixed() && stats.most_values == 1;
   column.ragged = !single && (column.dtype == Dtype::bytes || !stats.fixed());
   if (!single && !column.ragged) {
@@ -56,22 +52,46 @@ std::optional<Column> column_of(const FeatureStats& stats, std::uint64_t records
   return column;
 }
 
+/// Up to these, every integer is a float, or a double.
+constexpr std::int64_t kExactInFloat = std::int64_t{1} << 24;
+constexpr std::int64_t kExactInDouble = std::int64_t{1} << 53;
+
+bool is_within(const FeatureStats& ints, std::int64_t limit) {
+  return ints.values == 0 || (ints.least_int >= -limit && ints.most_int <= limit);
+}
+
+/// The column of floats that reads these lists, too; nothing where it would round one, or where rows differ in length.
+std::optional<Column> widened(const FeatureStats& floats, const FeatureStats& ints, std::uint64_t records) {
+  if (!is_within(ints, kExactInDouble)) return std::nullopt;
+  FeatureStats both = floats;
+  both.records += ints.records;
+  both.empty_lists += ints.empty_lists;
+  both.values += ints.values;
+  if (ints.values > 0) {
+    both.least_values = floats.values > 0 ? std::min(floats.least_values, ints.least_values) : ints.least_values;
+    both.most_values = std::max(floats.most_values, ints.most_values);
+  }
+  if (!both.fixed()) return std::nullopt;
+  return column_of(both, is_within(ints, kExactInFloat) ? Dtype::f32 : Dtype::f64, records);
+}
+
 }  // namespace
 
 void add_schema(FeaturesReport& report) {
   if (report.json_objects > 0) return;
   const std::vector<FeatureStats>& features = report.features;
   for (std::size_t begin = 0, end = 0; begin < features.size(); begin = end) {
-    const FeatureStats* only = nullptr;
-    std::size_t kinds = 0;
+    std::vector<const FeatureStats*> kinds;  // bytes, floats, ints
     for (end = begin; end < features.size() && features[end].name == features[begin].name; ++end) {
-      if (features[end].kind == ValueKind::none) continue;  // as if it were missing
-      only = &features[end];
-      ++kinds;
+      if (features[end].kind != ValueKind::none) kinds.push_back(&features[end]);  // else as if it were missing
     }
     std::optional<Column> column;
-    if (kinds == 1 && report.schema.columns.size() < kMaxColumns) column = column_of(*only, report.records);
-    if (column) {
+    if (kinds.size() == 1) {
+      column = column_of(*kinds[0], dtype_of(kinds[0]->kind), report.records);
+    } else if (kinds.size() == 2 && kinds[0]->kind == ValueKind::floats) {
+      column = widened(*kinds[0], *kinds[1], report.records);
+    }
+    if (column && report.schema.columns.size() < kMaxColumns) {
       report.schema.columns.push_back(std::move(*column));
     } else {
       report.without_column.push_back(features[begin].name);

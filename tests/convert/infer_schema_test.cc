@@ -42,12 +42,36 @@ TEST_F(InferSchemaTest, LinesOfJsonHaveOneByThemselves) {
   ASSERT_TRUE(convert(out_, wanted));
   EXPECT_EQ(schema(), R"(at.x:f32, id:i64, odd:bytes="", ok:i64=-1, tags:bytes[*]=[])");
   EXPECT_EQ(test::example_text(test::read_dataset(out_).records[0]), "at.x=(0.5) id=[7] tags=<a><b>");
-  wanted.sources = {put("b.jsonl", "{\"x\": 1}\n{\"x\": 0.5}\n{\"x\": 2}\n")};
+  wanted.sources = {put("b.jsonl", "{\"x\": 1}\n{\"x\": \"y\"}\n{\"x\": 2}\n")};
   wanted.writer.shard.overwrite = true;
   EXPECT_THAT(convert(out_, wanted).error().detail(),
-              HasSubstr("the feature \"x\" is no column: float in 1 record, int64 in 2 records"));
+              HasSubstr("the feature \"x\" is no column: bytes in 1 record, int64 in 2 records (1 to 2); name the"));
   wanted.sources = {put("c.jsonl", "{\"x\": 1}\n[1]\n")};
   EXPECT_THAT(convert(out_, wanted).error().to_string(), HasSubstr("line 2: no JSON object"));
+}
+
+TEST_F(InferSchemaTest, IntegersOfJsonWidenToFloats) {
+  struct {
+    const char* lines;
+    const char* schema;
+  } const kCases[] = {
+      {"{\"x\": 1}\n{\"x\": 0.5}\n{\"x\": 2}\n", "x:f32"},
+      {"{\"x\": 0.5}\n{\"x\": null}\n{\"x\": true}\n", "x:f32=nan"},
+      {"{\"x\": [1, 2]}\n{\"x\": [0.5, 3]}\n", "x:f32[2]"},
+      {"{\"x\": 1700000001}\n{\"x\": 0.5}\n", "x:f64"},
+  };
+  ConvertOptions wanted = options({}, 1);
+  wanted.source.records = RecordForm::example;
+  wanted.writer.shard.overwrite = true;
+  for (const auto& [lines, schema] : kCases) {
+    wanted.sources = {put("a.jsonl", lines)};
+    ASSERT_TRUE(convert(out_, wanted)) << lines;
+    EXPECT_EQ(this->schema(), schema);
+  }
+  wanted.sources = {put("a.jsonl", "{\"x\": 9007199254740993}\n{\"x\": 0.5}\n")};
+  EXPECT_THAT(convert(out_, wanted).error().detail(),
+              HasSubstr("int64 in 1 record (9007199254740993 to 9007199254740993); a column of both needs lists of one "
+                        "length, and no integer beyond 2^53"));
 }
 
 TEST_F(InferSchemaTest, ColumnsOfRecordsWithoutFeaturesHaveFallbacks) {

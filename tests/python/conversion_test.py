@@ -100,6 +100,14 @@ class ConversionTest(ModuleTest):
             with self.assertRaisesRegex(error, says):
                 dovetail.convert([table], self.path("no"), **{"csv_delimiter": ";", "csv_header": False} | options)
 
+    def test_integers_of_json_are_read_as_floats_where_some_are(self):
+        source = write_file(self.path("a.jsonl"), b'{"x": 1, "y": [1, 2]}\n{"x": 0.5, "y": [3, 4]}\n')
+        for schema, y in ((None, "int64"), ("infer", "int64"), ("x:f64, y:f32[2]", "float32")):
+            dovetail.convert([source], self.path("to"), records="example", schema=schema, shards=1, overwrite=True)
+            batch, = dovetail.Reader(self.path("to"), batch=2, order="sequential", columns=True)
+            self.assertEqual((batch["x"].tolist(), batch["y"].tolist()), ([1, 0.5], [[1, 2], [3, 4]]), schema)
+            self.assertEqual(batch["y"].dtype, y)
+
     def test_the_recipes_for_arrays_do_what_they_say(self):
         images = numpy.arange(60, dtype=numpy.uint8).reshape(5, 3, 4)
         labels = numpy.arange(5, dtype=numpy.int64)
