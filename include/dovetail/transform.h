@@ -88,7 +88,8 @@ struct DOVETAIL_EXPORT Transform {
   using FillRow = std::function<Result<void>(std::size_t i, RowWriter&)>;
   /// For work on all records of a batch in one call. Gets them in the order of their rows, without
   /// damaged ones and without rows that no record is planned for; never none. What it returns is
-  /// called once for each of them, in this order and on the same thread, and destroyed after that.
+  /// called once for each of them, in this order and on the same thread, up to one that ends the
+  /// reader; then it is destroyed.
   ///
   /// Errors: those of this function reject all these records, those of a `FillRow` its record.
   /// Cost:   one indirect call per batch, and one per record. Records that wait for others of their

@@ -386,10 +386,12 @@ TEST_F(TransformTest, StopsAndGoesWhileCallsRun) {
     while (!go) std::this_thread::yield();
     return fill_row(input, row);
   };
-  for (const bool destroys : {false, true}) {
+  for (const auto& [destroys, batches] : {std::pair(false, false), {true, false}, {false, true}, {true, true}}) {
     go = false;
     inside = 0;
-    std::optional<BatchReader> reader = BatchReader::open(dataset(), options(wait)).value();
+    ReaderOptions options = this->options(wait);
+    if (batches) options.transform.fill_batch = in_batches(std::exchange(options.transform.fill, nullptr));
+    std::optional<BatchReader> reader = BatchReader::open(dataset(), options).value();
     boost::asio::io_context context;
     auto batch = reader->async_next(boost::asio::bind_executor(context, boost::asio::use_future));
     while (inside == 0) std::this_thread::yield();
