@@ -18,6 +18,7 @@
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
+#include "tools/command/columns_flag.h"
 #include "tools/command/commands.h"
 #include "tools/command/datasets.h"
 #include "tools/command/exit_code.h"
@@ -190,14 +191,6 @@ Result<RankContext> rank_context(const ReadArguments& arguments) {
   return ranks;
 }
 
-/// Those that were asked for, if any.
-Result<std::optional<Schema>> columns_of(const Dataset& dataset, const std::optional<std::string>& asked_for) {
-  if (!asked_for) return std::optional<Schema>();
-  Result<Schema> schema = *asked_for == "all" ? dataset.schema() : parse_schema(*asked_for);
-  if (!schema) return schema.error();
-  return std::optional<Schema>(std::move(*schema));
-}
-
 /// Reads to the end of the epoch, and takes note of it, or for as many steps as were asked for.
 Result<void> read_all(BatchReader& reader, const Dataset& dataset, const ReadArguments& arguments, Sink* ids,
                       Summary& summary) {
@@ -348,10 +341,7 @@ void add_read(CommandLine& line) {
   const Flag state_out =
       flags.add("--state-out", arguments->state_path, "Save the state where reading ended, for --from-state")
           .shown_as("FILE");
-  flags
-      .add("--columns", arguments->columns,
-           "Decode features into these columns, such as 'image:u8[28,28,1], label:i64'; all: those of the dataset")
-      .shown_as("SCHEMA");
+  add_columns(flags, arguments->columns);
   flags.group("How it is read");
   add_storage(flags, arguments->reader.storage);
   add_delivery_arguments(flags, arguments->reader);

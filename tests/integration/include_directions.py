@@ -33,7 +33,7 @@ ALLOWED = {
     "tools/records": ["format", "tools/command", "tools/records"],
     "tools/inspect": ["format", "tools/command", "tools/records", "tools/inspect"],
     "tools/plan": ["format", "tools/command", "tools/records", "tools/plan"],
-    "tools/bench": ["format", "tools/command", "tools/plan", "tools/bench"],
+    "tools/bench": ["format", "reader/storage", "reader/dataset", "tools/command", "tools/plan", "tools/bench"],
     "tools": ["format", "tools"],
     "python": ["format", "python"],
     "examples": [],

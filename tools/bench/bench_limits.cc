@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <optional>
+#include <thread>
+#include <utility>
 #include <vector>
 
-#include "format/block_decoder.h"
 #include "format/crc32c/crc32c.h"
-#include "format/layout.h"
 #include "format/snappy_decoder.h"
-#include "format/structures.h"
+#include "reader/dataset/stored_block.h"
 
 namespace dovetail::tools {
 
@@ -19,23 +18,17 @@ namespace {
 
 using BenchClock = std::chrono::steady_clock;
 
-/// Blocks go through the parts in groups: large enough for the clock, small enough to stay in the caches of a core from
-/// one part to the next, as in a reader.
-constexpr std::size_t kGroupBlocks = 8;
-constexpr std::uint64_t kGroupBytes = 1 << 20;
-/// What a reader reads straight into rows.
-constexpr std::uint32_t kDirectBytes = 16 << 10;
+/// Of all runs that are open at a time, by all threads, as a reader's budget would bound them.
+constexpr std::uint64_t kGroupBytes = 64 << 20;
 constexpr std::size_t kSlots = 4;
 constexpr std::size_t kLeastRing = 64 << 10;
 constexpr std::size_t kMostRing = 64 << 20;
+/// Of a record, what is asked for before it is copied.
+constexpr std::size_t kPrefetch = 256;
 
 /// Keeps the compiler from dropping work whose result nobody reads.
 void keep(const void* data) {
   asm volatile("" : : "r"(data) : "memory");
-}
-
-bool is_direct(const BlockInfo& block) {
-  return block.records == 1 && block.codec == Codec::none && block.raw_bytes >= kDirectBytes;
 }
 
 /// Adds the time since the last call to what is being measured.
@@ -46,52 +39,60 @@ class Lap {
     seconds += std::chrono::duration<double>(now - since_).count();
     since_ = now;
   }
-  /// Leaves the time since the last call out.
-  void skip() { since_ = BenchClock::now(); }
 
  private:
   BenchClock::time_point since_ = BenchClock::now();
 };
 
-class Bench {
+/// One thread of the walk.
+class Walk {
  public:
-  Bench(const BlockSample& sample, std::uint32_t batch) : sample_(sample), ring_(ring_bytes(sample, batch)) {}
+  Walk(const BlockSample& sample, const WalkOptions& options, std::size_t first)
+      : sample_(sample),
+        open_runs_(std::max(1u, options.open_runs / options.threads)),
+        group_bytes_(kGroupBytes / options.threads),
+        next_(first),
+        ring_(ring_bytes(sample, options.batch)) {}
 
-  /// All blocks of the sample once.
-  Result<void> round(Limits& limits) {
-    std::size_t begin = 0;
-    while (begin < sample_.blocks.size()) {
-      std::size_t end = begin + 1;
-      std::uint64_t bytes = sample_.blocks[begin].info.raw_bytes;
-      while (end < sample_.blocks.size() && end - begin < kGroupBlocks) {
-        bytes += sample_.blocks[end].info.raw_bytes;
-        if (bytes > kGroupBytes) break;
-        ++end;
+  std::size_t walked() const noexcept { return walked_; }
+
+  /// As many runs as are open at a time: each is read, checked and decoded, then the records of all are copied.
+  Result<void> group(Limits& limits) {
+    std::uint64_t bytes = 0;
+    blocks_.clear();
+    for (std::size_t i = 0; i < open_runs_ && bytes < group_bytes_; ++i, ++walked_) {
+      if (places_.size() <= i) places_.emplace_back();
+      const BlockSample::Piece& piece = sample_.pieces[next_];
+      next_ = (next_ + 1) % sample_.pieces.size();
+      const std::uint64_t before = limits.raw_bytes;
+      if (Result<void> opened = piece.direct ? read_row(piece, limits) : open_run(piece, places_[i], limits); !opened) {
+        return opened;
       }
-      if (Result<void> done = group(begin, end, limits); !done) return done;
-      begin = end;
+      bytes += limits.raw_bytes - before;
     }
+    Lap lap;
+    copy();
+    lap.into(limits.copy_seconds);
     return {};
   }
 
  private:
-  /// One block on its way.
+  /// Memory of an open run.
   struct Place {
-    std::vector<std::byte> header_and_body;
+    std::vector<std::byte> stored;
     std::vector<std::byte> decoded;
-    format::BlockHeader header;
-    ByteView body;
-    format::BlockRecords records;
   };
 
   static std::size_t ring_bytes(const BlockSample& sample, std::uint32_t batch) {
     std::uint64_t records = 0;
     std::uint64_t largest = 0;
-    for (const BlockSample::Block& block : sample.blocks) {
-      records += block.info.records;
-      largest = std::max<std::uint64_t>(largest, block.info.raw_bytes);
+    for (const detail::ShardFile& shard : sample.files) {
+      records += shard.info().records;
+      largest = std::max<std::uint64_t>(largest, shard.info().max_record_bytes);
     }
-    const std::uint64_t mean = sample.raw_bytes / std::max<std::uint64_t>(records, 1);
+    std::uint64_t raw = 0;
+    for (const detail::ShardFile& shard : sample.files) raw += shard.info().raw_bytes;
+    const std::uint64_t mean = raw / std::max<std::uint64_t>(records, 1);
     const auto slots = static_cast<std::size_t>(std::min<std::uint64_t>(mean * batch * kSlots, kMostRing));
     return std::max({slots, kLeastRing, static_cast<std::size_t>(largest)});
   }
@@ -104,137 +105,138 @@ class Bench {
     return begin;
   }
 
-  Result<void> group(std::size_t begin, std::size_t end, Limits& limits) {
-    places_.resize(std::max(places_.size(), end - begin));
-    for (std::size_t i = begin; i < end; ++i) prepare(sample_.blocks[i].info, places_[i - begin]);
+  Result<void> read_row(const BlockSample::Piece& piece, Limits& limits) {
+    const detail::ShardFile& shard = sample_.files[piece.file];
+    const format::IndexEntry& entry = shard.blocks()[piece.first_block];
+    head_.resize(detail::head_bytes(shard));
+    const std::span<std::byte> into(row(entry.raw_bytes), entry.raw_bytes);
     Lap lap;
-    for (std::size_t i = begin; i < end; ++i) {
-      if (!file_ || number_ != sample_.blocks[i].file) {
-        lap.into(limits.read_seconds);
-        if (Result<void> opened = open_file(sample_.blocks[i].file); !opened) return opened;
-        lap.skip();
-      }
-      if (Result<void> read = this->read(sample_.blocks[i], places_[i - begin]); !read) return read;
-    }
+    Result<void> done = shard.file().read(entry.offset, {.first = head_, .second = into});
     lap.into(limits.read_seconds);
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::uint32_t crc = format::crc32c(places_[i - begin].body);
+    if (done) done = detail::check_single(shard, piece.first_block, head_, into);
+    lap.into(limits.check_seconds);
+    limits.raw_bytes += entry.raw_bytes;
+    return done ? done : done.error().at(shard.file().path(), entry.offset);
+  }
+
+  Result<void> open_run(const BlockSample::Piece& piece, Place& place, Limits& limits) {
+    const detail::ShardFile& shard = sample_.files[piece.file];
+    const std::uint64_t begin = shard.blocks()[piece.first_block].offset;
+    const std::uint64_t end =
+        shard.blocks()[piece.end_block - 1].offset + detail::stored_bytes(shard, piece.end_block - 1);
+    if (place.stored.size() < end - begin) place.stored.resize(end - begin);
+    std::size_t decoded = format::kDecodeSlack;
+    for (std::size_t block = piece.first_block; block < piece.end_block; ++block) {
+      decoded += detail::decoded_bytes(shard, block);
+    }
+    if (place.decoded.size() < decoded) place.decoded.resize(decoded);
+
+    Lap lap;
+    const std::span<std::byte> stored = std::span(place.stored).first(end - begin);
+    if (Result<void> read = shard.file().read(begin, stored); !read) return read;
+    lap.into(limits.read_seconds);
+    std::span<std::byte> out(place.decoded);
+    for (std::size_t block = piece.first_block; block < piece.end_block; ++block) {
+      const std::uint64_t offset = shard.blocks()[block].offset;
+      const ByteView of_block = stored.subspan(offset - begin, detail::stored_bytes(shard, block));
+      const std::uint32_t crc = format::crc32c(of_block);
       keep(&crc);
-    }
-    double check_seconds = 0;
-    lap.into(check_seconds);
-    for (std::size_t i = begin; i < end; ++i) {
-      Place& place = places_[i - begin];
-      const Result<format::BlockRecords> records = format::decode_block(place.header, place.body, place.decoded);
-      if (!records) return named(records.error(), sample_.blocks[i]);
-      place.records = *records;
-    }
-    double checked_and_decoded = 0;  // decoding a block checks it once more
-    lap.into(checked_and_decoded);
-    limits.check_seconds += check_seconds;
-    limits.decode_seconds += std::max(0.0, checked_and_decoded - check_seconds);
-    limits.copied_bytes += copy(begin, end);
-    lap.into(limits.copy_seconds);
-    for (std::size_t i = begin; i < end; ++i) {
-      const BlockInfo& block = sample_.blocks[i].info;
-      limits.raw_bytes += block.raw_bytes;
-      limits.stored_bytes += block.stored_bytes;
-      if (block.codec != Codec::none) limits.compressed_bytes += block.raw_bytes;
+      double check = 0;
+      lap.into(check);
+      const Result<format::BlockRecords> records = detail::decode_stored(shard, block, of_block, out);
+      if (!records) return records.error().at(shard.file().path(), offset);
+      double checked_and_decoded = 0;  // decoding a block checks it once more
+      lap.into(checked_and_decoded);
+      limits.check_seconds += check;
+      limits.decode_seconds += std::max(0.0, checked_and_decoded - check);
+      out = out.subspan(detail::decoded_bytes(shard, block));
+      blocks_.push_back(*records);
+      limits.raw_bytes += shard.blocks()[block].raw_bytes;
     }
     return {};
-  }
-
-  static void prepare(const BlockInfo& block, Place& place) {
-    const std::size_t bytes = format::kBlockHeaderBytes + std::size_t{block.stored_bytes};
-    if (place.header_and_body.size() < bytes) place.header_and_body.resize(bytes);
-    const std::size_t decoded = std::size_t{block.raw_bytes} + format::kDecodeSlack;
-    if (block.codec != Codec::none && place.decoded.size() < decoded) place.decoded.resize(decoded);
-  }
-
-  /// One at a time: the reader that is measured needs the descriptors.
-  Result<void> open_file(std::uint32_t number) {
-    file_.reset();
-    Result<BlockFile> opened = BlockFile::open(sample_.files[number]);
-    if (!opened) return opened.error();
-    file_ = std::move(*opened);
-    number_ = number;
-    return {};
-  }
-
-  Result<void> read(const BlockSample::Block& block, Place& place) {
-    const BlockFile& file = *file_;
-    const std::span<std::byte> header(place.header_and_body.data(), format::kBlockHeaderBytes);
-    if (is_direct(block.info)) {
-      const std::span<std::byte> into(row(block.info.stored_bytes), block.info.stored_bytes);
-      if (Result<void> read = file.read(block.info.offset, header); !read) return read;
-      if (Result<void> read = file.read(block.info.offset + header.size(), into); !read) return read;
-      place.body = into;
-    } else {
-      const std::span<std::byte> into(place.header_and_body.data(), header.size() + block.info.stored_bytes);
-      if (Result<void> read = file.read(block.info.offset, into); !read) return read;
-      place.body = into.subspan(header.size());
-    }
-    const Result<format::BlockHeader> decoded =
-        format::decode_block_header(std::span<const std::byte, format::kBlockHeaderBytes>(header));
-    if (!decoded) return named(decoded.error(), block);
-    if (decoded->body_bytes() != block.info.stored_bytes || decoded->raw_bytes != block.info.raw_bytes ||
-        decoded->codec != block.info.codec) {
-      return named(Error(Errc::index_mismatch, "the header of a block contradicts the index"), block);
-    }
-    place.header = *decoded;
-    return {};
-  }
-
-  Error named(const Error& error, const BlockSample::Block& block) const {
-    return error.at(sample_.files[block.file], block.info.offset);
   }
 
   /// One record of each block in turn, as the order of a plan takes them.
-  std::uint64_t copy(std::size_t begin, std::size_t end) {
-    std::uint64_t copied = 0;
+  void copy() {
     bool more = true;
     for (std::uint32_t record = 0; more; ++record) {
       more = false;
-      for (std::size_t i = begin; i < end; ++i) {
-        const format::BlockRecords& records = places_[i - begin].records;
-        if (record >= records.size() || is_direct(sample_.blocks[i].info)) continue;
+      for (const format::BlockRecords& block : blocks_) {
+        if (record >= block.size()) continue;
         more = true;
-        const ByteView bytes = records[record];
+        const ByteView bytes = block[record];
+        // The next record of the block: it comes after one of each other block.
+        for (std::size_t at = 0; at < std::min(bytes.size(), kPrefetch); at += 64) {
+          __builtin_prefetch(bytes.data() + bytes.size() + at);
+        }
         if (!bytes.empty()) std::memcpy(row(bytes.size()), bytes.data(), bytes.size());
-        copied += bytes.size();
       }
     }
     keep(ring_.data());
-    return copied;
   }
 
   const BlockSample& sample_;
-  std::optional<BlockFile> file_;  // the sample's file of that number
-  std::uint32_t number_ = 0;
+  std::size_t open_runs_;  // by this thread
+  std::uint64_t group_bytes_;
+  std::size_t next_;
+  std::size_t walked_ = 0;
   std::vector<std::byte> ring_;
   std::size_t at_ = 0;
+  std::vector<std::byte> head_;
   std::vector<Place> places_;
+  std::vector<format::BlockRecords> blocks_;  // of the open runs
 };
+
+/// Walks on one thread until `done` tells to stop. What the first group takes is not counted: it touches new memory.
+template <class Done>
+Result<Limits> walk(const BlockSample& sample, const WalkOptions& options, unsigned thread, const Done& done) {
+  Walk walk(sample, options, sample.pieces.size() * thread / options.threads);
+  Limits limits;
+  bool first = true;
+  do {
+    if (Result<void> walked = walk.group(limits); !walked) return walked.error();
+    if (std::exchange(first, false)) limits = {};
+  } while (!done(walk));
+  return limits;
+}
 
 }  // namespace
 
-double Limits::together_uncompressed() const noexcept {
-  if (stored_bytes == 0) return 0;
-  const double as_stored = static_cast<double>(raw_bytes) / static_cast<double>(stored_bytes);
-  return rate(raw_bytes, (read_seconds + check_seconds) * as_stored + copy_seconds);
+void Limits::add(const Limits& other) noexcept {
+  read_seconds += other.read_seconds;
+  check_seconds += other.check_seconds;
+  decode_seconds += other.decode_seconds;
+  copy_seconds += other.copy_seconds;
+  raw_bytes += other.raw_bytes;
 }
 
-Result<Limits> measure_limits(const BlockSample& sample, std::uint32_t batch, double seconds) {
-  Bench bench(sample, batch);
-  Limits limits;
-  if (sample.blocks.empty()) return limits;
-  if (Result<void> warm = bench.round(limits); !warm) return warm.error();
-  limits = {};
+Result<Limits> measure_limits(const BlockSample& sample, const WalkOptions& options, double seconds) {
+  Limits sum;
+  sum.threads = options.threads;
+  if (sample.pieces.empty()) return sum;
   const BenchClock::time_point start = BenchClock::now();
-  do {
-    if (Result<void> round = bench.round(limits); !round) return round.error();
-  } while (std::chrono::duration<double>(BenchClock::now() - start).count() < seconds);
-  return limits;
+  const auto done = [&](const Walk&) {
+    return std::chrono::duration<double>(BenchClock::now() - start).count() >= seconds;
+  };
+  std::vector<Result<Limits>> found(options.threads, Limits());
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned thread = 0; thread < options.threads; ++thread) {
+      threads.emplace_back([&, thread] { found[thread] = walk(sample, options, thread, done); });
+    }
+  }
+  for (const Result<Limits>& limits : found) {
+    if (!limits) return limits.error();
+    sum.add(*limits);
+  }
+  return sum;
+}
+
+Result<void> warm_up(const BlockSample& sample, const WalkOptions& options) {
+  if (sample.pieces.empty()) return {};
+  const Result<Limits> walked =
+      walk(sample, options, 0, [&](const Walk& walk) { return walk.walked() >= sample.pieces.size(); });
+  return walked ? Result<void>() : walked.error();
 }
 
 }  // namespace dovetail::tools

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/bench/bench_reading.h"
 
-#include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace dovetail::tools {
 
@@ -23,6 +23,8 @@ void add(const ReaderStats& stats, ReadingPass& pass) {
   pass.rows += stats.rows;
   pass.bytes += stats.bytes;
   pass.reads += stats.reads;
+  pass.read_bytes += stats.read_bytes;
+  pass.direct_bytes += stats.direct_bytes;
   pass.waiting_reads += stats.waiting_reads;
   pass.time_planning += in_seconds(stats.time_planning);
   pass.time_reading += in_seconds(stats.time_reading);
@@ -33,37 +35,33 @@ void add(const ReaderStats& stats, ReadingPass& pass) {
   pass.storage_note = stats.storage_note;
 }
 
-/// Steps that were read.
-Result<std::uint64_t> read_round(BatchReader& reader, std::uint64_t steps, double seconds) {
+Result<void> read_round(BatchReader& reader, std::uint64_t steps, double seconds) {
   const BenchClock::time_point start = BenchClock::now();
-  std::uint64_t done = 0;
   constexpr std::uint64_t kBatches = 16;  // between looks at the clock, which would show with small ones
-  while (done < steps && (done % kBatches != 0 || seconds_since(start) < seconds)) {
+  bool ended = false;                     // a second end in a row is that of all epochs
+  for (std::uint64_t done = 0; done < steps && (done % kBatches != 0 || seconds_since(start) < seconds);) {
     const Result<std::optional<Batch>> batch = reader.next();
     if (!batch) return batch.error();
-    if (!batch->has_value()) break;
-    ++done;
+    if (batch->has_value()) ++done;
+    if (std::exchange(ended, !batch->has_value()) && ended) break;
   }
-  return done;
+  return {};
 }
 
 }  // namespace
 
-Result<ReadingPass> read_pass(const Dataset& dataset, const ReaderOptions& options, std::uint64_t steps,
-                              std::uint64_t rounds, double seconds) {
-  ReadingPass pass;
+Result<void> read_pass(const Dataset& dataset, const ReaderOptions& options, std::uint64_t steps, bool once,
+                       double seconds, ReadingPass& pass) {
   const BenchClock::time_point start = BenchClock::now();
   do {
     Result<BatchReader> reader = BatchReader::open(dataset, options);
     if (!reader) return reader.error();
     const BenchClock::time_point began = BenchClock::now();
-    const Result<std::uint64_t> done = read_round(*reader, steps, seconds - seconds_since(start));
+    if (Result<void> done = read_round(*reader, steps, seconds - seconds_since(start)); !done) return done;
     pass.seconds += seconds_since(began);
-    if (!done) return done.error();
-    pass.steps = std::max(pass.steps, *done);
     add(reader->stats(), pass);
-  } while (++pass.rounds < rounds && seconds_since(start) < seconds);
-  return pass;
+  } while (!once && seconds_since(start) < seconds);
+  return {};
 }
 
 }  // namespace dovetail::tools

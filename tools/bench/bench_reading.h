@@ -11,15 +11,15 @@
 
 namespace dovetail::tools {
 
-/// What was delivered in a pass, and what it took; the sum of all its rounds.
+/// What was delivered in a pass, and what it took.
 struct ReadingPass {
-  std::uint64_t steps = 0;  ///< In the first round; the others have no more.
-  std::uint64_t rounds = 0;
   std::uint64_t batches = 0;
   std::uint64_t rows = 0;
   std::uint64_t bytes = 0;
   double seconds = 0;
   std::uint64_t reads = 0;
+  std::uint64_t read_bytes = 0;
+  std::uint64_t direct_bytes = 0;  ///< Of these, the bytes that were read straight into rows.
   std::uint64_t waiting_reads = 0;
   double time_planning = 0;  ///< Of threads, in seconds.
   double time_reading = 0;
@@ -30,6 +30,7 @@ struct ReadingPass {
   std::string storage_note;
 
   double bytes_per_second() const noexcept { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
+  double batches_per_second() const noexcept { return seconds > 0 ? static_cast<double>(batches) / seconds : 0; }
   double rows_per_second() const noexcept { return seconds > 0 ? static_cast<double>(rows) / seconds : 0; }
   /// Of reads, those that waited.
   double waiting_share() const noexcept {
@@ -39,9 +40,9 @@ struct ReadingPass {
   double work() const noexcept { return time_planning + time_reading + time_decoding + time_gathering; }
 };
 
-/// Reads the first steps of an epoch, at most `steps`, and again from the first one until the time is up, but at most
-/// so many rounds; a round that the time ends counts as far as it came.
-Result<ReadingPass> read_pass(const Dataset& dataset, const ReaderOptions& options, std::uint64_t steps,
-                              std::uint64_t rounds, double seconds);
+/// Reads for so long, and adds to `pass`: at most `steps` batches from the start of `options` on, and then again from
+/// there until the time is up, unless `once`. With `options.epochs` of 0 it goes on from one epoch to the next.
+Result<void> read_pass(const Dataset& dataset, const ReaderOptions& options, std::uint64_t steps, bool once,
+                       double seconds, ReadingPass& pass);
 
 }  // namespace dovetail::tools

@@ -15,65 +15,79 @@ double share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
-std::uint64_t mean_record(const BenchReport& report) {
-  return report.records > 0 ? report.raw_bytes / report.records : 0;
-}
-
 boost::json::value rate_or_null(double bytes_per_second) {
   return bytes_per_second > 0 ? boost::json::value(bytes_per_second) : boost::json::value(nullptr);
 }
 
-boost::json::object pass_json(const ReadingPass& pass) {
-  return {{"steps", pass.steps},
-          {"rounds", pass.rounds},
-          {"batches", pass.batches},
+boost::json::object shares_json(const Shares& shares) {
+  boost::json::object object;
+  for (std::size_t i = 0; i < kParts; ++i) object[to_string(static_cast<Part>(i))] = shares[i];
+  return object;
+}
+
+std::string shares_text(const Shares& shares) {
+  std::string text;
+  for (std::size_t i = 0; i < kParts; ++i) {
+    if (shares[i] < 0.005) continue;
+    text += (text.empty() ? "" : ", ") + std::string(to_string(static_cast<Part>(i))) + ' ' + percent(shares[i], 0);
+  }
+  return text;
+}
+
+/// The same parts, for the bare walk.
+Shares walk_shares(const Limits& limits) {
+  Shares shares{};
+  const auto set = [&](Part part, double seconds) {
+    shares[static_cast<std::size_t>(part)] = share(seconds, limits.seconds());
+  };
+  set(Part::reading, limits.read_seconds);
+  set(Part::checks, limits.check_seconds);
+  set(Part::decoding, limits.decode_seconds);
+  set(Part::copying, limits.copy_seconds);
+  return shares;
+}
+
+boost::json::object pass_json(const BenchReport& report, const ReadingPass& pass) {
+  return {{"batches", pass.batches},
           {"rows", pass.rows},
           {"bytes", pass.bytes},
           {"seconds", pass.seconds},
           {"bytes_per_second", pass.bytes_per_second()},
           {"rows_per_second", pass.rows_per_second()},
+          {"stored_bytes_per_second", report.stored_rate(pass)},
           {"reads", pass.reads},
           {"waiting_reads", pass.waiting_reads},
-          {"waiting_for_storage", pass.waiting_for_storage},
-          {"time_planning", pass.time_planning},
-          {"time_reading", pass.time_reading},
-          {"time_decoding", pass.time_decoding},
-          {"time_gathering", pass.time_gathering}};
+          {"shares", shares_json(report.shares(pass))}};
 }
 
 std::string pass_text(const ReadingPass& pass) {
   std::string text = human_rate(pass.bytes_per_second()) + ", " + decimal(pass.rows_per_second(), 0) + " records/s, " +
-                     format::count_of(pass.steps, "step");
-  if (pass.rounds > 1) text += ", " + std::to_string(pass.rounds) + " times";
-  text += ", " + decimal(pass.seconds, 2) + " s";
-  if (pass.waiting_reads > 0) text += "; " + percent(pass.waiting_share(), 0) + " of its reads waited for storage";
+                     decimal(pass.batches_per_second(), 0) + " batches/s, " + decimal(pass.seconds, 2) + " s";
+  if (pass.waiting_reads > 0)
+    text += "; " + share_of(pass.waiting_reads, std::max(pass.reads, pass.waiting_reads)) +
+            " of its reads waited for storage";
   return text;
 }
 
-std::string work_text(const ReadingPass& pass) {
-  return "planning " + percent(share(pass.time_planning, pass.work()), 0) + ", reading " +
-         percent(share(pass.time_reading, pass.work()), 0) + ", decoding " +
-         percent(share(pass.time_decoding, pass.work()), 0) + ", gathering " +
-         percent(share(pass.time_gathering, pass.work()), 0);
+std::string cat_text(const SequentialRead& cat) {
+  std::string text = human_rate(cat.rate()) + ", " + human_bytes(cat.bytes);
+  if (cat.cached_share >= 0) text += "; " + percent(cat.cached_share, 0) + " of the files were cached";
+  return text;
 }
 
-void add_limits(const BenchReport& report, Listing& listing) {
-  const Limits& limits = report.limits;
-  listing.add("page cache", human_rate(limits.read_rate()) + " of stored bytes, one thread");
-  listing.add("checksum", human_rate(limits.check_rate()));
-  if (limits.compressed_bytes > 0) listing.add("decoding", human_rate(limits.decode_rate()) + " of records");
-  listing.add("row copy", limits.copied_bytes > 0 ? human_rate(limits.copy_rate()) + " of records"
-                                                  : "none: records are read straight into their rows");
-  std::string together = human_rate(limits.together()) + " of records, one after the other";
-  if (report.threads > 1)
-    together += "; " + human_rate(report.limit()) + " with " + format::count_of(report.threads, "thread");
-  listing.add("together", together);
+boost::json::array trials_json(const BenchReport& report) {
+  boost::json::array trials;
+  for (const Trial& trial : report.trials) {
+    trials.push_back({{"option", trial.option},
+                      {"bytes_per_second", trial.pass.bytes_per_second()},
+                      {"times", report.times(trial)}});
+  }
+  return trials;
 }
 
 }  // namespace
 
 boost::json::object to_json(const BenchReport& report) {
-  const Limits& limits = report.limits;
   const Verdict verdict = judge(report);
   return {{"dataset",
            {{"path", format::to_utf8(report.path)},
@@ -81,7 +95,7 @@ boost::json::object to_json(const BenchReport& report) {
             {"shards", report.shards},
             {"raw_bytes", report.raw_bytes},
             {"stored_bytes", report.stored_bytes},
-            {"mean_record_bytes", mean_record(report)},
+            {"mean_record_bytes", static_cast<std::uint64_t>(report.mean_record())},
             {"sampled_blocks", report.sampled_blocks},
             {"compressed_share", report.compressed_share}}},
           {"rank", report.rank},
@@ -91,25 +105,28 @@ boost::json::object to_json(const BenchReport& report) {
           {"cores", report.cores},
           {"storage", to_string(report.second.storage)},
           {"storage_note", report.second.storage_note},
-          {"limits",
-           {{"page_cache", rate_or_null(limits.read_rate())},
-            {"checksum", rate_or_null(limits.check_rate())},
-            {"decoding", rate_or_null(limits.decode_rate())},
-            {"row_copy", rate_or_null(limits.copy_rate())},
-            {"one_thread", rate_or_null(limits.together())},
-            {"all_threads", rate_or_null(report.limit())}}},
-          {"first_pass", pass_json(report.first)},
-          {"second_pass", pass_json(report.second)},
-          {"share_of_limit", report.share_of_limit()},
+          {"cat",
+           {{"cached_share", report.cat.cached_share >= 0 ? boost::json::value(report.cat.cached_share) : nullptr},
+            {"bytes", report.cat.bytes},
+            {"bytes_per_second", rate_or_null(report.cat.rate())}}},
+          {"bare_walk",
+           {{"bytes_per_second", rate_or_null(report.limits.together())},
+            {"shares", shares_json(walk_shares(report.limits))}}},
+          {"first_pass", pass_json(report, report.first)},
+          {"second_pass", pass_json(report, report.second)},
+          {"share_of_walk", report.share_of_walk()},
+          {"trials", trials_json(report)},
+          {"first_limited_by", verdict.first_limited_by ? boost::json::value(to_string(*verdict.first_limited_by))
+                                                        : boost::json::value(nullptr)},
           {"limited_by", to_string(verdict.limited_by)},
-          {"verdict", verdict.sentence}};
+          {"verdict", verdict.sentences}};
 }
 
 std::string to_text(const BenchReport& report) {
   Listing listing;
   listing.add("dataset", format::count_of(report.records, "record") + " in " +
-                             format::count_of(report.shards, "shard") + ", " + human_bytes(mean_record(report)) +
-                             " each on average");
+                             format::count_of(report.shards, "shard") + ", " +
+                             human_bytes(static_cast<std::uint64_t>(report.mean_record())) + " each on average");
   listing.add("codec",
               percent(report.compressed_share, 0) + " of the bytes compressed, in " +
                   format::count_of(report.sampled_blocks, "block") + " looked at; " +
@@ -120,18 +137,27 @@ std::string to_text(const BenchReport& report) {
                             " of " + std::to_string(report.cores) + " cores");
   const std::string& note = report.second.storage_note;
   listing.add("storage", std::string(to_string(report.second.storage)) + (note.empty() ? "" : ": " + note));
-  std::string text = listing.to_text() + "\nWhat this machine can do with these blocks\n";
+  std::string text = listing.to_text() + "\nWhat this machine can do\n";
 
   Listing limits;
-  add_limits(report, limits);
+  limits.add("cat", cat_text(report.cat));
+  limits.add("bare walk", human_rate(report.limits.together()) + " of records out of the page cache, " +
+                              format::count_of(report.threads, "thread"));
+  limits.add("its time", shares_text(walk_shares(report.limits)));
   text += limits.to_text() + "\nWhat the reader reaches\n";
 
   Listing reading;
-  reading.add("first pass", pass_text(report.first));
+  reading.add("first pass",
+              pass_text(report.first) + ", " + human_rate(report.stored_rate(report.first)) + " out of the files");
+  reading.add("its time", shares_text(report.shares(report.first)));
   reading.add("second pass", pass_text(report.second));
-  reading.add("of the limit", percent(report.share_of_limit(), 0));
-  reading.add("work", work_text(report.second));
-  return text + reading.to_text() + '\n' + judge(report).sentence + '\n';
+  reading.add("its time", shares_text(report.shares(report.second)));
+  reading.add("of the bare walk", percent(report.share_of_walk(), 0));
+  for (const Trial& trial : report.trials) {
+    reading.add(trial.option, decimal(report.times(trial), 2) + " times as fast as the " +
+                                  (trial.cold ? "first" : "second") + " pass");
+  }
+  return text + reading.to_text() + '\n' + judge(report).sentences + '\n';
 }
 
 }  // namespace dovetail::tools

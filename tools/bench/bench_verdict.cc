@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "format/text/count_of.h"
 #include "tools/bench/bench_report.h"
 #include "tools/command/render.h"
 
@@ -13,97 +14,155 @@ namespace {
 /// Reads that wait are the cause where there are more of them than this, and without them it goes so much faster.
 constexpr double kManyWaits = 0.02;
 constexpr double kSlower = 0.8;
-/// Threads that are busy for less of their time have nothing to do.
-constexpr double kIdle = 0.5;
+/// What is as fast as this share of its yardstick is at the limit: measurements differ by as much.
+constexpr double kAtLimit = 0.8;
+/// What helps makes it so much faster at least.
+constexpr double kHelps = 1.15;
+/// Records, reads and batches of fewer bytes cost more than the bytes in them.
+constexpr double kSmallRecord = 128;
+constexpr double kSmallRead = 32 << 10;
+constexpr double kLongRead = 128 << 10;  // where each read waits
+constexpr std::uint64_t kSmallBatch = 4 << 10;
+/// A reader that waits for so much of its time waits for each read, not for the bytes.
+constexpr double kMostly = 0.5;
 
 bool waits_for_storage(const BenchReport& report) {
-  const ReadingPass& second = report.second;
-  if (second.waiting_share() > kManyWaits && second.work() < kIdle * second.seconds * report.threads) return true;
   return report.first.waiting_share() > kManyWaits &&
-         report.first.bytes_per_second() < kSlower * report.second.bytes_per_second();
+         report.first.rows_per_second() < kSlower * report.second.rows_per_second();
 }
 
-std::string storage_sentence(const BenchReport& report) {
-  const std::string rates = "storage gave " + human_rate(report.first.bytes_per_second()) +
-                            " of records in the first pass, and the second one reached " +
-                            human_rate(report.second.bytes_per_second());
-  if (report.second.storage == StorageKind::io_uring_direct) {
-    return "Storage limits: " + rates +
-           "; a faster device, or --storage auto where the data fit into memory, would help.";
+std::string times(double factor) {
+  return decimal(factor, 1) + " times as fast";
+}
+
+/// The best of what was tried, if it helps.
+std::string best_trial(const BenchReport& report, bool cold) {
+  const Trial* best = nullptr;
+  for (const Trial& trial : report.trials) {
+    if (trial.cold != cold || report.times(trial) < kHelps) continue;
+    if (best == nullptr || report.times(trial) > report.times(*best)) best = &trial;
   }
-  return "Storage limits where the page cache is cold: " + rates +
-         "; memory for the data, a faster device, or --storage io_uring_direct on a fast one would help.";
+  return best != nullptr ? " Use " + best->option + ": " + times(report.times(*best)) + "." : "";
 }
 
-/// What more threads would give, where the machine has them.
-std::string more_threads(const BenchReport& report) {
-  return "more threads per rank would help until " + human_rate(report.limits.together() * report.cores) +
-         " with all " + std::to_string(report.cores) + " cores";
-}
-
-std::string sentence(const BenchReport& report, Bottleneck bottleneck) {
-  const bool spare_cores = report.threads < report.cores;
-  const std::string threads =
-      report.threads == 1 ? "the one thread" : "all " + std::to_string(report.threads) + " threads";
-  switch (bottleneck) {
-    case Bottleneck::storage:
-      return storage_sentence(report);
-    case Bottleneck::decoding:
-      if (spare_cores) return "Decoding limits: " + more_threads(report) + ".";
-      if (report.limits.compressed_bytes > 0) {
-        return "Decoding limits, on " + threads + ": data that are stored with --codec none could be read at up to " +
-               human_rate(report.limits.together_uncompressed() * report.threads) + ".";
-      }
-      return "Checking blocks limits, on " + threads + ": only more cores would help.";
-    case Bottleneck::reading:
-      if (spare_cores) return "Copying out of the page cache limits: " + more_threads(report) + ".";
-      return "Copying out of the page cache limits, on " + threads + ": only more cores would help.";
-    case Bottleneck::gathering:
-      if (spare_cores) return "Copying records into rows limits: " + more_threads(report) + ".";
-      return "Copying records into rows limits, on " + threads + ": only more cores or larger records would help.";
-    case Bottleneck::planning:
-      break;
+std::string cold_sentences(const BenchReport& report) {
+  const double rate = report.stored_rate(report.first);
+  const double cat = report.cat.rate();
+  std::string text = "Storage limits where the page cache is cold: the first pass read " + human_rate(rate) + ", cat " +
+                     human_rate(cat) + ".";
+  if (cat > 0 && rate >= kAtLimit * cat) {
+    text += " That is as fast as this machine reads these files.";
+    if (report.compressed_share == 0) text += " Records that compress are read faster with convert --codec zstd.";
+  } else if (report.piece_bytes < kLongRead &&
+             report.shares(report.first)[static_cast<std::size_t>(Part::storage)] > kMostly) {
+    text += " It waits for single reads: longer ones help, convert --run-bytes 256K.";
   }
-  return "Planning limits, which costs the same for every record: larger records would help.";
+  return text + best_trial(report, true) + '\n';
+}
+
+std::string advice(const BenchReport& report, Part part) {
+  const bool per_byte = part == Part::storage || part == Part::decoding || part == Part::columns;
+  if (!per_byte && report.second.bytes < kSmallBatch * report.second.batches) return " Larger batches help.";
+  switch (part) {
+    case Part::storage:
+      return report.second.storage == StorageKind::io_uring_direct
+                 ? " Where the data fit into memory, --storage auto helps."
+                 : " The records do not stay in the page cache.";
+    case Part::reading:
+      return report.piece_bytes < kSmallRead ? " Longer reads help: convert --block-bytes 64K --run-bytes 64K." : "";
+    case Part::decoding:
+      if (report.compressed_share == 0) return {};
+      return report.zstd_share > 0 ? " Convert with --codec snappy, or --codec none." : " Convert with --codec none.";
+    case Part::copying:
+    case Part::order:
+      return report.mean_record() < kSmallRecord ? " It costs the same for each record: pack several into one." : "";
+    default:
+      return {};
+  }
 }
 
 }  // namespace
 
-std::string_view to_string(Bottleneck bottleneck) noexcept {
-  switch (bottleneck) {
-    case Bottleneck::storage:
-      return "storage";
-    case Bottleneck::reading:
-      return "reading";
-    case Bottleneck::decoding:
-      return "decoding";
-    case Bottleneck::gathering:
-      return "gathering";
-    case Bottleneck::planning:
-      break;
+std::string_view to_string(Part part) noexcept {
+  constexpr std::array<std::string_view, kParts> kWords{"storage", "reading", "checks", "decoding",
+                                                        "copying", "columns", "order",  "handover"};
+  return kWords[static_cast<std::size_t>(part)];
+}
+
+double BenchReport::share_of_walk() const noexcept {
+  if (limits.together() <= 0) return 0;
+  const double bytes = columns ? second.rows_per_second() * mean_record() : second.bytes_per_second();
+  return bytes / limits.together();
+}
+
+double BenchReport::times(const Trial& trial) const noexcept {
+  // Of a cold pass much may go to runs that are not delivered yet.
+  const double base = trial.cold ? stored_rate(first) : second.rows_per_second();
+  const double rate = trial.cold ? stored_rate(trial.pass) : trial.pass.rows_per_second();
+  return base > 0 ? rate / base : 0;
+}
+
+bool BenchReport::settled() const noexcept {
+  const double delivered = static_cast<double>(second.bytes) * static_cast<double>(stored_bytes);
+  return columns || 2 * delivered > static_cast<double>(second.read_bytes) * static_cast<double>(raw_bytes);
+}
+
+double BenchReport::stored_rate(const ReadingPass& pass) const noexcept {
+  return pass.seconds > 0 ? static_cast<double>(pass.read_bytes) / pass.seconds : 0;
+}
+
+Shares BenchReport::shares(const ReadingPass& pass) const noexcept {
+  Shares shares{};
+  const auto add = [&](Part part, double seconds) { shares[static_cast<std::size_t>(part)] += std::max(0.0, seconds); };
+  // A part of several is shared among them as the bare walk found.
+  const auto split = [&](double seconds, std::initializer_list<std::pair<Part, double>> among) {
+    double sum = 0;
+    for (const auto& [part, walked] : among) sum += walked;
+    for (const auto& [part, walked] : among) add(part, sum > 0 ? seconds * walked / sum : 0);
+    if (sum <= 0) add(among.begin()->first, seconds);
+  };
+  add(Part::reading, pass.time_reading);
+  add(Part::order, pass.time_planning);
+  split(pass.time_decoding, {{Part::decoding, limits.decode_seconds}, {Part::checks, limits.check_seconds}});
+  if (columns) {
+    add(Part::columns, pass.time_gathering);
+  } else if (2 * pass.direct_bytes > pass.read_bytes) {  // gathering reads and checks
+    split(pass.time_gathering, {{Part::reading, limits.read_seconds},
+                                {Part::checks, limits.check_seconds},
+                                {Part::copying, limits.copy_seconds}});
+  } else {
+    add(Part::copying, pass.time_gathering);
   }
-  return "planning";
+  const double idle = std::max(0.0, pass.seconds * threads - pass.work());
+  const double storage = std::min(idle, pass.waiting_for_storage * threads);
+  add(Part::storage, storage);
+  add(Part::handover, idle - storage);
+  double sum = 0;
+  for (const double share : shares) sum += share;
+  for (double& share : shares) share = sum > 0 ? share / sum : 0;
+  return shares;
 }
 
 Verdict judge(const BenchReport& report) {
   Verdict verdict;
   if (waits_for_storage(report)) {
-    verdict.limited_by = Bottleneck::storage;
-  } else {
-    const ReadingPass& pass = report.second;
-    const std::array<std::pair<double, Bottleneck>, 4> work{{{pass.time_reading, Bottleneck::reading},
-                                                             {pass.time_decoding, Bottleneck::decoding},
-                                                             {pass.time_gathering, Bottleneck::gathering},
-                                                             {pass.time_planning, Bottleneck::planning}}};
-    verdict.limited_by = std::max_element(work.begin(), work.end(), [](const auto& a, const auto& b) {
-                           return a.first < b.first;
-                         })->second;
+    verdict.first_limited_by = Part::storage;
+    verdict.sentences = cold_sentences(report);
   }
-  // Gathering reads large records straight into their rows, and copies none of them.
-  if (verdict.limited_by == Bottleneck::gathering && 2 * report.limits.copied_bytes < report.limits.raw_bytes) {
-    verdict.limited_by = Bottleneck::reading;
+  const Shares shares = report.shares(report.second);
+  const auto largest = std::max_element(shares.begin(), shares.end());
+  verdict.limited_by = static_cast<Part>(largest - shares.begin());
+  if (!report.settled()) {
+    verdict.sentences += "The time ended before the first runs were delivered: give it more with --seconds.";
+    return verdict;
   }
-  verdict.sentence = sentence(report, verdict.limited_by);
+  if (verdict.limited_by != Part::storage && report.share_of_walk() >= kAtLimit) {
+    verdict.sentences += "Out of the page cache, this is as fast as " + format::count_of(report.threads, "thread") +
+                         " of this machine can be: " + percent(report.share_of_walk(), 0) + " of the bare walk. ";
+  }
+  verdict.sentences += "Most of the time, " + percent(*largest, 0) + ", goes to " +
+                       std::string(to_string(verdict.limited_by)) + "." + advice(report, verdict.limited_by) +
+                       best_trial(report, false);
   return verdict;
 }
 

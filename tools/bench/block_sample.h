@@ -3,48 +3,50 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string>
 #include <vector>
 
 #include <dovetail/dataset.h>
-#include <dovetail/record_reader.h>
+
+#include "reader/dataset/shard_file.h"
 
 namespace dovetail::tools {
 
-/// A file opened for reading. Move-only.
-class BlockFile {
- public:
-  static Result<BlockFile> open(const std::string& path);
-  BlockFile(BlockFile&& other) noexcept;
-  BlockFile& operator=(BlockFile&& other) noexcept;
-  ~BlockFile();
-
-  /// Fills `into`. Errors: `file_changed` where the file ends before, or the system's.
-  Result<void> read(std::uint64_t offset, std::span<std::byte> into) const;
-  const std::string& path() const noexcept { return path_; }
-
- private:
-  BlockFile(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
-  int descriptor_;
-  std::string path_;
-};
-
-/// Blocks from shards all over a dataset, as many from each.
+/// Blocks from shards all over a dataset, as many from each, in a random order.
 struct BlockSample {
-  struct Block {
+  /// The blocks of one run, which are read together; or a large record, which is read straight into its row.
+  struct Piece {
     std::uint32_t file = 0;
-    BlockInfo info;
+    std::size_t first_block = 0;
+    std::size_t end_block = 0;
+    bool direct = false;
   };
-  std::vector<std::string> files;  ///< Their paths.
-  std::vector<Block> blocks;
+  std::vector<detail::ShardFile> files;
+  std::vector<Piece> pieces;
+  std::size_t blocks = 0;
   std::uint64_t raw_bytes = 0;
   std::uint64_t stored_bytes = 0;
-  std::uint64_t compressed_bytes = 0;  ///< Of the raw bytes, those in compressed blocks.
+  std::uint64_t compressed_bytes = 0;  ///< Of the raw bytes, those in compressed blocks,
+  std::uint64_t zstd_bytes = 0;        ///< and in those of zstd.
 };
 
-/// Reads the indexes of at most 16 shards. Takes up to `most_bytes`, stored and raw each, but at least one block.
-/// Errors: those of `RecordReader::open`.
-Result<BlockSample> sample_blocks(const Dataset& dataset, std::uint64_t most_bytes);
+/// Opens at most 16 shards, fewer where few descriptors are allowed, and chooses nothing yet. Errors: those of `open_shard`.
+Result<BlockSample> open_sample(const Dataset& dataset);
+
+/// Chooses up to `most_bytes`, stored and raw each, but at least one piece.
+void choose_blocks(std::uint64_t most_bytes, BlockSample& sample);
+
+/// A sequential read of files, as `cat` does it.
+struct SequentialRead {
+  double cached_share = 0;  ///< Of the files before; negative where the system does not tell.
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+
+  double rate() const noexcept { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
+};
+
+/// Reads the files of a sample one after the other, for about so long. Takes those that were not cached out of the page
+/// cache again, so that what is measured next finds what was there.
+/// Errors: the system's.
+Result<SequentialRead> read_sequentially(const BlockSample& sample, double seconds);
 
 }  // namespace dovetail::tools
