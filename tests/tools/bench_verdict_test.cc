@@ -144,6 +144,8 @@ const std::vector<VerdictCase> kCases{
     {"ColdAsFastAsCat", [](BenchReport& r) { make_cold(r, 90 * kMiB, 100 * kMiB); }, Part::reading,
      "as fast as this machine reads these files. Records that compress are read faster with convert --codec zstd.",
      "--run-bytes", true},
+    {"ColdAndFast", [](BenchReport& r) { make_cold(r, 500 * kMiB, 600 * kMiB); }, Part::reading,
+     "as fast as this machine reads these files.", "zstd", true},
     {"ColdSingleReads", [](BenchReport& r) { make_cold(r, 10 * kMiB, 100 * kMiB); }, Part::reading,
      "convert --run-bytes 256K", "as fast as this machine reads these files", true},
     {"ColdLongReads",

@@ -23,6 +23,8 @@ constexpr double kSmallRecord = 128;
 constexpr double kSmallRead = 32 << 10;
 constexpr double kLongRead = 128 << 10;  // where each read waits
 constexpr std::uint64_t kSmallBatch = 4 << 10;
+/// Bytes a second that a decoder of zstd exceeds, even on one thread.
+constexpr double kSlowStorage = 256 << 20;
 /// A reader that waits for so much of its time waits for each read, not for the bytes.
 constexpr double kMostly = 0.5;
 
@@ -52,7 +54,8 @@ std::string cold_sentences(const BenchReport& report) {
                      human_rate(cat) + ".";
   if (cat > 0 && rate >= kAtLimit * cat) {
     text += " That is as fast as this machine reads these files.";
-    if (report.compressed_share == 0) text += " Records that compress are read faster with convert --codec zstd.";
+    if (report.compressed_share == 0 && rate < kSlowStorage)
+      text += " Records that compress are read faster with convert --codec zstd.";
   } else if (report.piece_bytes < kLongRead &&
              report.shares(report.first)[static_cast<std::size_t>(Part::storage)] > kMostly) {
     text += " It waits for single reads: longer ones help, convert --run-bytes 256K.";
