@@ -71,7 +71,7 @@ Result<Schema> infer_schema(const InputLine& line, const std::function<bool()>& 
       kinds += " (" + std::to_string(stats.least_int) + " to " + std::to_string(stats.most_int) + ')';
     }
     if (kinds.empty()) continue;
-    if (numbers) kinds += "; a column of both needs lists of one length, and no integer beyond 2^53";
+    if (numbers) kinds += "; a column of both needs lists of one length, and no number beyond 2^53";
     return cannot_infer("the feature \"" + format::visible(format::shortened(name, kShownName)) +
                         "\" is no column: " + kinds + "; name the columns in a schema, or make it one kind");
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "format/text/count_of.h"
+#include "format/text/visible.h"
 #include "format/try.h"
 #include "sources/csv_layout.h"
 #include "sources/csv_rows.h"
@@ -99,7 +100,7 @@ class CsvRecords final : public FileRecords {
     if (column.name.size() > kShownName) return what;
     what += "; say --csv-type " + column.name + '=' + std::string(to_string(holds_it)) + " to take it";
     if (holds_it == ColumnType::real || field.size() > kShownName) return what;
-    return what + ", or --csv-null " + std::string(field) + " if it means a missing number";
+    return what + ", or --csv-null " + format::visible(field) + " if it means a missing number";
   }
 
   CsvRows rows_;

@@ -82,7 +82,7 @@ Result<void> complete_source(const ConvertArguments& arguments, SourceOptions& s
     return Error(Errc::invalid_option, "--csv-delimiter " + arguments.delimiter + ": it must be one character, or tab");
   }
   if (!arguments.delimiter.empty()) source.csv.delimiter = tab ? '\t' : arguments.delimiter.front();
-  if (!arguments.nulls.empty()) source.csv.nulls = arguments.nulls;
+  source.csv.nulls.insert(source.csv.nulls.end(), arguments.nulls.begin(), arguments.nulls.end());
   for (const std::string& pair : arguments.types) {
     const std::size_t equals = pair.rfind('=');
     const std::string word = equals == std::string::npos ? std::string() : pair.substr(equals + 1);
@@ -297,8 +297,8 @@ void add_source_arguments(Flags& flags, ConvertArguments& arguments) {
       .shown_as("COLUMN=TYPE");
   flags
       .add("--csv-null", arguments.nulls,
-           "A value that means a missing number, in place of NA, N/A, n/a, #N/A, <NA>, NULL, null and None; may "
-           "be given several times")
+           "A value that means a missing number, as NA, N/A, n/a, #N/A, <NA>, NULL, null and None do; may be given "
+           "several times")
       .shown_as("VALUE");
   flags.add("--range", arguments.range, "For datasets: records A:B, B not included; A: and :B work too")
       .shown_as("A:B");

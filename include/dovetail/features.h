@@ -131,7 +131,7 @@ struct FeaturesReport {
   /// - There are none if records are JSON objects, which readers make no columns of.
   Schema schema;
   /// Names that are no column: of mixed kinds, without values, or beyond the limits of a schema. So
-  /// are integers and floats with an integer beyond 2^53, or with lists that differ in length.
+  /// are integers and floats with a number beyond 2^53, or with lists that differ in length.
   std::vector<std::string> without_column;
 };
 

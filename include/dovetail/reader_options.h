@@ -122,16 +122,16 @@ struct DOVETAIL_EXPORT ReaderOptions {
   /// `Registration::required` requires that.
   SlotMemoryProvider slot_memory;
 
-  /// Receives warnings, one line and one call at a time, from `open`, from `next`, or from a thread
-  /// of the reader. Warnings are: slots that are not registered, damage that was skipped, hung
-  /// reads, metrics that are not written. It must not call the reader.
+  /// Receives warnings, one line and one call at a time, from any call of the reader, also `stop` and
+  /// the destructor, or from a thread of its own. Warnings are: slots that are not registered, damage
+  /// that was skipped, hung reads, metrics that are not written. It must not call the reader.
   std::function<void(std::string_view)> log;
 
   // These help to find what limits a job.
 
   /// Records what the reader does and when. Costs nothing if it is null.
   std::shared_ptr<Timeline> timeline;
-  /// Local path of a Prometheus textfile of the stats, labelled rank and world; empty is none. It is
+  /// Local path, one for each rank, of a Prometheus textfile of the stats; empty is none. It is
   /// replaced by `open`, after a batch if 15 s have passed, at the end of an epoch, and by `stop`. A
   /// write that fails is an error of `open`; later it is a warning, once.
   std::string metrics;

@@ -301,7 +301,7 @@ Result<Transform::FillRow> PyMap::fill_batch(std::span<const TransformInput> rec
     for_each_column(columns, [&](std::size_t column, py::handle value) {
       Column of = schema_.columns[column];
       const Py_ssize_t rows = call_python(PyObject_Size, value.ptr());
-      if (rows < 0 || PyUnicode_Check(value.ptr()) || PyDict_Check(value.ptr())) {
+      if (rows < 0 || PyUnicode_Check(value.ptr()) || PyDict_Check(value.ptr()) || PyAnySet_Check(value.ptr())) {
         PyErr_Clear();
         refuse_value(of, "an array or a list with a row for each record", value);
       }

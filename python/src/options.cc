@@ -2,6 +2,7 @@
 #include "python/src/options.h"
 
 #include <chrono>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -103,7 +104,7 @@ void set_hung_after(ReaderOptions& options, const char* name, py::handle given) 
 }
 
 void set_metrics(ReaderOptions& options, const char* name, py::handle given) {
-  options.metrics = to_path(name, given).string();
+  options.metrics = std::filesystem::absolute(to_path(name, given)).string();  // a seek opens it again
 }
 
 void set_columns(ReaderOptions& options, const char* name, py::handle given) {

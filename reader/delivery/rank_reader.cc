@@ -112,6 +112,7 @@ void RankReader::stop_all() {
   std::unique_lock busy(mutex_);
   at_work_.no_trainer.wait(busy, [this] { return at_work_.trainers == 0; });
   busy.unlock();
+  queue_->complete();  // before what may take its time
   if (metrics_ != nullptr) metrics_->write();
 }
 

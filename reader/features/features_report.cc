@@ -63,6 +63,9 @@ bool is_within(const FeatureStats& ints, std::int64_t limit) {
 /// The column of floats that reads these lists, too; nothing where it would round one, or where rows differ in length.
 std::optional<Column> widened(const FeatureStats& floats, const FeatureStats& ints, std::uint64_t records) {
   if (!is_within(ints, kExactInDouble)) return std::nullopt;
+  // Among these may be integers that no int64 holds.
+  constexpr auto kExact = static_cast<double>(kExactInDouble);
+  if (floats.values > 0 && (floats.least < -kExact || floats.most > kExact)) return std::nullopt;
   FeatureStats both = floats;
   both.records += ints.records;
   both.empty_lists += ints.empty_lists;

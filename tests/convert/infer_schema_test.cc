@@ -68,10 +68,12 @@ TEST_F(InferSchemaTest, IntegersOfJsonWidenToFloats) {
     ASSERT_TRUE(convert(out_, wanted)) << lines;
     EXPECT_EQ(this->schema(), schema);
   }
+  wanted.sources = {put("a.jsonl", "{\"x\": 1}\n{\"x\": 18446744073709551615}\n")};
+  EXPECT_TRUE(convert(out_, wanted).error().is(Errc::invalid_option)) << "no int64 holds it";
   wanted.sources = {put("a.jsonl", "{\"x\": 9007199254740993}\n{\"x\": 0.5}\n")};
   EXPECT_THAT(convert(out_, wanted).error().detail(),
               HasSubstr("int64 in 1 record (9007199254740993 to 9007199254740993); a column of both needs lists of one "
-                        "length, and no integer beyond 2^53"));
+                        "length, and no number beyond 2^53"));
 }
 
 TEST_F(InferSchemaTest, ColumnsOfRecordsWithoutFeaturesHaveFallbacks) {

@@ -128,6 +128,7 @@ class MapBatchTest(ModuleTest):
                  ("i64", 5, f"{x} must be an array or a list with a row for each record, not int"),
                  ("bytes", "abcd", f"{x} must be an array or a list with a row for each record, not str"),
                  ("i64", np.array(5), f"{x} must be an array or a list with a row for each record, not"),
+                 ("bytes", {b"a", b"b", b"c", b"d"}, "with a row for each record, not set"),
                  ("i64", dict.fromkeys(range(4)), "with a row for each record, not dict")]
         results = [(f"x:{dtype}", {"x": rows}, message) for dtype, rows, message in cases]
         results += [("x:i64", None, "map_batch must return a dict of columns, not NoneType"),

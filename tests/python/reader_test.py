@@ -262,6 +262,17 @@ class ReaderTest(ModuleTest):
         for text, batches in ((ended, steps), (closed, steps + 1)):
             self.assertIn(f'\ndovetail_reader_batches_total{{rank="0",world="1"}} {batches}\n', text)
 
+    def test_metrics_stay_in_the_folder_where_the_reader_was_opened(self):
+        dataset, before = self.make_dataset(), os.getcwd()
+        self.addCleanup(os.chdir, before)
+        for folder in ("first", "second"):
+            os.mkdir(self.path(folder))
+        os.chdir(self.path("first"))
+        with self.open_reader(os.path.abspath(dataset), metrics="rank-0.prom") as reader:
+            os.chdir(self.path("second"))
+            reader.seek(0, 1)
+        self.assertEqual((os.listdir(self.path("first")), os.listdir(self.path("second"))), (["rank-0.prom"], []))
+
     def test_metrics_that_cannot_be_written_are_an_error_of_the_constructor(self):
         with self.assertRaises(FileNotFoundError):
             self.open_reader(self.make_dataset(), metrics=self.path("missing/rank-0.prom"))

@@ -63,7 +63,7 @@ struct BenchReport {
   /// How many times as fast as the pass it is to be compared with.
   double times(const Trial& trial) const noexcept;
   /// Whether the second pass delivered most of what it read; where it is short, the runs of the pool take most of it.
-  bool settled() const noexcept;
+  bool settled(const ReadingPass& pass) const noexcept;
   Shares shares(const ReadingPass& pass) const noexcept;
 };
 

@@ -105,9 +105,12 @@ double BenchReport::times(const Trial& trial) const noexcept {
   return base > 0 ? rate / base : 0;
 }
 
-bool BenchReport::settled() const noexcept {
-  const double delivered = static_cast<double>(second.bytes) * static_cast<double>(stored_bytes);
-  return columns || 2 * delivered > static_cast<double>(second.read_bytes) * static_cast<double>(raw_bytes);
+bool BenchReport::settled(const ReadingPass& pass) const noexcept {
+  const auto delivered = static_cast<double>(pass.bytes);
+  const auto raw = static_cast<double>(raw_bytes);
+  const bool all = 2 * delivered * world > raw;  // of blocks of few bytes, reads are more than the records
+  return columns || all ||
+         2 * delivered * static_cast<double>(stored_bytes) > static_cast<double>(pass.read_bytes) * raw;
 }
 
 double BenchReport::stored_rate(const ReadingPass& pass) const noexcept {
@@ -155,7 +158,7 @@ Verdict judge(const BenchReport& report) {
   const Shares shares = report.shares(report.second);
   const auto largest = std::max_element(shares.begin(), shares.end());
   verdict.limited_by = static_cast<Part>(largest - shares.begin());
-  if (!report.settled()) {
+  if (!report.settled(report.second)) {
     verdict.sentences += "The time ended before the first runs were delivered: give it more with --seconds.";
     return verdict;
   }

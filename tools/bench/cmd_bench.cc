@@ -78,8 +78,8 @@ std::vector<std::pair<Trial, ReaderOptions>> other_threads(const ReaderOptions& 
 }
 
 /// The bare walk, the second pass, and the trials.
-Result<void> measure_warm(const Dataset& dataset, const BlockSample& sample, ReaderOptions reader, std::uint64_t steps,
-                          double seconds, BenchReport& report) {
+Result<void> measure_warm(const Dataset& dataset, const BlockSample& sample, const ReaderOptions& reader,
+                          std::uint64_t steps, double seconds, BenchReport& report) {
   const WalkOptions walk{.batch = report.batch, .open_runs = reader.plan.open_runs, .threads = report.threads};
   if (Result<void> warm = warm_up(sample, walk); !warm) return warm;
   std::vector<std::pair<Trial, ReaderOptions>> trials = other_threads(reader, report);
@@ -162,6 +162,7 @@ Result<BenchReport> measure(BenchArguments& arguments) {
   read = measure_warm(*dataset, *sample, reader, reader.epochs == 0 ? UINT64_MAX : same_steps, left, report);
   if (!read) return read.error();
   describe(*dataset, *sample, report);
+  std::erase_if(report.trials, [&](const Trial& trial) { return !trial.cold && !report.settled(trial.pass); });
   return report;
 }
 

@@ -26,6 +26,7 @@
 #include <boost/asio/use_future.hpp>
 
 #include <dovetail/batch_reader.h>
+#include <dovetail/record_reader.h>
 
 #include "format/try.h"
 #include "tests/reader/delivery/reader_fixture.h"
