@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "format/crc32c/crc32c.h"
@@ -192,11 +191,10 @@ template <class Done>
 Result<Limits> walk(const BlockSample& sample, const WalkOptions& options, unsigned thread, const Done& done) {
   Walk walk(sample, options, sample.pieces.size() * thread / options.threads);
   Limits limits;
-  bool first = true;
-  do {
+  for (std::size_t group = 0; group < 2 || !done(walk); ++group) {
     if (Result<void> walked = walk.group(limits); !walked) return walked.error();
-    if (std::exchange(first, false)) limits = {};
-  } while (!done(walk));
+    if (group == 0) limits = {};
+  }
   return limits;
 }
 
