@@ -56,17 +56,24 @@ class FeaturePass {
     } stop{queue_};
     // Where a record alone is too much for a thread's own collector, it costs more than it saves.
     bool crowded = threads == 1;
-    detail::Collector own(kThreadsBytes / threads, [&](detail::Collector& full) {
-      crowded = crowded || full.records() <= 1;
-      empty(full);
-    });
+    std::optional<detail::Collector> own;
+    if (!crowded) {
+      own.emplace(kThreadsBytes / threads, [&](detail::Collector& full) {
+        crowded = crowded || full.records() <= 1;
+        empty(full);
+      });
+    }
     detail::BlockLoader loader;
     DOVETAIL_TRY(read_all(loader, [&](std::uint64_t id, ByteView record) {
-      if (!crowded) return own.add(id, record);
+      if (!crowded) return own->add(id, record);
+      if (own) {
+        empty(*own);
+        own.reset();
+      }
       const std::lock_guard lock(mutex_);
       all_.add(id, record);
     }));
-    empty(own);
+    if (own) empty(*own);
     stop.wanted = false;
     return {};
   }

@@ -201,7 +201,7 @@ class FeaturesTest(CommandTest):
                 self.assertEqual([feature["name"] for feature in report["features"]], names[:10_000])
                 self.assertAlmostEqual(report["names_left_out"], 2000, delta=60)
                 self.assertTrue(all(feature["records"] >= 20 for feature in report["features"]))
-                self.assertLess(usage.ru_maxrss, 96 << 10, "KiB: 64 MiB, and records that are looked at")
+                self.assertLess(usage.ru_maxrss, 80 << 10, "KiB: 64 MiB, and records that are looked at")
 
     def test_records_of_tensorflow(self):
         report, found = self.features(real_data("tfx-taxi", "train-00000-of-00012.tfrecord.gz"))
