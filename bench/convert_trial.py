@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Converts a folder of many small files, and one large tar, and says how long that takes and how much memory. Both are
-made for it, 10 GB and as much again by default, and removed."""
+"""Converts a folder of many small files and one large tar, and prints time and memory. Then copies the dataset that the
+tar became: with `convert --codec none`, with `cp -r`, and with `cp -r` and `sync`, as a conversion ends on the disk.
+The data are made for it, 10 GB and as much again by default, and removed."""
 
 import argparse
 import io
 import json
 import os
 import random
+import shutil
+import statistics
 import subprocess
 import tarfile
 import tempfile
@@ -47,9 +50,9 @@ def size_of(path):
     return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
 
 
-def measure(command, source, target):
+def measure(command, source, target, *options):
     start = time.monotonic()
-    process = subprocess.Popen([command, "convert", source, "--to", target, "--json"], stdout=subprocess.PIPE)
+    process = subprocess.Popen([command, "convert", source, "--to", target, "--json", *options], stdout=subprocess.PIPE)
     with process.stdout as out:
         text = out.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -63,12 +66,36 @@ def measure(command, source, target):
             "peak_mib": usage.ru_maxrss / 1024}
 
 
+def measure_copies(command, source, target, rounds):
+    """Median seconds of each way to copy a dataset, its rounds interleaved; the source is in the page cache if it fits."""
+
+    def copy():
+        subprocess.run(["cp", "-r", source, target], check=True)
+
+    def copy_and_sync():
+        copy()
+        os.sync()
+
+    ways = {"convert --codec none": lambda: measure(command, source, target, "--codec", "none"),
+            "cp": copy, "cp and sync": copy_and_sync}
+    seconds = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, way in ways.items():
+            os.sync()
+            start = time.monotonic()
+            way()
+            seconds[name].append(time.monotonic() - start)
+            shutil.rmtree(target)
+    return {name: statistics.median(values) for name, values in seconds.items()}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--command", default="build/release/tools/dovetail")
     parser.add_argument("--folder", help="where the input is made; a temporary folder by default")
     parser.add_argument("--files", type=int, default=100_000)
     parser.add_argument("--tar-bytes", type=int, default=10_000_000_000)
+    parser.add_argument("--rounds", type=int, default=5, help="of copies")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
@@ -79,6 +106,10 @@ def main():
             print(f"{name}: {found['bytes'] / 1e9:.2f} GB, {found['records']} records, {found['shards']} shards: "
                   f"{found['seconds']:.1f} s, {found['cpu_seconds']:.1f} s of processors, "
                   f"{found['bytes'] / found['seconds'] / 1e6:.0f} MB/s, peak {found['peak_mib']:.0f} MiB", flush=True)
+
+        copied = os.path.join(folder, "tar-out")
+        for name, seconds in measure_copies(options.command, copied, os.path.join(folder, "copy"), options.rounds).items():
+            print(f"{name}: {size_of(copied) / seconds / 1e9:.2f} GB/s", flush=True)
 
 
 if __name__ == "__main__":

@@ -53,9 +53,11 @@ class SmokeTest(unittest.TestCase):
     @unittest.skipUnless(COMMAND, "built without the command")
     def test_conversions_are_tried(self):
         found = script("convert_trial.py", "--command", COMMAND, "--folder", self.folder, "--files=50",
-                       "--tar-bytes=1000000")
+                       "--tar-bytes=1000000", "--rounds=1")
         self.assertIn(", 50 records, ", found)
         self.assertIn(", 10 records, ", found)
+        for way in ("convert --codec none", "cp", "cp and sync"):
+            self.assertRegex(found, rf"(?m)^{way}: \d+\.\d\d GB/s$")
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_every_kind_of_example_is_decoded_and_reported(self):
