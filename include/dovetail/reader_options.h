@@ -57,16 +57,16 @@ struct DOVETAIL_EXPORT ReaderOptions {
 
   /// The rank of this process. `plan.world` is taken from here; setting both to different values is
   /// an error.
-  RankContext ranks;
+  RankContext ranks = {};
   /// The plan; the same on all ranks.
-  PlanOptions plan;
+  PlanOptions plan = {};
   /// Position of the first batch. A step equal to the epoch's steps gives the end of that epoch at
   /// once.
-  Position start;
+  Position start = {};
   /// Continues where this state was taken; `start` is then ignored. `plan` must have the same
   /// dataset and order. World, batch, replicas and lanes may differ, see `Plan::resume`.
   /// `State::options` returns options that fit.
-  std::optional<State> state;
+  std::optional<State> state = {};
   /// Epochs to read, counted from the first one read. 0 (default) continues for ever. After the
   /// last epoch, every call gives the end.
   std::uint32_t epochs = 0;
@@ -77,11 +77,11 @@ struct DOVETAIL_EXPORT ReaderOptions {
   /// of the bytes of rows. Any columns of the records are possible; `Dataset::schema` returns those
   /// that the writer named. All records are then copied from their runs, and sizes of records below
   /// mean sizes of their columns.
-  std::optional<Schema> columns;
+  std::optional<Schema> columns = {};
   /// Fills the rows of `columns` from records of any kind, in place of decoding their features, on
   /// the threads of the reader (transform.h). Each slot holds one batch. Slots for ragged columns
   /// and texts get all that `memory_bytes` allows, since nothing bounds their rows.
-  Transform transform;
+  Transform transform = {};
 
   // These change only speed and memory.
 
@@ -120,21 +120,21 @@ struct DOVETAIL_EXPORT ReaderOptions {
   /// Provides the memory of the slots, instead of a mapping of the reader's own. It is never
   /// registered or unregistered. `registered()` tells whether CUDA knows it as page-locked;
   /// `Registration::required` requires that.
-  SlotMemoryProvider slot_memory;
+  SlotMemoryProvider slot_memory = {};
 
   /// Receives warnings, one line and one call at a time, from any call of the reader, also `stop` and
   /// the destructor, or from a thread of its own. Warnings are: slots that are not registered, damage
   /// that was skipped, hung reads, metrics that are not written. It must not call the reader.
-  std::function<void(std::string_view)> log;
+  std::function<void(std::string_view)> log = {};
 
   // These help to find what limits a job.
 
   /// Records what the reader does and when. Costs nothing if it is null.
-  std::shared_ptr<Timeline> timeline;
+  std::shared_ptr<Timeline> timeline = {};
   /// Local path, one for each rank, of a Prometheus textfile of the stats; empty is none. It is
   /// replaced by `open`, after a batch if 15 s have passed, at the end of an epoch, and by `stop`. A
   /// write that fails is an error of `open`; later it is a warning, once.
-  std::string metrics;
+  std::string metrics = {};
   /// For measuring only: reads this many batches and delivers the same ones for ever, an upper
   /// bound for any reader. Each takes a slot of `memory_bytes`. At most the remaining steps of the
   /// first epoch. 0 (default) reads normally.
