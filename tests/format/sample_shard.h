@@ -39,7 +39,7 @@ std::string noise(std::size_t size, std::uint64_t seed);
 std::string prose(std::size_t size, std::uint64_t seed);
 
 struct ShardSpec {
-  Records records;
+  Records records = {};
   Codec codec = Codec::none;
   std::uint64_t run_records = 4;
   std::uint32_t block_records = 2;  ///< A block is closed after so many, and at every multiple of `run_records`.

@@ -59,8 +59,8 @@ class HostileShardTest : public ::testing::Test {
   }
 
   std::string put(const std::string& name, const std::string& bytes) {
-    test::write_file(folder_.file(name), bytes);
-    return folder_.file(name);
+    test::write_file(folder_.path(name), bytes);
+    return folder_.path(name);
   }
 
   static std::string expect_within(const char* name, std::uint64_t bound, const std::function<std::string()>& work) {
@@ -112,10 +112,7 @@ TEST_F(HostileShardTest, SnappyBlocksThatExpandAsMuchAsTheyMay) {
   const std::uint64_t block = 64 * kMiB + 3 * kMiB + kMiB;
   EXPECT_EQ(expect_within("read in order", block + kLittle, [&] { return read_records(path); }), "records 384");
   expect_within("verified", 2 * block + kLittle, [&] { return verified(path, 2); });
-  ReaderOptions options;
-  options.plan.batch = 4;
-  options.epochs = 1;
-  options.decode_threads = 2;
+  ReaderOptions options{.plan = {.batch = 4}, .epochs = 1, .decode_threads = 2};
   struct Case {
     std::uint64_t budget;
     std::uint32_t open_runs;
@@ -187,7 +184,7 @@ TEST_F(HostileShardTest, BlocksOfWhichEachOneIsDamaged) {
   const std::uint64_t index = kBlocks * (2 * format::kIndexEntryBytes + sizeof(std::uint64_t));
   const std::uint64_t listed = 65'536 * 400;
   EXPECT_THAT(
-      expect_within("damaged blocks", 2 * index + listed + kLittle, [&] { return verified(folder_.file("*.dvt"), 2); }),
+      expect_within("damaged blocks", 2 * index + listed + kLittle, [&] { return verified(folder_.path("*.dvt"), 2); }),
       HasSubstr("good 0, damaged 65536 of 300000"));
 }
 
@@ -229,11 +226,8 @@ TEST_F(HostileShardTest, ExamplesThatExpandInColumns) {
   const std::string record = field(1, field(1, field(1, "x") + field(2, field(3, field(1, packed)))));
   raw.append(as_bytes(record));
   const std::string path = put("example.dvt", shard_of({"example", "test", {}}, raw, Codec::none, 6));
-  ReaderOptions options;
-  options.plan.batch = 2;
-  options.epochs = 1;
-  options.decode_threads = 2;
-  options.columns = parse_schema("x:i64[*]").value();
+  ReaderOptions options{
+      .plan = {.batch = 2}, .epochs = 1, .columns = parse_schema("x:i64[*]").value(), .decode_threads = 2};
   for (const std::uint64_t budget : {32 * kMiB, 512 * kMiB}) {
     for (const Oversize oversize : {Oversize::fail, Oversize::spill}) {
       options.memory_bytes = budget;

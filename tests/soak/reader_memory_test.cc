@@ -67,15 +67,12 @@ class ReaderMemoryTest : public ::testing::Test {
     int read = 0;
     for (const Reading& reading : kReadings) {
       if (reading.order == OrderKind::global && !any_order) continue;
-      ReaderOptions options;
-      options.plan.batch = reading.batch;
-      options.plan.order = reading.order;
-      options.plan.open_runs = reading.open_runs;
-      options.plan.tail = Tail::pad;
-      options.memory_bytes = reading.memory_bytes;
-      options.decode_threads = reading.threads;
-      options.storage = reading.storage;
-      options.epochs = 1;
+      ReaderOptions options{
+          .plan = {.batch = reading.batch, .order = reading.order, .tail = Tail::pad, .open_runs = reading.open_runs},
+          .epochs = 1,
+          .memory_bytes = reading.memory_bytes,
+          .storage = reading.storage,
+          .decode_threads = reading.threads};
       const Told told = peak_of([&](PeakMeter&) {
         Result<BatchReader> reader = BatchReader::open(dataset, options);
         if (!reader) {
@@ -232,9 +229,7 @@ TEST_F(ReaderMemoryTest, DescriptorsStayAtHalfOfTheLimit) {
       const rlimit few{.rlim_cur = limit, .rlim_max = limit};
       if (::setrlimit(RLIMIT_NOFILE, &few) != 0) throw std::runtime_error("the limit cannot be set");
       const std::int64_t before = Footprint::now().descriptors;
-      ReaderOptions options;
-      options.plan.batch = 16;
-      options.plan.open_runs = static_cast<std::uint32_t>(limit / 4);
+      ReaderOptions options{.plan = {.batch = 16, .open_runs = static_cast<std::uint32_t>(limit / 4)}};
       options.plan.pool = 16;  // a record in it keeps its shard open
       options.plan.tail = Tail::pad;
       options.epochs = 1;

@@ -46,12 +46,11 @@ std::string name_of_example(std::uint64_t id) {
 
 SoakData examples(const std::string& folder) {
   constexpr std::uint64_t kRecords = 900;
-  DatasetWriterOptions options;
-  options.shard_bytes = 0;
-  options.encode_threads = 1;
-  options.shard.block_bytes = 4096;
-  options.shard.run_records = 32;
-  options.shard.schema = parse_schema("label:i64, name:bytes, tokens:i64[*]").value();
+  DatasetWriterOptions options{.shard = {.block_bytes = 4096,
+                                         .run_records = 32,
+                                         .schema = parse_schema("label:i64, name:bytes, tokens:i64[*]").value()},
+                               .shard_bytes = 0,
+                               .encode_threads = 1};
   DatasetWriter writer = DatasetWriter::create(folder + "/examples", options).value();
   std::vector<std::size_t> hashes;
   std::vector<std::byte> record;

@@ -78,9 +78,7 @@ Lost* lost = nullptr;
 SoakWork::SoakWork(std::vector<SoakData> data, std::uint64_t seed, Leak leak)
     : data_(std::move(data)), seed_(seed), leak_(leak), random_(seed) {
   for (const StorageKind kind : {StorageKind::pread, StorageKind::io_uring_direct}) {
-    ReaderOptions options;
-    options.plan.batch = 4;
-    options.storage = kind;
+    ReaderOptions options{.plan = {.batch = 4}, .storage = kind};
     // ThreadSanitizer does not see that a ring's memory goes, and takes the next one at its place for the same.
     if (kThreadSanitized && kind != StorageKind::pread) continue;
     if (BatchReader::open(data_.front().dataset, options).has_value()) kinds_.push_back(kind);
@@ -101,8 +99,7 @@ SoakWork::SoakWork(std::vector<SoakData> data, std::uint64_t seed, Leak leak)
 }
 
 ReaderOptions SoakWork::draw_options(const SoakData& data) {
-  ReaderOptions options;
-  options.ranks.world = static_cast<std::uint32_t>(1 + below(3));
+  ReaderOptions options{.ranks = {.world = static_cast<std::uint32_t>(1 + below(3))}};
   options.plan.world = options.ranks.world;
   options.plan.batch = static_cast<std::uint32_t>(1 + below(data.hashes.size() < 200 ? 8 : 64));
   options.plan.order = static_cast<OrderKind>(below(3));

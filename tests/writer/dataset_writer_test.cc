@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "format/layout.h"
+#include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
 #include "tests/writer/test_files.h"
 #include "writer/dataset_files.h"
@@ -31,12 +32,7 @@ using ::testing::StartsWith;
 class DatasetWriterTest : public ::testing::Test {
  protected:
   DatasetWriterOptions options() const {
-    DatasetWriterOptions options;
-    options.shard.dataset_id = id_;
-    options.shard.block_bytes = 2048;
-    options.shard.run_bytes = 10'000;
-    options.encode_threads = 2;
-    return options;
+    return {.shard = {.block_bytes = 2048, .run_bytes = 10'000, .dataset_id = id_}, .encode_threads = 2};
   }
   DatasetWriter create(const DatasetWriterOptions& options) { return DatasetWriter::create(data_, options).value(); }
   static void append(DatasetWriter& writer, const test::Records& records) {
@@ -275,8 +271,7 @@ TEST_F(DatasetWriterTest, RefusesAFolderWithAnythingElse) {
     for (const bool overwrite : {false, true}) {
       again.shard.overwrite = overwrite;
       const auto refused = DatasetWriter::create(data_, again);
-      ASSERT_FALSE(refused) << foreign;
-      EXPECT_TRUE(refused.error().is(Errc::already_exists));
+      ASSERT_THAT(refused, test::Fails(Errc::already_exists)) << foreign;
       EXPECT_THAT(path, StartsWith(refused.error().path()));
       EXPECT_THAT(refused.error().path(), StartsWith(data_ + '/'));
       EXPECT_THAT(refused.error().detail(), HasSubstr("subfolder, such as " + data_ + "/data"));
@@ -327,9 +322,7 @@ TEST_F(DatasetWriterTest, IsAloneWithItsFolder) {
   again.shard.overwrite = true;
   DatasetWriter writer = create(again);
   append(writer, {"a"});
-  const auto second = DatasetWriter::create(data_, again);
-  ASSERT_FALSE(second);
-  EXPECT_TRUE(second.error().is(Errc::busy)) << second.error().to_string();
+  EXPECT_THAT(DatasetWriter::create(data_, again), test::Fails(Errc::busy));
   ASSERT_TRUE(writer.finish());
   EXPECT_THAT(test::read_dataset(data_).records, ElementsAre("a"));
 }
@@ -365,8 +358,7 @@ TEST_F(DatasetWriterTest, PublishesNothingWhereTheNameIsTakenMeanwhile) {
     fs::create_directories(fs::path(folder_ / taken).parent_path());
     test::write_file(folder_ / taken, "somebody else's");
     const auto finished = writer.finish();
-    ASSERT_FALSE(finished) << taken;
-    EXPECT_TRUE(finished.error().is(code)) << finished.error().to_string();
+    ASSERT_THAT(finished, test::Fails(code)) << taken;
     EXPECT_THAT(folder_ / taken, StartsWith(finished.error().path()));
     EXPECT_TRUE(writer.append("").error().is(code)) << "the first failure is final";
     EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
@@ -415,9 +407,7 @@ TEST(DatasetFilesTest, NamesSortLikeTheirShards) {
 TEST(DatasetWriterForkTest, AForkedChildLeavesTheWriterToItsParent) {
   if (testing::kSanitized) GTEST_SKIP() << "sanitizers do not follow a process with threads into a fork";
   const test::TempFolder folder;
-  DatasetWriterOptions options;
-  options.shard_bytes = 20'000;
-  options.encode_threads = 2;
+  DatasetWriterOptions options{.shard_bytes = 20'000, .encode_threads = 2};
   auto writer = std::make_unique<DatasetWriter>(DatasetWriter::create(folder / "data", options).value());
   const std::string record(1000, 'x');
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(writer->append(as_bytes(record)));

@@ -40,7 +40,6 @@ namespace dovetail::detail {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 class EncodeFailureTest : public ::testing::Test {
  protected:
@@ -48,9 +47,7 @@ class EncodeFailureTest : public ::testing::Test {
 
   // Shards 0, 1 and 2, of which the second has a record that is too large for the encoder's memory.
   Result<void> write(unsigned threads) {
-    WriterOptions shard;
-    shard.dataset_id = DatasetId{};
-    shard.run_records = 1000;
+    WriterOptions shard{.run_records = 1000, .dataset_id = DatasetId{}};
     const auto publish = [this](FinishedShard finished) -> Result<void> {
       published_.push_back(finished.info.name);
       return finished.file.publish(false);

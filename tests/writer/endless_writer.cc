@@ -21,7 +21,6 @@ int write_forever(Writer writer) {
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   if (argv[1] == std::string_view("shard")) return write_forever(dovetail::RecordWriter::create(argv[2]).value());
-  dovetail::DatasetWriterOptions options;
-  options.shard_bytes = 1 << 20;
+  dovetail::DatasetWriterOptions options{.shard_bytes = 1 << 20};
   return write_forever(dovetail::DatasetWriter::create(argv[2], options).value());
 }

@@ -11,6 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 #include "tests/writer/test_files.h"
 
 namespace dovetail::detail {
@@ -100,10 +102,7 @@ TEST_F(OutputFileTest, ReplacesAnotherFileOnlyWhereAsked) {
   test::write_file(folder_ / "data", "old");
   OutputFile refused = create("data");
   ASSERT_TRUE(refused.write(as_bytes("new")));
-  const auto failed = refused.commit(false);
-  ASSERT_FALSE(failed);
-  EXPECT_TRUE(failed.error().is(Errc::already_exists));
-  EXPECT_EQ(failed.error().path(), folder_ / "data");
+  EXPECT_THAT(refused.commit(false), test::Fails(Errc::already_exists).in(folder_ / "data"));
   EXPECT_EQ(content("data"), "old");
   EXPECT_THAT(names(), ElementsAre("data"));
 
@@ -182,43 +181,40 @@ TEST_F(OutputFileTest, NamesTheFileThatCannotBeCreated) {
   EXPECT_EQ(too_long.error().path(), folder_ / "data/inside");
 }
 
-TEST(OutputFolderTest, MakesWhatIsMissingAndRemovesOnlyThat) {
-  const test::TempFolder folder;
+using OutputFolderTest = test::FolderTest;
+
+TEST_F(OutputFolderTest, MakesWhatIsMissingAndRemovesOnlyThat) {
   {
-    auto made = OutputFolder::create(folder / "a/b//c/");
+    auto made = OutputFolder::create(folder_ / "a/b//c/");
     ASSERT_TRUE(made);
     EXPECT_TRUE((*made)->names().value().empty());
-    EXPECT_EQ((*made)->path_of("x"), folder / "a/b//c/x");
+    EXPECT_EQ((*made)->path_of("x"), folder_ / "a/b//c/x");
     (*made)->remove_created();
   }
-  EXPECT_THAT(test::names_in(folder.path()), IsEmpty());
+  EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
 }
 
-TEST(OutputFolderTest, AnAddressIsNoFolder) {
+TEST_F(OutputFolderTest, AnAddressIsNoFolder) {
   for (const char* address : {"s3://bucket/data", "GS://bucket", "abfs+x.1-a://y"}) {
-    const auto refused = OutputFolder::create(address);
-    ASSERT_FALSE(refused) << address;
-    EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << address;
+    EXPECT_THAT(OutputFolder::create(address), test::Fails(Errc::invalid_option)) << address;
     EXPECT_FALSE(std::filesystem::exists(std::string(address).substr(0, 3))) << address;
   }
 }
 
-TEST(OutputFolderTest, KeepsCreatedFoldersThatHoldOtherThings) {
-  const test::TempFolder folder;
-  auto made = OutputFolder::create(folder / "a/b").value();
-  test::write_file(folder / "a/other", "x");
+TEST_F(OutputFolderTest, KeepsCreatedFoldersThatHoldOtherThings) {
+  auto made = OutputFolder::create(folder_ / "a/b").value();
+  test::write_file(folder_ / "a/other", "x");
   made->remove_created();
-  EXPECT_THAT(test::names_in(folder.path()), ElementsAre("a"));
-  EXPECT_THAT(test::names_in(folder / "a"), ElementsAre("other"));
+  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("a"));
+  EXPECT_THAT(test::names_in(folder_ / "a"), ElementsAre("other"));
 }
 
-TEST(OutputFolderTest, RefusesAFileInTheWayAndUndoesWhatItMade) {
-  const test::TempFolder folder;
-  test::write_file(folder / "file", "x");
-  const auto refused = OutputFolder::create(folder / "file/b");
+TEST_F(OutputFolderTest, RefusesAFileInTheWayAndUndoesWhatItMade) {
+  test::write_file(folder_ / "file", "x");
+  const auto refused = OutputFolder::create(folder_ / "file/b");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), boost::system::errc::not_a_directory);
-  EXPECT_THAT(test::names_in(folder.path()), ElementsAre("file"));
+  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("file"));
 }
 
 }  // namespace

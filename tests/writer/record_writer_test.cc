@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "format/layout.h"
+#include "tests/support/fails.h"
 #include "tests/writer/test_files.h"
 
 namespace dovetail {
@@ -200,10 +201,7 @@ TEST_F(RecordWriterTest, SaysThatItIsClosedAfterFinishAndAfterAMove) {
 
 TEST_F(RecordWriterTest, ReplacesAFinishedShardOnlyWhereAsked) {
   write({"old"}, {});
-  const auto refused = RecordWriter::create(folder_ / "s.dvt");
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::already_exists));
-  EXPECT_EQ(refused.error().kind(), ErrorKind::usage);
+  EXPECT_THAT(RecordWriter::create(folder_ / "s.dvt"), test::Fails(Errc::already_exists).of(ErrorKind::usage));
   {
     RecordWriter unfinished = RecordWriter::create(folder_ / "s.dvt", {.overwrite = true}).value();
     ASSERT_TRUE(unfinished.append(as_bytes("new")));
@@ -217,9 +215,7 @@ TEST_F(RecordWriterTest, ReplacesAFinishedShardOnlyWhereAsked) {
 TEST_F(RecordWriterTest, LosesARaceForTheNameWithoutHarm) {
   RecordWriter late = RecordWriter::create(folder_ / "s.dvt").value();
   write({"first"}, {});
-  const auto finished = late.finish();
-  ASSERT_FALSE(finished);
-  EXPECT_TRUE(finished.error().is(Errc::already_exists));
+  EXPECT_THAT(late.finish(), test::Fails(Errc::already_exists));
   EXPECT_TRUE(late.append("").error().is(Errc::already_exists)) << "the first failure is final";
   EXPECT_THAT(read().records, ElementsAre("first"));
   EXPECT_THAT(names(), ElementsAre("s.dvt"));
@@ -275,10 +271,9 @@ INSTANTIATE_TEST_SUITE_P(Each, WriterOptionsTest,
                          [](const auto& tested) { return "Option" + std::to_string(tested.index); });
 
 TEST_F(RecordWriterTest, RefusesMetadataAboveTheLimit) {
-  const auto refused =
-      RecordWriter::create(folder_ / "s.dvt", {.metadata = {{"k", std::string(format::kMaxMetadataBytes, 'v')}}});
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::invalid_option));
+  EXPECT_THAT(
+      RecordWriter::create(folder_ / "s.dvt", {.metadata = {{"k", std::string(format::kMaxMetadataBytes, 'v')}}}),
+      test::Fails(Errc::invalid_option));
   EXPECT_THAT(names(), IsEmpty());
 }
 

@@ -20,6 +20,7 @@
 #include <dovetail/dataset_writer.h>
 
 #include "tests/support/as_nobody.h"
+#include "tests/support/fails.h"
 #include "tests/support/mounted.h"
 #include "tests/writer/test_files.h"
 
@@ -37,9 +38,7 @@ const test::Records kNew = {"new", "newer"};
 class StagingTest : public ::testing::Test {
  protected:
   static void write(const std::string& folder, const test::Records& records, bool overwrite = false) {
-    DatasetWriterOptions options;
-    options.shard_bytes = 1;
-    options.shard.overwrite = overwrite;
+    DatasetWriterOptions options{.shard = {.overwrite = overwrite}, .shard_bytes = 1};
     DatasetWriter writer = DatasetWriter::create(folder, options).value();
     for (const std::string& record : records) writer.append(as_bytes(record)).value();
     writer.finish().value();
@@ -266,9 +265,7 @@ TEST_F(StagingTest, NeverRemovesWhatIsNotItsOwn) {
     for (const std::string& name : names()) fs::remove_all(folder_ / name);
     one.make();
     const auto before = paths();
-    const Error error = refusal(data_);
-    EXPECT_TRUE(error.is(Errc::already_exists)) << error.to_string();
-    EXPECT_EQ(error.path(), folder_ / one.named);
+    EXPECT_THAT(refusal(data_), test::Fails(Errc::already_exists).in(folder_ / one.named));
     EXPECT_EQ(paths(), before);
   }
 }
@@ -371,8 +368,7 @@ TEST_F(StagingTest, ReplacesOnlyTheDatasetsOfASplitThatItIsTold) {
   using Names = std::vector<std::string>;
   for (const Names& told : {Names{}, Names{"train"}, Names{"train", "test"}}) {
     const auto refused = Staging::begin(data_, {true, told});
-    ASSERT_FALSE(refused);
-    EXPECT_TRUE(refused.error().is(Errc::already_exists));
+    ASSERT_THAT(refused, test::Fails(Errc::already_exists));
     EXPECT_THAT(refused.error().path(), ::testing::StartsWith(data_ + '/'));
   }
   auto staging = Staging::begin(data_, {true, {"train", "val", "test"}}).value();
@@ -388,9 +384,7 @@ TEST_F(StagingTest, PublishesNoFolderButItsOwn) {
   fs::rename(staged_, folder_ / "moved");
   put("data.partial", kOld);
   const auto before = paths();
-  const auto published = staging.publish(false);
-  ASSERT_FALSE(published);
-  EXPECT_TRUE(published.error().is(Errc::file_changed)) << published.error().to_string();
+  EXPECT_THAT(staging.publish(false), test::Fails(Errc::file_changed));
   EXPECT_EQ(paths(), before);
 }
 
@@ -410,9 +404,7 @@ TEST_F(StagingTest, LeavesAFolderOfAnotherUserInASharedOne) {
   fs::permissions(folder_.path(), fs::perms::all | fs::perms::sticky_bit);
   fs::create_directory(staged_);
   if (::chown(staged_.c_str(), 65534, 65534) != 0) GTEST_SKIP() << "this user may give nothing away";
-  const Error error = refusal(data_);
-  EXPECT_TRUE(error.is(Errc::already_exists)) << error.to_string();
-  EXPECT_EQ(error.path(), staged_);
+  EXPECT_THAT(refusal(data_), test::Fails(Errc::already_exists).in(staged_));
   EXPECT_THAT(test::names_in(staged_), IsEmpty());
 }
 

@@ -2,7 +2,6 @@
 #include "tests/writer/test_files.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -14,16 +13,6 @@
 namespace dovetail::test {
 
 namespace fs = std::filesystem;
-
-TempFolder::TempFolder() {
-  path_ = (fs::temp_directory_path() / "dovetail-test-XXXXXX").string();
-  if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
-}
-
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
 
 Bytes read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -10,6 +10,7 @@
 #include <dovetail/shard_info.h>
 
 #include "tests/format/sample_shard.h"
+#include "tests/support/temp_folder.h"
 
 namespace dovetail::test {
 
@@ -19,22 +20,6 @@ using format::test::Draws;
 using format::test::noise;
 using format::test::prose;
 using format::test::Records;
-
-/// A new empty folder that is removed with all that is in it.
-class TempFolder {
- public:
-  TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  ~TempFolder();
-
-  const std::string& path() const { return path_; }
-  /// The path of a file in it.
-  std::string operator/(std::string_view name) const { return path_ + '/' + std::string(name); }
-
- private:
-  std::string path_;
-};
 
 Bytes read_file(const std::string& path);
 void write_file(const std::string& path, std::string_view bytes);

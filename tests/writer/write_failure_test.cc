@@ -19,6 +19,8 @@
 #include <dovetail/dataset_writer.h>
 #include <dovetail/record_writer.h>
 
+#include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 #include "tests/support/mounted.h"
 #include "tests/support/spawned.h"
 #include "tests/writer/test_files.h"
@@ -66,27 +68,27 @@ Error fill(Writer& writer) {
   return finished ? Error() : finished.error();
 }
 
-TEST(WriteFailureTest, AFileTooLargeForTheProcessEndsTheShardForGood) {
-  const test::TempFolder folder;
+using WriteFailureTest = test::FolderTest;
+
+TEST_F(WriteFailureTest, AFileTooLargeForTheProcessEndsTheShardForGood) {
   const FileSizeLimit limit(3 << 20);
-  RecordWriter writer = RecordWriter::create(folder / "s.dvt").value();
+  RecordWriter writer = RecordWriter::create(folder_ / "s.dvt").value();
   const Error error = fill(writer);
   EXPECT_EQ(error.code(), boost::system::errc::file_too_large);
   EXPECT_EQ(error.kind(), ErrorKind::io);
-  EXPECT_EQ(error.path(), folder / "s.dvt");
+  EXPECT_EQ(error.path(), folder_ / "s.dvt");
   EXPECT_EQ(error.offset(), 3u << 20) << "where the bytes no longer went";
-  EXPECT_THAT(test::names_in(folder.path()), IsEmpty());
+  EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
   EXPECT_EQ(writer.append("").error().to_string(), error.to_string()) << "the first failure is final";
   EXPECT_EQ(writer.finish().error().to_string(), error.to_string());
 }
 
-TEST(WriteFailureTest, AFileTooLargeForTheProcessEndsTheDatasetForGood) {
-  const test::TempFolder folder;
+TEST_F(WriteFailureTest, AFileTooLargeForTheProcessEndsTheDatasetForGood) {
   const FileSizeLimit limit(3 << 20);
   DatasetWriterOptions options;
   options.shard_bytes = 2 << 20;  // some shards are whole before one fails
   options.encode_threads = 2;
-  DatasetWriter writer = DatasetWriter::create(folder / "data", options).value();
+  DatasetWriter writer = DatasetWriter::create(folder_ / "data", options).value();
   ASSERT_TRUE(writer.append(as_bytes("small")));
   ASSERT_TRUE(writer.next_shard());
   for (int i = 0; i < 50; ++i) ASSERT_TRUE(writer.append(as_bytes(test::noise(100'000, 2))));
@@ -95,29 +97,26 @@ TEST(WriteFailureTest, AFileTooLargeForTheProcessEndsTheDatasetForGood) {
   const auto finished = writer.finish();
   ASSERT_FALSE(finished);
   EXPECT_EQ(finished.error().code(), boost::system::errc::file_too_large);
-  EXPECT_THAT(finished.error().path(), StartsWith(folder / "data.partial/shard-"));
-  EXPECT_THAT(test::names_in(folder.path()), IsEmpty());
+  EXPECT_THAT(finished.error().path(), StartsWith(folder_ / "data.partial/shard-"));
+  EXPECT_THAT(test::names_in(folder_.path()), IsEmpty());
 }
 
-TEST(WriteFailureTest, AFullDiskLeavesNothingOfAShard) {
-  const test::TempFolder folder;
-  const auto disk = test::Mounted::small_disk(folder / "disk");
+TEST_F(WriteFailureTest, AFullDiskLeavesNothingOfAShard) {
+  const auto disk = test::Mounted::small_disk(folder_ / "disk");
   if (disk.error() != 0) GTEST_SKIP() << "cannot mount a small file system: " << std::strerror(disk.error());
-  RecordWriter writer = RecordWriter::create(folder / "disk/s.dvt").value();
+  RecordWriter writer = RecordWriter::create(folder_ / "disk/s.dvt").value();
   const Error error = fill(writer);
   EXPECT_EQ(error.code(), boost::system::errc::no_space_on_device);
   EXPECT_EQ(error.kind(), ErrorKind::io);
   EXPECT_TRUE(error.offset().has_value());
-  EXPECT_THAT(test::names_in(folder / "disk"), IsEmpty());
+  EXPECT_THAT(test::names_in(folder_ / "disk"), IsEmpty());
 }
 
-TEST(WriteFailureTest, AFullDiskLeavesTheOldDatasetWhole) {
-  const test::TempFolder folder;
-  const auto disk = test::Mounted::small_disk(folder / "disk");
+TEST_F(WriteFailureTest, AFullDiskLeavesTheOldDatasetWhole) {
+  const auto disk = test::Mounted::small_disk(folder_ / "disk");
   if (disk.error() != 0) GTEST_SKIP() << "cannot mount a small file system: " << std::strerror(disk.error());
-  DatasetWriterOptions options;
-  options.shard_bytes = 300'000;
-  const std::string data = folder / "disk/data";
+  DatasetWriterOptions options{.shard_bytes = 300'000};
+  const std::string data = folder_ / "disk/data";
   DatasetWriter old = DatasetWriter::create(data, options).value();
   ASSERT_TRUE(old.append(as_bytes("old")));
   ASSERT_TRUE(old.finish());
@@ -127,19 +126,15 @@ TEST(WriteFailureTest, AFullDiskLeavesTheOldDatasetWhole) {
   DatasetWriter writer = DatasetWriter::create(data, options).value();
   EXPECT_EQ(fill(writer).code(), boost::system::errc::no_space_on_device);
   EXPECT_EQ(test::names_in(data), before);
-  EXPECT_THAT(test::names_in(folder / "disk"), ElementsAre("data"));
+  EXPECT_THAT(test::names_in(folder_ / "disk"), ElementsAre("data"));
   EXPECT_EQ(test::read_dataset(data).records, test::Records{"old"});
 }
 
-TEST(WriteFailureTest, AVanishedFolderIsAnErrorAtTheEnd) {
-  const test::TempFolder folder;
-  std::filesystem::create_directory(folder / "gone");
-  RecordWriter writer = RecordWriter::create(folder / "gone/s.dvt").value();
-  std::filesystem::remove_all(folder / "gone");
-  const auto finished = writer.finish();
-  ASSERT_FALSE(finished);
-  EXPECT_EQ(finished.error().kind(), ErrorKind::io);
-  EXPECT_EQ(finished.error().path(), folder / "gone/s.dvt");
+TEST_F(WriteFailureTest, AVanishedFolderIsAnErrorAtTheEnd) {
+  std::filesystem::create_directory(folder_ / "gone");
+  RecordWriter writer = RecordWriter::create(folder_ / "gone/s.dvt").value();
+  std::filesystem::remove_all(folder_ / "gone");
+  EXPECT_THAT(writer.finish(), test::Fails(ErrorKind::io).in(folder_ / "gone/s.dvt"));
 }
 
 /// Runs the endless writer until its files hold some bytes, and kills it.
@@ -161,33 +156,29 @@ void kill_while_writing(const std::string& kind, const std::string& target, cons
   EXPECT_GE(bytes, 1u << 20) << "the writer wrote nothing in time";
 }
 
-TEST(WriteFailureTest, AKilledShardWriterLeavesOnlyAPartialFile) {
-  const test::TempFolder folder;
-  kill_while_writing("shard", folder / "s.dvt", folder.path());
-  const auto names = test::names_in(folder.path());
+TEST_F(WriteFailureTest, AKilledShardWriterLeavesOnlyAPartialFile) {
+  kill_while_writing("shard", folder_ / "s.dvt", folder_.path());
+  const auto names = test::names_in(folder_.path());
   ASSERT_EQ(names.size(), 1u);
   EXPECT_THAT(names, Each(StartsWith(".s.dvt.partial-")));
-  const test::Bytes bytes = test::read_file(folder / names.front());
-  const auto read = format::test::read_shard(bytes);
-  ASSERT_FALSE(read);
-  EXPECT_TRUE(read.error().is(Errc::unfinished)) << read.error().to_string();
+  const test::Bytes bytes = test::read_file(folder_ / names.front());
+  EXPECT_THAT(format::test::read_shard(bytes), test::Fails(Errc::unfinished));
 }
 
-TEST(WriteFailureTest, WhatAKilledDatasetWriterLeavesGoesWithTheNextOne) {
-  const test::TempFolder folder;
-  const std::string staged = folder / "data.partial";
-  kill_while_writing("dataset", folder / "data", staged);
-  EXPECT_THAT(test::names_in(folder.path()), ElementsAre("data.partial"));
+TEST_F(WriteFailureTest, WhatAKilledDatasetWriterLeavesGoesWithTheNextOne) {
+  const std::string staged = folder_ / "data.partial";
+  kill_while_writing("dataset", folder_ / "data", staged);
+  EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data.partial"));
   EXPECT_THAT(test::names_in(staged), Contains(StartsWith(".shard-")));
   EXPECT_THAT(test::names_in(staged), Each(AnyOf(".dovetail-lock", StartsWith(".shard-"), StartsWith("shard-"))));
   for (const std::string& name : test::names_in(staged)) {
     if (name.front() == '.') continue;
     EXPECT_NO_THROW(test::read_shard_file(staged + '/' + name)) << name;
   }
-  DatasetWriter next = DatasetWriter::create(folder / "data").value();
+  DatasetWriter next = DatasetWriter::create(folder_ / "data").value();
   EXPECT_THAT(test::names_in(staged), ElementsAre(".dovetail-lock"));
   ASSERT_TRUE(next.finish());
-  EXPECT_THAT(test::names_in(folder / "data"), ElementsAre("manifest.dvt"));
+  EXPECT_THAT(test::names_in(folder_ / "data"), ElementsAre("manifest.dvt"));
 }
 
 }  // namespace

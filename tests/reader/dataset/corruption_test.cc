@@ -55,7 +55,7 @@ class CorruptionTest : public testing::TestWithParam<int> {};
 TEST_P(CorruptionTest, NoFlippedByteGivesAWrongRecordOrEscapesVerify) {
   TempFolder folder;
   const ShardSpec spec = small_shard();
-  const std::string path = folder.file("a.dvt");
+  const std::string path = folder.path("a.dvt");
   const std::string good = make_shard(spec).bytes;
   for (std::size_t i = 0; i < good.size(); ++i) {
     std::string bytes = good;
@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(Masks, CorruptionTest, testing::Values(0x01, 0xFF));
 
 TEST(CutTest, NoLengthButTheWholeIsAccepted) {
   TempFolder folder;
-  const std::string path = folder.file("a.dvt");
+  const std::string path = folder.path("a.dvt");
   const std::string good = make_shard(small_shard()).bytes;
   for (std::size_t length = 0; length < good.size(); ++length) {
     replace_file(path, good.substr(0, length));
@@ -111,7 +111,7 @@ TEST(CutTest, NoLengthButTheWholeIsAccepted) {
 
 TEST(CutTest, BytesBehindTheEndAreRefused) {
   TempFolder folder;
-  const std::string path = folder.file("a.dvt");
+  const std::string path = folder.path("a.dvt");
   const std::string good = make_shard(small_shard()).bytes;
   for (const std::size_t more : {1u, 63u, 64u, 128u}) {
     replace_file(path, good + std::string(more, '\0'));
@@ -126,7 +126,7 @@ TEST(CutTest, BytesBehindTheEndAreRefused) {
 TEST(ManifestCorruptionTest, NoFlippedByteChangesTheDataset) {
   TempFolder folder;
   const std::vector<ShardInfo> infos = write_dataset(folder.path(), 2, 4);
-  const std::string path = folder.file("manifest.dvt");
+  const std::string path = folder.path("manifest.dvt");
   const std::string good = read_file(path);
   for (std::size_t i = 0; i < good.size(); ++i) {
     std::string bytes = good;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/reader/dataset/dataset_files.h"
 
-#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -17,17 +17,6 @@
 namespace dovetail::test {
 
 namespace fs = std::filesystem;
-
-TempFolder::TempFolder() {
-  std::string pattern = (fs::temp_directory_path() / "dovetail-dataset-test-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-  path_ = pattern;
-}
-
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
 
 void write_file(const std::string& path, const std::string& bytes) {
   fs::create_directories(fs::path(path).parent_path());
@@ -100,9 +89,7 @@ void write_manifest(const std::string& path, const std::vector<ShardInfo>& shard
 std::vector<ShardInfo> write_dataset(const std::string& folder, std::uint32_t shards, std::size_t records) {
   std::vector<ShardInfo> infos;
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
-    ShardSpec spec;
-    spec.records = numbered_records(records, std::to_string(shard) + "/");
-    spec.shard_number = shard;
+    ShardSpec spec{.records = numbered_records(records, std::to_string(shard) + "/"), .shard_number = shard};
     infos.push_back(write_shard(folder, "shard-" + std::to_string(shard) + ".dvt", spec));
   }
   write_manifest(folder + "/manifest.dvt", infos);

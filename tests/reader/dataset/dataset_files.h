@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -11,24 +10,11 @@
 #include <dovetail/record_reader.h>
 #include <dovetail/shard_info.h>
 
+#include "tests/support/temp_folder.h"
+
 namespace dovetail::test {
 
 using Records = std::vector<std::string>;
-
-/// A folder that is removed with everything in it.
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  const std::string& path() const noexcept { return path_; }
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 /// Writes a file anew, in place where it exists, with the folders that it needs.
 void write_file(const std::string& path, const std::string& bytes);
@@ -41,7 +27,7 @@ DatasetId sample_dataset_id();
 Records numbered_records(std::size_t count, const std::string& prefix = "record");
 
 struct ShardSpec {
-  Records records;
+  Records records = {};
   Codec codec = Codec::none;
   std::uint64_t run_records = 6;
   std::uint32_t block_records = 3;  ///< A block is closed after so many records, whatever the runs.

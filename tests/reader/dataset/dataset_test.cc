@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <boost/system/errc.hpp>
 
@@ -19,6 +20,8 @@
 #include "format/structures.h"
 #include "reader/plan/hash_words.h"
 #include "tests/reader/dataset/dataset_files.h"
+#include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -34,10 +37,7 @@ Names names_of(const Dataset& dataset) {
 }
 
 ShardSpec shard_of(std::size_t records, std::uint32_t number = 0) {
-  ShardSpec spec;
-  spec.records = numbered_records(records);
-  spec.shard_number = number;
-  return spec;
+  return {.records = numbered_records(records), .shard_number = number};
 }
 
 Error open_error(const std::string& path, const DatasetOptions& options = {}) {
@@ -46,103 +46,91 @@ Error open_error(const std::string& path, const DatasetOptions& options = {}) {
   return dataset ? Error(Errc::closed) : dataset.error();
 }
 
-TEST(DatasetTest, AFolderIsOpenedByItsManifest) {
-  TempFolder folder;
-  const std::vector<ShardInfo> infos = write_dataset(folder.path(), 3, 20);
-  const Dataset dataset = Dataset::open(folder.path()).value();
+using DatasetTest = test::FolderTest;
+
+TEST_F(DatasetTest, AFolderIsOpenedByItsManifest) {
+  const std::vector<ShardInfo> infos = write_dataset(folder_.path(), 3, 20);
+  const Dataset dataset = Dataset::open(folder_.path()).value();
   EXPECT_TRUE(dataset.has_manifest());
-  EXPECT_EQ(dataset.path(), folder.path());
+  EXPECT_EQ(dataset.path(), folder_.path());
   EXPECT_EQ(std::vector<ShardInfo>(dataset.shards().begin(), dataset.shards().end()), infos);
   EXPECT_EQ(dataset.records(), 60u);
   EXPECT_EQ(dataset.raw_bytes(), infos[0].raw_bytes + infos[1].raw_bytes + infos[2].raw_bytes);
-  EXPECT_EQ(dataset.shard_path(1), folder.file("shard-1.dvt"));
+  EXPECT_EQ(dataset.shard_path(1), folder_.path("shard-1.dvt"));
 }
 
-TEST(DatasetTest, AManifestIsKnownByItsContentNotItsName) {
-  TempFolder folder;
-  write_dataset(folder.path(), 2, 5);
-  fs::rename(folder.file("manifest.dvt"), folder.file("list"));
-  const Dataset dataset = Dataset::open(folder.file("list")).value();
+TEST_F(DatasetTest, AManifestIsKnownByItsContentNotItsName) {
+  write_dataset(folder_.path(), 2, 5);
+  fs::rename(folder_.path("manifest.dvt"), folder_.path("list"));
+  const Dataset dataset = Dataset::open(folder_.path("list")).value();
   EXPECT_TRUE(dataset.has_manifest());
   EXPECT_EQ(dataset.records(), 10u);
 }
 
-TEST(DatasetTest, AShardInTheManifestsPlaceIsNoManifest) {
-  TempFolder folder;
-  write_dataset(folder.path(), 2, 5);
-  fs::copy(folder.file("shard-0.dvt"), folder.file("manifest.dvt"), fs::copy_options::overwrite_existing);
-  for (const std::string& path : {folder.path(), folder.file("manifest.dvt")}) {
-    const Error error = open_error(path);
-    EXPECT_TRUE(error.is(Errc::unknown_format)) << error.to_string();
-    EXPECT_EQ(error.path(), folder.file("manifest.dvt"));
+TEST_F(DatasetTest, AShardInTheManifestsPlaceIsNoManifest) {
+  write_dataset(folder_.path(), 2, 5);
+  fs::copy(folder_.path("shard-0.dvt"), folder_.path("manifest.dvt"), fs::copy_options::overwrite_existing);
+  for (const std::string& path : {folder_.path(), folder_.path("manifest.dvt")}) {
+    EXPECT_THAT(open_error(path), test::Fails(Errc::unknown_format).in(folder_.path("manifest.dvt")));
   }
 }
 
-TEST(DatasetTest, OpeningByManifestTouchesNoShard) {
-  TempFolder folder;
-  write_dataset(folder.path(), 3, 20);
-  for (const char* name : {"shard-0.dvt", "shard-1.dvt", "shard-2.dvt"}) fs::remove(folder.file(name));
-  EXPECT_EQ(Dataset::open(folder.path()).value().records(), 60u);
+TEST_F(DatasetTest, OpeningByManifestTouchesNoShard) {
+  write_dataset(folder_.path(), 3, 20);
+  for (const char* name : {"shard-0.dvt", "shard-1.dvt", "shard-2.dvt"}) fs::remove(folder_.path(name));
+  EXPECT_EQ(Dataset::open(folder_.path()).value().records(), 60u);
 }
 
-TEST(DatasetTest, AnEmptyManifestIsAnEmptyDataset) {
-  TempFolder folder;
-  write_manifest(folder.file("manifest.dvt"), {});
-  const Dataset dataset = Dataset::open(folder.path()).value();
+TEST_F(DatasetTest, AnEmptyManifestIsAnEmptyDataset) {
+  write_manifest(folder_.path("manifest.dvt"), {});
+  const Dataset dataset = Dataset::open(folder_.path()).value();
   EXPECT_TRUE(dataset.shards().empty());
   EXPECT_EQ(dataset.records(), 0u);
 }
 
-TEST(DatasetTest, AShardIsADatasetOfOne) {
-  TempFolder folder;
-  ShardInfo info = write_shard(folder.path(), "one.dvt", shard_of(7, 4));
-  const Dataset dataset = Dataset::open(folder.file("one.dvt")).value();
+TEST_F(DatasetTest, AShardIsADatasetOfOne) {
+  ShardInfo info = write_shard(folder_.path(), "one.dvt", shard_of(7, 4));
+  const Dataset dataset = Dataset::open(folder_.path("one.dvt")).value();
   EXPECT_FALSE(dataset.has_manifest());
   ASSERT_EQ(dataset.shards().size(), 1u);
   EXPECT_EQ(dataset.shards()[0], info);
-  EXPECT_EQ(dataset.shard_path(0), folder.file("one.dvt"));
+  EXPECT_EQ(dataset.shard_path(0), folder_.path("one.dvt"));
 }
 
-TEST(DatasetTest, WithoutAManifestShardsComeInBytewiseOrderOfTheirPaths) {
-  TempFolder folder;
+TEST_F(DatasetTest, WithoutAManifestShardsComeInBytewiseOrderOfTheirPaths) {
   const Names expected = {"A.dvt", "a-b.dvt", "a.dvt", "a/10.dvt", "a/9.dvt", "a/b/c.dvt", "b.dvt"};
-  for (std::uint32_t number = 7; number-- > 0;) write_shard(folder.path(), expected[number], shard_of(2, number));
-  write_file(folder.file("notes.txt"), "not a shard");
-  write_file(folder.file(".hidden.dvt"), "not a shard");
-  write_file(folder.file(".hidden/x.dvt"), "not a shard");
-  write_file(folder.file(".a.dvt.partial-1-2"), "not a shard");
-  const Dataset dataset = Dataset::open(folder.path()).value();
+  for (std::uint32_t number = 7; number-- > 0;) write_shard(folder_.path(), expected[number], shard_of(2, number));
+  write_file(folder_.path("notes.txt"), "not a shard");
+  write_file(folder_.path(".hidden.dvt"), "not a shard");
+  write_file(folder_.path(".hidden/x.dvt"), "not a shard");
+  write_file(folder_.path(".a.dvt.partial-1-2"), "not a shard");
+  const Dataset dataset = Dataset::open(folder_.path()).value();
   EXPECT_FALSE(dataset.has_manifest());
   EXPECT_EQ(names_of(dataset), expected);
-  EXPECT_EQ(dataset.shard_path(3), folder.file("a/10.dvt"));
+  EXPECT_EQ(dataset.shard_path(3), folder_.path("a/10.dvt"));
 }
 
-TEST(DatasetTest, AGlobTakesShardsOfDifferentDatasetsButNoManifest) {
-  TempFolder folder;
-  write_dataset(folder.file("x"), 2, 4);
+TEST_F(DatasetTest, AGlobTakesShardsOfDifferentDatasetsButNoManifest) {
+  write_dataset(folder_.path("x"), 2, 4);
   ShardSpec other = shard_of(3);
   other.dataset_id.bytes[0] = 99;
-  write_shard(folder.file("y"), "shard-0.dvt", other);
-  const Dataset dataset = Dataset::open(folder.file("*/*.dvt")).value();
+  write_shard(folder_.path("y"), "shard-0.dvt", other);
+  const Dataset dataset = Dataset::open(folder_.path("*/*.dvt")).value();
   EXPECT_EQ(names_of(dataset), (Names{"x/shard-0.dvt", "x/shard-1.dvt", "y/shard-0.dvt"}));
-  EXPECT_EQ(dataset.shard_path(2), folder.file("y/shard-0.dvt"));
+  EXPECT_EQ(dataset.shard_path(2), folder_.path("y/shard-0.dvt"));
   EXPECT_EQ(dataset.records(), 11u);
 }
 
-TEST(DatasetTest, AManifestUnderAnotherNameIsNoShard) {
-  TempFolder folder;
-  write_dataset(folder.path(), 2, 4);
-  fs::rename(folder.file("manifest.dvt"), folder.file("list.dvt"));
-  const Error error = open_error(folder.file("*.dvt"));
-  EXPECT_TRUE(error.is(Errc::unknown_format));
-  EXPECT_EQ(error.path(), folder.file("list.dvt"));
+TEST_F(DatasetTest, AManifestUnderAnotherNameIsNoShard) {
+  write_dataset(folder_.path(), 2, 4);
+  fs::rename(folder_.path("manifest.dvt"), folder_.path("list.dvt"));
+  EXPECT_THAT(open_error(folder_.path("*.dvt")), test::Fails(Errc::unknown_format).in(folder_.path("list.dvt")));
 }
 
-TEST(DatasetTest, RelativePathsAreSeenFromTheCurrentFolder) {
-  TempFolder folder;
-  write_dataset(folder.path(), 2, 4);
+TEST_F(DatasetTest, RelativePathsAreSeenFromTheCurrentFolder) {
+  write_dataset(folder_.path(), 2, 4);
   const fs::path before = fs::current_path();
-  fs::current_path(folder.path());
+  fs::current_path(folder_.path());
   for (const char* path : {".", "manifest.dvt", "./manifest.dvt", "*.dvt", "./shard-[01].dvt"}) {
     const auto dataset = Dataset::open(path);
     ASSERT_TRUE(dataset) << dataset.error().to_string();
@@ -152,44 +140,39 @@ TEST(DatasetTest, RelativePathsAreSeenFromTheCurrentFolder) {
   fs::current_path(before);
 }
 
-TEST(DatasetTest, AnExistingFileWinsOverAPattern) {
-  TempFolder folder;
-  write_shard(folder.path(), "a[1].dvt", shard_of(3));
-  write_shard(folder.path(), "a1.dvt", shard_of(5));
-  EXPECT_EQ(Dataset::open(folder.file("a[1].dvt")).value().records(), 3u);
-  EXPECT_EQ(Dataset::open(folder.file("a[12].dvt")).value().records(), 5u);
+TEST_F(DatasetTest, AnExistingFileWinsOverAPattern) {
+  write_shard(folder_.path(), "a[1].dvt", shard_of(3));
+  write_shard(folder_.path(), "a1.dvt", shard_of(5));
+  EXPECT_EQ(Dataset::open(folder_.path("a[1].dvt")).value().records(), 3u);
+  EXPECT_EQ(Dataset::open(folder_.path("a[12].dvt")).value().records(), 5u);
 }
 
-TEST(DatasetTest, NumberOfThreadsChangesNothing) {
-  TempFolder folder;
+TEST_F(DatasetTest, NumberOfThreadsChangesNothing) {
   for (std::uint32_t i = 0; i < 40; ++i) {
-    write_shard(folder.path(), "s" + std::to_string(100 + i) + ".dvt", shard_of(i, i));
+    write_shard(folder_.path(), "s" + std::to_string(100 + i) + ".dvt", shard_of(i, i));
   }
-  const Dataset one = Dataset::open(folder.path(), {.threads = 1}).value();
-  const Dataset many = Dataset::open(folder.path(), {.threads = 12}).value();
+  const Dataset one = Dataset::open(folder_.path(), {.threads = 1}).value();
+  const Dataset many = Dataset::open(folder_.path(), {.threads = 12}).value();
   EXPECT_EQ(one.fingerprint(), many.fingerprint());
   EXPECT_EQ(names_of(one), names_of(many));
 }
 
-TEST(DatasetTest, TheFirstBadShardInOrderIsReported) {
-  TempFolder folder;
-  for (int i = 100; i < 140; ++i) write_shard(folder.path(), "s" + std::to_string(i) + ".dvt", shard_of(4));
+TEST_F(DatasetTest, TheFirstBadShardInOrderIsReported) {
+  for (int i = 100; i < 140; ++i) write_shard(folder_.path(), "s" + std::to_string(i) + ".dvt", shard_of(4));
   for (const char* name : {"s117.dvt", "s118.dvt", "s130.dvt"})
-    write_file(folder.file(name), "damaged beyond recognition");
+    write_file(folder_.path(name), "damaged beyond recognition");
   for (int round = 0; round < 20; ++round) {
-    const Error error = open_error(folder.path(), {.threads = 8});
-    EXPECT_TRUE(error.is(Errc::not_dovetail));
-    EXPECT_EQ(error.path(), folder.file("s117.dvt"));
+    EXPECT_THAT(open_error(folder_.path(), {.threads = 8}),
+                test::Fails(Errc::not_dovetail).in(folder_.path("s117.dvt")));
   }
 }
 
-TEST(DatasetTest, LocateFindsEveryRecordAcrossEmptyShards) {
-  TempFolder folder;
+TEST_F(DatasetTest, LocateFindsEveryRecordAcrossEmptyShards) {
   const std::vector<std::size_t> sizes = {0, 3, 0, 0, 1, 5, 0};
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    write_shard(folder.path(), "s" + std::to_string(i) + ".dvt", shard_of(sizes[i], static_cast<std::uint32_t>(i)));
+    write_shard(folder_.path(), "s" + std::to_string(i) + ".dvt", shard_of(sizes[i], static_cast<std::uint32_t>(i)));
   }
-  const Dataset dataset = Dataset::open(folder.path()).value();
+  const Dataset dataset = Dataset::open(folder_.path()).value();
   std::uint64_t id = 0;
   for (std::uint32_t shard = 0; shard < sizes.size(); ++shard) {
     for (std::uint64_t record = 0; record < sizes[shard]; ++record, ++id) {
@@ -200,10 +183,9 @@ TEST(DatasetTest, LocateFindsEveryRecordAcrossEmptyShards) {
   EXPECT_EQ(id, dataset.records());
 }
 
-TEST(DatasetTest, TheShapeTellsPlansWhatTheyNeed) {
-  TempFolder folder;
-  const std::vector<ShardInfo> infos = write_dataset(folder.path(), 2, 9);
-  const Dataset dataset = Dataset::open(folder.path()).value();
+TEST_F(DatasetTest, TheShapeTellsPlansWhatTheyNeed) {
+  const std::vector<ShardInfo> infos = write_dataset(folder_.path(), 2, 9);
+  const Dataset dataset = Dataset::open(folder_.path()).value();
   const auto shape = dataset.shape();
   ASSERT_EQ(shape->shards.size(), 2u);
   EXPECT_EQ(shape->shards[1].records, 9u);
@@ -213,9 +195,8 @@ TEST(DatasetTest, TheShapeTellsPlansWhatTheyNeed) {
   EXPECT_EQ(dataset.shape(), shape);
 }
 
-TEST(DatasetTest, TheFingerprintCoversContentCountsAndOrder) {
-  TempFolder folder;
-  const std::vector<ShardInfo> infos = write_dataset(folder.path(), 2, 9);
+TEST_F(DatasetTest, TheFingerprintCoversContentCountsAndOrder) {
+  const std::vector<ShardInfo> infos = write_dataset(folder_.path(), 2, 9);
   const std::uint64_t words[] = {2,
                                  infos[0].records,
                                  infos[0].run_records,
@@ -223,25 +204,22 @@ TEST(DatasetTest, TheFingerprintCoversContentCountsAndOrder) {
                                  infos[1].records,
                                  infos[1].run_records,
                                  infos[1].fingerprint};
-  EXPECT_EQ(Dataset::open(folder.path()).value().fingerprint(), detail::hash_words(words));
-  const Hash128 by_glob = Dataset::open(folder.file("shard-?.dvt")).value().fingerprint();
+  EXPECT_EQ(Dataset::open(folder_.path()).value().fingerprint(), detail::hash_words(words));
+  const Hash128 by_glob = Dataset::open(folder_.path("shard-?.dvt")).value().fingerprint();
   EXPECT_EQ(by_glob, detail::hash_words(words));
 }
 
-TEST(DatasetTest, ShardsWhoseManifestWasNeverFinishedAreNoDataset) {
-  TempFolder folder;
-  write_shard(folder.path(), "shard-000000.dvt", shard_of(2));
-  write_file(folder.file(".manifest.dvt.partial-1-2"), "cut off");
-  const Error error = open_error(folder.path());
-  EXPECT_TRUE(error.is(Errc::unfinished)) << error.to_string();
-  EXPECT_EQ(error.path(), folder.path());
-  EXPECT_EQ(Dataset::open(folder.file("*.dvt")).value().records(), 2u);
+TEST_F(DatasetTest, ShardsWhoseManifestWasNeverFinishedAreNoDataset) {
+  write_shard(folder_.path(), "shard-000000.dvt", shard_of(2));
+  write_file(folder_.path(".manifest.dvt.partial-1-2"), "cut off");
+  EXPECT_THAT(open_error(folder_.path()), test::Fails(Errc::unfinished).in(folder_.path()));
+  EXPECT_EQ(Dataset::open(folder_.path("*.dvt")).value().records(), 2u);
 }
 
-TEST(DatasetTest, AFolderThatIsStagedIsNoDatasetUntilItHasAManifest) {
+TEST_F(DatasetTest, AFolderThatIsStagedIsNoDatasetUntilItHasAManifest) {
   for (const char* mark : {".dovetail-lock", ".dovetail-part-00000-of-00002.conversion"}) {
     TempFolder folder;
-    const std::string staged = folder.file("data.partial");
+    const std::string staged = folder.path("data.partial");
     write_dataset(staged, 2, 4);
     write_file(staged + '/' + mark, "");
     EXPECT_EQ(Dataset::open(staged).value().records(), 8u) << "its writer was killed when it tidied";
@@ -249,31 +227,29 @@ TEST(DatasetTest, AFolderThatIsStagedIsNoDatasetUntilItHasAManifest) {
     const Error error = open_error(staged);
     EXPECT_TRUE(error.is(Errc::unfinished)) << error.to_string();
     EXPECT_EQ(error.path(), staged);
-    EXPECT_NE(error.detail().find("`dovetail merge " + folder.file("data") + "`"), std::string::npos) << error.detail();
+    EXPECT_NE(error.detail().find("`dovetail merge " + folder.path("data") + "`"), std::string::npos) << error.detail();
   }
 }
 
-TEST(DatasetTest, AGapInTheNumbersOfShardsIsAnErrorUnlessTheFilesAreNamed) {
-  TempFolder folder;
+TEST_F(DatasetTest, AGapInTheNumbersOfShardsIsAnErrorUnlessTheFilesAreNamed) {
   for (const std::uint32_t number : {0u, 1u, 3u}) {
-    write_shard(folder.path(), "shard-" + std::to_string(number) + ".dvt", shard_of(4, number));
+    write_shard(folder_.path(), "shard-" + std::to_string(number) + ".dvt", shard_of(4, number));
   }
-  const Error error = open_error(folder.path());
+  const Error error = open_error(folder_.path());
   EXPECT_TRUE(error.is(Errc::missing_shard)) << error.to_string();
-  EXPECT_EQ(error.path(), folder.path());
+  EXPECT_EQ(error.path(), folder_.path());
   EXPECT_NE(error.detail().find("shard number 2 is missing"), std::string::npos) << error.detail();
   EXPECT_NE(error.detail().find("shard-3.dvt"), std::string::npos) << error.detail();
-  EXPECT_NE(error.detail().find(folder.file("*.dvt")), std::string::npos) << error.detail();
-  EXPECT_EQ(Dataset::open(folder.file("*.dvt")).value().records(), 12u);
-  EXPECT_EQ(Dataset::open(folder.file("shard-3.dvt")).value().records(), 4u);
+  EXPECT_NE(error.detail().find(folder_.path("*.dvt")), std::string::npos) << error.detail();
+  EXPECT_EQ(Dataset::open(folder_.path("*.dvt")).value().records(), 12u);
+  EXPECT_EQ(Dataset::open(folder_.path("shard-3.dvt")).value().records(), 4u);
 
-  write_shard(folder.path(), "shard-2.dvt", shard_of(4, 2));
-  EXPECT_EQ(Dataset::open(folder.path()).value().records(), 16u);
+  write_shard(folder_.path(), "shard-2.dvt", shard_of(4, 2));
+  EXPECT_EQ(Dataset::open(folder_.path()).value().records(), 16u);
 }
 
-TEST(DatasetTest, PatternsThatErrorsNameAreOfTheFolderWhateverItsName) {
-  TempFolder folder;
-  const std::string odd = folder.file("run[1] * what?");
+TEST_F(DatasetTest, PatternsThatErrorsNameAreOfTheFolderWhateverItsName) {
+  const std::string odd = folder_.path("run[1] * what?");
   for (const std::uint32_t number : {0u, 2u}) {
     write_shard(odd, "part/shard-" + std::to_string(number) + ".dvt", shard_of(4, number));
   }
@@ -291,111 +267,104 @@ TEST(DatasetTest, PatternsThatErrorsNameAreOfTheFolderWhateverItsName) {
   EXPECT_EQ(Dataset::open(named(unfinished)).value().records(), 8u) << unfinished.detail();
 }
 
-TEST(DatasetTest, ShardsThatWereSwappedOrCopiedAreAnErrorUnlessTheFilesAreNamed) {
-  TempFolder folder;
-  write_dataset(folder.path(), 3, 4);
-  fs::remove(folder.file("manifest.dvt"));
-  fs::rename(folder.file("shard-0.dvt"), folder.file("x"));
-  fs::rename(folder.file("shard-1.dvt"), folder.file("shard-0.dvt"));
-  fs::rename(folder.file("x"), folder.file("shard-1.dvt"));
-  const Error swapped = open_error(folder.path());
+TEST_F(DatasetTest, ShardsThatWereSwappedOrCopiedAreAnErrorUnlessTheFilesAreNamed) {
+  write_dataset(folder_.path(), 3, 4);
+  fs::remove(folder_.path("manifest.dvt"));
+  fs::rename(folder_.path("shard-0.dvt"), folder_.path("x"));
+  fs::rename(folder_.path("shard-1.dvt"), folder_.path("shard-0.dvt"));
+  fs::rename(folder_.path("x"), folder_.path("shard-1.dvt"));
+  const Error swapped = open_error(folder_.path());
   EXPECT_TRUE(swapped.is(Errc::misplaced_shard)) << swapped.to_string();
-  EXPECT_EQ(swapped.path(), folder.path());
+  EXPECT_EQ(swapped.path(), folder_.path());
   EXPECT_NE(swapped.detail().find("shard-1.dvt is shard number 0 of its dataset and shard-0.dvt number 1"),
             std::string::npos)
       << swapped.detail();
-  EXPECT_EQ(Dataset::open(folder.file("*.dvt")).value().records(), 12u);
-  EXPECT_FALSE(verify(folder.path()).value().ok());
-  EXPECT_TRUE(verify(folder.file("*.dvt")).value().ok());
+  EXPECT_EQ(Dataset::open(folder_.path("*.dvt")).value().records(), 12u);
+  EXPECT_FALSE(verify(folder_.path()).value().ok());
+  EXPECT_TRUE(verify(folder_.path("*.dvt")).value().ok());
 
-  fs::remove(folder.file("shard-0.dvt"));
-  fs::copy(folder.file("shard-1.dvt"), folder.file("shard-0.dvt"));
-  write_shard(folder.path(), "shard-9.dvt", shard_of(4, 1));
-  const Error copied = open_error(folder.path());
+  fs::remove(folder_.path("shard-0.dvt"));
+  fs::copy(folder_.path("shard-1.dvt"), folder_.path("shard-0.dvt"));
+  write_shard(folder_.path(), "shard-9.dvt", shard_of(4, 1));
+  const Error copied = open_error(folder_.path());
   EXPECT_TRUE(copied.is(Errc::misplaced_shard)) << copied.to_string();
   EXPECT_NE(copied.detail().find("shard-0.dvt and shard-1.dvt are both shard number 0"), std::string::npos)
       << copied.detail();
 }
 
-TEST(DatasetTest, AllGapsAreToldAndOnlyTheFirstShardsByNumber) {
-  TempFolder folder;
+TEST_F(DatasetTest, AllGapsAreToldAndOnlyTheFirstShardsByNumber) {
   for (std::uint32_t number = 3; number < 40; number += 3) {
-    write_shard(folder.path(), "s" + std::to_string(number) + ".dvt", shard_of(1, number));
+    write_shard(folder_.path(), "s" + std::to_string(number) + ".dvt", shard_of(1, number));
   }
-  const Error error = open_error(folder.path());
+  const Error error = open_error(folder_.path());
   EXPECT_NE(error.detail().find("shard numbers 0 to 2, 4 to 5, 7 to 8"), std::string::npos) << error.detail();
   EXPECT_NE(error.detail().find("and more are missing, 27 in all"), std::string::npos) << error.detail();
 }
 
-TEST(DatasetTest, AShardAloneOfItsDatasetIsNoGap) {
-  TempFolder folder;
+TEST_F(DatasetTest, AShardAloneOfItsDatasetIsNoGap) {
   for (std::uint8_t dataset = 1; dataset < 4; ++dataset) {
     ShardSpec spec = shard_of(2, dataset);
     spec.dataset_id.bytes[0] = dataset;
-    write_shard(folder.path(), "rank-" + std::to_string(dataset) + ".dvt", spec);
+    write_shard(folder_.path(), "rank-" + std::to_string(dataset) + ".dvt", spec);
   }
-  EXPECT_EQ(Dataset::open(folder.path()).value().records(), 6u);
-  fs::remove(folder.file("rank-1.dvt"));
-  fs::remove(folder.file("rank-2.dvt"));
-  EXPECT_TRUE(open_error(folder.path()).is(Errc::missing_shard)) << "nothing else is there";
+  EXPECT_EQ(Dataset::open(folder_.path()).value().records(), 6u);
+  fs::remove(folder_.path("rank-1.dvt"));
+  fs::remove(folder_.path("rank-2.dvt"));
+  EXPECT_TRUE(open_error(folder_.path()).is(Errc::missing_shard)) << "nothing else is there";
 }
 
-TEST(DatasetTest, AFolderAboveDatasetsIsRefusedWithTheirNames) {
-  TempFolder folder;
-  write_dataset(folder.file("all/train"), 2, 4);
-  const Error one = open_error(folder.file("all"));
+TEST_F(DatasetTest, AFolderAboveDatasetsIsRefusedWithTheirNames) {
+  write_dataset(folder_.path("all/train"), 2, 4);
+  const Error one = open_error(folder_.path("all"));
   EXPECT_TRUE(one.is(Errc::several_datasets)) << one.to_string();
-  EXPECT_EQ(one.path(), folder.file("all"));
+  EXPECT_EQ(one.path(), folder_.path("all"));
   EXPECT_NE(one.detail().find("'train'"), std::string::npos) << one.detail();
 
-  for (const char* name : {"val", "old/2024", "old/2023"}) write_dataset(folder.file("all/") + name, 1, 3);
-  const Error many = open_error(folder.file("all"));
+  for (const char* name : {"val", "old/2024", "old/2023"}) write_dataset(folder_.path("all/") + name, 1, 3);
+  const Error many = open_error(folder_.path("all"));
   EXPECT_TRUE(many.is(Errc::several_datasets)) << many.to_string();
   EXPECT_NE(many.detail().find("4 datasets"), std::string::npos) << many.detail();
   EXPECT_NE(many.detail().find("'old/2023', 'old/2024', 'train' and 1 more"), std::string::npos) << many.detail();
-  EXPECT_EQ(Dataset::open(folder.file("all/train")).value().records(), 8u);
-  EXPECT_EQ(Dataset::open(folder.file("all/*/*.dvt")).value().records(), 11u) << "a pattern names files";
+  EXPECT_EQ(Dataset::open(folder_.path("all/train")).value().records(), 8u);
+  EXPECT_EQ(Dataset::open(folder_.path("all/*/*.dvt")).value().records(), 11u) << "a pattern names files";
 
   // A shard beside them changes nothing, and a manifest without its shards, or one being written, is a dataset as well.
   EXPECT_EQ(many.detail().find("*.dvt"), std::string::npos) << many.detail();
-  write_shard(folder.file("all"), "more.dvt", shard_of(2));
-  const Error beside = open_error(folder.file("all"));
+  write_shard(folder_.path("all"), "more.dvt", shard_of(2));
+  const Error beside = open_error(folder_.path("all"));
   EXPECT_TRUE(beside.is(Errc::several_datasets));
-  EXPECT_NE(beside.detail().find("'" + folder.file("all/*.dvt") + "'"), std::string::npos) << beside.detail();
-  EXPECT_EQ(Dataset::open(folder.file("all/*.dvt")).value().records(), 2u);
-  write_file(folder.file("lost/train/manifest.dvt"), "");
-  EXPECT_TRUE(open_error(folder.file("lost")).is(Errc::several_datasets));
-  write_file(folder.file("begun/train.partial/.dovetail-lock"), "");
-  EXPECT_TRUE(open_error(folder.file("begun")).is(Errc::several_datasets));
+  EXPECT_NE(beside.detail().find("'" + folder_.path("all/*.dvt") + "'"), std::string::npos) << beside.detail();
+  EXPECT_EQ(Dataset::open(folder_.path("all/*.dvt")).value().records(), 2u);
+  write_file(folder_.path("lost/train/manifest.dvt"), "");
+  EXPECT_TRUE(open_error(folder_.path("lost")).is(Errc::several_datasets));
+  write_file(folder_.path("begun/train.partial/.dovetail-lock"), "");
+  EXPECT_TRUE(open_error(folder_.path("begun")).is(Errc::several_datasets));
 }
 
-TEST(DatasetTest, AnEmptyFolderSaysWhatToDo) {
-  TempFolder folder;
-  const Error error = open_error(folder.path());
+TEST_F(DatasetTest, AnEmptyFolderSaysWhatToDo) {
+  const Error error = open_error(folder_.path());
   EXPECT_TRUE(error.is(Errc::empty_input));
-  EXPECT_EQ(error.path(), folder.path());
-  EXPECT_NE(error.detail().find("dovetail convert " + folder.path()), std::string::npos);
+  EXPECT_EQ(error.path(), folder_.path());
+  EXPECT_NE(error.detail().find("dovetail convert " + folder_.path()), std::string::npos);
 }
 
-TEST(DatasetTest, PatternsThatMatchNothingSaySo) {
-  TempFolder folder;
-  write_dataset(folder.path(), 1, 1);
-  EXPECT_TRUE(open_error(folder.file("*.tfrecord")).is(Errc::empty_input));
-  const Error only_manifest = open_error(folder.file("mani*"));
+TEST_F(DatasetTest, PatternsThatMatchNothingSaySo) {
+  write_dataset(folder_.path(), 1, 1);
+  EXPECT_TRUE(open_error(folder_.path("*.tfrecord")).is(Errc::empty_input));
+  const Error only_manifest = open_error(folder_.path("mani*"));
   EXPECT_TRUE(only_manifest.is(Errc::empty_input));
   EXPECT_NE(only_manifest.detail().find("manifest"), std::string::npos);
 }
 
-TEST(DatasetTest, WhatIsNotThereIsTheSystemsErrorWithThePath) {
-  TempFolder folder;
-  const Error missing = open_error(folder.file("nothing.dvt"));
+TEST_F(DatasetTest, WhatIsNotThereIsTheSystemsErrorWithThePath) {
+  const Error missing = open_error(folder_.path("nothing.dvt"));
   EXPECT_EQ(missing.code(), boost::system::errc::no_such_file_or_directory);
   EXPECT_EQ(missing.kind(), ErrorKind::io);
-  EXPECT_EQ(missing.path(), folder.file("nothing.dvt"));
+  EXPECT_EQ(missing.path(), folder_.path("nothing.dvt"));
   EXPECT_EQ(open_error("").kind(), ErrorKind::io);
 }
 
-TEST(DatasetTest, AnAddressIsToldToBeOne) {
+TEST_F(DatasetTest, AnAddressIsToldToBeOne) {
   for (const char* address : {"s3://bucket/data", "S3://bucket/*.dvt", "https://host/shard-000000.dvt"}) {
     const Error error = open_error(address);
     EXPECT_TRUE(error.is(Errc::unknown_format)) << error.to_string();
@@ -403,119 +372,102 @@ TEST(DatasetTest, AnAddressIsToldToBeOne) {
   }
 }
 
-TEST(DatasetTest, AVanishedShardIsAnErrorNotASmallerDataset) {
-  TempFolder folder;
-  write_shard(folder.path(), "a.dvt", shard_of(3));
-  fs::create_symlink("gone.dvt", folder.file("b.dvt"));
-  for (const std::string& path : {folder.path(), folder.file("*.dvt")}) {
+TEST_F(DatasetTest, AVanishedShardIsAnErrorNotASmallerDataset) {
+  write_shard(folder_.path(), "a.dvt", shard_of(3));
+  fs::create_symlink("gone.dvt", folder_.path("b.dvt"));
+  for (const std::string& path : {folder_.path(), folder_.path("*.dvt")}) {
     const Error error = open_error(path);
     EXPECT_EQ(error.code(), boost::system::errc::no_such_file_or_directory);
-    EXPECT_EQ(error.path(), folder.file("b.dvt"));
+    EXPECT_EQ(error.path(), folder_.path("b.dvt"));
   }
 }
 
-TEST(DatasetTest, ADanglingManifestIsAnErrorToo) {
-  TempFolder folder;
-  write_shard(folder.path(), "a.dvt", shard_of(3));
-  fs::create_symlink("gone.dvt", folder.file("manifest.dvt"));
-  EXPECT_EQ(open_error(folder.path()).path(), folder.file("manifest.dvt"));
+TEST_F(DatasetTest, ADanglingManifestIsAnErrorToo) {
+  write_shard(folder_.path(), "a.dvt", shard_of(3));
+  fs::create_symlink("gone.dvt", folder_.path("manifest.dvt"));
+  EXPECT_EQ(open_error(folder_.path()).path(), folder_.path("manifest.dvt"));
 }
 
-TEST(DatasetTest, AFolderInTheNameOfAShardIsAnError) {
-  TempFolder folder;
-  write_shard(folder.path(), "shard-000000.dvt", shard_of(3));
-  fs::create_directory(folder.file("shard-000001.dvt"));
-  EXPECT_EQ(open_error(folder.path()).path(), folder.file("shard-000001.dvt"));
+TEST_F(DatasetTest, AFolderInTheNameOfAShardIsAnError) {
+  write_shard(folder_.path(), "shard-000000.dvt", shard_of(3));
+  fs::create_directory(folder_.path("shard-000001.dvt"));
+  EXPECT_EQ(open_error(folder_.path()).path(), folder_.path("shard-000001.dvt"));
 }
 
-TEST(DatasetTest, LinksToFilesOutsideAreFollowedWhereNoManifestNamesThem) {
-  TempFolder folder;
-  write_shard(folder.path(), "outside.dvt", shard_of(3));
-  fs::create_directory(folder.file("data"));
-  fs::create_symlink("../outside.dvt", folder.file("data/a.dvt"));
+TEST_F(DatasetTest, LinksToFilesOutsideAreFollowedWhereNoManifestNamesThem) {
+  write_shard(folder_.path(), "outside.dvt", shard_of(3));
+  fs::create_directory(folder_.path("data"));
+  fs::create_symlink("../outside.dvt", folder_.path("data/a.dvt"));
   for (const char* path : {"data", "data/*.dvt", "data/a.dvt"}) {
-    EXPECT_EQ(Dataset::open(folder.file(path)).value().records(), 3u) << path;
+    EXPECT_EQ(Dataset::open(folder_.path(path)).value().records(), 3u) << path;
   }
 }
 
-TEST(DatasetTest, LinksToFoldersAreNotFollowed) {
-  TempFolder folder;
-  write_shard(folder.path(), "a/1.dvt", shard_of(3));
-  fs::create_directory_symlink("..", folder.file("a/up"));
-  fs::create_directory_symlink(".", folder.file("a/here.dvt"));
-  EXPECT_EQ(names_of(Dataset::open(folder.path()).value()), (Names{"a/1.dvt"}));
+TEST_F(DatasetTest, LinksToFoldersAreNotFollowed) {
+  write_shard(folder_.path(), "a/1.dvt", shard_of(3));
+  fs::create_directory_symlink("..", folder_.path("a/up"));
+  fs::create_directory_symlink(".", folder_.path("a/here.dvt"));
+  EXPECT_EQ(names_of(Dataset::open(folder_.path()).value()), (Names{"a/1.dvt"}));
 }
 
-TEST(DatasetTest, ShardsUnderAlteredNamesAreNotLeftOut) {
-  TempFolder folder;
-  write_shard(folder.path(), "a.dvt", shard_of(3));
+TEST_F(DatasetTest, ShardsUnderAlteredNamesAreNotLeftOut) {
+  write_shard(folder_.path(), "a.dvt", shard_of(3));
   for (const char* const name :
        {"B.DVT", "b.dvt.gz", "B.DVT.XZ", "shard-000003.gz", "shard-000003.dvt.7z", "shard-000003.ZSTD"}) {
-    write_file(folder.file(name), "x");
-    const Error error = open_error(folder.path());
-    EXPECT_TRUE(error.is(Errc::not_dovetail)) << error.to_string();
-    EXPECT_EQ(error.path(), folder.file(name));
-    fs::remove(folder.file(name));
+    write_file(folder_.path(name), "x");
+    EXPECT_THAT(open_error(folder_.path()), test::Fails(Errc::not_dovetail).in(folder_.path(name)));
+    fs::remove(folder_.path(name));
   }
-  write_shard(folder.path(), "shard-000002.dvt", shard_of(3));
-  fs::rename(folder.file("shard-000002.dvt"), folder.file("shard-000002.bin"));
-  EXPECT_EQ(open_error(folder.path()).path(), folder.file("shard-000002.bin"));
-  fs::remove(folder.file("shard-000002.bin"));
-  for (const char* const name : {"a.dvt.gz", "b.dvt.bak"}) write_file(folder.file(name), "x");
-  EXPECT_EQ(names_of(Dataset::open(folder.path()).value()), (Names{"a.dvt"})) << "it is there as well";
-  fs::create_directory_symlink(".", folder.file("shard-000001.dvt"));
-  EXPECT_EQ(open_error(folder.path()).path(), folder.file("shard-000001.dvt"));
+  write_shard(folder_.path(), "shard-000002.dvt", shard_of(3));
+  fs::rename(folder_.path("shard-000002.dvt"), folder_.path("shard-000002.bin"));
+  EXPECT_EQ(open_error(folder_.path()).path(), folder_.path("shard-000002.bin"));
+  fs::remove(folder_.path("shard-000002.bin"));
+  for (const char* const name : {"a.dvt.gz", "b.dvt.bak"}) write_file(folder_.path(name), "x");
+  EXPECT_EQ(names_of(Dataset::open(folder_.path()).value()), (Names{"a.dvt"})) << "it is there as well";
+  fs::create_directory_symlink(".", folder_.path("shard-000001.dvt"));
+  EXPECT_EQ(open_error(folder_.path()).path(), folder_.path("shard-000001.dvt"));
 }
 
-TEST(DatasetTest, TfrecordFilesAreToldHowToBecomeReadable) {
-  TempFolder folder;
-  write_file(folder.file("train.tfrecord"), begun_tfrecord());
-  const Error error = open_error(folder.file("train.tfrecord"));
+TEST_F(DatasetTest, TfrecordFilesAreToldHowToBecomeReadable) {
+  write_file(folder_.path("train.tfrecord"), begun_tfrecord());
+  const Error error = open_error(folder_.path("train.tfrecord"));
   EXPECT_TRUE(error.is(Errc::not_indexed));
-  EXPECT_EQ(error.path(), folder.file("train.tfrecord"));
-  EXPECT_NE(error.detail().find("dovetail convert " + folder.file("train.tfrecord") + " --to DIR"), std::string::npos);
+  EXPECT_EQ(error.path(), folder_.path("train.tfrecord"));
+  EXPECT_NE(error.detail().find("dovetail convert " + folder_.path("train.tfrecord") + " --to DIR"), std::string::npos);
 }
 
-TEST(DatasetTest, ForeignFilesAreNotDovetail) {
-  TempFolder folder;
+TEST_F(DatasetTest, ForeignFilesAreNotDovetail) {
   const std::string gzip = std::string("\x1F\x8B\x08\x00", 4) + std::string(80, 'x');
   for (const std::string& content : {std::string(), std::string("x"), std::string(500, 'x'), gzip}) {
-    write_file(folder.file("a.dvt"), content);
-    const Error error = open_error(folder.file("a.dvt"));
-    EXPECT_TRUE(error.is(Errc::not_dovetail)) << error.to_string();
-    EXPECT_EQ(error.path(), folder.file("a.dvt"));
+    write_file(folder_.path("a.dvt"), content);
+    EXPECT_THAT(open_error(folder_.path("a.dvt")), test::Fails(Errc::not_dovetail).in(folder_.path("a.dvt")));
   }
 }
 
-TEST(DatasetTest, FilesOfAnotherKindAreNoDamage) {
-  TempFolder folder;
+TEST_F(DatasetTest, FilesOfAnotherKindAreNoDamage) {
   const std::string gzip = std::string("\x1F\x8B\x08\x00", 4) + std::string(80, 'x');
   for (const std::string& content : {std::string(), std::string("x"), std::string(500, 'x'), gzip}) {
-    write_file(folder.file("a.tar"), content);
-    const Error error = open_error(folder.file("a.tar"));
-    EXPECT_TRUE(error.is(Errc::foreign_file)) << error.to_string();
-    EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_EQ(error.path(), folder.file("a.tar"));
-    EXPECT_TRUE(verify(folder.file("a.tar")).error().is(Errc::foreign_file));
-    EXPECT_TRUE(describe_shard(folder.file("a.tar")).error().is(Errc::foreign_file));
+    write_file(folder_.path("a.tar"), content);
+    const Error error = open_error(folder_.path("a.tar"));
+    EXPECT_THAT(error, test::Fails(Errc::foreign_file).of(ErrorKind::usage).in(folder_.path("a.tar")));
+    EXPECT_TRUE(verify(folder_.path("a.tar")).error().is(Errc::foreign_file));
+    EXPECT_TRUE(describe_shard(folder_.path("a.tar")).error().is(Errc::foreign_file));
   }
 }
 
-TEST(DatasetTest, AShardWhoseBeginIsDamagedStaysAShardByNameOrEnd) {
-  TempFolder folder;
-  write_shard(folder.path(), "a.dvt", shard_of(4));
+TEST_F(DatasetTest, AShardWhoseBeginIsDamagedStaysAShardByNameOrEnd) {
+  write_shard(folder_.path(), "a.dvt", shard_of(4));
   for (const char* name : {"a.dvt", "renamed"}) {
-    std::filesystem::copy_file(folder.file("a.dvt"), folder.file("renamed"),
+    std::filesystem::copy_file(folder_.path("a.dvt"), folder_.path("renamed"),
                                std::filesystem::copy_options::overwrite_existing);
-    std::fstream(folder.file(name), std::ios::in | std::ios::out | std::ios::binary).put('x');
-    EXPECT_TRUE(open_error(folder.file(name)).is(Errc::not_dovetail)) << name;
-    const VerifyReport report = verify(folder.file(name)).value();
+    std::fstream(folder_.path(name), std::ios::in | std::ios::out | std::ios::binary).put('x');
+    EXPECT_TRUE(open_error(folder_.path(name)).is(Errc::not_dovetail)) << name;
+    const VerifyReport report = verify(folder_.path(name)).value();
     EXPECT_EQ(report.damaged.size(), 1u) << name;
   }
 }
 
-TEST(DatasetTest, RecordsBeyondWhatPlansCanCountAreRefused) {
-  TempFolder folder;
+TEST_F(DatasetTest, RecordsBeyondWhatPlansCanCountAreRefused) {
   ShardInfo huge;
   huge.name = "huge.dvt";
   huge.records = std::uint64_t{1} << 46;
@@ -528,13 +480,12 @@ TEST(DatasetTest, RecordsBeyondWhatPlansCanCountAreRefused) {
     infos.push_back(huge);
     infos.back().file_id = format::make_file_id(sample_dataset_id(), shard);
   }
-  write_manifest(folder.file("too_many.dvt"), infos);
-  const Error error = open_error(folder.file("too_many.dvt"));
-  EXPECT_TRUE(error.is(Errc::bad_length)) << error.to_string();
+  write_manifest(folder_.path("too_many.dvt"), infos);
+  EXPECT_THAT(open_error(folder_.path("too_many.dvt")), test::Fails(Errc::bad_length));
 
   infos.pop_back();
-  write_manifest(folder.file("most.dvt"), infos);
-  const Dataset dataset = Dataset::open(folder.file("most.dvt")).value();
+  write_manifest(folder_.path("most.dvt"), infos);
+  const Dataset dataset = Dataset::open(folder_.path("most.dvt")).value();
   EXPECT_EQ(dataset.records(), std::uint64_t{511} << 46);
   EXPECT_EQ(dataset.locate(dataset.records() - 1).shard, 510u);
 }

@@ -6,9 +6,11 @@
 #include <string>
 #include <utility>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/reader/dataset/dataset_files.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -20,19 +22,17 @@ class RecordReaderTest : public testing::Test {
  protected:
   std::string shard(const ShardSpec& spec) {
     write_shard(folder_.path(), "a.dvt", spec);
-    return folder_.file("a.dvt");
+    return folder_.path("a.dvt");
   }
   std::string shard(Records records, Codec codec = Codec::none) {
-    ShardSpec spec;
-    spec.records = std::move(records);
-    spec.codec = codec;
+    ShardSpec spec{.records = std::move(records), .codec = codec};
     return shard(spec);
   }
   // Flips the bits of one byte of the file.
   void damage(std::uint64_t offset) {
-    std::string bytes = read_file(folder_.file("a.dvt"));
+    std::string bytes = read_file(folder_.path("a.dvt"));
     bytes[offset] = static_cast<char>(~bytes[offset]);
-    write_file(folder_.file("a.dvt"), bytes);
+    write_file(folder_.path("a.dvt"), bytes);
   }
 
   TempFolder folder_;
@@ -57,11 +57,9 @@ TEST_F(RecordReaderTest, GivesAllRecordsInOrder) {
 }
 
 TEST_F(RecordReaderTest, DescribesTheShard) {
-  ShardSpec spec;
-  spec.records = numbered_records(7);
-  spec.shard_number = 5;
+  ShardSpec spec{.records = numbered_records(7), .shard_number = 5};
   const ShardInfo info = write_shard(folder_.path(), "a.dvt", spec);
-  const ShardDescription described = describe_shard(folder_.file("a.dvt")).value();
+  const ShardDescription described = describe_shard(folder_.path("a.dvt")).value();
   EXPECT_EQ(described.version_major, 1);
   EXPECT_EQ(described.dataset_id, sample_dataset_id());
   EXPECT_EQ(described.shard_number, 5u);
@@ -78,7 +76,7 @@ TEST_F(RecordReaderTest, DescribesTheShard) {
   EXPECT_EQ(described.blocks[2].raw_bytes, spec.records[6].size());
   EXPECT_EQ(described.blocks[2].codec, Codec::none);
 
-  const RecordReader reader = RecordReader::open(folder_.file("a.dvt")).value();
+  const RecordReader reader = RecordReader::open(folder_.path("a.dvt")).value();
   EXPECT_EQ(reader.shard().info, info);
 }
 
@@ -99,9 +97,7 @@ TEST_F(RecordReaderTest, SeekingBeyondTheEndChangesNothing) {
   const Records records = numbered_records(5);
   RecordReader reader = RecordReader::open(shard(records)).value();
   ASSERT_TRUE(reader.seek(2));
-  const auto beyond = reader.seek(6);
-  ASSERT_FALSE(beyond);
-  EXPECT_TRUE(beyond.error().is(Errc::invalid_option));
+  EXPECT_THAT(reader.seek(6), test::Fails(Errc::invalid_option));
   EXPECT_EQ(text_of(reader.next()), records[2]);
   ASSERT_TRUE(reader.seek(5));
   EXPECT_FALSE(reader.next().value().has_value());
@@ -167,14 +163,11 @@ TEST_F(RecordReaderTest, BlocksThatChangedPlacesAreFound) {
                    bytes.begin() + static_cast<std::ptrdiff_t>(blocks[1].offset));
   write_file(path, bytes);
   RecordReader reader = RecordReader::open(path).value();
-  const auto record = reader.next();
-  ASSERT_FALSE(record);
-  EXPECT_TRUE(record.error().is(Errc::misplaced_block));
+  EXPECT_THAT(reader.next(), test::Fails(Errc::misplaced_block));
 }
 
 TEST_F(RecordReaderTest, BlocksOfAnotherFileAreFound) {
-  ShardSpec spec;
-  spec.records = numbered_records(9);
+  ShardSpec spec{.records = numbered_records(9)};
   const std::string path = shard(spec);
   const BlockInfo block = describe_shard(path).value().blocks[0];
   spec.shard_number = 1;
@@ -182,9 +175,7 @@ TEST_F(RecordReaderTest, BlocksOfAnotherFileAreFound) {
   bytes.replace(block.offset, 64, make_shard(spec).bytes, block.offset, 64);
   write_file(path, bytes);
   RecordReader reader = RecordReader::open(path).value();
-  const auto record = reader.next();
-  ASSERT_FALSE(record);
-  EXPECT_TRUE(record.error().is(Errc::misplaced_block));
+  EXPECT_THAT(reader.next(), test::Fails(Errc::misplaced_block));
 }
 
 TEST_F(RecordReaderTest, AFileThatChangesWhileItIsReadHasChanged) {
@@ -194,37 +185,25 @@ TEST_F(RecordReaderTest, AFileThatChangesWhileItIsReadHasChanged) {
   EXPECT_EQ(text_of(reader.next()), "");
   damage(block.offset + 64);
   ASSERT_TRUE(reader.seek(3));
-  const auto damaged = reader.next();
-  ASSERT_FALSE(damaged);
-  EXPECT_TRUE(damaged.error().is(Errc::file_changed)) << damaged.error().to_string();
+  EXPECT_THAT(reader.next(), test::Fails(Errc::file_changed));
   fs::resize_file(path, block.offset + 10);
   ASSERT_TRUE(reader.seek(3));
-  const auto cut = reader.next();
-  ASSERT_FALSE(cut);
-  EXPECT_TRUE(cut.error().is(Errc::file_changed)) << cut.error().to_string();
+  EXPECT_THAT(reader.next(), test::Fails(Errc::file_changed));
 }
 
 TEST_F(RecordReaderTest, RunsMustBeMadeOfWholeBlocks) {
-  ShardSpec spec;
-  spec.records = numbered_records(9);
-  spec.run_records = 4;
-  spec.block_records = 3;
-  const auto reader = RecordReader::open(shard(spec));
-  ASSERT_FALSE(reader);
-  EXPECT_TRUE(reader.error().is(Errc::index_mismatch));
+  ShardSpec spec{.records = numbered_records(9), .run_records = 4, .block_records = 3};
+  EXPECT_THAT(RecordReader::open(shard(spec)), test::Fails(Errc::index_mismatch));
 }
 
 TEST_F(RecordReaderTest, HeaderAndEndMustBeOfOneFile) {
-  ShardSpec spec;
-  spec.records = numbered_records(9);
+  ShardSpec spec{.records = numbered_records(9)};
   const std::string path = shard(spec);
   std::string bytes = read_file(path);
   spec.dataset_id.bytes[3] ^= 1;
   bytes.replace(0, 64, make_shard(spec).bytes, 0, 64);
   write_file(path, bytes);
-  const auto reader = RecordReader::open(path);
-  ASSERT_FALSE(reader);
-  EXPECT_TRUE(reader.error().is(Errc::index_mismatch)) << reader.error().to_string();
+  EXPECT_THAT(RecordReader::open(path), test::Fails(Errc::index_mismatch));
 }
 
 TEST_F(RecordReaderTest, UnfinishedFilesSaySo) {
@@ -240,9 +219,7 @@ TEST_F(RecordReaderTest, UnfinishedFilesSaySo) {
 TEST_F(RecordReaderTest, AHugeFileWithoutATrailerCostsNothing) {
   const std::string path = shard(numbered_records(9));
   fs::resize_file(path, std::uintmax_t{1} << 40);
-  const auto reader = RecordReader::open(path);
-  ASSERT_FALSE(reader);
-  EXPECT_TRUE(reader.error().is(Errc::unfinished));
+  EXPECT_THAT(RecordReader::open(path), test::Fails(Errc::unfinished));
 }
 
 TEST_F(RecordReaderTest, IndexesLongerThanTheTailAreRead) {
@@ -256,9 +233,7 @@ TEST_F(RecordReaderTest, IndexesLongerThanTheTailAreRead) {
 
 TEST_F(RecordReaderTest, ARecordLargerThanAnySharedBlockIsRead) {
   const std::string large(70u << 20, 'x');
-  ShardSpec spec;
-  spec.records = {"before", large, "behind"};
-  spec.block_records = 1;
+  ShardSpec spec{.records = {"before", large, "behind"}, .block_records = 1};
   RecordReader reader = RecordReader::open(shard(spec)).value();
   EXPECT_EQ(text_of(reader.next()), "before");
   EXPECT_TRUE(text_of(reader.next()) == large);

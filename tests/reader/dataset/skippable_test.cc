@@ -97,8 +97,7 @@ Block unknown_block(std::uint64_t file_id, const std::string& body) {
 class SkippableBlockTest : public testing::Test {
  protected:
   SkippableBlockTest() {
-    ShardSpec spec;
-    spec.records = numbered_records(10);
+    ShardSpec spec{.records = numbered_records(10)};
     good_ = make_shard(spec);
     std::vector<Block> blocks = take_apart(good_.bytes);
     blocks.insert(blocks.begin() + 1, {unknown_block(good_.info.file_id, "from the future"),
@@ -110,7 +109,7 @@ class SkippableBlockTest : public testing::Test {
     std::filesystem::remove(path());
     write_file(path(), bytes);
   }
-  std::string path() const { return folder_.file("a.dvt"); }
+  std::string path() const { return folder_.path("a.dvt"); }
 
   TempFolder folder_;
   SampleShard good_;

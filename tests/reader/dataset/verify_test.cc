@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <boost/system/errc.hpp>
 
@@ -13,6 +14,8 @@
 #include "reader/dataset/damage_list.h"
 #include "tests/reader/dataset/dataset_files.h"
 #include "tests/support/as_nobody.h"
+#include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -30,47 +33,45 @@ std::vector<BlockInfo> blocks_of(const std::string& path) {
   return describe_shard(path).value().blocks;
 }
 
-TEST(VerifyTest, AGoodDatasetIsGood) {
-  TempFolder folder;
-  write_dataset(folder.path(), 3, 20);
-  for (const std::string& path : {folder.path(), folder.file("manifest.dvt"), folder.file("shard-*.dvt")}) {
+using VerifyTest = test::FolderTest;
+
+TEST_F(VerifyTest, AGoodDatasetIsGood) {
+  write_dataset(folder_.path(), 3, 20);
+  for (const std::string& path : {folder_.path(), folder_.path("manifest.dvt"), folder_.path("shard-*.dvt")}) {
     const VerifyReport report = verify(path).value();
     EXPECT_TRUE(report.ok()) << path;
     EXPECT_EQ(report.records, 60u) << path;
     EXPECT_EQ(report.blocks, 21u) << path;
   }
-  const VerifyReport one = verify(folder.file("shard-1.dvt")).value();
+  const VerifyReport one = verify(folder_.path("shard-1.dvt")).value();
   EXPECT_TRUE(one.ok());
   EXPECT_EQ(one.records, 20u);
 }
 
-TEST(VerifyTest, AShardInTheManifestsPlaceIsNotGood) {
-  TempFolder folder;
-  write_dataset(folder.path(), 3, 20);
-  fs::copy(folder.file("shard-0.dvt"), folder.file("manifest.dvt"), fs::copy_options::overwrite_existing);
-  for (const std::string& path : {folder.path(), folder.file("manifest.dvt")}) {
+TEST_F(VerifyTest, AShardInTheManifestsPlaceIsNotGood) {
+  write_dataset(folder_.path(), 3, 20);
+  fs::copy(folder_.path("shard-0.dvt"), folder_.path("manifest.dvt"), fs::copy_options::overwrite_existing);
+  for (const std::string& path : {folder_.path(), folder_.path("manifest.dvt")}) {
     const Result<VerifyReport> report = verify(path);
     ASSERT_FALSE(report.has_value()) << path;
     EXPECT_TRUE(report.error().is(Errc::unknown_format)) << report.error().to_string();
-    EXPECT_EQ(report.error().path(), folder.file("manifest.dvt"));
+    EXPECT_EQ(report.error().path(), folder_.path("manifest.dvt"));
   }
 }
 
-TEST(VerifyTest, IsCancelledBetweenShards) {
-  TempFolder folder;
-  write_dataset(folder.path(), 3, 20);
+TEST_F(VerifyTest, IsCancelledBetweenShards) {
+  write_dataset(folder_.path(), 3, 20);
   int asked = 0;
-  const Result<VerifyReport> report = verify(folder.path(), 1, [&] { return ++asked == 2; });
+  const Result<VerifyReport> report = verify(folder_.path(), 1, [&] { return ++asked == 2; });
   ASSERT_FALSE(report.has_value());
   EXPECT_EQ(report.error().kind(), ErrorKind::cancelled);
   EXPECT_EQ(asked, 2);
 }
 
-TEST(VerifyTest, IsCancelledWhileFilesAreSorted) {
-  TempFolder folder;
-  write_dataset(folder.path(), 3, 20);
-  fs::remove(folder.file("manifest.dvt"));
-  for (const std::string& path : {folder.path(), folder.file("*.dvt")}) {
+TEST_F(VerifyTest, IsCancelledWhileFilesAreSorted) {
+  write_dataset(folder_.path(), 3, 20);
+  fs::remove(folder_.path("manifest.dvt"));
+  for (const std::string& path : {folder_.path(), folder_.path("*.dvt")}) {
     int asked = 0;
     const Result<VerifyReport> report = verify(path, 1, [&] { return ++asked == 4; });
     ASSERT_FALSE(report.has_value()) << "each file is opened to be sorted, and then to be read";
@@ -79,25 +80,23 @@ TEST(VerifyTest, IsCancelledWhileFilesAreSorted) {
   }
 }
 
-TEST(VerifyTest, ShardsWithoutRecordsAreGood) {
-  TempFolder folder;
-  write_dataset(folder.path(), 2, 0);
-  const VerifyReport report = verify(folder.path()).value();
+TEST_F(VerifyTest, ShardsWithoutRecordsAreGood) {
+  write_dataset(folder_.path(), 2, 0);
+  const VerifyReport report = verify(folder_.path()).value();
   EXPECT_TRUE(report.ok());
   EXPECT_EQ(report.records, 0u);
 }
 
-TEST(VerifyTest, ReportsExactlyTheDamagedBlocksInOrder) {
-  TempFolder folder;
-  write_dataset(folder.path(), 3, 20);
-  const std::string first = folder.file("shard-0.dvt");
-  const std::string last = folder.file("shard-2.dvt");
+TEST_F(VerifyTest, ReportsExactlyTheDamagedBlocksInOrder) {
+  write_dataset(folder_.path(), 3, 20);
+  const std::string first = folder_.path("shard-0.dvt");
+  const std::string last = folder_.path("shard-2.dvt");
   const auto blocks = blocks_of(first);
   flip(first, blocks[1].offset + 64);
   flip(first, blocks[4].offset + 63);
   flip(last, blocks_of(last)[0].offset + 70);
   for (const unsigned threads : {1u, 4u}) {
-    const VerifyReport report = verify(folder.path(), threads).value();
+    const VerifyReport report = verify(folder_.path(), threads).value();
     ASSERT_EQ(report.damaged.size(), 3u);
     EXPECT_EQ(report.damaged_places, 3u);
     EXPECT_EQ(report.damaged[0].file, first);
@@ -115,7 +114,7 @@ TEST(VerifyTest, ReportsExactlyTheDamagedBlocksInOrder) {
   }
 }
 
-TEST(VerifyTest, TheFirstPlacesAreListedWhicheverIsFoundFirstAndAllAreCounted) {
+TEST_F(VerifyTest, TheFirstPlacesAreListedWhicheverIsFoundFirstAndAllAreCounted) {
   constexpr std::uint64_t kPlaces = detail::kMostDamagedListed / 2 + 1;
   for (const bool backwards : {false, true}) {
     detail::DamageList list;
@@ -138,12 +137,11 @@ TEST(VerifyTest, TheFirstPlacesAreListedWhicheverIsFoundFirstAndAllAreCounted) {
   }
 }
 
-TEST(VerifyTest, AnUnfinishedShardLosesWhatTheManifestPromised) {
-  TempFolder folder;
-  write_dataset(folder.path(), 3, 20);
-  const std::string path = folder.file("shard-1.dvt");
+TEST_F(VerifyTest, AnUnfinishedShardLosesWhatTheManifestPromised) {
+  write_dataset(folder_.path(), 3, 20);
+  const std::string path = folder_.path("shard-1.dvt");
   fs::resize_file(path, fs::file_size(path) - 100);
-  const VerifyReport report = verify(folder.path()).value();
+  const VerifyReport report = verify(folder_.path()).value();
   ASSERT_EQ(report.damaged.size(), 1u);
   EXPECT_EQ(report.damaged[0].file, path);
   EXPECT_EQ(report.damaged[0].first_record, 0u);
@@ -152,10 +150,9 @@ TEST(VerifyTest, AnUnfinishedShardLosesWhatTheManifestPromised) {
   EXPECT_EQ(report.records, 40u);
 }
 
-TEST(VerifyTest, ADamagedIndexLosesTheRecordsThatTheFooterCounts) {
-  TempFolder folder;
-  write_dataset(folder.path(), 1, 20);
-  const std::string path = folder.file("shard-0.dvt");
+TEST_F(VerifyTest, ADamagedIndexLosesTheRecordsThatTheFooterCounts) {
+  write_dataset(folder_.path(), 1, 20);
+  const std::string path = folder_.path("shard-0.dvt");
   const BlockInfo last = blocks_of(path).back();
   flip(path, format::align_up(last.offset + 64 + last.stored_bytes) + 64);
   const VerifyReport report = verify(path).value();
@@ -163,99 +160,93 @@ TEST(VerifyTest, ADamagedIndexLosesTheRecordsThatTheFooterCounts) {
   EXPECT_EQ(report.damaged[0].end_record, 20u);
 }
 
-TEST(VerifyTest, NonZeroPaddingIsDamageThatLosesNoRecord) {
-  TempFolder folder;
-  write_dataset(folder.path(), 1, 20);
-  const std::string path = folder.file("shard-0.dvt");
+TEST_F(VerifyTest, NonZeroPaddingIsDamageThatLosesNoRecord) {
+  write_dataset(folder_.path(), 1, 20);
+  const std::string path = folder_.path("shard-0.dvt");
   const BlockInfo block = blocks_of(path)[2];
   const std::uint64_t padding = block.offset + 64 + block.stored_bytes;
   ASSERT_LT(padding, format::align_up(padding));
   flip(path, padding);
-  const VerifyReport report = verify(folder.path()).value();
+  const VerifyReport report = verify(folder_.path()).value();
   ASSERT_EQ(report.damaged.size(), 1u);
   EXPECT_EQ(report.damaged[0].offset, padding);
   EXPECT_EQ(report.damaged[0].first_record, report.damaged[0].end_record);
   EXPECT_EQ(report.records, 20u);
 }
 
-TEST(VerifyTest, EveryMissingShardIsNamedAndTheOthersAreJudged) {
-  TempFolder folder;
-  write_dataset(folder.path(), 5, 20);
-  fs::remove(folder.file("shard-1.dvt"));
-  fs::remove(folder.file("shard-3.dvt"));
-  const std::string damaged = folder.file("shard-4.dvt");
+TEST_F(VerifyTest, EveryMissingShardIsNamedAndTheOthersAreJudged) {
+  write_dataset(folder_.path(), 5, 20);
+  fs::remove(folder_.path("shard-1.dvt"));
+  fs::remove(folder_.path("shard-3.dvt"));
+  const std::string damaged = folder_.path("shard-4.dvt");
   flip(damaged, blocks_of(damaged)[0].offset + 70);
   for (const unsigned threads : {1u, 4u}) {
-    const VerifyReport report = verify(folder.path(), threads).value();
+    const VerifyReport report = verify(folder_.path(), threads).value();
     EXPECT_FALSE(report.ok());
     ASSERT_EQ(report.unreadable.size(), 2u);
     EXPECT_EQ(report.unreadable[0].kind(), ErrorKind::io);
-    EXPECT_EQ(report.unreadable[0].path(), folder.file("shard-1.dvt"));
-    EXPECT_EQ(report.unreadable[1].path(), folder.file("shard-3.dvt"));
+    EXPECT_EQ(report.unreadable[0].path(), folder_.path("shard-1.dvt"));
+    EXPECT_EQ(report.unreadable[1].path(), folder_.path("shard-3.dvt"));
     ASSERT_EQ(report.damaged.size(), 1u);
     EXPECT_EQ(report.damaged[0].file, damaged);
     EXPECT_EQ(report.records, 57u);
   }
 }
 
-TEST(VerifyTest, AFileOfAGlobThatCannotBeReadHidesNoOther) {
-  TempFolder folder;
-  write_dataset(folder.path(), 3, 20);
-  fs::remove(folder.file("shard-0.dvt"));
-  fs::create_symlink("gone.dvt", folder.file("shard-0.dvt"));
-  const VerifyReport report = verify(folder.file("shard-*.dvt")).value();
+TEST_F(VerifyTest, AFileOfAGlobThatCannotBeReadHidesNoOther) {
+  write_dataset(folder_.path(), 3, 20);
+  fs::remove(folder_.path("shard-0.dvt"));
+  fs::create_symlink("gone.dvt", folder_.path("shard-0.dvt"));
+  const VerifyReport report = verify(folder_.path("shard-*.dvt")).value();
   ASSERT_EQ(report.unreadable.size(), 1u);
-  EXPECT_EQ(report.unreadable[0].path(), folder.file("shard-0.dvt"));
+  EXPECT_EQ(report.unreadable[0].path(), folder_.path("shard-0.dvt"));
   EXPECT_EQ(report.records, 40u);
 }
 
-TEST(VerifyTest, FilesInAFolderThatMayNotBeSearchedAreNotLeftOut) {
-  TempFolder folder;
-  write_dataset(folder.file("d/a"), 1, 20);
-  write_dataset(folder.file("d/b/c"), 1, 20);
-  fs::rename(folder.file("d/b/c/shard-0.dvt"), folder.file("d/b/shard-0.dvt"));
-  fs::remove(folder.file("d/a/manifest.dvt"));
-  fs::remove(folder.file("d/b/c/manifest.dvt"));
+TEST_F(VerifyTest, FilesInAFolderThatMayNotBeSearchedAreNotLeftOut) {
+  write_dataset(folder_.path("d/a"), 1, 20);
+  write_dataset(folder_.path("d/b/c"), 1, 20);
+  fs::rename(folder_.path("d/b/c/shard-0.dvt"), folder_.path("d/b/shard-0.dvt"));
+  fs::remove(folder_.path("d/a/manifest.dvt"));
+  fs::remove(folder_.path("d/b/c/manifest.dvt"));
   for (const char* name : {".", "d", "d/a"}) {
-    fs::permissions(folder.file(name), fs::perms::owner_all | kAllMayRead | kAllMaySearch);
+    fs::permissions(folder_.path(name), fs::perms::owner_all | kAllMayRead | kAllMaySearch);
   }
-  const FolderPermissions listed_only(folder.file("d/b"), kAllMayRead);
+  const FolderPermissions listed_only(folder_.path("d/b"), kAllMayRead);
   const AsNobody nobody;
-  if (nobody.may(folder.file("d/b"), X_OK)) GTEST_SKIP() << "all may be searched";
+  if (nobody.may(folder_.path("d/b"), X_OK)) GTEST_SKIP() << "all may be searched";
 
-  const VerifyReport report = verify(folder.file("d/*/*.dvt")).value();
+  const VerifyReport report = verify(folder_.path("d/*/*.dvt")).value();
   ASSERT_EQ(report.unreadable.size(), 1u);
-  EXPECT_EQ(report.unreadable[0].path(), folder.file("d/b/shard-0.dvt"));
+  EXPECT_EQ(report.unreadable[0].path(), folder_.path("d/b/shard-0.dvt"));
   EXPECT_EQ(report.unreadable[0].code(), boost::system::errc::permission_denied);
   EXPECT_EQ(report.records, 20u);
-  EXPECT_EQ(Dataset::open(folder.file("d/*/*.dvt")).error().path(), folder.file("d/b/shard-0.dvt"));
+  EXPECT_EQ(Dataset::open(folder_.path("d/*/*.dvt")).error().path(), folder_.path("d/b/shard-0.dvt"));
 
-  // What may be a folder with shards, or a dataset of its own, is an error.
-  const Error unknown = verify(folder.file("d")).error();
+  // What may be a folder_ with shards, or a dataset of its own, is an error.
+  const Error unknown = verify(folder_.path("d")).error();
   EXPECT_EQ(unknown.code(), boost::system::errc::permission_denied);
-  EXPECT_EQ(unknown.path(), folder.file("d/b/c"));
+  EXPECT_EQ(unknown.path(), folder_.path("d/b/c"));
 }
 
-TEST(VerifyTest, AManifestUnderAnotherNameIsNoShardWithRecords) {
-  TempFolder folder;
-  write_dataset(folder.path(), 2, 20);
-  fs::rename(folder.file("manifest.dvt"), folder.file("old.dvt"));
-  const VerifyReport report = verify(folder.path()).value();
+TEST_F(VerifyTest, AManifestUnderAnotherNameIsNoShardWithRecords) {
+  write_dataset(folder_.path(), 2, 20);
+  fs::rename(folder_.path("manifest.dvt"), folder_.path("old.dvt"));
+  const VerifyReport report = verify(folder_.path()).value();
   EXPECT_EQ(report.records, 40u);
   EXPECT_TRUE(report.damaged.empty());
   ASSERT_EQ(report.unreadable.size(), 1u);
-  EXPECT_EQ(report.unreadable[0].path(), folder.file("old.dvt"));
-  EXPECT_EQ(report.unreadable[0].code(), Dataset::open(folder.path()).error().code());
+  EXPECT_EQ(report.unreadable[0].path(), folder_.path("old.dvt"));
+  EXPECT_EQ(report.unreadable[0].code(), Dataset::open(folder_.path()).error().code());
 }
 
-TEST(VerifyTest, AManifestAmongTheFilesOfAGlobIsNoShardWithRecords) {
-  TempFolder folder;
-  write_dataset(folder.path(), 2, 20);
-  fs::rename(folder.file("manifest.dvt"), folder.file("old.dvt"));
-  fs::copy_file(folder.file("old.dvt"), folder.file("shard-9.dvt"));
-  fs::remove(folder.file("shard-0.dvt"));
+TEST_F(VerifyTest, AManifestAmongTheFilesOfAGlobIsNoShardWithRecords) {
+  write_dataset(folder_.path(), 2, 20);
+  fs::rename(folder_.path("manifest.dvt"), folder_.path("old.dvt"));
+  fs::copy_file(folder_.path("old.dvt"), folder_.path("shard-9.dvt"));
+  fs::remove(folder_.path("shard-0.dvt"));
   for (const char* pattern : {"*.dvt", "shard-*.dvt"}) {
-    const VerifyReport report = verify(folder.file(pattern)).value();
+    const VerifyReport report = verify(folder_.path(pattern)).value();
     EXPECT_EQ(report.records, 20u) << pattern;
     EXPECT_TRUE(report.damaged.empty()) << pattern << ": who names files wants no others";
     EXPECT_EQ(report.unreadable.size(), pattern[0] == '*' ? 2u : 1u) << pattern;
@@ -263,111 +254,100 @@ TEST(VerifyTest, AManifestAmongTheFilesOfAGlobIsNoShardWithRecords) {
   }
 }
 
-TEST(VerifyTest, ShardsThatTheManifestDoesNotNameAreLeftAlone) {
-  TempFolder folder;
-  write_dataset(folder.path(), 2, 20);
-  write_file(folder.file("old.dvt"), "not a shard");
-  EXPECT_TRUE(verify(folder.path()).value().ok());
+TEST_F(VerifyTest, ShardsThatTheManifestDoesNotNameAreLeftAlone) {
+  write_dataset(folder_.path(), 2, 20);
+  write_file(folder_.path("old.dvt"), "not a shard");
+  EXPECT_TRUE(verify(folder_.path()).value().ok());
 }
 
-TEST(VerifyTest, ADamagedManifestIsReportedAndTheShardsAreCheckedAlone) {
-  TempFolder folder;
-  write_dataset(folder.path(), 2, 20);
-  flip(folder.file("manifest.dvt"), blocks_of(folder.file("manifest.dvt"))[0].offset + 70);
-  const std::string path = folder.file("shard-1.dvt");
+TEST_F(VerifyTest, ADamagedManifestIsReportedAndTheShardsAreCheckedAlone) {
+  write_dataset(folder_.path(), 2, 20);
+  flip(folder_.path("manifest.dvt"), blocks_of(folder_.path("manifest.dvt"))[0].offset + 70);
+  const std::string path = folder_.path("shard-1.dvt");
   flip(path, blocks_of(path)[1].offset + 64);
-  for (const std::string& given : {folder.path(), folder.file("manifest.dvt")}) {
+  for (const std::string& given : {folder_.path(), folder_.path("manifest.dvt")}) {
     const VerifyReport report = verify(given).value();
     ASSERT_EQ(report.damaged.size(), 2u);
-    EXPECT_EQ(report.damaged[0].file, folder.file("manifest.dvt"));
+    EXPECT_EQ(report.damaged[0].file, folder_.path("manifest.dvt"));
     EXPECT_EQ(report.damaged[1].file, path);
     EXPECT_EQ(report.damaged[1].first_record, 3u);
     EXPECT_EQ(report.records, 37u);
   }
 }
 
-TEST(VerifyTest, ADamagedManifestIsReportedThoughItsFolderCannotBeListedWhole) {
-  TempFolder folder;
-  write_dataset(folder.path(), 2, 20);
-  flip(folder.file("manifest.dvt"), blocks_of(folder.file("manifest.dvt"))[0].offset + 70);
-  write_file(folder.file("a.tfrecord"), begun_tfrecord());
-  write_file(folder.file("a.tfrecord.dvi"), "");
-  write_file(folder.file("b.tfrecord"), begun_tfrecord());
-  const VerifyReport report = verify(folder.path()).value();
+TEST_F(VerifyTest, ADamagedManifestIsReportedThoughItsFolderCannotBeListedWhole) {
+  write_dataset(folder_.path(), 2, 20);
+  flip(folder_.path("manifest.dvt"), blocks_of(folder_.path("manifest.dvt"))[0].offset + 70);
+  write_file(folder_.path("a.tfrecord"), begun_tfrecord());
+  write_file(folder_.path("a.tfrecord.dvi"), "");
+  write_file(folder_.path("b.tfrecord"), begun_tfrecord());
+  const VerifyReport report = verify(folder_.path()).value();
   ASSERT_EQ(report.damaged.size(), 1u);
-  EXPECT_EQ(report.damaged[0].file, folder.file("manifest.dvt"));
+  EXPECT_EQ(report.damaged[0].file, folder_.path("manifest.dvt"));
   ASSERT_EQ(report.unreadable.size(), 1u);
   EXPECT_TRUE(report.unreadable[0].is(Errc::not_indexed)) << report.unreadable[0].to_string();
-  EXPECT_EQ(report.unreadable[0].path(), folder.file("b.tfrecord"));
+  EXPECT_EQ(report.unreadable[0].path(), folder_.path("b.tfrecord"));
 }
 
-TEST(VerifyTest, AManifestThatContradictsItselfIsDamage) {
-  TempFolder folder;
-  std::vector<ShardInfo> infos = write_dataset(folder.path(), 2, 20);
+TEST_F(VerifyTest, AManifestThatContradictsItselfIsDamage) {
+  std::vector<ShardInfo> infos = write_dataset(folder_.path(), 2, 20);
   std::swap(infos[0], infos[1]);
-  write_manifest(folder.file("manifest.dvt"), infos);
-  const VerifyReport report = verify(folder.path()).value();
+  write_manifest(folder_.path("manifest.dvt"), infos);
+  const VerifyReport report = verify(folder_.path()).value();
   ASSERT_EQ(report.damaged.size(), 1u);
-  EXPECT_EQ(report.damaged[0].file, folder.file("manifest.dvt"));
+  EXPECT_EQ(report.damaged[0].file, folder_.path("manifest.dvt"));
   EXPECT_NE(report.damaged[0].reason.find("shard number 1"), std::string::npos) << report.damaged[0].reason;
   EXPECT_EQ(report.records, 40u);
 }
 
-TEST(VerifyTest, AManifestThatLeavesItsFolderIsNotFollowed) {
-  TempFolder folder;
-  std::vector<ShardInfo> infos = write_dataset(folder.path(), 2, 20);
+TEST_F(VerifyTest, AManifestThatLeavesItsFolderIsNotFollowed) {
+  std::vector<ShardInfo> infos = write_dataset(folder_.path(), 2, 20);
   infos[1].name = "../shard-1.dvt";
-  write_manifest(folder.file("manifest.dvt"), infos);
-  const auto report = verify(folder.path());
-  ASSERT_FALSE(report);
-  EXPECT_TRUE(report.error().is(Errc::outside_dataset));
+  write_manifest(folder_.path("manifest.dvt"), infos);
+  EXPECT_THAT(verify(folder_.path()), test::Fails(Errc::outside_dataset));
 }
 
-TEST(VerifyTest, ForeignAndUnfinishedFilesOfAGlobAreDamage) {
-  TempFolder folder;
-  write_dataset(folder.path(), 2, 20);
-  write_file(folder.file("shard-x.dvt"), std::string(1000, 'x'));
-  write_file(folder.file("shard-y.dvt"), read_file(folder.file("shard-0.dvt")).substr(0, 500));
-  const VerifyReport report = verify(folder.file("shard-*.dvt")).value();
+TEST_F(VerifyTest, ForeignAndUnfinishedFilesOfAGlobAreDamage) {
+  write_dataset(folder_.path(), 2, 20);
+  write_file(folder_.path("shard-x.dvt"), std::string(1000, 'x'));
+  write_file(folder_.path("shard-y.dvt"), read_file(folder_.path("shard-0.dvt")).substr(0, 500));
+  const VerifyReport report = verify(folder_.path("shard-*.dvt")).value();
   ASSERT_EQ(report.damaged.size(), 2u);
-  EXPECT_EQ(report.damaged[0].file, folder.file("shard-x.dvt"));
-  EXPECT_EQ(report.damaged[1].file, folder.file("shard-y.dvt"));
+  EXPECT_EQ(report.damaged[0].file, folder_.path("shard-x.dvt"));
+  EXPECT_EQ(report.damaged[1].file, folder_.path("shard-y.dvt"));
   EXPECT_EQ(report.records, 40u);
 }
 
-TEST(VerifyTest, AFolderAboveDatasetsIsNotJudgedAsOne) {
-  TempFolder folder;
-  write_dataset(folder.file("train"), 3, 20);
-  write_dataset(folder.file("val"), 1, 20);
-  fs::remove(folder.file("train/shard-1.dvt"));
-  EXPECT_TRUE(verify(folder.path()).error().is(Errc::several_datasets));
+TEST_F(VerifyTest, AFolderAboveDatasetsIsNotJudgedAsOne) {
+  write_dataset(folder_.path("train"), 3, 20);
+  write_dataset(folder_.path("val"), 1, 20);
+  fs::remove(folder_.path("train/shard-1.dvt"));
+  EXPECT_TRUE(verify(folder_.path()).error().is(Errc::several_datasets));
 }
 
-TEST(VerifyTest, AGapInTheNumbersOfShardsIsDamage) {
-  TempFolder folder;
-  write_dataset(folder.path(), 5, 20);
-  for (const char* name : {"manifest.dvt", "shard-1.dvt", "shard-3.dvt"}) fs::remove(folder.file(name));
-  const VerifyReport report = verify(folder.path()).value();
+TEST_F(VerifyTest, AGapInTheNumbersOfShardsIsDamage) {
+  write_dataset(folder_.path(), 5, 20);
+  for (const char* name : {"manifest.dvt", "shard-1.dvt", "shard-3.dvt"}) fs::remove(folder_.path(name));
+  const VerifyReport report = verify(folder_.path()).value();
   ASSERT_EQ(report.damaged.size(), 1u);
-  EXPECT_EQ(report.damaged[0].file, folder.path());
+  EXPECT_EQ(report.damaged[0].file, folder_.path());
   EXPECT_NE(report.damaged[0].reason.find("shard numbers 1, 3 are missing"), std::string::npos)
       << report.damaged[0].reason;
   EXPECT_EQ(report.records, 60u);
-  EXPECT_TRUE(verify(folder.file("*.dvt")).value().ok()) << "these files were asked for";
+  EXPECT_TRUE(verify(folder_.path("*.dvt")).value().ok()) << "these files were asked for";
 
   // One that cannot be read might be any.
-  const std::string path = folder.file("shard-2.dvt");
+  const std::string path = folder_.path("shard-2.dvt");
   fs::resize_file(path, fs::file_size(path) - 100);
-  const VerifyReport two = verify(folder.path()).value();
+  const VerifyReport two = verify(folder_.path()).value();
   ASSERT_EQ(two.damaged.size(), 2u);
   EXPECT_EQ(two.damaged[0].file, path);
   EXPECT_NE(two.damaged[1].reason.find("shard numbers 1 to 3"), std::string::npos) << two.damaged[1].reason;
 }
 
-TEST(VerifyTest, NothingToVerifyIsAnError) {
-  TempFolder folder;
-  EXPECT_TRUE(verify(folder.path()).error().is(Errc::empty_input));
-  EXPECT_EQ(verify(folder.file("nothing")).error().code(), boost::system::errc::no_such_file_or_directory);
+TEST_F(VerifyTest, NothingToVerifyIsAnError) {
+  EXPECT_TRUE(verify(folder_.path()).error().is(Errc::empty_input));
+  EXPECT_EQ(verify(folder_.path("nothing")).error().code(), boost::system::errc::no_such_file_or_directory);
 }
 
 }  // namespace

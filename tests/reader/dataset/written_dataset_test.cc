@@ -2,6 +2,7 @@
 // What the writers make, read back.
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dovetail/dataset.h>
@@ -9,6 +10,8 @@
 #include <dovetail/record_reader.h>
 
 #include "tests/reader/dataset/dataset_files.h"
+#include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -23,24 +26,23 @@ Records mixed_records() {
 }
 
 DatasetInfo write(const std::string& folder, const Records& records, Codec codec) {
-  DatasetWriterOptions options;
-  options.shard.codec = codec;
-  options.shard.block_bytes = 1024;
-  options.shard.run_bytes = 4096;
-  options.shard.dataset_id = sample_dataset_id();
-  options.shards = 4;
-  options.expected_records = records.size();
+  DatasetWriterOptions options{
+      .shard = {.codec = codec, .block_bytes = 1024, .run_bytes = 4096, .dataset_id = sample_dataset_id()},
+      .shards = 4,
+      .expected_records = records.size()};
   DatasetWriter writer = DatasetWriter::create(folder, options).value();
   for (const std::string& record : records) writer.append(as_bytes(record)).value();
   return writer.finish().value();
 }
 
-TEST(WrittenDatasetTest, ComesBackAsItWasWritten) {
+using WrittenDatasetTest = test::FolderTest;
+
+TEST_F(WrittenDatasetTest, ComesBackAsItWasWritten) {
   const Records records = mixed_records();
   for (const Codec codec : {Codec::none, Codec::snappy}) {
     TempFolder folder;
-    const DatasetInfo written = write(folder.file("data"), records, codec);
-    const Dataset dataset = Dataset::open(folder.file("data")).value();
+    const DatasetInfo written = write(folder.path("data"), records, codec);
+    const Dataset dataset = Dataset::open(folder.path("data")).value();
     EXPECT_TRUE(dataset.has_manifest());
     EXPECT_EQ(std::vector<ShardInfo>(dataset.shards().begin(), dataset.shards().end()), written.shards);
     Records read;
@@ -50,43 +52,37 @@ TEST(WrittenDatasetTest, ComesBackAsItWasWritten) {
       for (std::string& record : read_records(reader)) read.push_back(std::move(record));
     }
     EXPECT_EQ(read, records);
-    const VerifyReport report = verify(folder.file("data")).value();
+    const VerifyReport report = verify(folder.path("data")).value();
     EXPECT_TRUE(report.ok()) << report.damaged[0].file << ": " << report.damaged[0].reason;
     EXPECT_EQ(report.records, records.size());
   }
 }
 
-TEST(WrittenDatasetTest, ManifestAndShardsNameTheSameContent) {
-  TempFolder folder;
-  write(folder.file("data"), mixed_records(), Codec::snappy);
-  const Dataset by_manifest = Dataset::open(folder.file("data")).value();
-  const Dataset by_glob = Dataset::open(folder.file("data/shard-*.dvt")).value();
+TEST_F(WrittenDatasetTest, ManifestAndShardsNameTheSameContent) {
+  write(folder_.path("data"), mixed_records(), Codec::snappy);
+  const Dataset by_manifest = Dataset::open(folder_.path("data")).value();
+  const Dataset by_glob = Dataset::open(folder_.path("data/shard-*.dvt")).value();
   EXPECT_FALSE(by_glob.has_manifest());
   EXPECT_EQ(by_glob.fingerprint(), by_manifest.fingerprint());
   EXPECT_EQ(by_glob.records(), by_manifest.records());
 }
 
-TEST(WrittenDatasetTest, TheFingerprintDoesNotDependOnTheCodec) {
-  TempFolder folder;
-  write(folder.file("plain"), mixed_records(), Codec::none);
-  write(folder.file("packed"), mixed_records(), Codec::snappy);
-  EXPECT_EQ(Dataset::open(folder.file("plain")).value().fingerprint(),
-            Dataset::open(folder.file("packed")).value().fingerprint());
+TEST_F(WrittenDatasetTest, TheFingerprintDoesNotDependOnTheCodec) {
+  write(folder_.path("plain"), mixed_records(), Codec::none);
+  write(folder_.path("packed"), mixed_records(), Codec::snappy);
+  EXPECT_EQ(Dataset::open(folder_.path("plain")).value().fingerprint(),
+            Dataset::open(folder_.path("packed")).value().fingerprint());
 }
 
-TEST(WrittenDatasetTest, AnUnfinishedDatasetDoesNotOpen) {
-  TempFolder folder;
-  DatasetWriter writer = DatasetWriter::create(folder.file("data")).value();
+TEST_F(WrittenDatasetTest, AnUnfinishedDatasetDoesNotOpen) {
+  DatasetWriter writer = DatasetWriter::create(folder_.path("data")).value();
   ASSERT_TRUE(writer.append(as_bytes("one")));
   ASSERT_TRUE(writer.next_shard());
   for (const char* name : {"data", "data.partial"}) {
-    const auto dataset = Dataset::open(folder.file(name));
-    ASSERT_FALSE(dataset);
-    EXPECT_TRUE(dataset.error().is(Errc::unfinished)) << dataset.error().to_string();
-    EXPECT_EQ(dataset.error().path(), folder.file("data.partial"));
+    EXPECT_THAT(Dataset::open(folder_.path(name)), test::Fails(Errc::unfinished).in(folder_.path("data.partial")));
   }
   ASSERT_TRUE(writer.finish());
-  EXPECT_EQ(Dataset::open(folder.file("data")).value().records(), 1u);
+  EXPECT_EQ(Dataset::open(folder_.path("data")).value().records(), 1u);
 }
 
 }  // namespace

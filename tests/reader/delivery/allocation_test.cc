@@ -37,12 +37,11 @@ class SteadyReadingTest : public ::testing::Test {
   };
   /// What the second of two epochs costs.
   Cost second_epoch(std::uint32_t batch, std::uint32_t epochs = 2) {
-    ReaderOptions options;
-    options.plan.batch = batch;
-    options.epochs = epochs;
-    options.registration = Registration::off;
-    options.decode_threads = 1;
-    options.storage = StorageKind::pread;
+    ReaderOptions options{.plan = {.batch = batch},
+                          .epochs = epochs,
+                          .storage = StorageKind::pread,
+                          .decode_threads = 1,
+                          .registration = Registration::off};
     GatedStorage* storage = nullptr;
     const std::unique_ptr<detail::RankReader> engine =
         testing::open_engine(dataset_, options, [&](std::unique_ptr<detail::Storage> inner) {

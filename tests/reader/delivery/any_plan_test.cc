@@ -64,15 +64,11 @@ class LateOpening final : public detail::Storage {
 };
 
 ReaderOptions base_options(std::uint32_t batch) {
-  ReaderOptions options;
-  options.plan.batch = batch;
-  options.plan.open_runs = 4;
-  options.plan.pool = 32;
-  options.epochs = 1;
-  options.oversize = Oversize::spill;
-  options.storage = StorageKind::pread;
-  options.registration = Registration::off;
-  return options;
+  return {.plan = {.batch = batch, .open_runs = 4, .pool = 32},
+          .epochs = 1,
+          .oversize = Oversize::spill,
+          .storage = StorageKind::pread,
+          .registration = Registration::off};
 }
 
 /// The batches that a trainer holds, as many as it may or some of them, each with what it was when it came.

@@ -80,8 +80,7 @@ TEST_F(AsyncNextTest, NeverCompletesInsideTheCallAndKeepsTheContextBusy) {
 }
 
 TEST_F(AsyncNextTest, ASecondRequestIsBusyAndStopsNothing) {
-  ReaderOptions options;
-  options.max_held = 1;
+  ReaderOptions options{.max_held = 1};
   BatchReader reader = open(options);
   asio::io_context context;
   std::uint64_t steps = 0;
@@ -147,8 +146,7 @@ TEST_F(AsyncNextTest, StopCompletesAnOutstandingRequestAndIsIdempotent) {
 }
 
 TEST_F(AsyncNextTest, StopWakesABlockedNext) {
-  ReaderOptions options;
-  options.epochs = 0;
+  ReaderOptions options{.epochs = 0};
   BatchReader reader = open(options);
   std::atomic<bool> ended = false;
   std::thread trainer([&] {
@@ -178,9 +176,7 @@ TEST_F(AsyncNextTest, ManyReadersOfOneDatasetShareIt) {
   std::atomic<std::uint64_t> rows = 0;
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     threads.emplace_back([&, rank] {
-      ReaderOptions options;
-      options.ranks = {.rank = rank, .world = 4};
-      options.plan.tail = Tail::pad;
+      ReaderOptions options{.ranks = {.rank = rank, .world = 4}, .plan = {.tail = Tail::pad}};
       BatchReader reader = open(options);
       for (const Batch& batch : reader.epoch()) rows += batch.valid();
     });

@@ -137,18 +137,12 @@ TEST_F(BatchReaderTest, RefusesABudgetBelowTheOpenRunsAndNamesThoseThatFit) {
 
 TEST(BatchReaderBudgetTest, BlocksThatExpandManyTimesFitASmallBudgetToo) {
   testing::TempFolder folder;
-  DatasetWriterOptions writing;
-  writing.shard.run_records = 128;
+  DatasetWriterOptions writing{.shard = {.run_records = 128}};
   DatasetWriter writer = DatasetWriter::create(folder.path("data"), writing).value();
   const std::string zeros(512, '\0');
   for (int i = 0; i < 16384; ++i) writer.append(as_bytes(zeros)).value();
   writer.finish().value();
-  ReaderOptions options;
-  options.plan.batch = 16;
-  options.plan.open_runs = 2;
-  options.plan.pool = 64;
-  options.epochs = 1;
-  options.memory_bytes = 1 << 20;
+  ReaderOptions options{.plan = {.batch = 16, .open_runs = 2, .pool = 64}, .epochs = 1, .memory_bytes = 1 << 20};
   BatchReader reader = BatchReader::open(Dataset::open(folder.path("data")).value(), options).value();
   std::uint64_t rows = 0;
   for (const Batch& batch : reader.epoch()) rows += batch.valid();
@@ -158,9 +152,7 @@ TEST(BatchReaderBudgetTest, BlocksThatExpandManyTimesFitASmallBudgetToo) {
 
 TEST(BatchReaderBudgetTest, LargeBlocksFitBesideTheSlots) {
   testing::TempFolder folder;
-  DatasetWriterOptions writing;
-  writing.shard.run_records = 1 << 12;
-  writing.shard.block_bytes = 4 << 20;
+  DatasetWriterOptions writing{.shard = {.block_bytes = 4 << 20, .run_records = 1 << 12}};
   DatasetWriter writer = DatasetWriter::create(folder.path("data"), writing).value();
   std::mt19937_64 random(1);
   std::string record(1024, '\0');  // of which a quarter can be compressed: stored and decoded blocks are both large
@@ -171,11 +163,8 @@ TEST(BatchReaderBudgetTest, LargeBlocksFitBesideTheSlots) {
   writer.finish().value();
   for (const std::uint64_t mebibytes : {14u, 15u, 16u, 24u, 48u, 128u}) {
     SCOPED_TRACE(std::to_string(mebibytes) + " MiB");
-    ReaderOptions options;
-    options.plan.batch = 16;
-    options.plan.order = OrderKind::sequential;
-    options.epochs = 1;
-    options.memory_bytes = mebibytes << 20;
+    ReaderOptions options{
+        .plan = {.batch = 16, .order = OrderKind::sequential}, .epochs = 1, .memory_bytes = mebibytes << 20};
     BatchReader reader = BatchReader::open(Dataset::open(folder.path("data")).value(), options).value();
     std::uint64_t rows = 0;
     for (const Batch& batch : reader.epoch()) rows += batch.valid();
@@ -363,10 +352,7 @@ TEST(BatchReaderBudgetTest, TheBudgetThatARefusalCallsEnoughIsEnough) {
       testing::TempFolder folder;
       const Dataset dataset = testing::make_sample(
           folder.path("data"), {.shard_records = {300}, .max_bytes = 9000, .codec = codec, .block_bytes = block_bytes});
-      ReaderOptions options;
-      options.plan.batch = 100;
-      options.epochs = 1;
-      options.oversize = Oversize::spill;
+      ReaderOptions options{.plan = {.batch = 100}, .epochs = 1, .oversize = Oversize::spill};
       std::uint64_t refused = 0;
       for (options.memory_bytes = 4096; refused < 1000; options.memory_bytes += options.memory_bytes / 8, ++refused) {
         const Result<BatchReader> reader = BatchReader::open(dataset, options);

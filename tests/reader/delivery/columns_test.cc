@@ -22,6 +22,7 @@
 #include "format/example/example_encoder.h"
 #include "tests/format/column_reference.h"
 #include "tests/reader/delivery/reader_fixture.h"
+#include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
 
 namespace dovetail {
@@ -76,12 +77,9 @@ struct Sample {
 };
 
 Dataset write_sample(const std::string& folder, const Sample& sample, const char* schema = kColumns) {
-  DatasetWriterOptions options;
-  options.shard_bytes = 0;
-  options.encode_threads = 1;
-  options.shard.block_bytes = sample.block_bytes;
-  options.shard.codec = sample.codec;
-  options.shard.run_records = 16;
+  DatasetWriterOptions options{.shard = {.codec = sample.codec, .block_bytes = sample.block_bytes, .run_records = 16},
+                               .shard_bytes = 0,
+                               .encode_threads = 1};
   if (schema != nullptr) options.shard.schema = parse_schema(schema).value();
   DatasetWriter writer = DatasetWriter::create(folder, options).value();
   std::uint64_t id = 0;
@@ -137,14 +135,9 @@ void expect_columns(const Batch& batch, const Sample& sample) {
 class ColumnsReaderTest : public ::testing::Test {
  protected:
   static ReaderOptions options(std::uint32_t batch, const char* schema = kColumns) {
-    ReaderOptions options;
-    options.plan.batch = batch;
-    options.plan.tail = Tail::pad;
-    options.plan.open_runs = 4;
-    options.plan.pool = 32;
-    options.epochs = 1;
-    options.columns = parse_schema(schema).value();
-    return options;
+    return {.plan = {.batch = batch, .tail = Tail::pad, .open_runs = 4, .pool = 32},
+            .epochs = 1,
+            .columns = parse_schema(schema).value()};
   }
 
   Dataset write(const Sample& sample, const char* schema = kColumns) {
@@ -368,8 +361,7 @@ TEST_F(ColumnsReaderTest, ARecordThatDoesNotFitIsAnErrorThatNamesIt) {
   BatchReader reader = BatchReader::open(dataset, options(10)).value();
   std::uint64_t steps = 0;
   const Error error = read_to_error(reader, sample, &steps);
-  EXPECT_EQ(error.kind(), ErrorKind::usage);
-  EXPECT_EQ(error.path(), dataset.shard_path(1));
+  EXPECT_THAT(error, test::Fails(ErrorKind::usage).in(dataset.shard_path(1)));
   const ShardDescription shard = describe_shard(dataset.shard_path(1)).value();
   const auto block = std::find_if(shard.blocks.rbegin(), shard.blocks.rend(),
                                   [](const BlockInfo& info) { return info.first_record <= 39; });

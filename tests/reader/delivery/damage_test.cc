@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <dovetail/record_reader.h>
 
 #include "tests/reader/delivery/sample_dataset.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -29,13 +31,7 @@ class DamageTest : public ::testing::Test {
   }
 
   ReaderOptions options(OnDamage on_damage) {
-    ReaderOptions options;
-    options.plan.batch = 25;
-    options.plan.tail = Tail::pad;
-    options.plan.pool = 64;
-    options.epochs = 1;
-    options.on_damage = on_damage;
-    return options;
+    return {.plan = {.batch = 25, .tail = Tail::pad, .pool = 64}, .epochs = 1, .on_damage = on_damage};
   }
 
   struct Seen {
@@ -103,9 +99,7 @@ TEST_F(DamageTest, FailNamesFileOffsetRecordsAndStepAndStaysTheAnswer) {
     batch = reader.next();
   }
   const Error error = batch.error();
-  EXPECT_TRUE(error.is(Errc::payload_checksum)) << error.to_string();
-  EXPECT_EQ(error.path(), dataset_.shard_path(0));
-  EXPECT_EQ(error.offset(), damaged.offset);
+  EXPECT_THAT(error, test::Fails(Errc::payload_checksum).in(dataset_.shard_path(0)).at(damaged.offset));
   const std::string records = "records [" + std::to_string(damaged.first_record) + ", " +
                               std::to_string(damaged.first_record + damaged.records) + ")";
   EXPECT_NE(error.to_string().find(records), std::string::npos) << error.to_string();
@@ -183,10 +177,7 @@ TEST_F(DamageTest, AShardThatDisagreesWithTheManifestIsRefused) {
 
 TEST(SubstituteTest, RowsThatTheSlotHasNoRoomForStayEmptyInsteadOfFailingTheStep) {
   testing::TempFolder folder;
-  DatasetWriterOptions made;
-  made.shard.codec = Codec::none;
-  made.shard.block_bytes = 2048;
-  made.shard.run_records = 25;
+  DatasetWriterOptions made{.shard = {.codec = Codec::none, .block_bytes = 2048, .run_records = 25}};
   DatasetWriter writer = DatasetWriter::create(folder.path("data"), made).value();
   writer.append(as_bytes(std::string(12'000, 'a'))).value();
   for (int i = 0; i < 24; ++i) writer.append(as_bytes(std::string(100, 'b'))).value();
@@ -195,11 +186,8 @@ TEST(SubstituteTest, RowsThatTheSlotHasNoRoomForStayEmptyInsteadOfFailingTheStep
   const BlockInfo damaged = describe_shard(dataset.shard_path(0)).value().blocks.at(1);
   testing::flip_bit(dataset.shard_path(0), damaged.offset + 64 + damaged.stored_bytes / 2, 3);
 
-  ReaderOptions options;
-  options.plan.batch = 25;
-  options.plan.order = OrderKind::sequential;
-  options.epochs = 1;
-  options.on_damage = OnDamage::substitute;
+  ReaderOptions options{
+      .plan = {.batch = 25, .order = OrderKind::sequential}, .epochs = 1, .on_damage = OnDamage::substitute};
   options.memory_bytes = 300'000;  // a slot holds two of the large record, and not one for each damaged row
   BatchReader reader = BatchReader::open(dataset, options).value();
   const Result<std::optional<Batch>> batch = reader.next();
@@ -215,12 +203,7 @@ class OversizeTest : public ::testing::Test {
  protected:
   OversizeTest() : dataset_(testing::make_sample(folder_.path("data"), shape_)) {}
   ReaderOptions options(Oversize oversize) {
-    ReaderOptions options;
-    options.plan.batch = 32;
-    options.epochs = 1;
-    options.oversize = oversize;
-    options.memory_bytes = 4 << 20;
-    return options;
+    return {.plan = {.batch = 32}, .epochs = 1, .oversize = oversize, .memory_bytes = 4 << 20};
   }
 
   const SampleShape shape_{.shard_records = {96}, .min_bytes = 50000, .max_bytes = 60000, .codec = Codec::none};

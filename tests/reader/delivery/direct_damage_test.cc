@@ -44,14 +44,10 @@ class DirectDamageTest : public ::testing::TestWithParam<Codec> {
   }
 
   ReaderOptions options(OnDamage on_damage, std::uint64_t memory_bytes = 64 << 20) {
-    ReaderOptions options;
-    options.plan.batch = kBatch;
-    options.plan.order = OrderKind::sequential;
-    options.plan.tail = Tail::pad;
-    options.epochs = 1;
-    options.on_damage = on_damage;
-    options.memory_bytes = memory_bytes;
-    return options;
+    return {.plan = {.batch = kBatch, .order = OrderKind::sequential, .tail = Tail::pad},
+            .epochs = 1,
+            .on_damage = on_damage,
+            .memory_bytes = memory_bytes};
   }
 
   /// Whose bytes a row must have; `kNoId` where none.

@@ -45,15 +45,11 @@ class HungReadsTest : public ::testing::TestWithParam<Way> {
       : dataset_(testing::make_sample(folder_.path("data"), GetParam().shape)), slow_(dataset_.shard_path(1)) {}
 
   static ReaderOptions options(OnDamage on_damage) {
-    ReaderOptions options;
-    options.plan.batch = 4;
-    options.plan.tail = Tail::pad;
-    options.plan.open_runs = 4;
-    options.plan.pool = 16;
-    options.epochs = 1;
-    options.on_damage = on_damage;
-    options.decode_threads = 2;
-    options.registration = Registration::off;
+    ReaderOptions options{.plan = {.batch = 4, .tail = Tail::pad, .open_runs = 4, .pool = 16},
+                          .epochs = 1,
+                          .on_damage = on_damage,
+                          .decode_threads = 2,
+                          .registration = Registration::off};
     options.hung_after = {};  // the watch is put around the gate below
     return options;
   }
@@ -162,9 +158,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, HungReadsTest, ::testing::ValuesIn(kWays),
 TEST(HungReadOptionsTest, AreCheckedWhenAReaderIsOpened) {
   testing::TempFolder folder;
   const Dataset dataset = testing::make_sample(folder.path("data"), kWays[0].shape);
-  ReaderOptions options;
-  options.plan.batch = 4;
-  options.registration = Registration::off;
+  ReaderOptions options{.plan = {.batch = 4}, .registration = Registration::off};
   for (const std::int64_t hours : {-1, 25}) {
     options.hung_after = std::chrono::hours(hours);
     const Result<BatchReader> reader = BatchReader::open(dataset, options);

@@ -315,11 +315,7 @@ TEST_F(InjectedStorageTest, AReaderAsksForEveryPieceOfARunAndEveryPlacedRecordOn
   for (const Sample& sample : samples()) {
     for (const auto immediate : {testing::GatedStorage::Immediate::no, testing::GatedStorage::Immediate::yes}) {
       SCOPED_TRACE(sample.name);
-      ReaderOptions options;
-      options.plan.batch = 10;
-      options.plan.tail = Tail::pad;
-      options.epochs = 1;
-      options.storage = StorageKind::pread;
+      ReaderOptions options{.plan = {.batch = 10, .tail = Tail::pad}, .epochs = 1, .storage = StorageKind::pread};
       testing::GatedStorage* storage = nullptr;
       const std::unique_ptr<detail::RankReader> engine =
           testing::open_engine(sample.dataset, options, [&](std::unique_ptr<detail::Storage> inner) {

@@ -207,14 +207,10 @@ TEST(SlowShardTest, OneLateShardHoldsBackOnlyTheBatchesThatNeedIt) {
       .shard_records = std::vector<std::uint64_t>(16, 64), .min_bytes = 200, .max_bytes = 200, .codec = Codec::none};
   const Dataset dataset = testing::make_sample(folder.path("data"), shape);
   for (const unsigned threads : {1u, 2u}) {
-    ReaderOptions options;
-    options.plan.batch = 16;
-    options.plan.order = OrderKind::shuffle;
-    options.plan.open_runs = 4;
-    options.plan.pool = 16;
-    options.epochs = 1;
-    options.decode_threads = threads;
-    options.storage = StorageKind::pread;
+    ReaderOptions options{.plan = {.batch = 16, .order = OrderKind::shuffle, .open_runs = 4, .pool = 16},
+                          .epochs = 1,
+                          .storage = StorageKind::pread,
+                          .decode_threads = threads};
     // A shard whose records come first in a batch in the middle of the epoch.
     options.plan.world = 1;
     const testing::Rows rows = testing::planned(Plan::make(dataset.shape(), options.plan).value(), 0, 0);
@@ -270,14 +266,11 @@ TEST(BudgetTest, HostileSizesStayWithinTheBudgetAndEnd) {
   ASSERT_GT(dataset.shards()[0].max_block_raw, 3u << 20);
   std::mt19937_64 random(1);
   for (int i = 0; i < (testing::kSanitized ? 4 : 10); ++i) {
-    ReaderOptions options;
-    options.plan.batch = 8;
-    options.plan.open_runs = 96;
-    options.plan.seed = random();
-    options.epochs = 1;
-    options.decode_threads = 1 + static_cast<unsigned>(i % 3);
-    options.oversize = Oversize::spill;
-    options.memory_bytes = 1 << 20;
+    ReaderOptions options{.plan = {.batch = 8, .open_runs = 96, .seed = random()},
+                          .epochs = 1,
+                          .oversize = Oversize::spill,
+                          .memory_bytes = 1 << 20,
+                          .decode_threads = 1 + static_cast<unsigned>(i % 3)};
     while (detail::set_up(dataset, options).has_error()) options.memory_bytes += 1 << 18;  // the least that opens
     options.memory_bytes += i % 2 == 0 ? 0 : random() % (8 << 20);
     detail::ReaderSetup setup = detail::set_up(dataset, options).value();

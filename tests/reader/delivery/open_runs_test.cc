@@ -26,12 +26,10 @@ class OpenRunsTest : public ::testing::Test {
   /// Reads an epoch.
   Outcome read(std::uint32_t open_runs, std::uint64_t memory_bytes) const {
     Outcome outcome;
-    ReaderOptions options;
-    options.plan.batch = 64;
-    options.plan.open_runs = open_runs;
-    options.memory_bytes = memory_bytes;
-    options.storage = StorageKind::pread;
-    options.epochs = 1;
+    ReaderOptions options{.plan = {.batch = 64, .open_runs = open_runs},
+                          .epochs = 1,
+                          .memory_bytes = memory_bytes,
+                          .storage = StorageKind::pread};
     options.log = [&](std::string_view line) {
       if (line.find("open_runs") != line.npos) outcome.told += line;
     };
@@ -59,10 +57,7 @@ class OpenRunsTest : public ::testing::Test {
 
 TEST_F(OpenRunsTest, AreRefusedWhereTheyDoNotFitAndWhatIsNamedHelps) {
   constexpr std::uint64_t kLittle = 8 << 20;
-  ReaderOptions options;
-  options.plan.batch = 64;
-  options.plan.open_runs = 96;
-  options.memory_bytes = kLittle;
+  ReaderOptions options{.plan = {.batch = 64, .open_runs = 96}, .memory_bytes = kLittle};
   const Error refused = BatchReader::open(dataset_, options).error();
   ASSERT_TRUE(refused.is(Errc::budget_too_small)) << refused.to_string();
   const auto fit = static_cast<std::uint32_t>(number_after(refused.detail(), "open_runs = "));
@@ -90,9 +85,7 @@ TEST_F(OpenRunsTest, AreRefusedWhereTheyCannotFitAndAreLarge) {
                                                                      .codec = Codec::none,
                                                                      .block_bytes = 4 << 20,
                                                                      .run_records = 400});
-  ReaderOptions options;
-  options.plan.batch = 16;
-  options.memory_bytes = 64 << 20;
+  ReaderOptions options{.plan = {.batch = 16}, .memory_bytes = 64 << 20};
   const Result<BatchReader> refused = BatchReader::open(large, options);
   ASSERT_TRUE(refused.has_error());
   EXPECT_TRUE(refused.error().is(Errc::budget_too_small));
@@ -107,18 +100,14 @@ TEST_F(OpenRunsTest, AreRefusedWhereTheyCannotFitAndAreLarge) {
 
 // Images, among them two small ones that share a block: the others go to their rows at once.
 TEST_F(OpenRunsTest, AreNotRefusedWhereMostRecordsHaveBlocksOfTheirOwn) {
-  DatasetWriterOptions writing;
-  writing.shard.codec = Codec::none;
-  writing.shard.run_records = 100;
+  DatasetWriterOptions writing{.shard = {.codec = Codec::none, .run_records = 100}};
   DatasetWriter writer = DatasetWriter::create(folder_.path("images"), writing).value();
   const std::string image(300'000, 'x');
   for (int i = 0; i < 300; ++i) writer.append(as_bytes(i == 7 || i == 8 ? "small" : image)).value();
   writer.finish().value();
   const Dataset images = Dataset::open(folder_.path("images")).value();
   ASSERT_EQ(images.shards().front().max_block_records, 2u);
-  ReaderOptions options;
-  options.plan.batch = 16;
-  options.memory_bytes = 64 << 20;
+  ReaderOptions options{.plan = {.batch = 16}, .memory_bytes = 64 << 20};
   EXPECT_TRUE(BatchReader::open(images, options).has_value());
 }
 
@@ -130,10 +119,7 @@ TEST_F(OpenRunsTest, AreNotRefusedWhereLanesSharePartsOfASmallRun) {
                                                                      .codec = Codec::none,
                                                                      .block_bytes = 1 << 20,
                                                                      .run_records = 20'000});
-  ReaderOptions options;
-  options.plan.batch = 64;
-  options.plan.lanes = 64;
-  options.memory_bytes = 320 << 20;
+  ReaderOptions options{.plan = {.batch = 64, .lanes = 64}, .memory_bytes = 320 << 20};
   const Result<BatchReader> reader = BatchReader::open(one_run, options);
   EXPECT_TRUE(reader.has_value()) << reader.error().to_string();
 }
@@ -146,12 +132,9 @@ TEST_F(OpenRunsTest, OfWholeFilesAreNamedAndNotRefused) {
                                                                        .codec = Codec::none,
                                                                        .block_bytes = 4 << 20,
                                                                        .run_records = 400});
-  ReaderOptions options;
-  options.plan.batch = 8;
-  options.plan.assign = Assign::files;
-  options.ranks = {.rank = 0, .world = 2};
-  options.plan.world = 2;
-  options.memory_bytes = 80 << 20;
+  ReaderOptions options{.ranks = {.rank = 0, .world = 2},
+                        .plan = {.world = 2, .batch = 8, .assign = Assign::files},
+                        .memory_bytes = 80 << 20};
   std::string told;
   options.log = [&](std::string_view line) { told += line; };
   EXPECT_TRUE(BatchReader::open(uneven, options).has_value());
@@ -169,16 +152,13 @@ TEST_F(OpenRunsTest, OfWholeFilesStayWithinTheBudgetOrFail) {
   std::uint64_t delivered = 0;
   std::uint64_t failed = 0;
   for (std::uint64_t memory = 40'000; memory < 140'000; memory += 1000) {
-    ReaderOptions options;
-    options.plan.batch = 8;
-    options.plan.pool = 17;
-    options.plan.assign = Assign::files;
-    options.prefetch = 1;
-    options.max_held = 1;
-    options.epochs = 1;
-    options.memory_bytes = memory;
-    options.oversize = Oversize::spill;
-    options.storage = StorageKind::pread;
+    ReaderOptions options{.plan = {.batch = 8, .assign = Assign::files, .pool = 17},
+                          .epochs = 1,
+                          .oversize = Oversize::spill,
+                          .prefetch = 1,
+                          .max_held = 1,
+                          .memory_bytes = memory,
+                          .storage = StorageKind::pread};
     auto reader = BatchReader::open(few, options);
     if (!reader) {
       EXPECT_TRUE(reader.error().is(Errc::budget_too_small)) << reader.error().to_string();
@@ -201,10 +181,7 @@ TEST_F(OpenRunsTest, OfAReplayAreNotRefused) {
                                                                         .codec = Codec::none,
                                                                         .block_bytes = 4 << 20,
                                                                         .run_records = 400});
-  ReaderOptions options;
-  options.plan.batch = 16;
-  options.memory_bytes = 64 << 20;
-  options.replay = 2;
+  ReaderOptions options{.plan = {.batch = 16}, .memory_bytes = 64 << 20, .replay = 2};
   EXPECT_TRUE(BatchReader::open(large, options).has_value());
 }
 

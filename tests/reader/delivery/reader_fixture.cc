@@ -17,14 +17,9 @@ void SampleReaderTest::TearDownTestSuite() {
 }
 
 ReaderOptions SampleReaderTest::options(std::uint32_t rank, std::uint32_t world, std::uint32_t batch, Tail tail) {
-  ReaderOptions options;
-  options.ranks = {.rank = rank, .world = world};
-  options.plan.batch = batch;
-  options.plan.tail = tail;
-  options.plan.open_runs = 4;
-  options.plan.pool = 32;
-  options.epochs = 1;
-  return options;
+  return {.ranks = {.rank = rank, .world = world},
+          .plan = {.batch = batch, .tail = tail, .open_runs = 4, .pool = 32},
+          .epochs = 1};
 }
 
 void append_checked(const Batch& batch, const SampleShape& shape, Rows& rows) {

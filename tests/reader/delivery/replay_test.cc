@@ -16,13 +16,7 @@ namespace {
 
 class ReplayTest : public ::testing::Test {
  protected:
-  static ReaderOptions options(std::uint32_t replay) {
-    ReaderOptions options;
-    options.plan.batch = 8;
-    options.epochs = 1;
-    options.replay = replay;
-    return options;
-  }
+  static ReaderOptions options(std::uint32_t replay) { return {.plan = {.batch = 8}, .epochs = 1, .replay = replay}; }
 
   /// All that a trainer sees of a batch.
   struct Seen {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/reader/delivery/sample_dataset.h"
 
-#include <stdlib.h>
-
 #include <fstream>
 
 namespace dovetail::testing {
@@ -18,16 +16,6 @@ std::uint64_t mix(std::uint64_t z) {
 
 }  // namespace
 
-TempFolder::TempFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "dovetail-test-XXXXXX").string();
-  root_ = ::mkdtemp(pattern.data());
-}
-
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(root_, ignored);
-}
-
 std::string sample_record(std::uint64_t id, const SampleShape& shape) {
   const std::uint64_t size = shape.min_bytes + mix(id) % (shape.max_bytes - shape.min_bytes + 1);
   std::string record(size, static_cast<char>('a' + id % 26));
@@ -39,13 +27,12 @@ std::string sample_record(std::uint64_t id, const SampleShape& shape) {
 }
 
 Dataset make_sample(const std::string& folder, const SampleShape& shape) {
-  DatasetWriterOptions options;
-  options.shard_bytes = 0;
-  options.encode_threads = 1;
-  options.shard.codec = shape.codec;
-  options.shard.block_bytes = shape.block_bytes;
-  options.shard.run_records = shape.run_records;
-  options.shard.dataset_id = DatasetId{{1, 2, 3}};
+  DatasetWriterOptions options{.shard = {.codec = shape.codec,
+                                         .block_bytes = shape.block_bytes,
+                                         .run_records = shape.run_records,
+                                         .dataset_id = DatasetId{{1, 2, 3}}},
+                               .shard_bytes = 0,
+                               .encode_threads = 1};
   DatasetWriter writer = DatasetWriter::create(folder, options).value();
   std::uint64_t id = 0;
   for (std::size_t shard = 0; shard < shape.shard_records.size(); ++shard) {

@@ -2,28 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <dovetail/dataset.h>
 #include <dovetail/dataset_writer.h>
 
+#include "tests/support/temp_folder.h"
+
 namespace dovetail::testing {
 
-/// A folder below the system's temporary one that goes with the object.
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  std::string path(const std::string& name = {}) const { return name.empty() ? root_ : root_ + "/" + name; }
-
- private:
-  std::string root_;
-};
+using test::TempFolder;
 
 /// How the records of a sample dataset look.
 struct SampleShape {

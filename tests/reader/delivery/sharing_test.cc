@@ -132,19 +132,17 @@ class SharingTest : public ::testing::TestWithParam<std::size_t> {
 
   /// All of it by one rank, in ways that differ with `i`.
   static ReaderOptions options(std::uint32_t i) {
-    ReaderOptions options;
-    options.plan.batch = 5 + i;
-    options.plan.tail = Tail::pad;
-    options.plan.order = static_cast<OrderKind>(i % 3);
-    options.plan.open_runs = 4;
-    options.plan.pool = 32;
-    options.plan.seed = i;
-    options.epochs = 2;
-    options.decode_threads = 1 + i % 3;
-    options.io_threads = 2;
-    options.memory_bytes = 16 << 20;
-    options.registration = Registration::off;
-    return options;
+    return {.plan = {.batch = 5 + i,
+                     .order = static_cast<OrderKind>(i % 3),
+                     .tail = Tail::pad,
+                     .open_runs = 4,
+                     .pool = 32,
+                     .seed = i},
+            .epochs = 2,
+            .memory_bytes = 16 << 20,
+            .io_threads = 2,
+            .decode_threads = 1 + i % 3,
+            .registration = Registration::off};
   }
   Course course(ReaderOptions options, std::uint32_t i) const {
     options.storage = kinds_[i % kinds_.size()];

@@ -21,13 +21,7 @@ class StatsTest : public ::testing::Test {
  protected:
   Dataset make(const SampleShape& shape) { return testing::make_sample(folder_.path("data"), shape); }
 
-  static ReaderOptions options(StorageKind storage) {
-    ReaderOptions options;
-    options.plan.batch = 8;
-    options.epochs = 1;
-    options.storage = storage;
-    return options;
-  }
+  static ReaderOptions options(StorageKind storage) { return {.plan = {.batch = 8}, .epochs = 1, .storage = storage}; }
   static std::uint64_t read_all(BatchReader& reader) {
     std::uint64_t batches = 0;
     for (const Batch& batch : reader.epoch()) batches += batch.rows() > 0 ? 1 : 0;

@@ -77,13 +77,7 @@ double total(const std::vector<Event>& events, const std::string& name) {
 
 class TimelineTest : public ::testing::Test {
  protected:
-  ReaderOptions options() const {
-    ReaderOptions options;
-    options.plan.batch = 8;
-    options.epochs = 1;
-    options.timeline = timeline_;
-    return options;
-  }
+  ReaderOptions options() const { return {.plan = {.batch = 8}, .epochs = 1, .timeline = timeline_}; }
   std::vector<Event> read(const ReaderOptions& options, ReaderStats& stats) {
     BatchReader reader = BatchReader::open(dataset_, options).value();
     for (const Batch& batch : reader.epoch()) EXPECT_EQ(batch.rows(), 8u);

@@ -29,10 +29,7 @@ TEST(UnevenRecordsTest, AreDeliveredAsTheyWereWritten) {
         Case{"the same, as they are", {{"", large, "", large, "a", large, "", large}}, Codec::none}}) {
     SCOPED_TRACE(data.name);
     testing::TempFolder folder;
-    DatasetWriterOptions writing;
-    writing.shard.codec = data.codec;
-    writing.shard.block_bytes = 16 << 10;
-    writing.shard.run_records = 8;
+    DatasetWriterOptions writing{.shard = {.codec = data.codec, .block_bytes = 16 << 10, .run_records = 8}};
     DatasetWriter writer = DatasetWriter::create(folder.path("data"), writing).value();
     Records all;
     for (const Records& shard : data.shards) {
@@ -44,11 +41,7 @@ TEST(UnevenRecordsTest, AreDeliveredAsTheyWereWritten) {
     }
     writer.finish().value();
     for (const OrderKind order : {OrderKind::shuffle, OrderKind::sequential, OrderKind::global}) {
-      ReaderOptions options;
-      options.plan.batch = 3;
-      options.plan.order = order;
-      options.plan.tail = Tail::pad;
-      options.epochs = 2;
+      ReaderOptions options{.plan = {.batch = 3, .order = order, .tail = Tail::pad}, .epochs = 2};
       BatchReader reader = BatchReader::open(Dataset::open(folder.path("data")).value(), options).value();
       for (int epoch = 0; epoch < 2; ++epoch) {
         std::uint64_t rows = 0;
@@ -70,10 +63,7 @@ TEST(UnevenRecordsTest, AreDeliveredAsTheyWereWritten) {
 TEST(PollingTrainerTest, GetsItsBatchesFromAReaderOfOneThread) {
   testing::TempFolder folder;
   const Dataset dataset = testing::make_sample(folder.path("data"), {.shard_records = {3000, 3000}, .max_bytes = 100});
-  ReaderOptions options;
-  options.plan.batch = 10;
-  options.epochs = 1;
-  options.decode_threads = 1;
+  ReaderOptions options{.plan = {.batch = 10}, .epochs = 1, .decode_threads = 1};
   BatchReader reader = BatchReader::open(dataset, options).value();
   std::uint64_t batches = 0;
   for (;;) {

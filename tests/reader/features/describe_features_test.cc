@@ -15,6 +15,7 @@
 
 #include "tests/reader/dataset/dataset_files.h"
 #include "tests/reader/features/feature_records.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -34,7 +35,7 @@ Dataset write_records(const TempFolder& folder, const std::vector<std::string>& 
     spec.shard_number = static_cast<std::uint32_t>(i);
     infos.push_back(write_shard(folder.path(), "shard-" + std::to_string(i) + ".dvt", spec));
   }
-  write_manifest(folder.file("manifest.dvt"), infos);
+  write_manifest(folder.path("manifest.dvt"), infos);
   return Dataset::open(folder.path()).value();
 }
 
@@ -45,7 +46,9 @@ void damage(const std::string& shard, std::size_t block) {
   write_file(shard, bytes);
 }
 
-TEST(DescribeFeaturesTest, ThreadsAndShardsChangeNothing) {
+using DescribeFeaturesTest = test::FolderTest;
+
+TEST_F(DescribeFeaturesTest, ThreadsAndShardsChangeNothing) {
   const std::vector<std::string> records = random_records(kDatasetSeed, 3000);
   const std::string expected = all_of(report_of(records));
   for (const std::size_t shards : {1U, 7U}) {
@@ -80,7 +83,7 @@ std::vector<std::string> wide_records(bool json) {
   return records;
 }
 
-TEST(DescribeFeaturesTest, ThreadsChangeNothingOfManyFeatures) {
+TEST_F(DescribeFeaturesTest, ThreadsChangeNothingOfManyFeatures) {
   for (const bool json : {false, true}) {
     TempFolder folder;
     const Dataset dataset = write_records(folder, wide_records(json), 2);
@@ -99,7 +102,7 @@ TEST(DescribeFeaturesTest, ThreadsChangeNothingOfManyFeatures) {
   }
 }
 
-TEST(DescribeFeaturesTest, JoinedDatasetsAreOne) {
+TEST_F(DescribeFeaturesTest, JoinedDatasetsAreOne) {
   TempFolder left;
   TempFolder right;
   const std::vector<std::string> records = random_records(kDatasetSeed + 1, 200);
@@ -110,17 +113,15 @@ TEST(DescribeFeaturesTest, JoinedDatasetsAreOne) {
   EXPECT_EQ(all_of(describe_features(Dataset::join(datasets).value()).value()), all_of(report_of(all)));
 }
 
-TEST(DescribeFeaturesTest, NoRecordsHaveNoFeatures) {
-  TempFolder folder;
-  EXPECT_EQ(all_of(describe_features(write_records(folder, {}, 2)).value()), all_of(FeaturesReport()));
+TEST_F(DescribeFeaturesTest, NoRecordsHaveNoFeatures) {
+  EXPECT_EQ(all_of(describe_features(write_records(folder_, {}, 2)).value()), all_of(FeaturesReport()));
 }
 
-TEST(DescribeFeaturesTest, DamagedBlocksAreLeftOutAndCounted) {
-  TempFolder folder;
+TEST_F(DescribeFeaturesTest, DamagedBlocksAreLeftOutAndCounted) {
   const std::vector<std::string> records = random_records(kDatasetSeed, 60);
-  const Dataset dataset = write_records(folder, records, 3);
-  damage(folder.file("shard-1.dvt"), 2);
-  damage(folder.file("shard-2.dvt"), 0);
+  const Dataset dataset = write_records(folder_, records, 3);
+  damage(folder_.path("shard-1.dvt"), 2);
+  damage(folder_.path("shard-2.dvt"), 0);
   std::vector<std::string> rest = records;
   FeatureCollector collector;
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -139,31 +140,28 @@ TEST(DescribeFeaturesTest, DamagedBlocksAreLeftOutAndCounted) {
   }
 }
 
-TEST(DescribeFeaturesTest, AShardThatCannotBeOpenedForDamageLosesItsRecords) {
-  TempFolder folder;
-  const Dataset dataset = write_records(folder, random_records(kDatasetSeed, 60), 3);
-  std::string bytes = read_file(folder.file("shard-1.dvt"));
+TEST_F(DescribeFeaturesTest, AShardThatCannotBeOpenedForDamageLosesItsRecords) {
+  const Dataset dataset = write_records(folder_, random_records(kDatasetSeed, 60), 3);
+  std::string bytes = read_file(folder_.path("shard-1.dvt"));
   bytes.resize(bytes.size() / 2);
-  write_file(folder.file("shard-1.dvt"), bytes);
+  write_file(folder_.path("shard-1.dvt"), bytes);
   const FeaturesReport report = describe_features(dataset).value();
   EXPECT_EQ(report.records, 40u);
   EXPECT_EQ(report.lost_records, 20u);
   EXPECT_EQ(report.damaged_blocks, dataset.shards()[1].blocks);
 }
 
-TEST(DescribeFeaturesTest, AShardThatIsMissingIsAnError) {
-  TempFolder folder;
-  const Dataset dataset = write_records(folder, random_records(kDatasetSeed, 600), 3);
-  std::filesystem::remove(folder.file("shard-2.dvt"));
+TEST_F(DescribeFeaturesTest, AShardThatIsMissingIsAnError) {
+  const Dataset dataset = write_records(folder_, random_records(kDatasetSeed, 600), 3);
+  std::filesystem::remove(folder_.path("shard-2.dvt"));
   const auto report = describe_features(dataset, {.threads = 4});
   ASSERT_FALSE(report.has_value());
   EXPECT_THAT(report.error().to_string(), HasSubstr("shard-2.dvt"));
 }
 
-TEST(DescribeFeaturesTest, IsCancelledAndTellsHowFarItIs) {
-  TempFolder folder;
+TEST_F(DescribeFeaturesTest, IsCancelledAndTellsHowFarItIs) {
   const std::vector<std::string> records = random_records(kDatasetSeed, 2000);
-  const Dataset dataset = write_records(folder, records, 3);
+  const Dataset dataset = write_records(folder_, records, 3);
   int asked = 0;
   const auto cancelled = describe_features(dataset, {.cancelled = [&] { return ++asked == 3; }});
   ASSERT_FALSE(cancelled.has_value());
@@ -180,9 +178,8 @@ TEST(DescribeFeaturesTest, IsCancelledAndTellsHowFarItIs) {
   EXPECT_EQ(bytes_read, dataset.raw_bytes());
 }
 
-TEST(DescribeFeaturesTest, WhatACallbackThrowsIsThrown) {
-  TempFolder folder;
-  const Dataset dataset = write_records(folder, random_records(kDatasetSeed, 2000), 3);
+TEST_F(DescribeFeaturesTest, WhatACallbackThrowsIsThrown) {
+  const Dataset dataset = write_records(folder_, random_records(kDatasetSeed, 2000), 3);
   for (const unsigned threads : {1U, 4U}) {
     std::atomic<int> calls = 0;
     const auto fail = [&]() -> bool {
@@ -194,10 +191,9 @@ TEST(DescribeFeaturesTest, WhatACallbackThrowsIsThrown) {
   }
 }
 
-TEST(DescribeFeaturesTest, IsAskedBeforeEachMiB) {
-  TempFolder folder;
+TEST_F(DescribeFeaturesTest, IsAskedBeforeEachMiB) {
   const std::vector<std::string> records(40, std::string(std::size_t{1} << 19, 'x'));
-  const Dataset dataset = write_records(folder, records, 1);
+  const Dataset dataset = write_records(folder_, records, 1);
   std::uint64_t before = 0;
   const auto progress = [&](std::uint64_t, std::uint64_t bytes) {
     EXPECT_LT(bytes - before, std::uint64_t{3} << 20) << "one MiB, and the block behind it";
@@ -207,27 +203,25 @@ TEST(DescribeFeaturesTest, IsAskedBeforeEachMiB) {
   EXPECT_EQ(before, dataset.raw_bytes());
 }
 
-TEST(DescribeFeaturesTest, ASampleOpensOnlyTheShardsThatItReads) {
-  TempFolder folder;
-  const Dataset dataset = write_records(folder, random_records(kDatasetSeed, 600), 3);
+TEST_F(DescribeFeaturesTest, ASampleOpensOnlyTheShardsThatItReads) {
+  const Dataset dataset = write_records(folder_, random_records(kDatasetSeed, 600), 3);
   // One block of all is the middle one.
-  write_file(folder.file("shard-0.dvt"), "damaged");
-  std::filesystem::remove(folder.file("shard-2.dvt"));
+  write_file(folder_.path("shard-0.dvt"), "damaged");
+  std::filesystem::remove(folder_.path("shard-2.dvt"));
   const auto report = describe_features(dataset, {.max_records = 1});
   ASSERT_TRUE(report.has_value()) << report.error().to_string();
   EXPECT_GT(report->records, 0u);
   EXPECT_EQ(report->lost_records, 0u);
-  write_file(folder.file("shard-1.dvt"), "damaged");
+  write_file(folder_.path("shard-1.dvt"), "damaged");
   const FeaturesReport damaged = describe_features(dataset, {.max_records = 1}).value();
   EXPECT_EQ(damaged.damaged_blocks, 1u);
   EXPECT_EQ(damaged.lost_records, 200 / dataset.shards()[1].blocks);
 }
 
-TEST(DescribeFeaturesTest, ASampleIsTakenFromAllOver) {
-  TempFolder folder;
+TEST_F(DescribeFeaturesTest, ASampleIsTakenFromAllOver) {
   std::vector<std::string> records;
   for (int i = 0; i < 9000; ++i) records.push_back(ExampleRecord().ints("x", {i}).bytes());
-  const Dataset dataset = write_records(folder, records, 4);
+  const Dataset dataset = write_records(folder_, records, 4);
   for (const std::uint64_t wanted : {1U, 100U, 4500U, 8999U}) {
     const FeaturesReport report = describe_features(dataset, {.max_records = wanted}).value();
     EXPECT_NEAR(static_cast<double>(report.records), static_cast<double>(wanted), 3);

@@ -22,6 +22,7 @@
 #include "reader/storage/watched_storage.h"
 #include "tests/reader/dataset/dataset_files.h"
 #include "tests/reader/storage/storage_fixture.h"
+#include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
 #include "tests/support/shuffled_storage.h"
 
@@ -66,8 +67,8 @@ class StorageConformanceTest : public ::testing::TestWithParam<BackEnd> {
   }
 
   InputFile sample_file(std::size_t bytes, const std::string& name = "sample") {
-    test::write_file(folder_.file(name), sample_bytes(bytes));
-    return InputFile::open(folder_.file(name)).value();
+    test::write_file(folder_.path(name), sample_bytes(bytes));
+    return InputFile::open(folder_.path(name)).value();
   }
 
   static void expect_good(const std::vector<std::shared_ptr<SampleRead>>& reads) {
@@ -145,11 +146,7 @@ TEST_P(StorageConformanceTest, AReadPastTheEndIsTruncatedWhereTheFileEnds) {
   const InputFile file = sample_file(kSize);
   for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{5000}, std::uint64_t{kSize - 1}}) {
     const auto read = start_read(*storage_, file, offset, kSize - offset + 1, 100);
-    const auto result = read->wait();
-    ASSERT_FALSE(result);
-    EXPECT_TRUE(result.error().is(Errc::truncated)) << result.error().to_string();
-    EXPECT_EQ(result.error().path(), file.path());
-    EXPECT_EQ(result.error().offset(), kSize);
+    EXPECT_THAT(read->wait(), test::Fails(Errc::truncated).in(file.path()).at(kSize));
     EXPECT_TRUE(read->guards_are_whole());
   }
 }
@@ -160,11 +157,7 @@ TEST_P(StorageConformanceTest, AReadFromBeyondTheEndIsTruncatedWhereItBegins) {
   for (const std::uint64_t offset : {std::uint64_t{1000}, std::uint64_t{1001}, std::uint64_t{1} << 40, kMax - 4,
                                      kMax + 1, std::numeric_limits<std::uint64_t>::max()}) {
     const auto read = start_read(*storage_, file, offset, 10);
-    const auto result = read->wait();
-    ASSERT_FALSE(result) << offset;
-    EXPECT_TRUE(result.error().is(Errc::truncated)) << result.error().to_string();
-    EXPECT_EQ(result.error().path(), file.path());
-    EXPECT_EQ(result.error().offset(), offset);
+    EXPECT_THAT(read->wait(), test::Fails(Errc::truncated).in(file.path()).at(offset)) << offset;
   }
 }
 
@@ -172,11 +165,8 @@ TEST_P(StorageConformanceTest, AFileThatShrankHasChangedWhereItEndsNow) {
   constexpr std::size_t kNow = 200'001;
   const InputFile file = sample_file(700'000);
   std::filesystem::resize_file(file.path(), kNow);
-  const auto result = start_read(*storage_, file, 100, 600'000, 64)->wait();
-  ASSERT_FALSE(result);
-  EXPECT_TRUE(result.error().is(Errc::file_changed)) << result.error().to_string();
-  EXPECT_EQ(result.error().path(), file.path());
-  EXPECT_EQ(result.error().offset(), kNow);
+  EXPECT_THAT(start_read(*storage_, file, 100, 600'000, 64)->wait(),
+              test::Fails(Errc::file_changed).in(file.path()).at(kNow));
 }
 
 TEST_P(StorageConformanceTest, AFailedReadLeavesTheOthersAlone) {
@@ -316,9 +306,7 @@ TEST_P(StorageConformanceTest, ReadsAgainOnTheSpot) {
     EXPECT_EQ(read.complaint(), "");
   }
   SampleRead past(1'499'000, 1001, 5);
-  const auto result = storage_->read_again(file, past.offset(), past.into());
-  ASSERT_FALSE(result);
-  EXPECT_TRUE(result.error().is(Errc::truncated)) << result.error().to_string();
+  EXPECT_THAT(storage_->read_again(file, past.offset(), past.into()), test::Fails(Errc::truncated));
 }
 
 TEST_P(StorageConformanceTest, CallsGiveWhatTheyFound) {

@@ -15,6 +15,7 @@
 
 #include "tests/reader/dataset/dataset_files.h"
 #include "tests/reader/storage/storage_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail::testing {
 namespace {
@@ -30,17 +31,17 @@ class StorageKindsTest : public ::testing::Test {
   static constexpr std::size_t kSize = 1'000'003;
 
   StorageKindsTest() {
-    test::write_file(folder_.file("a"), sample_bytes(kSize));
-    file_ = std::make_unique<InputFile>(InputFile::open(folder_.file("a")).value());
+    test::write_file(folder_.path("a"), sample_bytes(kSize));
+    file_ = std::make_unique<InputFile>(InputFile::open(folder_.path("a")).value());
   }
 
   /// Whether the file is now out of the page cache; the system may refuse.
   bool evict() {
-    const int fd = ::open(folder_.file("a").c_str(), O_WRONLY | O_CLOEXEC);
+    const int fd = ::open(folder_.path("a").c_str(), O_WRONLY | O_CLOEXEC);
     EXPECT_EQ(::fsync(fd), 0);
     ::close(fd);
     file_->drop_cache(0, kSize);
-    return cached_pages(folder_.file("a")) == 0;
+    return cached_pages(folder_.path("a")) == 0;
   }
 
   void expect_reads(Storage& storage) {
@@ -103,9 +104,7 @@ TEST_F(StorageKindsTest, WhereNoThreadCanBeStartedEveryKindIsAnError) {
     } catch (const std::system_error&) {
     }
     for (const StorageKind kind : {StorageKind::automatic, StorageKind::pread, StorageKind::io_uring_direct}) {
-      const auto storage = make_storage(kind, {});
-      ASSERT_FALSE(storage);
-      EXPECT_TRUE(storage.error().is(Errc::resource_limit)) << storage.error().to_string();
+      EXPECT_THAT(make_storage(kind, {}), test::Fails(Errc::resource_limit));
     }
   });
   EXPECT_EQ(open_descriptors(), before);
@@ -141,7 +140,7 @@ TEST_F(StorageKindsTest, WhereASandboxForbidsTryingItIsANoAndReadsGoOn) {
   });
   // The refusal is remembered, for this open file only.
   EXPECT_FALSE(can_try(*file_));
-  EXPECT_EQ(can_try(InputFile::open(folder_.file("a")).value()), could);
+  EXPECT_EQ(can_try(InputFile::open(folder_.path("a")).value()), could);
 }
 
 TEST_F(StorageKindsTest, DirectReadsLeaveThePageCacheAlone) {
@@ -153,7 +152,7 @@ TEST_F(StorageKindsTest, DirectReadsLeaveThePageCacheAlone) {
   ASSERT_TRUE(read->wait());
   EXPECT_EQ(read->complaint(), "");
   EXPECT_EQ((*storage)->cached_reads(), 0u);
-  EXPECT_EQ(cached_pages(folder_.file("a")), 0u);
+  EXPECT_EQ(cached_pages(folder_.path("a")), 0u);
 }
 
 TEST_F(StorageKindsTest, AFileThatCannotBeReadDirectlyIsReadThroughThePageCacheAndCounted) {
@@ -169,9 +168,9 @@ TEST_F(StorageKindsTest, ADirectDescriptorIsThatOfTheOpenFileNotOfOneThatTookIts
   if (!file_->direct()) GTEST_SKIP() << "this file system has no direct reads";
   const auto storage = make_storage(StorageKind::io_uring_direct, {});
   if (!storage) GTEST_SKIP() << storage.error().to_string();
-  const InputFile opened = InputFile::open(folder_.file("a")).value();
-  test::write_file(folder_.file("other"), std::string(kSize, 'x'));
-  ASSERT_EQ(::rename(folder_.file("other").c_str(), folder_.file("a").c_str()), 0);
+  const InputFile opened = InputFile::open(folder_.path("a")).value();
+  test::write_file(folder_.path("other"), std::string(kSize, 'x'));
+  ASSERT_EQ(::rename(folder_.path("other").c_str(), folder_.path("a").c_str()), 0);
   const auto read = start_read(**storage, opened, 10, 5000);
   ASSERT_TRUE(read->wait());
   EXPECT_EQ(read->complaint(), "");
