@@ -17,7 +17,8 @@
 
 #include "format/endian.h"
 #include "sources/bytes/names.h"
-#include "tests/convert/sources.h"
+#include "tests/convert/source_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -76,12 +77,8 @@ std::uint32_t crc32_of(const std::string& bytes) {
       ::crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
 }
 
-class CompressedSourceTest : public ::testing::Test {
+class CompressedSourceTest : public test::SourceTest {
  protected:
-  std::string put(const std::string& name, std::string_view bytes) {
-    test::write_file(folder_ / name, bytes);
-    return folder_ / name;
-  }
   // Of all that can be read before a file fails.
   static test::Records read_good(const std::string& path, Error& error, const SourceOptions& options = {}) {
     test::Records records;
@@ -101,7 +98,6 @@ class CompressedSourceTest : public ::testing::Test {
     }
   }
 
-  test::TempFolder folder_;
   const std::vector<Content> contents_ = contents();
 };
 
@@ -263,18 +259,17 @@ TEST_F(CompressedSourceTest, IsDamagedWhereItIsCutBeforeTheFirstByte) {
   for (const CompressedAs& as : kCompressions) {
     const std::string whole = test::compress(lines, as.compression);
     for (const std::size_t bytes : {std::size_t{20}, whole.size() / 4}) {
-      const auto read = test::read_source(put(std::string("a.txt") + as.suffix, whole.substr(0, bytes)));
-      ASSERT_FALSE(read) << as.suffix;
-      EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << read.error().to_string();
+      EXPECT_THAT(test::read_source(put(std::string("a.txt") + as.suffix, whole.substr(0, bytes))),
+                  test::Fails(ErrorKind::damaged))
+          << as.suffix;
     }
     // What little is decoded is no tar, and no text.
     std::string header(512, '\1');
     for (int at = 0; at < 512; ++at) header[static_cast<std::size_t>(at)] = static_cast<char>(at * at * 37);
     const std::string cut = test::compress(header + lines, as.compression).substr(0, 300);
     for (const char* const name : {"b.tar", "b"}) {
-      const auto read = test::read_source(put(std::string(name) + as.suffix, cut));
-      ASSERT_FALSE(read) << as.suffix;
-      EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << read.error().to_string();
+      EXPECT_THAT(test::read_source(put(std::string(name) + as.suffix, cut)), test::Fails(ErrorKind::damaged))
+          << as.suffix;
     }
   }
 }
@@ -376,9 +371,7 @@ TEST_F(CompressedSourceTest, CanBeCancelledWhileLittleInputBecomesMuch) {
     int asked = 0;
     SourceOptions options{.format = SourceFormat::lines};
     options.cancelled = [&asked] { return ++asked > 20; };
-    const auto read = test::read_source(path, options);
-    ASSERT_FALSE(read) << as.suffix;
-    EXPECT_EQ(read.error().kind(), ErrorKind::cancelled) << read.error().to_string();
+    EXPECT_THAT(test::read_source(path, options), test::Fails(ErrorKind::cancelled)) << as.suffix;
   }
 }
 

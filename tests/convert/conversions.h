@@ -16,19 +16,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/convert/sources.h"
+#include "tests/convert/source_fixture.h"
 
 namespace dovetail::test {
 
-class ConversionTest : public ::testing::Test {
+class ConversionTest : public SourceTest {
  protected:
   using Files = std::map<std::string, Bytes>;
 
-  std::string put(const std::string& name, std::string_view bytes) {
-    std::filesystem::create_directories(std::filesystem::path(folder_ / name).parent_path());
-    write_file(folder_ / name, bytes);
-    return folder_ / name;
-  }
   /// `files` TFRecord files of different sizes in `src`; every third is compressed.
   std::string put_tfrecords(int files, std::size_t records_each, std::uint64_t seed) {
     for (int i = 0; i < files; ++i) {
@@ -71,7 +66,6 @@ class ConversionTest : public ::testing::Test {
     write_file(out_ + "/.dovetail-lock", std::to_string(replaced.st_ino));
   }
 
-  TempFolder folder_;
   const std::string out_ = folder_ / "out";
   const std::string staged_ = folder_ / "out.partial";
   Records all_;  // of what `put_tfrecords` has written, in order

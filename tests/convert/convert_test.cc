@@ -14,7 +14,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/convert/sources.h"
+#include "tests/convert/source_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -23,18 +24,12 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr std::chrono::milliseconds kTime(60);  // longer than it takes until progress is asked again
 
-class ConvertTest : public ::testing::Test {
+class ConvertTest : public test::SourceTest {
  protected:
-  std::string put(const std::string& name, std::string_view bytes) {
-    fs::create_directories(fs::path(folder_ / name).parent_path());
-    test::write_file(folder_ / name, bytes);
-    return folder_ / name;
-  }
   ConvertOptions options(std::vector<std::string> sources) const {
     ConvertOptions options{.sources = std::move(sources)};
     options.writer.shard.dataset_id = format::test::sample_dataset_id();
@@ -49,7 +44,6 @@ class ConvertTest : public ::testing::Test {
     return counts;
   }
 
-  test::TempFolder folder_;
   const std::string out_ = folder_ / "out";
 };
 
@@ -169,10 +163,7 @@ TEST_F(ConvertTest, GivesTheSameBytesAgain) {
 TEST_F(ConvertTest, LeavesNothingBehindWhereThereIsNoRecord) {
   ConvertOptions empty = options({put("a", "")});
   empty.from = SourceFormat::tfrecord;
-  const auto refused = run(empty);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::empty_input));
-  EXPECT_EQ(refused.error().path(), folder_ / "a");
+  EXPECT_THAT(run(empty), test::Fails(Errc::empty_input).in(folder_ / "a"));
   EXPECT_FALSE(fs::exists(out_));
 
   fs::create_directory(folder_ / "nothing");
@@ -186,19 +177,13 @@ TEST_F(ConvertTest, LeavesNothingBehindAfterDamage) {
   damaged.resize(damaged.size() - 1);
   ConvertOptions small = options({put("a", damaged)});
   small.writer.shard_bytes = 10'000;
-  const auto failed = run(small);
-  ASSERT_FALSE(failed);
-  EXPECT_TRUE(failed.error().is(Errc::truncated));
-  EXPECT_EQ(failed.error().path(), folder_ / "a");
+  EXPECT_THAT(run(small), test::Fails(Errc::truncated).in(folder_ / "a"));
   EXPECT_FALSE(fs::exists(out_));
 }
 
 TEST_F(ConvertTest, FindsEverySourceBeforeItWritesAnything) {
   const std::string good = put("a.txt", "1\n");
-  const auto failed = run(options({good, folder_ / "missing"}));
-  ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().kind(), ErrorKind::io);
-  EXPECT_EQ(failed.error().path(), folder_ / "missing");
+  EXPECT_THAT(run(options({good, folder_ / "missing"})), test::Fails(ErrorKind::io).in(folder_ / "missing"));
   EXPECT_FALSE(fs::exists(out_));
 }
 
@@ -210,9 +195,7 @@ TEST_F(ConvertTest, StopsWhereNoRecordComesForLong) {
     std::this_thread::sleep_for(kTime);
     return ++calls < 8;
   };
-  const auto cancelled = run(options);
-  ASSERT_FALSE(cancelled);
-  EXPECT_EQ(cancelled.error().kind(), ErrorKind::cancelled);
+  EXPECT_THAT(run(options), test::Fails(ErrorKind::cancelled));
   EXPECT_EQ(calls, 8) << "of 20 pieces of 1 MiB, of a single line";
 }
 
@@ -255,9 +238,7 @@ TEST_F(ConvertTest, StopsWhenProgressSaysSo) {
     ++calls;
     return false;
   };
-  const auto cancelled = run(counted);
-  ASSERT_FALSE(cancelled);
-  EXPECT_EQ(cancelled.error().kind(), ErrorKind::cancelled);
+  EXPECT_THAT(run(counted), test::Fails(ErrorKind::cancelled));
   EXPECT_EQ(calls, 1);
   EXPECT_FALSE(fs::exists(out_)) << "no shard was finished, so there is nothing to go on with";
 }
@@ -318,9 +299,7 @@ TEST_F(ConvertTest, TakesTheFolderOfNothingElse) {
 TEST_F(ConvertTest, RefusesToWriteIntoItsOwnSource) {
   put("files/x", "1");
   for (const char* target : {"files", "files/out", "files/new/out", "./files/../files/out"}) {
-    const auto refused = convert(folder_ / target, options({folder_ / "files"}));
-    ASSERT_FALSE(refused) << target;
-    EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << target;
+    EXPECT_THAT(convert(folder_ / target, options({folder_ / "files"})), test::Fails(Errc::invalid_option)) << target;
   }
   EXPECT_THAT(test::names_in(folder_ / "files"), ElementsAre("x"));
   EXPECT_TRUE(convert(folder_ / "files-out", options({folder_ / "files"}))) << "a name that only begins alike";
@@ -345,9 +324,7 @@ TEST_F(ConvertTest, RefusesATargetThatIsNoFolder) {
     EXPECT_THAT(refused.error().detail(), HasSubstr(says));
   }
   EXPECT_EQ(test::read_file(folder_ / "file"), test::Bytes(as_bytes("kept").begin(), as_bytes("kept").end()));
-  const auto exported = export_tfrecords("s3://bucket/a", {.sources = {text}});
-  ASSERT_FALSE(exported);
-  EXPECT_TRUE(exported.error().is(Errc::invalid_option)) << exported.error().to_string();
+  EXPECT_THAT(export_tfrecords("s3://bucket/a", {.sources = {text}}), test::Fails(Errc::invalid_option));
 }
 
 TEST_F(ConvertTest, RefusesOptionsThatAreForWritersOnly) {
@@ -374,11 +351,7 @@ TEST_F(ConvertTest, RefusesOptionsThatAreForWritersOnly) {
 TEST_F(ConvertTest, LimitsRecordsWithTheWritersLimit) {
   ConvertOptions limited = options({put("a.txt", "1\n22\n")});
   limited.writer.shard.max_record_bytes = 1;
-  const auto refused = run(limited);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::record_too_large));
-  EXPECT_EQ(refused.error().path(), folder_ / "a.txt");
-  EXPECT_EQ(refused.error().offset(), 2u);
+  EXPECT_THAT(run(limited), test::Fails(Errc::record_too_large).in(folder_ / "a.txt").at(2u));
 }
 
 TEST_F(ConvertTest, CountsEachRecordThatWasLeftOutOnce) {

@@ -11,7 +11,8 @@
 
 #include "sources/csv_layout.h"
 #include "sources/csv_scanner.h"
-#include "tests/convert/sources.h"
+#include "tests/convert/source_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -20,27 +21,17 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class CsvSourceTest : public ::testing::Test {
+class CsvSourceTest : public test::SourceFileTest {
  protected:
-  std::string put(std::string_view bytes) {
-    test::write_file(path_, bytes);
-    return path_;
-  }
+  CsvSourceTest() : SourceFileTest("input.csv") {}
+
   std::vector<std::string> read(std::string_view bytes, const SourceOptions& options = {}) {
-    std::vector<std::string> texts;
-    for (const std::string& record : test::read_source(put(bytes), options).value()) {
-      texts.push_back(test::example_text(record));
-    }
-    return texts;
+    return test::read_texts(put(bytes), options);
   }
   Error error_of(std::string_view bytes, const SourceOptions& options = {}) {
-    const auto read = test::read_source(put(bytes), options);
-    EXPECT_FALSE(read) << bytes;
-    return read ? Error() : read.error();
+    return test::error_of(put(bytes), options);
   }
 
-  test::TempFolder folder_;
-  const std::string path_ = folder_ / "input.csv";
   const SourceOptions raw_{.records = RecordForm::raw};
 };
 
@@ -142,9 +133,7 @@ TEST_F(CsvSourceTest, NamesLineAndReasonOfRowsThatDoNotFit) {
     EXPECT_THAT(error.detail(), HasSubstr("line 4: ")) << "a row may be several lines";
     EXPECT_THAT(error.detail(), HasSubstr(says)) << row;
   }
-  const Error open = error_of("a,b\n1,2\n3,\"4\n5,6\n");
-  EXPECT_TRUE(open.is(Errc::malformed_input)) << open.to_string();
-  EXPECT_EQ(open.offset(), 8u);
+  EXPECT_THAT(error_of("a,b\n1,2\n3,\"4\n5,6\n"), test::Fails(Errc::malformed_input).at(8u));
   EXPECT_TRUE(error_of("a,b\n1,2\n3,\"" + std::string(100, 'x'), {.max_record_bytes = 50}).is(Errc::record_too_large));
 }
 
@@ -260,8 +249,7 @@ TEST_F(CsvSourceTest, AsksForTheDelimiterWhereThereWouldBeOneColumn) {
   for (const char* const delimiter : {";", "\t", "|"}) {
     const std::string text = std::string("a") + delimiter + "b\n1" + delimiter + "2\n";
     const Error refused = error_of(text);
-    EXPECT_TRUE(refused.is(Errc::invalid_option)) << refused.to_string();
-    EXPECT_EQ(refused.path(), path_);
+    EXPECT_THAT(refused, test::Fails(Errc::invalid_option).in(path_));
     const std::string word = *delimiter == '\t' ? "tab" : std::string("'") + delimiter + "'";
     EXPECT_THAT(refused.detail(), HasSubstr("--csv-delimiter " + word)) << refused.detail();
     EXPECT_THAT(read(text, {.csv = {.delimiter = *delimiter}}), ElementsAre("a=[1] b=[2]"));

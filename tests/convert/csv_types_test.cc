@@ -8,6 +8,7 @@
 #include <dovetail/tfrecord_export.h>
 
 #include "tests/convert/part_conversions.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -26,10 +27,8 @@ CsvColumn missing(const char* name, ColumnType type, bool empty = false) {
 
 class CsvTypesTest : public test::PartsTest {
  protected:
-  std::vector<std::string> texts_of(const std::string& dataset) {
-    std::vector<std::string> texts;
-    for (const auto& record : test::read_dataset(dataset).records) texts.push_back(test::example_text(record));
-    return texts;
+  static std::vector<std::string> texts_of(const std::string& dataset) {
+    return test::example_texts(test::read_dataset(dataset).records);
   }
   Error error_of(const std::vector<std::string>& sources, const SourceOptions& source = {}) {
     ConvertOptions wanted = options(sources, 1);
@@ -214,18 +213,15 @@ TEST_F(CsvTypesTest, AreFoundWithoutReadingWhatCannotChangeThem) {
   reads = 0;
   ASSERT_TRUE(RecordSource::open(path, options));
   EXPECT_GT(reads, 5);
-  const auto cancelled = RecordSource::open(path, {.cancelled = [&reads] { return --reads == 0; }});
-  ASSERT_FALSE(cancelled);
-  EXPECT_EQ(cancelled.error().kind(), ErrorKind::cancelled);
+  EXPECT_THAT(RecordSource::open(path, {.cancelled = [&reads] { return --reads == 0; }}),
+              test::Fails(ErrorKind::cancelled));
 }
 
 TEST_F(CsvTypesTest, TheSearchForThemCanBeCancelled) {
   ConvertOptions wanted = options({put("a.csv", "a\n" + std::string(std::size_t{5} << 20, '1') + "\n1\n")}, 1);
   int asked = 0;
   wanted.progress = [&asked](const ConvertProgress&) { return ++asked < 3; };
-  const auto cancelled = convert(out_, wanted);
-  ASSERT_FALSE(cancelled);
-  EXPECT_EQ(cancelled.error().kind(), ErrorKind::cancelled);
+  EXPECT_THAT(convert(out_, wanted), test::Fails(ErrorKind::cancelled));
   EXPECT_EQ(asked, 3);
   EXPECT_FALSE(std::filesystem::exists(out_));
 }

@@ -16,6 +16,8 @@
 
 #include "sources/shard_records.h"
 #include "tests/convert/sources.h"
+#include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -29,11 +31,10 @@ const BlockInfo& largest_of(const ShardDescription& shard) {
                            [](const BlockInfo& a, const BlockInfo& b) { return a.records < b.records; });
 }
 
-class DatasetSourceTest : public ::testing::Test {
+class DatasetSourceTest : public test::FolderTest {
  protected:
   DatasetSourceTest() {
-    DatasetWriterOptions options;
-    options.shard.record_type = "text";
+    DatasetWriterOptions options{.shard = {.record_type = "text"}};
     options.shard.metadata["from"] = "here";
     options.shard.schema = parse_schema("label:i64").value();
     options.shard.block_bytes = 1024;
@@ -48,7 +49,6 @@ class DatasetSourceTest : public ::testing::Test {
     return {records_.begin() + static_cast<std::ptrdiff_t>(first), records_.begin() + static_cast<std::ptrdiff_t>(end)};
   }
 
-  test::TempFolder folder_;
   const std::string root_ = folder_ / "dataset";
   const test::Records records_ = test::sample_records(1000, 200, 1);
   std::size_t shards_ = 0;
@@ -123,11 +123,7 @@ TEST_F(DatasetSourceTest, TellsDamageAndReadsOnBehindIt) {
   const BlockInfo& block = largest_of(described);
   bytes[block.offset + 64 + 5] ^= std::byte{1};
   test::write_file(shard, as_chars(bytes));
-  const auto damaged = test::read_source(root_);
-  ASSERT_FALSE(damaged);
-  EXPECT_EQ(damaged.error().kind(), ErrorKind::damaged);
-  EXPECT_EQ(damaged.error().path(), shard);
-  EXPECT_EQ(damaged.error().offset(), block.offset);
+  EXPECT_THAT(test::read_source(root_), test::Fails(ErrorKind::damaged).in(shard).at(block.offset));
   RecordSource source = RecordSource::open(root_, {.on_error = OnError::skip}).value();
   std::size_t records = 0;
   while (source.next().value()) ++records;

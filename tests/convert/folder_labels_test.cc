@@ -13,7 +13,8 @@
 #include <dovetail/schema.h>
 #include <dovetail/tfrecord_export.h>
 
-#include "tests/convert/sources.h"
+#include "tests/convert/source_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -22,22 +23,11 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class FolderLabelsTest : public ::testing::Test {
+class FolderLabelsTest : public test::SourceTest {
  protected:
-  void put(const std::string& name, const std::string& bytes) {
-    const std::filesystem::path path = std::filesystem::path(root_) / name;
-    std::filesystem::create_directories(path.parent_path());
-    test::write_file(path, bytes);
-  }
-  std::vector<std::string> read(const SourceOptions& options) {
-    std::vector<std::string> texts;
-    for (const std::string& record : test::read_source(root_, options).value()) {
-      texts.push_back(test::example_text(record));
-    }
-    return texts;
-  }
+  void put(const std::string& name, const std::string& bytes) { SourceTest::put("source/" + name, bytes); }
+  std::vector<std::string> read(const SourceOptions& options) { return test::read_texts(root_, options); }
 
-  test::TempFolder folder_;
   const std::string root_ = folder_ / "source";
 };
 
@@ -62,8 +52,7 @@ TEST_F(FolderLabelsTest, TakesTheNumbersOfClassesThatAreGiven) {
 
   const auto refusal = [&](const SourceOptions& options) {
     const auto refused = RecordSource::open(root_, options);
-    EXPECT_FALSE(refused);
-    EXPECT_TRUE(refused.error().is(Errc::invalid_option));
+    EXPECT_THAT(refused, test::Fails(Errc::invalid_option));
     return refused.error();
   };
   const Error unknown = refusal({.labels = true, .classes = {"cat", "zebra"}});
@@ -80,16 +69,11 @@ TEST_F(FolderLabelsTest, SourcesOfAConversionNumberTheirClassesAlike) {
   put("one/zebra/1", "");
   put("two/dog/1", "");
   put("two/zebra/1", "");
-  ConvertOptions options;
-  options.sources = {root_ + "/one", root_ + "/two"};
-  options.source.labels = true;
+  ConvertOptions options{.sources = {root_ + "/one", root_ + "/two"}, .source = {.labels = true}};
   const auto labels = [&](const std::string& to) {
     const ConvertReport report = convert(folder_ / to, options).value();
     EXPECT_EQ(report.sources.at(0).classes, report.sources.at(1).classes);
-    std::vector<std::string> texts;
-    for (const std::string& record : test::read_source(folder_ / to).value())
-      texts.push_back(test::example_text(record));
-    return texts;
+    return test::read_texts(folder_ / to);
   };
   EXPECT_THAT(labels("sorted"), ElementsAre("__key__=<cat/1> class=<cat> data=<> label=[0]",
                                             "__key__=<zebra/1> class=<zebra> data=<> label=[2]",
@@ -116,15 +100,12 @@ TEST_F(FolderLabelsTest, ClassesAreInTheMetadataAndCarriedOn) {
   put("one/cat/1", "");
   put("one/a \"b\" \xFF/1", "");
   put("two/dog/1", "");
-  ConvertOptions options;
-  options.sources = {root_ + "/one", root_ + "/two"};
-  options.source.labels = true;
+  ConvertOptions options{.sources = {root_ + "/one", root_ + "/two"}, .source = {.labels = true}};
   const auto metadata = [&](const std::string& to) { return RecordSource::open(folder_ / to).value().metadata(); };
   const std::string key(kClassesKey);
   ASSERT_TRUE(convert(folder_ / "to", options));
   EXPECT_EQ(metadata("to").at(key), "[\"a \\\"b\\\" \xEF\xBF\xBD\",\"cat\",\"dog\"]");
-  ConvertOptions again;
-  again.sources = {folder_ / "to"};
+  ConvertOptions again{.sources = {folder_ / "to"}};
   ASSERT_TRUE(convert(folder_ / "again", again));
   EXPECT_EQ(metadata("again"), metadata("to"));
 
@@ -210,9 +191,7 @@ TEST_F(FolderLabelsTest, HiddenFilesAndFoldersAreNoRecordsAndNoClasses) {
   EXPECT_EQ(source.left_out(), LeftOut{.hidden = 3}) << "a folder counts once";
   EXPECT_THAT(source.classes(), ElementsAre("cat", "dog"));
 
-  ConvertOptions options;
-  options.sources = {root_};
-  options.source.labels = true;
+  ConvertOptions options{.sources = {root_}, .source = {.labels = true}};
   const ConvertReport report = convert(folder_ / "to", options).value();
   ASSERT_EQ(report.sources.size(), 1u);
   EXPECT_EQ(report.sources[0].format, SourceFormat::folder);
@@ -299,10 +278,8 @@ TEST_F(FolderLabelsTest, RefusesLabelsWhereThereIsNoPlaceForThem) {
 
 TEST_F(FolderLabelsTest, RefusesExamplesAboveTheLimit) {
   put("a/1", std::string(50, 'x'));
-  const auto refused = test::read_source(root_, {.max_record_bytes = 60, .labels = true});
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::record_too_large));
-  EXPECT_EQ(refused.error().path(), root_ + "/a/1");
+  EXPECT_THAT(test::read_source(root_, {.max_record_bytes = 60, .labels = true}),
+              test::Fails(Errc::record_too_large).in(root_ + "/a/1"));
 }
 
 }  // namespace

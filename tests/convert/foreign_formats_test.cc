@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/convert/sources.h"
+#include "tests/convert/source_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -41,17 +41,9 @@ const std::vector<Foreign> kForeign = {
     {"lz4", "\x04\x22\x4D\x18\x64\x40\xA7\x06\0\0\x80text\0"s, "lz4", "lz4 -dc FILE | dovetail convert -"},
 };
 
-class ForeignFormatsTest : public ::testing::Test {
+class ForeignFormatsTest : public test::SourceFileTest {
  protected:
-  Error error_of(std::string_view bytes) {
-    test::write_file(path_, bytes);
-    const auto source = RecordSource::open(path_);
-    EXPECT_FALSE(source);
-    return source ? Error() : source.error();
-  }
-
-  test::TempFolder folder_;
-  const std::string path_ = folder_ / "input";
+  Error error_of(std::string_view bytes) { return RecordSource::open(put(bytes)).error(); }
 };
 
 TEST_F(ForeignFormatsTest, AreNamedWithARecipe) {

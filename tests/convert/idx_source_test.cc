@@ -8,7 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/convert/sources.h"
+#include "tests/convert/source_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -17,50 +18,31 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string idx(int type, std::vector<std::uint32_t> sizes, std::string_view elements) {
-  std::string out{'\0', '\0', static_cast<char>(type), static_cast<char>(sizes.size())};
-  for (const std::uint32_t size : sizes) {
-    for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(size >> shift & 0xFF);
-  }
-  return out.append(elements);
-}
+using test::idx;
 
-class IdxSourceTest : public ::testing::Test {
+class IdxSourceTest : public test::SourceTest {
  protected:
-  std::string put(const std::string& name, std::string_view bytes) {
-    test::write_file(folder_ / name, bytes);
-    return folder_ / name;
-  }
-  std::vector<std::string> read(const std::string& path, const SourceOptions& options = {}) {
-    std::vector<std::string> texts;
-    for (const std::string& record : test::read_source(path, options).value()) {
-      texts.push_back(test::example_text(record));
-    }
-    return texts;
-  }
   Error error_of(const std::string& path, const SourceOptions& options = {.format = SourceFormat::idx}) {
-    const auto read = test::read_source(path, options);
-    EXPECT_FALSE(read);
-    return read ? Error() : read.error();
+    return test::error_of(path, options);
   }
 
-  test::TempFolder folder_;
   const std::string images_ = idx(8, {3, 2, 2}, "abcdefghijkl");
 };
 
 TEST_F(IdxSourceTest, PutsImagesAndLabelsTogether) {
   const std::string path = put("t10k-images-idx3-ubyte", images_);
-  EXPECT_THAT(read(path), ElementsAre("image=<abcd>", "image=<efgh>", "image=<ijkl>"));
+  EXPECT_THAT(test::read_texts(path), ElementsAre("image=<abcd>", "image=<efgh>", "image=<ijkl>"));
   put("t10k-labels-idx1-ubyte", idx(8, {3}, std::string("\5\0\xFF", 3)));
-  EXPECT_THAT(read(path), ElementsAre("image=<abcd> label=[5]", "image=<efgh> label=[0]", "image=<ijkl> label=[255]"));
+  EXPECT_THAT(test::read_texts(path),
+              ElementsAre("image=<abcd> label=[5]", "image=<efgh> label=[0]", "image=<ijkl> label=[255]"));
   EXPECT_THAT(test::read_source(path, {.records = RecordForm::raw}).value(), ElementsAre("abcd", "efgh", "ijkl"));
   put("train-images.idx3-ubyte.gz", test::gzip(images_));
   put("train-labels.idx1-ubyte.gz", test::gzip(idx(8, {3}, "\1\2\3")));
   RecordSource source = RecordSource::open(folder_.path()).value();
   EXPECT_EQ(source.format(), SourceFormat::idx);
   EXPECT_EQ(source.files(), 2u) << "labels are read with their images";
-  EXPECT_EQ(read(folder_.path()).size(), 6u);
-  EXPECT_EQ(read(folder_.path())[5], "image=<ijkl> label=[3]");
+  EXPECT_EQ(test::read_texts(folder_.path()).size(), 6u);
+  EXPECT_EQ(test::read_texts(folder_.path())[5], "image=<ijkl> label=[3]");
 }
 
 TEST_F(IdxSourceTest, MissesLabelsThatWereNotFetched) {
@@ -79,23 +61,20 @@ TEST_F(IdxSourceTest, IsKnownByItsHeaderAndSize) {
 }
 
 TEST_F(IdxSourceTest, ReadsEveryTypeOfElement) {
-  EXPECT_THAT(read(put("i8", idx(9, {2}, "\1\xFF"))), ElementsAre("label=[1]", "label=[-1]"));
-  EXPECT_THAT(read(put("i16", idx(0xB, {1}, "\xFF\xFE"))), ElementsAre("label=[-2]"));
-  EXPECT_THAT(read(put("i32", idx(0xC, {1}, std::string("\0\1\0\0", 4)))), ElementsAre("label=[65536]"));
-  EXPECT_THAT(read(put("f32", idx(0xD, {1}, std::string("\x3F\0\0\0", 4)))), ElementsAre("label=(0.5)"));
-  EXPECT_THAT(read(put("f64", idx(0xE, {1}, std::string("\xC0\4\0\0\0\0\0\0", 8)))), ElementsAre("label=(-2.5)"));
-  EXPECT_THAT(read(put("wide", idx(0xB, {1, 2}, "abcd"))), ElementsAre("image=<badc>")) << "little-endian";
+  EXPECT_THAT(test::read_texts(put("i8", idx(9, {2}, "\1\xFF"))), ElementsAre("label=[1]", "label=[-1]"));
+  EXPECT_THAT(test::read_texts(put("i16", idx(0xB, {1}, "\xFF\xFE"))), ElementsAre("label=[-2]"));
+  EXPECT_THAT(test::read_texts(put("i32", idx(0xC, {1}, std::string("\0\1\0\0", 4)))), ElementsAre("label=[65536]"));
+  EXPECT_THAT(test::read_texts(put("f32", idx(0xD, {1}, std::string("\x3F\0\0\0", 4)))), ElementsAre("label=(0.5)"));
+  EXPECT_THAT(test::read_texts(put("f64", idx(0xE, {1}, std::string("\xC0\4\0\0\0\0\0\0", 8)))),
+              ElementsAre("label=(-2.5)"));
+  EXPECT_THAT(test::read_texts(put("wide", idx(0xB, {1, 2}, "abcd"))), ElementsAre("image=<badc>")) << "little-endian";
 }
 
 TEST_F(IdxSourceTest, NamesSizesThatDoNotFit) {
   const std::string path = put("x-images-idx3-ubyte", images_);
   put("x-labels-idx1-ubyte", idx(8, {2}, "ab"));
-  const Error fewer = error_of(path);
-  EXPECT_TRUE(fewer.is(Errc::sidecar_mismatch));
-  EXPECT_EQ(fewer.path(), folder_ / "x-labels-idx1-ubyte");
-  const Error cut = error_of(put("cut", images_.substr(0, 20)));
-  EXPECT_TRUE(cut.is(Errc::truncated));
-  EXPECT_EQ(cut.offset(), 20u);
+  EXPECT_THAT(error_of(path), test::Fails(Errc::sidecar_mismatch).in(folder_ / "x-labels-idx1-ubyte"));
+  EXPECT_THAT(error_of(put("cut", images_.substr(0, 20))), test::Fails(Errc::truncated).at(20u));
   EXPECT_TRUE(error_of(put("more", images_ + "x")).is(Errc::malformed_input));
   EXPECT_TRUE(error_of(put("cut.gz", test::gzip(images_.substr(0, 20)))).is(Errc::truncated));
   EXPECT_TRUE(error_of(put("more.gz", test::gzip(images_ + "x"))).is(Errc::malformed_input));

@@ -9,10 +9,11 @@
 #include <dovetail/tfrecord_index.h>
 
 #include "tests/convert/sources.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail::test {
 
-class IndexedFileTest : public ::testing::Test {
+class IndexedFileTest : public FolderTest {
  protected:
   std::string put(const std::string& name, const Records& records) {
     const std::string path = folder_ / name;
@@ -30,8 +31,6 @@ class IndexedFileTest : public ::testing::Test {
     EXPECT_FALSE(report) << path;
     return report ? Error() : report.error();
   }
-
-  TempFolder folder_;
 };
 
 inline Records records_of_size(std::size_t count, std::size_t bytes) {

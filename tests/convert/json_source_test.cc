@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "format/text/json_check.h"
-#include "tests/convert/sources.h"
+#include "tests/convert/source_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -19,16 +19,9 @@ using ::testing::IsEmpty;
 
 const SourceOptions kJson{.format = SourceFormat::jsonl};
 
-class JsonSourceTest : public ::testing::Test {
+class JsonSourceTest : public test::SourceFileTest {
  protected:
-  std::string put(std::string_view bytes) {
-    test::write_file(path_, bytes);
-    return path_;
-  }
   SourceFormat format_of(std::string_view bytes) { return RecordSource::open(put(bytes)).value().format(); }
-
-  test::TempFolder folder_;
-  const std::string path_ = folder_ / "input";
 };
 
 TEST_F(JsonSourceTest, GivesEachLineAsItIs) {

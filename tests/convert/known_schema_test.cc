@@ -11,26 +11,13 @@
 
 #include <dovetail/columns.h>
 
-#include "tests/convert/sources.h"
+#include "tests/convert/mds_files.h"
+#include "tests/convert/source_fixture.h"
 
 namespace dovetail {
 namespace {
 
 using ::testing::ElementsAre;
-
-std::string number(std::uint64_t value, std::size_t bytes, bool big_endian) {
-  std::string text;
-  for (std::size_t i = 0; i < bytes; ++i) {
-    text += static_cast<char>(value >> 8 * (big_endian ? bytes - 1 - i : i) & 0xFF);
-  }
-  return text;
-}
-
-std::string idx_file(int type, const std::vector<std::uint32_t>& sizes, std::string_view elements) {
-  std::string out{'\0', '\0', static_cast<char>(type), static_cast<char>(sizes.size())};
-  for (const std::uint32_t size : sizes) out += number(size, 4, true);
-  return out.append(elements);
-}
 
 /// All records of a source as one batch, by the schema of the source.
 class Decoded {
@@ -55,21 +42,11 @@ class Decoded {
   ColumnLayout layout_;
 };
 
-class KnownSchemaTest : public ::testing::Test {
- protected:
-  std::string put(const std::string& name, std::string_view bytes) {
-    const std::filesystem::path path = std::filesystem::path(folder_.path()) / name;
-    std::filesystem::create_directories(path.parent_path());
-    test::write_file(path, bytes);
-    return path;
-  }
-
-  test::TempFolder folder_;
-};
+using KnownSchemaTest = test::SourceTest;
 
 TEST_F(KnownSchemaTest, HasImagesAndLabelsOfIdx) {
-  put("a-images-idx3-ubyte", idx_file(8, {2, 2, 3}, "abcdefghijkl"));
-  put("a-labels-idx1-ubyte", idx_file(8, {2}, "\5\7"));
+  put("a-images-idx3-ubyte", test::idx(8, {2, 2, 3}, "abcdefghijkl"));
+  put("a-labels-idx1-ubyte", test::idx(8, {2}, "\5\7"));
   const Decoded decoded(folder_.path());
   EXPECT_EQ(decoded.schema(), "image:u8[2,3], label:i64");
   EXPECT_EQ(as_chars(decoded.column(0).values), "abcdefghijkl");
@@ -95,19 +72,19 @@ TEST_F(KnownSchemaTest, ReadsRowsOfCsvWithoutAWholeNumber) {
 }
 
 TEST_F(KnownSchemaTest, HasOtherTypesOfIdx) {
-  put("a", idx_file(0x0B, {2, 2}, std::string("\0\1\xFF\xFE\0\3\1\0", 8)));
+  put("a", test::idx(0x0B, {2, 2}, std::string("\0\1\xFF\xFE\0\3\1\0", 8)));
   const Decoded decoded(folder_ / "a");
   EXPECT_EQ(decoded.schema(), "image:i16[2]");
   EXPECT_THAT(decoded.column(0).as<std::int16_t>(), ElementsAre(1, -2, 3, 256));
-  put("b", idx_file(0x0D, {1}, number(0x3FC00000, 4, true)));
+  put("b", test::idx(0x0D, {1}, std::string("\x3F\xC0\0\0", 4)));
   const Decoded real(folder_ / "b");
   EXPECT_EQ(real.schema(), "label:f32");
   EXPECT_THAT(real.column(0).as<float>(), ElementsAre(1.5f));
 }
 
 TEST_F(KnownSchemaTest, HasNoneWhereFilesOrFormsDiffer) {
-  put("a-images-idx3-ubyte", idx_file(8, {1, 2, 2}, "abcd"));
-  put("b-images-idx3-ubyte", idx_file(8, {1, 2, 3}, "abcdef"));
+  put("a-images-idx3-ubyte", test::idx(8, {1, 2, 2}, "abcd"));
+  put("b-images-idx3-ubyte", test::idx(8, {1, 2, 3}, "abcdef"));
   EXPECT_FALSE(RecordSource::open(folder_.path()).value().schema());
   EXPECT_TRUE(RecordSource::open(folder_ / "a-images-idx3-ubyte").value().schema());
   EXPECT_FALSE(RecordSource::open(folder_ / "a-images-idx3-ubyte", {.records = RecordForm::raw}).value().schema());
@@ -118,21 +95,13 @@ TEST_F(KnownSchemaTest, HasTheColumnsOfMds) {
       R"("column_names":["id","name","score","vector"],"column_encodings":["int","str","float32","ndarray:int16:3"],)"
       R"("column_sizes":[8,null,4,6])";
   const auto sample = [](std::int64_t id, const std::string& name, std::uint32_t score, const std::string& vector) {
-    return number(name.size(), 4, false) + number(static_cast<std::uint64_t>(id), 8, false) + name +
-           number(score, 4, false) + vector;
+    return test::le(name.size(), 4) + test::le(static_cast<std::uint64_t>(id), 8) + name + test::le(score, 4) + vector;
   };
-  const std::string one = sample(-1, "one", 0x3F800000, std::string("\1\0\2\0\3\0", 6));
-  const std::string two = sample(2, "", 0x40000000, std::string("\xFF\xFF\0\0\0\1", 6));
-  const std::string description = '{' + columns + '}';
-  const std::uint64_t begin = 4 + 4 * 3 + description.size();
-  const std::string shard = number(2, 4, false) + number(begin, 4, false) + number(begin + one.size(), 4, false) +
-                            number(begin + one.size() + two.size(), 4, false) + description + one + two;
+  const std::string shard = test::mds_shard({sample(-1, "one", 0x3F800000, std::string("\1\0\2\0\3\0", 6)),
+                                             sample(2, "", 0x40000000, std::string("\xFF\xFF\0\0\0\1", 6))},
+                                            columns);
   put("shard.00000.mds", shard);
-  put("index.json",
-      R"({"shards":[{)" + columns +
-          R"(,"compression":null,"format":"mds","hashes":[],"raw_data":{"basename":"shard.00000.mds","bytes":)" +
-          std::to_string(shard.size()) +
-          R"(,"hashes":{}},"samples":2,"size_limit":67108864,"version":2,"zip_data":null}],"version":2})");
+  put("index.json", test::mds_index(test::mds_entry("shard.00000.mds", shard.size(), 2, "\"zip_data\":null", columns)));
   const Decoded decoded(folder_.path());
   EXPECT_EQ(decoded.schema(), "id:i64, name:bytes, score:f32, vector:i16[3]");
   EXPECT_THAT(decoded.column(0).as<std::int64_t>(), ElementsAre(-1, 2));

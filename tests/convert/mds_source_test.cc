@@ -12,7 +12,8 @@
 
 #include "format/example/half.h"
 #include "tests/convert/mds_files.h"
-#include "tests/convert/sources.h"
+#include "tests/convert/source_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -21,17 +22,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class MdsSourceTest : public ::testing::Test {
+class MdsSourceTest : public test::FolderTest {
  protected:
   MdsSourceTest() { std::filesystem::create_directory(root_); }
   void put(const std::string& name, std::string_view bytes) { test::write_file(root_ + '/' + name, bytes); }
-  Error error_of(const SourceOptions& options = {}) {
-    const auto read = test::read_source(root_, options);
-    EXPECT_FALSE(read);
-    return read ? Error() : read.error();
-  }
+  Error error_of(const SourceOptions& options = {}) { return test::error_of(root_, options); }
 
-  test::TempFolder folder_;
   const std::string root_ = folder_ / "mds";
   const std::string first_ =
       test::mds_shard({test::mds_sample(-5, 0x3C00, "one"), test::mds_sample(1LL << 40, 0xC100, "")});
@@ -104,10 +100,8 @@ TEST_F(MdsSourceTest, RefusesWhatItCannotReadOrMustNot) {
   };
   for (const auto& [text, code] : kCases) {
     put("index.json", text);
-    const auto opened = RecordSource::open(root_, {.format = SourceFormat::mds});
-    ASSERT_FALSE(opened) << text;
-    EXPECT_TRUE(opened.error().is(code)) << opened.error().to_string();
-    EXPECT_EQ(opened.error().path(), root_ + "/index.json");
+    EXPECT_THAT(RecordSource::open(root_, {.format = SourceFormat::mds}), test::Fails(code).in(root_ + "/index.json"))
+        << text;
   }
   put("index.json", test::mds_index(test::mds_entry("gone", 1, 2)));
   EXPECT_EQ(error_of().kind(), ErrorKind::io);

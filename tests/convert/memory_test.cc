@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/convert/sources.h"
+#include "tests/convert/source_fixture.h"
 #include "tests/support/replaced_new.h"
 
 namespace dovetail {
@@ -47,13 +47,8 @@ std::string sparse_tar(std::size_t bytes) {
   return tar;
 }
 
-class MemoryTest : public ::testing::Test {
+class MemoryTest : public test::SourceTest {
  protected:
-  std::string put(const std::string& name, std::string_view bytes) {
-    std::filesystem::create_directories(std::filesystem::path(folder_ / name).parent_path());
-    test::write_file(folder_ / name, bytes);
-    return folder_ / name;
-  }
   /// Bytes that reading all of a source takes at most, and what comes of it.
   std::size_t memory_of(const std::string& path, const SourceOptions& options, Result<void>& outcome) {
     testing::forget_peak();
@@ -69,8 +64,6 @@ class MemoryTest : public ::testing::Test {
     }();
     return testing::peak_bytes() - before;
   }
-
-  test::TempFolder folder_;
 };
 
 TEST_F(MemoryTest, OfAMemberWithHolesIsThatOfItsRecord) {

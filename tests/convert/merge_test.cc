@@ -12,6 +12,7 @@
 #include <dovetail/record_reader.h>
 
 #include "tests/convert/part_conversions.h"
+#include "tests/support/fails.h"
 #include "writer/staging.h"
 
 namespace dovetail {
@@ -71,10 +72,7 @@ TEST_F(MergeTest, AndConversionsKeepOutOfEachOthersWay) {
   for (const auto access : {detail::FileLock::Access::shared, detail::FileLock::Access::exclusive}) {
     const detail::Staging taken = detail::Staging::open(out_, access, false).value();
     const bool shared = access == detail::FileLock::Access::shared;
-    const auto refused = merge(out_);
-    ASSERT_FALSE(refused);
-    EXPECT_TRUE(refused.error().is(Errc::busy)) << refused.error().to_string();
-    EXPECT_EQ(refused.error().path(), staged_);
+    EXPECT_THAT(merge(out_), test::Fails(Errc::busy).in(staged_));
     EXPECT_EQ(run_part(wanted, 1, 2).has_value(), shared) << "parts are converted side by side";
   }
   EXPECT_TRUE(merge(out_));
@@ -200,10 +198,7 @@ TEST_F(MergeTest, LeavesNothingOfAnEarlierSplit) {
 TEST_F(MergeTest, PublishesNothingOfOthers) {
   ASSERT_TRUE(run_part(ten_shards(), 0, 1));
   const std::string notes = put("out.partial/notes.txt", "mine");
-  const auto refused = merge(out_);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
-  EXPECT_EQ(refused.error().path(), notes);
+  EXPECT_THAT(merge(out_), test::Fails(Errc::already_exists).in(notes));
   EXPECT_FALSE(fs::exists(out_));
   fs::remove(notes);
   EXPECT_TRUE(merge(out_));

@@ -10,6 +10,7 @@
 #include <dovetail/recover.h>
 
 #include "tests/convert/part_conversions.h"
+#include "tests/support/fails.h"
 #include "writer/staging.h"
 
 namespace dovetail {
@@ -227,11 +228,10 @@ void rewrite_part(const std::string& path, const std::string& old, const std::st
   records.resize(std::min(records.size(), most));
   ASSERT_NE(records.front().find(old), std::string::npos);
   records.front().replace(records.front().find(old), old.size(), text);
-  WriterOptions options;
-  options.dataset_id = reader.shard().dataset_id;
-  options.record_type = "dovetail.Part";
-  options.shard_number = 0xFFFFFFFD;
-  options.overwrite = true;
+  WriterOptions options{.dataset_id = reader.shard().dataset_id,
+                        .shard_number = 0xFFFFFFFD,
+                        .record_type = "dovetail.Part",
+                        .overwrite = true};
   RecordWriter writer = RecordWriter::create(path, options).value();
   for (const std::string& record : records) writer.append(as_bytes(record)).value();
   writer.finish().value();
@@ -249,9 +249,7 @@ TEST_F(PartsTest, AreRecoveredFromTheirFolder) {
     const test::Records records = test::read_dataset(folder_ / "saved").records;
     ASSERT_GT(records.size(), 300u);
     EXPECT_TRUE(std::equal(records.begin(), records.end(), all_.begin())) << "of part 0 all, and nothing else";
-    const auto alone = recover(manifest, folder_ / "alone.dvt");
-    ASSERT_FALSE(alone);
-    EXPECT_TRUE(alone.error().is(Errc::unknown_format)) << alone.error().to_string();
+    EXPECT_THAT(recover(manifest, folder_ / "alone.dvt"), test::Fails(Errc::unknown_format));
     EXPECT_FALSE(Dataset::open(manifest)) << "facts are no records";
     EXPECT_TRUE(Dataset::open(staged_).error().is(Errc::unfinished));
     const detail::Staging taken = detail::Staging::open(out_, detail::FileLock::Access::shared, false).value();
@@ -272,10 +270,7 @@ TEST_F(PartsTest, NamesOfASplitInAPartManifestStayBelowTheTarget) {
     const std::string text = "split.1 " + name + '\n';
     rewrite_part(path, now, text);
     now = text;
-    const auto refused = merge(out_);
-    ASSERT_FALSE(refused) << name;
-    EXPECT_TRUE(refused.error().is(Errc::bad_message)) << refused.error().to_string();
-    EXPECT_EQ(refused.error().path(), path);
+    EXPECT_THAT(merge(out_), test::Fails(Errc::bad_message).in(path)) << name;
     EXPECT_FALSE(fs::exists(out_));
   }
   EXPECT_FALSE(fs::exists(folder_ / "absolute"));
@@ -300,8 +295,7 @@ TEST_F(PartsTest, ACountOfPartsThatNoConversionHasIsRefusedAtOnce) {
   put("out.partial/.dovetail-lock", "");
   put("out.partial/.dovetail-part-00000-of-4294967295.dvt", "");
   const auto refused = merge(out_);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::manifest_mismatch)) << refused.error().to_string();
+  ASSERT_THAT(refused, test::Fails(Errc::manifest_mismatch));
   EXPECT_THAT(refused.error().path(), HasSubstr(".dovetail-part-00000-of-4294967295"));
   fs::remove(staged_ + "/.dovetail-part-00000-of-4294967295.dvt");
   put("out.partial/.dovetail-part-00001-of-100000.dvt", "");

@@ -17,7 +17,8 @@
 #include <dovetail/dataset_writer.h>
 
 #include "format/tfrecord/tfrecord_name.h"
-#include "tests/convert/sources.h"
+#include "tests/convert/source_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -28,25 +29,18 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-class RecordSourceTest : public ::testing::Test {
+class RecordSourceTest : public test::SourceTest {
  protected:
   RecordSourceTest() { fs::create_directory(root_); }
 
-  void put(const std::string& name, std::string_view bytes) {
-    const fs::path path = fs::path(root_) / name;
-    fs::create_directories(path.parent_path());
-    test::write_file(path, bytes);
-  }
+  void put(const std::string& name, std::string_view bytes) { SourceTest::put("source/" + name, bytes); }
   test::Records read(SourceFormat format = SourceFormat::detect) {
     return test::read_source(root_, {.format = format, .records = RecordForm::raw}).value();
   }
   Error error_of(const std::string& name, SourceFormat format = SourceFormat::detect) {
-    const auto read = test::read_source(name.empty() ? root_ : root_ + '/' + name, {.format = format});
-    EXPECT_FALSE(read) << name;
-    return read ? Error() : read.error();
+    return test::error_of(name.empty() ? root_ : root_ + '/' + name, {.format = format});
   }
 
-  test::TempFolder folder_;
   const std::string root_ = folder_ / "source";
 };
 
@@ -142,24 +136,18 @@ TEST_F(RecordSourceTest, RefusesFilesAboveTheLimit) {
   put("a", "12345");
   EXPECT_THAT(test::read_source(root_, {.max_record_bytes = 5, .records = RecordForm::raw}).value(),
               ElementsAre("12345"));
-  const auto refused = test::read_source(root_, {.max_record_bytes = 4, .records = RecordForm::raw});
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::record_too_large));
-  EXPECT_EQ(refused.error().path(), root_ + "/a");
+  EXPECT_THAT(test::read_source(root_, {.max_record_bytes = 4, .records = RecordForm::raw}),
+              test::Fails(Errc::record_too_large).in(root_ + "/a"));
 }
 
 // The kernel's own files have a size of 0 and bytes all the same, as a file has that grows while it is read.
 TEST_F(RecordSourceTest, NoticesThatAFileIsNotOfItsSize) {
   fs::create_symlink("/proc/self/status", root_ + "/status");
-  const Error changed = error_of("");
-  EXPECT_TRUE(changed.is(Errc::file_changed)) << changed.to_string();
-  EXPECT_EQ(changed.path(), root_ + "/status");
+  EXPECT_THAT(error_of(""), test::Fails(Errc::file_changed).in(root_ + "/status"));
 }
 
 TEST_F(RecordSourceTest, RefusesAFolderWithoutFiles) {
-  const Error empty = error_of("");
-  EXPECT_TRUE(empty.is(Errc::empty_input));
-  EXPECT_EQ(empty.path(), root_);
+  EXPECT_THAT(error_of(""), test::Fails(Errc::empty_input).in(root_));
   fs::create_directories(root_ + "/only/folders");
   EXPECT_TRUE(error_of("").is(Errc::empty_input));
 }
@@ -242,11 +230,8 @@ TEST_F(RecordSourceTest, ReadsLinesThatSpanPieces) {
 
 TEST_F(RecordSourceTest, RefusesLinesAboveTheLimitByPlace) {
   put("text", "one\nthree\n");
-  const auto refused = test::read_source(root_ + "/text", {.max_record_bytes = 4, .records = RecordForm::raw});
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::record_too_large));
-  EXPECT_EQ(refused.error().path(), root_ + "/text");
-  EXPECT_EQ(refused.error().offset(), 4u);
+  EXPECT_THAT(test::read_source(root_ + "/text", {.max_record_bytes = 4, .records = RecordForm::raw}),
+              test::Fails(Errc::record_too_large).in(root_ + "/text").at(4u));
 }
 
 TEST_F(RecordSourceTest, SaysWhichFormatsThereAreWhereItCannotTell) {
@@ -339,9 +324,7 @@ TEST_F(RecordSourceTest, TakesAFileThatIsATfrecordByItsNameOnlyForADamagedOne) {
   put("a.tfrecord", 'X' + test::tfrecord_bytes({"1", "2"}));
   put("b.tfrecord.gz", test::gzip('X' + test::tfrecord_bytes({"1", "2"})));
   for (const char* const name : {"a.tfrecord", "b.tfrecord.gz"}) {
-    const Error damaged = error_of(name);
-    EXPECT_TRUE(damaged.is(Errc::malformed_input)) << damaged.to_string();
-    EXPECT_EQ(damaged.path(), root_ + '/' + name);
+    EXPECT_THAT(error_of(name), test::Fails(Errc::malformed_input).in(root_ + '/' + name));
   }
   put("empty.tfrecord.gz", test::gzip(""));  // as TensorFlow writes one without records
   EXPECT_TRUE(error_of("empty.tfrecord.gz").is(Errc::unknown_format));

@@ -11,7 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/convert/sources.h"
+#include "tests/convert/mds_files.h"
+#include "tests/convert/source_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -20,11 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::string le(std::uint64_t value, std::size_t bytes) {
-  std::string text;
-  for (; text.size() < bytes; value >>= 8) text += static_cast<char>(value & 0xFF);
-  return text;
-}
+using test::le;
 
 const std::string kMagic = le(0xCED7230A, 4);
 
@@ -71,20 +68,14 @@ std::uint64_t bytes_read() {
   return bytes;
 }
 
-class RecordioSourceTest : public ::testing::Test {
+class RecordioSourceTest : public test::SourceFileTest {
  protected:
-  std::string put(std::string_view bytes) {
-    test::write_file(path_, bytes);
-    return path_;
-  }
+  RecordioSourceTest() : SourceFileTest("input.rec") {}
+
   Error error_of(const SourceOptions& options = {.format = SourceFormat::recordio}) {
-    const auto read = test::read_source(path_, options);
-    EXPECT_FALSE(read);
-    return read ? Error() : read.error();
+    return test::error_of(path_, options);
   }
 
-  test::TempFolder folder_;
-  const std::string path_ = folder_ / "input.rec";
   const std::string index_ = folder_ / "input.idx";
 };
 

@@ -25,6 +25,7 @@
 #include "format/structures.h"
 #include "tests/convert/recoveries.h"
 #include "tests/support/as_nobody.h"
+#include "tests/support/fails.h"
 #include "tests/writer/test_files.h"
 
 namespace dovetail {
@@ -66,11 +67,8 @@ Records records_of(const std::string& text, const std::vector<std::uint32_t>& sh
 /// The text is also the type of the records.
 void write_dataset(const std::string& folder, const std::string& text, std::uint32_t shards, std::uint8_t id,
                    int count = 50) {
-  DatasetWriterOptions options;
-  options.shard.record_type = text;
-  options.shard.dataset_id = id_of(id);
-  options.shard.block_bytes = 1024;
-  options.shard.run_records = 10;
+  DatasetWriterOptions options{
+      .shard = {.block_bytes = 1024, .run_records = 10, .dataset_id = id_of(id), .record_type = text}};
   DatasetWriter writer = DatasetWriter::create(folder, options).value();
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
     for (const std::string& record : records_of(text, shard, count)) writer.append(as_bytes(record)).value();
@@ -96,292 +94,267 @@ auto is_of_another(const std::string& file) {
                ::testing::Field(&LostRange::reason, HasSubstr("a shard of another dataset (id half ")));
 }
 
-TEST(RecoverFolderTest, TheDatasetWithMostNumbersIsTakenAndEveryFileOfOthersIsTold) {
-  const TempFolder folder;
-  const std::string data = folder / "data";
-  write_dataset(data, "ours", 3, 1);
-  write_dataset(folder / "other", "theirs", 2, 2);
-  fs::remove(data + "/manifest.dvt");
-  fs::copy_file(folder / "other" + name_of(0), data + "/a.dvt");
-  fs::copy_file(folder / "other" + name_of(1), data + "/b.dvt");
-  const RecoverReport report = recovered(data, folder / "out");
-  EXPECT_EQ(test::read_dataset(folder / "out").records, records_of("ours", {0, 1, 2}));
-  EXPECT_THAT(report.lost, ElementsAre(::testing::_, is_of_another(data + "/a.dvt"), is_of_another(data + "/b.dvt")));
+using RecoverFolderTest = test::RecoverTest;
+using RecoverErrorTest = test::RecoverTest;
+
+TEST_F(RecoverFolderTest, TheDatasetWithMostNumbersIsTakenAndEveryFileOfOthersIsTold) {
+  write_dataset(data_, "ours", 3, 1);
+  write_dataset(folder_ / "other", "theirs", 2, 2);
+  fs::remove(data_ + "/manifest.dvt");
+  fs::copy_file(folder_ / "other" + name_of(0), data_ + "/a.dvt");
+  fs::copy_file(folder_ / "other" + name_of(1), data_ + "/b.dvt");
+  const RecoverReport report = recovered(data_, out_);
+  EXPECT_EQ(saved(), records_of("ours", {0, 1, 2}));
+  EXPECT_THAT(report.lost, ElementsAre(::testing::_, is_of_another(data_ + "/a.dvt"), is_of_another(data_ + "/b.dvt")));
   EXPECT_FALSE(report.expected_records);
   EXPECT_THAT(report.passed_over, IsEmpty());
 }
 
-TEST(RecoverFolderTest, PartialFilesCountAsNumbersAndFinishedOnesDecideTies) {
-  const TempFolder folder;
-  const std::string data = folder / "data";
-  fs::create_directory(data);
-  write_dataset(folder / "one", "one", 3, 1);
-  write_dataset(folder / "two", "two", 2, 2);
+TEST_F(RecoverFolderTest, PartialFilesCountAsNumbersAndFinishedOnesDecideTies) {
+  fs::create_directory(data_);
+  write_dataset(folder_ / "one", "one", 3, 1);
+  write_dataset(folder_ / "two", "two", 2, 2);
   const auto leave = [&](const std::string& dataset, std::uint32_t shard) {
-    Bytes bytes = test::read_file(folder / dataset + name_of(shard));
+    Bytes bytes = test::read_file(folder_ / dataset + name_of(shard));
     bytes.resize(bytes.size() * 2 / 3);
-    test::write_file(data + "/." + name_of(shard).substr(1) + ".partial-1-" + dataset, as_chars(bytes));
+    test::write_file(data_ + "/." + name_of(shard).substr(1) + ".partial-1-" + dataset, as_chars(bytes));
   };
   leave("one", 0);
   leave("one", 1);
-  fs::copy_file(folder / "two" + name_of(0), data + name_of(0));
+  fs::copy_file(folder_ / "two" + name_of(0), data_ + name_of(0));
   leave("two", 1);
   // Two numbers each; "two" has one of them finished.
-  const RecoverReport report = recovered(data, folder / "out");
-  const Records saved = test::read_dataset(folder / "out").records;
-  EXPECT_EQ(Records(saved.begin(), saved.begin() + 50), records_of("two", 0u));
-  EXPECT_THAT(saved.back(), ::testing::StartsWith("two 1 "));
-  EXPECT_THAT(report.lost, ::testing::Contains(is_of_another(data + "/.shard-000000.dvt.partial-1-one")));
-  EXPECT_THAT(report.lost, ::testing::Contains(is_of_another(data + "/.shard-000001.dvt.partial-1-one")));
+  const RecoverReport report = recovered(data_, out_);
+  const Records records = saved();
+  EXPECT_EQ(Records(records.begin(), records.begin() + 50), records_of("two", 0u));
+  EXPECT_THAT(records.back(), ::testing::StartsWith("two 1 "));
+  EXPECT_THAT(report.lost, ::testing::Contains(is_of_another(data_ + "/.shard-000000.dvt.partial-1-one")));
+  EXPECT_THAT(report.lost, ::testing::Contains(is_of_another(data_ + "/.shard-000001.dvt.partial-1-one")));
 
   leave("one", 2);  // three numbers are more than two, finished or not
-  recovered(data, folder / "out", {.overwrite = true});
-  EXPECT_EQ(test::read_dataset(folder / "out").records.front(), "one 0 0");
+  recovered(data_, out_, {.overwrite = true});
+  EXPECT_EQ(saved().front(), "one 0 0");
 }
 
-TEST(RecoverFolderTest, APartialFileOfALongNameIsOneOfTheShards) {
-  const TempFolder folder;
-  const std::string data = folder / "data";
-  fs::create_directory(data);
+TEST_F(RecoverFolderTest, APartialFileOfALongNameIsOneOfTheShards) {
+  fs::create_directory(data_);
   const pid_t killed = ::fork();
   ASSERT_GE(killed, 0);
   if (killed == 0) {
-    RecordWriter writer = RecordWriter::create(data + '/' + std::string(247, 'x') + ".dvt").value();
+    RecordWriter writer = RecordWriter::create(data_ + '/' + std::string(247, 'x') + ".dvt").value();
     for (int i = 0; i < 300; ++i) (void)writer.append(as_bytes(test::noise(10'000, 1)));
     ::_exit(0);  // nothing is tidied up
   }
   ASSERT_EQ(::waitpid(killed, nullptr, 0), killed);
-  EXPECT_GT(recovered(data, folder / "out").records, 10u);
+  EXPECT_GT(recovered(data_, out_).records, 10u);
 }
 
-TEST(RecoverFolderTest, AFileWithDamagedEndsIsOfTheDatasetThatItsBlocksName) {
-  const TempFolder folder;
-  const std::string data = folder / "data";
-  write_dataset(data, "ours", 3, 1);
-  write_dataset(folder / "other", "theirs", 1, 2);
-  fs::remove(data + "/manifest.dvt");
-  Bytes bytes = test::read_file(folder / "other" + name_of(0));
+TEST_F(RecoverFolderTest, AFileWithDamagedEndsIsOfTheDatasetThatItsBlocksName) {
+  write_dataset(data_, "ours", 3, 1);
+  write_dataset(folder_ / "other", "theirs", 1, 2);
+  fs::remove(data_ + "/manifest.dvt");
+  Bytes bytes = test::read_file(folder_ / "other" + name_of(0));
   std::fill_n(bytes.begin(), 128, std::byte{0});
   std::fill_n(bytes.end() - 64, 64, std::byte{0});
-  test::write_file(data + "/shard-000003.dvt", as_chars(bytes));
-  const RecoverReport report = recovered(data, folder / "out");
-  EXPECT_EQ(test::read_dataset(folder / "out").records, records_of("ours", {0, 1, 2}));
-  EXPECT_THAT(report.lost, ::testing::Contains(is_of_another(data + "/shard-000003.dvt")));
+  test::write_file(data_ + "/shard-000003.dvt", as_chars(bytes));
+  const RecoverReport report = recovered(data_, out_);
+  EXPECT_EQ(saved(), records_of("ours", {0, 1, 2}));
+  EXPECT_THAT(report.lost, ::testing::Contains(is_of_another(data_ + "/shard-000003.dvt")));
 }
 
-TEST(RecoverFolderTest, OfFinishedFilesWithOneFileIdOneIsTakenTheOneThatIsGood) {
-  const TempFolder folder;
-  const std::string data = folder / "data";
-  write_dataset(data, "ours", 2, 1);
-  fs::remove(data + "/manifest.dvt");
-  fs::copy_file(data + name_of(1), data + "/copy.dvt");
-  Bytes damaged = test::read_file(data + name_of(1));
+TEST_F(RecoverFolderTest, OfFinishedFilesWithOneFileIdOneIsTakenTheOneThatIsGood) {
+  write_dataset(data_, "ours", 2, 1);
+  fs::remove(data_ + "/manifest.dvt");
+  fs::copy_file(data_ + name_of(1), data_ + "/copy.dvt");
+  Bytes damaged = test::read_file(data_ + name_of(1));
   damaged.resize(damaged.size() - 1);
   damaged.resize(damaged.size() + 4096);  // longer, but without its end
-  test::write_file(data + name_of(1), as_chars(damaged));
-  const RecoverReport report = recovered(data, folder / "out");
-  EXPECT_EQ(test::read_dataset(folder / "out").records, records_of("ours", {0, 1}));
-  EXPECT_THAT(report.passed_over, ElementsAre(data + name_of(1)));
+  test::write_file(data_ + name_of(1), as_chars(damaged));
+  const RecoverReport report = recovered(data_, out_);
+  EXPECT_EQ(saved(), records_of("ours", {0, 1}));
+  EXPECT_THAT(report.passed_over, ElementsAre(data_ + name_of(1)));
   EXPECT_THAT(report.lost, SizeIs(1));
 
   // Where none is good the longer one is taken.
-  Bytes shorter = test::read_file(data + "/copy.dvt");
+  Bytes shorter = test::read_file(data_ + "/copy.dvt");
   shorter.resize(shorter.size() - 64);
-  test::write_file(data + "/copy.dvt", as_chars(shorter));
-  const RecoverReport again = recovered(data, folder / "out", {.overwrite = true});
-  EXPECT_EQ(test::read_dataset(folder / "out").records, records_of("ours", {0, 1}));
-  EXPECT_THAT(again.passed_over, ElementsAre(data + "/copy.dvt"));
+  test::write_file(data_ + "/copy.dvt", as_chars(shorter));
+  const RecoverReport again = recovered(data_, out_, {.overwrite = true});
+  EXPECT_EQ(saved(), records_of("ours", {0, 1}));
+  EXPECT_THAT(again.passed_over, ElementsAre(data_ + "/copy.dvt"));
 }
 
-TEST(RecoverFolderTest, AShardOfTheManifestIsReadUnderAnotherNameIfItsFileIdIsThatOne) {
-  const TempFolder folder;
-  const std::string data = folder / "data";
-  write_dataset(data, "ours", 4, 1);
-  write_dataset(folder / "other", "theirs", 2, 2);
-  fs::rename(data + name_of(1), data + "/renamed.dvt");
-  fs::copy_file(data + "/renamed.dvt", data + "/copy.dvt");
-  fs::resize_file(data + "/copy.dvt", fs::file_size(data + "/copy.dvt") - 1);
-  fs::remove(data + name_of(2));
-  fs::copy_file(folder / "other" + name_of(1), data + "/stray.dvt");
-  const RecoverReport report = recovered(data, folder / "out");
-  EXPECT_EQ(test::read_dataset(folder / "out").records, records_of("ours", {0, 1, 3}));
+TEST_F(RecoverFolderTest, AShardOfTheManifestIsReadUnderAnotherNameIfItsFileIdIsThatOne) {
+  write_dataset(data_, "ours", 4, 1);
+  write_dataset(folder_ / "other", "theirs", 2, 2);
+  fs::rename(data_ + name_of(1), data_ + "/renamed.dvt");
+  fs::copy_file(data_ + "/renamed.dvt", data_ + "/copy.dvt");
+  fs::resize_file(data_ + "/copy.dvt", fs::file_size(data_ + "/copy.dvt") - 1);
+  fs::remove(data_ + name_of(2));
+  fs::copy_file(folder_ / "other" + name_of(1), data_ + "/stray.dvt");
+  const RecoverReport report = recovered(data_, out_);
+  EXPECT_EQ(saved(), records_of("ours", {0, 1, 3}));
   EXPECT_EQ(report.expected_records, 200u);
-  EXPECT_THAT(report.passed_over, ElementsAre(data + "/copy.dvt"));
+  EXPECT_THAT(report.passed_over, ElementsAre(data_ + "/copy.dvt"));
   ASSERT_THAT(report.lost, SizeIs(2)) << "a good folder has each shard under its name";
-  EXPECT_EQ(report.lost[0].file, data + name_of(1));
-  EXPECT_THAT(report.lost[0].reason, HasSubstr(data + "/renamed.dvt, which was read"));
-  EXPECT_EQ(report.lost[1].file, data + name_of(2));
+  EXPECT_EQ(report.lost[0].file, data_ + name_of(1));
+  EXPECT_THAT(report.lost[0].reason, HasSubstr(data_ + "/renamed.dvt, which was read"));
+  EXPECT_EQ(report.lost[1].file, data_ + name_of(2));
   EXPECT_EQ(report.lost_records, 50u);
 
   // It is never replaced either.
-  const Error error = failure(data + "/manifest.dvt", data, {.overwrite = true});
-  EXPECT_TRUE(error.is(Errc::invalid_option)) << error.to_string();
+  EXPECT_THAT(failure(data_ + "/manifest.dvt", data_, {.overwrite = true}), test::Fails(Errc::invalid_option));
 }
 
-TEST(RecoverFolderTest, FilesThatMacOsPutsBesideOthersAreIgnored) {
-  const TempFolder folder;
-  const std::string data = folder / "data";
-  write_dataset(data, "ours", 1, 1);
-  fs::remove(data + "/manifest.dvt");
-  test::write_file(data + "/._shard-000000.dvt", test::noise(500, 1));
-  const RecoverReport report = recovered(data, folder / "out");
+TEST_F(RecoverFolderTest, FilesThatMacOsPutsBesideOthersAreIgnored) {
+  write_dataset(data_, "ours", 1, 1);
+  fs::remove(data_ + "/manifest.dvt");
+  test::write_file(data_ + "/._shard-000000.dvt", test::noise(500, 1));
+  const RecoverReport report = recovered(data_, out_);
   EXPECT_THAT(report.lost, SizeIs(1));
   EXPECT_THAT(report.passed_over, IsEmpty());
 }
 
-TEST(RecoverFolderTest, WhateverLiesUnderTheNameOfTheManifestTheShardsAreSaved) {
-  const TempFolder folder;
-  const std::string data = folder / "data";
-  const std::string manifest = data + "/manifest.dvt";
-  write_dataset(folder / "other", "x", 1, 7);
-  format::test::ShardSpec index;
-  index.metadata = {format::kTfrecordIndexRecordType, "sample", {}};
-  index.shard_number = format::kTfrecordIndexShardNumber;
+TEST_F(RecoverFolderTest, WhateverLiesUnderTheNameOfTheManifestTheShardsAreSaved) {
+  const std::string manifest = data_ + "/manifest.dvt";
+  write_dataset(folder_ / "other", "x", 1, 7);
+  format::test::ShardSpec index{.shard_number = format::kTfrecordIndexShardNumber,
+                                .metadata = {format::kTfrecordIndexRecordType, "sample", {}}};
   const std::pair<std::string, std::function<void()>> cases[] = {
-      {"not a manifest", [&] { fs::copy_file(folder / "other/shard-000000.dvt", manifest); }},
+      {"not a manifest", [&] { fs::copy_file(folder_ / "other/shard-000000.dvt", manifest); }},
       {"not a manifest", [&] { test::write_file(manifest, as_chars(format::test::make_shard(index).bytes)); }},
-      {"this is a folder", [&] { fs::copy(folder / "other", manifest); }},
+      {"this is a folder", [&] { fs::copy(folder_ / "other", manifest); }},
       {"manifest", [&] { test::write_file(manifest, "PK\3\4 is a zip"); }},
       {"manifest", [&] { test::write_file(manifest, ""); }},
   };
   for (const auto& [says, put] : cases) {
-    fs::remove_all(data);
-    write_dataset(data, "record", 2, 1);
+    fs::remove_all(data_);
+    write_dataset(data_, "record", 2, 1);
     fs::remove(manifest);
     put();
-    fs::remove_all(folder / "out");
-    const RecoverReport report = recovered(data, folder / "out");
-    EXPECT_EQ(test::read_dataset(folder / "out").records, records_of("record", {0, 1}));
+    fs::remove_all(out_);
+    const RecoverReport report = recovered(data_, out_);
+    EXPECT_EQ(saved(), records_of("record", {0, 1}));
     ASSERT_THAT(report.lost, SizeIs(1));
     EXPECT_EQ(report.lost.front().file, manifest);
     EXPECT_THAT(report.lost.front().reason, AllOf(HasSubstr(says), HasSubstr("those in the folder")));
   }
 }
 
-TEST(RecoverFolderTest, AnEmptyManifestGivesAnEmptyDataset) {
-  const TempFolder folder;
-  fs::create_directory(folder / "data");
-  format::test::ShardSpec spec;
-  spec.metadata = {format::kManifestRecordType, "sample", {}};
-  spec.shard_number = format::kManifestShardNumber;
-  test::write_file(folder / "data/manifest.dvt", as_chars(format::test::make_shard(spec).bytes));
-  const RecoverReport report = recovered(folder / "data", folder / "out");
+TEST_F(RecoverFolderTest, AnEmptyManifestGivesAnEmptyDataset) {
+  fs::create_directory(data_);
+  format::test::ShardSpec spec{.shard_number = format::kManifestShardNumber,
+                               .metadata = {format::kManifestRecordType, "sample", {}}};
+  test::write_file(data_ + "/manifest.dvt", as_chars(format::test::make_shard(spec).bytes));
+  const RecoverReport report = recovered(data_, out_);
   EXPECT_TRUE(report.ok());
   EXPECT_EQ(report.records, 0u);
   EXPECT_EQ(report.expected_records, 0u);
-  EXPECT_THAT(test::read_dataset(folder / "out").records, IsEmpty());
+  EXPECT_THAT(saved(), IsEmpty());
 }
 
-TEST(RecoverFolderTest, FilesThatLinksLeadToAreNeverReplaced) {
-  const TempFolder folder;
-  write_dataset(folder / "real", "ours", 2, 1);
-  const Bytes before = test::read_file(folder / "real" + name_of(0));
+TEST_F(RecoverFolderTest, FilesThatLinksLeadToAreNeverReplaced) {
+  write_dataset(folder_ / "real", "ours", 2, 1);
+  const Bytes before = test::read_file(folder_ / "real" + name_of(0));
   const RecoverOptions overwrite{.overwrite = true};
   const auto expect_refused = [&](const std::string& source) {
-    const Error error = failure(source, folder / "real", overwrite);
-    EXPECT_TRUE(error.is(Errc::invalid_option)) << error.to_string();
-    EXPECT_EQ(test::read_file(folder / "real" + name_of(0)), before);
+    EXPECT_THAT(failure(source, folder_ / "real", overwrite), test::Fails(Errc::invalid_option));
+    EXPECT_EQ(test::read_file(folder_ / "real" + name_of(0)), before);
   };
-  fs::create_directory(folder / "links");
-  fs::create_symlink(folder / "real" + name_of(0), folder / "links/a.dvt");
-  expect_refused(folder / "links");
+  fs::create_directory(folder_ / "links");
+  fs::create_symlink(folder_ / "real" + name_of(0), folder_ / "links/a.dvt");
+  expect_refused(folder_ / "links");
 
   // A file that is only passed over, and one of another dataset.
-  fs::create_directory(folder / "passed");
-  for (const std::uint32_t i : {0u, 1u}) fs::copy_file(folder / "real" + name_of(i), folder / "passed" + name_of(i));
-  fs::create_symlink(folder / "real" + name_of(0), folder / "passed/.shard-000000.dvt.partial-1-a");
-  expect_refused(folder / "passed");
-  write_dataset(folder / "other", "theirs", 3, 2);
-  fs::remove(folder / "other/manifest.dvt");
-  fs::create_symlink(folder / "real" + name_of(0), folder / "other/x.dvt");
-  expect_refused(folder / "other");
+  fs::create_directory(folder_ / "passed");
+  for (const std::uint32_t i : {0u, 1u}) fs::copy_file(folder_ / "real" + name_of(i), folder_ / "passed" + name_of(i));
+  fs::create_symlink(folder_ / "real" + name_of(0), folder_ / "passed/.shard-000000.dvt.partial-1-a");
+  expect_refused(folder_ / "passed");
+  write_dataset(folder_ / "other", "theirs", 3, 2);
+  fs::remove(folder_ / "other/manifest.dvt");
+  fs::create_symlink(folder_ / "real" + name_of(0), folder_ / "other/x.dvt");
+  expect_refused(folder_ / "other");
 
-  fs::create_directory(folder / "manifest");
-  for (const std::uint32_t i : {0u, 1u}) fs::copy_file(folder / "real" + name_of(i), folder / "manifest" + name_of(i));
-  fs::create_symlink(folder / "real/manifest.dvt", folder / "manifest/manifest.dvt");
-  expect_refused(folder / "manifest");
+  fs::create_directory(folder_ / "manifest");
+  for (const std::uint32_t i : {0u, 1u})
+    fs::copy_file(folder_ / "real" + name_of(i), folder_ / "manifest" + name_of(i));
+  fs::create_symlink(folder_ / "real/manifest.dvt", folder_ / "manifest/manifest.dvt");
+  expect_refused(folder_ / "manifest");
 }
 
-TEST(RecoverFolderTest, AFileOfAnotherDatasetInPlaceOfAShardSaysNothingOfThisOne) {
-  const TempFolder folder;
-  write_dataset(folder / "data", "right", 2, 1);
-  write_dataset(folder / "other", "wrong", 1, 2);
-  fs::copy_file(folder / ("other" + name_of(0)), folder / ("data" + name_of(0)), fs::copy_options::overwrite_existing);
-  const RecoverReport report = recovered(folder / "data", folder / "out");
+TEST_F(RecoverFolderTest, AFileOfAnotherDatasetInPlaceOfAShardSaysNothingOfThisOne) {
+  write_dataset(data_, "right", 2, 1);
+  write_dataset(folder_ / "other", "wrong", 1, 2);
+  fs::copy_file(folder_ / "other" + name_of(0), data_ + name_of(0), fs::copy_options::overwrite_existing);
+  const RecoverReport report = recovered(data_, out_);
   EXPECT_THAT(report.lost, SizeIs(1));
-  EXPECT_EQ(describe_shard(folder / ("out" + name_of(1))).value().record_type, "right");
+  EXPECT_EQ(describe_shard(out_ + name_of(1)).value().record_type, "right");
 }
 
-TEST(RecoverFolderTest, AShardThatAGoodManifestRefutesIsForeign) {
-  const TempFolder folder;
-  const std::string data = folder / "data";
-  write_dataset(data, "right", 3, 1);
-  write_dataset(folder / "earlier", "wrong", 3, 1);  // the same id, as of a dataset that was packed twice
+TEST_F(RecoverFolderTest, AShardThatAGoodManifestRefutesIsForeign) {
+  write_dataset(data_, "right", 3, 1);
+  write_dataset(folder_ / "earlier", "wrong", 3, 1);  // the same id, as of a dataset that was packed twice
   for (const std::uint32_t shard : {0u, 2u}) {
-    if (shard == 2) fs::rename(data + name_of(shard), data + "/kept.dvt");
-    fs::copy_file(folder / "earlier" + name_of(shard), data + name_of(shard), fs::copy_options::overwrite_existing);
+    if (shard == 2) fs::rename(data_ + name_of(shard), data_ + "/kept.dvt");
+    fs::copy_file(folder_ / "earlier" + name_of(shard), data_ + name_of(shard), fs::copy_options::overwrite_existing);
   }
-  fs::copy_file(folder / "earlier" + name_of(2), data + "/a.dvt");
+  fs::copy_file(folder_ / "earlier" + name_of(2), data_ + "/a.dvt");
   // Also where its trailer is lost: the footer tells.
-  const Bytes whole = test::read_file(data + name_of(0));
-  test::write_file(data + name_of(0), as_chars(whole).substr(0, whole.size() - 64));
-  recovered(data, folder / "before");
-  EXPECT_EQ(test::read_dataset(folder / "before").records, records_of("right", {1, 2}));
-  test::write_file(data + name_of(0), as_chars(whole));
+  const Bytes whole = test::read_file(data_ + name_of(0));
+  test::write_file(data_ + name_of(0), as_chars(whole).substr(0, whole.size() - 64));
+  recovered(data_, folder_ / "before");
+  EXPECT_EQ(test::read_dataset(folder_ / "before").records, records_of("right", {1, 2}));
+  test::write_file(data_ + name_of(0), as_chars(whole));
 
-  const RecoverReport report = recovered(data, folder / "out");
-  EXPECT_EQ(test::read_dataset(folder / "out").records, records_of("right", {1, 2}));
-  EXPECT_EQ(describe_shard(folder / ("out" + name_of(1))).value().record_type, "right");
+  const RecoverReport report = recovered(data_, out_);
+  EXPECT_EQ(saved(), records_of("right", {1, 2}));
+  EXPECT_EQ(describe_shard(out_ + name_of(1)).value().record_type, "right");
   EXPECT_EQ(report.expected_records, 150u);
   EXPECT_EQ(report.lost_records, 50u);
   ASSERT_THAT(report.lost, SizeIs(3));
-  EXPECT_EQ(report.lost[0].file, data + "/a.dvt");
+  EXPECT_EQ(report.lost[0].file, data_ + "/a.dvt");
   EXPECT_THAT(report.lost[0].reason, HasSubstr("another version of the shard"));
-  EXPECT_EQ(report.lost[1].file, data + name_of(2));
-  EXPECT_THAT(report.lost[1].reason, HasSubstr(data + "/kept.dvt, which was read"));
-  EXPECT_EQ(report.lost[2].file, data + name_of(0));
+  EXPECT_EQ(report.lost[1].file, data_ + name_of(2));
+  EXPECT_THAT(report.lost[1].reason, HasSubstr(data_ + "/kept.dvt, which was read"));
+  EXPECT_EQ(report.lost[2].file, data_ + name_of(0));
   EXPECT_EQ(report.lost[2].end_record, 50u);
   EXPECT_THAT(report.lost[2].reason, HasSubstr("another version of the shard"));
   EXPECT_THAT(report.passed_over, IsEmpty());
 
   // It is never replaced either.
-  const Error error = failure(data + "/manifest.dvt", data, {.overwrite = true});
-  EXPECT_TRUE(error.is(Errc::invalid_option)) << error.to_string();
+  EXPECT_THAT(failure(data_ + "/manifest.dvt", data_, {.overwrite = true}), test::Fails(Errc::invalid_option));
 }
 
 // Of another count than the manifest tells of, whatever is left of its end.
-TEST(RecoverFolderTest, AShardThatAGoodManifestRefutesIsForeignHoweverItIsCut) {
-  const TempFolder folder;
-  write_dataset(folder / "earlier", "wrong", 3, 1);
-  const Bytes whole = test::read_file(folder / "earlier" + name_of(1));
-  write_dataset(folder / "data", "right", 3, 1, 30);
+TEST_F(RecoverFolderTest, AShardThatAGoodManifestRefutesIsForeignHoweverItIsCut) {
+  write_dataset(folder_ / "earlier", "wrong", 3, 1);
+  const Bytes whole = test::read_file(folder_ / "earlier" + name_of(1));
+  write_dataset(data_, "right", 3, 1, 30);
   // As long as a block is left behind the 30 records of the manifest.
-  const auto reader = RecordReader::open(folder / "earlier" + name_of(1)).value();
+  const auto reader = RecordReader::open(folder_ / "earlier" + name_of(1)).value();
   const std::size_t least = reader.shard().blocks[4].offset;
   for (std::size_t cut = 0; cut <= whole.size() - least; cut += 7) {
-    test::write_file(folder / "data" + name_of(1), as_chars(whole).substr(0, whole.size() - cut));
-    const RecoverReport report = recovered(folder / "data", folder / "out");
-    for (const std::string& record : test::read_dataset(folder / "out").records) {
+    test::write_file(data_ + name_of(1), as_chars(whole).substr(0, whole.size() - cut));
+    const RecoverReport report = recovered(data_, out_);
+    for (const std::string& record : saved()) {
       ASSERT_TRUE(record.starts_with("right")) << "cut by " << cut;
     }
-    fs::remove_all(folder / "out");
+    fs::remove_all(out_);
   }
 }
 
-TEST(RecoverErrorTest, AManifestThatLeadsOutsideThroughALinkIsAnErrorOfTheWhole) {
-  const TempFolder folder;
-  write_dataset(folder / "data", "ours", 2, 1);
-  fs::create_directory(folder / "outside");
-  fs::rename(folder / "data" + name_of(1), folder / "outside" + name_of(1));
-  fs::create_symlink(folder / "outside" + name_of(1), folder / "data" + name_of(1));
-  const Error error = failure(folder / "data", folder / "out");
-  EXPECT_TRUE(error.is(Errc::outside_dataset)) << error.to_string();
-  EXPECT_FALSE(fs::exists(folder / "out"));
-  const RecoverReport report = recovered(folder / "data", folder / "out", {.allow_outside = true});
+TEST_F(RecoverErrorTest, AManifestThatLeadsOutsideThroughALinkIsAnErrorOfTheWhole) {
+  write_dataset(data_, "ours", 2, 1);
+  fs::create_directory(folder_ / "outside");
+  fs::rename(data_ + name_of(1), folder_ / "outside" + name_of(1));
+  fs::create_symlink(folder_ / "outside" + name_of(1), data_ + name_of(1));
+  EXPECT_THAT(failure(data_, out_), test::Fails(Errc::outside_dataset));
+  EXPECT_FALSE(fs::exists(out_));
+  const RecoverReport report = recovered(data_, out_, {.allow_outside = true});
   EXPECT_TRUE(report.ok());
 }
 
-TEST(RecoverErrorTest, WhatTheSystemRefusesOfOneShardIsAnErrorOfTheWhole) {
+TEST_F(RecoverErrorTest, WhatTheSystemRefusesOfOneShardIsAnErrorOfTheWhole) {
   for (const bool with_manifest : {true, false}) {
     const TempFolder folder;
     write_dataset(folder / "data", "ours", 2, 1);
@@ -398,7 +371,7 @@ TEST(RecoverErrorTest, WhatTheSystemRefusesOfOneShardIsAnErrorOfTheWhole) {
   }
 }
 
-TEST(RecoverErrorTest, AShardOfALaterVersionIsAnErrorOfTheWhole) {
+TEST_F(RecoverErrorTest, AShardOfALaterVersionIsAnErrorOfTheWhole) {
   for (const bool with_manifest : {true, false}) {
     const TempFolder folder;
     write_dataset(folder / "data", "ours", 2, 1);
@@ -408,36 +381,31 @@ TEST(RecoverErrorTest, AShardOfALaterVersionIsAnErrorOfTheWhole) {
     const format::FileHeader header{.major = 2, .shard_number = 1, .dataset_id = id_of(1)};
     format::encode(header, std::span<std::byte>(later).first<format::kFileHeaderBytes>());
     test::write_file(shard, as_chars(later));
-    const Error error = failure(folder / "data", folder / "out");
-    EXPECT_TRUE(error.is(Errc::unsupported_version)) << error.to_string();
-    EXPECT_EQ(error.path(), shard);
+    EXPECT_THAT(failure(folder / "data", folder / "out"), test::Fails(Errc::unsupported_version).in(shard));
     EXPECT_FALSE(fs::exists(folder / "out"));
   }
 }
 
-TEST(RecoverErrorTest, AManifestOfALaterVersionIsNotTakenForDamaged) {
-  const TempFolder folder;
-  write_dataset(folder / "data", "ours", 2, 1);
-  Bytes later = test::read_file(folder / "data/manifest.dvt");
+TEST_F(RecoverErrorTest, AManifestOfALaterVersionIsNotTakenForDamaged) {
+  write_dataset(data_, "ours", 2, 1);
+  Bytes later = test::read_file(data_ + "/manifest.dvt");
   const format::FileHeader header{.major = 2, .shard_number = format::kManifestShardNumber, .dataset_id = id_of(1)};
   format::encode(header, std::span<std::byte>(later).first<format::kFileHeaderBytes>());
-  test::write_file(folder / "data/manifest.dvt", as_chars(later));
-  for (const std::string& source : {folder / "data", folder / "data/manifest.dvt"}) {
-    const Error error = failure(source, folder / "out");
-    EXPECT_TRUE(error.is(Errc::unsupported_version)) << error.to_string();
-    EXPECT_FALSE(fs::exists(folder / "out"));
+  test::write_file(data_ + "/manifest.dvt", as_chars(later));
+  for (const std::string& source : {data_, data_ + "/manifest.dvt"}) {
+    EXPECT_THAT(failure(source, out_), test::Fails(Errc::unsupported_version));
+    EXPECT_FALSE(fs::exists(out_));
   }
 }
 
-TEST(RecoverErrorTest, WhereNothingIsFoundTheFirstErrorIsReturned) {
-  const TempFolder folder;
-  write_dataset(folder / "data", "ours", 2, 1);
-  fs::remove(folder / "data" + name_of(0));
-  test::write_file(folder / "data" + name_of(1), "");
-  const Error error = failure(folder / "data", folder / "out");
+TEST_F(RecoverErrorTest, WhereNothingIsFoundTheFirstErrorIsReturned) {
+  write_dataset(data_, "ours", 2, 1);
+  fs::remove(data_ + name_of(0));
+  test::write_file(data_ + name_of(1), "");
+  const Error error = failure(data_, out_);
   EXPECT_EQ(error.code().value(), ENOENT) << error.to_string();
-  EXPECT_EQ(error.path(), folder / "data" + name_of(0));
-  EXPECT_FALSE(fs::exists(folder / "out"));
+  EXPECT_EQ(error.path(), data_ + name_of(0));
+  EXPECT_FALSE(fs::exists(out_));
 }
 
 TEST(RecoverProgressTest, EveryByteThatIsCheckedIsToldAlsoThoseOnlySearchedForTheDataset) {
@@ -457,62 +425,57 @@ TEST(RecoverProgressTest, EveryByteThatIsCheckedIsToldAlsoThoseOnlySearchedForTh
   }
 }
 
-TEST(RecoverErrorTest, SearchingForTheDatasetOfAFileCanBeCancelled) {
-  const TempFolder folder;
-  fs::create_directory(folder / "data");
-  test::write_file(folder / "data/a.dvt", test::noise(3 << 20, 7));
+TEST_F(RecoverErrorTest, SearchingForTheDatasetOfAFileCanBeCancelled) {
+  fs::create_directory(data_);
+  test::write_file(data_ + "/a.dvt", test::noise(3 << 20, 7));
   int calls = 0;
   const RecoverOptions options{.progress = [&](std::uint64_t, std::uint64_t) { return ++calls < 2; }};
-  for (const std::string& source : {folder / "data", folder / "data/a.dvt"}) {
+  for (const std::string& source : {data_, data_ + "/a.dvt"}) {
     calls = 0;
-    EXPECT_EQ(failure(source, folder / "out", options).kind(), ErrorKind::cancelled);
+    EXPECT_EQ(failure(source, out_, options).kind(), ErrorKind::cancelled);
     EXPECT_EQ(calls, 2);
   }
 }
 
-TEST(RecoverFolderTest, ATargetThatCannotBeLookedAtGivesTheSystemsReason) {
-  const TempFolder folder;
-  write_dataset(folder / "data", "ours", 1, 1);
-  const std::string shard = folder / "data" + name_of(0);
-  EXPECT_EQ(failure(shard, folder / std::string(300, 'x')).code().value(), ENAMETOOLONG);
-  fs::create_symlink("loop", folder / "loop");
-  EXPECT_EQ(failure(shard, folder / "loop/out.dvt").code().value(), ELOOP);
-  EXPECT_TRUE(failure(shard, folder / "loop").is(Errc::already_exists)) << "a link is looked at, not followed";
+TEST_F(RecoverFolderTest, ATargetThatCannotBeLookedAtGivesTheSystemsReason) {
+  write_dataset(data_, "ours", 1, 1);
+  const std::string shard = data_ + name_of(0);
+  EXPECT_EQ(failure(shard, folder_ / std::string(300, 'x')).code().value(), ENAMETOOLONG);
+  fs::create_symlink("loop", folder_ / "loop");
+  EXPECT_EQ(failure(shard, folder_ / "loop/out.dvt").code().value(), ELOOP);
+  EXPECT_TRUE(failure(shard, folder_ / "loop").is(Errc::already_exists)) << "a link is looked at, not followed";
 }
 
-TEST(RecoverFolderTest, ATargetThatMayNotBeWrittenIsAnErrorBeforeTheSourceIsSearched) {
-  const TempFolder folder;
-  write_dataset(folder / "data", "ours", 1, 1);
-  fs::create_directory(folder / "closed");
-  fs::permissions(folder / ".", fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
-  fs::permissions(folder / "closed", test::kAllMayRead | test::kAllMaySearch);
+TEST_F(RecoverFolderTest, ATargetThatMayNotBeWrittenIsAnErrorBeforeTheSourceIsSearched) {
+  write_dataset(data_, "ours", 1, 1);
+  fs::create_directory(folder_ / "closed");
+  fs::permissions(folder_ / ".", fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
+  fs::permissions(folder_ / "closed", test::kAllMayRead | test::kAllMaySearch);
   const test::AsNobody nobody;
-  if (nobody.may(folder / "closed", W_OK)) GTEST_SKIP() << "all may be written";
+  if (nobody.may(folder_ / "closed", W_OK)) GTEST_SKIP() << "all may be written";
   int calls = 0;
   const RecoverOptions options{.progress = [&](std::uint64_t, std::uint64_t) { return ++calls != 0; }};
-  const Error error = failure(folder / "data" + name_of(0), folder / "closed/out.dvt", options);
+  const Error error = failure(data_ + name_of(0), folder_ / "closed/out.dvt", options);
   EXPECT_EQ(error.code().value(), EACCES) << error.to_string();
-  EXPECT_EQ(error.path(), folder / "closed");
+  EXPECT_EQ(error.path(), folder_ / "closed");
   EXPECT_EQ(calls, 0);
 }
 
 // A shard without records has some R, which must not become that of all.
-TEST(RecoverFolderTest, RunsAreThoseOfAShardWithRecords) {
-  const TempFolder folder;
-  const std::string data = folder / "data";
-  DatasetWriter writer = DatasetWriter::create(data, {}).value();
+TEST_F(RecoverFolderTest, RunsAreThoseOfAShardWithRecords) {
+  DatasetWriter writer = DatasetWriter::create(data_, {}).value();
   writer.next_shard().value();
   for (const std::string& record : records_of("ours", {1, 2, 3, 4})) writer.append(as_bytes(record)).value();
   writer.finish().value();
-  const std::uint64_t runs = describe_shard(data + name_of(1))->info.run_records;
+  const std::uint64_t runs = describe_shard(data_ + name_of(1))->info.run_records;
   ASSERT_GT(runs, 1u);
   const auto runs_of_recovered = [&](const std::string& target) {
-    recovered(data, target);
+    recovered(data_, target);
     return describe_shard(target + name_of(1))->info.run_records;
   };
-  EXPECT_EQ(runs_of_recovered(folder / "by_manifest"), runs);
-  fs::remove(data + "/manifest.dvt");
-  EXPECT_EQ(runs_of_recovered(folder / "by_footer"), runs);
+  EXPECT_EQ(runs_of_recovered(folder_ / "by_manifest"), runs);
+  fs::remove(data_ + "/manifest.dvt");
+  EXPECT_EQ(runs_of_recovered(folder_ / "by_footer"), runs);
 }
 
 }  // namespace

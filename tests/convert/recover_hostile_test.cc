@@ -16,6 +16,7 @@
 #include "format/messages.h"
 #include "format/structures.h"
 #include "tests/convert/recoveries.h"
+#include "tests/support/fails.h"
 #include "tests/writer/test_files.h"
 
 namespace dovetail {
@@ -57,8 +58,10 @@ void forge_trailer(Bytes& file, Change&& change) {
   format::encode(trailer, end);
 }
 
-TEST(RecoverClaimsTest, CountsThatDisagreeAreNeverGood) {
-  const TempFolder folder;
+using RecoverClaimsTest = test::RecoverTest;
+using RecoverHostileTest = test::RecoverTest;
+
+TEST_F(RecoverClaimsTest, CountsThatDisagreeAreNeverGood) {
   format::test::ShardSpec spec;
   for (char c = 'a'; c < 'a' + 24; ++c) spec.records.emplace_back(4, c);
   const Bytes good = format::test::make_shard(spec).bytes;
@@ -68,8 +71,8 @@ TEST(RecoverClaimsTest, CountsThatDisagreeAreNeverGood) {
   const std::uint64_t trailer = good.size() - format::kTrailerBytes;
   const auto expect_told = [&](const Bytes& file, std::uint64_t offset, const char* reason) {
     SCOPED_TRACE(reason);
-    test::write_file(folder / "s.dvt", as_chars(file));
-    const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt", {.overwrite = true});
+    test::write_file(folder_ / "s.dvt", as_chars(file));
+    const RecoverReport report = recovered(folder_ / "s.dvt", folder_ / "out.dvt", {.overwrite = true});
     EXPECT_EQ(report.records, spec.records.size());
     ASSERT_THAT(report.lost, SizeIs(1));
     EXPECT_EQ(report.lost[0].offset, offset);
@@ -93,33 +96,30 @@ TEST(RecoverClaimsTest, CountsThatDisagreeAreNeverGood) {
   expect_told(file, index, "the end of the file: the index counts other records or blocks before it than the footer");
 }
 
-TEST(RecoverClaimsTest, ACountAboveWhatIsFoundIsLostRecordsAndEachOtherIsTold) {
-  const TempFolder folder;
+TEST_F(RecoverClaimsTest, ACountAboveWhatIsFoundIsLostRecordsAndEachOtherIsTold) {
   Bytes file = format::test::make_shard({.records = {"a", "b", "c"}}).bytes;
   forge_trailer(file, [](format::Trailer& told) { told.records = 5; });
-  test::write_file(folder / "s.dvt", as_chars(file));
-  const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt");
+  test::write_file(folder_ / "s.dvt", as_chars(file));
+  const RecoverReport report = recovered(folder_ / "s.dvt", folder_ / "out.dvt");
   EXPECT_EQ(report.expected_records, 5u);
   EXPECT_THAT(report.lost, ::testing::Contains(::testing::Field(
                                &LostRange::reason, HasSubstr("the footer says 3 records, the trailer 5"))));
 }
 
-TEST(RecoverClaimsTest, AManifestAndAFooterThatDisagreeAreNeverGood) {
-  const TempFolder folder;
+TEST_F(RecoverClaimsTest, AManifestAndAFooterThatDisagreeAreNeverGood) {
   const Bytes shard = format::test::make_shard({.records = {"a", "bb", "cccc"}, .shard_number = 0}).bytes;
   ShardInfo info = format::test::make_shard({.records = {"a", "bb", "cccc"}, .shard_number = 0}).info;
-  fs::create_directory(folder / "data");
-  test::write_file(folder / "data/s.dvt", as_chars(shard));
+  fs::create_directory(data_);
+  test::write_file(data_ + "/s.dvt", as_chars(shard));
   const auto write_manifest = [&](const ShardInfo& told) {
-    format::test::ShardSpec spec;
-    spec.metadata = {format::kManifestRecordType, "sample", {}};
-    spec.records = {format::encode(told)};
-    spec.shard_number = format::kManifestShardNumber;
-    test::write_file(folder / "data/manifest.dvt", as_chars(format::test::make_shard(spec).bytes));
+    format::test::ShardSpec spec{.records = {format::encode(told)},
+                                 .shard_number = format::kManifestShardNumber,
+                                 .metadata = {format::kManifestRecordType, "sample", {}}};
+    test::write_file(data_ + "/manifest.dvt", as_chars(format::test::make_shard(spec).bytes));
   };
   const auto recover_with = [&](const ShardInfo& told) {
     write_manifest(told);
-    return recovered(folder / "data", folder / "out", {.overwrite = true});
+    return recovered(data_, out_, {.overwrite = true});
   };
   info.name = "s.dvt";
   info.file_bytes = shard.size();
@@ -144,16 +144,12 @@ TEST(RecoverClaimsTest, AManifestAndAFooterThatDisagreeAreNeverGood) {
     ShardInfo told = info;
     told.*field = 2;  // then the records are others, and this is not the shard of the manifest
     write_manifest(told);
-    const auto report = recover(folder / "data", folder / "out", {.overwrite = true});
-    ASSERT_FALSE(report);
-    EXPECT_TRUE(report.error().is(Errc::manifest_mismatch)) << report.error().to_string();
+    EXPECT_THAT(recover(data_, out_, {.overwrite = true}), test::Fails(Errc::manifest_mismatch));
   }
 }
 
-TEST(RecoverHostileTest, ABlockThatDoesNotDecodeIsToldAndLeftOut) {
-  const TempFolder folder;
-  format::test::ShardSpec spec;
-  spec.codec = Codec::snappy;
+TEST_F(RecoverHostileTest, ABlockThatDoesNotDecodeIsToldAndLeftOut) {
+  format::test::ShardSpec spec{.codec = Codec::snappy};
   for (std::uint64_t i = 0; i < 8; ++i) spec.records.push_back(test::prose(200, i));
   const test::DecodedShard good = format::test::read_shard(format::test::make_shard(spec).bytes).value();
   Bytes file = unfinished(spec);
@@ -161,9 +157,9 @@ TEST(RecoverHostileTest, ABlockThatDoesNotDecodeIsToldAndLeftOut) {
   forge(file, good.blocks[2].offset, [](const auto& header, std::span<std::byte> body) {
     body[header.table_bytes] = std::byte{1};  // the length that Snappy has in front
   });
-  test::write_file(folder / "s.dvt", as_chars(file));
-  const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt");
-  const Records saved = test::read_shard_file(folder / "out.dvt").records;
+  test::write_file(folder_ / "s.dvt", as_chars(file));
+  const RecoverReport report = recovered(folder_ / "s.dvt", folder_ / "out.dvt");
+  const Records saved = test::read_shard_file(folder_ / "out.dvt").records;
   EXPECT_THAT(saved, ::testing::Not(::testing::Contains(spec.records[4])));
   EXPECT_EQ(saved.back(), spec.records.back());
   ASSERT_FALSE(report.ok());
@@ -171,8 +167,7 @@ TEST(RecoverHostileTest, ABlockThatDoesNotDecodeIsToldAndLeftOut) {
   EXPECT_EQ(report.lost[0].end_record, 6u);
 }
 
-TEST(RecoverHostileTest, OfBlocksThatContradictEachOtherTheLongerChainStays) {
-  const TempFolder folder;
+TEST_F(RecoverHostileTest, OfBlocksThatContradictEachOtherTheLongerChainStays) {
   format::test::ShardSpec spec;
   for (char c = 'a'; c < 'a' + 20; ++c) spec.records.emplace_back(4, c);
   const test::DecodedShard good = format::test::read_shard(format::test::make_shard(spec).bytes).value();
@@ -192,11 +187,11 @@ TEST(RecoverHostileTest, OfBlocksThatContradictEachOtherTheLongerChainStays) {
       header.first_record += static_cast<std::uint64_t>(lie.first_record);
       header.sequence += static_cast<std::uint32_t>(lie.sequence);
     });
-    test::write_file(folder / "s.dvt", as_chars(file));
-    const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt", {.overwrite = true});
+    test::write_file(folder_ / "s.dvt", as_chars(file));
+    const RecoverReport report = recovered(folder_ / "s.dvt", folder_ / "out.dvt", {.overwrite = true});
     Records wanted = spec.records;
     wanted.erase(wanted.begin() + 8, wanted.begin() + 10);
-    EXPECT_EQ(test::read_shard_file(folder / "out.dvt").records, wanted);
+    EXPECT_EQ(test::read_shard_file(folder_ / "out.dvt").records, wanted);
     ASSERT_FALSE(report.ok());
     EXPECT_EQ(report.lost[0].offset, good.blocks[4].offset);
     EXPECT_EQ(report.lost[0].first_record, 8u);
@@ -205,8 +200,7 @@ TEST(RecoverHostileTest, OfBlocksThatContradictEachOtherTheLongerChainStays) {
   }
 }
 
-TEST(RecoverHostileTest, ABlockThatLosesAgainstOneFurtherBackRejectsNone) {
-  const TempFolder folder;
+TEST_F(RecoverHostileTest, ABlockThatLosesAgainstOneFurtherBackRejectsNone) {
   format::test::ShardSpec spec;
   for (char c = 'a'; c < 'a' + 24; ++c) spec.records.emplace_back(4, c);
   const test::DecodedShard good = format::test::read_shard(format::test::make_shard(spec).bytes).value();
@@ -217,23 +211,22 @@ TEST(RecoverHostileTest, ABlockThatLosesAgainstOneFurtherBackRejectsNone) {
   for (const std::size_t i : {9u, 10u}) {
     forge(file, good.blocks[i].offset, [](format::BlockHeader& header, std::span<std::byte>) { header.sequence -= 7; });
   }
-  test::write_file(folder / "s.dvt", as_chars(file));
-  recovered(folder / "s.dvt", folder / "out.dvt");
+  test::write_file(folder_ / "s.dvt", as_chars(file));
+  recovered(folder_ / "s.dvt", folder_ / "out.dvt");
   Records wanted(spec.records.begin(), spec.records.begin() + 12);
   wanted.insert(wanted.end(), spec.records.begin() + 14, spec.records.begin() + 16);
-  EXPECT_EQ(test::read_shard_file(folder / "out.dvt").records, wanted);
+  EXPECT_EQ(test::read_shard_file(folder_ / "out.dvt").records, wanted);
 }
 
-TEST(RecoverHostileTest, DirtyPaddingOfManyBlocksIsOnePlace) {
-  const TempFolder folder;
+TEST_F(RecoverHostileTest, DirtyPaddingOfManyBlocksIsOnePlace) {
   format::test::ShardSpec spec;
   for (char c = 'a'; c < 'a' + 24; ++c) spec.records.emplace_back(4, c);
   const test::DecodedShard good = format::test::read_shard(format::test::make_shard(spec).bytes).value();
   Bytes file = format::test::make_shard(spec).bytes;
   for (const format::BlockHeader& block : good.blocks) file.at(block.offset + block.span_bytes() - 1) = std::byte{1};
   file.at(good.blocks[6].offset + format::kBlockHeaderBytes) ^= std::byte{1};
-  test::write_file(folder / "s.dvt", as_chars(file));
-  const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt");
+  test::write_file(folder_ / "s.dvt", as_chars(file));
+  const RecoverReport report = recovered(folder_ / "s.dvt", folder_ / "out.dvt");
   ASSERT_THAT(report.lost, SizeIs(3));
   EXPECT_THAT(report.lost[0].reason, HasSubstr("the padding of 6 blocks"));
   EXPECT_EQ(report.lost[1].offset, good.blocks[6].offset);
@@ -261,22 +254,21 @@ Bytes hostile_file(std::size_t bytes, std::uint32_t body) {
   return file;
 }
 
-TEST(RecoverHostileTest, ALongListOfRegionsIsCutAndAllAreCounted) {
-  const TempFolder folder;
+TEST_F(RecoverHostileTest, ALongListOfRegionsIsCutAndAllAreCounted) {
   format::test::ShardSpec spec;
   for (int i = 0; i < 400; ++i) spec.records.push_back(std::to_string(i));
   Bytes bytes = format::test::make_shard(spec).bytes;
-  test::write_file(folder / "s.dvt", as_chars(bytes));
-  const std::vector<BlockInfo> blocks = describe_shard(folder / "s.dvt").value().blocks;
+  test::write_file(folder_ / "s.dvt", as_chars(bytes));
+  const std::vector<BlockInfo> blocks = describe_shard(folder_ / "s.dvt").value().blocks;
   ASSERT_GE(blocks.size(), 100u);
   for (std::size_t i = 0; i < blocks.size(); i += 2)
     bytes[blocks[i].offset + format::kBlockHeaderBytes] ^= std::byte{1};
-  test::write_file(folder / "s.dvt", as_chars(bytes));
-  const RecoverReport all = recovered(folder / "s.dvt", folder / "out.dvt");
+  test::write_file(folder_ / "s.dvt", as_chars(bytes));
+  const RecoverReport all = recovered(folder_ / "s.dvt", folder_ / "out.dvt");
   EXPECT_EQ(all.lost_regions, (blocks.size() + 1) / 2);
   for (const std::uint64_t most : {0u, 1u, 7u}) {
     const RecoverReport cut =
-        recover(folder / "s.dvt", folder / "out.dvt", {.overwrite = true, .most_regions = most}).value();
+        recover(folder_ / "s.dvt", folder_ / "out.dvt", {.overwrite = true, .most_regions = most}).value();
     EXPECT_FALSE(cut.ok());
     EXPECT_EQ(cut.lost, std::vector<LostRange>(all.lost.begin(), all.lost.begin() + static_cast<std::ptrdiff_t>(most)));
     EXPECT_EQ(cut.lost_regions, all.lost_regions);
@@ -284,13 +276,12 @@ TEST(RecoverHostileTest, ALongListOfRegionsIsCutAndAllAreCounted) {
   }
 }
 
-TEST(RecoverHostileTest, WorkIsLinearInTheSizeWhateverTheHeadersClaim) {
-  const TempFolder folder;
+TEST_F(RecoverHostileTest, WorkIsLinearInTheSizeWhateverTheHeadersClaim) {
   for (const std::uint32_t body : {1u << 10, 1u << 16, 1u << 20, 3u << 20}) {
     for (const std::size_t bytes : {std::size_t{2} << 20, std::size_t{8} << 20}) {
-      test::write_file(folder / "s.dvt", as_chars(hostile_file(bytes, body)));
-      const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt", {.overwrite = true});
-      EXPECT_EQ(test::read_shard_file(folder / "out.dvt").records, (Records{"first", "second"}));
+      test::write_file(folder_ / "s.dvt", as_chars(hostile_file(bytes, body)));
+      const RecoverReport report = recovered(folder_ / "s.dvt", folder_ / "out.dvt", {.overwrite = true});
+      EXPECT_EQ(test::read_shard_file(folder_ / "out.dvt").records, (Records{"first", "second"}));
       EXPECT_LE(report.checked_bytes, 9 * report.source_bytes);
       EXPECT_FALSE(report.ok());
       EXPECT_LE(report.lost.size(), 3u);
@@ -303,7 +294,7 @@ TEST(RecoverHostileTest, WorkIsLinearInTheSizeWhateverTheHeadersClaim) {
 }
 
 // Such files tell nothing of the records that all shards have in common, so one after the other is searched for that.
-TEST(RecoverHostileTest, WorkIsLinearInFoldersToo) {
+TEST_F(RecoverHostileTest, WorkIsLinearInFoldersToo) {
   const std::size_t shard_bytes = format::test::make_shard({.records = {"first", "second"}}).bytes.size();
   for (const auto& [name, times] : {std::pair("a.dvt", 9u), std::pair("part-00000-of-00001.dvt", 16u)}) {
     const TempFolder folder;
@@ -327,16 +318,14 @@ TEST(RecoverHostileTest, WorkIsLinearInFoldersToo) {
   }
 }
 
-TEST(RecoverHostileTest, ARepeatedBlockOverlappedByOthersIsWrittenOnce) {
-  const TempFolder folder;
-  format::test::ShardSpec spec;
-  spec.records = {"aaaa", "bbbb", "cccc", "dddd"};
+TEST_F(RecoverHostileTest, ARepeatedBlockOverlappedByOthersIsWrittenOnce) {
+  format::test::ShardSpec spec{.records = {"aaaa", "bbbb", "cccc", "dddd"}};
   const Bytes shard = format::test::make_shard(spec).bytes;
   Bytes file = shard;
   for (int i = 0; i < 1000; ++i) file.insert(file.end(), shard.begin(), shard.end());
-  test::write_file(folder / "s.dvt", as_chars(file));
-  const RecoverReport report = recovered(folder / "s.dvt", folder / "out.dvt");
-  EXPECT_EQ(test::read_shard_file(folder / "out.dvt").records, spec.records);
+  test::write_file(folder_ / "s.dvt", as_chars(file));
+  const RecoverReport report = recovered(folder_ / "s.dvt", folder_ / "out.dvt");
+  EXPECT_EQ(test::read_shard_file(folder_ / "out.dvt").records, spec.records);
   EXPECT_FALSE(report.ok());
 }
 

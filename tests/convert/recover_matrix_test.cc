@@ -256,8 +256,7 @@ TEST(RecoverMatrixTest, DroppedSwappedAndRepeatedBlocksCostNoOthers) {
 TEST(RecoverMatrixTest, BlocksOfOtherFilesAreLeftOut) {
   ShardSpec base = small_spec();
   base.records.resize(7);
-  ShardSpec single;
-  single.records = {"the only record"};
+  ShardSpec single{.records = {"the only record"}};
   std::size_t count = 0;
   for (const ShardSpec& spec : {base, single, of_pages(1)}) {
     const Sample sample = sample_of("sample", spec);

@@ -22,6 +22,7 @@
 #include "format/messages.h"
 #include "format/structures.h"
 #include "tests/convert/recoveries.h"
+#include "tests/support/fails.h"
 #include "tests/support/forked_child.h"
 #include "tests/support/spawned.h"
 #include "tests/writer/test_files.h"
@@ -38,7 +39,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using ::testing::StartsWith;
 
 constexpr std::uint32_t kShards = 4;
 
@@ -56,12 +56,11 @@ Records joined(const std::vector<Records>& shards) {
 
 /// A dataset of several small blocks and runs per shard.
 DatasetInfo write_dataset(const std::string& folder, const std::vector<Records>& shards) {
-  DatasetWriterOptions options;
-  options.shard.record_type = "sample";
-  options.shard.metadata = {{"wood", "oak"}};
-  options.shard.schema = parse_schema("label: i64\n").value();
-  options.shard.block_bytes = 1024;
-  options.shard.run_records = 16;
+  DatasetWriterOptions options{.shard = {.block_bytes = 1024,
+                                         .run_records = 16,
+                                         .record_type = "sample",
+                                         .schema = parse_schema("label: i64\n").value(),
+                                         .metadata = {{"wood", "oak"}}}};
   DatasetWriter writer = DatasetWriter::create(folder, options).value();
   for (const Records& records : shards) {
     for (const std::string& record : records) writer.append(as_bytes(record)).value();
@@ -82,19 +81,22 @@ void flip(const std::string& path, std::size_t offset) {
 
 void expect_fails(Errc code, const std::string& source, const std::string& target, const RecoverOptions& options = {}) {
   const auto report = recover(source, target, options);
-  ASSERT_FALSE(report);
-  EXPECT_TRUE(report.error().is(code)) << report.error().to_string();
+  ASSERT_THAT(report, test::Fails(code));
   EXPECT_FALSE(report.error().path().empty());
 }
 
-TEST(RecoverDatasetTest, AWholeDatasetLosesNothing) {
-  const TempFolder folder;
+using RecoverDatasetTest = test::RecoverTest;
+using RecoverTargetTest = test::RecoverTest;
+using RecoverErrorTest = test::RecoverTest;
+using RecoverLivingWriterTest = test::RecoverTest;
+
+TEST_F(RecoverDatasetTest, AWholeDatasetLosesNothing) {
   const std::vector<Records> shards = records_by_shard();
-  const DatasetInfo before = write_dataset(folder / "data", shards);
-  const RecoverReport report = recovered(folder / "data", folder / "out");
+  const DatasetInfo before = write_dataset(data_, shards);
+  const RecoverReport report = recovered(data_, out_);
   EXPECT_THAT(report.lost, IsEmpty());
   EXPECT_EQ(report.expected_records, joined(shards).size());
-  const test::DecodedDataset out = test::read_dataset(folder / "out");
+  const test::DecodedDataset out = test::read_dataset(out_);
   EXPECT_NE(out.id, before.id);
   EXPECT_EQ(out.records, joined(shards));
   ASSERT_THAT(out.shards, SizeIs(kShards));
@@ -107,20 +109,19 @@ TEST(RecoverDatasetTest, AWholeDatasetLosesNothing) {
   }
 }
 
-TEST(RecoverDatasetTest, AMissingShardLeavesAnEmptyOneAndDamageCostsItsBlock) {
-  const TempFolder folder;
+TEST_F(RecoverDatasetTest, AMissingShardLeavesAnEmptyOneAndDamageCostsItsBlock) {
   std::vector<Records> shards = records_by_shard();
-  write_dataset(folder / "data", shards);
-  fs::remove(shard_of(folder / "data", 1));
-  const ShardDescription damaged = describe_shard(shard_of(folder / "data", 2)).value();
+  write_dataset(data_, shards);
+  fs::remove(shard_of(data_, 1));
+  const ShardDescription damaged = describe_shard(shard_of(data_, 2)).value();
   const BlockInfo block = damaged.blocks.at(1);
-  flip(shard_of(folder / "data", 2), block.offset + format::kBlockHeaderBytes);
+  flip(shard_of(data_, 2), block.offset + format::kBlockHeaderBytes);
 
-  const RecoverReport report = recovered(folder / "data/manifest.dvt", folder / "out");
+  const RecoverReport report = recovered(data_ + "/manifest.dvt", out_);
   ASSERT_THAT(report.lost, SizeIs(2));
-  EXPECT_EQ(report.lost[0].file, shard_of(folder / "data", 1));
+  EXPECT_EQ(report.lost[0].file, shard_of(data_, 1));
   EXPECT_EQ(report.lost[0].end_record, shards[1].size());
-  EXPECT_EQ(report.lost[1].file, shard_of(folder / "data", 2));
+  EXPECT_EQ(report.lost[1].file, shard_of(data_, 2));
   EXPECT_EQ(report.lost[1].offset, block.offset);
   EXPECT_EQ(report.lost[1].first_record, block.first_record);
   EXPECT_EQ(report.lost[1].end_record, block.first_record + block.records);
@@ -131,63 +132,59 @@ TEST(RecoverDatasetTest, AMissingShardLeavesAnEmptyOneAndDamageCostsItsBlock) {
   const auto first = shards[2].begin() + static_cast<std::ptrdiff_t>(block.first_record);
   shards[2].erase(first, first + block.records);
   EXPECT_EQ(report.records, joined(shards).size());
-  const test::DecodedDataset out = test::read_dataset(folder / "out");
+  const test::DecodedDataset out = test::read_dataset(out_);
   ASSERT_THAT(out.shards, SizeIs(kShards));
   for (std::uint32_t i = 0; i < kShards; ++i) EXPECT_EQ(out.shards[i].records, shards[i]);
 }
 
-TEST(RecoverDatasetTest, AManifestTellsWhatACutShardHad) {
-  const TempFolder folder;
+TEST_F(RecoverDatasetTest, AManifestTellsWhatACutShardHad) {
   const std::vector<Records> shards = records_by_shard();
-  write_dataset(folder / "data", shards);
-  const ShardDescription whole = describe_shard(shard_of(folder / "data", 3)).value();
-  fs::resize_file(shard_of(folder / "data", 3), whole.blocks.at(1).offset);
-  const RecoverReport report = recovered(folder / "data", folder / "out");
+  write_dataset(data_, shards);
+  const ShardDescription whole = describe_shard(shard_of(data_, 3)).value();
+  fs::resize_file(shard_of(data_, 3), whole.blocks.at(1).offset);
+  const RecoverReport report = recovered(data_, out_);
   ASSERT_THAT(report.lost, SizeIs(1));
   EXPECT_EQ(report.lost[0].first_record, whole.blocks[1].first_record);
   EXPECT_EQ(report.lost[0].end_record, shards[3].size());
   EXPECT_EQ(report.expected_records, joined(shards).size());
 }
 
-TEST(RecoverDatasetTest, AShardOfAnotherDatasetIsNotTaken) {
-  const TempFolder folder;
+TEST_F(RecoverDatasetTest, AShardOfAnotherDatasetIsNotTaken) {
   std::vector<Records> shards = records_by_shard();
-  write_dataset(folder / "data", shards);
-  write_dataset(folder / "other", shards);
-  fs::copy_file(shard_of(folder / "other", 0), shard_of(folder / "data", 0), fs::copy_options::overwrite_existing);
-  const RecoverReport report = recovered(folder / "data", folder / "out");
+  write_dataset(data_, shards);
+  write_dataset(folder_ / "other", shards);
+  fs::copy_file(shard_of(folder_ / "other", 0), shard_of(data_, 0), fs::copy_options::overwrite_existing);
+  const RecoverReport report = recovered(data_, out_);
   ASSERT_THAT(report.lost, SizeIs(1));
-  EXPECT_EQ(report.lost[0].file, shard_of(folder / "data", 0));
+  EXPECT_EQ(report.lost[0].file, shard_of(data_, 0));
   EXPECT_EQ(report.lost[0].end_record, shards[0].size());
   shards[0].clear();
-  EXPECT_EQ(test::read_dataset(folder / "out").records, joined(shards));
+  EXPECT_EQ(saved(), joined(shards));
 }
 
-TEST(RecoverDatasetTest, WithoutAManifestTheNumbersInTheFilesGiveTheOrder) {
-  const TempFolder folder;
+TEST_F(RecoverDatasetTest, WithoutAManifestTheNumbersInTheFilesGiveTheOrder) {
   const std::vector<Records> shards = records_by_shard();
-  write_dataset(folder / "data", shards);
-  fs::remove(folder / "data/manifest.dvt");
-  const std::string data = folder / "data";
-  fs::rename(shard_of(data, 0), data + "/zoo.dvt");
-  const Bytes third = test::read_file(shard_of(data, 3));
+  write_dataset(data_, shards);
+  fs::remove(data_ + "/manifest.dvt");
+  fs::rename(shard_of(data_, 0), data_ + "/zoo.dvt");
+  const Bytes third = test::read_file(shard_of(data_, 3));
   // A shorter and a longer rest of shard 3, and one of shard 0, which is finished.
-  test::write_file(data + "/.shard-000003.dvt.partial-1-a", as_chars(third).substr(0, third.size() / 3));
-  test::write_file(data + "/.shard-000003.dvt.partial-2-b", as_chars(third).substr(0, third.size() * 2 / 3));
-  fs::copy_file(data + "/zoo.dvt", data + "/.shard-000000.dvt.partial-3-c");
-  test::write_file(data + "/.manifest.dvt.partial-4-d", "");
-  fs::remove(shard_of(data, 3));
-  fs::remove(shard_of(data, 2));
+  test::write_file(data_ + "/.shard-000003.dvt.partial-1-a", as_chars(third).substr(0, third.size() / 3));
+  test::write_file(data_ + "/.shard-000003.dvt.partial-2-b", as_chars(third).substr(0, third.size() * 2 / 3));
+  fs::copy_file(data_ + "/zoo.dvt", data_ + "/.shard-000000.dvt.partial-3-c");
+  test::write_file(data_ + "/.manifest.dvt.partial-4-d", "");
+  fs::remove(shard_of(data_, 3));
+  fs::remove(shard_of(data_, 2));
 
-  const RecoverReport report = recovered(data, folder / "out");
+  const RecoverReport report = recovered(data_, out_);
   EXPECT_THAT(report.passed_over,
-              ElementsAre(data + "/.shard-000000.dvt.partial-3-c", data + "/.shard-000003.dvt.partial-1-a"));
+              ElementsAre(data_ + "/.shard-000000.dvt.partial-3-c", data_ + "/.shard-000003.dvt.partial-1-a"));
   EXPECT_FALSE(report.expected_records);
   ASSERT_GE(report.lost.size(), 3u);
-  EXPECT_EQ(report.lost[0].file, data + "/manifest.dvt");
+  EXPECT_EQ(report.lost[0].file, data_ + "/manifest.dvt");
   EXPECT_THAT(report.lost[1].reason, HasSubstr("shard 2 is missing"));
-  EXPECT_EQ(report.lost[2].file, data + "/.shard-000003.dvt.partial-2-b");
-  const test::DecodedDataset out = test::read_dataset(folder / "out");
+  EXPECT_EQ(report.lost[2].file, data_ + "/.shard-000003.dvt.partial-2-b");
+  const test::DecodedDataset out = test::read_dataset(out_);
   ASSERT_THAT(out.shards, SizeIs(3));
   EXPECT_EQ(out.shards[0].records, shards[0]);
   EXPECT_EQ(out.shards[1].records, shards[1]);
@@ -198,136 +195,124 @@ TEST(RecoverDatasetTest, WithoutAManifestTheNumbersInTheFilesGiveTheOrder) {
   EXPECT_EQ(out.shards[0].metadata.user.at("wood"), "oak");
 }
 
-TEST(RecoverDatasetTest, ADamagedManifestIsToldAndReplaced) {
-  const TempFolder folder;
+TEST_F(RecoverDatasetTest, ADamagedManifestIsToldAndReplaced) {
   const std::vector<Records> shards = records_by_shard();
-  write_dataset(folder / "data", shards);
-  flip(folder / "data/manifest.dvt", fs::file_size(folder / "data/manifest.dvt") / 2);
-  const RecoverReport report = recovered(folder / "data/manifest.dvt", folder / "out");
+  write_dataset(data_, shards);
+  flip(data_ + "/manifest.dvt", fs::file_size(data_ + "/manifest.dvt") / 2);
+  const RecoverReport report = recovered(data_ + "/manifest.dvt", out_);
   ASSERT_THAT(report.lost, SizeIs(1));
-  EXPECT_EQ(report.lost[0].file, folder / "data/manifest.dvt");
-  EXPECT_EQ(test::read_dataset(folder / "out").records, joined(shards));
+  EXPECT_EQ(report.lost[0].file, data_ + "/manifest.dvt");
+  EXPECT_EQ(saved(), joined(shards));
 }
 
-TEST(RecoverDatasetTest, WhenEveryEndIsDamagedTheBlocksSayWhatTheDatasetIs) {
-  const TempFolder folder;
+TEST_F(RecoverDatasetTest, WhenEveryEndIsDamagedTheBlocksSayWhatTheDatasetIs) {
   const std::vector<Records> shards = records_by_shard();
-  write_dataset(folder / "data", shards);
-  for (std::uint32_t i = 0; i < kShards; ++i)
-    flip(shard_of(folder / "data", i), fs::file_size(shard_of(folder / "data", i)) - 1);
-  fs::remove(folder / "data/manifest.dvt");
-  const RecoverReport report = recovered(folder / "data", folder / "out");
+  write_dataset(data_, shards);
+  for (std::uint32_t i = 0; i < kShards; ++i) flip(shard_of(data_, i), fs::file_size(shard_of(data_, i)) - 1);
+  fs::remove(data_ + "/manifest.dvt");
+  const RecoverReport report = recovered(data_, out_);
   EXPECT_THAT(report.lost, SizeIs(1 + kShards));
-  const test::DecodedDataset out = test::read_dataset(folder / "out");
+  const test::DecodedDataset out = test::read_dataset(out_);
   EXPECT_EQ(out.records, joined(shards));
   EXPECT_EQ(out.shards[0].metadata.record_type, "sample");
   EXPECT_EQ(out.infos[0].run_records, 16u);
   EXPECT_EQ(out.shards[0].blocks[0].codec, Codec::snappy);
 }
 
-TEST(RecoverDatasetTest, AManifestLeadsOutsideOnlyWhereThatIsAllowed) {
-  const TempFolder folder;
-  const DatasetInfo before = write_dataset(folder / "shards", {records_by_shard()[0]});
+TEST_F(RecoverDatasetTest, AManifestLeadsOutsideOnlyWhereThatIsAllowed) {
+  const DatasetInfo before = write_dataset(folder_ / "shards", {records_by_shard()[0]});
   ShardInfo info = before.shards[0];
   info.name = "../shards/" + info.name;
-  format::test::ShardSpec spec;
-  spec.metadata = {format::kManifestRecordType, "sample", {}};
-  spec.records = {format::encode(info)};
-  spec.shard_number = format::kManifestShardNumber;
+  format::test::ShardSpec spec{.records = {format::encode(info)},
+                               .shard_number = format::kManifestShardNumber,
+                               .metadata = {format::kManifestRecordType, "sample", {}}};
   // Its dataset id is that of the samples, so the shard gets it, too.
   RecoverOptions to_sample_id{.overwrite = true, .dataset_id = format::test::sample_dataset_id()};
-  recovered(folder / "shards", folder / "again", to_sample_id);
-  ShardInfo moved = describe_shard(shard_of(folder / "again", 0)).value().info;
+  recovered(folder_ / "shards", folder_ / "again", to_sample_id);
+  ShardInfo moved = describe_shard(shard_of(folder_ / "again", 0)).value().info;
   moved.name = "../again/shard-000000.dvt";
   spec.records = {format::encode(moved)};
-  fs::create_directory(folder / "data");
-  test::write_file(folder / "data/manifest.dvt", as_chars(format::test::make_shard(spec).bytes));
+  fs::create_directory(data_);
+  test::write_file(data_ + "/manifest.dvt", as_chars(format::test::make_shard(spec).bytes));
 
-  expect_fails(Errc::outside_dataset, folder / "data", folder / "out");
-  EXPECT_FALSE(fs::exists(folder / "out"));
-  const RecoverReport report = recovered(folder / "data", folder / "out", {.allow_outside = true});
+  expect_fails(Errc::outside_dataset, data_, out_);
+  EXPECT_FALSE(fs::exists(out_));
+  const RecoverReport report = recovered(data_, out_, {.allow_outside = true});
   EXPECT_EQ(report.records, records_by_shard()[0].size());
   EXPECT_THAT(report.lost, IsEmpty());
-  expect_fails(Errc::invalid_option, folder / "data", folder / "again", {.overwrite = true, .allow_outside = true});
+  expect_fails(Errc::invalid_option, data_, folder_ / "again", {.overwrite = true, .allow_outside = true});
 }
 
-TEST(RecoverTargetTest, TheSourceIsNeverReplaced) {
-  const TempFolder folder;
-  write_dataset(folder / "data", records_by_shard());
-  const std::string shard = shard_of(folder / "data", 0);
+TEST_F(RecoverTargetTest, TheSourceIsNeverReplaced) {
+  write_dataset(data_, records_by_shard());
+  const std::string shard = shard_of(data_, 0);
   const Bytes before = test::read_file(shard);
-  fs::create_hard_link(shard, folder / "link.dvt");
+  fs::create_hard_link(shard, folder_ / "link.dvt");
   const RecoverOptions overwrite{.overwrite = true};
   expect_fails(Errc::invalid_option, shard, shard, overwrite);
-  expect_fails(Errc::invalid_option, shard, folder / "link.dvt", overwrite);
-  expect_fails(Errc::invalid_option, folder / "data", folder / "data/.", overwrite);
-  expect_fails(Errc::invalid_option, folder / "data/manifest.dvt", folder / "data", overwrite);
+  expect_fails(Errc::invalid_option, shard, folder_ / "link.dvt", overwrite);
+  expect_fails(Errc::invalid_option, data_, data_ + "/.", overwrite);
+  expect_fails(Errc::invalid_option, data_ + "/manifest.dvt", data_, overwrite);
   EXPECT_EQ(test::read_file(shard), before);
 }
 
-TEST(RecoverTargetTest, WhatIsThereIsReplacedOnlyIfAsked) {
-  const TempFolder folder;
-  const DatasetInfo data = write_dataset(folder / "data", records_by_shard());
-  write_dataset(folder / "out", {records_by_shard()[1]});
-  expect_fails(Errc::already_exists, folder / "data", folder / "out");
-  EXPECT_EQ(test::read_dataset(folder / "out").records, records_by_shard()[1]);
+TEST_F(RecoverTargetTest, WhatIsThereIsReplacedOnlyIfAsked) {
+  const DatasetInfo data = write_dataset(data_, records_by_shard());
+  write_dataset(out_, {records_by_shard()[1]});
+  expect_fails(Errc::already_exists, data_, out_);
+  EXPECT_EQ(saved(), records_by_shard()[1]);
   const RecoverOptions options{.overwrite = true, .dataset_id = data.id};
-  EXPECT_EQ(recovered(folder / "data", folder / "out", options).dataset_id, data.id);
-  EXPECT_EQ(test::read_dataset(folder / "out").records, joined(records_by_shard()));
+  EXPECT_EQ(recovered(data_, out_, options).dataset_id, data.id);
+  EXPECT_EQ(saved(), joined(records_by_shard()));
 
-  test::write_file(folder / "s.dvt", "old");
-  expect_fails(Errc::already_exists, shard_of(folder / "data", 1), folder / "s.dvt");
-  const RecoverReport report = recovered(shard_of(folder / "data", 1), folder / "s.dvt", {.overwrite = true});
-  EXPECT_EQ(test::read_shard_file(folder / "s.dvt").records, records_by_shard()[1]);
+  test::write_file(folder_ / "s.dvt", "old");
+  expect_fails(Errc::already_exists, shard_of(data_, 1), folder_ / "s.dvt");
+  const RecoverReport report = recovered(shard_of(data_, 1), folder_ / "s.dvt", {.overwrite = true});
+  EXPECT_EQ(test::read_shard_file(folder_ / "s.dvt").records, records_by_shard()[1]);
   EXPECT_EQ(report.shards.at(0).file_id & 0xFFFFFFFFu, 1u);
 }
 
-TEST(RecoverErrorTest, WhatIsNoShardIsRefusedAndNothingIsLeft) {
-  const TempFolder folder;
-  test::write_file(folder / "noise", test::noise(10'000, 5));
-  test::write_file(folder / "empty", "");
-  fs::create_directory(folder / "nothing");
-  expect_fails(Errc::foreign_file, folder / "noise", folder / "out");
-  EXPECT_THAT(recover(folder / "noise", folder / "out").error().detail(), HasSubstr("convert --on-error skip"));
-  expect_fails(Errc::foreign_file, folder / "empty", folder / "out");
-  expect_fails(Errc::empty_input, folder / "nothing", folder / "out");
-  test::write_file(folder / "nothing/a.dvt", test::noise(10'000, 6));
-  expect_fails(Errc::not_dovetail, folder / "nothing", folder / "out");
-  expect_fails(Errc::not_dovetail, folder / "nothing/a.dvt", folder / "out");
-  const auto missing = recover(folder / "missing", folder / "out");
-  ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().kind(), ErrorKind::io);
-  EXPECT_FALSE(fs::exists(folder / "out"));
+TEST_F(RecoverErrorTest, WhatIsNoShardIsRefusedAndNothingIsLeft) {
+  test::write_file(folder_ / "noise", test::noise(10'000, 5));
+  test::write_file(folder_ / "empty", "");
+  fs::create_directory(folder_ / "nothing");
+  expect_fails(Errc::foreign_file, folder_ / "noise", out_);
+  EXPECT_THAT(recover(folder_ / "noise", out_).error().detail(), HasSubstr("convert --on-error skip"));
+  expect_fails(Errc::foreign_file, folder_ / "empty", out_);
+  expect_fails(Errc::empty_input, folder_ / "nothing", out_);
+  test::write_file(folder_ / "nothing/a.dvt", test::noise(10'000, 6));
+  expect_fails(Errc::not_dovetail, folder_ / "nothing", out_);
+  expect_fails(Errc::not_dovetail, folder_ / "nothing/a.dvt", out_);
+  EXPECT_THAT(recover(folder_ / "missing", out_), test::Fails(ErrorKind::io));
+  EXPECT_FALSE(fs::exists(out_));
 }
 
-TEST(RecoverErrorTest, ALaterVersionAndAnIndexOfTfrecordsAreNamed) {
-  const TempFolder folder;
+TEST_F(RecoverErrorTest, ALaterVersionAndAnIndexOfTfrecordsAreNamed) {
   Bytes later = format::test::make_shard({.records = {"a"}}).bytes;
   format::FileHeader header{.major = 2, .shard_number = 3, .dataset_id = format::test::sample_dataset_id()};
   format::encode(header, std::span<std::byte>(later).first<format::kFileHeaderBytes>());
-  test::write_file(folder / "later.dvt", as_chars(later));
-  expect_fails(Errc::unsupported_version, folder / "later.dvt", folder / "out");
+  test::write_file(folder_ / "later.dvt", as_chars(later));
+  expect_fails(Errc::unsupported_version, folder_ / "later.dvt", out_);
 
   Bytes index = format::test::make_shard({.records = {"a"}, .shard_number = format::kTfrecordIndexShardNumber}).bytes;
-  test::write_file(folder / "a.dvi", as_chars(index));
-  expect_fails(Errc::unknown_format, folder / "a.dvi", folder / "out");
+  test::write_file(folder_ / "a.dvi", as_chars(index));
+  expect_fails(Errc::unknown_format, folder_ / "a.dvi", out_);
 
   // Neither file header nor first block nor trailer: that it is a manifest shows only in what is found.
   Bytes manifest = format::test::make_shard({.records = {"a"}, .shard_number = format::kManifestShardNumber}).bytes;
   std::fill_n(manifest.begin(), 128, std::byte{0});
   std::fill_n(manifest.end() - 64, 64, std::byte{0});
-  test::write_file(folder / "copy.dvt", as_chars(manifest));
-  expect_fails(Errc::unknown_format, folder / "copy.dvt", folder / "out");
+  test::write_file(folder_ / "copy.dvt", as_chars(manifest));
+  expect_fails(Errc::unknown_format, folder_ / "copy.dvt", out_);
 }
 
-TEST(RecoverErrorTest, WhatSaysThatItsRecordsAreAManifestIsMadeNone) {
-  const TempFolder folder;
+TEST_F(RecoverErrorTest, WhatSaysThatItsRecordsAreAManifestIsMadeNone) {
   for (const char* type : {format::kManifestRecordType, format::kTfrecordIndexRecordType}) {
     const Bytes shard = format::test::make_shard({.records = {"a", "b"}, .metadata = {type, "sample", {}}}).bytes;
-    const std::string data = folder / type;
+    const std::string data = folder_ / type;
     fs::create_directory(data);
     test::write_file(data + "/s.dvt", as_chars(shard));
-    expect_fails(Errc::unknown_format, data + "/s.dvt", folder / "out");
+    expect_fails(Errc::unknown_format, data + "/s.dvt", out_);
     const RecoverReport report = recovered(data, data + "-out");
     EXPECT_EQ(report.records, 2u);
     EXPECT_TRUE(verify(data + "-out").value().ok());
@@ -335,46 +320,38 @@ TEST(RecoverErrorTest, WhatSaysThatItsRecordsAreAManifestIsMadeNone) {
   }
 }
 
-TEST(RecoverErrorTest, ATargetThatCannotBeWrittenIsTheSystemsError) {
-  const TempFolder folder;
-  write_dataset(folder / "data", records_by_shard());
-  const auto report = recover(shard_of(folder / "data", 0), folder / "missing/out.dvt");
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().kind(), ErrorKind::io);
+TEST_F(RecoverErrorTest, ATargetThatCannotBeWrittenIsTheSystemsError) {
+  write_dataset(data_, records_by_shard());
+  EXPECT_THAT(recover(shard_of(data_, 0), folder_ / "missing/out.dvt"), test::Fails(ErrorKind::io));
 }
 
-TEST(RecoverErrorTest, ATargetThatCannotBeIsToldBeforeAnyWork) {
-  const TempFolder folder;
-  write_dataset(folder / "data", records_by_shard());
-  fs::create_directory(folder / "folder");
+TEST_F(RecoverErrorTest, ATargetThatCannotBeIsToldBeforeAnyWork) {
+  write_dataset(data_, records_by_shard());
+  fs::create_directory(folder_ / "folder");
   for (const char* target : {"missing/out.dvt", "folder", "data/shard-000001.dvt/out.dvt"}) {
     SCOPED_TRACE(target);
     int calls = 0;
     RecoverOptions options{.overwrite = true};
     options.progress = [&](std::uint64_t, std::uint64_t) { return ++calls > 0; };
-    const auto report = recover(shard_of(folder / "data", 0), folder / target, options);
-    ASSERT_FALSE(report);
-    EXPECT_EQ(report.error().kind(), ErrorKind::io);
+    EXPECT_THAT(recover(shard_of(data_, 0), folder_ / target, options), test::Fails(ErrorKind::io));
     EXPECT_EQ(calls, 0);
   }
 }
 
-TEST(RecoverErrorTest, ACancelledRecoveryLeavesNothing) {
-  const TempFolder folder;
-  write_dataset(folder / "data", records_by_shard());
+TEST_F(RecoverErrorTest, ACancelledRecoveryLeavesNothing) {
+  write_dataset(data_, records_by_shard());
   for (int calls = 1; calls < 12; ++calls) {
     int left = calls;
     const RecoverOptions options{.progress = [&](std::uint64_t, std::uint64_t) { return --left > 0; }};
-    for (const auto& source : {folder / "data", shard_of(folder / "data", 0)}) {
+    for (const auto& source : {data_, shard_of(data_, 0)}) {
       left = calls;
-      const auto report = recover(source, folder / "out", options);
+      const auto report = recover(source, out_, options);
       if (left > 0) {
-        fs::remove_all(folder / "out");
+        fs::remove_all(out_);
         continue;
       }
-      ASSERT_FALSE(report);
-      EXPECT_EQ(report.error().kind(), ErrorKind::cancelled);
-      EXPECT_THAT(test::names_in(folder.path()), ElementsAre("data"));
+      EXPECT_THAT(report, test::Fails(ErrorKind::cancelled));
+      EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("data"));
     }
   }
 }
@@ -388,8 +365,7 @@ TEST(RecoverLargeTest, BlocksBeyondAnyBufferAreFoundAndLostAlone) {
     records.push_back(test::noise(size, size));
     records.push_back("behind " + std::to_string(size));
   }
-  WriterOptions options;
-  options.run_records = 1;
+  WriterOptions options{.run_records = 1};
   RecordWriter writer = RecordWriter::create(folder / "s.dvt", options).value();
   for (const std::string& record : records) writer.append(as_bytes(record)).value();
   writer.finish().value();
@@ -423,35 +399,34 @@ TEST(RecoverLargeTest, BlocksBeyondAnyBufferAreFoundAndLostAlone) {
   }
 }
 
-TEST(RecoverLivingWriterTest, WhatAWriterIsStillWritingIsRefused) {
-  const TempFolder folder;
+TEST_F(RecoverLivingWriterTest, WhatAWriterIsStillWritingIsRefused) {
   const auto expect_refused = [&](const std::string& source) {
-    const auto report = recover(source, folder / "out");
+    const auto report = recover(source, out_);
     ASSERT_FALSE(report);
     EXPECT_TRUE(report.error().is(Errc::unfinished)) << report.error().to_string();
     EXPECT_THAT(report.error().detail(), HasSubstr("is writing"));
     EXPECT_THAT(report.error().path(), HasSubstr(".partial-"));
-    EXPECT_FALSE(fs::exists(folder / "out"));
+    EXPECT_FALSE(fs::exists(out_));
   };
-  fs::create_directory(folder / "data");
-  std::optional<RecordWriter> shard = RecordWriter::create(folder / "data/s.dvt").value();
-  const std::string partial = folder / "data/" + test::names_in(folder / "data").front();
+  fs::create_directory(data_);
+  std::optional<RecordWriter> shard = RecordWriter::create(data_ + "/s.dvt").value();
+  const std::string partial = data_ + "/" + test::names_in(data_).front();
   for (int i = 0; i < 300; ++i) shard->append(as_bytes(test::noise(10'000, 1))).value();
   const Bytes begun = test::read_file(partial);
   expect_refused(partial);
-  expect_refused(folder / "data");
+  expect_refused(data_);
   ASSERT_TRUE(shard->finish());
-  EXPECT_TRUE(recovered(folder / "data/s.dvt", folder / "whole").ok());
+  EXPECT_TRUE(recovered(data_ + "/s.dvt", folder_ / "whole").ok());
 
   // A copy is nobody's, like what a writer leaves that is gone.
-  test::write_file(folder / "data/.t.dvt.partial-1-a", as_chars(begun).substr(0, 1 << 20));
-  EXPECT_GT(recovered(folder / "data/.t.dvt.partial-1-a", folder / "again").records, 10u);
+  test::write_file(data_ + "/.t.dvt.partial-1-a", as_chars(begun).substr(0, 1 << 20));
+  EXPECT_GT(recovered(data_ + "/.t.dvt.partial-1-a", folder_ / "again").records, 10u);
 
-  DatasetWriter dataset = DatasetWriter::create(folder / "many").value();
+  DatasetWriter dataset = DatasetWriter::create(folder_ / "many").value();
   for (int i = 0; i < 300; ++i) dataset.append(as_bytes(test::noise(10'000, 2))).value();
   for (const char* source : {"many.partial", "many.partial/split"}) {
-    fs::create_directory(folder / "many.partial/split");
-    const auto refused = recover(folder / source, folder / "out");
+    fs::create_directory(folder_ / "many.partial/split");
+    const auto refused = recover(folder_ / source, out_);
     ASSERT_FALSE(refused);
     EXPECT_TRUE(refused.error().is(Errc::unfinished)) << refused.error().to_string();
     EXPECT_THAT(refused.error().detail(), HasSubstr("a writer is at work here"));
@@ -459,13 +434,12 @@ TEST(RecoverLivingWriterTest, WhatAWriterIsStillWritingIsRefused) {
   dataset.abandon();
 }
 
-TEST(RecoverLivingWriterTest, AFinishedFileIsNobodysAlthoughAForkOfItsWriterLives) {
-  const TempFolder folder;
-  RecordWriter writer = RecordWriter::create(folder / "s.dvt").value();
+TEST_F(RecoverLivingWriterTest, AFinishedFileIsNobodysAlthoughAForkOfItsWriterLives) {
+  RecordWriter writer = RecordWriter::create(folder_ / "s.dvt").value();
   ASSERT_TRUE(writer.append(as_bytes("record")));
   const testing::ForkedChild child;
   ASSERT_TRUE(writer.finish());
-  EXPECT_EQ(recovered(folder / "s.dvt", folder / "again").records, 1u);
+  EXPECT_EQ(recovered(folder_ / "s.dvt", folder_ / "again").records, 1u);
 }
 
 TEST(RecoverKilledWriterTest, WhatAKilledWriterLeavesIsSavedUpToItsLastBlock) {

@@ -11,7 +11,19 @@
 #include <dovetail/record_reader.h>
 #include <dovetail/recover.h>
 
+#include "tests/support/folder_fixture.h"
+#include "tests/writer/test_files.h"
+
 namespace dovetail::test {
+
+class RecoverTest : public FolderTest {
+ protected:
+  /// What is in `out_`, a dataset.
+  Records saved() const { return read_dataset(out_).records; }
+
+  const std::string data_ = folder_ / "data";
+  const std::string out_ = folder_ / "out";
+};
 
 /// Recovers what can be recovered, into a target that must then verify.
 inline RecoverReport recovered(const std::string& source, const std::string& target,

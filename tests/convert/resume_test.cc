@@ -9,6 +9,7 @@
 
 #include "convert/part_files.h"
 #include "tests/convert/conversions.h"
+#include "tests/support/fails.h"
 #include "tests/support/forked_child.h"
 #include "writer/staging.h"
 
@@ -20,7 +21,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Gt;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr char kFacts[] = "/.dovetail-part-00000-of-00001.conversion";
@@ -184,8 +184,7 @@ TEST_F(ResumeTest, NoticesInputThatIsWrittenMeanwhile) {
     };
     const auto refused = convert(out_, wanted);
     ASSERT_TRUE(changed);
-    ASSERT_FALSE(refused);
-    EXPECT_TRUE(refused.error().is(Errc::file_changed)) << refused.error().to_string();
+    EXPECT_THAT(refused, test::Fails(Errc::file_changed));
     EXPECT_FALSE(fs::exists(staged_)) << "its shards belong to input that is no more";
   }
 }
@@ -231,9 +230,7 @@ TEST_F(ResumeTest, LeavesNothingAfterDamageHoweverMuchIsFinished) {
   wanted.sources.push_back(put("damaged", damaged));
   for (const unsigned jobs : {1u, 4u}) {
     wanted.jobs = jobs;
-    const auto failed = convert(out_, wanted);
-    ASSERT_FALSE(failed);
-    EXPECT_EQ(failed.error().kind(), ErrorKind::damaged);
+    EXPECT_THAT(convert(out_, wanted), test::Fails(ErrorKind::damaged));
     EXPECT_FALSE(fs::exists(staged_));
   }
 }
@@ -339,9 +336,7 @@ TEST_F(ResumeTest, SaysToRunAgainWhereOnlyTheNameIsMissing) {
   };
   const auto refused = convert(out_, wanted);
   ASSERT_TRUE(in_the_way);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
-  EXPECT_EQ(refused.error().path(), out_ + "/notes.txt");
+  EXPECT_THAT(refused, test::Fails(Errc::already_exists).in(out_ + "/notes.txt"));
   EXPECT_THAT(test::names_in(out_), ElementsAre("notes.txt"));
   fs::remove(out_ + "/notes.txt");
   EXPECT_EQ(convert(out_, wanted)->kept_shards, 12u);
@@ -383,9 +378,7 @@ TEST_F(ResumeTest, NoDatasetOfASplitOpensBeforeAllAreWhole) {
   wanted.split = {{"train", 0.7}, {"val", 0.3}};
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
   for (const char* name : {"", "/train", "/val", "/train/"}) {
-    const auto opened = Dataset::open(staged_ + name);
-    ASSERT_FALSE(opened) << name;
-    EXPECT_TRUE(opened.error().is(Errc::unfinished)) << opened.error().to_string();
+    EXPECT_THAT(Dataset::open(staged_ + name), test::Fails(Errc::unfinished)) << name;
   }
 }
 
@@ -435,9 +428,7 @@ TEST_F(ResumeTest, OneProcessAtATime) {
   const ConvertOptions wanted = twelve_shards();
   {
     const auto taken = detail::Staging::open(out_, detail::FileLock::Access::exclusive, false).value();
-    const auto refused = convert(out_, wanted);
-    ASSERT_FALSE(refused);
-    EXPECT_TRUE(refused.error().is(Errc::busy));
+    EXPECT_THAT(convert(out_, wanted), test::Fails(Errc::busy));
   }
   EXPECT_TRUE(convert(out_, wanted));
 }
@@ -447,9 +438,7 @@ TEST_F(ResumeTest, AnUnreadableDescriptionIsSaidAndNotRemoved) {
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
   test::write_file(staged_ + kFacts, "damaged");
   const Files before = files_below(staged_);
-  const auto refused = convert(out_, wanted);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::bad_message));
+  EXPECT_THAT(convert(out_, wanted), test::Fails(Errc::bad_message));
   EXPECT_EQ(files_below(staged_), before);
 }
 
@@ -461,10 +450,7 @@ TEST_F(ResumeTest, AStagingFolderThatIsALinkIsRefusedAndNothingBehindItTouched) 
   for (const bool resume : {true, false}) {
     ConvertOptions wanted = twelve_shards();
     wanted.resume = resume;
-    const auto refused = convert(out_, wanted);
-    ASSERT_FALSE(refused);
-    EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
-    EXPECT_EQ(refused.error().path(), staged_);
+    EXPECT_THAT(convert(out_, wanted), test::Fails(Errc::already_exists).in(staged_));
     EXPECT_EQ(files_below(folder_ / "victim"), before);
   }
   EXPECT_TRUE(merge(out_).error().is(Errc::already_exists));
@@ -477,10 +463,7 @@ TEST_F(ResumeTest, WhatNoConversionMakesIsNeitherRemovedNorFollowed) {
   const auto refuses = [&](const std::string& name) {
     ConvertOptions wanted = twelve_shards();
     wanted.resume = false;
-    const auto refused = convert(out_, wanted);
-    ASSERT_FALSE(refused) << name;
-    EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
-    EXPECT_EQ(refused.error().path(), staged_ + name);
+    EXPECT_THAT(convert(out_, wanted), test::Fails(Errc::already_exists).in(staged_ + name)) << name;
     EXPECT_TRUE(fs::exists(staged_ + name));
     EXPECT_EQ(files_below(folder_ / "victim"), before);
   };

@@ -10,12 +10,12 @@
 #include "convert/spill.h"
 #include "sources/bytes/keyed_hash.h"
 #include "tests/convert/conversions.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -276,9 +276,7 @@ TEST_F(ShuffleTest, IsContinuedAfterAStop) {
   stopped.jobs = 1;
   for (const double share : {0.3, 0.7, 0.9}) {
     stopped.progress = [share](const ConvertProgress& progress) { return progress.share < share; };
-    const auto cancelled = convert(out_, stopped);
-    ASSERT_FALSE(cancelled);
-    EXPECT_EQ(cancelled.error().kind(), ErrorKind::cancelled);
+    EXPECT_THAT(convert(out_, stopped), test::Fails(ErrorKind::cancelled));
   }
   EXPECT_GT(convert(out_, wanted).value().kept_shards, 2u);
   EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));
@@ -311,9 +309,8 @@ TEST_F(ShuffleTest, WorksInPartsAndWithASplit) {
 TEST_F(ShuffleTest, DamageInTheFirstPassLeavesNothing) {
   std::string damaged = test::tfrecord_bytes(test::sample_records(300, 900, 3));
   damaged.pop_back();
-  const auto failed = convert(out_, shuffled({put_tfrecords(3, 100, 54), put("damaged", damaged)}, 4));
-  ASSERT_FALSE(failed);
-  EXPECT_TRUE(failed.error().is(Errc::truncated));
+  EXPECT_THAT(convert(out_, shuffled({put_tfrecords(3, 100, 54), put("damaged", damaged)}, 4)),
+              test::Fails(Errc::truncated));
   EXPECT_FALSE(fs::exists(out_));
 }
 

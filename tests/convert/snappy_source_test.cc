@@ -8,7 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/convert/sources.h"
+#include "tests/convert/source_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -18,20 +19,9 @@ using ::testing::IsEmpty;
 
 const SourceOptions kAsTfrecord{.format = SourceFormat::tfrecord};
 
-class SnappySourceTest : public ::testing::Test {
+class SnappySourceTest : public test::SourceFileTest {
  protected:
-  std::string put(std::string_view bytes) {
-    test::write_file(path_, bytes);
-    return path_;
-  }
-  Error error_of(std::string_view bytes) {
-    const auto read = test::read_source(put(bytes), kAsTfrecord);
-    EXPECT_FALSE(read);
-    return read ? Error() : read.error();
-  }
-
-  test::TempFolder folder_;
-  const std::string path_ = folder_ / "input";
+  Error error_of(std::string_view bytes) { return test::error_of(put(bytes), kAsTfrecord); }
 };
 
 TEST_F(SnappySourceTest, ReadsBlocksThatEndAnywhere) {
@@ -84,9 +74,7 @@ TEST_F(SnappySourceTest, FindsEveryCutThatIsNotAtTheEndOfABlockAndARecord) {
   const std::string bytes = test::snappy_blocks(plain, 100);
   for (std::size_t size = 1; size < bytes.size(); ++size) {
     const auto read = test::read_source(put(bytes.substr(0, size)), kAsTfrecord);
-    ASSERT_FALSE(read) << size;
-    EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << read.error().to_string();
-    EXPECT_EQ(read.error().path(), path_);
+    ASSERT_THAT(read, test::Fails(ErrorKind::damaged).in(path_)) << size;
     EXPECT_TRUE(read.error().offset().has_value());
   }
   EXPECT_THAT(test::read_source(put(""), kAsTfrecord).value(), IsEmpty());

@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/convert/sources.h"
+#include "tests/support/fails.h"
+#include "tests/support/folder_fixture.h"
 
 namespace dovetail {
 namespace {
@@ -16,13 +18,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class SourceRangeTest : public ::testing::Test {
+class SourceRangeTest : public test::FolderTest {
  protected:
   SourceRangeTest() { std::filesystem::create_directory(root_); }
 
   void expect_ranges_hold_each_record_once() { EXPECT_THAT(test::parts_that_differ(root_), IsEmpty()); }
 
-  test::TempFolder folder_;
   const std::string root_ = folder_ / "source";
 };
 
@@ -81,10 +82,7 @@ TEST_F(SourceRangeTest, NoticesAFileThatIsNotAsLongAsItWas) {
       RecordSource source = RecordSource::open(root_, {.on_error = on_error}).value();
       test::write_file(root_ + "/b.jsonl", now);
       EXPECT_EQ(as_chars(source.next().value().value()), "1");
-      const auto changed = source.next();
-      ASSERT_FALSE(changed) << now;
-      EXPECT_TRUE(changed.error().is(Errc::file_changed)) << changed.error().to_string();
-      EXPECT_EQ(changed.error().path(), root_ + "/b.jsonl");
+      EXPECT_THAT(source.next(), test::Fails(Errc::file_changed).in(root_ + "/b.jsonl")) << now;
     }
   }
 }

@@ -193,6 +193,20 @@ std::string example_text(std::string_view record) {
   return out.str();
 }
 
+std::vector<std::string> example_texts(const Records& examples) {
+  std::vector<std::string> texts;
+  for (const std::string& example : examples) texts.push_back(example_text(example));
+  return texts;
+}
+
+std::string idx(int type, const std::vector<std::uint32_t>& sizes, std::string_view elements) {
+  std::string out{'\0', '\0', static_cast<char>(type), static_cast<char>(sizes.size())};
+  for (const std::uint32_t size : sizes) {
+    for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(size >> shift & 0xFF);
+  }
+  return out.append(elements);
+}
+
 Result<Records> read_source(RecordSource source) {
   Records records;
   for (;;) {
@@ -207,6 +221,10 @@ Result<Records> read_source(const std::string& path, const SourceOptions& option
   auto source = RecordSource::open(path, options);
   if (!source) return source.error();
   return read_source(std::move(*source));
+}
+
+std::vector<std::string> read_texts(const std::string& path, const SourceOptions& options) {
+  return example_texts(read_source(path, options).value());
 }
 
 std::vector<std::uint64_t> parts_that_differ(const std::string& path, const SourceOptions& options) {

@@ -39,12 +39,20 @@ std::string tar_entry(const TarEntry& entry);
 /// Entries and the two blocks that end a tar.
 std::string tar_bytes(const std::vector<TarEntry>& entries);
 
+/// An IDX file: the type of its elements, the size of each dimension, and the elements.
+std::string idx(int type, const std::vector<std::uint32_t>& sizes, std::string_view elements);
+
 /// What an Example holds, by rising name: `a=<bytes> b=[1 2] c=(0.5)`, or what is wrong with it.
 std::string example_text(std::string_view record);
+
+std::vector<std::string> example_texts(const Records& examples);
 
 /// All records of a source, or its first failure.
 Result<Records> read_source(RecordSource source);
 Result<Records> read_source(const std::string& path, const SourceOptions& options = {});
+
+/// The Examples of a source, each as `example_text` has it.
+std::vector<std::string> read_texts(const std::string& path, const SourceOptions& options = {});
 
 /// The records with [begin, end) input bytes before them, and whether all such ranges, cut in several ways, hold each
 /// record of the source once: the numbers of parts for which they do not.

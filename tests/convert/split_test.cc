@@ -6,14 +6,13 @@
 #include "convert/record_split.h"
 #include "sources/bytes/keyed_hash.h"
 #include "tests/convert/conversions.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
 
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 TEST(KeyedHashTest, IsXxh3) {
   // From the test vectors of XXH3: splits and shuffles must be the same for ever.
@@ -61,8 +60,7 @@ TEST(ParseSplitTest, RefusesWhatDoesNotAddUp) {
       EXPECT_TRUE(parsed);
       continue;
     }
-    ASSERT_FALSE(parsed) << text;
-    EXPECT_TRUE(parsed.error().is(Errc::invalid_option)) << text;
+    EXPECT_THAT(parsed, test::Fails(Errc::invalid_option)) << text;
   }
 }
 
@@ -217,9 +215,7 @@ TEST_F(SplitTest, RefusesSourcesThatItsTargetWouldReplace) {
       ConvertOptions wanted = splits ? split : options({}, 1);
       wanted.sources = {source};
       wanted.writer.shard.overwrite = true;
-      const auto refused = convert(target, wanted);
-      ASSERT_FALSE(refused) << source;
-      EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << refused.error().to_string();
+      EXPECT_THAT(convert(target, wanted), test::Fails(Errc::invalid_option)) << source;
       EXPECT_EQ(files_below(folder_ / ""), before) << source;
     }
   }
@@ -235,9 +231,7 @@ TEST_F(SplitTest, ReplacesItsOwnDatasetsOnly) {
   other.split.back().name = "other";
   for (ConvertOptions wanted : {plain, other}) {
     wanted.writer.shard.overwrite = true;
-    const auto refused = convert(out_, wanted);
-    ASSERT_FALSE(refused);
-    EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
+    EXPECT_THAT(convert(out_, wanted), test::Fails(Errc::already_exists));
     EXPECT_EQ(files_below(out_), before);
   }
   ConvertOptions again = split;

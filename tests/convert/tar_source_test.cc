@@ -9,7 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "sources/tar_records.h"
-#include "tests/convert/sources.h"
+#include "tests/convert/source_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -22,27 +23,14 @@ const SourceOptions kTar{.format = SourceFormat::tar};
 const SourceOptions kRaw{.format = SourceFormat::tar, .records = RecordForm::raw};
 constexpr std::uint64_t kPetabyte = std::uint64_t{1} << 50;
 
-class TarSourceTest : public ::testing::Test {
+class TarSourceTest : public test::SourceFileTest {
  protected:
-  std::string put(std::string_view bytes) {
-    test::write_file(path_, bytes);
-    return path_;
-  }
   std::vector<std::string> read(std::string_view bytes, const SourceOptions& options = {}) {
-    std::vector<std::string> texts;
-    for (const std::string& record : test::read_source(put(bytes), options).value()) {
-      texts.push_back(test::example_text(record));
-    }
-    return texts;
+    return test::read_texts(put(bytes), options);
   }
   Error error_of(std::string_view bytes, const SourceOptions& options = kTar) {
-    const auto read = test::read_source(put(bytes), options);
-    EXPECT_FALSE(read);
-    return read ? Error() : read.error();
+    return test::error_of(put(bytes), options);
   }
-
-  test::TempFolder folder_;
-  const std::string path_ = folder_ / "input";
 };
 
 TEST_F(TarSourceTest, ClassNumbersAreNumbers) {
@@ -76,9 +64,8 @@ TEST_F(TarSourceTest, CanBeCancelledWhileAMemberIsUnpacked) {
   const std::string large(std::size_t{64} << 20, '\0');
   int asked = 0;
   const SourceOptions options{.cancelled = [&asked] { return ++asked > 20; }};
-  const Error error = error_of(test::tar_bytes({{"a.txt.gz", test::gzip(large)}}), options);
-  EXPECT_EQ(error.kind(), ErrorKind::cancelled) << error.to_string();
-  EXPECT_EQ(error.path(), path_);
+  EXPECT_THAT(error_of(test::tar_bytes({{"a.txt.gz", test::gzip(large)}}), options),
+              test::Fails(ErrorKind::cancelled).in(path_));
 }
 
 TEST_F(TarSourceTest, MembersOfOneFeatureAreNamedAsTheyAre) {
@@ -232,8 +219,7 @@ TEST_F(TarSourceTest, RefusesAClaimOfPetabytesBeforeItTakesMemory) {
   EXPECT_TRUE(huge.is(Errc::record_too_large)) << huge.to_string();
   EXPECT_EQ(huge.offset(), 1024u);
   EXPECT_THAT(huge.detail(), HasSubstr("1125899906842624"));
-  const Error claim = error_of(test::tar_bytes({{"a.bin", "few", '0', 4'000'000'000}}));
-  EXPECT_TRUE(claim.is(Errc::truncated)) << claim.to_string();
+  EXPECT_THAT(error_of(test::tar_bytes({{"a.bin", "few", '0', 4'000'000'000}})), test::Fails(Errc::truncated));
   const SourceOptions small{.format = SourceFormat::tar, .max_record_bytes = 40};
   const std::string parts = test::tar_bytes({{"a.x", std::string(20, 'x')}, {"a.y", std::string(21, 'y')}});
   EXPECT_TRUE(error_of(parts, small).is(Errc::record_too_large)) << "together they are too large";
@@ -250,16 +236,12 @@ TEST_F(TarSourceTest, RefusesTheSamePartTwice) {
 
 TEST_F(TarSourceTest, RefusesWhatFollowsTheEnd) {
   const std::string tar = test::tar_bytes({{"a.txt", "1"}});
-  const Error two = error_of(tar + tar);
-  EXPECT_TRUE(two.is(Errc::malformed_input)) << two.to_string();
-  EXPECT_EQ(two.offset(), 1024u);
+  EXPECT_THAT(error_of(tar + tar), test::Fails(Errc::malformed_input).at(1024u));
   EXPECT_EQ(test::read_source(put(tar + std::string(100'000, '\0')), kTar).value().size(), 1u);
 }
 
 TEST_F(TarSourceTest, RefusesWhatIsNoTar) {
-  const Error wrong = error_of(std::string(2048, 'x'));
-  EXPECT_TRUE(wrong.is(Errc::malformed_input)) << wrong.to_string();
-  EXPECT_EQ(wrong.path(), path_);
+  EXPECT_THAT(error_of(std::string(2048, 'x')), test::Fails(Errc::malformed_input).in(path_));
 }
 
 TEST_F(TarSourceTest, SkipsSingleRecordsWhereAsked) {

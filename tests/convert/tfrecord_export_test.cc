@@ -11,6 +11,7 @@
 
 #include "format/tfrecord/tfrecord_snappy.h"
 #include "tests/convert/conversions.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -204,10 +205,8 @@ TEST_F(TfrecordExportTest, LeavesNothingAfterAFailure) {
   std::string damaged(as_chars(test::read_file(shard)));
   damaged[damaged.size() / 2] ^= 1;
   test::write_file(shard, damaged);
-  const auto failed = export_tfrecords(out_, exports(dataset, TfrecordCompression::none));
-  ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().kind(), ErrorKind::damaged);
-  EXPECT_EQ(failed.error().path(), shard);
+  EXPECT_THAT(export_tfrecords(out_, exports(dataset, TfrecordCompression::none)),
+              test::Fails(ErrorKind::damaged).in(shard));
   EXPECT_FALSE(fs::exists(out_));
 }
 
@@ -264,8 +263,7 @@ TEST_F(TfrecordExportTest, LimitsRecordsOfADatasetToo) {
   TfrecordExportOptions wanted = exports(packed(2), TfrecordCompression::none);
   wanted.source.max_record_bytes = 1'499'999;
   const auto refused = export_tfrecords(out_, wanted);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::record_too_large)) << refused.error().to_string();
+  ASSERT_THAT(refused, test::Fails(Errc::record_too_large));
   EXPECT_THAT(refused.error().path(), HasSubstr("/dataset/shard-00000"));
   EXPECT_FALSE(fs::exists(out_));
   wanted.source.max_record_bytes = 1'500'000;
@@ -287,10 +285,8 @@ TEST_F(TfrecordExportTest, NeverStandsBesideAnother) {
        {std::pair{2u, TfrecordCompression::none}, {3u, TfrecordCompression::gzip}, {1u, TfrecordCompression::none}}) {
     wanted.files = count;
     wanted.compression = compression;
-    const auto refused = export_tfrecords(out_, wanted);
-    ASSERT_FALSE(refused);
-    EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
-    EXPECT_EQ(refused.error().path(), out_ + "/data-00000-of-00003.tfrecord");
+    EXPECT_THAT(export_tfrecords(out_, wanted),
+                test::Fails(Errc::already_exists).in(out_ + "/data-00000-of-00003.tfrecord"));
     EXPECT_EQ(files_below(out_), files);
   }
   wanted.files = 0;
@@ -309,9 +305,7 @@ TEST_F(TfrecordExportTest, ReplacesNoSource) {
     TfrecordExportOptions wanted = exports(source, TfrecordCompression::none);
     wanted.overwrite = true;
     wanted.files = target == out_ ? 2 : 1;
-    const auto refused = export_tfrecords(target, wanted);
-    ASSERT_FALSE(refused) << source;
-    EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << refused.error().to_string();
+    EXPECT_THAT(export_tfrecords(target, wanted), test::Fails(Errc::invalid_option)) << source;
     EXPECT_EQ(files_below(out_), files);
   }
 }

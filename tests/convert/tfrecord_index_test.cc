@@ -14,6 +14,7 @@
 
 #include "format/layout.h"
 #include "tests/convert/indexed_files.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -27,12 +28,11 @@ class TfrecordIndexTest : public test::IndexedFileTest {
  protected:
   // What a shard with the same records says, but for what only the framing decides.
   ShardInfo as_shard(const test::Records& records, const TfrecordIndexOptions& options) {
-    WriterOptions writer_options;
-    writer_options.codec = Codec::none;
-    writer_options.block_bytes = options.block_bytes;
-    writer_options.run_bytes = options.run_bytes;
-    writer_options.run_records = options.run_records;
-    writer_options.overwrite = true;
+    WriterOptions writer_options{.codec = Codec::none,
+                                 .block_bytes = options.block_bytes,
+                                 .run_bytes = options.run_bytes,
+                                 .run_records = options.run_records,
+                                 .overwrite = true};
     auto writer = RecordWriter::create(folder_ / "same.dvt", writer_options).value();
     for (const std::string& record : records) writer.append(as_bytes(record)).value();
     return writer.finish().value();
@@ -167,9 +167,7 @@ TEST_F(TfrecordIndexTest, RefusesCutAndDamagedFilesByPlaceAndLeavesNoIndex) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 4);
     test::write_file(path, damaged);
-    const Error error = error_of(path);
-    EXPECT_TRUE(error.is(Errc::tfrecord_checksum)) << at << ": " << error.to_string();
-    EXPECT_EQ(error.offset(), 21u);
+    EXPECT_THAT(error_of(path), test::Fails(Errc::tfrecord_checksum).at(21u)) << at;
     EXPECT_FALSE(fs::exists(path + ".dvi"));
   }
 }
@@ -203,8 +201,8 @@ TEST_F(TfrecordIndexTest, RefusesOptionsOutOfRange) {
 
 TEST_F(TfrecordIndexTest, StopsWhenItIsAskedTo) {
   const std::string path = put("a.tfrecord", test::sample_records(500, 3000, 1));
-  const Error error = error_of(path, {.progress = [](std::uint64_t, std::uint64_t) { return false; }});
-  EXPECT_EQ(error.kind(), ErrorKind::cancelled);
+  EXPECT_THAT(error_of(path, {.progress = [](std::uint64_t, std::uint64_t) { return false; }}),
+              test::Fails(ErrorKind::cancelled));
   EXPECT_THAT(test::names_in(folder_.path()), ElementsAre("a.tfrecord"));
 }
 
@@ -233,8 +231,7 @@ TEST_F(TfrecordIndexTest, NamesTheLineOfADaliIndexThatDisagrees) {
   const auto message = [&](std::string_view text) {
     test::write_file(index, text);
     const Error error = error_of(path, {.check_dali_index = index});
-    EXPECT_TRUE(error.is(Errc::index_mismatch)) << error.to_string();
-    EXPECT_EQ(error.path(), index);
+    EXPECT_THAT(error, test::Fails(Errc::index_mismatch).in(index));
     EXPECT_FALSE(fs::exists(path + ".dvi"));
     return error.detail();
   };

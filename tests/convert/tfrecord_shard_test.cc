@@ -18,13 +18,13 @@
 
 #include "tests/convert/indexed_files.h"
 #include "tests/support/as_nobody.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
 
 namespace fs = std::filesystem;
 using test::Records;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class TfrecordShardTest : public test::IndexedFileTest {
@@ -70,9 +70,7 @@ TEST_F(TfrecordShardTest, IsFoundInFoldersAndByPatterns) {
     EXPECT_TRUE(all.error().is(Errc::not_indexed));
     EXPECT_THAT(all.error().to_string(), HasSubstr("dovetail index " + (folder_ / "c.tfrecord")));
   }
-  const auto index = Dataset::open(folder_ / "a.tfrecord.dvi");
-  ASSERT_FALSE(index);
-  EXPECT_TRUE(index.error().is(Errc::unknown_format));
+  EXPECT_THAT(Dataset::open(folder_ / "a.tfrecord.dvi"), test::Fails(Errc::unknown_format));
 }
 
 TEST_F(TfrecordShardTest, IsASourceByItsIndexUnderAnyName) {
@@ -81,10 +79,8 @@ TEST_F(TfrecordShardTest, IsASourceByItsIndexUnderAnyName) {
     EXPECT_EQ(test::read_source(folder_.path(), {.format = format}).value().size(), 6u) << to_string(format);
   }
   fs::remove(folder_ / "part-00001.dvi");
-  const auto lost = test::read_source(folder_.path(), {.format = SourceFormat::tfrecord});
-  ASSERT_FALSE(lost);
-  EXPECT_TRUE(lost.error().is(Errc::not_indexed)) << lost.error().to_string();
-  EXPECT_EQ(lost.error().path(), folder_ / "part-00001");
+  EXPECT_THAT(test::read_source(folder_.path(), {.format = SourceFormat::tfrecord}),
+              test::Fails(Errc::not_indexed).in(folder_ / "part-00001"));
   for (const char* const name : {"part-00001", "part-00001.gz"}) {
     fs::remove(folder_ / "part-00001");
     fs::create_symlink("gone", folder_ / name);
@@ -109,9 +105,7 @@ TEST_F(TfrecordShardTest, IsASourceByItsIndexUnderAnyName) {
   put_indexed("part-00001", {"2"});
   test::write_file(folder_ / "part-00001", "");
   for (const SourceFormat format : {SourceFormat::detect, SourceFormat::tfrecord}) {
-    const auto read = test::read_source(folder_.path(), {.format = format});
-    ASSERT_FALSE(read);
-    EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << read.error().to_string();
+    EXPECT_THAT(test::read_source(folder_.path(), {.format = format}), test::Fails(ErrorKind::damaged));
   }
 }
 
@@ -120,9 +114,7 @@ TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhateverIsWrongWithIt) {
   const std::string zeroed = folder_ / "b.tfrecord-00001-of-00002";
   test::write_file(zeroed, std::string(100, '\0'));
   auto dataset = Dataset::open(folder_.path());
-  ASSERT_FALSE(dataset);
-  EXPECT_TRUE(dataset.error().is(Errc::not_dovetail)) << dataset.error().to_string();
-  EXPECT_EQ(dataset.error().path(), zeroed);
+  EXPECT_THAT(dataset, test::Fails(Errc::not_dovetail).in(zeroed));
   EXPECT_FALSE(verify(folder_.path()));
   fs::remove(zeroed);
   for (const char* const packed : {"b.tfrecord.gz", "train-00001-of-00010.gz"}) {
@@ -161,19 +153,14 @@ TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhateverIsWrongWithIt) {
   const test::AsNobody nobody;
   if (nobody.may(locked, R_OK)) GTEST_SKIP() << "this user may read everything";
   dataset = Dataset::open(folder_.path());
-  ASSERT_FALSE(dataset);
-  EXPECT_EQ(dataset.error().kind(), ErrorKind::io) << dataset.error().to_string();
-  EXPECT_EQ(dataset.error().path(), locked);
+  EXPECT_THAT(dataset, test::Fails(ErrorKind::io).in(locked));
 }
 
 TEST_F(TfrecordShardTest, IsMissedBesideIndexedOnesWhereItsLinkLeadsNowhere) {
   put_indexed("a.tfrecord", {"1", "2"});
   const std::string link = folder_ / "b.tfrecord";
   fs::create_symlink("nowhere", link);
-  const auto dataset = Dataset::open(folder_.path());
-  ASSERT_FALSE(dataset);
-  EXPECT_EQ(dataset.error().kind(), ErrorKind::io) << dataset.error().to_string();
-  EXPECT_EQ(dataset.error().path(), link);
+  EXPECT_THAT(Dataset::open(folder_.path()), test::Fails(ErrorKind::io).in(link));
   fs::remove(link);
   ASSERT_EQ(::mkfifo(link.c_str(), 0600), 0);
   const auto beside_a_pipe = Dataset::open(folder_.path());
@@ -189,10 +176,8 @@ TEST_F(TfrecordShardTest, IsComparedWithItsIndexWhereItIsASource) {
   const std::string whole = put_indexed("a.tfrecord", {"1", "2"});
   const std::string cut = put_indexed("b.tfrecord", {"3", "4"});
   const std::string plain = put("c.tfrecord", {"5"});  // without an index, as some converted files are
-  ConvertOptions options;
-  options.sources = {whole, cut, plain};
-  options.from = SourceFormat::tfrecord;
-  options.writer.shard.overwrite = true;
+  ConvertOptions options{
+      .sources = {whole, cut, plain}, .from = SourceFormat::tfrecord, .writer = {.shard = {.overwrite = true}}};
   EXPECT_EQ(convert(folder_ / "out", options).value().records, 5u);
   for (const std::uintmax_t bytes : {fs::file_size(cut) / 2, std::uintmax_t{0}}) {
     fs::resize_file(cut, bytes);
@@ -219,10 +204,7 @@ TEST_F(TfrecordShardTest, IsComparedWithItsIndexBlockByBlockWhereItIsASource) {
                                                  {first, std::string(2 + 2 + 16, 'x'), last}}) {
     put_indexed("a.tfrecord", others);
     test::write_file(path + ".dvi", index);
-    const auto source = test::read_source(path);
-    ASSERT_FALSE(source);
-    EXPECT_EQ(source.error().kind(), ErrorKind::damaged) << source.error().to_string();
-    EXPECT_EQ(source.error().path(), path);
+    EXPECT_THAT(test::read_source(path), test::Fails(ErrorKind::damaged).in(path));
   }
 }
 
@@ -235,9 +217,7 @@ TEST_F(TfrecordShardTest, IsMissedBesideShardsOnceItsIndexIsLost) {
   test::write_file(folder_ / "both/notes.txt", "not a TFRecord");
   EXPECT_TRUE(verify(folder_ / "both").value().ok());
   fs::copy(folder_ / "a.tfrecord", folder_ / "both/train-00000-of-01024");
-  const auto dataset = Dataset::open(folder_ / "both");
-  ASSERT_FALSE(dataset);
-  EXPECT_TRUE(dataset.error().is(Errc::not_indexed)) << dataset.error().to_string();
+  EXPECT_THAT(Dataset::open(folder_ / "both"), test::Fails(Errc::not_indexed));
   EXPECT_FALSE(verify(folder_ / "both"));
 }
 
@@ -266,9 +246,7 @@ TEST_F(TfrecordShardTest, IsNotItsIndexByAnotherName) {
   put_indexed("a.tfrecord", {"1", "2"});
   fs::create_directory(folder_ / "other");
   fs::copy(folder_ / "a.tfrecord.dvi", folder_ / "other/x.dvt");
-  const auto verdict = verify(folder_ / "other/x.dvt");
-  ASSERT_FALSE(verdict);
-  EXPECT_TRUE(verdict.error().is(Errc::unknown_format)) << verdict.error().to_string();
+  EXPECT_THAT(verify(folder_ / "other/x.dvt"), test::Fails(Errc::unknown_format));
 }
 
 TEST_F(TfrecordShardTest, IsMissedWhereOnlyItsIndexIsThere) {
@@ -299,20 +277,12 @@ TEST_F(TfrecordShardTest, IsMissedWhereDovetailsOwnFileHasTakenItsPlace) {
       fs::copy_file(own, overwritten);
       if (indexed) fs::copy_file(path + ".dvi", overwritten + ".dvi");
       SCOPED_TRACE(own + (indexed ? " with an index" : ""));
-      const auto dataset = Dataset::open(folder_ / "files");
-      ASSERT_FALSE(dataset);
-      EXPECT_EQ(dataset.error().kind(), ErrorKind::damaged) << dataset.error().to_string();
-      EXPECT_EQ(dataset.error().path(), overwritten);
+      EXPECT_THAT(Dataset::open(folder_ / "files"), test::Fails(ErrorKind::damaged).in(overwritten));
       const auto verdict = verify(folder_ / "files");
       EXPECT_TRUE(!verdict || !verdict->ok());
-      const auto source = test::read_source(folder_ / "files");
-      ASSERT_FALSE(source);
-      EXPECT_EQ(source.error().kind(), ErrorKind::damaged) << source.error().to_string();
-      EXPECT_EQ(source.error().path(), overwritten);
+      EXPECT_THAT(test::read_source(folder_ / "files"), test::Fails(ErrorKind::damaged).in(overwritten));
       if (!indexed) continue;
-      const auto alone = RecordSource::open(overwritten);
-      ASSERT_FALSE(alone);
-      EXPECT_EQ(alone.error().kind(), ErrorKind::damaged) << alone.error().to_string();
+      EXPECT_THAT(RecordSource::open(overwritten), test::Fails(ErrorKind::damaged));
     }
   }
 }
@@ -326,10 +296,7 @@ TEST_F(TfrecordShardTest, DamageOfItsIndexIsToldOfThat) {
     const VerifyReport report = verify(folder_.path()).value();
     ASSERT_EQ(report.damaged.size(), 1u) << bytes;
     EXPECT_EQ(report.damaged[0].file, index) << bytes;
-    const auto source = RecordSource::open(folder_ / "*.tfrecord");
-    ASSERT_FALSE(source) << bytes;
-    EXPECT_EQ(source.error().kind(), ErrorKind::damaged) << source.error().to_string();
-    EXPECT_EQ(source.error().path(), index) << bytes;
+    EXPECT_THAT(RecordSource::open(folder_ / "*.tfrecord"), test::Fails(ErrorKind::damaged).in(index)) << bytes;
   }
 }
 
@@ -369,9 +336,7 @@ TEST_F(TfrecordShardTest, IsMissedWhereAShardHasTakenItsPlace) {
   writer.finish().value();
   fs::rename(folder_ / "x.dvt", folder_ / "a.tfrecord");
   for (const std::string& path : {folder_ / "a.tfrecord", folder_.path()}) {
-    const auto dataset = Dataset::open(path);
-    ASSERT_FALSE(dataset);
-    EXPECT_TRUE(dataset.error().is(Errc::index_mismatch)) << dataset.error().to_string();
+    EXPECT_THAT(Dataset::open(path), test::Fails(Errc::index_mismatch));
     const auto verdict = verify(path);
     EXPECT_TRUE(!verdict || !verdict->ok());
   }
@@ -385,9 +350,7 @@ TEST_F(TfrecordShardTest, IsNotTakenForAShardByItsIndex) {
   fs::create_directory(folder_ / "other");
   fs::copy_file(path + ".dvi", folder_ / "other/a.dvt");
   for (const std::string& other : {folder_ / "other", folder_ / "other/a.dvt"}) {
-    const auto dataset = Dataset::open(other);
-    ASSERT_FALSE(dataset);
-    EXPECT_TRUE(dataset.error().is(Errc::unknown_format)) << dataset.error().to_string();
+    EXPECT_THAT(Dataset::open(other), test::Fails(Errc::unknown_format));
   }
 }
 
@@ -464,11 +427,9 @@ class TfrecordDeliveryTest : public TfrecordShardTest {
   // The same records as TFRecords and as a dataset.
   void put_both(std::size_t files, std::size_t records, std::size_t most, bool of_one_size) {
     const TfrecordIndexOptions options{.block_bytes = 4096, .run_records = 16};
-    DatasetWriterOptions written;
-    written.shard.codec = Codec::none;
-    written.shard.block_bytes = options.block_bytes;
-    written.shard.run_records = options.run_records;
-    written.shard_bytes = 0;
+    DatasetWriterOptions written{
+        .shard = {.codec = Codec::none, .block_bytes = options.block_bytes, .run_records = options.run_records},
+        .shard_bytes = 0};
     fs::create_directory(folder_ / "tfr");
     auto writer = DatasetWriter::create(folder_ / "dvt", written).value();
     for (std::size_t file = 0; file < files; ++file) {
@@ -482,15 +443,10 @@ class TfrecordDeliveryTest : public TfrecordShardTest {
   }
 
   static ReaderOptions options(std::uint32_t rank, std::uint32_t world) {
-    ReaderOptions options;
-    options.ranks = {.rank = rank, .world = world};
-    options.plan.batch = 8;
-    options.plan.open_runs = 4;
-    options.plan.pool = 32;
-    options.plan.tail = Tail::pad;
-    options.epochs = 1;
-    options.decode_threads = 2;
-    return options;
+    return {.ranks = {.rank = rank, .world = world},
+            .plan = {.batch = 8, .tail = Tail::pad, .open_runs = 4, .pool = 32},
+            .epochs = 1,
+            .decode_threads = 2};
   }
 
   static Delivered deliver(const std::string& path, const ReaderOptions& options) {
@@ -571,10 +527,7 @@ TEST_F(TfrecordDeliveryTest, KeepsTheCountWhereRecordsAreDamaged) {
     BatchReader reader = BatchReader::open(Dataset::open(folder_ / "tfr").value(), how).value();
     Result<std::optional<Batch>> batch = reader.next();
     while (batch && *batch) batch = reader.next();
-    ASSERT_FALSE(batch);
-    EXPECT_TRUE(batch.error().is(Errc::tfrecord_checksum)) << batch.error().to_string();
-    EXPECT_EQ(batch.error().path(), path);
-    EXPECT_EQ(batch.error().offset(), block.offset);
+    EXPECT_THAT(batch, test::Fails(Errc::tfrecord_checksum).in(path).at(block.offset));
     fs::remove_all(folder_ / "tfr");
     fs::remove_all(folder_ / "dvt");
   }

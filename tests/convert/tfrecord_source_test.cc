@@ -7,7 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/convert/sources.h"
+#include "tests/convert/source_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -18,15 +19,8 @@ using ::testing::IsEmpty;
 
 const SourceOptions kTfrecord{.format = SourceFormat::tfrecord};
 
-class TfrecordSourceTest : public ::testing::Test {
+class TfrecordSourceTest : public test::SourceFileTest {
  protected:
-  std::string put(std::string_view bytes) {
-    test::write_file(path_, bytes);
-    return path_;
-  }
-
-  test::TempFolder folder_;
-  const std::string path_ = folder_ / "input";
   const test::Records records_ = test::sample_records(40, 60, 1);
   const std::string plain_ = test::tfrecord_bytes(records_);
 };
@@ -91,11 +85,7 @@ TEST_F(TfrecordSourceTest, NeverTakesACutPlainFileForAWholeOne) {
       EXPECT_EQ(read.value().size(), next);
       continue;
     }
-    ASSERT_FALSE(read) << cut;
-    EXPECT_TRUE(read.error().is(Errc::truncated)) << cut;
-    EXPECT_EQ(read.error().kind(), ErrorKind::damaged);
-    EXPECT_EQ(read.error().path(), path_);
-    EXPECT_EQ(read.error().offset(), boundary) << cut;
+    EXPECT_THAT(read, test::Fails(Errc::truncated).of(ErrorKind::damaged).in(path_).at(boundary)) << cut;
   }
 }
 
@@ -106,9 +96,7 @@ TEST_F(TfrecordSourceTest, NeverTakesACutCompressedFileForAWholeOne) {
   for (const std::string& bytes : {gzip, test::zlib(plain_)}) {
     for (std::size_t cut = 1; cut < bytes.size(); ++cut) {
       const auto read = test::read_source(put(std::string_view(bytes).substr(0, cut)), kTfrecord);
-      ASSERT_FALSE(read) << cut;
-      EXPECT_TRUE(read.error().is(Errc::truncated)) << cut << ": " << read.error().to_string();
-      EXPECT_EQ(read.error().path(), path_);
+      ASSERT_THAT(read, test::Fails(Errc::truncated).in(path_)) << cut;
       EXPECT_LE(read.error().offset().value(), cut);
       EXPECT_THAT(read.error().detail(), HasSubstr("record ")) << cut;
     }
@@ -185,10 +173,7 @@ TEST_F(TfrecordSourceTest, SkipsRecordsWhoseBytesAreDamagedWhereAsked) {
 
 TEST_F(TfrecordSourceTest, RefusesRecordsAboveTheLimit) {
   put(test::tfrecord_bytes({"four", "fiver"}));
-  const auto refused = test::read_source(path_, {.max_record_bytes = 4});
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::record_too_large));
-  EXPECT_EQ(refused.error().offset(), 20u);
+  EXPECT_THAT(test::read_source(path_, {.max_record_bytes = 4}), test::Fails(Errc::record_too_large).at(20u));
 }
 
 TEST_F(TfrecordSourceTest, KnowsWhereEachRecordLies) {

@@ -18,7 +18,7 @@
 
 #include "format/tfrecord/tfrecord.h"
 #include "tests/convert/mds_files.h"
-#include "tests/convert/sources.h"
+#include "tests/convert/source_fixture.h"
 #include "tests/soak/peak_memory.h"
 
 namespace dovetail {
@@ -90,16 +90,10 @@ std::string zstd_bomb(const std::string& head, std::uint64_t blocks, unsigned wi
   return frame;
 }
 
-class HostileSourceTest : public ::testing::Test {
+class HostileSourceTest : public test::SourceTest {
  protected:
   void SetUp() override {
     if (!testing::can_measure_peaks()) GTEST_SKIP() << "peaks cannot be measured here";
-  }
-
-  std::string put(const std::string& name, std::string_view bytes) {
-    std::filesystem::create_directories(std::filesystem::path(folder_ / name).parent_path());
-    test::write_file(folder_ / name, bytes);
-    return folder_ / name;
   }
 
   /// Reads all of it, skipping damage too; gives "records N", or the failure.
@@ -142,8 +136,6 @@ class HostileSourceTest : public ::testing::Test {
                         std::to_string(stored.size()) + R"(,"hashes":{}}})"));
     return folder_ / name;
   }
-
-  test::TempFolder folder_;
 
  private:
   static std::uintmax_t size_of(const std::string& path) {
