@@ -60,15 +60,13 @@ SampleFile sample_of(std::string name, const ShardSpec& spec) {
 }
 
 ShardSpec small_spec() {
-  ShardSpec spec;
-  spec.codec = Codec::snappy;
-  spec.records = {"dove", "tails", "pin", "saw", "", "glue", format::test::prose(150, 1), format::test::prose(90, 2)};
-  return spec;
+  return {
+      .records = {"dove", "tails", "pin", "saw", "", "glue", format::test::prose(150, 1), format::test::prose(90, 2)},
+      .codec = Codec::snappy};
 }
 
 ShardSpec of_pages(std::uint64_t seed) {
-  ShardSpec spec;
-  spec.run_records = 6;
+  ShardSpec spec{.run_records = 6};
   for (std::uint64_t i = 0; i < 60; ++i) spec.records.push_back(format::test::noise(i * 37 % 700, seed * 1000 + i));
   return spec;
 }
@@ -115,6 +113,28 @@ void flip_bits(const Bytes& whole, std::size_t step, const Take& take) {
     bytes[bit / 8] ^= mask;
     if (!take(bytes, "bit " + std::to_string(bit))) return;
     bytes[bit / 8] ^= mask;
+  }
+}
+
+void change_bytes(const Bytes& whole, const Take& take) {
+  Bytes bytes = whole;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    for (const std::byte mask : {std::byte{0x01}, std::byte{0xFF}}) {
+      bytes[i] = whole[i] ^ mask;
+      if (!take(bytes, two("byte ", i, " changed by ", std::to_integer<std::size_t>(mask)))) return;
+    }
+    bytes[i] = whole[i];
+  }
+}
+
+void append_bytes(const Bytes& whole, const Take& take) {
+  for (const std::size_t more : {std::size_t{1}, kAlignment - 1, kAlignment, 2 * kAlignment, whole.size()}) {
+    Bytes zeros = whole;
+    zeros.resize(whole.size() + more);
+    if (!take(zeros, two("", more, " zeros behind ", whole.size()))) return;
+    Bytes repeated = whole;
+    repeated.insert(repeated.end(), whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(more));
+    if (!take(repeated, two("", more, " bytes of the beginning behind ", whole.size()))) return;
   }
 }
 

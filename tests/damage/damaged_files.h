@@ -64,6 +64,10 @@ using Take = std::function<bool(const Bytes& damaged, const std::string& what)>;
 void cut(const Bytes& whole, std::size_t step, const Take& take);
 /// Flips every `step`-th bit.
 void flip_bits(const Bytes& whole, std::size_t step, const Take& take);
+/// Flips the lowest bit of every byte, and all of its bits.
+void change_bytes(const Bytes& whole, const Take& take);
+/// Appends zeros, bytes of the beginning, and the whole file.
+void append_bytes(const Bytes& whole, const Take& take);
 /// Makes each `page` bytes zero that begin at a multiple of `step`.
 void zero_pages(const Bytes& whole, std::size_t page, std::size_t step, const Take& take);
 /// Puts each page of another file in the place of the one here; not where both are the same.

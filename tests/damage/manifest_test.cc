@@ -39,12 +39,8 @@ std::string record(std::uint32_t shard, std::uint64_t i, char version) {
 
 /// A dataset of shards of equal shape. Versions differ in the bytes of records, but for those of shard 0.
 Infos write_version(const std::string& folder, const DatasetId& id, char version, std::uint32_t shards = kShards) {
-  DatasetWriterOptions options;
-  options.shard_bytes = 0;
-  options.encode_threads = 1;
-  options.shard.dataset_id = id;
-  options.shard.codec = Codec::none;
-  options.shard.run_records = 2;
+  DatasetWriterOptions options{
+      .shard = {.codec = Codec::none, .run_records = 2, .dataset_id = id}, .shard_bytes = 0, .encode_threads = 1};
   DatasetWriter writer = DatasetWriter::create(folder, options).value();
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
     if (shard > 0) writer.next_shard().value();
@@ -143,6 +139,18 @@ TEST_F(DamagedManifestTest, NoBitNorLengthIsBelieved) {
   test::cut(good_, kManifestStep, take());
   test::flip_bits(good_, kManifestStep, take());
   EXPECT_EQ(refused_, 0u);
+}
+
+TEST_F(DamagedManifestTest, NoByteChangesTheDatasetAndVerifyReadsItsShards) {
+  test::change_bytes(good_, [this](const Bytes& damaged, const std::string& what) {
+    SCOPED_TRACE(what);
+    check(damaged);
+    EXPECT_EQ(verify(folder_ / "data", 1).value().records, kShards * kShardRecords);
+    if (const auto dataset = Dataset::open(folder_ / "data")) {
+      EXPECT_EQ(Infos(dataset->shards().begin(), dataset->shards().end()), infos_);
+    }
+    return !HasFailure();
+  });
 }
 
 TEST_F(DamagedManifestTest, BlocksAndPagesOfOtherFilesAreReported) {

@@ -175,21 +175,20 @@ class HarmedDataset {
 };
 
 ReaderOptions options_for(Layout layout, OrderKind order, OnDamage on_damage, std::uint32_t rank, std::uint32_t world) {
-  ReaderOptions options;
-  options.ranks = {.rank = rank, .world = world};
-  options.plan.batch = layout == Layout::placed ? 4 : 10;
-  options.plan.order = order;
-  options.plan.tail = Tail::pad;
-  options.plan.open_runs = 4;
-  options.plan.pool = 16;
-  options.on_damage = on_damage;
-  options.oversize = Oversize::spill;
-  options.storage = StorageKind::pread;
-  options.registration = Registration::off;
-  options.io_threads = 1;
-  options.decode_threads = 1;
-  options.prefetch = 1;
-  options.max_held = 1;
+  ReaderOptions options{.ranks = {.rank = rank, .world = world},
+                        .plan = {.batch = layout == Layout::placed ? 4u : 10u,
+                                 .order = order,
+                                 .tail = Tail::pad,
+                                 .open_runs = 4,
+                                 .pool = 16},
+                        .on_damage = on_damage,
+                        .oversize = Oversize::spill,
+                        .prefetch = 1,
+                        .max_held = 1,
+                        .storage = StorageKind::pread,
+                        .io_threads = 1,
+                        .decode_threads = 1,
+                        .registration = Registration::off};
   // As little as the ways of delivery take: what is read ahead of the damage does not meet it.
   options.memory_bytes = layout == Layout::same_size ? 3 << 20 : layout == Layout::placed ? 2 << 20 : 1 << 20;
   if (layout == Layout::columns) options.columns = parse_schema(kColumns).value();

@@ -47,6 +47,11 @@ class Checker {
     EXPECT_EQ(verdict.ok(), whole);
     for (const LostRange& damage : verdict.damaged) {
       EXPECT_EQ(damage.file, file_.path());
+      EXPECT_LE(damage.offset, damaged.size());
+      EXPECT_LE(damage.first_record, damage.end_record);
+      if (other_ == nullptr) {
+        EXPECT_LE(damage.end_record, sample_.decoded.records.size());
+      }
       EXPECT_FALSE(damage.reason.empty());
     }
 
@@ -57,6 +62,8 @@ class Checker {
       EXPECT_EQ(reader.error().path(), file_.path());
       EXPECT_FALSE(dataset) << "what cannot be opened for reading must not be planned";
       EXPECT_FALSE(verdict.ok());
+      ++refused_;
+      places_ += verdict.damaged.size();
       return;
     }
     const SampleFile& version = version_of(damaged);
@@ -72,6 +79,10 @@ class Checker {
   }
 
   std::size_t count() const { return count_; }
+  /// Files that do not open.
+  std::size_t refused() const { return refused_; }
+  /// Of damage that `verify` tells of these.
+  std::size_t places() const { return places_; }
   /// Files that gave records of the other version although they end like this one.
   std::size_t mixed() const { return mixed_; }
   Take take() {
@@ -127,14 +138,15 @@ class Checker {
   const test::TempFolder folder_;
   FileInPlace file_;
   std::size_t count_ = 0;
+  std::size_t refused_ = 0;
+  std::size_t places_ = 0;
   std::size_t mixed_ = 0;
 };
 
 /// All layouts, with one of large records that is small enough to flip every bit.
 std::vector<SampleFile> strict_layouts() {
   std::vector<SampleFile> samples = test::layouts();
-  ShardSpec large;
-  large.block_records = 1;
+  ShardSpec large{.block_records = 1};
   for (std::uint64_t i = 0; i < 3; ++i) large.records.push_back(format::test::noise(300, 40 + i));
   samples.push_back(sample_of("large records", large));
   ShardSpec stored = small_spec();
@@ -181,6 +193,19 @@ TEST(StrictShardTest, EveryFlippedBitIsReportedAndCostsItsBlockAtMost) {
            [](const SampleFile& sample, const Take& take) { test::flip_bits(sample.bytes, step_of(sample), take); });
 }
 
+// Without steps, whatever the build.
+TEST(StrictShardTest, EveryByteAndLengthOfASmallShardCounts) {
+  const SampleFile sample = sample_of("small", small_spec());
+  Checker changed(sample);
+  test::change_bytes(sample.bytes, changed.take());
+  EXPECT_EQ(changed.count(), 2 * sample.bytes.size());
+  Checker cut(sample);
+  test::cut(sample.bytes, 1, cut.take());
+  EXPECT_EQ(cut.places(), sample.bytes.size());
+  test::append_bytes(sample.bytes, cut.take());
+  EXPECT_EQ(cut.refused(), sample.bytes.size() + 10) << "of other lengths none opens";
+}
+
 TEST(StrictShardTest, BlocksThatAreDroppedSwappedAndRepeatedAreReported) {
   for_each(strict_layouts(), test::move_blocks);
 }
@@ -219,10 +244,8 @@ std::vector<Sibling> siblings(const ShardSpec& spec) {
 
 std::vector<ShardSpec> bases() {
   ShardSpec base = small_spec();
-  ShardSpec single;
-  single.records = {"the only record"};
-  ShardSpec fixed;
-  fixed.block_records = 4;
+  ShardSpec single{.records = {"the only record"}};
+  ShardSpec fixed{.block_records = 4};
   for (std::uint64_t i = 0; i < 11; ++i) fixed.records.push_back(format::test::noise(28, i));
   return {base, single, fixed, of_pages(1)};
 }
