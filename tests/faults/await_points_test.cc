@@ -37,16 +37,11 @@ const std::array<testing::SampleShape, 3> kShapes{{
 }};
 
 ReaderOptions options_of(StorageKind storage) {
-  ReaderOptions options;
-  options.plan.batch = 8;
-  options.plan.tail = Tail::pad;
-  options.plan.open_runs = 4;
-  options.plan.pool = 16;
-  options.epochs = 1;
-  options.decode_threads = 2;
-  options.storage = storage;
-  options.registration = Registration::off;
-  return options;
+  return {.plan = {.batch = 8, .tail = Tail::pad, .open_runs = 4, .pool = 16},
+          .epochs = 1,
+          .storage = storage,
+          .decode_threads = 2,
+          .registration = Registration::off};
 }
 
 using Trainer = testing::InterruptedTrainer<BatchReader, Batch, AtEvent>;

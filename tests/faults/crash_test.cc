@@ -32,11 +32,8 @@ using testing::Recording;
 using Records = std::vector<std::string>;
 
 Result<DatasetInfo> try_to_write(const std::string& folder, const Records& records, bool overwrite) {
-  DatasetWriterOptions options;
-  options.shard_bytes = 4'000;
-  options.encode_threads = 2;
-  options.shard.block_bytes = 2048;
-  options.shard.overwrite = overwrite;
+  DatasetWriterOptions options{
+      .shard = {.block_bytes = 2048, .overwrite = overwrite}, .shard_bytes = 4'000, .encode_threads = 2};
   return testing::write_dataset(folder, records, options);
 }
 

@@ -11,17 +11,12 @@ FaultyEpochTest::FaultyEpochTest(const SampleShape& shape)
     : shape_(shape), dataset_(make_sample(folder_.path("data"), shape)) {}
 
 ReaderOptions FaultyEpochTest::options(OnDamage on_damage, StorageKind storage) {
-  ReaderOptions options;
-  options.plan.batch = 8;
-  options.plan.tail = Tail::pad;
-  options.plan.open_runs = 4;
-  options.plan.pool = 16;
-  options.epochs = 1;
-  options.decode_threads = 2;
-  options.on_damage = on_damage;
-  options.storage = storage;
-  options.registration = Registration::off;
-  return options;
+  return {.plan = {.batch = 8, .tail = Tail::pad, .open_runs = 4, .pool = 16},
+          .epochs = 1,
+          .on_damage = on_damage,
+          .storage = storage,
+          .decode_threads = 2,
+          .registration = Registration::off};
 }
 
 bool FaultyEpochTest::read_epoch(const ReaderOptions& options) const {

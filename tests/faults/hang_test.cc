@@ -136,17 +136,13 @@ class HangTest : public ::testing::Test {
   HangTest() : dataset_(testing::make_sample(folder_.path("data"), kShape)) {}
 
   static ReaderOptions options(OnDamage on_damage, std::chrono::milliseconds after) {
-    ReaderOptions options;
-    options.plan.batch = 5;
-    options.plan.open_runs = 4;
-    options.plan.pool = 16;
-    options.epochs = 1;
-    options.on_damage = on_damage;
-    options.decode_threads = 2;
-    options.registration = Registration::off;
-    options.hung_after = after;
-    options.on_hung_read = OnHungRead::fail;
-    return options;
+    return {.plan = {.batch = 5, .open_runs = 4, .pool = 16},
+            .epochs = 1,
+            .on_damage = on_damage,
+            .on_hung_read = OnHungRead::fail,
+            .hung_after = after,
+            .decode_threads = 2,
+            .registration = Registration::off};
   }
 
   /// Reads the epoch, checking rows against the plan; gives those that are not as planned.

@@ -48,10 +48,7 @@ bool write_shard(const std::string& path, const std::vector<std::string>& record
 }
 
 bool write_dataset(const std::string& folder, const std::vector<std::string>& records, bool overwrite) {
-  DatasetWriterOptions options;
-  options.shard.overwrite = overwrite;
-  options.shard_bytes = 1 << 19;
-  options.encode_threads = 2;
+  DatasetWriterOptions options{.shard = {.overwrite = overwrite}, .shard_bytes = 1 << 19, .encode_threads = 2};
   return testing::write_dataset(folder, records, options).has_value();
 }
 

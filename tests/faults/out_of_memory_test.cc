@@ -66,10 +66,7 @@ TEST_F(OutOfMemoryTest, AShardIsWholeOrNotThere) {
 TEST_F(OutOfMemoryTest, ADatasetIsWholeOrNotThere) {
   const std::string target = folder_.path("target");
   const auto work = [&]() -> Result<void> {
-    DatasetWriterOptions options;
-    options.shard_bytes = 4000;
-    options.encode_threads = 2;
-    options.shard.block_bytes = 2048;
+    DatasetWriterOptions options{.shard = {.block_bytes = 2048}, .shard_bytes = 4000, .encode_threads = 2};
     Result<DatasetWriter> writer = DatasetWriter::create(target, options);
     if (!writer.has_value()) return writer.error();
     for (const std::string& record : records_) {

@@ -61,20 +61,15 @@ struct Job {
 };
 
 ReaderOptions options_of(const Job& job, std::uint32_t rank, const std::optional<State>& state) {
-  ReaderOptions options;
-  options.ranks = {.rank = rank, .world = job.world};
-  options.plan.world = job.world;
-  options.plan.batch = job.batch;
-  options.plan.order = job.order;
-  options.plan.tail = job.tail;
-  options.plan.open_runs = 4;
-  options.plan.pool = 32;
-  options.epochs = 1;
-  options.decode_threads = 1;
-  options.memory_bytes = 8 << 20;
-  options.registration = Registration::off;
-  options.state = state;
-  return options;
+  return {
+      .ranks = {.rank = rank, .world = job.world},
+      .plan =
+          {.world = job.world, .batch = job.batch, .order = job.order, .tail = job.tail, .open_runs = 4, .pool = 32},
+      .state = state,
+      .epochs = 1,
+      .memory_bytes = 8 << 20,
+      .decode_threads = 1,
+      .registration = Registration::off};
 }
 
 /// One life: all ranks in one process, step by step. A step's rows go into a file of its number, then the state into its own.

@@ -22,11 +22,11 @@
 #include "tests/faults/system_faults.h"
 #include "tests/faults/written_records.h"
 #include "tests/reader/delivery/sample_dataset.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using testing::UnreadableBytes;
@@ -43,9 +43,7 @@ class RecoverFaultsTest : public ::testing::Test {
 
   /// A dataset of several blocks in each of two shards.
   void write_dataset(std::uint64_t records) {
-    DatasetWriterOptions options;
-    options.shard.block_bytes = 2048;
-    options.shard.run_records = 4;
+    DatasetWriterOptions options{.shard = {.block_bytes = 2048, .run_records = 4}};
     DatasetWriter writer = DatasetWriter::create(source(), options).value();
     for (std::uint32_t shard = 0; shard < 2; ++shard) {
       for (const std::string& record : testing::written_records(1000 * shard, records, 900)) {
@@ -168,8 +166,7 @@ TEST_F(RecoverFaultsTest, WhereNothingCanBeReadThatIsTheError) {
   for (const std::string& name : {source(), shard(0)}) {
     const UnreadableBytes bad(shard(0), 0, 1 << 20);
     const Result<RecoverReport> report = recover(name, target());
-    ASSERT_FALSE(report);
-    EXPECT_EQ(report.error().kind(), ErrorKind::io) << report.error().to_string();
+    EXPECT_THAT(report, test::Fails(ErrorKind::io));
     EXPECT_FALSE(std::filesystem::exists(target()));
   }
 }

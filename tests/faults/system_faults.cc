@@ -167,27 +167,12 @@ extern "C" {
 
 int __real_open(const char* path, int flags, ...);
 int __real_openat(int folder, const char* path, int flags, ...);
-int __real_fstat(int file, struct stat* status);
 ssize_t __real_pread(int file, void* bytes, std::size_t size, off_t offset);
 ssize_t __real_preadv(int file, const iovec* parts, int count, off_t offset);
 ssize_t __real_preadv2(int file, const iovec* parts, int count, off_t offset, int flags);
 ssize_t __real_write(int file, const void* bytes, std::size_t size);
-int __real_renameat(int from_folder, const char* from, int to_folder, const char* to);
 int __real_renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags);
-int __real_linkat(int from_folder, const char* from, int to_folder, const char* to, int flags);
 int __real_close(int file);
-int __real_fstatat(int folder, const char* path, struct stat* status, int flags);
-int __real_faccessat(int folder, const char* path, int mode, int flags);
-int __real_fchmod(int file, mode_t mode);
-int __real_fchown(int file, uid_t user, gid_t group);
-int __real_ftruncate(int file, off_t size);
-int __real_lstat(const char* path, struct stat* status);
-int __real_mkdir(const char* path, mode_t mode);
-int __real_mkdirat(int folder, const char* path, mode_t mode);
-int __real_stat(const char* path, struct stat* status);
-int __real_statx(int folder, const char* path, int flags, unsigned mask, struct statx* status);
-int __real_rmdir(const char* path);
-int __real_unlinkat(int folder, const char* path, int flags);
 DIR* __real_opendir(const char* path);
 dirent* __real_readdir(DIR* folder);
 ssize_t __real_pwrite(int file, const void* bytes, std::size_t size, off_t offset);
@@ -219,9 +204,37 @@ int __wrap_openat(int folder, const char* path, int flags, ...) {
   return open_fails(flags) ? failed() : __real_openat(folder, path, flags, mode);
 }
 
-int __wrap_fstat(int file, struct stat* status) {
-  return has_fault(Fault::io_error) ? failed() : __real_fstat(file, status);
-}
+/// A call of the system that only fails, as `fails` says, where it has one of the faults.
+#define FAILING_CALL(name, parameters, arguments, fails, ...)          \
+  int __real_##name parameters;                                        \
+  int __wrap_##name parameters {                                       \
+    return has_fault(__VA_ARGS__) ? fails() : __real_##name arguments; \
+  }
+
+FAILING_CALL(fstat, (int file, struct stat* status), (file, status), failed, Fault::io_error)
+FAILING_CALL(renameat, (int from_folder, const char* from, int to_folder, const char* to),
+             (from_folder, from, to_folder, to), failed, Fault::io_error, Fault::no_space)
+FAILING_CALL(linkat, (int from_folder, const char* from, int to_folder, const char* to, int flags),
+             (from_folder, from, to_folder, to, flags), failed, Fault::io_error, Fault::no_space)
+FAILING_CALL(fstatat, (int folder, const char* path, struct stat* status, int flags), (folder, path, status, flags),
+             failed, Fault::io_error)
+FAILING_CALL(faccessat, (int folder, const char* path, int mode, int flags), (folder, path, mode, flags), failed,
+             Fault::io_error)
+FAILING_CALL(fchmod, (int file, mode_t mode), (file, mode), failed, Fault::io_error, Fault::no_space)
+FAILING_CALL(fchown, (int file, uid_t user, gid_t group), (file, user, group), failed, Fault::io_error, Fault::no_space)
+FAILING_CALL(ftruncate, (int file, off_t size), (file, size), failed, Fault::io_error, Fault::no_space)
+FAILING_CALL(lstat, (const char* path, struct stat* status), (path, status), failed, Fault::io_error)
+FAILING_CALL(stat, (const char* path, struct stat* status), (path, status), failed, Fault::io_error)
+FAILING_CALL(statx, (int folder, const char* path, int flags, unsigned mask, struct statx* status),
+             (folder, path, flags, mask, status), failed, Fault::io_error)
+FAILING_CALL(mkdir, (const char* path, mode_t mode), (path, mode), failed, Fault::io_error, Fault::no_space)
+FAILING_CALL(mkdirat, (int folder, const char* path, mode_t mode), (folder, path, mode), failed, Fault::io_error,
+             Fault::no_space)
+FAILING_CALL(rmdir, (const char* path), (path), failed_removal, Fault::io_error)
+FAILING_CALL(unlinkat, (int folder, const char* path, int flags), (folder, path, flags), failed_removal,
+             Fault::io_error)
+
+#undef FAILING_CALL
 
 /// A read of a part of what was asked for: of the first piece half, but something.
 static ssize_t read_less(int file, const iovec* parts, off_t offset) {
@@ -295,10 +308,6 @@ int __wrap_fdatasync(int /*file*/) {
   return has_fault(Fault::io_error, Fault::no_space) ? failed() : 0;
 }
 
-int __wrap_renameat(int from_folder, const char* from, int to_folder, const char* to) {
-  return has_fault(Fault::io_error, Fault::no_space) ? failed() : __real_renameat(from_folder, from, to_folder, to);
-}
-
 int __wrap_renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
   if (flags == RENAME_EXCHANGE && dovetail::testing::ExchangeRefused::now()) {
     errno = EINVAL;
@@ -308,63 +317,10 @@ int __wrap_renameat2(int from_folder, const char* from, int to_folder, const cha
                                                      : __real_renameat2(from_folder, from, to_folder, to, flags);
 }
 
-int __wrap_linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) {
-  return has_fault(Fault::io_error, Fault::no_space) ? failed()
-                                                     : __real_linkat(from_folder, from, to_folder, to, flags);
-}
-
 /// The descriptor is gone in any case, as it is on Linux.
 int __wrap_close(int file) {
   const int closed = __real_close(file);
   return has_fault(Fault::io_error) ? failed() : closed;
-}
-
-int __wrap_fstatat(int folder, const char* path, struct stat* status, int flags) {
-  return has_fault(Fault::io_error) ? failed() : __real_fstatat(folder, path, status, flags);
-}
-
-int __wrap_faccessat(int folder, const char* path, int mode, int flags) {
-  return has_fault(Fault::io_error) ? failed() : __real_faccessat(folder, path, mode, flags);
-}
-
-int __wrap_fchmod(int file, mode_t mode) {
-  return has_fault(Fault::io_error, Fault::no_space) ? failed() : __real_fchmod(file, mode);
-}
-
-int __wrap_fchown(int file, uid_t user, gid_t group) {
-  return has_fault(Fault::io_error, Fault::no_space) ? failed() : __real_fchown(file, user, group);
-}
-
-int __wrap_ftruncate(int file, off_t size) {
-  return has_fault(Fault::io_error, Fault::no_space) ? failed() : __real_ftruncate(file, size);
-}
-
-int __wrap_lstat(const char* path, struct stat* status) {
-  return has_fault(Fault::io_error) ? failed() : __real_lstat(path, status);
-}
-
-int __wrap_stat(const char* path, struct stat* status) {
-  return has_fault(Fault::io_error) ? failed() : __real_stat(path, status);
-}
-
-int __wrap_statx(int folder, const char* path, int flags, unsigned mask, struct statx* status) {
-  return has_fault(Fault::io_error) ? failed() : __real_statx(folder, path, flags, mask, status);
-}
-
-int __wrap_mkdir(const char* path, mode_t mode) {
-  return has_fault(Fault::io_error, Fault::no_space) ? failed() : __real_mkdir(path, mode);
-}
-
-int __wrap_mkdirat(int folder, const char* path, mode_t mode) {
-  return has_fault(Fault::io_error, Fault::no_space) ? failed() : __real_mkdirat(folder, path, mode);
-}
-
-int __wrap_rmdir(const char* path) {
-  return has_fault(Fault::io_error) ? failed_removal() : __real_rmdir(path);
-}
-
-int __wrap_unlinkat(int folder, const char* path, int flags) {
-  return has_fault(Fault::io_error) ? failed_removal() : __real_unlinkat(folder, path, flags);
 }
 
 DIR* __wrap_opendir(const char* path) {

@@ -29,11 +29,8 @@ using ::testing::UnorderedElementsAre;
 constexpr std::uint64_t kRecords = 90;
 
 Result<DatasetInfo> write_dataset(const std::string& folder, const std::vector<std::string>& records, bool overwrite) {
-  DatasetWriterOptions options;
-  options.shard_bytes = 40'000;
-  options.encode_threads = 2;
-  options.shard.block_bytes = 4096;
-  options.shard.overwrite = overwrite;
+  DatasetWriterOptions options{
+      .shard = {.block_bytes = 4096, .overwrite = overwrite}, .shard_bytes = 40'000, .encode_threads = 2};
   return testing::write_dataset(folder, records, options);
 }
 
@@ -65,8 +62,7 @@ TEST_F(WritingFaultsTest, AShardIsWholeOrNotThere) {
   std::filesystem::create_directory(target());
   const std::vector<std::string> records = testing::written_records(0, kRecords);
   const auto work = [&] {
-    WriterOptions options;
-    options.block_bytes = 4096;
+    WriterOptions options{.block_bytes = 4096};
     Result<RecordWriter> writer = RecordWriter::create(target() + "/s.dvt", options);
     if (!writer.has_value()) return false;
     for (const std::string& record : records) {
@@ -99,8 +95,7 @@ TEST_F(WritingFaultsTest, AShardThatReplacesAnotherIsThereOrTheOtherIs) {
   const std::vector<std::string> before = testing::written_records(500, kRecords);
   const std::vector<std::string> records = testing::written_records(0, kRecords);
   const auto write = [&](const std::vector<std::string>& written) {
-    WriterOptions options;
-    options.overwrite = true;
+    WriterOptions options{.overwrite = true};
     Result<RecordWriter> writer = RecordWriter::create(path, options);
     if (!writer.has_value()) return false;
     for (const std::string& record : written) {
