@@ -127,7 +127,7 @@ def read_ids(path):
         return [tuple(map(int, line.split())) for line in lines]
 
 
-class CommandTest(unittest.TestCase):
+class FolderTest(unittest.TestCase):
     """A test with a temporary folder of its own."""
 
     def setUp(self):
@@ -137,6 +137,10 @@ class CommandTest(unittest.TestCase):
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
+
+
+class CommandTest(FolderTest):
+    """A test of the command."""
 
     def make_dataset(self, records, name="dataset", shards=4, *flags):
         """Packs records, by way of a TFRecord file; small runs and blocks, so that there are many of them."""

@@ -13,9 +13,7 @@ import tarfile
 import dovetail
 import numpy
 from fixtures import ModuleTest, main, make_records, read_file, write_dataset, write_file
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
-from support import tfrecord  # noqa: E402
+from support import tfrecord
 
 ID = "0123456789abcdef" * 2
 

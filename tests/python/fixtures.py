@@ -4,14 +4,12 @@
 import copy
 import os
 import pickle
-import random
 import subprocess
 import sys
-import tempfile
 import textwrap
-import unittest
 
-SKIPPED = 77  # what ctest takes for "skipped"
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+from support import SKIPPED, FolderTest, flip_byte, main, make_records, read_file, write_file  # noqa: E402
 
 
 def skip_all(reason):
@@ -27,15 +25,6 @@ except ImportError:
 
 import dovetail  # noqa: E402
 
-def make_records(count, seed, longest=200):
-    """Records of many lengths, empty ones among them; half compress well, half do not."""
-    source = random.Random(seed)
-    records = []
-    for i in range(count):
-        length = source.randrange(longest + 1)
-        records.append(source.randbytes(length) if i % 2 else (b"%d " % i * length)[:length])
-    return records
-
 
 def write_dataset(folder, records, shards=4, **options):
     """Packs records into exactly so many shards, with small runs and blocks, so that there are many of them."""
@@ -45,38 +34,15 @@ def write_dataset(folder, records, shards=4, **options):
     return folder
 
 
-def read_file(path):
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def write_file(path, data):
-    with open(path, "wb") as file:
-        file.write(data)
-    return path
-
-
 def damage_record(path, record):
     """Flips a bit in the stored bytes of a record that lies there as it is. Gives its offset."""
     offset = read_file(path).index(record)
-    with open(path, "r+b") as file:
-        file.seek(offset)
-        byte = file.read(1)
-        file.seek(offset)
-        file.write(bytes([byte[0] ^ 0x40]))
+    flip_byte(path, offset)
     return offset
 
 
-class ModuleTest(unittest.TestCase):
-    """A test with a temporary folder of its own."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="dovetail-test-")
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, *names):
-        return os.path.join(self.folder, *names)
+class ModuleTest(FolderTest):
+    """A test of the module, with a temporary folder of its own."""
 
     def make_dataset(self, count=400, name="dataset", seed=1, longest=200, **options):
         """Gives its path; `self.records` are its records."""
@@ -131,15 +97,6 @@ class ErrorTest(ModuleTest):
                 self.assertEqual(getattr(twin, name, None), getattr(error, name, None), name)
             self.assertEqual(str(twin), str(error))
         return error
-
-
-def main():
-    """Runs the tests of the calling module. All skipped is told to ctest as skipped."""
-    result = unittest.main(exit=False, verbosity=2).result
-    if not result.wasSuccessful():
-        sys.exit(1)
-    if result.testsRun > 0 and len(result.skipped) == result.testsRun:
-        sys.exit(SKIPPED)
 
 
 __all__ = ["ErrorTest", "ModuleTest", "damage_record", "main", "make_records", "np", "read_file", "skip_all",

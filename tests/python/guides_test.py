@@ -8,15 +8,11 @@ import os
 import re
 import struct
 import subprocess
-import sys
 
 from fixtures import main, skip_all
+from payloads import example, png
 from programs import ShellTest
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
-
-from payloads import example, png  # noqa: E402
-from support import COMMAND, tfrecord  # noqa: E402
+from support import COMMAND, tfrecord
 
 try:
     import PIL  # noqa: F401

@@ -9,16 +9,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 
 from fixtures import main, skip_all
 from programs import ShellTest
+from support import COMMAND, tfrecord
 
 import dovetail
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
-
-from support import COMMAND, tfrecord  # noqa: E402
 
 if not os.path.exists(COMMAND):
     skip_all("built without the command")
