@@ -143,13 +143,8 @@ class DeviceTest : public ::testing::Test {
     return *dataset_;
   }
   static ReaderOptions options(std::uint32_t epochs = 1) {
-    ReaderOptions options;
-    options.plan.batch = 64;
-    options.plan.open_runs = 4;
-    options.plan.pool = 32;
-    options.epochs = epochs;
-    options.registration = Registration::required;
-    return options;
+    return {
+        .plan = {.batch = 64, .open_runs = 4, .pool = 32}, .epochs = epochs, .registration = Registration::required};
   }
   DeviceStream stream() const {
     return {stream_};

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <snappy.h>
 #include <zstd.h>
@@ -11,6 +12,7 @@
 #include "format/block_encoder.h"
 #include "format/crc32c/crc32c.h"
 #include "tests/format/sample_shard.h"
+#include "tests/support/fails.h"
 
 namespace dovetail::format {
 namespace {
@@ -124,16 +126,13 @@ TEST(BlockDecoderTest, LeavesStoredRecordsWhereTheyAre) {
 TEST(BlockDecoderTest, RefusesTooLittleRoom) {
   const EncodedBlock block = encode_records({prose(4096, 1)}, Codec::snappy);
   Bytes out(4095);
-  const auto records = decode_block(header_of(block), block.body, out);
-  ASSERT_FALSE(records);
-  EXPECT_TRUE(records.error().is(Errc::bad_length));
+  EXPECT_THAT(decode_block(header_of(block), block.body, out), dovetail::test::Fails(Errc::bad_length));
 }
 
 TEST(BlockDecoderTest, RefusesABodyOfAnotherSize) {
   const EncodedBlock block = encode_records({"abc", "de"}, Codec::none);
-  const auto shorter = decode(header_of(block), ByteView(block.body).first(block.body.size() - 1));
-  ASSERT_FALSE(shorter);
-  EXPECT_TRUE(shorter.error().is(Errc::bad_length));
+  EXPECT_THAT(decode(header_of(block), ByteView(block.body).first(block.body.size() - 1)),
+              dovetail::test::Fails(Errc::bad_length));
 }
 
 TEST(BlockDecoderTest, FailsWithAnyBitFlipped) {
@@ -142,9 +141,7 @@ TEST(BlockDecoderTest, FailsWithAnyBitFlipped) {
     const BlockHeader header = header_of(block);
     for (std::size_t bit = 0; bit < 8 * block.body.size(); ++bit) {
       block.body[bit / 8] ^= std::byte{1} << (bit % 8);
-      const auto records = decode(header, block.body);
-      ASSERT_FALSE(records) << "bit " << bit;
-      ASSERT_TRUE(records.error().is(Errc::payload_checksum));
+      EXPECT_THAT(decode(header, block.body), dovetail::test::Fails(Errc::payload_checksum)) << "bit " << bit;
       block.body[bit / 8] ^= std::byte{1} << (bit % 8);
     }
   }

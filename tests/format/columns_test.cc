@@ -13,6 +13,7 @@
 #include "format/example/example_encoder.h"
 #include "tests/format/column_reference.h"
 #include "tests/format/example_messages.h"
+#include "tests/support/fails.h"
 #include "tests/support/sanitizers.h"
 
 namespace dovetail::format {
@@ -293,8 +294,7 @@ TEST(ColumnsTest, OtherColumnsMendWhatDoesNotFitAndNothingMendsWhatIsNoExample) 
   EXPECT_EQ(kind_of(wire_record(wire_entry("a", wire_field(2, "")))), ErrorKind::usage);
   const std::string whole = wire_record(wire_entry("a", ints({1, 2, 3, 4})));
   for (std::size_t size = 2; size < whole.size(); ++size) {
-    const Error error = failure_of(decoder, whole.substr(0, size));
-    EXPECT_TRUE(error.is(Errc::bad_message)) << size << ": " << error.to_string();
+    EXPECT_THAT(failure_of(decoder, whole.substr(0, size)), dovetail::test::Fails(Errc::bad_message)) << size;
   }
   const std::string mend = ": convert it with --records example, or use a map";
   for (const auto& [record, what, remedy] :

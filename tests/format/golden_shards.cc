@@ -15,10 +15,7 @@ GoldenShard golden(std::string name, std::uint32_t shard_number, ShardSpec spec)
 }
 
 ShardSpec mixed_sizes(Codec codec) {
-  ShardSpec spec;
-  spec.codec = codec;
-  spec.run_records = 10;
-  spec.block_records = 4;
+  ShardSpec spec{.codec = codec, .run_records = 10, .block_records = 4};
   for (std::uint64_t i = 0; i < 35; ++i) {
     const std::size_t size = i * i % 97 * 5;
     spec.records.push_back(i % 3 == 2 ? noise(size, i) : prose(size, i));
@@ -27,17 +24,13 @@ ShardSpec mixed_sizes(Codec codec) {
 }
 
 ShardSpec fixed_size() {
-  ShardSpec spec;
-  spec.run_records = 8;
-  spec.block_records = 8;
+  ShardSpec spec{.run_records = 8, .block_records = 8};
   for (std::uint64_t i = 0; i < 20; ++i) spec.records.push_back(noise(28, i));
   return spec;
 }
 
 ShardSpec of_records(Records records) {
-  ShardSpec spec;
-  spec.records = std::move(records);
-  return spec;
+  return {.records = std::move(records)};
 }
 
 ShardSpec large_record() {
@@ -47,10 +40,7 @@ ShardSpec large_record() {
 }
 
 ShardSpec manifest_of(const std::vector<GoldenShard>& shards) {
-  ShardSpec spec;
-  spec.run_records = 4096;
-  spec.block_records = 4096;
-  spec.metadata = {kManifestRecordType, "sample", {}};
+  ShardSpec spec{.run_records = 4096, .block_records = 4096, .metadata = {kManifestRecordType, "sample", {}}};
   for (const GoldenShard& shard : shards) {
     ShardInfo info = read_shard(shard.bytes).value().tail.footer.info;
     info.name = shard.name;
@@ -152,12 +142,11 @@ std::vector<GoldenShard> golden_shards() {
 }
 
 SampleShard worked_example() {
-  ShardSpec spec;
-  spec.records = {"dove", "tails", "pin"};
-  spec.run_records = 2;
-  spec.block_records = 2;
-  spec.shard_number = 0;
-  spec.metadata = {"text", "example 1", {{"wood", "oak"}}};
+  ShardSpec spec{.records = {"dove", "tails", "pin"},
+                 .run_records = 2,
+                 .block_records = 2,
+                 .shard_number = 0,
+                 .metadata = {"text", "example 1", {{"wood", "oak"}}}};
   return make_shard(spec);
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dovetail/identity.h>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -35,9 +38,7 @@ TEST(DatasetIdTest, WritesTheFirstByteFirst) {
 TEST(DatasetIdTest, RefusesWhatIsNot32HexDigits) {
   for (const char* text : {"", "0", "a100000000000000000000000000000", "a100000000000000000000000000000f0",
                            "g100000000000000000000000000000f", "a10000000000000000000000000000 f"}) {
-    const auto id = DatasetId::from_hex(text);
-    ASSERT_FALSE(id) << text;
-    EXPECT_TRUE(id.error().is(Errc::invalid_option));
+    EXPECT_THAT(DatasetId::from_hex(text), test::Fails(Errc::invalid_option)) << text;
     EXPECT_FALSE(Hash128::from_hex(text));
   }
 }

@@ -3,8 +3,10 @@
 
 #include <filesystem>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/fails.h"
 #include "tests/tools/plan_shapes.h"
 #include "tools/command/text_file.h"
 #include "tools/plan/plan_arguments.h"
@@ -118,9 +120,7 @@ TEST(PlanFileTest, CutAnywhereItIsRefused) {
   const Plan plan = Plan::make(two_sources(), unusual_options()).value();
   const std::string text = to_text(saved_plan(plan, {}));
   for (std::size_t length = 0; length + 2 < text.size(); ++length) {
-    const auto saved = saved_plan_from_text(text.substr(0, length));
-    ASSERT_FALSE(saved) << length;
-    EXPECT_TRUE(saved.error().is(Errc::bad_state)) << length;
+    EXPECT_THAT(saved_plan_from_text(text.substr(0, length)), dovetail::test::Fails(Errc::bad_state)) << length;
   }
 }
 
@@ -151,13 +151,10 @@ TEST(PlanFileTest, ValuesOfTheWrongKindAreRefused) {
                                                          {"\"from_step\":5", "\"from_step\":null"},
                                                          {"\"dovetail_plan\":1", "\"plan\":1"}};
   for (const auto& [from, to] : changes) {
-    const auto saved = saved_plan_from_text(replaced(text, from, to));
-    ASSERT_FALSE(saved) << to;
-    EXPECT_TRUE(saved.error().is(Errc::bad_state)) << to;
+    EXPECT_THAT(saved_plan_from_text(replaced(text, from, to)), dovetail::test::Fails(Errc::bad_state)) << to;
   }
-  const auto newer = saved_plan_from_text(replaced(text, "\"dovetail_plan\":1", "\"dovetail_plan\":2"));
-  ASSERT_FALSE(newer);
-  EXPECT_TRUE(newer.error().is(Errc::unsupported_version));
+  EXPECT_THAT(saved_plan_from_text(replaced(text, "\"dovetail_plan\":1", "\"dovetail_plan\":2")),
+              dovetail::test::Fails(Errc::unsupported_version));
 }
 
 TEST(PlanRequestTest, WorldAndBatchAreNeeded) {

@@ -8,10 +8,12 @@
 #include <thread>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dovetail/state.h>
 
+#include "tests/support/fails.h"
 #include "tests/tools/plan_shapes.h"
 #include "tools/command/sink.h"
 #include "tools/plan/state_file.h"
@@ -150,9 +152,7 @@ TEST(TextFileTest, RefusesToReadMoreThanAllowed) {
   const std::string path = test_file("text");
   ASSERT_TRUE(replace_text(path, "12345"));
   EXPECT_TRUE(read_text(path, 5));
-  const auto text = read_text(path, 4);
-  ASSERT_FALSE(text);
-  EXPECT_TRUE(text.error().is(Errc::bad_state));
+  EXPECT_THAT(read_text(path, 4), dovetail::test::Fails(Errc::bad_state));
   fs::remove(path);
 }
 
@@ -176,10 +176,7 @@ TEST(StateFileTest, WhatIsNoStateIsAnErrorThatNamesTheFile) {
                                                 {std::string(10'000, 'x'), Errc::unknown_format}};
   for (const auto& [text, code] : cases) {
     ASSERT_TRUE(replace_text(path, text));
-    const auto state = read_state(path);
-    ASSERT_FALSE(state) << text;
-    EXPECT_TRUE(state.error().is(code)) << state.error().to_string();
-    EXPECT_EQ(state.error().path(), path);
+    EXPECT_THAT(read_state(path), dovetail::test::Fails(code).in(path)) << text;
   }
   fs::remove(path);
 }
