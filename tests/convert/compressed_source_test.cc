@@ -230,10 +230,7 @@ TEST_F(CompressedSourceTest, IsDamagedWhereItDoesNotBeginAsItsNameSays) {
       for (const SourceFormat format : {SourceFormat::detect, each.format}) {
         const auto read = test::read_source(path, {.format = format});
         SCOPED_TRACE(path + ' ' + std::to_string(bytes.size()) + " bytes as " + std::string(to_string(format)));
-        ASSERT_FALSE(read);
-        EXPECT_EQ(read.error().kind(), ErrorKind::damaged) << read.error().to_string();
-        EXPECT_EQ(read.error().path(), path);
-        EXPECT_THAT(read.error().detail(), HasSubstr("its name promises ")) << read.error().to_string();
+        EXPECT_THAT(read, test::Fails(ErrorKind::damaged).in(path).saying("its name promises "));
       }
       std::filesystem::remove(path);
     }
@@ -246,8 +243,7 @@ TEST_F(CompressedSourceTest, IsDamagedInAFolderWhereOneFileIsEmpty) {
     put("files/0." + std::string(content.name) + ".gz", "");
     put("files/1." + std::string(content.name) + ".gz", test::gzip(content.bytes));
     const auto read = test::read_source(folder_ / "files", {.format = content.format});
-    ASSERT_FALSE(read) << content.name;
-    EXPECT_TRUE(read.error().is(Errc::truncated)) << read.error().to_string();
+    ASSERT_THAT(read, test::Fails(Errc::truncated)) << content.name;
     EXPECT_THAT(read.error().path(), HasSubstr("/0.")) << read.error().to_string();
     std::filesystem::remove_all(folder_ / "files");
   }
@@ -355,10 +351,8 @@ TEST_F(CompressedSourceTest, IsRefusedWhereItsWindowTakesMuchMemory) {
   zstd += {static_cast<char>(text.size() << 3 | 1), 0, 0};
   zstd += text;
   for (const std::string& bytes : {xz, zstd}) {
-    const auto read = test::read_source(put("a.txt", bytes), {.format = SourceFormat::lines});
-    ASSERT_FALSE(read);
-    EXPECT_TRUE(read.error().is(Errc::decompression)) << read.error().to_string();
-    EXPECT_THAT(read.error().detail(), HasSubstr("128 MiB"));
+    EXPECT_THAT(test::read_source(put("a.txt", bytes), {.format = SourceFormat::lines}),
+                test::Fails(Errc::decompression).saying("128 MiB"));
   }
   zstd[5] = static_cast<char>((27 - 10) << 3);
   EXPECT_THAT(test::read_source(put("a.txt", zstd)).value(), ElementsAre("one", "two"));

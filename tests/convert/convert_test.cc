@@ -21,7 +21,6 @@ namespace dovetail {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -70,12 +69,11 @@ TEST_F(ConvertTest, RefusesSourcesOfDifferentFormats) {
   const std::string json = put("b.jsonl", "{}\n");
   put("files/x", "5");
   for (const auto& [source, word] : {std::pair(json, "jsonl"), std::pair(folder_ / "files", "folder")}) {
-    const auto refused = run(options({table, table, source}));
-    ASSERT_FALSE(refused);
-    EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << refused.error().to_string();
-    EXPECT_EQ(refused.error().path(), source);
-    EXPECT_THAT(refused.error().detail(), AllOf(HasSubstr("this is " + std::string(word)), HasSubstr(table + " is csv"),
-                                                HasSubstr("convert each by itself")));
+    EXPECT_THAT(run(options({table, table, source})), test::Fails(Errc::invalid_option)
+                                                          .in(source)
+                                                          .saying("this is " + std::string(word))
+                                                          .saying(table + " is csv")
+                                                          .saying("convert each by itself"));
     EXPECT_FALSE(fs::exists(out_));
   }
   ASSERT_TRUE(convert(folder_ / "one", options({table})));
@@ -282,11 +280,10 @@ TEST_F(ConvertTest, TakesTheFolderOfNothingElse) {
       ConvertOptions wanted = options({text});
       wanted.writer.shard.overwrite = overwrite;
       const std::string there = put(std::string("out/") + name, "");
-      const auto refused = run(wanted);
-      ASSERT_FALSE(refused) << name;
-      EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
-      EXPECT_EQ(refused.error().path(), there);
-      EXPECT_THAT(refused.error().detail(), HasSubstr("name a subfolder, such as " + (folder_ / "out/data")));
+      EXPECT_THAT(
+          run(wanted),
+          test::Fails(Errc::already_exists).in(there).saying("name a subfolder, such as " + (folder_ / "out/data")))
+          << name;
       EXPECT_TRUE(std::filesystem::exists(there));
       EXPECT_FALSE(std::filesystem::exists(folder_ / "out.partial"));
       std::filesystem::remove_all(folder_ / "out");
@@ -317,11 +314,7 @@ TEST_F(ConvertTest, RefusesATargetThatIsNoFolder) {
   for (const auto& [target, says] : kCases) {
     ConvertOptions wanted = options({text});
     wanted.writer.shard.overwrite = true;
-    const auto refused = convert(target, wanted);
-    ASSERT_FALSE(refused) << target;
-    EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << refused.error().to_string();
-    EXPECT_EQ(refused.error().path(), target);
-    EXPECT_THAT(refused.error().detail(), HasSubstr(says));
+    EXPECT_THAT(convert(target, wanted), test::Fails(Errc::invalid_option).in(target).saying(says)) << target;
   }
   EXPECT_EQ(test::read_file(folder_ / "file"), test::Bytes(as_bytes("kept").begin(), as_bytes("kept").end()));
   EXPECT_THAT(export_tfrecords("s3://bucket/a", {.sources = {text}}), test::Fails(Errc::invalid_option));

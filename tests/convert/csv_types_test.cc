@@ -122,10 +122,9 @@ TEST_F(CsvTypesTest, OtherColumnsAreRefusedWithBothFilesAndTheDifference) {
   for (const auto& [header, says] : kCases) {
     const std::string second = put("csv/2.csv", std::string(header) + "\n");
     for (const std::vector<std::string>& sources : {std::vector{first, second}, {folder_ / "csv"}}) {
-      const Error error = error_of(sources);
-      EXPECT_TRUE(error.is(Errc::malformed_input));
-      EXPECT_EQ(error.path(), second);
-      EXPECT_THAT(error.detail(), AllOf(HasSubstr("the columns are not those of " + first), HasSubstr(says)));
+      EXPECT_THAT(
+          error_of(sources),
+          test::Fails(Errc::malformed_input).in(second).saying("the columns are not those of " + first).saying(says));
     }
   }
   const SourceOptions typed{.csv = {.types = {{"b", ColumnType::bytes}}}};

@@ -176,8 +176,7 @@ TEST_F(DatasetSourceTest, WhatAKilledWriterHasLeftIsToBeRecoveredAndNotConverted
   std::filesystem::create_directory(left);
   std::filesystem::copy_file(root_ + "/shard-000000.dvt", partial);
   const auto advises = [&](const auto& refused) {
-    ASSERT_FALSE(refused);
-    EXPECT_TRUE(refused.error().is(Errc::unfinished)) << refused.error().to_string();
+    ASSERT_THAT(refused, test::Fails(Errc::unfinished));
     EXPECT_THAT(refused.error().to_string(), HasSubstr("`dovetail recover " + left + " TARGET`"));
     EXPECT_THAT(refused.error().to_string(), Not(HasSubstr("remove this file"))) << "without it all would look whole";
   };

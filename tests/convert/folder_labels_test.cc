@@ -19,7 +19,6 @@
 namespace dovetail {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -128,12 +127,11 @@ TEST_F(FolderLabelsTest, DatasetsOfOtherClassesAreNotPutTogether) {
   for (const char* const name : {"one", "two", "three"}) {
     ASSERT_TRUE(convert(folder_ / name, {.sources = {root_ + '/' + name}, .source = {.labels = true}}));
   }
-  const auto refused = convert(folder_ / "to", {.sources = {folder_ / "one", folder_ / "two"}});
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << refused.error().to_string();
-  EXPECT_EQ(refused.error().path(), folder_ / "two");
-  EXPECT_THAT(refused.error().detail(),
-              AllOf(HasSubstr("label 0 is \"dog\" here and \"cat\" in " + (folder_ / "one")), HasSubstr("--classes")));
+  EXPECT_THAT(convert(folder_ / "to", {.sources = {folder_ / "one", folder_ / "two"}}),
+              test::Fails(Errc::invalid_option)
+                  .in(folder_ / "two")
+                  .saying("label 0 is \"dog\" here and \"cat\" in " + (folder_ / "one"))
+                  .saying("--classes"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "to"));
   ASSERT_TRUE(convert(folder_ / "to", {.sources = {folder_ / "one", folder_ / "three"}}));
   EXPECT_EQ(RecordSource::open(folder_ / "to").value().metadata().at(std::string(kClassesKey)), "[\"cat\"]");
@@ -166,11 +164,9 @@ TEST_F(FolderLabelsTest, ShardsOfOneSourceHaveTheSameClasses) {
       {"d[45]/shard-*.dvt", "d5/shard-000000.dvt", "the record type is \"photo\" here and \"example\" in "},
   };
   for (const auto& [source, file, says] : cases) {
-    const auto refused = convert(folder_ / "to", {.sources = {folder_ / source}});
-    ASSERT_FALSE(refused) << source;
-    EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << refused.error().to_string();
-    EXPECT_EQ(refused.error().path(), folder_ / file);
-    EXPECT_THAT(refused.error().detail(), HasSubstr(says));
+    EXPECT_THAT(convert(folder_ / "to", {.sources = {folder_ / source}}),
+                test::Fails(Errc::invalid_option).in(folder_ / file).saying(says))
+        << source;
     EXPECT_FALSE(std::filesystem::exists(folder_ / "to"));
     EXPECT_FALSE(export_tfrecords(folder_ / "to.tfrecord", {.sources = {folder_ / source}}));
   }
@@ -201,10 +197,8 @@ TEST_F(FolderLabelsTest, HiddenFilesAndFoldersAreNoRecordsAndNoClasses) {
 
 TEST_F(FolderLabelsTest, AFolderOfHiddenFilesSaysSo) {
   put(".DS_Store", "z");
-  const auto refused = RecordSource::open(root_);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::empty_input));
-  EXPECT_THAT(refused.error().detail(), HasSubstr("nothing but what is left out: 1 hidden file or folder"));
+  EXPECT_THAT(RecordSource::open(root_),
+              test::Fails(Errc::empty_input).saying("nothing but what is left out: 1 hidden file or folder"));
 }
 
 // Without it the classes behind it would get other numbers.
@@ -232,11 +226,9 @@ TEST_F(FolderLabelsTest, AClassWithoutAFileIsRefused) {
     fill(root_ + "/cat");
     SCOPED_TRACE(name);
     for (const std::vector<std::string>& classes : {std::vector<std::string>{}, {"dog", "cat"}}) {
-      const auto refused = RecordSource::open(root_, {.labels = true, .classes = classes, .exclude = {"*.txt"}});
-      ASSERT_FALSE(refused);
-      EXPECT_TRUE(refused.error().is(Errc::empty_input)) << refused.error().to_string();
-      EXPECT_EQ(refused.error().path(), root_ + "/cat");
-      EXPECT_THAT(refused.error().detail(), AllOf(HasSubstr(says), HasSubstr("remove the folder or --exclude it")));
+      EXPECT_THAT(
+          RecordSource::open(root_, {.labels = true, .classes = classes, .exclude = {"*.txt"}}),
+          test::Fails(Errc::empty_input).in(root_ + "/cat").saying(says).saying("remove the folder or --exclude it"));
     }
     EXPECT_THAT(RecordSource::open(root_, {.labels = true, .exclude = {"cat"}}).value().classes(), ElementsAre("dog"));
     fs::remove_all(root_ + "/cat");
@@ -255,10 +247,8 @@ TEST_F(FolderLabelsTest, AClassOfWhichPatternsLeaveNoFileIsNone) {
 
 TEST_F(FolderLabelsTest, LeavesOutFilesWithoutALabelAndCountsThem) {
   put("loose.csv", "x");
-  const auto refused = RecordSource::open(root_, {.labels = true});
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::empty_input));
-  EXPECT_THAT(refused.error().detail(), HasSubstr("1 file in no subfolder"));
+  EXPECT_THAT(RecordSource::open(root_, {.labels = true}),
+              test::Fails(Errc::empty_input).saying("1 file in no subfolder"));
   put("a/1", "x");
   EXPECT_THAT(read({.labels = true}), ElementsAre("__key__=<a/1> class=<a> data=<x> label=[0]"));
   EXPECT_EQ(RecordSource::open(root_, {.labels = true}).value().left_out(), LeftOut{.unlabelled = 1});
@@ -267,10 +257,8 @@ TEST_F(FolderLabelsTest, LeavesOutFilesWithoutALabelAndCountsThem) {
 TEST_F(FolderLabelsTest, RefusesLabelsWhereThereIsNoPlaceForThem) {
   put("a/1", "text\n");
   EXPECT_TRUE(RecordSource::open(root_, {.records = RecordForm::raw, .labels = true}).error().is(Errc::invalid_option));
-  const auto lines = RecordSource::open(root_ + "/a/1", {.labels = true});
-  ASSERT_FALSE(lines);
-  EXPECT_TRUE(lines.error().is(Errc::invalid_option));
-  EXPECT_THAT(lines.error().detail(), HasSubstr("lines has no labels"));
+  EXPECT_THAT(RecordSource::open(root_ + "/a/1", {.labels = true}),
+              test::Fails(Errc::invalid_option).saying("lines has no labels"));
   for (const SourceOptions& options : {SourceOptions{.first = 1}, SourceOptions{.sample = 0.5}}) {
     EXPECT_TRUE(RecordSource::open(root_, options).error().is(Errc::invalid_option));
   }

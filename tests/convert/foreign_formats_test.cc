@@ -9,12 +9,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/convert/source_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
 
 using namespace std::string_literals;
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 struct Foreign {
@@ -48,11 +48,12 @@ class ForeignFormatsTest : public test::SourceFileTest {
 
 TEST_F(ForeignFormatsTest, AreNamedWithARecipe) {
   for (const Foreign& foreign : kForeign) {
-    const Error error = error_of(foreign.bytes + std::string(100, '\0'));
-    EXPECT_TRUE(error.is(Errc::unknown_format)) << foreign.name;
-    EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_EQ(error.path(), path_);
-    EXPECT_THAT(error.detail(), AllOf(HasSubstr("this is "s), HasSubstr(foreign.said), HasSubstr(foreign.recipe)))
+    EXPECT_THAT(error_of(foreign.bytes + std::string(100, '\0')), test::Fails(Errc::unknown_format)
+                                                                      .of(ErrorKind::usage)
+                                                                      .in(path_)
+                                                                      .saying("this is "s)
+                                                                      .saying(foreign.said)
+                                                                      .saying(foreign.recipe))
         << foreign.name;
   }
 }
@@ -84,11 +85,8 @@ TEST_F(ForeignFormatsTest, AnAddressIsToldFromAMissingFile) {
            {"S3://bucket/a.jsonl", "aws s3 cp URL - | dovetail convert -"},
            {"Https://host/a", "curl -fsSL URL | dovetail convert -"},
            {"hdfs://host/a", "copy it here first"}}) {
-    const auto source = RecordSource::open(address);
-    ASSERT_FALSE(source);
-    EXPECT_TRUE(source.error().is(Errc::unknown_format)) << source.error().to_string();
-    EXPECT_EQ(source.error().path(), address);
-    EXPECT_THAT(source.error().detail(), AllOf(HasSubstr("this is an address"), HasSubstr(recipe)));
+    EXPECT_THAT(RecordSource::open(address),
+                test::Fails(Errc::unknown_format).in(address).saying("this is an address").saying(recipe));
   }
   for (const std::string& path : {folder_ / "missing", folder_ / "a/b://c", "s3:/bucket/a"s}) {
     EXPECT_TRUE(RecordSource::open(path).error().code() == boost::system::errc::no_such_file_or_directory) << path;
@@ -99,10 +97,10 @@ TEST_F(ForeignFormatsTest, TablesInAFolderAreNoRecords) {
   test::write_file(folder_ / "a.txt", "text");
   test::write_file(folder_ / "part-0.parquet", "PAR1");
   const std::string root = folder_ / "";
-  const Error error = RecordSource::open(root).error();
-  EXPECT_TRUE(error.is(Errc::unknown_format)) << error.to_string();
-  EXPECT_EQ(error.path(), folder_ / "part-0.parquet");
-  EXPECT_THAT(error.detail(), AllOf(HasSubstr("--from folder"), HasSubstr("docs/sources.md")));
+  EXPECT_THAT(RecordSource::open(root).error(), test::Fails(Errc::unknown_format)
+                                                    .in(folder_ / "part-0.parquet")
+                                                    .saying("--from folder")
+                                                    .saying("docs/sources.md"));
   EXPECT_EQ(test::read_source(root, {.format = SourceFormat::folder}).value().size(), 2u);
 }
 

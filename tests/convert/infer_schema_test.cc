@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/convert/conversions.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -98,10 +99,7 @@ TEST_F(InferSchemaTest, PartsAgree) {
 
 TEST_F(InferSchemaTest, SaysWhatIsNoColumn) {
   const auto fails = [&](const std::vector<std::string>& sources, const std::string& why) {
-    const auto refused = infer(sources);
-    ASSERT_FALSE(refused) << why;
-    EXPECT_TRUE(refused.error().is(Errc::invalid_option)) << refused.error().to_string();
-    EXPECT_THAT(refused.error().detail(), HasSubstr("schema: cannot be inferred: " + why));
+    EXPECT_THAT(infer(sources), test::Fails(Errc::invalid_option).saying("schema: cannot be inferred: " + why)) << why;
     EXPECT_FALSE(std::filesystem::exists(out_));
   };
   fails({put("a.txt", "text\n")}, "record 0: tf.train.Example: ");

@@ -9,6 +9,7 @@
 
 #include "format/text/json_check.h"
 #include "tests/convert/source_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -51,11 +52,8 @@ TEST_F(JsonSourceTest, MakesExamplesOfObjects) {
   EXPECT_EQ(test::example_text(records[0]), "a.x=[1] b=(1 2.5) c=<t>");
   EXPECT_EQ(test::example_text(records[1]), "");
   const std::string text = "{\"x\": 1}\n[1]\n{\"x\": 2}\n";
-  const auto failed = test::read_source(put(text), options);
-  ASSERT_FALSE(failed);
-  EXPECT_TRUE(failed.error().is(Errc::malformed_input));
-  EXPECT_EQ(failed.error().offset(), 9u);
-  EXPECT_THAT(failed.error().detail(), HasSubstr("line 2: no JSON object"));
+  EXPECT_THAT(test::read_source(put(text), options),
+              test::Fails(Errc::malformed_input).at(9u).saying("line 2: no JSON object"));
   options.on_error = OnError::skip;
   EXPECT_EQ(test::read_source(put(text), options).value().size(), 2u);
 }
@@ -82,13 +80,9 @@ TEST_F(JsonSourceTest, NamesLineAndByteOfWhatIsNoJson) {
       {"{\"a\":01}", "byte 6"},      {"{\"a\":\"\t\"}", "byte 6"}, {std::string(300, '['), "too deep"},
   };
   for (const auto& [line, says] : kCases) {
-    const auto read = test::read_source(put("{}\n" + line + "\n{}\n"), kJson);
-    ASSERT_FALSE(read) << line;
-    EXPECT_TRUE(read.error().is(Errc::malformed_input));
-    EXPECT_EQ(read.error().kind(), ErrorKind::damaged);
-    EXPECT_EQ(read.error().offset(), 3u);
-    EXPECT_THAT(read.error().detail(), HasSubstr("line 2, byte"));
-    EXPECT_THAT(read.error().detail(), HasSubstr(says)) << line;
+    EXPECT_THAT(test::read_source(put("{}\n" + line + "\n{}\n"), kJson),
+                test::Fails(Errc::malformed_input).of(ErrorKind::damaged).at(3u).saying("line 2, byte").saying(says))
+        << line;
   }
 }
 

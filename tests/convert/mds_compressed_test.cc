@@ -110,9 +110,9 @@ TEST_F(MdsCompressedTest, RefusesABombAtOnce) {
     put(std::string("s.mds.") + packing.suffix, stored);
     put("index.json", test::mds_index(entry(packing, small_.size(), stored.size(), 2)));
     const Error bomb = error_of();
-    EXPECT_TRUE(bomb.is(Errc::sidecar_mismatch)) << bomb.to_string();
-    EXPECT_THAT(bomb.detail(), HasSubstr("more than the " + std::to_string(small_.size()) + " bytes"));
-    EXPECT_EQ(bomb.path(), root_ + "/s.mds." + packing.suffix);
+    EXPECT_THAT(bomb, test::Fails(Errc::sidecar_mismatch)
+                          .in(root_ + "/s.mds." + packing.suffix)
+                          .saying("more than the " + std::to_string(small_.size()) + " bytes"));
     EXPECT_TRUE(bomb.offset().has_value());
   }
 }
@@ -154,9 +154,7 @@ TEST_F(MdsCompressedTest, ChecksHashesWhereTheIndexHasThem) {
     const auto hash = detail::make_content_hash(name);
     const auto told = [&] { return '"' + std::string(name) + "\":\"" + hash->hex() + '"'; };
     put_packed(kZstd, large_, 3000, told());
-    const Error wrong = error_of();
-    EXPECT_TRUE(wrong.is(Errc::sidecar_mismatch)) << wrong.to_string();
-    EXPECT_THAT(wrong.detail(), HasSubstr(name));
+    EXPECT_THAT(error_of(), test::Fails(Errc::sidecar_mismatch).saying(name));
     hash->add(as_bytes(large_).first(1));
     hash->add(as_bytes(large_).subspan(1));
     put_packed(kZstd, large_, 3000, told());
@@ -184,10 +182,7 @@ TEST_F(MdsCompressedTest, NamesWhatCanBeRead) {
     const Packing packing{name, "x", nullptr};
     put("s.mds.x", "anything");
     put("index.json", test::mds_index(entry(packing, 10, 8, 2)));
-    const Error refused = error_of();
-    EXPECT_TRUE(refused.is(Errc::unknown_format)) << refused.to_string();
-    EXPECT_THAT(refused.detail(), HasSubstr("gz, bz2 and zstd"));
-    EXPECT_EQ(refused.path(), root_ + "/index.json");
+    EXPECT_THAT(error_of(), test::Fails(Errc::unknown_format).in(root_ + "/index.json").saying("gz, bz2 and zstd"));
   }
 }
 

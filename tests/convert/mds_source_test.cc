@@ -19,7 +19,6 @@ namespace dovetail {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 class MdsSourceTest : public test::FolderTest {
@@ -73,10 +72,7 @@ TEST_F(MdsSourceTest, FindsAnIndexThatDisagreesWithItsShard) {
   };
   for (const auto& [text, says] : kCases) {
     put("index.json", test::mds_index(text));
-    const Error stale = error_of();
-    EXPECT_TRUE(stale.is(Errc::sidecar_mismatch)) << stale.to_string();
-    EXPECT_EQ(stale.path(), root_ + "/s");
-    EXPECT_THAT(stale.detail(), HasSubstr(says));
+    EXPECT_THAT(error_of(), test::Fails(Errc::sidecar_mismatch).in(root_ + "/s").saying(says));
   }
   std::string offsets = first_;
   offsets[8] = '\xFF';
@@ -128,9 +124,7 @@ TEST_F(MdsSourceTest, SkipsSingleSamplesWhereAsked) {
       {test::mds_sample(1, 0, "a"), bad, test::mds_sample(3, 0, "c"), test::le(0, 3), test::mds_sample(4, 0, "")});
   put("s", bytes);
   put("index.json", test::mds_index(test::mds_entry("s", bytes.size(), 5)));
-  const Error error = error_of();
-  EXPECT_TRUE(error.is(Errc::malformed_input));
-  EXPECT_THAT(error.detail(), HasSubstr("sample 1: column \"text\""));
+  EXPECT_THAT(error_of(), test::Fails(Errc::malformed_input).saying("sample 1: column \"text\""));
   RecordSource source = RecordSource::open(root_, {.on_error = OnError::skip}).value();
   std::size_t records = 0;
   while (source.next().value()) ++records;

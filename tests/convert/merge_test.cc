@@ -57,9 +57,8 @@ TEST_F(MergeTest, TakesMorePartsThanFilesThatMayBeOpen) {
     if (*split != 0) wanted.split = parse_split(split).value();
     for (std::uint32_t part = 0; part != kParts; ++part) ASSERT_TRUE(run_part(wanted, part, kParts));
     const OpenFiles few(24);
-    const auto merged = merge(out_);
-    ASSERT_TRUE(merged) << merged.error().to_string();
-    EXPECT_EQ(merged->records, 600u);
+    const auto merged = merge(out_).value();
+    EXPECT_EQ(merged.records, 600u);
     EXPECT_THAT(test::names_in(out_), Not(Contains(HasSubstr(".dovetail"))));
     fs::remove_all(out_);
   }
@@ -145,15 +144,13 @@ TEST_F(MergeTest, AShardThatIsGoneIsNamedAndConvertedAgain) {
   for (const int shard : {0, 1, 6}) fs::remove(staged_ + "/shard-00000" + std::to_string(shard) + ".dvt");
   for (const std::uint32_t part : {0u, 1u}) {
     const auto refused = merge(out_);
-    ASSERT_FALSE(refused);
-    EXPECT_TRUE(refused.error().is(Errc::unfinished)) << refused.error().to_string();
+    ASSERT_THAT(refused, test::Fails(Errc::unfinished));
     EXPECT_THAT(refused.error().to_string(), HasSubstr("the shard is missing: convert the part again"));
     EXPECT_EQ(refused.error().path(), staged_ + (part == 0 ? "/shard-000000.dvt" : "/shard-000006.dvt"));
     EXPECT_FALSE(fs::exists(out_));
-    const auto again = run_part(wanted, part, 2);
-    ASSERT_TRUE(again) << again.error().to_string();
-    EXPECT_EQ(again->shards, 5u);
-    EXPECT_EQ(again->kept_shards, part == 0 ? 3u : 4u);
+    const auto again = run_part(wanted, part, 2).value();
+    EXPECT_EQ(again.shards, 5u);
+    EXPECT_EQ(again.kept_shards, part == 0 ? 3u : 4u);
   }
   ASSERT_TRUE(merge(out_));
   EXPECT_EQ(files_below(out_), files_below(folder_ / "whole"));

@@ -60,8 +60,7 @@ TEST_F(PartsTest, NamesThePartThatIsMissing) {
   ASSERT_TRUE(run_part(wanted, 0, 3));
   ASSERT_TRUE(run_part(wanted, 2, 3));
   const auto refused = merge(out_);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::unfinished));
+  ASSERT_THAT(refused, test::Fails(Errc::unfinished));
   EXPECT_THAT(refused.error().to_string(), HasSubstr("part 1 of 3 is missing"));
 
   ConvertOptions stopped = wanted;
@@ -83,8 +82,7 @@ TEST_F(PartsTest, OfOtherOptionsAreRefused) {
   for (const bool resume : {true, false}) {
     other.resume = resume;
     const auto refused = run_part(other, 1, 2);
-    ASSERT_FALSE(refused);
-    EXPECT_TRUE(refused.error().is(Errc::state_mismatch)) << refused.error().to_string();
+    ASSERT_THAT(refused, test::Fails(Errc::state_mismatch));
     EXPECT_THAT(refused.error().to_string(), HasSubstr("record_type is 'mine' here and 'tfrecord' there"));
     EXPECT_EQ(files_below(staged_), before);
   }
@@ -104,8 +102,7 @@ TEST_F(PartsTest, OfOtherOptionsAreNotMerged) {
   fs::copy(folder_ / "first", staged_, fs::copy_options::recursive | fs::copy_options::skip_existing);
   const Files before = files_below(staged_);
   const auto refused = merge(out_);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::manifest_mismatch));
+  ASSERT_THAT(refused, test::Fails(Errc::manifest_mismatch));
   EXPECT_THAT(refused.error().to_string(), HasSubstr("record_type is 'mine' here and 'tfrecord' there"));
   EXPECT_EQ(files_below(staged_), before);
 }
@@ -115,9 +112,7 @@ TEST_F(PartsTest, OfTwoCountsAreKeptApart) {
   ASSERT_TRUE(run_part(wanted, 0, 2));
   const Files before = files_below(staged_);
   const auto refused = run_part(wanted, 0, 3);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::state_mismatch)) << refused.error().to_string();
-  EXPECT_THAT(refused.error().detail(), HasSubstr("a conversion of 2 parts, and this one has 3"));
+  ASSERT_THAT(refused, test::Fails(Errc::state_mismatch).saying("a conversion of 2 parts, and this one has 3"));
   EXPECT_THAT(refused.error().path(), HasSubstr(test::part_prefix(0, 2)));
   EXPECT_TRUE(convert(out_, wanted).error().is(Errc::state_mismatch)) << "all at once is one part";
   EXPECT_EQ(files_below(staged_), before);
@@ -284,8 +279,7 @@ TEST_F(PartsTest, AManifestWithoutADatasetIsRefused) {
   const std::string path = part_file(0, 1, ".dvt");
   rewrite_part(path, "", "", 1);
   const auto refused = merge(out_);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::bad_message)) << refused.error().to_string();
+  ASSERT_THAT(refused, test::Fails(Errc::bad_message));
   EXPECT_THAT(refused.error().to_string(), HasSubstr("it has no dataset"));
   EXPECT_EQ(refused.error().path(), path);
   EXPECT_TRUE(fs::exists(staged_ + "/shard-000000.dvt")) << "nothing was renamed";

@@ -167,9 +167,7 @@ TEST_F(RecordSourceTest, ReadsAFolderOfTfrecordsByName) {
 TEST_F(RecordSourceTest, DoesNotChooseForAFolderOfTfrecordsAndOtherFiles) {
   put("a.tfrecord", test::tfrecord_bytes({"1"}));
   put("README", "x");
-  const Error mixed = error_of("");
-  EXPECT_TRUE(mixed.is(Errc::unknown_format));
-  EXPECT_THAT(mixed.detail(), HasSubstr("1 of 2 files"));
+  EXPECT_THAT(error_of(""), test::Fails(Errc::unknown_format).saying("1 of 2 files"));
   EXPECT_THAT(read(SourceFormat::tfrecord), ElementsAre("1"));
   EXPECT_EQ(read(SourceFormat::folder).size(), 2u);
 }
@@ -239,11 +237,9 @@ TEST_F(RecordSourceTest, SaysWhichFormatsThereAreWhereItCannotTell) {
   put("binary.gz", test::gzip(std::string("\x89PNG\0\0", 6)));
   put("empty", "");
   for (const char* name : {"binary", "binary.gz", "empty"}) {
-    const Error unknown = error_of(name);
-    EXPECT_TRUE(unknown.is(Errc::unknown_format)) << name;
-    EXPECT_EQ(unknown.kind(), ErrorKind::usage);
-    EXPECT_THAT(unknown.detail(), HasSubstr("--from tfrecord")) << name;
-    EXPECT_EQ(unknown.path(), root_ + '/' + name);
+    EXPECT_THAT(error_of(name),
+                test::Fails(Errc::unknown_format).of(ErrorKind::usage).in(root_ + '/' + name).saying("--from tfrecord"))
+        << name;
   }
   EXPECT_TRUE(error_of("binary", SourceFormat::folder).is(Errc::unknown_format)) << "a file is no folder";
 }
@@ -254,11 +250,11 @@ TEST_F(RecordSourceTest, RefusesAFileWhoseNameAndBytesDisagree) {
   put("array.json", "[\n{\"a\": 1},\n{\"a\": 2}\n]\n");
   put("pretty.json", "{\n  \"a\": 1\n}\n");
   for (const char* name : {"a.jsonl", "a.ndjson.gz", "array.json", "pretty.json"}) {
-    const Error refused = error_of(name);
-    EXPECT_TRUE(refused.is(Errc::unknown_format)) << name;
-    EXPECT_THAT(refused.detail(), HasSubstr("its first line is no JSON object")) << name;
-    EXPECT_THAT(refused.detail(), HasSubstr("--from jsonl")) << name;
-    EXPECT_THAT(refused.detail(), HasSubstr("--from lines")) << name;
+    EXPECT_THAT(error_of(name), test::Fails(Errc::unknown_format)
+                                    .saying("its first line is no JSON object")
+                                    .saying("--from jsonl")
+                                    .saying("--from lines"))
+        << name;
   }
   EXPECT_EQ(test::read_source(root_ + "/array.json", {.format = SourceFormat::lines}).value().size(), 4u);
 
@@ -279,13 +275,11 @@ TEST_F(RecordSourceTest, AdvisesNoFormatThatCannotBeRead) {
   for (const char* bytes : {"some text\n", "\x89PNG\x01\x02\x03"}) {
     put("one.mds", bytes);
     const Error mds = error_of("one.mds");
-    EXPECT_TRUE(mds.is(Errc::unknown_format)) << mds.to_string();
-    EXPECT_THAT(mds.detail(), HasSubstr("index.json: give the folder that holds it"));
+    EXPECT_THAT(mds, test::Fails(Errc::unknown_format).saying("index.json: give the folder that holds it"));
     EXPECT_THAT(mds.detail(), Not(HasSubstr("--from mds")));
     put("one.dvt", bytes);
     const Error shard = error_of("one.dvt");
-    EXPECT_TRUE(shard.is(Errc::not_dovetail)) << shard.to_string();
-    EXPECT_THAT(shard.detail(), HasSubstr("`dovetail recover " + root_ + "/one.dvt TARGET`"));
+    EXPECT_THAT(shard, test::Fails(Errc::not_dovetail).saying("`dovetail recover " + root_ + "/one.dvt TARGET`"));
     EXPECT_THAT(shard.detail(), Not(HasSubstr("--from dovetail")));
   }
   put("one.mds", "some text\n");
@@ -308,10 +302,10 @@ TEST_F(RecordSourceTest, TakesAShardWhoseBeginningIsDamagedForADamagedOne) {
                                      {"by its end", "by its end"},
                                      {"empty.dvt", "empty.dvt"},
                                      {"one.d*", "one.dvt"}}) {
-    const Error damaged = error_of(source);
-    EXPECT_TRUE(damaged.is(Errc::not_dovetail)) << source << ": " << damaged.to_string();
-    EXPECT_EQ(damaged.path(), root_ + '/' + file);
-    EXPECT_THAT(damaged.detail(), HasSubstr("`dovetail recover " + damaged.path() + " TARGET`"));
+    EXPECT_THAT(error_of(source), test::Fails(Errc::not_dovetail)
+                                      .in(root_ + '/' + file)
+                                      .saying("`dovetail recover " + root_ + '/' + file + " TARGET`"))
+        << source;
   }
   bytes[0] = '\x89';
   for (std::size_t length = 0; length < bytes.size(); ++length) {
@@ -333,14 +327,11 @@ TEST_F(RecordSourceTest, TakesAFileThatIsATfrecordByItsNameOnlyForADamagedOne) {
 
 TEST_F(RecordSourceTest, SaysThatPatternsAreForTheShell) {
   put("a.tfrecord", test::tfrecord_bytes({"1"}));
-  const Error quoted = error_of("*.tfrecord");
-  EXPECT_TRUE(quoted.is(Errc::unknown_format)) << quoted.to_string();
-  EXPECT_EQ(quoted.path(), root_ + "/*.tfrecord");
-  EXPECT_THAT(quoted.detail(), HasSubstr("for the shell, without quotes"));
+  EXPECT_THAT(error_of("*.tfrecord"),
+              test::Fails(Errc::unknown_format).in(root_ + "/*.tfrecord").saying("for the shell, without quotes"));
   EXPECT_TRUE(error_of("*.nothing").is(Errc::empty_input));
-  const Error absent = error_of("*.nothing", SourceFormat::tfrecord);
-  EXPECT_EQ(absent.kind(), ErrorKind::io);
-  EXPECT_THAT(absent.detail(), HasSubstr("for the shell, without quotes"));
+  EXPECT_THAT(error_of("*.nothing", SourceFormat::tfrecord),
+              test::Fails(ErrorKind::io).saying("for the shell, without quotes"));
 }
 
 TEST_F(RecordSourceTest, KnowsTheCompressionOfAFileBeforeItIsRead) {
@@ -362,9 +353,7 @@ TEST_F(RecordSourceTest, TakesWhatIsPackedAlreadyForNothingElse) {
   ASSERT_TRUE(dataset.finish());
   for (const char* name : {"shard.dvt", "dataset"}) {
     for (const SourceFormat format : {SourceFormat::tfrecord, SourceFormat::lines, SourceFormat::csv}) {
-      const Error packed = error_of(name, format);
-      EXPECT_TRUE(packed.is(Errc::unknown_format)) << name;
-      EXPECT_THAT(packed.detail(), HasSubstr("packed already")) << name;
+      EXPECT_THAT(error_of(name, format), test::Fails(Errc::unknown_format).saying("packed already")) << name;
     }
     EXPECT_TRUE(error_of(name).is(Errc::empty_input)) << "no record is in it";
   }

@@ -13,12 +13,12 @@
 
 #include "tests/convert/mds_files.h"
 #include "tests/convert/source_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 using test::le;
@@ -144,10 +144,7 @@ TEST_F(RecordioSourceTest, RefusesAnIndexThatDoesNotFit) {
   };
   for (const auto& [index, says] : kCases) {
     test::write_file(index_, index);
-    const Error stale = error_of();
-    EXPECT_TRUE(stale.is(Errc::sidecar_mismatch)) << index;
-    EXPECT_EQ(stale.path(), index_);
-    EXPECT_THAT(stale.detail(), HasSubstr(says)) << index;
+    EXPECT_THAT(error_of(), test::Fails(Errc::sidecar_mismatch).in(index_).saying(says)) << index;
   }
 }
 
@@ -155,10 +152,7 @@ TEST_F(RecordioSourceTest, DoesNotReadAnIndexThatIsFarTooLong) {
   put(recordio("one"));
   test::write_file(index_, "0\t0\n");
   std::filesystem::resize_file(index_, std::uintmax_t{1} << 40);  // sparse
-  const Error refused = error_of();
-  EXPECT_TRUE(refused.is(Errc::sidecar_mismatch)) << refused.to_string();
-  EXPECT_EQ(refused.path(), index_);
-  EXPECT_THAT(refused.detail(), HasSubstr("too many"));
+  EXPECT_THAT(error_of(), test::Fails(Errc::sidecar_mismatch).in(index_).saying("too many"));
   test::write_file(index_, std::string(100'000, 'k') + "\t0\n");
   EXPECT_TRUE(test::read_source(path_)) << "a long key is none of its business";
 }
@@ -183,10 +177,7 @@ TEST_F(RecordioSourceTest, NamesWhatIsNoRecord) {
   };
   for (const auto& [bytes, says] : kCases) {
     put(good + std::string(bytes.data(), std::max<std::size_t>(bytes.size(), 8)));
-    const Error error = error_of();
-    EXPECT_TRUE(error.is(Errc::malformed_input)) << says;
-    EXPECT_EQ(error.offset(), 12u);
-    EXPECT_THAT(error.detail(), HasSubstr(says));
+    EXPECT_THAT(error_of(), test::Fails(Errc::malformed_input).at(12u).saying(says)) << says;
   }
   put(part(0, "12345"));
   EXPECT_TRUE(error_of({.max_record_bytes = 4}).is(Errc::record_too_large));

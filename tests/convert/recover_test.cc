@@ -402,9 +402,7 @@ TEST(RecoverLargeTest, BlocksBeyondAnyBufferAreFoundAndLostAlone) {
 TEST_F(RecoverLivingWriterTest, WhatAWriterIsStillWritingIsRefused) {
   const auto expect_refused = [&](const std::string& source) {
     const auto report = recover(source, out_);
-    ASSERT_FALSE(report);
-    EXPECT_TRUE(report.error().is(Errc::unfinished)) << report.error().to_string();
-    EXPECT_THAT(report.error().detail(), HasSubstr("is writing"));
+    ASSERT_THAT(report, test::Fails(Errc::unfinished).saying("is writing"));
     EXPECT_THAT(report.error().path(), HasSubstr(".partial-"));
     EXPECT_FALSE(fs::exists(out_));
   };
@@ -426,10 +424,7 @@ TEST_F(RecoverLivingWriterTest, WhatAWriterIsStillWritingIsRefused) {
   for (int i = 0; i < 300; ++i) dataset.append(as_bytes(test::noise(10'000, 2))).value();
   for (const char* source : {"many.partial", "many.partial/split"}) {
     fs::create_directory(folder_ / "many.partial/split");
-    const auto refused = recover(folder_ / source, out_);
-    ASSERT_FALSE(refused);
-    EXPECT_TRUE(refused.error().is(Errc::unfinished)) << refused.error().to_string();
-    EXPECT_THAT(refused.error().detail(), HasSubstr("a writer is at work here"));
+    EXPECT_THAT(recover(folder_ / source, out_), test::Fails(Errc::unfinished).saying("a writer is at work here"));
   }
   dataset.abandon();
 }

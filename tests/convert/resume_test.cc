@@ -19,7 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -43,8 +42,7 @@ class ResumeTest : public test::ConversionTest {
 TEST_F(ResumeTest, ContinuesWithTheShardsThatAreMissing) {
   const ConvertOptions wanted = twelve_shards();
   const auto stopped = run_until(wanted, all_.size() * 3 / 4);
-  ASSERT_FALSE(stopped);
-  EXPECT_EQ(stopped.error().kind(), ErrorKind::cancelled);
+  ASSERT_THAT(stopped, test::Fails(ErrorKind::cancelled));
   EXPECT_THAT(stopped.error().to_string(), HasSubstr("of 12 shards are finished and kept; run the same command again"));
   EXPECT_FALSE(fs::exists(out_));
   EXPECT_TRUE(Dataset::open(staged_).error().is(Errc::unfinished));
@@ -118,8 +116,7 @@ TEST_F(ResumeTest, RefusesToContinueWithOtherOptionsAndNamesThem) {
     ConvertOptions other = wanted;
     change(other);
     const auto refused = convert(out_, other);
-    ASSERT_FALSE(refused) << says;
-    EXPECT_TRUE(refused.error().is(Errc::state_mismatch)) << refused.error().to_string();
+    ASSERT_THAT(refused, test::Fails(Errc::state_mismatch)) << says;
     EXPECT_THAT(refused.error().to_string(), HasSubstr(says));
     EXPECT_THAT(refused.error().to_string(), HasSubstr("--no-resume"));
   };
@@ -146,8 +143,7 @@ TEST_F(ResumeTest, TheLimitOfARecordIsOneOfTheOptionsWhereLargerOnesAreSkipped) 
   ConvertOptions other = wanted;
   other.writer.shard.max_record_bytes = 10'000;
   const auto refused = convert(out_, other);
-  ASSERT_FALSE(refused) << "shards would leave out different records";
-  EXPECT_TRUE(refused.error().is(Errc::state_mismatch)) << refused.error().to_string();
+  ASSERT_THAT(refused, test::Fails(Errc::state_mismatch)) << "shards would leave out different records";
   EXPECT_THAT(refused.error().to_string(), HasSubstr("max_record_bytes is '10000' here"));
   EXPECT_TRUE(convert(out_, wanted));
 }
@@ -162,8 +158,7 @@ TEST_F(ResumeTest, RefusesToContinueWithOtherInput) {
   fs::remove(folder_ / "src/999.tfrecord");
   fs::last_write_time(folder_ / "src/100.tfrecord", fs::file_time_type::clock::now() + std::chrono::hours(1));
   const auto touched = convert(out_, wanted);
-  ASSERT_FALSE(touched);
-  EXPECT_TRUE(touched.error().is(Errc::state_mismatch));
+  ASSERT_THAT(touched, test::Fails(Errc::state_mismatch));
   EXPECT_THAT(touched.error().to_string(), HasSubstr("input_times"));
 }
 
@@ -298,15 +293,14 @@ TEST_F(ResumeTest, SucceedsWhereItWasStoppedOnceTheDatasetWasPublished) {
       EXPECT_FALSE(fs::exists(staged_)) << "which finishes the first one all the same";
 
       kill();
-      const auto again = convert(out_, wanted);
-      ASSERT_TRUE(again) << again.error().to_string();
-      EXPECT_EQ(again->records, first.records);
-      EXPECT_EQ(again->shards, 12u);
-      EXPECT_EQ(again->kept_shards, 12u);
-      EXPECT_EQ(again->input_bytes, first.input_bytes);
-      EXPECT_EQ(again->files, first.files);
-      EXPECT_EQ(again->datasets.size(), first.datasets.size());
-      EXPECT_EQ(again->datasets.front().id, first.datasets.front().id);
+      const auto again = convert(out_, wanted).value();
+      EXPECT_EQ(again.records, first.records);
+      EXPECT_EQ(again.shards, 12u);
+      EXPECT_EQ(again.kept_shards, 12u);
+      EXPECT_EQ(again.input_bytes, first.input_bytes);
+      EXPECT_EQ(again.files, first.files);
+      EXPECT_EQ(again.datasets.size(), first.datasets.size());
+      EXPECT_EQ(again.datasets.front().id, first.datasets.front().id);
       EXPECT_EQ(files_below(out_), before);
       EXPECT_FALSE(fs::exists(staged_));
       for (const char* name : {"out", "spec", "replaced"}) fs::remove_all(folder_ / name);
@@ -320,10 +314,9 @@ TEST_F(ResumeTest, GoesOnAfterShardsOfAWholePartWereRemoved) {
   as_part.part = ConvertPart{0, 1};
   ASSERT_TRUE(convert(out_, as_part));
   for (const char* shard : {"/shard-000000.dvt", "/shard-000007.dvt"}) fs::remove(staged_ + shard);
-  const auto again = convert(out_, wanted);
-  ASSERT_TRUE(again) << again.error().to_string();
-  EXPECT_EQ(again->records, all_.size());
-  EXPECT_EQ(again->kept_shards, 10u);
+  const auto again = convert(out_, wanted).value();
+  EXPECT_EQ(again.records, all_.size());
+  EXPECT_EQ(again.kept_shards, 10u);
   EXPECT_EQ(files_below(out_), files_below(uninterrupted(wanted)));
 }
 
@@ -362,10 +355,7 @@ TEST_F(ResumeTest, ShardsOfAKilledWriterAreNotDroppedUnasked) {
   for (const std::optional<ConvertPart> part : {std::optional<ConvertPart>(), std::optional(ConvertPart{0, 2})}) {
     ConvertOptions any = wanted;
     any.part = part;
-    const auto refused = convert(out_, any);
-    ASSERT_FALSE(refused);
-    EXPECT_TRUE(refused.error().is(Errc::already_exists)) << refused.error().to_string();
-    EXPECT_THAT(refused.error().detail(), HasSubstr("dovetail recover " + staged_));
+    EXPECT_THAT(convert(out_, any), test::Fails(Errc::already_exists).saying("dovetail recover " + staged_));
     EXPECT_EQ(files_below(staged_), before);
   }
   ConvertOptions dropping = wanted;
@@ -387,9 +377,8 @@ TEST_F(ResumeTest, NoPatternForFoldersFindsShardsThatAreStaged) {
   const ConvertOptions wanted = twelve_shards();
   convert(folder_ / "out2", wanted).value();
   ASSERT_FALSE(run_until(wanted, all_.size() * 3 / 4));
-  const auto both = Dataset::open(folder_ / "o*/shard-*.dvt");
-  ASSERT_TRUE(both) << both.error().to_string();
-  EXPECT_EQ(both->records(), all_.size());
+  const auto both = Dataset::open(folder_ / "o*/shard-*.dvt").value();
+  EXPECT_EQ(both.records(), all_.size());
   EXPECT_TRUE(Dataset::open(staged_ + "/shard-*.dvt")) << "who names the folder gets them";
   fs::remove_all(staged_);
   fs::rename(folder_ / "out2", staged_);

@@ -125,8 +125,7 @@ TEST_F(SpillTest, KeepsTheWholeHead) {
 TEST_F(SpillTest, RefusesBuffersThatAreTooSmall) {
   const auto folder = detail::OutputFolder::open(folder_.path()).value();
   const auto refused = detail::Spill::create(*folder, 1000, 1 << 20);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::budget_too_small));
+  ASSERT_THAT(refused, test::Fails(Errc::budget_too_small));
   EXPECT_THAT(refused.error().to_string(), HasSubstr("4096000"));
 }
 
@@ -235,8 +234,7 @@ TEST_F(ShuffleTest, ARecordAboveTheMemoryIsAnErrorThatSaysSo) {
   fs::remove_all(out_);
   wanted.sources = {put("b", test::tfrecord_bytes({"1", std::string(1 << 20, 'x')}))};
   const auto refused = convert(out_, wanted);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::budget_too_small));
+  ASSERT_THAT(refused, test::Fails(Errc::budget_too_small));
   EXPECT_THAT(refused.error().to_string(), HasSubstr("memory_bytes"));
   EXPECT_EQ(refused.error().path(), folder_ / "b");
   EXPECT_EQ(refused.error().offset(), 17u);
@@ -258,8 +256,7 @@ TEST_F(ShuffleTest, TooLittleMemoryToContinueKeepsWhatIsFinished) {
     starved.jobs = 4;
     starved.memory_bytes = 1 << 20;
     const auto refused = convert(out_, starved);
-    ASSERT_FALSE(refused);
-    EXPECT_TRUE(refused.error().is(Errc::budget_too_small)) << refused.error().to_string();
+    ASSERT_THAT(refused, test::Fails(Errc::budget_too_small));
     EXPECT_THAT(refused.error().to_string(), HasSubstr("finished and kept"));
     EXPECT_EQ(names_of(files_below(staged_)), names_of(finished));
     EXPECT_GT(convert(out_, wanted).value().kept_shards, 0u);

@@ -236,11 +236,9 @@ TEST_F(TfrecordExportTest, WhatAKilledOneHasLeftIsNotTakenForAll) {
   }
   const std::string partial = out_ + "/.data-00002-of-00004.tfrecord.gz.partial-7-0123abcd";
   for (const SourceFormat format : {SourceFormat::detect, SourceFormat::tfrecord, SourceFormat::folder}) {
-    const auto refused = convert(folder_ / "again", {.sources = {out_}, .from = format});
-    ASSERT_FALSE(refused) << to_string(format);
-    EXPECT_TRUE(refused.error().is(Errc::unfinished)) << refused.error().to_string();
-    EXPECT_EQ(refused.error().path(), partial);
-    EXPECT_THAT(refused.error().detail(), HasSubstr("an export with --overwrite"));
+    EXPECT_THAT(convert(folder_ / "again", {.sources = {out_}, .from = format}),
+                test::Fails(Errc::unfinished).in(partial).saying("an export with --overwrite"))
+        << to_string(format);
   }
   EXPECT_TRUE(export_tfrecords(out_, wanted).error().is(Errc::already_exists));
   // What somebody else is still writing stays. What is left of an export to another number of files goes, too.

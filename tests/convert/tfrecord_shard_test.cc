@@ -66,8 +66,7 @@ TEST_F(TfrecordShardTest, IsFoundInFoldersAndByPatterns) {
   test::write_file(folder_ / "notes.txt", "not a TFRecord");
   for (const std::string& path : {folder_ / "*.tfrecord", folder_.path()}) {
     const auto all = Dataset::open(path);
-    ASSERT_FALSE(all) << path;
-    EXPECT_TRUE(all.error().is(Errc::not_indexed));
+    ASSERT_THAT(all, test::Fails(Errc::not_indexed)) << path;
     EXPECT_THAT(all.error().to_string(), HasSubstr("dovetail index " + (folder_ / "c.tfrecord")));
   }
   EXPECT_THAT(Dataset::open(folder_ / "a.tfrecord.dvi"), test::Fails(Errc::unknown_format));
@@ -184,9 +183,7 @@ TEST_F(TfrecordShardTest, IsComparedWithItsIndexWhereItIsASource) {
     const auto source = RecordSource::open(cut, {});  // by itself, with nothing said of its format
     ASSERT_TRUE(!source || source->format() == SourceFormat::tfrecord);
     const auto report = convert(folder_ / "out", options);
-    ASSERT_FALSE(report) << bytes;
-    EXPECT_TRUE(report.error().is(Errc::index_mismatch)) << report.error().to_string();
-    EXPECT_EQ(report.error().path(), cut);
+    ASSERT_THAT(report, test::Fails(Errc::index_mismatch).in(cut)) << bytes;
     EXPECT_THAT(report.error().to_string(), HasSubstr("dovetail index " + cut));
   }
 }
@@ -370,8 +367,7 @@ TEST_F(TfrecordShardTest, IsNoneOnceTheFileHasChanged) {
   const auto expect_stale = [&](std::string_view bytes) {
     test::write_file(path, bytes);
     const auto dataset = Dataset::open(path);
-    ASSERT_FALSE(dataset);
-    EXPECT_TRUE(dataset.error().is(Errc::index_mismatch)) << dataset.error().to_string();
+    ASSERT_THAT(dataset, test::Fails(Errc::index_mismatch));
     EXPECT_THAT(dataset.error().to_string(), HasSubstr("run `dovetail index " + path));
   };
   const std::string bytes = test::tfrecord_bytes(records);

@@ -114,11 +114,7 @@ TEST_F(TfrecordSourceTest, RefusesBytesBehindTheCompressedStream) {
   const std::pair<std::string, std::size_t> cases[] = {
       {zlib + zlib, zlib.size()}, {zlib + '\0', zlib.size()}, {gzip + '\0', gzip.size()}, {gzip + "more", gzip.size()}};
   for (const auto& [bytes, offset] : cases) {
-    const auto read = test::read_source(put(bytes));
-    ASSERT_FALSE(read);
-    EXPECT_TRUE(read.error().is(Errc::decompression)) << read.error().to_string();
-    EXPECT_EQ(read.error().offset(), offset);
-    EXPECT_THAT(read.error().detail(), HasSubstr("record 40: bytes"));
+    EXPECT_THAT(test::read_source(put(bytes)), test::Fails(Errc::decompression).at(offset).saying("record 40: bytes"));
   }
 }
 
