@@ -132,10 +132,9 @@ TEST_F(DatasetTest, RelativePathsAreSeenFromTheCurrentFolder) {
   const fs::path before = fs::current_path();
   fs::current_path(folder_.path());
   for (const char* path : {".", "manifest.dvt", "./manifest.dvt", "*.dvt", "./shard-[01].dvt"}) {
-    const auto dataset = Dataset::open(path);
-    ASSERT_TRUE(dataset) << dataset.error().to_string();
-    EXPECT_EQ(dataset->records(), 8u) << path;
-    EXPECT_TRUE(RecordReader::open(*dataset, 1)) << path;
+    const auto dataset = Dataset::open(path).value();
+    EXPECT_EQ(dataset.records(), 8u) << path;
+    EXPECT_TRUE(RecordReader::open(dataset, 1)) << path;
   }
   fs::current_path(before);
 }
@@ -225,8 +224,7 @@ TEST_F(DatasetTest, AFolderThatIsStagedIsNoDatasetUntilItHasAManifest) {
     EXPECT_EQ(Dataset::open(staged).value().records(), 8u) << "its writer was killed when it tidied";
     fs::remove(staged + "/manifest.dvt");
     const Error error = open_error(staged);
-    EXPECT_TRUE(error.is(Errc::unfinished)) << error.to_string();
-    EXPECT_EQ(error.path(), staged);
+    EXPECT_THAT(error, test::Fails(Errc::unfinished).in(staged));
     EXPECT_NE(error.detail().find("`dovetail merge " + folder.path("data") + "`"), std::string::npos) << error.detail();
   }
 }
@@ -236,8 +234,7 @@ TEST_F(DatasetTest, AGapInTheNumbersOfShardsIsAnErrorUnlessTheFilesAreNamed) {
     write_shard(folder_.path(), "shard-" + std::to_string(number) + ".dvt", shard_of(4, number));
   }
   const Error error = open_error(folder_.path());
-  EXPECT_TRUE(error.is(Errc::missing_shard)) << error.to_string();
-  EXPECT_EQ(error.path(), folder_.path());
+  EXPECT_THAT(error, test::Fails(Errc::missing_shard).in(folder_.path()));
   EXPECT_NE(error.detail().find("shard number 2 is missing"), std::string::npos) << error.detail();
   EXPECT_NE(error.detail().find("shard-3.dvt"), std::string::npos) << error.detail();
   EXPECT_NE(error.detail().find(folder_.path("*.dvt")), std::string::npos) << error.detail();
@@ -274,8 +271,7 @@ TEST_F(DatasetTest, ShardsThatWereSwappedOrCopiedAreAnErrorUnlessTheFilesAreName
   fs::rename(folder_.path("shard-1.dvt"), folder_.path("shard-0.dvt"));
   fs::rename(folder_.path("x"), folder_.path("shard-1.dvt"));
   const Error swapped = open_error(folder_.path());
-  EXPECT_TRUE(swapped.is(Errc::misplaced_shard)) << swapped.to_string();
-  EXPECT_EQ(swapped.path(), folder_.path());
+  EXPECT_THAT(swapped, test::Fails(Errc::misplaced_shard).in(folder_.path()));
   EXPECT_NE(swapped.detail().find("shard-1.dvt is shard number 0 of its dataset and shard-0.dvt number 1"),
             std::string::npos)
       << swapped.detail();
@@ -286,10 +282,8 @@ TEST_F(DatasetTest, ShardsThatWereSwappedOrCopiedAreAnErrorUnlessTheFilesAreName
   fs::remove(folder_.path("shard-0.dvt"));
   fs::copy(folder_.path("shard-1.dvt"), folder_.path("shard-0.dvt"));
   write_shard(folder_.path(), "shard-9.dvt", shard_of(4, 1));
-  const Error copied = open_error(folder_.path());
-  EXPECT_TRUE(copied.is(Errc::misplaced_shard)) << copied.to_string();
-  EXPECT_NE(copied.detail().find("shard-0.dvt and shard-1.dvt are both shard number 0"), std::string::npos)
-      << copied.detail();
+  EXPECT_THAT(open_error(folder_.path()),
+              test::Fails(Errc::misplaced_shard).saying("shard-0.dvt and shard-1.dvt are both shard number 0"));
 }
 
 TEST_F(DatasetTest, AllGapsAreToldAndOnlyTheFirstShardsByNumber) {
@@ -316,24 +310,22 @@ TEST_F(DatasetTest, AShardAloneOfItsDatasetIsNoGap) {
 TEST_F(DatasetTest, AFolderAboveDatasetsIsRefusedWithTheirNames) {
   write_dataset(folder_.path("all/train"), 2, 4);
   const Error one = open_error(folder_.path("all"));
-  EXPECT_TRUE(one.is(Errc::several_datasets)) << one.to_string();
-  EXPECT_EQ(one.path(), folder_.path("all"));
+  EXPECT_THAT(one, test::Fails(Errc::several_datasets).in(folder_.path("all")));
   EXPECT_NE(one.detail().find("'train'"), std::string::npos) << one.detail();
 
   for (const char* name : {"val", "old/2024", "old/2023"}) write_dataset(folder_.path("all/") + name, 1, 3);
   const Error many = open_error(folder_.path("all"));
-  EXPECT_TRUE(many.is(Errc::several_datasets)) << many.to_string();
-  EXPECT_NE(many.detail().find("4 datasets"), std::string::npos) << many.detail();
-  EXPECT_NE(many.detail().find("'old/2023', 'old/2024', 'train' and 1 more"), std::string::npos) << many.detail();
+  EXPECT_THAT(
+      many,
+      test::Fails(Errc::several_datasets).saying("4 datasets").saying("'old/2023', 'old/2024', 'train' and 1 more"));
   EXPECT_EQ(Dataset::open(folder_.path("all/train")).value().records(), 8u);
   EXPECT_EQ(Dataset::open(folder_.path("all/*/*.dvt")).value().records(), 11u) << "a pattern names files";
 
   // A shard beside them changes nothing, and a manifest without its shards, or one being written, is a dataset as well.
   EXPECT_EQ(many.detail().find("*.dvt"), std::string::npos) << many.detail();
   write_shard(folder_.path("all"), "more.dvt", shard_of(2));
-  const Error beside = open_error(folder_.path("all"));
-  EXPECT_TRUE(beside.is(Errc::several_datasets));
-  EXPECT_NE(beside.detail().find("'" + folder_.path("all/*.dvt") + "'"), std::string::npos) << beside.detail();
+  EXPECT_THAT(open_error(folder_.path("all")),
+              test::Fails(Errc::several_datasets).saying("'" + folder_.path("all/*.dvt") + "'"));
   EXPECT_EQ(Dataset::open(folder_.path("all/*.dvt")).value().records(), 2u);
   write_file(folder_.path("lost/train/manifest.dvt"), "");
   EXPECT_TRUE(open_error(folder_.path("lost")).is(Errc::several_datasets));
@@ -343,17 +335,14 @@ TEST_F(DatasetTest, AFolderAboveDatasetsIsRefusedWithTheirNames) {
 
 TEST_F(DatasetTest, AnEmptyFolderSaysWhatToDo) {
   const Error error = open_error(folder_.path());
-  EXPECT_TRUE(error.is(Errc::empty_input));
-  EXPECT_EQ(error.path(), folder_.path());
+  EXPECT_THAT(error, test::Fails(Errc::empty_input).in(folder_.path()));
   EXPECT_NE(error.detail().find("dovetail convert " + folder_.path()), std::string::npos);
 }
 
 TEST_F(DatasetTest, PatternsThatMatchNothingSaySo) {
   write_dataset(folder_.path(), 1, 1);
   EXPECT_TRUE(open_error(folder_.path("*.tfrecord")).is(Errc::empty_input));
-  const Error only_manifest = open_error(folder_.path("mani*"));
-  EXPECT_TRUE(only_manifest.is(Errc::empty_input));
-  EXPECT_NE(only_manifest.detail().find("manifest"), std::string::npos);
+  EXPECT_THAT(open_error(folder_.path("mani*")), test::Fails(Errc::empty_input).saying("manifest"));
 }
 
 TEST_F(DatasetTest, WhatIsNotThereIsTheSystemsErrorWithThePath) {
@@ -366,9 +355,7 @@ TEST_F(DatasetTest, WhatIsNotThereIsTheSystemsErrorWithThePath) {
 
 TEST_F(DatasetTest, AnAddressIsToldToBeOne) {
   for (const char* address : {"s3://bucket/data", "S3://bucket/*.dvt", "https://host/shard-000000.dvt"}) {
-    const Error error = open_error(address);
-    EXPECT_TRUE(error.is(Errc::unknown_format)) << error.to_string();
-    EXPECT_NE(error.detail().find("address"), std::string::npos) << error.to_string();
+    EXPECT_THAT(open_error(address), test::Fails(Errc::unknown_format).saying("address"));
   }
 }
 
@@ -431,8 +418,7 @@ TEST_F(DatasetTest, ShardsUnderAlteredNamesAreNotLeftOut) {
 TEST_F(DatasetTest, TfrecordFilesAreToldHowToBecomeReadable) {
   write_file(folder_.path("train.tfrecord"), begun_tfrecord());
   const Error error = open_error(folder_.path("train.tfrecord"));
-  EXPECT_TRUE(error.is(Errc::not_indexed));
-  EXPECT_EQ(error.path(), folder_.path("train.tfrecord"));
+  EXPECT_THAT(error, test::Fails(Errc::not_indexed).in(folder_.path("train.tfrecord")));
   EXPECT_NE(error.detail().find("dovetail convert " + folder_.path("train.tfrecord") + " --to DIR"), std::string::npos);
 }
 

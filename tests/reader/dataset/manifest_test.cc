@@ -45,9 +45,7 @@ TEST_P(ManifestDisagreementTest, OpeningTheShardNamesTheFieldAndBothValues) {
   EXPECT_TRUE(detail::open_shard(dataset, 0));
 
   const auto shard = detail::open_shard(dataset, 1);
-  ASSERT_FALSE(shard);
-  EXPECT_TRUE(shard.error().is(Errc::manifest_mismatch)) << shard.error().to_string();
-  EXPECT_EQ(shard.error().path(), folder.path("shard-1.dvt"));
+  ASSERT_THAT(shard, test::Fails(Errc::manifest_mismatch).in(folder.path("shard-1.dvt")));
   const std::string detail = shard.error().detail();  // error() returns a copy
   EXPECT_EQ(detail.find(std::string(GetParam().field) + ": the manifest says "), 0u) << detail;
   EXPECT_NE(detail.find(", the shard "), std::string::npos) << detail;
@@ -91,8 +89,7 @@ TEST_F(ManifestTest, AShardThatWasExchangedIsFound) {
   fs::copy_file(folder_.path("shard-2.dvt"), folder_.path("shard-1.dvt"), fs::copy_options::overwrite_existing);
   const Dataset dataset = Dataset::open(folder_.path()).value();
   const auto shard = detail::open_shard(dataset, 1);
-  ASSERT_FALSE(shard);
-  EXPECT_TRUE(shard.error().is(Errc::manifest_mismatch));
+  ASSERT_THAT(shard, test::Fails(Errc::manifest_mismatch));
   EXPECT_EQ(shard.error().detail().find("file_id"), 0u) << shard.error().detail();
 }
 
@@ -108,9 +105,7 @@ TEST_F(ManifestTest, WithoutAManifestAChangedShardHasChanged) {
 void expect_refused(const TempFolder& folder, const std::vector<ShardInfo>& infos, Errc code, const char* named) {
   write_manifest(folder.path("manifest.dvt"), infos);
   const auto dataset = Dataset::open(folder.path());
-  ASSERT_FALSE(dataset);
-  EXPECT_TRUE(dataset.error().is(code)) << dataset.error().to_string();
-  EXPECT_EQ(dataset.error().path(), folder.path("manifest.dvt"));
+  ASSERT_THAT(dataset, test::Fails(code).in(folder.path("manifest.dvt")));
   EXPECT_NE(dataset.error().detail().find(named), std::string::npos) << dataset.error().to_string();
 }
 
@@ -135,8 +130,7 @@ TEST_F(ManifestTest, NamesThatLeaveTheFolderAreRefusedUnlessAllowed) {
     changed[1].name = name;
     write_manifest(folder_.path("data/manifest.dvt"), changed);
     const auto dataset = Dataset::open(folder_.path("data"));
-    ASSERT_FALSE(dataset) << name;
-    EXPECT_TRUE(dataset.error().is(Errc::outside_dataset)) << name;
+    ASSERT_THAT(dataset, test::Fails(Errc::outside_dataset)) << name;
     EXPECT_NE(dataset.error().detail().find(name), std::string::npos);
     EXPECT_TRUE(Dataset::open(folder_.path("data"), {.allow_outside = true})) << name;
   }
@@ -207,8 +201,7 @@ TEST_F(ManifestTest, AShardNamedManifestIsNotOne) {
   ShardSpec spec{.records = numbered_records(4)};
   write_shard(folder_.path(), "manifest.dvt", spec);
   const auto dataset = Dataset::open(folder_.path());
-  ASSERT_FALSE(dataset);
-  EXPECT_TRUE(dataset.error().is(Errc::unknown_format));
+  ASSERT_THAT(dataset, test::Fails(Errc::unknown_format));
   EXPECT_NE(dataset.error().detail().find("'text'"), std::string::npos);
 }
 
@@ -216,8 +209,7 @@ TEST_F(ManifestTest, EntriesThatAreNoMessagesAreNamedByNumber) {
   ShardSpec manifest{.records = {"\xFF\xFF\xFF"}, .record_type = format::kManifestRecordType};
   write_shard(folder_.path(), "manifest.dvt", manifest);
   const auto dataset = Dataset::open(folder_.path());
-  ASSERT_FALSE(dataset);
-  EXPECT_TRUE(dataset.error().is(Errc::bad_message));
+  ASSERT_THAT(dataset, test::Fails(Errc::bad_message));
   EXPECT_EQ(dataset.error().detail().find("entry 0"), 0u) << dataset.error().to_string();
 }
 

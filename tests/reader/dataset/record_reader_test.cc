@@ -111,10 +111,7 @@ TEST_F(RecordReaderTest, DamageNamesFileOffsetAndRecordsAndStays) {
   EXPECT_EQ(read_records(reader), numbered_records(3));
   for (int i = 0; i < 2; ++i) {
     const auto record = reader.next();
-    ASSERT_FALSE(record);
-    EXPECT_TRUE(record.error().is(Errc::payload_checksum));
-    EXPECT_EQ(record.error().path(), path);
-    EXPECT_EQ(record.error().offset(), block.offset);
+    ASSERT_THAT(record, test::Fails(Errc::payload_checksum).in(path).at(block.offset));
     EXPECT_NE(record.error().detail().find("records [3, 6)"), std::string::npos) << record.error().to_string();
   }
   EXPECT_EQ(reader.position(), 3u);
@@ -210,9 +207,7 @@ TEST_F(RecordReaderTest, UnfinishedFilesSaySo) {
   const std::string path = shard(numbered_records(9));
   fs::resize_file(path, fs::file_size(path) - 64);
   const auto reader = RecordReader::open(path);
-  ASSERT_FALSE(reader);
-  EXPECT_TRUE(reader.error().is(Errc::unfinished));
-  EXPECT_EQ(reader.error().offset(), fs::file_size(path));
+  ASSERT_THAT(reader, test::Fails(Errc::unfinished).at(fs::file_size(path)));
   EXPECT_NE(reader.error().detail().find("can be saved"), std::string::npos);
 }
 

@@ -52,19 +52,14 @@ TEST_F(VerifyTest, AShardInTheManifestsPlaceIsNotGood) {
   write_dataset(folder_.path(), 3, 20);
   fs::copy(folder_.path("shard-0.dvt"), folder_.path("manifest.dvt"), fs::copy_options::overwrite_existing);
   for (const std::string& path : {folder_.path(), folder_.path("manifest.dvt")}) {
-    const Result<VerifyReport> report = verify(path);
-    ASSERT_FALSE(report.has_value()) << path;
-    EXPECT_TRUE(report.error().is(Errc::unknown_format)) << report.error().to_string();
-    EXPECT_EQ(report.error().path(), folder_.path("manifest.dvt"));
+    EXPECT_THAT(verify(path), test::Fails(Errc::unknown_format).in(folder_.path("manifest.dvt"))) << path;
   }
 }
 
 TEST_F(VerifyTest, IsCancelledBetweenShards) {
   write_dataset(folder_.path(), 3, 20);
   int asked = 0;
-  const Result<VerifyReport> report = verify(folder_.path(), 1, [&] { return ++asked == 2; });
-  ASSERT_FALSE(report.has_value());
-  EXPECT_EQ(report.error().kind(), ErrorKind::cancelled);
+  EXPECT_THAT(verify(folder_.path(), 1, [&] { return ++asked == 2; }), test::Fails(ErrorKind::cancelled));
   EXPECT_EQ(asked, 2);
 }
 
@@ -73,9 +68,8 @@ TEST_F(VerifyTest, IsCancelledWhileFilesAreSorted) {
   fs::remove(folder_.path("manifest.dvt"));
   for (const std::string& path : {folder_.path(), folder_.path("*.dvt")}) {
     int asked = 0;
-    const Result<VerifyReport> report = verify(path, 1, [&] { return ++asked == 4; });
-    ASSERT_FALSE(report.has_value()) << "each file is opened to be sorted, and then to be read";
-    EXPECT_EQ(report.error().kind(), ErrorKind::cancelled);
+    EXPECT_THAT(verify(path, 1, [&] { return ++asked == 4; }), test::Fails(ErrorKind::cancelled))
+        << "each file is opened to be sorted, and then to be read";
     EXPECT_EQ(asked, 4);
   }
 }
@@ -223,7 +217,7 @@ TEST_F(VerifyTest, FilesInAFolderThatMayNotBeSearchedAreNotLeftOut) {
   EXPECT_EQ(report.records, 20u);
   EXPECT_EQ(Dataset::open(folder_.path("d/*/*.dvt")).error().path(), folder_.path("d/b/shard-0.dvt"));
 
-  // What may be a folder_ with shards, or a dataset of its own, is an error.
+  // What may be a folder with shards, or a dataset of its own, is an error.
   const Error unknown = verify(folder_.path("d")).error();
   EXPECT_EQ(unknown.code(), boost::system::errc::permission_denied);
   EXPECT_EQ(unknown.path(), folder_.path("d/b/c"));

@@ -150,9 +150,7 @@ TEST_F(DamageTest, AVanishedShardIsAnErrorOrLostRowsAsAsked) {
   BatchReader reader = BatchReader::open(dataset_, options(OnDamage::fail)).value();
   Result<std::optional<Batch>> batch = reader.next();
   while (batch.has_value() && batch->has_value()) batch = reader.next();
-  ASSERT_FALSE(batch.has_value());
-  EXPECT_EQ(batch.error().kind(), ErrorKind::io);
-  EXPECT_EQ(batch.error().path(), dataset_.shard_path(1));
+  EXPECT_THAT(batch, test::Fails(ErrorKind::io).in(dataset_.shard_path(1)));
 
   ReaderStats stats;
   const Seen seen = read(options(OnDamage::empty), &stats);
@@ -171,8 +169,7 @@ TEST_F(DamageTest, AShardThatDisagreesWithTheManifestIsRefused) {
   BatchReader reader = BatchReader::open(dataset_, options(OnDamage::fail)).value();
   Result<std::optional<Batch>> batch = reader.next();
   while (batch.has_value() && batch->has_value()) batch = reader.next();
-  ASSERT_FALSE(batch.has_value());
-  EXPECT_TRUE(batch.error().is(Errc::manifest_mismatch)) << batch.error().to_string();
+  EXPECT_THAT(batch, test::Fails(Errc::manifest_mismatch));
 }
 
 TEST(SubstituteTest, RowsThatTheSlotHasNoRoomForStayEmptyInsteadOfFailingTheStep) {
@@ -190,8 +187,7 @@ TEST(SubstituteTest, RowsThatTheSlotHasNoRoomForStayEmptyInsteadOfFailingTheStep
       .plan = {.batch = 25, .order = OrderKind::sequential}, .epochs = 1, .on_damage = OnDamage::substitute};
   options.memory_bytes = 300'000;  // a slot holds two of the large record, and not one for each damaged row
   BatchReader reader = BatchReader::open(dataset, options).value();
-  const Result<std::optional<Batch>> batch = reader.next();
-  ASSERT_TRUE(batch.has_value()) << batch.error().to_string();
+  const auto batch = reader.next().value();
   const ReaderStats stats = reader.stats();
   EXPECT_GE(stats.rows_substituted, 1u);
   EXPECT_GE(stats.rows_damaged_empty, 1u);
@@ -214,8 +210,7 @@ class OversizeTest : public ::testing::Test {
 TEST_F(OversizeTest, ABatchThatDoesNotFitItsSlotNamesItsLargestRecord) {
   BatchReader reader = BatchReader::open(dataset_, options(Oversize::fail)).value();
   const Result<std::optional<Batch>> batch = reader.next();
-  ASSERT_FALSE(batch.has_value());
-  EXPECT_TRUE(batch.error().is(Errc::batch_too_large));
+  ASSERT_THAT(batch, test::Fails(Errc::batch_too_large));
   EXPECT_NE(batch.error().to_string().find("its largest record is id "), std::string::npos)
       << batch.error().to_string();
 }

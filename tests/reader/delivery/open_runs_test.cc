@@ -21,6 +21,13 @@ struct Outcome {
   std::uint64_t read_bytes = 0;
 };
 
+const testing::SampleShape kLargeRecords{.shard_records = {2000, 2000, 2000, 2000},
+                                         .min_bytes = 10'000,
+                                         .max_bytes = 10'000,
+                                         .codec = Codec::none,
+                                         .block_bytes = 4 << 20,
+                                         .run_records = 400};
+
 class OpenRunsTest : public ::testing::Test {
  protected:
   /// Reads an epoch.
@@ -79,12 +86,7 @@ TEST_F(OpenRunsTest, AreNamedWhereTheNextOnesHaveNoRoom) {
 }
 
 TEST_F(OpenRunsTest, AreRefusedWhereTheyCannotFitAndAreLarge) {
-  const Dataset large = testing::make_sample(folder_.path("large"), {.shard_records = {2000, 2000, 2000, 2000},
-                                                                     .min_bytes = 10'000,
-                                                                     .max_bytes = 10'000,
-                                                                     .codec = Codec::none,
-                                                                     .block_bytes = 4 << 20,
-                                                                     .run_records = 400});
+  const Dataset large = testing::make_sample(folder_.path("large"), kLargeRecords);
   ReaderOptions options{.plan = {.batch = 16}, .memory_bytes = 64 << 20};
   const Result<BatchReader> refused = BatchReader::open(large, options);
   ASSERT_TRUE(refused.has_error());
@@ -175,12 +177,7 @@ TEST_F(OpenRunsTest, OfWholeFilesStayWithinTheBudgetOrFail) {
 }
 
 TEST_F(OpenRunsTest, OfAReplayAreNotRefused) {
-  const Dataset large = testing::make_sample(folder_.path("replayed"), {.shard_records = {2000, 2000, 2000, 2000},
-                                                                        .min_bytes = 10'000,
-                                                                        .max_bytes = 10'000,
-                                                                        .codec = Codec::none,
-                                                                        .block_bytes = 4 << 20,
-                                                                        .run_records = 400});
+  const Dataset large = testing::make_sample(folder_.path("replayed"), kLargeRecords);
   ReaderOptions options{.plan = {.batch = 16}, .memory_bytes = 64 << 20, .replay = 2};
   EXPECT_TRUE(BatchReader::open(large, options).has_value());
 }

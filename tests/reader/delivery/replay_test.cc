@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -10,6 +11,7 @@
 #include <dovetail/batch_reader.h>
 
 #include "tests/reader/delivery/sample_dataset.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -72,9 +74,7 @@ TEST_F(ReplayTest, AsManyMayBeHeldAsUsual) {
   for (int round = 0; round < 5; ++round) {
     std::optional<Batch> a = reader.next().value();
     std::optional<Batch> b = reader.next().value();
-    const Result<std::optional<Batch>> third = reader.next();
-    ASSERT_FALSE(third.has_value());
-    ASSERT_TRUE(third.error().is(Errc::slots_held));
+    EXPECT_THAT(reader.next(), test::Fails(Errc::slots_held));
   }
 }
 
@@ -123,17 +123,14 @@ TEST_F(ReplayTest, MoreStepsThanAreLeftAreRefused) {
   ReaderOptions asked = options(16);
   asked.start.step = 5;
   const Result<BatchReader> reader = BatchReader::open(dataset_, asked);
-  ASSERT_FALSE(reader.has_value());
-  EXPECT_TRUE(reader.error().is(Errc::invalid_option));
+  ASSERT_THAT(reader, test::Fails(Errc::invalid_option));
   EXPECT_NE(reader.error().to_string().find("15 steps left"), std::string::npos) << reader.error().to_string();
 }
 
 TEST_F(ReplayTest, MoreThanTheBudgetHoldsIsRefused) {
   ReaderOptions asked = options(20);
   asked.memory_bytes = 32 << 10;
-  const Result<BatchReader> reader = BatchReader::open(dataset_, asked);
-  ASSERT_FALSE(reader.has_value());
-  EXPECT_TRUE(reader.error().is(Errc::budget_too_small));
+  EXPECT_THAT(BatchReader::open(dataset_, asked), test::Fails(Errc::budget_too_small));
 }
 
 }  // namespace

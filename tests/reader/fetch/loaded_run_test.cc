@@ -77,9 +77,8 @@ class LoadedRunTest : public ::testing::Test {
       const auto indexed = index_tfrecord(path_, {.block_bytes = shape_.block_bytes, .run_bytes = 4096});
       ASSERT_TRUE(indexed.has_value());
     }
-    auto opened = ShardFile::open(path_);
-    ASSERT_TRUE(opened.has_value()) << opened.error().to_string();
-    file_ = std::make_unique<ShardFile>(std::move(*opened));
+    auto opened = ShardFile::open(path_).value();
+    file_ = std::make_unique<ShardFile>(std::move(opened));
     rules_ = {.read_bytes = std::uint64_t{1} << (9 + random.below(8)),
               .placed_bytes = random.chance(50) ? 1 + random.below(600) : UINT64_MAX,
               .record_bytes = same_size && random.chance(80) ? shape_.max_bytes : 0};

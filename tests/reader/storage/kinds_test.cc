@@ -68,10 +68,7 @@ TEST_F(StorageKindsTest, OptionsOutOfRangeAreNamed) {
                                       std::pair{detail::StorageOptions{.depth = 0}, "depth"},
                                       std::pair{detail::StorageOptions{.depth = 1'000'000}, "depth"},
                                       std::pair{detail::StorageOptions{.memory_bytes = 1000}, "memory_bytes"}}) {
-    const auto storage = make_storage(StorageKind::automatic, options);
-    ASSERT_FALSE(storage) << name;
-    EXPECT_TRUE(storage.error().is(Errc::invalid_option));
-    EXPECT_THAT(storage.error().detail(), HasSubstr(name));
+    EXPECT_THAT(make_storage(StorageKind::automatic, options), test::Fails(Errc::invalid_option).saying(name)) << name;
   }
 }
 
@@ -85,11 +82,8 @@ TEST_F(StorageKindsTest, WhereASandboxForbidsIoUringAskingForItSaysWhatToDo) {
   if (!make_storage(StorageKind::io_uring_direct, {})) GTEST_SKIP() << "no io_uring here to forbid";
   const std::size_t before = open_descriptors();
   without_system_call(SYS_io_uring_setup, [&] {
-    const auto storage = make_storage(StorageKind::io_uring_direct, {});
-    ASSERT_FALSE(storage);
-    EXPECT_TRUE(storage.error().is(Errc::resource_limit));
-    EXPECT_THAT(storage.error().detail(), HasSubstr("seccomp"));
-    EXPECT_THAT(storage.error().detail(), HasSubstr("or use pread"));
+    EXPECT_THAT(make_storage(StorageKind::io_uring_direct, {}),
+                test::Fails(Errc::resource_limit).saying("seccomp").saying("or use pread"));
     expect_reads(*make_storage(StorageKind::automatic, {}).value());
   });
   EXPECT_EQ(open_descriptors(), before);
