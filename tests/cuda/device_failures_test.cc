@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What goes wrong with a device: only the emulated one fails on demand.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>
@@ -20,6 +21,7 @@
 #include "reader/memory/slot_ring.h"
 #include "tests/cuda/device_fixture.h"
 #include "tests/reader/memory/batch_of.h"
+#include "tests/support/fails.h"
 
 namespace dovetail::test {
 namespace {
@@ -37,9 +39,7 @@ TEST_F(DeviceFailuresTest, RefusedRegistrationFallsBackOrFails) {
     fail_next("cudaHostRegister", cudaErrorMemoryAllocation);
     const Result<HostMemory> memory = HostMemory::make(1 << 20, {.registration = mode, .provider = {}});
     if (mode == Registration::required) {
-      ASSERT_FALSE(memory.has_value());
-      EXPECT_TRUE(memory.error().is(Errc::registration_failed));
-      EXPECT_NE(memory.error().detail().find("cudaErrorMemoryAllocation"), std::string::npos);
+      EXPECT_THAT(memory, Fails(Errc::registration_failed).saying("cudaErrorMemoryAllocation"));
     } else {
       EXPECT_FALSE(memory->registered());
       EXPECT_NE(memory->note().find("cudaErrorMemoryAllocation"), std::string::npos);
@@ -97,9 +97,7 @@ TEST_F(DeviceFailuresTest, NoDeviceIsSaidOnceWhereOneIsNamed) {
   EXPECT_FALSE(reader.registered());
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_NE(lines[0].find("cudaErrorNoDevice"), std::string::npos) << lines[0];
-  const Result<DeviceReader> on_device = DeviceReader::open(std::move(reader), {});
-  ASSERT_FALSE(on_device.has_value());
-  EXPECT_TRUE(on_device.error().is(Errc::device_failed));
+  EXPECT_THAT(DeviceReader::open(std::move(reader), {}), Fails(Errc::device_failed));
   EXPECT_TRUE(BatchReader::open(dataset(), options()).error().is(Errc::registration_failed));
   emulated_cuda::set_device_count(1);  // for the stream
 }
@@ -111,11 +109,8 @@ TEST_F(DeviceFailuresTest, AReleaseThatFailsKeepsTheBatch) {
   for (const char* const function :
        {"cudaStreamIsCapturing", "cudaGetDevice", "cudaEventCreateWithFlags", "cudaEventRecord"}) {
     fail_next(function, cudaErrorLaunchFailure);
-    const Result<void> released = batch.release(stream());
-    ASSERT_FALSE(released.has_value()) << function;
-    EXPECT_TRUE(released.error().is(Errc::device_failed));
-    EXPECT_NE(released.error().detail().find(function), std::string::npos) << released.error().detail();
-    EXPECT_NE(released.error().detail().find("cudaErrorLaunchFailure"), std::string::npos);
+    EXPECT_THAT(batch.release(stream()), Fails(Errc::device_failed).saying(function).saying("cudaErrorLaunchFailure"))
+        << function;
     EXPECT_EQ(batch.rows(), 64u);
     EXPECT_EQ(copy_of(batch.slab()), expected);
     EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
@@ -197,10 +192,7 @@ TEST_F(DeviceFailuresTest, StreamsThatABatchCannotWaitOnAreRefused) {
     ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
     cudaStream_t other = nullptr;
     ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
-    const Result<void> waits = batch.wait_on(DeviceStream{other});
-    ASSERT_FALSE(waits.has_value());
-    EXPECT_TRUE(waits.error().is(Errc::invalid_option));
-    EXPECT_NE(waits.error().detail().find("device 1"), std::string::npos) << waits.error().detail();
+    EXPECT_THAT(batch.wait_on(DeviceStream{other}), Fails(Errc::invalid_option).saying("device 1"));
     ASSERT_EQ(cudaStreamDestroy(other), cudaSuccess);
     EXPECT_TRUE(batch.wait_on(DeviceStream{}).has_value()) << "the default stream is that of the batch's device";
     ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
@@ -216,11 +208,8 @@ TEST_F(DeviceFailuresTest, AStreamWhoseDeviceNobodyTellsIsNotWaitedOn) {
        {"cudaGetDriverEntryPoint", "cuStreamGetCtx", "cuCtxPushCurrent", "cuCtxGetDevice"}) {
     const std::uint64_t waits = calls("cudaStreamWaitEvent");
     fail_next(function, cudaErrorNotSupported);
-    const Result<void> refused = batch.wait_on(stream());
-    ASSERT_FALSE(refused.has_value()) << function;
-    EXPECT_TRUE(refused.error().is(Errc::device_failed));
-    EXPECT_NE(refused.error().detail().find(function), std::string::npos) << refused.error().detail();
-    EXPECT_NE(refused.error().detail().find("cudaErrorNotSupported"), std::string::npos) << refused.error().detail();
+    EXPECT_THAT(batch.wait_on(stream()), Fails(Errc::device_failed).saying(function).saying("cudaErrorNotSupported"))
+        << function;
     EXPECT_EQ(calls("cudaStreamWaitEvent"), waits);
     EXPECT_EQ(calls("cuCtxPopCurrent"), calls("cuCtxGetDevice")) << "what is pushed is popped";
     EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
@@ -234,9 +223,7 @@ TEST_F(DeviceFailuresTest, TheDefaultStreamIsThatOfTheSlotsDevice) {
   of_second.device = 1;
   BatchReader reader = BatchReader::open(dataset(), of_second).value();
   Batch batch = std::move(*reader.next().value());
-  const Result<void> released = batch.release(DeviceStream{});
-  ASSERT_FALSE(released.has_value()) << "device 0 is current";
-  EXPECT_TRUE(released.error().is(Errc::invalid_option));
+  EXPECT_THAT(batch.release(DeviceStream{}), Fails(Errc::invalid_option)) << "device 0 is current";
   EXPECT_EQ(batch.rows(), 64u);
   ASSERT_EQ(cudaSetDevice(1), cudaSuccess);
   EXPECT_TRUE(batch.release(DeviceStream{}).has_value());
@@ -254,8 +241,7 @@ TEST_F(DeviceFailuresTest, ASlotThatCannotBeReleasedWaitsForTheCopies) {
     first.reset();
     Result<std::optional<DeviceBatch>> next = reader.next();
     while (next.has_value() && next->has_value()) next = reader.next();
-    ASSERT_FALSE(next.has_value());
-    EXPECT_TRUE(next.error().is(Errc::device_failed));
+    EXPECT_THAT(next, Fails(Errc::device_failed));
   }
   if (emulated_cuda::leftovers().empty()) GTEST_FAIL() << "the slots of which nobody knows stay";
   emulated_cuda::break_context(cudaErrorIllegalAddress);  // nothing is left then
@@ -311,9 +297,7 @@ TEST_F(DeviceFailuresTest, AFailureOfTheDeviceEndsADeviceReader) {
     DeviceReader on_device = DeviceReader::open(std::move(reader), {}).value();
     Result<std::optional<DeviceBatch>> next = on_device.next();
     while (next.has_value() && next->has_value()) next = on_device.next();
-    ASSERT_FALSE(next.has_value()) << function;
-    EXPECT_TRUE(next.error().is(Errc::device_failed)) << function;
-    EXPECT_NE(next.error().detail().find("cudaErrorLaunchFailure"), std::string::npos) << next.error().detail();
+    ASSERT_THAT(next, Fails(Errc::device_failed).saying("cudaErrorLaunchFailure")) << function;
     EXPECT_EQ(on_device.error()->to_string(), next.error().to_string());
     EXPECT_TRUE(on_device.next().error().is(Errc::device_failed)) << "again";
   }
@@ -324,10 +308,7 @@ TEST_F(DeviceFailuresTest, OpeningFailsWithoutLeavingAnything) {
        {"cudaGetDeviceCount", "cudaGetDevice", "cudaStreamCreateWithFlags", "cudaMalloc"}) {
     BatchReader reader = BatchReader::open(dataset(), options()).value();
     fail_next(function, cudaErrorMemoryAllocation);
-    const Result<DeviceReader> opened = DeviceReader::open(std::move(reader), {});
-    ASSERT_FALSE(opened.has_value()) << function;
-    EXPECT_TRUE(opened.error().is(Errc::device_failed));
-    EXPECT_NE(opened.error().detail().find(function), std::string::npos) << opened.error().detail();
+    EXPECT_THAT(DeviceReader::open(std::move(reader), {}), Fails(Errc::device_failed).saying(function)) << function;
   }
 }
 

@@ -14,6 +14,7 @@
 #include "tests/faults/ring_faults.h"
 #include "tests/faults/system_faults.h"
 #include "tests/reader/storage/storage_fixture.h"
+#include "tests/support/fails.h"
 
 namespace dovetail {
 namespace {
@@ -79,8 +80,7 @@ TEST_P(RingFaultsTest, ARingThatCannotBeHadIsAnErrorThatSaysWhy) {
   for (const int error : {ENOSYS, EPERM, EACCES, ENOMEM, EMFILE, ENFILE, EINVAL, EAGAIN}) {
     const RingRefused refuse(RingRefused::Call::queue_init, error, 1000);
     const auto refused = BatchReader::open(dataset_, options());
-    ASSERT_FALSE(refused) << error;
-    EXPECT_TRUE(refused.error().is(Errc::resource_limit)) << refused.error().to_string();
+    ASSERT_THAT(refused, test::Fails(Errc::resource_limit)) << error;
     EXPECT_THAT(refused.error().to_string(), HasSubstr("use pread")) << error;
     EXPECT_EQ(testing::open_descriptors(), descriptors);
   }
@@ -93,8 +93,7 @@ TEST_P(RingFaultsTest, ARingThatCannotBeAskedWhatItKnowsIsAnErrorThatSaysWhy) {
   for (const auto& [error, words] : reasons) {
     const RingRefused refuse(RingRefused::Call::probe, error, 1);
     const auto refused = BatchReader::open(dataset_, options());
-    ASSERT_FALSE(refused) << error;
-    EXPECT_TRUE(refused.error().is(Errc::resource_limit));
+    ASSERT_THAT(refused, test::Fails(Errc::resource_limit)) << error;
     EXPECT_THAT(refused.error().to_string(), ::testing::AllOf(HasSubstr(words), HasSubstr("use pread")));
     EXPECT_EQ(testing::open_descriptors(), descriptors);
   }

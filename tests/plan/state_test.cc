@@ -12,11 +12,11 @@
 
 #include "tests/plan/random_source.h"
 #include "tests/plan/shapes.h"
+#include "tests/support/fails.h"
 
 namespace dovetail::testing {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 State random_state(RandomSource& random) {
@@ -63,10 +63,8 @@ TEST(StateTest, TypicalStateHasSixtyBytes) {
 TEST(StateTest, OfAnOlderOrderIsRefusedWithOneSentence) {
   std::vector<std::byte> bytes = Plan::make(shape_of({10}), {})->state({0, 1})->to_bytes();
   bytes[0] = std::byte{1};
-  const auto read = State::from_bytes(bytes);
-  ASSERT_TRUE(read.has_error());
-  EXPECT_TRUE(read.error().is(Errc::unsupported_version));
-  EXPECT_THAT(read.error().detail(), ::testing::HasSubstr("of an older version of the order"));
+  EXPECT_THAT(State::from_bytes(bytes),
+              test::Fails(Errc::unsupported_version).saying("of an older version of the order"));
 }
 
 TEST(StateTest, EveryFlippedBitAndEveryCutIsFound) {
@@ -135,12 +133,9 @@ TEST(StateTest, ImpossibleNumbersAreRefused) {
   for (std::size_t i = 0; i < spoils.size(); ++i) {
     State state = good;
     spoils[i](state);
-    const auto read = State::from_bytes(state.to_bytes());
-    ASSERT_TRUE(read.has_error()) << "spoil " << i;
-    EXPECT_TRUE(read.error().is(Errc::bad_state)) << read.error().to_string();
-    const auto resumed = Plan::resume(shape_of({100}), {.batch = 10}, state);
-    ASSERT_TRUE(resumed.has_error()) << "spoil " << i;
-    EXPECT_TRUE(resumed.error().is(Errc::bad_state)) << "a state made by hand: " << resumed.error().to_string();
+    EXPECT_THAT(State::from_bytes(state.to_bytes()), test::Fails(Errc::bad_state)) << "spoil " << i;
+    EXPECT_THAT(Plan::resume(shape_of({100}), {.batch = 10}, state), test::Fails(Errc::bad_state))
+        << "spoil " << i << ", a state made by hand";
   }
 }
 
@@ -195,12 +190,13 @@ TEST(ResumeTest, NamesEveryDifference) {
   other.open_runs = 4;
   auto renamed = shape_of({100, 200});
   renamed->fingerprint.low = 1;
-  const Error error = refusal(renamed, other, state);
-  EXPECT_TRUE(error.is(Errc::state_mismatch));
-  EXPECT_THAT(error.detail(),
-              AllOf(HasSubstr("order is global, and was shuffle"), HasSubstr("tail is pad, and was drop"),
-                    HasSubstr("seed is 7, and was 5"), HasSubstr("pool is 3, and was 256"), HasSubstr("open_runs is 4"),
-                    HasSubstr("dataset is another one")));
+  EXPECT_THAT(refusal(renamed, other, state), test::Fails(Errc::state_mismatch)
+                                                  .saying("order is global, and was shuffle")
+                                                  .saying("tail is pad, and was drop")
+                                                  .saying("seed is 7, and was 5")
+                                                  .saying("pool is 3, and was 256")
+                                                  .saying("open_runs is 4")
+                                                  .saying("dataset is another one"));
 }
 
 TEST(ResumeTest, TellsMixesFromPlainDatasetsAndFromEachOther) {

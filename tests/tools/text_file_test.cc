@@ -45,8 +45,7 @@ TEST(TextFileTest, ReplacesTheWholeFileAndLeavesNothingBeside) {
 
 TEST(TextFileTest, AFolderThatIsNotThereIsAnErrorThatNamesTheFile) {
   const auto written = replace_text(test_file("nowhere") + "/text", "x");
-  ASSERT_FALSE(written);
-  EXPECT_EQ(written.error().kind(), ErrorKind::io);
+  ASSERT_THAT(written, dovetail::test::Fails(ErrorKind::io));
   EXPECT_NE(written.error().to_string().find("nowhere"), std::string::npos);
 }
 

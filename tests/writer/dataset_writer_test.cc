@@ -294,11 +294,8 @@ TEST_F(DatasetWriterTest, NothingHappensToAFinishedDataset) {
 
 TEST_F(DatasetWriterTest, RefusesAFolderThatHoldsADataset) {
   write({"a"}, options());
-  const auto refused = DatasetWriter::create(data_, options());
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::already_exists));
-  EXPECT_EQ(refused.error().path(), data_);
-  EXPECT_THAT(refused.error().detail(), HasSubstr("--overwrite"));
+  EXPECT_THAT(DatasetWriter::create(data_, options()),
+              test::Fails(Errc::already_exists).in(data_).saying("--overwrite"));
   ASSERT_EQ(::remove((data_ + "/manifest.dvt").c_str()), 0);
   EXPECT_TRUE(DatasetWriter::create(data_, options()).error().is(Errc::already_exists)) << "its shards are there";
 }

@@ -95,8 +95,7 @@ TEST_F(RecordWriterTest, NotesWhatItWasTold) {
 
 TEST_F(RecordWriterTest, RefusesASchemaThatContradictsItself) {
   const auto writer = RecordWriter::create(folder_ / "s.dvt", {.schema = Schema{{{.name = "a"}, {.name = "a"}}}});
-  ASSERT_FALSE(writer);
-  EXPECT_TRUE(writer.error().is(Errc::invalid_option));
+  ASSERT_THAT(writer, test::Fails(Errc::invalid_option));
   EXPECT_NE(writer.error().detail().find("\"a\": is there twice"), std::string::npos);
 }
 
@@ -155,10 +154,7 @@ TEST_F(RecordWriterTest, RefusesARecordAboveItsLimitAndGoesOn) {
   RecordWriter writer = RecordWriter::create(folder_ / "s.dvt", {.max_record_bytes = 3}).value();
   ASSERT_TRUE(writer.append(as_bytes("abc")));
   const auto refused = writer.append(as_bytes("abcd"));
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::record_too_large));
-  EXPECT_EQ(refused.error().kind(), ErrorKind::usage);
-  EXPECT_EQ(refused.error().path(), folder_ / "s.dvt");
+  ASSERT_THAT(refused, test::Fails(Errc::record_too_large).of(ErrorKind::usage).in(folder_ / "s.dvt"));
   EXPECT_EQ(refused.error().detail(), "record 1 has 4 bytes; max_record_bytes = 3");
   ASSERT_TRUE(writer.append(as_bytes("xyz")));
   EXPECT_EQ(writer.records(), 2u);
@@ -223,8 +219,7 @@ TEST_F(RecordWriterTest, LosesARaceForTheNameWithoutHarm) {
 
 TEST_F(RecordWriterTest, NamesTheFolderThatIsMissing) {
   const auto missing = RecordWriter::create(folder_ / "no/s.dvt");
-  ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().kind(), ErrorKind::io);
+  ASSERT_THAT(missing, test::Fails(ErrorKind::io));
   EXPECT_THAT(missing.error().to_string(), HasSubstr(folder_ / "no"));
 }
 
@@ -254,8 +249,7 @@ class WriterOptionsTest : public ::testing::TestWithParam<BadOption> {};
 TEST_P(WriterOptionsTest, RefusesWhatIsOutOfRangeByName) {
   const test::TempFolder folder;
   const auto refused = RecordWriter::create(folder / "s.dvt", GetParam().options);
-  ASSERT_FALSE(refused);
-  EXPECT_TRUE(refused.error().is(Errc::invalid_option));
+  ASSERT_THAT(refused, test::Fails(Errc::invalid_option));
   EXPECT_THAT(refused.error().detail(), AllOf(StartsWith(GetParam().field), HasSubstr("must be")));
   EXPECT_THAT(test::names_in(folder.path()), IsEmpty());
 }

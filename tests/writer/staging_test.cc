@@ -307,10 +307,7 @@ TEST_F(StagingTest, SaysThatAFolderWasRenamedBeforeItWasFinished) {
   for (const char* name : {"data/.dovetail-lock", "data/.dovetail-part-00000-of-00002.conversion"}) {
     mark(name);
     const auto before = paths();
-    const Error error = refusal(data_);
-    EXPECT_TRUE(error.is(Errc::already_exists));
-    EXPECT_EQ(error.path(), data_);
-    EXPECT_THAT(error.detail(), HasSubstr("rename it to data.partial"));
+    EXPECT_THAT(refusal(data_), test::Fails(Errc::already_exists).in(data_).saying("rename it to data.partial"));
     EXPECT_EQ(paths(), before);
     remove(name);
   }
@@ -325,10 +322,8 @@ TEST_F(StagingTest, RefusesAFolderThatCannotBeRenamed) {
   fs::current_path(folder_ / "work/below");
   for (const std::string& target :
        {std::string("."), std::string("./"), folder_ / "work/below", std::string("../below")}) {
-    const Error error = refusal(target);
-    EXPECT_TRUE(error.is(Errc::invalid_option)) << target;
-    EXPECT_THAT(error.detail(), HasSubstr("working directory"));
-    EXPECT_THAT(error.detail(), HasSubstr("such as"));
+    EXPECT_THAT(refusal(target), test::Fails(Errc::invalid_option).saying("working directory").saying("such as"))
+        << target;
   }
   EXPECT_TRUE(refusal("..").is(Errc::already_exists)) << "it holds the working directory";
   fs::current_path(before);
@@ -341,10 +336,7 @@ TEST_F(StagingTest, RefusesAMountPoint) {
   for (const bool again : {false, true}) {
     const auto mounted = again ? test::Mounted::again(folder_ / "real", data_) : test::Mounted::small_disk(data_);
     if (mounted.error() != 0) GTEST_SKIP() << "cannot mount a folder: " << std::strerror(mounted.error());
-    const Error error = refusal(data_);
-    EXPECT_TRUE(error.is(Errc::invalid_option)) << error.to_string();
-    EXPECT_THAT(error.detail(), HasSubstr("mount point"));
-    EXPECT_THAT(error.detail(), HasSubstr(data_ + "/data"));
+    EXPECT_THAT(refusal(data_), test::Fails(Errc::invalid_option).saying("mount point").saying(data_ + "/data"));
     EXPECT_THAT(names(), ElementsAre("data", "real"));
     write(data_ + "/data", kNew);
   }
@@ -356,9 +348,7 @@ TEST_F(StagingTest, RefusesAFolderInOneThatCannotBeWritten) {
   const test::FolderPermissions above(folder_ / "above", test::kAllMayRead | test::kAllMaySearch);
   const test::AsNobody nobody;
   if (nobody.may(folder_ / "above", W_OK)) GTEST_SKIP() << "this user may write everywhere";
-  const Error error = refusal(folder_ / "above/data");
-  EXPECT_TRUE(error.is(Errc::invalid_option)) << error.to_string();
-  EXPECT_THAT(error.detail(), HasSubstr(folder_ / "above/data/data"));
+  EXPECT_THAT(refusal(folder_ / "above/data"), test::Fails(Errc::invalid_option).saying(folder_ / "above/data/data"));
   EXPECT_EQ(refusal(folder_ / "above/other").code(), boost::system::errc::permission_denied);
 }
 
