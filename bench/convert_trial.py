@@ -67,7 +67,7 @@ def measure(command, source, target, *options):
 
 
 def measure_copies(command, source, target, rounds):
-    """Median seconds of each way to copy a dataset, its rounds interleaved; the source is in the page cache if it fits."""
+    """Median seconds of each way to copy a dataset, with interleaved rounds; the page cache holds what fits."""
 
     def copy():
         subprocess.run(["cp", "-r", source, target], check=True)
@@ -108,7 +108,8 @@ def main():
                   f"{found['bytes'] / found['seconds'] / 1e6:.0f} MB/s, peak {found['peak_mib']:.0f} MiB", flush=True)
 
         copied = os.path.join(folder, "tar-out")
-        for name, seconds in measure_copies(options.command, copied, os.path.join(folder, "copy"), options.rounds).items():
+        found = measure_copies(options.command, copied, os.path.join(folder, "copy"), options.rounds)
+        for name, seconds in found.items():
             print(f"{name}: {size_of(copied) / seconds / 1e9:.2f} GB/s", flush=True)
 
 
