@@ -2,9 +2,9 @@
 // `dovetail completion`: scripts for shells.
 #include <memory>
 
+#include "format/try.h"
 #include "tools/command/commands.h"
 #include "tools/command/completion.h"
-#include "tools/command/exit_code.h"
 #include "tools/command/sink.h"
 
 namespace dovetail::tools {
@@ -26,10 +26,7 @@ std::string script(const ProgramSpec& program, Shell shell) {
 }
 
 Result<int> run(const CommandLine& line, Shell shell) {
-  Sink out = Sink::standard_output();
-  out.write(script(line.describe(), shell));
-  if (const Result<void> written = out.finish(); !written) return written.error();
-  return kExitGood;
+  return print(script(line.describe(), shell));
 }
 
 }  // namespace

@@ -14,8 +14,8 @@
 
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"
+#include "format/try.h"
 #include "tools/command/commands.h"
-#include "tools/command/exit_code.h"
 #include "tools/command/interrupt.h"
 #include "tools/command/json.h"
 #include "tools/command/progress.h"
@@ -54,10 +54,9 @@ struct ConvertArguments {
 /// A class in each line.
 Result<std::vector<std::string>> read_classes(const std::string& file) {
   constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20;
-  const Result<std::string> text = read_text(file, kMaxFileBytes);
-  if (!text) return text.error();
+  DOVETAIL_ASSIGN(const std::string text, read_text(file, kMaxFileBytes));
   std::vector<std::string> classes;
-  std::istringstream lines(std::string(format::without_byte_order_mark(*text)));
+  std::istringstream lines(std::string(format::without_byte_order_mark(text)));
   for (std::string line; std::getline(lines, line);) {
     if (line.ends_with('\r')) line.pop_back();
     classes.push_back(std::move(line));
@@ -67,14 +66,11 @@ Result<std::vector<std::string>> read_classes(const std::string& file) {
 }
 
 Result<void> complete_source(const ConvertArguments& arguments, SourceOptions& source) {
-  const Result<IdRange> range = parse_range(arguments.range);
-  if (!range) return range.error();
-  source.first = range->first;
-  source.end = range->end;
+  DOVETAIL_ASSIGN(const IdRange range, parse_range(arguments.range));
+  source.first = range.first;
+  source.end = range.end;
   if (arguments.classes) {
-    Result<std::vector<std::string>> classes = read_classes(*arguments.classes);
-    if (!classes) return classes.error();
-    source.classes = std::move(*classes);
+    DOVETAIL_ASSIGN(source.classes, read_classes(*arguments.classes));
   }
   source.csv.header = !arguments.no_header;
   const bool tab = arguments.delimiter == "\\t" || arguments.delimiter == "tab";
@@ -102,7 +98,7 @@ Result<void> complete_source(const ConvertArguments& arguments, SourceOptions& s
 
 Result<void> complete(ConvertArguments& arguments) {
   ConvertOptions& options = arguments.convert;
-  if (Result<void> completed = complete_source(arguments, options.source); !completed) return completed;
+  DOVETAIL_TRY(complete_source(arguments, options.source));
   options.resume = !arguments.no_resume;
   if (!arguments.dataset_id.empty()) {
     const Result<DatasetId> id = DatasetId::from_hex(arguments.dataset_id);
@@ -112,9 +108,7 @@ Result<void> complete(ConvertArguments& arguments) {
   }
   options.infer_schema = arguments.schema == "infer";
   if (!arguments.schema.empty() && !options.infer_schema) {
-    Result<Schema> schema = parse_schema(arguments.schema);
-    if (!schema) return schema.error();
-    options.writer.shard.schema = std::move(*schema);
+    DOVETAIL_ASSIGN(options.writer.shard.schema, parse_schema(arguments.schema));
   }
   for (const std::string& pair : arguments.metadata) {
     const std::size_t equals = pair.find('=');
@@ -124,14 +118,10 @@ Result<void> complete(ConvertArguments& arguments) {
     options.writer.shard.metadata[pair.substr(0, equals)] = pair.substr(equals + 1);
   }
   if (arguments.split) {
-    Result<std::vector<SplitShare>> split = parse_split(*arguments.split);
-    if (!split) return split.error();
-    options.split = std::move(*split);
+    DOVETAIL_ASSIGN(options.split, parse_split(*arguments.split));
   }
   if (arguments.part) {
-    const Result<ConvertPart> part = parse_part(*arguments.part);
-    if (!part) return part.error();
-    options.part = *part;
+    DOVETAIL_ASSIGN(options.part, parse_part(*arguments.part));
   }
   return {};
 }
@@ -150,10 +140,9 @@ Result<ConvertSummary> convert_with_progress(ConvertArguments& arguments) {
     show(progress, done);
     return !interrupted();
   };
-  Result<ConvertReport> report = convert(arguments.folder, arguments.convert);
-  if (!report) return report.error();
+  DOVETAIL_ASSIGN(ConvertReport report, convert(arguments.folder, arguments.convert));
   ConvertSummary summary;
-  summary.report = std::move(*report);
+  summary.report = std::move(report);
   summary.part = arguments.convert.part;
   summary.shuffled = arguments.convert.shuffle_seed.has_value();
   const WriterOptions& shard = arguments.convert.writer.shard;
@@ -217,27 +206,19 @@ Result<int> export_with_progress(const ConvertArguments& arguments) {
     return !interrupted();
   };
   catch_interrupts();
-  const Result<TfrecordExportReport> report = export_tfrecords(*arguments.tfrecord_target, options);
-  if (!report) return report.error();
-  warn_of_skips(*report);
-  Sink out = Sink::standard_output();
-  out.write(arguments.json ? to_line(to_json(*report)) : to_text(*report));
-  if (const Result<void> written = out.finish(); !written) return written.error();
-  return kExitGood;
+  DOVETAIL_ASSIGN(const TfrecordExportReport report, export_tfrecords(*arguments.tfrecord_target, options));
+  warn_of_skips(report);
+  return print(arguments.json ? to_line(to_json(report)) : to_text(report));
 }
 
 Result<int> run(ConvertArguments& arguments) {
-  if (const Result<void> checked = check_target(arguments); !checked) return checked.error();
-  if (const Result<void> completed = complete(arguments); !completed) return completed.error();
+  DOVETAIL_TRY(check_target(arguments));
+  DOVETAIL_TRY(complete(arguments));
   if (arguments.tfrecord_target) return export_with_progress(arguments);
   catch_interrupts();
-  const Result<ConvertSummary> summary = convert_with_progress(arguments);
-  if (!summary) return summary.error();
-  warn_of_skips(summary->report);
-  Sink out = Sink::standard_output();
-  out.write(arguments.json ? to_line(to_json(*summary)) : to_text(*summary));
-  if (const Result<void> written = out.finish(); !written) return written.error();
-  return kExitGood;
+  DOVETAIL_ASSIGN(const ConvertSummary summary, convert_with_progress(arguments));
+  warn_of_skips(summary.report);
+  return print(arguments.json ? to_line(to_json(summary)) : to_text(summary));
 }
 
 void add_layout_arguments(Flags& flags, ConvertArguments& arguments) {

@@ -16,8 +16,8 @@
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
+#include "format/try.h"
 #include "tools/command/commands.h"
-#include "tools/command/exit_code.h"
 #include "tools/command/interrupt.h"
 #include "tools/command/json.h"
 #include "tools/command/progress.h"
@@ -132,7 +132,7 @@ std::string to_text(const std::vector<TfrecordIndexReport>& reports) {
 
 Result<void> check_files(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
-    if (auto local = check_local(file); !local) return local;
+    DOVETAIL_TRY(check_local(file));
     std::error_code unknown;
     if (file.find_first_of("*?[") != std::string::npos && !std::filesystem::exists(file, unknown)) {
       return Error(Errc::empty_input,
@@ -145,23 +145,17 @@ Result<void> check_files(const std::vector<std::string>& files) {
 }
 
 Result<int> run(IndexArguments& arguments) {
-  if (const Result<void> checked = check_files(arguments.files); !checked) return checked.error();
+  DOVETAIL_TRY(check_files(arguments.files));
   // Two patterns may name the same file.
   std::set<std::string> seen;
   std::erase_if(arguments.files, [&](const std::string& file) { return !seen.insert(file).second; });
   catch_interrupts();
   const auto reports = IndexJobs(arguments).run();
   if (!reports) return reports.error();
-  Sink out = Sink::standard_output();
-  if (arguments.json) {
-    boost::json::array files;
-    for (const TfrecordIndexReport& report : *reports) files.push_back(to_json(report));
-    out.write(to_line({{"files", std::move(files)}}));
-  } else {
-    out.write(to_text(*reports));
-  }
-  if (const Result<void> written = out.finish(); !written) return written.error();
-  return kExitGood;
+  if (!arguments.json) return print(to_text(*reports));
+  boost::json::array files;
+  for (const TfrecordIndexReport& report : *reports) files.push_back(to_json(report));
+  return print(to_line({{"files", std::move(files)}}));
 }
 
 }  // namespace

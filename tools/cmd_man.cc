@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "format/try.h"
 #include "tools/command/commands.h"
 #include "tools/command/exit_code.h"
 #include "tools/command/man_page.h"
@@ -26,9 +27,9 @@ Result<int> write_all(const ProgramSpec& program, const std::string& folder) {
   const auto write = [&](std::string_view command, const std::string& page) {
     return replace_text(folder + '/' + man_file_name(program, command), page);
   };
-  if (Result<void> written = write("", man_page(program)); !written) return written.error();
+  DOVETAIL_TRY(write("", man_page(program)));
   for (const CommandSpec& command : program.commands) {
-    if (Result<void> written = write(command.name, man_page(program, command)); !written) return written.error();
+    DOVETAIL_TRY(write(command.name, man_page(program, command)));
   }
   return kExitGood;
 }
@@ -36,19 +37,13 @@ Result<int> write_all(const ProgramSpec& program, const std::string& folder) {
 Result<int> run(const CommandLine& line, const ManArguments& arguments) {
   const ProgramSpec program = line.describe();
   if (arguments.folder) return write_all(program, *arguments.folder);
-  Sink out = Sink::standard_output();
   const auto found = std::find_if(program.commands.begin(), program.commands.end(),
                                   [&](const CommandSpec& command) { return command.name == arguments.command; });
-  out.write(found == program.commands.end() ? man_page(program) : man_page(program, *found));
-  if (const Result<void> written = out.finish(); !written) return written.error();
-  return kExitGood;
+  return print(found == program.commands.end() ? man_page(program) : man_page(program, *found));
 }
 
 Result<int> run_help(const CommandLine& line, const std::string& command) {
-  Sink out = Sink::standard_output();
-  out.write(line.help(command));
-  if (const Result<void> written = out.finish(); !written) return written.error();
-  return kExitGood;
+  return print(line.help(command));
 }
 
 std::vector<std::string> all_names(const CommandLine& line) {

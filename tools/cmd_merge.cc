@@ -5,8 +5,8 @@
 
 #include <dovetail/convert.h>
 
+#include "format/try.h"
 #include "tools/command/commands.h"
-#include "tools/command/exit_code.h"
 #include "tools/command/json.h"
 #include "tools/command/sink.h"
 #include "tools/command/text_file.h"
@@ -23,17 +23,13 @@ struct MergeArguments {
 };
 
 Result<int> run(const MergeArguments& arguments) {
-  if (auto local = check_local(arguments.folder); !local) return local.error();
+  DOVETAIL_TRY(check_local(arguments.folder));
   const auto start = std::chrono::steady_clock::now();
-  Result<ConvertReport> report = merge(arguments.folder, arguments.overwrite);
-  if (!report) return report.error();
+  DOVETAIL_ASSIGN(ConvertReport report, merge(arguments.folder, arguments.overwrite));
   ConvertSummary summary;
-  summary.report = std::move(*report);
+  summary.report = std::move(report);
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  Sink out = Sink::standard_output();
-  out.write(arguments.json ? to_line(to_json(summary)) : to_text(summary));
-  if (const Result<void> written = out.finish(); !written) return written.error();
-  return kExitGood;
+  return print(arguments.json ? to_line(to_json(summary)) : to_text(summary));
 }
 
 }  // namespace

@@ -18,10 +18,10 @@
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
+#include "format/try.h"
 #include "tools/command/columns_flag.h"
 #include "tools/command/commands.h"
 #include "tools/command/datasets.h"
-#include "tools/command/exit_code.h"
 #include "tools/command/interrupt.h"
 #include "tools/command/json.h"
 #include "tools/command/progress.h"
@@ -195,19 +195,17 @@ Result<RankContext> rank_context(const ReadArguments& arguments) {
 Result<void> read_all(BatchReader& reader, const Dataset& dataset, const ReadArguments& arguments, Sink* ids,
                       Summary& summary) {
   Progress progress("reading");
-  const Result<std::uint64_t> planned = reader.steps(summary.epoch);
-  if (!planned) return planned.error();
-  const std::uint64_t left = *planned - summary.first_step;
+  DOVETAIL_ASSIGN(const std::uint64_t planned, reader.steps(summary.epoch));
+  const std::uint64_t left = planned - summary.first_step;
   const bool for_ever = arguments.reader.replay > 0;
   const std::uint64_t asked_for = arguments.steps.value_or(left);
   const std::uint64_t wanted = for_ever ? asked_for : std::min(left, asked_for);
   while (summary.steps < wanted && (ids == nullptr || ids->good())) {
     if (interrupted()) return Error(make_error_code(boost::system::errc::operation_canceled));
-    const Result<std::optional<Batch>> batch = reader.next();
-    if (!batch) return batch.error();
-    if (!batch->has_value()) break;
-    summary.add(**batch);
-    if (ids != nullptr) write_ids(*ids, dataset, **batch);
+    DOVETAIL_ASSIGN(const std::optional<Batch> batch, reader.next());
+    if (!batch.has_value()) break;
+    summary.add(*batch);
+    if (ids != nullptr) write_ids(*ids, dataset, *batch);
     progress.update(summary.rows, summary.bytes, static_cast<double>(summary.steps) / static_cast<double>(wanted));
   }
   if (for_ever || summary.steps < left) return {};
@@ -218,57 +216,49 @@ Result<void> read_all(BatchReader& reader, const Dataset& dataset, const ReadArg
 /// Opens `ids` where lines are asked for, and everything else is well.
 Result<Summary> read_epoch(ReadArguments& arguments, std::optional<NewFile>& ids) {
   using Clock = std::chrono::steady_clock;
-  const Result<RankContext> ranks = rank_context(arguments);
-  if (!ranks) return ranks.error();
+  DOVETAIL_ASSIGN(const RankContext ranks, rank_context(arguments));
   const Clock::time_point start = Clock::now();
-  arguments.plan.world = ranks->world;
-  const Result<PlanRequest> request = plan_request(arguments.plan);
-  if (!request) return request.error();
-  if (arguments.epoch && request->state && *arguments.epoch != request->state->epoch) {
+  arguments.plan.world = ranks.world;
+  DOVETAIL_ASSIGN(const PlanRequest request, plan_request(arguments.plan));
+  if (arguments.epoch && request.state && *arguments.epoch != request.state->epoch) {
     return Error(Errc::invalid_option, "--epoch " + std::to_string(*arguments.epoch) +
                                            " contradicts the state, which is in epoch " +
-                                           std::to_string(request->state->epoch));
+                                           std::to_string(request.state->epoch));
   }
-  const Result<Dataset> dataset = open_datasets(arguments.paths);
-  if (!dataset) return dataset.error();
-  if (const Result<Plan> plan = request->plan(dataset->shape()); !plan) return plan.error();
+  DOVETAIL_ASSIGN(const Dataset dataset, open_datasets(arguments.paths));
+  if (const Result<Plan> plan = request.plan(dataset.shape()); !plan) return plan.error();
 
-  arguments.reader.ranks = *ranks;
-  arguments.reader.plan = request->options;
-  arguments.reader.state = request->state;
+  arguments.reader.ranks = ranks;
+  arguments.reader.plan = request.options;
+  arguments.reader.state = request.state;
   arguments.reader.start.epoch = arguments.epoch.value_or(0);
   arguments.reader.epochs = 1;
-  Result<std::optional<Schema>> columns = columns_of(*dataset, arguments.columns);
-  if (!columns) return columns.error();
-  arguments.reader.columns = std::move(*columns);
-  Result<BatchReader> reader = BatchReader::open(*dataset, arguments.reader);
-  if (!reader) return reader.error();
+  DOVETAIL_ASSIGN(std::optional<Schema> columns, columns_of(dataset, arguments.columns));
+  arguments.reader.columns = std::move(columns);
+  DOVETAIL_ASSIGN(BatchReader reader, BatchReader::open(dataset, arguments.reader));
   if (!arguments.ids_path.empty()) {
-    Result<NewFile> file = NewFile::create(arguments.ids_path);
-    if (!file) return file.error();
-    ids.emplace(std::move(*file));
+    DOVETAIL_ASSIGN(NewFile file, NewFile::create(arguments.ids_path));
+    ids.emplace(std::move(file));
   }
 
   Summary summary;
   summary.replay = arguments.reader.replay;
-  summary.plan_id = reader->plan().plan_id();
-  summary.ranks = *ranks;
-  summary.plan = reader->plan().options();
+  summary.plan_id = reader.plan().plan_id();
+  summary.ranks = ranks;
+  summary.plan = reader.plan().options();
   summary.columns = arguments.reader.columns;
-  const Position begin = reader->state().position();
+  const Position begin = reader.state().position();
   summary.epoch = begin.epoch;
   summary.first_step = begin.step;
-  const Result<void> read = read_all(*reader, *dataset, arguments, ids ? &ids->sink() : nullptr, summary);
-  summary.stats = reader->stats();
+  const Result<void> read = read_all(reader, dataset, arguments, ids ? &ids->sink() : nullptr, summary);
+  summary.stats = reader.stats();
   if (!read) {
     if (summary.steps == 0) ids.reset();  // older lines are worth more than none
     return read.error();
   }
   summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (!arguments.state_path.empty()) {
-    if (const Result<void> written = write_state(arguments.state_path, reader->state()); !written) {
-      return written.error();
-    }
+    DOVETAIL_TRY(write_state(arguments.state_path, reader.state()));
   }
   return summary;
 }
@@ -276,9 +266,8 @@ Result<Summary> read_epoch(ReadArguments& arguments, std::optional<NewFile>& ids
 Result<int> run(ReadArguments& arguments) {
   arguments.reader.hung_after = std::chrono::seconds(arguments.hung_after);
   arguments.reader.log = warn;
-  const Result<void> possible = check_outputs(
-      {arguments.ids_path, arguments.state_path, arguments.timeline_path, arguments.reader.metrics}, arguments.paths);
-  if (!possible) return possible.error();
+  DOVETAIL_TRY(check_outputs(
+      {arguments.ids_path, arguments.state_path, arguments.timeline_path, arguments.reader.metrics}, arguments.paths));
   // What was read until then gets its name, also without an end.
   if (!arguments.ids_path.empty()) catch_interrupts();
   std::optional<NewFile> ids;
@@ -294,10 +283,7 @@ Result<int> run(ReadArguments& arguments) {
   if (!ids_written) return ids_written.error();
   if (!timeline_written) return timeline_written.error();
 
-  Sink out = Sink::standard_output();
-  out.write(arguments.json ? to_line(to_json(*summary)) : to_text(*summary));
-  if (const Result<void> written = out.finish(); !written) return written.error();
-  return kExitGood;
+  return print(arguments.json ? to_line(to_json(*summary)) : to_text(*summary));
 }
 
 void add_delivery_arguments(Flags& flags, ReaderOptions& options) {

@@ -11,6 +11,7 @@
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
+#include "format/try.h"
 #include "tools/command/commands.h"
 #include "tools/command/exit_code.h"
 #include "tools/command/interrupt.h"
@@ -99,7 +100,7 @@ std::string to_text(const RecoverReport& report) {
 
 Result<int> run(const RecoverArguments& arguments) {
   for (const std::string& path : {arguments.source, arguments.target}) {
-    if (auto local = check_local(path); !local) return local.error();
+    DOVETAIL_TRY(check_local(path));
   }
   RecoverOptions options;
   options.overwrite = arguments.overwrite;
@@ -121,13 +122,7 @@ Result<int> run(const RecoverArguments& arguments) {
   const auto report = recover(arguments.source, arguments.target, options);
   progress.reset();
   if (!report) return report.error();
-  Sink out = Sink::standard_output();
-  out.write(arguments.json ? to_line(to_json(*report)) : to_text(*report));
-  // A closed pipe takes the text, not the verdict.
-  if (const Result<void> written = out.finish(); !written && exit_code(written.error()) != kExitGood) {
-    return written.error();
-  }
-  return report->ok() ? kExitGood : kExitDamaged;
+  return print(arguments.json ? to_line(to_json(*report)) : to_text(*report), report->ok() ? kExitGood : kExitDamaged);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
+#include "format/try.h"
 #include "tools/command/commands.h"
 #include "tools/command/datasets.h"
 #include "tools/command/exit_code.h"
@@ -100,9 +101,8 @@ Result<void> write_records(Sink& out, const Dataset& dataset, const StepRows& ro
       continue;
     }
     const Dataset::Place place = dataset.locate(row.record.id);
-    const Result<ByteView> bytes = picker.read(place);
-    if (!bytes) return bytes.error();
-    const PlacedRecord record{row.record.id, place.shard, place.record, *bytes};
+    DOVETAIL_ASSIGN(const ByteView bytes, picker.read(place));
+    const PlacedRecord record{row.record.id, place.shard, place.record, bytes};
     if (!arguments.json) {
       write_record(out, record, form);
       continue;
@@ -115,17 +115,15 @@ Result<void> write_records(Sink& out, const Dataset& dataset, const StepRows& ro
 }
 
 Result<int> run(const ShowArguments& arguments) {
-  const Result<Dataset> dataset = open_datasets(arguments.paths);
-  if (!dataset) return dataset.error();
-  const Result<StepRows> rows = rows_of_step(arguments.plan, dataset->shape(), arguments.query);
-  if (!rows) return rows.error();
+  DOVETAIL_ASSIGN(const Dataset dataset, open_datasets(arguments.paths));
+  DOVETAIL_ASSIGN(const StepRows rows, rows_of_step(arguments.plan, dataset.shape(), arguments.query));
 
   Sink out = Sink::standard_output();
   Result<void> read;
   if (arguments.cat) {
-    read = write_records(out, *dataset, *rows, arguments);
+    read = write_records(out, dataset, rows, arguments);
   } else {
-    out.write(arguments.json ? to_json_text(*dataset, *rows) : to_text(*dataset, *rows));
+    out.write(arguments.json ? to_json_text(dataset, rows) : to_text(dataset, rows));
   }
   // What was read before a failure is good and goes out first.
   const Result<void> written = out.finish();

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "format/text/visible.h"
+#include "format/try.h"
 #include "tools/command/commands.h"
-#include "tools/command/exit_code.h"
 #include "tools/command/json.h"
 #include "tools/command/render.h"
 #include "tools/command/sink.h"
@@ -88,9 +88,8 @@ std::string slowest_shard(const boost::json::value* shards) {
 
 /// Takes what `dovetail read --json` prints, or the statistics alone.
 Result<RankStats> read_stats(const std::string& path) {
-  const Result<std::string> text = read_text(path, kMaxBytes);
-  if (!text) return text.error();
-  const Result<boost::json::value> value = parse_json(*text);
+  DOVETAIL_ASSIGN(const std::string text, read_text(path, kMaxBytes));
+  const Result<boost::json::value> value = parse_json(text);
   const auto wrong = [&](const std::string& why) {
     return Error(Errc::unknown_format, "no statistics of a reader: " + why +
                                            "; save the output of `dovetail read --json`, or "
@@ -212,16 +211,12 @@ Result<void> check_one_job(const std::vector<RankStats>& ranks) {
 Result<int> run(const StatsArguments& arguments) {
   std::vector<RankStats> ranks;
   for (const std::string& file : arguments.files) {
-    Result<RankStats> stats = read_stats(file);
-    if (!stats) return stats.error();
-    ranks.push_back(std::move(*stats));
+    DOVETAIL_ASSIGN(RankStats stats, read_stats(file));
+    ranks.push_back(std::move(stats));
   }
   std::stable_sort(ranks.begin(), ranks.end(), [](const RankStats& a, const RankStats& b) { return a.rank < b.rank; });
-  if (const Result<void> comparable = check_one_job(ranks); !comparable) return comparable.error();
-  Sink out = Sink::standard_output();
-  out.write(arguments.json ? to_line(to_json(ranks)) : to_text(ranks));
-  if (const Result<void> written = out.finish(); !written) return written.error();
-  return kExitGood;
+  DOVETAIL_TRY(check_one_job(ranks));
+  return print(arguments.json ? to_line(to_json(ranks)) : to_text(ranks));
 }
 
 }  // namespace

@@ -94,13 +94,7 @@ Result<int> run(const VerifyArguments& arguments) {
     std::move(report->unreadable.begin(), report->unreadable.end(), std::back_inserter(verdict.report.unreadable));
   }
   for (const Error& error : verdict.report.unreadable) tools::report(error);
-  Sink out = Sink::standard_output();
-  out.write(arguments.json ? to_line(to_json(verdict)) : to_text(verdict));
-  // A closed pipe takes the text, not the verdict.
-  if (const Result<void> written = out.finish(); !written && exit_code(written.error()) != kExitGood) {
-    return written.error();
-  }
-  return verdict.exit();
+  return print(arguments.json ? to_line(to_json(verdict)) : to_text(verdict), verdict.exit());
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"
+#include "format/try.h"
 #include "tools/command/render.h"
 
 namespace dovetail::tools {
@@ -240,9 +241,8 @@ std::string to_text(const TfrecordExportReport& report) {
 Result<ConvertPart> parse_part(std::string_view text) {
   ConvertPart part;
   if (text == "auto") {
-    const Result<RankContext> context = RankContext::from_environment();
-    if (!context) return context.error();
-    return ConvertPart{context->rank, context->world};
+    DOVETAIL_ASSIGN(const RankContext context, RankContext::from_environment());
+    return ConvertPart{context.rank, context.world};
   }
   const std::size_t slash = text.find('/');
   if (slash != std::string_view::npos && parse_number(text.substr(0, slash), part.number) &&

@@ -9,6 +9,7 @@
 
 #include "format/crc32c/crc32c.h"
 #include "format/snappy_decoder.h"
+#include "format/try.h"
 #include "reader/dataset/stored_block.h"
 
 namespace dovetail::tools {
@@ -64,9 +65,7 @@ class Walk {
       const BlockSample::Piece& piece = sample_.pieces[next_];
       next_ = (next_ + 1) % sample_.pieces.size();
       const std::uint64_t before = limits.raw_bytes;
-      if (Result<void> opened = piece.direct ? read_row(piece, limits) : open_run(piece, places_[i], limits); !opened) {
-        return opened;
-      }
+      DOVETAIL_TRY(piece.direct ? read_row(piece, limits) : open_run(piece, places_[i], limits));
       bytes += limits.raw_bytes - before;
     }
     Lap lap;
@@ -132,7 +131,7 @@ class Walk {
 
     Lap lap;
     const std::span<std::byte> stored = std::span(place.stored).first(end - begin);
-    if (Result<void> read = shard.file().read(begin, stored); !read) return read;
+    DOVETAIL_TRY(shard.file().read(begin, stored));
     lap.into(limits.read_seconds);
     std::span<std::byte> out(place.decoded);
     for (std::size_t block = piece.first_block; block < piece.end_block; ++block) {
@@ -192,7 +191,7 @@ Result<Limits> walk(const BlockSample& sample, const WalkOptions& options, unsig
   Walk walk(sample, options, sample.pieces.size() * thread / options.threads);
   Limits limits;
   for (std::size_t group = 0; group < 2 || !done(walk); ++group) {
-    if (Result<void> walked = walk.group(limits); !walked) return walked.error();
+    DOVETAIL_TRY(walk.group(limits));
     if (group == 0) limits = {};
   }
   return limits;

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "format/try.h"
+
 namespace dovetail::tools {
 
 namespace {
@@ -40,10 +42,9 @@ Result<void> read_round(BatchReader& reader, std::uint64_t steps, double seconds
   constexpr std::uint64_t kBatches = 16;  // between looks at the clock, which would show with small ones
   bool ended = false;                     // a second end in a row is that of all epochs
   for (std::uint64_t done = 0; done < steps && (done % kBatches != 0 || seconds_since(start) < seconds);) {
-    const Result<std::optional<Batch>> batch = reader.next();
-    if (!batch) return batch.error();
-    if (batch->has_value()) ++done;
-    if (std::exchange(ended, !batch->has_value()) && ended) break;
+    DOVETAIL_ASSIGN(const std::optional<Batch> batch, reader.next());
+    if (batch.has_value()) ++done;
+    if (std::exchange(ended, !batch.has_value()) && ended) break;
   }
   return {};
 }
@@ -54,12 +55,11 @@ Result<void> read_pass(const Dataset& dataset, const ReaderOptions& options, std
                        double seconds, ReadingPass& pass) {
   const BenchClock::time_point start = BenchClock::now();
   do {
-    Result<BatchReader> reader = BatchReader::open(dataset, options);
-    if (!reader) return reader.error();
+    DOVETAIL_ASSIGN(BatchReader reader, BatchReader::open(dataset, options));
     const BenchClock::time_point began = BenchClock::now();
-    if (Result<void> done = read_round(*reader, steps, seconds - seconds_since(start)); !done) return done;
+    DOVETAIL_TRY(read_round(reader, steps, seconds - seconds_since(start)));
     pass.seconds += seconds_since(began);
-    add(reader->stats(), pass);
+    add(reader.stats(), pass);
   } while (!once && seconds_since(start) < seconds);
   return {};
 }

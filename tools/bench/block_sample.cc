@@ -12,6 +12,7 @@
 #include <random>
 #include <utility>
 
+#include "format/try.h"
 #include "reader/dataset/stored_block.h"
 
 namespace dovetail::tools {
@@ -113,9 +114,8 @@ double cached_share(const detail::InputFile& file) {
 Result<BlockSample> open_sample(const Dataset& dataset) {
   BlockSample sample;
   for (const std::uint32_t shard : choose_shards(dataset)) {
-    Result<detail::ShardFile> file = detail::open_shard(dataset, shard);
-    if (!file) return file.error();
-    sample.files.push_back(std::move(*file));
+    DOVETAIL_ASSIGN(detail::ShardFile file, detail::open_shard(dataset, shard));
+    sample.files.push_back(std::move(file));
   }
   return sample;
 }
@@ -147,7 +147,7 @@ Result<SequentialRead> read_sequentially(const BlockSample& sample, double secon
     const double before = read.seconds;
     for (std::uint64_t at = 0; at < file.size() && read.seconds < seconds;) {
       const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), file.size() - at));
-      if (Result<void> done = file.read(at, std::span(buffer).first(bytes)); !done) return done.error();
+      DOVETAIL_TRY(file.read(at, std::span(buffer).first(bytes)));
       at += bytes;
       read.bytes += bytes;
       read.seconds = before + std::chrono::duration<double>(BenchClock::now() - start).count();

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "format/try.h"
 #include "tools/bench/bench_report.h"
 #include "tools/command/columns_flag.h"
 #include "tools/command/commands.h"
 #include "tools/command/datasets.h"
-#include "tools/command/exit_code.h"
 #include "tools/command/sink.h"
 #include "tools/command/storage_words.h"
 #include "tools/command/warning.h"
@@ -81,17 +81,16 @@ std::vector<std::pair<Trial, ReaderOptions>> other_threads(const ReaderOptions& 
 Result<void> measure_warm(const Dataset& dataset, const BlockSample& sample, const ReaderOptions& reader,
                           std::uint64_t steps, double seconds, BenchReport& report) {
   const WalkOptions walk{.batch = report.batch, .open_runs = reader.plan.open_runs, .threads = report.threads};
-  if (Result<void> warm = warm_up(sample, walk); !warm) return warm;
+  DOVETAIL_TRY(warm_up(sample, walk));
   std::vector<std::pair<Trial, ReaderOptions>> trials = other_threads(reader, report);
   const double slice = seconds / (kTurns * static_cast<double>(2 + trials.size()));
   report.limits.threads = report.threads;
   for (int turn = 0; turn < kTurns; ++turn) {
-    const Result<Limits> limits = measure_limits(sample, walk, slice);
-    if (!limits) return limits.error();
-    report.limits.add(*limits);
-    if (Result<void> read = read_pass(dataset, reader, steps, false, slice, report.second); !read) return read;
+    DOVETAIL_ASSIGN(const Limits limits, measure_limits(sample, walk, slice));
+    report.limits.add(limits);
+    DOVETAIL_TRY(read_pass(dataset, reader, steps, false, slice, report.second));
     for (auto& [trial, options] : trials) {
-      if (Result<void> read = read_pass(dataset, options, steps, false, slice, trial.pass); !read) return read;
+      DOVETAIL_TRY(read_pass(dataset, options, steps, false, slice, trial.pass));
     }
   }
   for (auto& [trial, options] : trials) report.trials.push_back(std::move(trial));
@@ -112,26 +111,21 @@ Result<BenchReport> measure(BenchArguments& arguments) {
     return Error(Errc::invalid_option, "--seconds = " + std::to_string(arguments.seconds) + ": it must be 1 to " +
                                            std::to_string(kMostSeconds));
   }
-  const Result<PlanRequest> request = request_plan(arguments);
-  if (!request) return request.error();
-  const Result<Dataset> dataset = open_datasets(arguments.paths);
-  if (!dataset) return dataset.error();
-  const Result<Plan> plan = request->plan(dataset->shape());
-  if (!plan) return plan.error();
+  DOVETAIL_ASSIGN(const PlanRequest request, request_plan(arguments));
+  DOVETAIL_ASSIGN(const Dataset dataset, open_datasets(arguments.paths));
+  DOVETAIL_ASSIGN(const Plan plan, request.plan(dataset.shape()));
 
   ReaderOptions& reader = arguments.reader;
   reader.ranks.rank = arguments.rank;
-  reader.ranks.world = request->options.world;
-  reader.plan = request->options;
-  reader.state = request->state;
+  reader.ranks.world = request.options.world;
+  reader.plan = request.options;
+  reader.state = request.state;
   reader.epochs = 1;
-  Result<std::optional<Schema>> columns = columns_of(*dataset, arguments.columns);
-  if (!columns) return columns.error();
-  reader.columns = std::move(*columns);
-  const Position start = plan->start();
-  const Result<std::uint64_t> steps = plan->steps(start.epoch);
-  if (!steps) return steps.error();
-  if (*steps == start.step) return Error(Errc::empty_input, "the state is at the end of its epoch: no step is left");
+  DOVETAIL_ASSIGN(std::optional<Schema> columns, columns_of(dataset, arguments.columns));
+  reader.columns = std::move(columns);
+  const Position start = plan.start();
+  DOVETAIL_ASSIGN(const std::uint64_t steps, plan.steps(start.epoch));
+  if (steps == start.step) return Error(Errc::empty_input, "the state is at the end of its epoch: no step is left");
 
   const double seconds = arguments.seconds;
   BenchReport report;
@@ -142,38 +136,31 @@ Result<BenchReport> measure(BenchArguments& arguments) {
   report.threads = reader.decode_threads > 0 ? std::min(reader.decode_threads, report.cores) : report.cores;
   report.columns = reader.columns.has_value();
   // First of all, while the page cache is as it was found.
-  Result<BlockSample> sample = open_sample(*dataset);
-  if (!sample) return sample.error();
-  Result<SequentialRead> cat = read_sequentially(*sample, kCat * seconds);
-  if (!cat) return cat.error();
-  report.cat = *cat;
-  Result<void> read = read_pass(*dataset, reader, *steps - start.step, true, kFirstPass * seconds, report.first);
+  DOVETAIL_ASSIGN(BlockSample sample, open_sample(dataset));
+  DOVETAIL_ASSIGN(report.cat, read_sequentially(sample, kCat * seconds));
+  Result<void> read = read_pass(dataset, reader, steps - start.step, true, kFirstPass * seconds, report.first);
   if (!read) return read.error();
   reader.log = {};  // warnings need to be read once
   const std::uint64_t same_steps = report.first.batches;
   double left = (1 - kCat - kFirstPass) * seconds;
   if (report.first.waiting_reads > 0 && reader.storage != StorageKind::io_uring_direct) {
-    try_direct(*dataset, reader, same_steps, kCold * seconds, report);
+    try_direct(dataset, reader, same_steps, kCold * seconds, report);
     left -= kCold * seconds;
   }
-  choose_blocks(std::min(kSampleBytes, report.first.bytes), *sample);
+  choose_blocks(std::min(kSampleBytes, report.first.bytes), sample);
   // What was read to the end can be read on: a reader that begins anew touches new memory.
-  if (same_steps == *steps && !reader.plan.mix.enabled()) reader.epochs = 0;
-  read = measure_warm(*dataset, *sample, reader, reader.epochs == 0 ? UINT64_MAX : same_steps, left, report);
+  if (same_steps == steps && !reader.plan.mix.enabled()) reader.epochs = 0;
+  read = measure_warm(dataset, sample, reader, reader.epochs == 0 ? UINT64_MAX : same_steps, left, report);
   if (!read) return read.error();
-  describe(*dataset, *sample, report);
+  describe(dataset, sample, report);
   std::erase_if(report.trials, [&](const Trial& trial) { return !trial.cold && !report.settled(trial.pass); });
   return report;
 }
 
 Result<int> run(BenchArguments& arguments) {
   arguments.reader.log = warn;
-  const Result<BenchReport> report = measure(arguments);
-  if (!report) return report.error();
-  Sink out = Sink::standard_output();
-  out.write(arguments.json ? to_line(to_json(*report)) : to_text(*report));
-  if (const Result<void> written = out.finish(); !written) return written.error();
-  return kExitGood;
+  DOVETAIL_ASSIGN(const BenchReport report, measure(arguments));
+  return print(arguments.json ? to_line(to_json(report)) : to_text(report));
 }
 
 }  // namespace

@@ -77,4 +77,12 @@ Result<void> Sink::finish() {
   return {};
 }
 
+Result<int> print(std::string_view text, int code) {
+  Sink out = Sink::standard_output();
+  out.write(text);
+  const Result<void> written = out.finish();
+  if (!written && exit_code(written.error()) != kExitGood) return written.error();
+  return code;
+}
+
 }  // namespace dovetail::tools

@@ -7,6 +7,8 @@
 #include <dovetail/bytes.h>
 #include <dovetail/error.h>
 
+#include "tools/command/exit_code.h"
+
 namespace dovetail::tools {
 
 /// Buffered output whose failures are values: a full disk and a closed pipe alike.
@@ -42,5 +44,8 @@ class Sink {
   bool good_ = true;
   int errno_ = 0;
 };
+
+/// Writes a text to standard output and gives the exit code. A closed pipe takes the text, not the verdict.
+Result<int> print(std::string_view text, int code = kExitGood);
 
 }  // namespace dovetail::tools

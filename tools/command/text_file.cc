@@ -17,6 +17,7 @@
 
 #include "format/address.h"
 #include "format/layout.h"
+#include "format/try.h"
 
 namespace dovetail::tools {
 
@@ -85,7 +86,7 @@ bool is_same_file(const std::string& a, const std::string& b) {
 }
 
 Result<void> check_output(const std::string& path) {
-  if (auto local = check_local(path); !local) return local;
+  DOVETAIL_TRY(check_local(path));
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
     return Error::from_errno(EISDIR, "this is a folder: name a file in it").in_file(path);
@@ -112,7 +113,7 @@ Result<void> check_local(const std::string& path) {
 }
 
 Result<std::string> read_text(const std::string& path, std::size_t max_bytes) {
-  if (auto local = check_local(path); !local) return local.error();
+  DOVETAIL_TRY(check_local(path));
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
     return Error::from_errno(EISDIR, "this is a folder: name a file").in_file(path);
@@ -142,7 +143,7 @@ Result<void> check_outputs(const std::vector<std::string>& outputs, const std::v
   std::vector<std::string> taken;
   for (const std::string& path : outputs) {
     if (path.empty()) continue;
-    if (auto possible = check_output(path); !possible) return possible;
+    DOVETAIL_TRY(check_output(path));
     if (is_special(path)) continue;
     const auto is_path = [&](const std::string& other) { return is_same_file(path, other); };
     if (std::any_of(inputs.begin(), inputs.end(), is_path)) {
@@ -157,7 +158,7 @@ Result<void> check_outputs(const std::vector<std::string>& outputs, const std::v
 }
 
 Result<NewFile> NewFile::create(const std::string& path) {
-  if (auto possible = check_output(path); !possible) return possible.error();
+  DOVETAIL_TRY(check_output(path));
   if (is_special(path)) {
     // Opened anew, a file behind /dev/stdout would be written from its start by both.
     Result<Sink> sink = path == "/dev/stdout" ? Result<Sink>(Sink::standard_output()) : Sink::create(path);
@@ -187,10 +188,9 @@ Result<void> NewFile::finish() {
 }
 
 Result<void> replace_text(const std::string& path, std::string_view text) {
-  Result<NewFile> file = NewFile::create(path);
-  if (!file) return file.error();
-  file->sink().write(text);
-  return file->finish();
+  DOVETAIL_ASSIGN(NewFile file, NewFile::create(path));
+  file.sink().write(text);
+  return file.finish();
 }
 
 }  // namespace dovetail::tools

@@ -57,13 +57,6 @@ std::string to_text(const PlacedRecord& record, const Colours& colours) {
   return text;
 }
 
-Result<int> print(std::string_view text, int code) {
-  Sink out = Sink::standard_output();
-  out.write(text);
-  if (const Result<void> written = out.finish(); !written) return written.error();
-  return code;
-}
-
 int verdict(const Inspection& inspection) noexcept {
   const bool lost = inspection.features && inspection.features->damaged_blocks > 0;
   return inspection.survey.unreadable > 0 || lost ? kExitDamaged : kExitGood;

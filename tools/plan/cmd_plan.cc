@@ -9,6 +9,7 @@
 #include <dovetail/mixing.h>
 #include <dovetail/plan.h>
 
+#include "format/try.h"
 #include "tools/command/commands.h"
 #include "tools/command/datasets.h"
 #include "tools/command/exit_code.h"
@@ -39,12 +40,6 @@ struct PlanArguments {
   bool json = false;
 };
 
-Result<void> print(const std::string& text) {
-  Sink out = Sink::standard_output();
-  out.write(text);
-  return out.finish();
-}
-
 std::string all_names(const std::vector<std::string>& paths) {
   std::string names;
   for (const std::string& path : paths) names += (names.empty() ? "" : ", ") + path;
@@ -65,42 +60,32 @@ int exit_code(DigestVerdict::Kind kind) noexcept {
 
 Result<int> check(const PlanArguments& arguments, const Plan& plan, const std::optional<State>& state,
                   std::uint32_t epoch, const std::shared_ptr<const DatasetShape>& dataset) {
-  const Result<std::vector<RankDigest>> reports = read_digests(arguments.digest_paths);
-  if (!reports) return reports.error();
-  const Result<DigestVerdict> verdict = check_digests(plan, state, epoch, dataset, *reports);
-  if (!verdict) return verdict.error();
-  if (auto printed = print(arguments.json ? to_line(to_json(*verdict)) : to_text(*verdict)); !printed) {
-    return printed.error();
-  }
-  return exit_code(verdict->kind);
+  DOVETAIL_ASSIGN(const std::vector<RankDigest> reports, read_digests(arguments.digest_paths));
+  DOVETAIL_ASSIGN(const DigestVerdict verdict, check_digests(plan, state, epoch, dataset, reports));
+  return print(arguments.json ? to_line(to_json(verdict)) : to_text(verdict), exit_code(verdict.kind));
 }
 
 Result<void> measure(const PlanArguments& arguments, const Dataset& dataset, PlanReport& report) {
   report.mixing = measure_mixing(report.plan, report.epoch);
   if (arguments.labels.empty()) return {};
-  const Result<LabelMixing> labels = read_labels(dataset, report.plan, report.epoch, arguments.labels);
-  if (!labels) return labels.error();
-  add_labels(*report.mixing, *labels);
+  DOVETAIL_ASSIGN(const LabelMixing labels, read_labels(dataset, report.plan, report.epoch, arguments.labels));
+  add_labels(*report.mixing, labels);
   return {};
 }
 
 Result<int> show(const PlanArguments& arguments, const Dataset& dataset, const Plan& plan, std::uint32_t number) {
-  const Result<EpochPlan> epoch = plan.epoch(number);
-  if (!epoch) return epoch.error();
-  PlanReport report = report_plan(plan, *epoch);
+  DOVETAIL_ASSIGN(const EpochPlan epoch, plan.epoch(number));
+  PlanReport report = report_plan(plan, epoch);
   if (arguments.shuffle_report || !arguments.svg_path.empty()) {
-    if (auto measured = measure(arguments, dataset, report); !measured) return measured.error();
+    DOVETAIL_TRY(measure(arguments, dataset, report));
   }
   if (!arguments.svg_path.empty()) {
-    const Result<std::string> drawing = draw_plan(report, all_names(arguments.paths));
-    if (!drawing) return drawing.error();
-    if (auto written = replace_text(arguments.svg_path, *drawing); !written) return written.error();
+    DOVETAIL_ASSIGN(const std::string drawing, draw_plan(report, all_names(arguments.paths)));
+    DOVETAIL_TRY(replace_text(arguments.svg_path, drawing));
   }
   // A drawing shows the mixing anyway.
   if (!arguments.shuffle_report) report.mixing.reset();
-  if (auto printed = print(arguments.json ? to_line(to_json(report)) : to_text(report)); !printed) {
-    return printed.error();
-  }
+  DOVETAIL_TRY(print(arguments.json ? to_line(to_json(report)) : to_text(report)));
   if (report.mixing && report.mixing->weak()) {
     warn("the mixing is weak; the report says why and what helps");
   }
@@ -111,21 +96,18 @@ Result<int> run(const PlanArguments& arguments) {
   if (!arguments.labels.empty() && !arguments.shuffle_report) {
     return Error(Errc::invalid_option, "--labels is for --shuffle-report");
   }
-  const Result<void> possible = check_outputs({arguments.svg_path, arguments.save_path}, arguments.paths);
-  if (!possible) return possible.error();
-  const Result<Dataset> dataset = open_datasets(arguments.paths);
-  if (!dataset) return dataset.error();
-  const Result<PlanRequest> request = plan_request(arguments.plan);
-  if (!request) return request.error();
-  const Result<Plan> plan = request->plan(dataset->shape());
+  DOVETAIL_TRY(check_outputs({arguments.svg_path, arguments.save_path}, arguments.paths));
+  DOVETAIL_ASSIGN(const Dataset dataset, open_datasets(arguments.paths));
+  DOVETAIL_ASSIGN(const PlanRequest request, plan_request(arguments.plan));
+  const Result<Plan> plan = request.plan(dataset.shape());
   if (!plan) return plan.error().in_file(arguments.paths.front());
   if (!arguments.save_path.empty()) {
-    const SavedPlan saved = saved_plan(*plan, request->state);
-    if (auto written = save_plan(arguments.save_path, saved); !written) return written.error();
+    const SavedPlan saved = saved_plan(*plan, request.state);
+    DOVETAIL_TRY(save_plan(arguments.save_path, saved));
   }
   const std::uint32_t epoch = arguments.epoch.value_or(plan->start().epoch);
-  if (!arguments.digest_paths.empty()) return check(arguments, *plan, request->state, epoch, dataset->shape());
-  Result<int> shown = show(arguments, *dataset, *plan, epoch);
+  if (!arguments.digest_paths.empty()) return check(arguments, *plan, request.state, epoch, dataset.shape());
+  Result<int> shown = show(arguments, dataset, *plan, epoch);
   if (!shown) return shown.error().in_file(arguments.paths.front());
   return shown;
 }

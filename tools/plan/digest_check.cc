@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "format/text/count_of.h"
+#include "format/try.h"
 #include "tools/command/text_file.h"
 #include "tools/plan/json_fields.h"
 #include "tools/plan/step_rows.h"
@@ -277,9 +278,8 @@ void Checker::find_culprits() {
 Result<std::vector<RankDigest>> read_digests(const std::vector<std::string>& files) {
   std::vector<RankDigest> reports;
   for (const std::string& file : files) {
-    Result<RankDigest> report = parse(file);
-    if (!report) return report.error();
-    reports.push_back(std::move(*report));
+    DOVETAIL_ASSIGN(RankDigest report, parse(file));
+    reports.push_back(std::move(report));
   }
   return reports;
 }
@@ -287,9 +287,8 @@ Result<std::vector<RankDigest>> read_digests(const std::vector<std::string>& fil
 Result<DigestVerdict> check_digests(const Plan& plan, const std::optional<State>& state, std::uint32_t epoch,
                                     const std::shared_ptr<const DatasetShape>& dataset,
                                     const std::vector<RankDigest>& reports) {
-  const Result<EpochPlan> planned = plan.epoch(epoch);
-  if (!planned) return planned.error();
-  return Checker(plan, *planned, state, dataset).check(reports);
+  DOVETAIL_ASSIGN(const EpochPlan planned, plan.epoch(epoch));
+  return Checker(plan, planned, state, dataset).check(reports);
 }
 
 boost::json::object to_json(const DigestVerdict& verdict) {

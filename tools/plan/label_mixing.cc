@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "format/example/example_wire.h"
+#include "format/try.h"
 #include "tools/records/record_json.h"
 #include "tools/records/record_picker.h"
 
@@ -95,9 +96,8 @@ Result<LabelMixing> read_labels(const Dataset& dataset, const Plan& plan, const 
         labels.pop_back();
         break;
       }
-      const Result<std::optional<std::uint64_t>> label = reader.read(id);
-      if (!label) return label.error();
-      if (label->has_value()) batch.push_back(**label);
+      DOVETAIL_ASSIGN(const std::optional<std::uint64_t> label, reader.read(id));
+      if (label.has_value()) batch.push_back(*label);
     }
   }
   if (!labels.empty() && !reader.any_found()) {

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "format/try.h"
 #include "tools/plan/plan_words.h"
 #include "tools/plan/state_file.h"
 #include "tools/plan/weights.h"
@@ -18,9 +19,7 @@ void take(const std::optional<Value>& flag, Value& option) {
 
 Result<void> take_mix(const PlanFlags& flags, Mix& mix) {
   if (flags.weights) {
-    Result<std::vector<MixWeights>> schedule = parse_weights(*flags.weights);
-    if (!schedule) return schedule.error();
-    mix.schedule = std::move(*schedule);
+    DOVETAIL_ASSIGN(mix.schedule, parse_weights(*flags.weights));
   }
   take(flags.stop, mix.stop);
   take(flags.mix_steps, mix.steps);
@@ -84,7 +83,7 @@ void add_plan_arguments(Flags& flags, PlanFlags& plan, const std::string& batch_
 
 Result<Plan> PlanRequest::plan(std::shared_ptr<const DatasetShape> dataset) const {
   if (saved) {
-    if (auto checked = check_saved(*saved, options); !checked) return checked.error();
+    DOVETAIL_TRY(check_saved(*saved, options));
     if (dataset->fingerprint != saved->dataset) {
       return Error(Errc::state_mismatch, "the dataset is another one: its fingerprint is " +
                                              dataset->fingerprint.to_hex() + ", and that of the saved plan " +
@@ -94,28 +93,26 @@ Result<Plan> PlanRequest::plan(std::shared_ptr<const DatasetShape> dataset) cons
   Result<Plan> plan =
       state ? Plan::resume(std::move(dataset), options, *state) : Plan::make(std::move(dataset), options);
   if (!plan || !saved) return plan;
-  if (auto checked = check_saved(*saved, *plan); !checked) return checked.error();
+  DOVETAIL_TRY(check_saved(*saved, *plan));
   return plan;
 }
 
 Result<PlanRequest> plan_request(const PlanFlags& flags, std::optional<State> read) {
   PlanRequest request;
   if (!flags.plan_path.empty()) {
-    Result<SavedPlan> saved = load_plan(flags.plan_path);
-    if (!saved) return saved.error();
-    request.options = saved->options;
-    request.state = saved->state;
-    request.saved = std::move(*saved);
+    DOVETAIL_ASSIGN(SavedPlan saved, load_plan(flags.plan_path));
+    request.options = saved.options;
+    request.state = saved.state;
+    request.saved = std::move(saved);
   }
   if (!flags.state_path.empty()) {
-    Result<State> state = read ? Result<State>(std::move(*read)) : read_state(flags.state_path);
-    if (!state) return state.error();
-    if (!request.saved) request.options = state->options(1, 1);
-    request.state = std::move(*state);
+    DOVETAIL_ASSIGN(State state, read ? Result<State>(std::move(*read)) : read_state(flags.state_path));
+    if (!request.saved) request.options = state.options(1, 1);
+    request.state = std::move(state);
   }
   if (!request.saved && !flags.world) return Error(Errc::invalid_option, "--world is required");
   if (!request.saved && !flags.batch) return Error(Errc::invalid_option, "--batch is required");
-  if (auto taken = take_all(flags, request.options); !taken) return taken.error();
+  DOVETAIL_TRY(take_all(flags, request.options));
   return request;
 }
 

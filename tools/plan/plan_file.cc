@@ -6,6 +6,7 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "format/try.h"
 #include "tools/command/text_file.h"
 #include "tools/plan/json_fields.h"
 #include "tools/plan/plan_words.h"
@@ -141,9 +142,8 @@ std::string to_text(const SavedPlan& saved) {
 }
 
 Result<SavedPlan> saved_plan_from_text(const std::string& text) {
-  const Result<boost::json::value> value = parse_json(text);
-  if (!value) return value.error();
-  JsonFields fields(*value);
+  DOVETAIL_ASSIGN(const boost::json::value value, parse_json(text));
+  JsonFields fields(value);
   std::uint64_t version = 0;
   fields.take("dovetail_plan", version);
   if (!fields.failure().empty()) return no_plan(fields.failure());
@@ -160,9 +160,7 @@ Result<SavedPlan> saved_plan_from_text(const std::string& text) {
   if (options == nullptr) return no_plan("options are missing");
   if (const std::string wrong = take_options(*options, saved.options); !wrong.empty()) fields.fail(wrong);
   if (const auto* state = fields.find("state")) {
-    Result<State> taken = State::from_text(state->is_string() ? std::string_view(state->get_string()) : "");
-    if (!taken) return taken.error();
-    saved.state = std::move(*taken);
+    DOVETAIL_ASSIGN(saved.state, State::from_text(state->is_string() ? std::string_view(state->get_string()) : ""));
   }
   if (!fields.failure().empty()) return no_plan(fields.failure());
   return saved;
@@ -189,7 +187,7 @@ Result<void> check_saved(const SavedPlan& saved, const PlanOptions& options) {
 }
 
 Result<void> check_saved(const SavedPlan& saved, const Plan& plan) {
-  if (auto checked = check_saved(saved, exact_options(plan)); !checked) return checked;
+  DOVETAIL_TRY(check_saved(saved, exact_options(plan)));
   return same(identity(saved_plan(plan, {})), identity(saved));
 }
 

@@ -13,6 +13,7 @@
 #include <dovetail/shard_line.h>
 
 #include "format/text/count_of.h"
+#include "format/try.h"
 #include "tools/command/render.h"
 #include "tools/command/svg.h"
 #include "tools/plan/mixing_report.h"
@@ -121,21 +122,20 @@ std::string Drawing::line_note(const std::vector<LinePart>& line) const {
 }
 
 Result<void> Drawing::draw_line() {
-  Result<std::vector<LinePart>> line = shard_line(plan_, report_.epoch.epoch());
-  if (!line) return line.error();
+  DOVETAIL_ASSIGN(std::vector<LinePart> line, shard_line(plan_, report_.epoch.epoch()));
   svg_.begin_group("line");
   svg_.text(kMargin, y_, "The line", kHeading);
-  svg_.text(kMargin, y_ + 18, line_note(*line), kNote);
+  svg_.text(kMargin, y_ + 18, line_note(line), kNote);
   y_ += 30;
   if (has_no_cuts()) {
     for (std::uint32_t shard = 0; shard < shards_; ++shard) {
       const std::uint64_t records = plan_.dataset().shards[shard].records;
-      if (records > 0) line->push_back({0, 0, shard, 0, records});
+      if (records > 0) line.push_back({0, 0, shard, 0, records});
     }
   }
   std::uint64_t longest = 1;
   std::vector<std::vector<LinePart>> sources;
-  for (const LinePart& part : *line) {
+  for (const LinePart& part : line) {
     if (sources.empty() || sources.back().front().source != part.source) sources.emplace_back();
     sources.back().push_back(part);
   }
@@ -435,7 +435,7 @@ void Drawing::draw_cells(const MixingMap& map, double x, double y, double width,
 
 Result<std::string> draw_plan(const PlanReport& report, const std::string& name) {
   Drawing drawing(report, name);
-  if (auto drawn = drawing.draw_line(); !drawn) return drawn.error();
+  DOVETAIL_TRY(drawing.draw_line());
   drawing.draw_ranks();
   drawing.draw_maps();
   return drawing.finish();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "format/text/count_of.h"
+#include "format/try.h"
 #include "tools/plan/state_file.h"
 
 namespace dovetail::tools {
@@ -42,9 +43,8 @@ Result<StepPlan> plan_before_state(PlanOptions options, const State& state, std:
   } else {
     take_lanes(options, state.phases[phase]);
   }
-  Result<Plan> plan = Plan::resume(dataset, options, begin_of_phase(state, phase));
-  if (!plan) return plan.error();
-  return StepPlan{std::move(*plan), known};
+  DOVETAIL_ASSIGN(Plan plan, Plan::resume(dataset, options, begin_of_phase(state, phase)));
+  return StepPlan{std::move(plan), known};
 }
 
 /// The lanes of the state tell the world where nothing else does.
@@ -60,14 +60,12 @@ Result<StepPlan> plan_of(PlanFlags flags, const std::shared_ptr<const DatasetSha
   std::optional<State> read;
   const bool world_given = flags.world || flags.batch || flags.state_path.empty() || !flags.plan_path.empty();
   if (!world_given) {
-    Result<State> state = read_state(flags.state_path);
-    if (!state) return state.error();
-    take_world(flags, *state);
-    read = std::move(*state);
+    DOVETAIL_ASSIGN(State state, read_state(flags.state_path));
+    take_world(flags, state);
+    read = std::move(state);
   }
-  const Result<PlanRequest> request = plan_request(flags, std::move(read));
-  if (!request) return request.error();
-  if (const auto& state = request->state) {
+  DOVETAIL_ASSIGN(const PlanRequest request, plan_request(flags, std::move(read)));
+  if (const auto& state = request.state) {
     if (!query.epoch) query.epoch = state->epoch;
     if (*query.epoch < state->epoch) {
       return Error(Errc::invalid_option, "--epoch = " + std::to_string(*query.epoch) +
@@ -75,12 +73,11 @@ Result<StepPlan> plan_of(PlanFlags flags, const std::shared_ptr<const DatasetSha
                                              " and tells nothing of the lanes before it; leave it out");
     }
     const auto phase = *query.epoch == state->epoch ? phase_of(*state, query.step) : std::nullopt;
-    if (phase) return plan_before_state(request->options, *state, *phase, world_given, dataset);
+    if (phase) return plan_before_state(request.options, *state, *phase, world_given, dataset);
   }
   if (!query.epoch) query.epoch = 0;
-  Result<Plan> plan = request->plan(dataset);
-  if (!plan) return plan.error();
-  return StepPlan{std::move(*plan), world_given};
+  DOVETAIL_ASSIGN(Plan plan, request.plan(dataset));
+  return StepPlan{std::move(plan), world_given};
 }
 
 Result<void> check(const StepPlan& found, const EpochPlan& epoch, const StepQuery& query) {
@@ -143,18 +140,16 @@ std::optional<std::size_t> phase_of(const State& state, std::uint64_t step) {
 Result<StepRows> rows_of_step(const PlanFlags& flags, const std::shared_ptr<const DatasetShape>& dataset,
                               const StepQuery& query) {
   StepQuery asked = query;
-  const Result<StepPlan> found = plan_of(flags, dataset, asked);
-  if (!found) return found.error();
-  const Result<EpochPlan> epoch = found->plan.epoch(*asked.epoch);
-  if (!epoch) return epoch.error();
-  if (auto checked = check(*found, *epoch, asked); !checked) return checked.error();
+  DOVETAIL_ASSIGN(const StepPlan found, plan_of(flags, dataset, asked));
+  DOVETAIL_ASSIGN(const EpochPlan epoch, found.plan.epoch(*asked.epoch));
+  DOVETAIL_TRY(check(found, epoch, asked));
   StepRows rows{
-      .plan_id = found->plan.plan_id(), .position = {*asked.epoch, asked.step}, .steps = epoch->steps(), .rows = {}};
-  const PlanOptions& options = found->plan.options();
+      .plan_id = found.plan.plan_id(), .position = {*asked.epoch, asked.step}, .steps = epoch.steps(), .rows = {}};
+  const PlanOptions& options = found.plan.options();
   const std::uint32_t first = asked.rank.value_or(0);
   const std::uint32_t end = asked.rank ? first + 1 : options.world;
   for (std::uint32_t rank = first; rank < end; rank += options.replicate) {
-    append_batch(*epoch, rank, asked.step, found->ranks_known, rows.rows);
+    append_batch(epoch, rank, asked.step, found.ranks_known, rows.rows);
   }
   return rows;
 }
