@@ -5,22 +5,13 @@
 #include <random>
 #include <span>
 
+#include "format/text/hex.h"
+
 namespace dovetail {
 namespace {
 
 constexpr std::size_t kIdBytes = 16;
 using IdBytes = std::array<std::uint8_t, kIdBytes>;
-
-std::string hex_of(const IdBytes& bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * bytes.size());
-  for (const std::uint8_t byte : bytes) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 0xF];
-  }
-  return text;
-}
 
 std::optional<std::uint8_t> digit_of(char c) noexcept {
   if (c >= '0' && c <= '9') return static_cast<std::uint8_t>(c - '0');
@@ -61,7 +52,7 @@ std::string Hash128::to_hex() const {
   IdBytes bytes;
   store_be(std::span(bytes).first<8>(), high);
   store_be(std::span(bytes).last<8>(), low);
-  return hex_of(bytes);
+  return format::hex(std::as_bytes(std::span(bytes)));
 }
 
 Result<Hash128> Hash128::from_hex(std::string_view text) {
@@ -81,7 +72,7 @@ DatasetId DatasetId::random() {
 }
 
 std::string DatasetId::to_hex() const {
-  return hex_of(bytes);
+  return format::hex(std::as_bytes(std::span(bytes)));
 }
 
 Result<DatasetId> DatasetId::from_hex(std::string_view text) {

@@ -12,10 +12,10 @@
 
 #include "format/text/utf8.h"
 #include "fuzz/support.h"
+#include "inspect/payload.h"
 #include "tools/command/render.h"
 #include "tools/inspect/feature_section.h"
 #include "tools/inspect/record_cards.h"
-#include "tools/records/payload.h"
 #include "tools/records/record_json.h"
 
 namespace dovetail::fuzz {
@@ -71,10 +71,10 @@ void require_own_markup(std::string_view html) {
 
 void judge(ByteView bytes) {
   const MemoryLimit limit((std::size_t{4} << 20) + 4096 * bytes.size());
-  const tools::Payload payload = tools::guess_payload(bytes);
-  if (payload == tools::Payload::text) require(format::is_utf8(as_chars(bytes)), "text is UTF-8");
-  require(payload != tools::Payload::empty || bytes.empty(), "only no bytes are none");
-  require(tools::numpy_header(bytes).size() <= bytes.size(), "a header is a part of its record");
+  const inspect::Payload payload = inspect::guess_payload(bytes);
+  if (payload == inspect::Payload::text) require(format::is_utf8(as_chars(bytes)), "text is UTF-8");
+  require(payload != inspect::Payload::empty || bytes.empty(), "only no bytes are none");
+  require(inspect::numpy_header(bytes).size() <= bytes.size(), "a header is a part of its record");
   require_json(tools::content_json(bytes));
   require_json(boost::json::serialize(tools::to_json(tools::PlacedRecord{.bytes = bytes})));
   for (const char character : tools::hex_dump(bytes)) {

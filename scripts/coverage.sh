@@ -12,7 +12,7 @@ build=build/coverage
 if [[ "${1:-}" == "--uncovered" ]]; then
   exec python3 -B scripts/coverage_report.py "$build/coverage.json" --uncovered "${2:-}"
 fi
-folders=(format reader writer sources convert recover tfrecord)
+folders=(format reader writer sources convert recover tfrecord inspect)
 required=(format reader/plan)
 tests="${COVERAGE_TESTS:-.}"
 if [[ "${1:-}" == "--required" ]]; then

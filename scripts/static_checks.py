@@ -29,7 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 OLDEST_LLVM = 14
-OF_LIBRARY = ("format", "reader", "writer", "sources", "convert", "recover", "tfrecord", "tools", "python")
+OF_LIBRARY = ("format", "reader", "writer", "sources", "convert", "recover", "tfrecord", "inspect", "tools", "python")
 GROUP = 16  # sources laid end to end; more cost less, but leave cores without work
 # What nearly every source includes, parsed once.
 PRECOMPILED = """algorithm array atomic charconv chrono condition_variable deque filesystem fstream functional future

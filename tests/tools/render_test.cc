@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "format/text/count_of.h"
+#include "format/text/hex.h"
 #include "tools/command/progress.h"
 
 namespace dovetail::tools {
@@ -22,10 +23,10 @@ TEST(RenderTest, BytesAreShownInPowersOf1024) {
 }
 
 TEST(RenderTest, HexHasTwoDigitsPerByteAndSixteenPerNumber) {
-  EXPECT_EQ(hex(as_bytes(std::string_view("\x00\x7f\xff", 3))), "007fff");
-  EXPECT_EQ(hex({}), "");
-  EXPECT_EQ(hex64(0), "0000000000000000");
-  EXPECT_EQ(hex64(0x0123456789abcdef), "0123456789abcdef");
+  EXPECT_EQ(format::hex(as_bytes(std::string_view("\x00\x7f\xff", 3))), "007fff");
+  EXPECT_EQ(format::hex({}), "");
+  EXPECT_EQ(format::hex64(0), "0000000000000000");
+  EXPECT_EQ(format::hex64(0x0123456789abcdef), "0123456789abcdef");
 }
 
 TEST(RenderTest, DumpShowsOffsetBytesAndText) {

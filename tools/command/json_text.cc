@@ -3,9 +3,10 @@
 
 #include <cmath>
 
+#include "format/text/base64.h"
+#include "format/text/hex.h"
 #include "format/text/number_text.h"
 #include "format/text/utf8.h"
-#include "tools/command/base64.h"
 #include "tools/command/render.h"
 
 namespace dovetail::tools {
@@ -21,7 +22,7 @@ void append_string(std::string& json, std::string_view text) {
     } else if (c == '\t') {
       json += "\\t";
     } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-      json += "\\u00" + hex(as_bytes({&c, 1}));
+      json += "\\u00" + format::hex(as_bytes({&c, 1}));
     } else {
       json += c;
     }
@@ -33,7 +34,7 @@ void append_bytes(std::string& json, ByteView bytes) {
   if (format::is_utf8(as_chars(bytes))) {
     append_string(json, as_chars(bytes));
   } else {
-    json += "{\"base64\":\"" + to_base64(bytes) + "\"}";
+    json += "{\"base64\":\"" + format::to_base64(bytes) + "\"}";
   }
 }
 

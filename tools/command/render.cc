@@ -6,13 +6,13 @@
 #include <cstdio>
 #include <utility>
 
+#include "format/text/hex.h"
 #include "format/text/visible.h"
 
 namespace dovetail::tools {
 
 namespace {
 
-constexpr std::string_view kDigits = "0123456789abcdef";
 constexpr std::size_t kDumpWidth = 16;
 
 char printable(std::byte byte) {
@@ -62,31 +62,14 @@ std::string duration(double seconds) {
   return std::to_string(whole / 3600) + " h " + two_digits(whole / 60 % 60) + " min";
 }
 
-std::string hex64(std::uint64_t value) {
-  std::string text(16, '0');
-  for (std::size_t i = text.size(); i > 0; value >>= 4) text[--i] = kDigits[value & 15];
-  return text;
-}
-
-std::string hex(ByteView bytes) {
-  std::string text;
-  text.reserve(bytes.size() * 2);
-  for (const std::byte byte : bytes) {
-    const auto value = std::to_integer<unsigned>(byte);
-    text += kDigits[value >> 4];
-    text += kDigits[value & 15];
-  }
-  return text;
-}
-
 std::string hex_dump(ByteView bytes) {
   std::string text;
   for (std::size_t offset = 0; offset < bytes.size(); offset += kDumpWidth) {
     const ByteView line = bytes.subspan(offset, std::min(kDumpWidth, bytes.size() - offset));
-    text += hex64(offset).substr(8) + ' ';
+    text += format::hex64(offset).substr(8) + ' ';
     for (std::size_t i = 0; i < kDumpWidth; ++i) {
       text += i % 8 == 0 ? "  " : " ";
-      text += i < line.size() ? hex(line.subspan(i, 1)) : "  ";
+      text += i < line.size() ? format::hex(line.subspan(i, 1)) : "  ";
     }
     text += "  |";
     for (const std::byte byte : line) text += printable(byte);

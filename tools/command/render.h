@@ -25,12 +25,6 @@ std::string percent(double share, int digits);
 /// "100 %", "0.5 %"; "0 %" only for nothing, and "100 %" only for all.
 std::string share_of(std::uint64_t part, std::uint64_t whole);
 
-/// 16 lower-case digits.
-std::string hex64(std::uint64_t value);
-
-/// Two lower-case digits a byte.
-std::string hex(ByteView bytes);
-
 /// Offset, 16 bytes in hex, and the same as text; one line per 16 bytes.
 std::string hex_dump(ByteView bytes);
 

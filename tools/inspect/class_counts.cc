@@ -29,7 +29,7 @@ bool has_classes(const FeatureStats& stats) {
          !stats.top.empty();
 }
 
-boost::json::array class_names(const Inspection& inspection) {
+boost::json::array class_names(const inspect::Inspection& inspection) {
   if (inspection.shards.empty()) return {};
   const auto found = inspection.shards.front().metadata.find(std::string(kClassesKey));
   if (found == inspection.shards.front().metadata.end()) return {};
@@ -73,7 +73,7 @@ std::string class_table(const FeatureStats& stats, const boost::json::array& nam
 
 }  // namespace
 
-std::string classes_html(const Inspection& inspection) {
+std::string classes_html(const inspect::Inspection& inspection) {
   if (!inspection.features) return {};
   const boost::json::array names = class_names(inspection);
   std::string html;

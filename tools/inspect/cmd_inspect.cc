@@ -6,17 +6,20 @@
 
 #include "format/text/count_of.h"
 #include "format/text/utf8.h"
+#include "format/try.h"
+#include "inspect/input.h"
+#include "inspect/inspection.h"
 #include "tools/command/commands.h"
 #include "tools/command/exit_code.h"
 #include "tools/command/json.h"
 #include "tools/command/pager.h"
+#include "tools/command/progress.h"
 #include "tools/command/render.h"
 #include "tools/command/sink.h"
 #include "tools/command/source_words.h"
 #include "tools/command/text_file.h"
-#include "tools/inspect/inspection.h"
 #include "tools/inspect/inspection_page.h"
-#include "tools/inspect/inspection_words.h"
+#include "tools/inspect/inspection_text.h"
 #include "tools/inspect/page_records.h"
 #include "tools/records/record_json.h"
 
@@ -57,34 +60,47 @@ std::string to_text(const PlacedRecord& record, const Colours& colours) {
   return text;
 }
 
-int verdict(const Inspection& inspection) noexcept {
-  const bool lost = inspection.features && inspection.features->damaged_blocks > 0;
-  return inspection.survey.unreadable > 0 || lost ? kExitDamaged : kExitGood;
+int verdict(const inspect::Inspection& inspection) noexcept {
+  return inspection.damaged() ? kExitDamaged : kExitGood;
+}
+
+/// With a line of progress on a terminal.
+Result<inspect::Inspection> inspect_input(const InspectArguments& arguments) {
+  std::optional<Progress> line;
+  std::string_view work;
+  const auto progress = [&](const inspect::Progress& now) {
+    if (std::exchange(work, now.work) != now.work) line.emplace(now.work);
+    line->update(now.records, now.bytes, now.share);
+    return true;
+  };
+  DOVETAIL_ASSIGN(inspect::Inspection inspection, inspect::inspect_path(arguments.path, {.from = arguments.from,
+                                                                                         .full = arguments.full,
+                                                                                         .features = arguments.features,
+                                                                                         .progress = progress}));
+  warn_of_missing(arguments.path, inspection.left_out);
+  return inspection;
 }
 
 Result<int> run_record(const InspectArguments& arguments) {
-  Result<Input> input = open_input(arguments.path, arguments.from);
-  if (!input) return input.error();
+  DOVETAIL_ASSIGN(inspect::Input input, open_input(arguments.path, arguments.from));
   const std::uint64_t id = *arguments.record;
-  Result<RecordStream> records = RecordStream::open(std::move(*input), {.first = id, .end = {}});
+  Result<RecordStream> records = RecordStream::open(std::move(input), {.first = id, .end = {}});
   if (!records) return records.error().in_file(arguments.path);
-  const Result<std::optional<PlacedRecord>> record = records->next();
-  if (!record) return record.error();
-  if (!record->has_value()) return no_such_record(id, id).in_file(arguments.path);
-  if (arguments.json) return print(to_line(to_json(**record)), kExitGood);
+  DOVETAIL_ASSIGN(const std::optional<PlacedRecord> record, records->next());
+  if (!record) return no_such_record(id, id).in_file(arguments.path);
+  if (arguments.json) return print(to_line(to_json(*record)));
   const Pager pager(!arguments.no_pager);
-  return print(to_text(**record, {pager.colours()}), kExitGood);
+  return print(to_text(*record, {pager.colours()}));
 }
 
-Result<int> write_page(const InspectArguments& arguments, const Inspection& inspection) {
-  Result<Input> input = open_input(arguments.path, arguments.from);
-  if (!input) return input.error();
+Result<int> write_page(const InspectArguments& arguments, const inspect::Inspection& inspection) {
+  DOVETAIL_ASSIGN(inspect::Input input, inspect::open_input(arguments.path, arguments.from));
   PageRecords records(kPageImageBytes);
-  if (Result<void> taken = take_records(std::move(*input), inspection.records, records); !taken) return taken.error();
+  DOVETAIL_TRY(take_records(std::move(input), inspection.records, records));
   const RecordCards& cards = records.cards;
   const int code = verdict(inspection);
   const std::string page = inspection_page(inspection, records);
-  if (const Result<void> written = replace_text(*arguments.html, page); !written) return written.error();
+  DOVETAIL_TRY(replace_text(*arguments.html, page));
   if (arguments.json) {
     return print(to_line(boost::json::object{{"page", format::to_utf8(*arguments.html)},
                                              {"bytes", page.size()},
@@ -103,18 +119,15 @@ Result<int> write_page(const InspectArguments& arguments, const Inspection& insp
 Result<int> run(const InspectArguments& arguments) {
   if (arguments.record) return run_record(arguments);
   if (arguments.html) {
-    const Result<void> possible = check_outputs({*arguments.html}, {arguments.path});
-    if (!possible) return possible.error();
+    DOVETAIL_TRY(check_outputs({*arguments.html}, {arguments.path}));
   }
-  std::optional<Error> unfinished;
-  const Result<Inspection> inspection = inspect(
-      arguments.path, {.from = arguments.from, .full = arguments.full, .features = arguments.features}, unfinished);
-  if (!inspection) return inspection.error();
-  if (arguments.html) return unfinished ? Result<int>(*unfinished) : write_page(arguments, *inspection);
-  const int code = unfinished ? report(*unfinished) : verdict(*inspection);
-  if (arguments.json) return print(to_line(to_json(*inspection, arguments.blocks)), code);
+  DOVETAIL_ASSIGN(const inspect::Inspection inspection, inspect_input(arguments));
+  const std::optional<Error>& unfinished = inspection.unfinished;
+  if (arguments.html) return unfinished ? Result<int>(*unfinished) : write_page(arguments, inspection);
+  const int code = unfinished ? report(*unfinished) : verdict(inspection);
+  if (arguments.json) return print(to_line(to_json(inspection, arguments.blocks)), code);
   const Pager pager(!arguments.no_pager);
-  return print(to_text(*inspection, arguments.blocks, {pager.colours()}), code);
+  return print(tools::to_text(inspection, arguments.blocks, {pager.colours()}), code);
 }
 
 }  // namespace

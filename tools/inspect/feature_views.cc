@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "format/text/count_of.h"
+#include "format/text/hex.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
-#include "tools/command/base64.h"
 #include "tools/command/render.h"
 
 namespace dovetail::tools {
@@ -62,54 +62,6 @@ std::string values_line(const FeatureStats& stats) {
   return line;
 }
 
-/// As in `cat --format json`: what has no form in JSON is a word, or base64.
-boost::json::value value_json(const FeatureStats& stats, const std::string& value) {
-  if (stats.kind == ValueKind::bytes) {
-    if (format::is_utf8(value)) return boost::json::string(value);
-    return boost::json::object{{"base64", to_base64(as_bytes(value))}};
-  }
-  if (value.find("nan") != std::string::npos) return "NaN";
-  if (value.find("inf") != std::string::npos) return value.front() == '-' ? "-Infinity" : "Infinity";
-  return from_text(value);
-}
-
-boost::json::object to_json(const FeatureStats& stats) {
-  boost::json::object object = {{"name", stats.name},
-                                {"kind", to_text(stats.kind)},
-                                {"records", stats.records},
-                                {"empty_lists", stats.empty_lists},
-                                {"values", stats.values}};
-  if (stats.values == 0) return object;
-  object["list_lengths"] = boost::json::object{{"least", stats.least_values},
-                                               {"mean", stats.mean_values()},
-                                               {"most", stats.most_values},
-                                               {"fixed", stats.fixed()}};
-  boost::json::object numbers;
-  if (stats.kind == ValueKind::floats) {
-    object["nans"] = stats.nans;
-    object["infinities"] = stats.infinities;
-    if (!stats.histogram.counts.empty()) numbers = {{"least", stats.least}, {"mean", stats.mean}, {"most", stats.most}};
-  } else {
-    numbers = {{"least", stats.least_int}, {"mean", stats.mean}, {"most", stats.most_int}};
-  }
-  object[stats.kind == ValueKind::bytes ? "byte_lengths" : "numbers"] = std::move(numbers);
-  object["distinct"] = boost::json::object{
-      {"count", stats.distinct}, {"exact", stats.distinct_error == 0}, {"standard_error", stats.distinct_error}};
-  boost::json::array top;
-  for (const TopValue& value : stats.top) {
-    top.push_back(boost::json::object{{"value", value_json(stats, value.value)}, {"count", value.count}});
-  }
-  object["top"] = std::move(top);
-  object["top_exact"] = !stats.top_estimated;
-  if (stats.histogram.counts.empty()) return object;
-  const std::vector<std::uint64_t>& counts = stats.histogram.counts;
-  object["histogram"] = boost::json::object{{"from", stats.histogram.from},
-                                            {"to", stats.histogram.to},
-                                            {"counts", boost::json::array(counts.begin(), counts.end())},
-                                            {"exact", !stats.histogram.estimated}};
-  return object;
-}
-
 }  // namespace
 
 std::string number_text(double value) {
@@ -131,7 +83,7 @@ std::string distinct_text(const FeatureStats& stats) {
 
 std::string shown_value(const FeatureStats& stats, const std::string& value) {
   if (stats.kind != ValueKind::bytes) return value;
-  return format::is_utf8(value) ? '"' + value + '"' : "0x" + hex(as_bytes(value));
+  return format::is_utf8(value) ? '"' + value + '"' : "0x" + format::hex(as_bytes(value));
 }
 
 std::string oddities(const FeatureStats& stats, std::string_view separator) {
@@ -169,26 +121,6 @@ std::string columns_option(const FeaturesReport& report) {
   std::string quoted;
   for (const char sign : to_text(report.schema)) quoted += sign == '\'' ? std::string("'\\''") : std::string(1, sign);
   return "--columns '" + quoted + "'";
-}
-
-boost::json::object to_json(const FeaturesReport& report) {
-  boost::json::object object = {{"records", report.records},
-                                {"examples", report.examples},
-                                {"json_objects", report.json_objects},
-                                {"damaged_blocks", report.damaged_blocks},
-                                {"lost_records", report.lost_records},
-                                {"names_left_out", report.names_left_out},
-                                {"columns", nullptr}};
-  if (report.first_other) object["first_other"] = report.first_other->detail();
-  if (report.first_damage) object["first_damage"] = format::to_utf8(report.first_damage->to_string());
-  if (!report.schema.columns.empty()) object["columns"] = to_text(report.schema);
-  boost::json::array without;
-  for (const std::string& name : report.without_column) without.push_back(boost::json::string(name));
-  object["without_column"] = std::move(without);
-  boost::json::array features;
-  for (const FeatureStats& stats : report.features) features.push_back(to_json(stats));
-  object["features"] = std::move(features);
-  return object;
 }
 
 std::string to_text(const FeaturesReport& report, const Colours& colours) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics of features, as text and as JSON.
+// Statistics of features, as text.
 #pragma once
 
 #include <string>
@@ -8,7 +8,6 @@
 #include <dovetail/features.h>
 
 #include "tools/command/colours.h"
-#include "tools/command/json.h"
 
 namespace dovetail::tools {
 
@@ -33,7 +32,6 @@ std::string features_note(const FeaturesReport& report);
 /// The option that reads all columns, quoted for a shell; empty where there is no column.
 std::string columns_option(const FeaturesReport& report);
 
-boost::json::object to_json(const FeaturesReport& report);
 std::string to_text(const FeaturesReport& report, const Colours& colours);
 
 }  // namespace dovetail::tools

@@ -11,7 +11,7 @@
 #include "tools/inspect/feature_section.h"
 #include "tools/inspect/feature_views.h"
 #include "tools/inspect/html.h"
-#include "tools/inspect/inspection_words.h"
+#include "tools/inspect/inspection_text.h"
 #include "tools/inspect/page_head.h"
 #include "tools/inspect/page_style.h"
 
@@ -32,7 +32,7 @@ std::string section(std::string_view title, std::string_view note, std::string_v
   return html + std::string(content) + "</section>\n";
 }
 
-std::string facts(const Inspection& inspection) {
+std::string facts(const inspect::Inspection& inspection) {
   HtmlFacts facts("facts");
   facts.add("path", inspection.path);
   facts.add("format", inspection.format);
@@ -54,7 +54,7 @@ std::string facts(const Inspection& inspection) {
   if (inspection.shards.empty()) return facts.finish();
   const ShardDescription& first = inspection.shards.front();
   facts.add("records per run", run_text(inspection));
-  facts.add("version", version_text(first));
+  facts.add("version", inspect::version_text(first));
   facts.add("dataset id", first.dataset_id.to_hex());
   facts.add("record type", first.record_type);
   if (!first.schema.empty()) facts.add("schema", first.schema);
@@ -71,14 +71,14 @@ std::string short_size(std::uint64_t bytes) {
   return std::to_string(bytes) + (unit == 0 ? "" : ' ' + std::string(1, kUnits[unit]));
 }
 
-std::string sizes_svg(const SizeHistogram& sizes) {
+std::string sizes_svg(const inspect::SizeHistogram& sizes) {
   constexpr double kWidth = 960;
   constexpr double kHeight = 180;
-  const std::vector<SizeHistogram::Bucket> buckets = sizes.buckets();
+  const std::vector<inspect::SizeHistogram::Bucket> buckets = sizes.buckets();
   const double step = std::min(90.0, kWidth / static_cast<double>(std::max<std::size_t>(buckets.size(), 1)));
   Svg svg(kWidth, "Records by size");
   for (std::size_t i = 0; i < buckets.size(); ++i) {
-    const SizeHistogram::Bucket& bucket = buckets[i];
+    const inspect::SizeHistogram::Bucket& bucket = buckets[i];
     const double share =
         static_cast<double>(bucket.records) / static_cast<double>(std::max<std::uint64_t>(sizes.most(), 1));
     const double height = bucket.records == 0 ? 0 : std::max(1.5, share * kHeight);
@@ -93,9 +93,9 @@ std::string sizes_svg(const SizeHistogram& sizes) {
   return svg.finish_inline(kHeight + 44);
 }
 
-std::string sizes(const RecordSurvey& survey) {
+std::string sizes(const inspect::RecordSurvey& survey) {
   HtmlTable table("sizes", {"bytes", "records", "share", ""});
-  for (const SizeHistogram::Bucket& bucket : survey.sizes.buckets()) {
+  for (const inspect::SizeHistogram::Bucket& bucket : survey.sizes.buckets()) {
     table.add(std::to_string(bucket.from), {range_text(bucket), std::to_string(bucket.records),
                                             share_of(bucket.records, survey.sizes.records()), ""});
   }
@@ -104,9 +104,9 @@ std::string sizes(const RecordSurvey& survey) {
                      "</div>\n<details><summary>The same in numbers</summary>\n" + table.finish() + "</details>\n");
 }
 
-std::string payloads(const PayloadCounts& payloads) {
+std::string payloads(const inspect::PayloadCounts& payloads) {
   HtmlTable table("payloads", {"records", "share", "payload"});
-  for (const auto& [payload, count] : by_count(payloads)) {
+  for (const auto& [payload, count] : payloads.by_count()) {
     table.add(to_string(payload),
               {std::to_string(count), share_of(count, payloads.total()), std::string(describe(payload))});
   }
@@ -114,9 +114,9 @@ std::string payloads(const PayloadCounts& payloads) {
                  table.finish());
 }
 
-std::string codecs(const Inspection& inspection) {
+std::string codecs(const inspect::Inspection& inspection) {
   HtmlTable table("codecs", {"blocks", "share of bytes", "raw", "stored", "codec"});
-  const auto add = [&](std::string_view key, std::string_view name, const Inspection::CodecShare& share) {
+  const auto add = [&](std::string_view key, std::string_view name, const inspect::Inspection::CodecShare& share) {
     table.add(key, {std::to_string(share.blocks), share_of(share.raw_bytes, inspection.raw_bytes),
                     human_bytes(share.raw_bytes), human_bytes(share.stored_bytes), std::string(name)});
   };
@@ -126,7 +126,7 @@ std::string codecs(const Inspection& inspection) {
   return section("Codecs", "", table.finish());
 }
 
-std::string block_map(const Inspection& inspection) {
+std::string block_map(const inspect::Inspection& inspection) {
   const BlockMap map = map_blocks(inspection.shards, kMostCells);
   const std::string cell = map.blocks_per_cell == 1 ? "One block each"
                                                     : "Up to " + std::to_string(map.blocks_per_cell) +
@@ -142,7 +142,7 @@ std::string block_map(const Inspection& inspection) {
           block_map_svg(map, inspection.shards) + "</div>\n");
 }
 
-std::string shards(const Inspection& inspection) {
+std::string shards(const inspect::Inspection& inspection) {
   HtmlTable table("shards", {"shard", "records", "run", "blocks", "raw", "file", "name"});
   const std::size_t shown = std::min(kMostShards, inspection.shards.size());
   for (std::size_t i = 0; i < shown; ++i) {
@@ -183,7 +183,7 @@ std::string cards(const PageRecords& records, std::uint64_t all) {
 
 }  // namespace
 
-std::string inspection_page(const Inspection& inspection, const PageRecords& records) {
+std::string inspection_page(const inspect::Inspection& inspection, const PageRecords& records) {
   const std::string name = html_text(page_title(inspection));
   // The policy holds even where something hostile should get through the escaping.
   std::string html =

@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "tools/inspect/inspection.h"
+#include "inspect/inspection.h"
 #include "tools/inspect/page_records.h"
 
 namespace dovetail::tools {
 
 /// One page that needs nothing else: no script, no file, no network. Its tables have ids, and their rows `data-key`.
 /// Needs: the inspection is of something finished.
-std::string inspection_page(const Inspection& inspection, const PageRecords& records);
+std::string inspection_page(const inspect::Inspection& inspection, const PageRecords& records);
 
 }  // namespace dovetail::tools

@@ -25,7 +25,7 @@ constexpr std::size_t kMostDescriptionBytes = 8000;
 constexpr std::size_t kMostSchemaBytes = 2000;  // longer ones nobody copies
 
 /// A value of the metadata, of the first key that has one; its beginning where it is long.
-std::string metadata_of(const Inspection& inspection, std::initializer_list<std::string_view> keys,
+std::string metadata_of(const inspect::Inspection& inspection, std::initializer_list<std::string_view> keys,
                         std::size_t most_bytes = kMostHeadBytes) {
   if (inspection.shards.empty()) return {};
   for (const std::string_view key : keys) {
@@ -71,7 +71,7 @@ struct Columns {
   std::string one;  ///< Of which the programs show something; no large one where there is a choice.
 };
 
-std::optional<Columns> columns_of(const Inspection& inspection) {
+std::optional<Columns> columns_of(const inspect::Inspection& inspection) {
   std::optional<Schema> schema;
   Columns columns;
   if (!inspection.shards.empty() && !inspection.shards.front().schema.empty()) {
@@ -135,7 +135,7 @@ std::string program(std::string_view language, std::string_view text, bool open)
 
 }  // namespace
 
-std::string page_title(const Inspection& inspection) {
+std::string page_title(const inspect::Inspection& inspection) {
   if (std::string name = metadata_of(inspection, {"name"}); !name.empty()) return name;
   std::string path = inspection.path;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
@@ -143,7 +143,7 @@ std::string page_title(const Inspection& inspection) {
   return slash == std::string::npos || slash + 1 == path.size() ? path : path.substr(slash + 1);
 }
 
-std::string head_html(const Inspection& inspection) {
+std::string head_html(const inspect::Inspection& inspection) {
   std::string html = "<header>\n<h1>" + html_text(page_title(inspection)) + "</h1>\n";
   if (const std::string text = metadata_of(inspection, {"description"}, kMostDescriptionBytes); !text.empty()) {
     html += "<p class=\"description\">" + html_text(text) + "</p>\n";
@@ -158,7 +158,7 @@ std::string head_html(const Inspection& inspection) {
   return html + "</p>\n</header>\n";
 }
 
-std::string reading_html(const Inspection& inspection) {
+std::string reading_html(const inspect::Inspection& inspection) {
   if (inspection.records == 0) return {};
   const std::string& path = inspection.path;
   if (inspection.foreign) {

@@ -4,19 +4,19 @@
 
 #include <string>
 
-#include "tools/inspect/inspection.h"
+#include "inspect/inspection.h"
 
 namespace dovetail::tools {
 
 /// The name that the metadata give, else the last part of the path. Not escaped.
-std::string page_title(const Inspection& inspection);
+std::string page_title(const inspect::Inspection& inspection);
 
 /// Name, description, licence and size. Name, description and licence are the metadata `name`, `description`, and
 /// `licence` or `license`.
-std::string head_html(const Inspection& inspection);
+std::string head_html(const inspect::Inspection& inspection);
 
 /// Programs that read the dataset in Python, C++ and a shell, as they are to be copied: each with the path as it was given
 /// and with the columns that are known.
-std::string reading_html(const Inspection& inspection);
+std::string reading_html(const inspect::Inspection& inspection);
 
 }  // namespace dovetail::tools

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "format/text/count_of.h"
-#include "tools/inspect/record_survey.h"
+#include "format/try.h"
+#include "inspect/record_survey.h"
 #include "tools/records/record_picker.h"
 
 namespace dovetail::tools {
@@ -23,7 +24,7 @@ class Choice {
       : records_(records), looks_(std::min(kLooks, records)), cards_(std::min(kCards, looks_)) {}
 
   std::uint64_t looks() const noexcept { return looks_; }
-  std::uint64_t id(std::uint64_t look) const noexcept { return evenly(look, looks_, records_); }
+  std::uint64_t id(std::uint64_t look) const noexcept { return inspect::evenly(look, looks_, records_); }
   bool has_card(std::uint64_t look) const noexcept {
     return look == 0 || look * cards_ / looks_ != (look - 1) * cards_ / looks_;
   }
@@ -62,11 +63,10 @@ Result<void> take_packed(const Dataset& dataset, const Choice& choice, PageRecor
   return {};
 }
 
-Result<void> take_foreign(Input input, const Choice& choice, PageRecords& into) {
-  Result<RecordStream> stream = RecordStream::open(std::move(input), {});
-  if (!stream) return stream.error();
+Result<void> take_foreign(inspect::Input input, const Choice& choice, PageRecords& into) {
+  DOVETAIL_ASSIGN(RecordStream stream, RecordStream::open(std::move(input), {}));
   for (std::uint64_t look = 0; look < choice.looks();) {
-    const Result<std::optional<PlacedRecord>> record = stream->next();
+    const Result<std::optional<PlacedRecord>> record = stream.next();
     if (!record && record.error().kind() != ErrorKind::damaged) return record.error();
     if (!record) {
       into.trouble = "No further record can be read: " + record.error().to_string();
@@ -82,7 +82,7 @@ Result<void> take_foreign(Input input, const Choice& choice, PageRecords& into) 
 
 }  // namespace
 
-Result<void> take_records(Input input, std::uint64_t records, PageRecords& into) {
+Result<void> take_records(inspect::Input input, std::uint64_t records, PageRecords& into) {
   const Choice choice(records);
   if (const Dataset* dataset = std::get_if<Dataset>(&input)) return take_packed(*dataset, choice, into);
   return take_foreign(std::move(input), choice, into);

@@ -26,6 +26,6 @@ struct PageRecords {
 
 /// Errors: those of the readers, except damage: `trouble` says what was damaged.
 /// Cost:   reads the blocks of these records; of what is no dataset, all up to the last of them.
-Result<void> take_records(Input input, std::uint64_t records, PageRecords& into);
+Result<void> take_records(inspect::Input input, std::uint64_t records, PageRecords& into);
 
 }  // namespace dovetail::tools

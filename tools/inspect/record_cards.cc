@@ -4,8 +4,9 @@
 #include <algorithm>
 
 #include "format/example/example_wire.h"
+#include "format/text/base64.h"
+#include "format/text/hex.h"
 #include "format/text/utf8.h"
-#include "tools/command/base64.h"
 #include "tools/command/render.h"
 #include "tools/inspect/html.h"
 #include "tools/records/record_json.h"
@@ -25,19 +26,19 @@ std::string more(std::uint64_t count, std::string_view what) {
   return "<p class=\"note\">and " + std::to_string(count) + ' ' + std::string(what) + " more</p>\n";
 }
 
-std::string describe(Payload payload, ByteView bytes) {
-  std::string text(dovetail::tools::describe(payload));
+std::string describe(inspect::Payload payload, ByteView bytes) {
+  std::string text(inspect::describe(payload));
   if (const auto size = image_size(payload, bytes)) {
     text += ", " + std::to_string(size->width) + " \xC3\x97 " + std::to_string(size->height);
   }
-  if (payload == Payload::numpy) {
-    const std::string_view header = format::utf8_prefix(numpy_header(bytes), kValueTextBytes);
+  if (payload == inspect::Payload::numpy) {
+    const std::string_view header = format::utf8_prefix(inspect::numpy_header(bytes), kValueTextBytes);
     text += ", " + std::string(header.substr(0, header.find_last_not_of(" \n") + 1));
   }
   return text;
 }
 
-std::uint64_t pixels_of(Payload payload, ByteView image) {
+std::uint64_t pixels_of(inspect::Payload payload, ByteView image) {
   const auto size = image_size(payload, image);
   return size ? std::uint64_t{size->width} * size->height : 0;
 }
@@ -50,7 +51,7 @@ void for_each_image(const format::ExampleFeatures& features, const Visit& visit)
     format::FeatureValues values(feature);
     ByteView value;
     for (std::size_t count = 0; count < kMostValues && values.next(value); ++count) {
-      const Payload payload = guess_payload(value);
+      const inspect::Payload payload = inspect::guess_payload(value);
       if (!image_type(payload).empty()) visit(value, payload, feature.name);
     }
   }
@@ -68,7 +69,8 @@ std::string caption_of(const format::ExampleFeatures& features) {
     if (feature.kind == format::FeatureKind::bytes) {
       format::FeatureValues values(feature);
       ByteView bytes;
-      if (!values.next(bytes) || bytes.size() > kPartBytes || guess_payload(bytes) != Payload::text) continue;
+      if (!values.next(bytes) || bytes.size() > kPartBytes || inspect::guess_payload(bytes) != inspect::Payload::text)
+        continue;
       value = as_chars(bytes);
     } else {
       append_values(value, feature, 1);
@@ -82,12 +84,12 @@ std::string caption_of(const format::ExampleFeatures& features) {
 }  // namespace
 
 void RecordCards::add(const PlacedRecord& record) {
-  const Payload payload = guess_payload(record.bytes);
+  const inspect::Payload payload = inspect::guess_payload(record.bytes);
   const bool is_image = !image_type(payload).empty();
   format::ExampleFeatures features;
-  const bool is_example = payload == Payload::example && features.parse(record.bytes);
+  const bool is_example = payload == inspect::Payload::example && features.parse(record.bytes);
   bool has_image = is_image;
-  if (is_example) for_each_image(features, [&](ByteView, Payload, std::string_view) { has_image = true; });
+  if (is_example) for_each_image(features, [&](ByteView, inspect::Payload, std::string_view) { has_image = true; });
   const std::string id = std::to_string(record.id);
   html_ += "<article class=\"record" + std::string(has_image ? " picture" : "") + "\" id=\"record-" + id +
            "\" data-id=\"" + id + "\" data-payload=\"" + std::string(to_string(payload)) + "\">\n<h3>Record " + id +
@@ -101,22 +103,22 @@ void RecordCards::add(const PlacedRecord& record) {
   if (is_image) {
     add_image(record.bytes, payload, "record " + id);
   } else if (is_example) {
-    for_each_image(features, [&](ByteView image, Payload kind, std::string_view name) {
+    for_each_image(features, [&](ByteView image, inspect::Payload kind, std::string_view name) {
       add_image(image, kind, std::string(format::utf8_prefix(name, kValueTextBytes)));
     });
     if (has_image) html_ += "<details><summary>features</summary>\n" + note;
     add_features(features);
     if (has_image) html_ += "</details>\n";
-  } else if (payload == Payload::text || payload == Payload::json) {
+  } else if (payload == inspect::Payload::text || payload == inspect::Payload::json) {
     add_text(as_chars(record.bytes));
-  } else if (payload != Payload::empty) {
+  } else if (payload != inspect::Payload::empty) {
     add_dump(record.bytes);
   }
   html_ += "</article>\n";
   ++records_;
 }
 
-void RecordCards::add_image(ByteView image, Payload payload, const std::string& name) {
+void RecordCards::add_image(ByteView image, inspect::Payload payload, const std::string& name) {
   const std::uint64_t pixels = pixels_of(payload, image);
   if (image.size() > image_bytes_left_ || pixels > std::min(pixels_left_, kMostPixelsOfOne)) {
     html_ += "<p class=\"note left-out\">" + html_text(describe(payload, image)) + ", " + human_bytes(image.size()) +
@@ -128,7 +130,7 @@ void RecordCards::add_image(ByteView image, Payload payload, const std::string& 
   pixels_left_ -= pixels;
   ++images_;
   html_ += "<img class=\"thumb\" alt=\"" + html_text(name) + "\" title=\"" + html_text(describe(payload, image)) +
-           "\" src=\"data:" + std::string(image_type(payload)) + ";base64," + to_base64(image) + "\">\n";
+           "\" src=\"data:" + std::string(image_type(payload)) + ";base64," + format::to_base64(image) + "\">\n";
 }
 
 void RecordCards::add_features(const format::ExampleFeatures& features) {
@@ -160,8 +162,8 @@ void RecordCards::add_features(const format::ExampleFeatures& features) {
 }
 
 void RecordCards::add_bytes_value(ByteView value) {
-  const Payload payload = guess_payload(value);
-  if (payload == Payload::text || payload == Payload::json || payload == Payload::empty) {
+  const inspect::Payload payload = inspect::guess_payload(value);
+  if (payload == inspect::Payload::text || payload == inspect::Payload::json || payload == inspect::Payload::empty) {
     const std::string_view text = as_chars(value);
     const std::string_view shown = format::utf8_prefix(text, kValueTextBytes);
     html_ += "<q>" + html_text(shown) + "</q>";
@@ -173,7 +175,7 @@ void RecordCards::add_bytes_value(ByteView value) {
         "<span class=\"note\">" + html_text(describe(payload, value)) + ", " + human_bytes(value.size()) + "</span> ";
     return;
   }
-  html_ += "<code>" + hex(value.first(std::min(kValueHexBytes, value.size()))) +
+  html_ += "<code>" + format::hex(value.first(std::min(kValueHexBytes, value.size()))) +
            (value.size() > kValueHexBytes ? "\xE2\x80\xA6" : "") + "</code> <span class=\"note\">" +
            html_text(describe(payload, value)) + ", " + human_bytes(value.size()) + "</span> ";
 }

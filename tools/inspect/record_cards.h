@@ -7,7 +7,7 @@
 #include <string>
 
 #include "format/example/example_wire.h"
-#include "tools/records/payload.h"
+#include "inspect/payload.h"
 #include "tools/records/record_input.h"
 
 namespace dovetail::tools {
@@ -31,7 +31,7 @@ class RecordCards {
   const std::string& html() const noexcept { return html_; }
 
  private:
-  void add_image(ByteView image, Payload payload, const std::string& name);
+  void add_image(ByteView image, inspect::Payload payload, const std::string& name);
   void add_features(const format::ExampleFeatures& features);
   void add_bytes_value(ByteView value);
   void add_text(std::string_view text);

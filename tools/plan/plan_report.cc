@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "format/text/count_of.h"
+#include "format/text/hex.h"
 #include "tools/command/render.h"
 #include "tools/plan/mixing_report.h"
 #include "tools/plan/plan_words.h"
@@ -110,7 +111,7 @@ boost::json::object to_json(const PlanReport& report) {
   boost::json::object object = {{"plan_id", plan.plan_id().to_hex()},
                                 {"order_id", plan.order_id().to_hex()},
                                 {"dataset", plan.dataset().fingerprint.to_hex()},
-                                {"plan_checksum", hex64(plan.plan_checksum())},
+                                {"plan_checksum", format::hex64(plan.plan_checksum())},
                                 {"records", plan.records()},
                                 {"shards", plan.dataset().shards.size()},
                                 {"world", plan.options().world},
@@ -135,7 +136,7 @@ std::string to_text(const PlanReport& report) {
   listing.add("plan", plan.plan_id().to_hex());
   listing.add("order", plan.order_id().to_hex());
   listing.add("dataset", plan.dataset().fingerprint.to_hex());
-  listing.add("plan checksum", hex64(plan.plan_checksum()));
+  listing.add("plan checksum", format::hex64(plan.plan_checksum()));
   listing.add("records",
               std::to_string(plan.records()) + " in " + format::count_of(plan.dataset().shards.size(), "shard"));
   if (const Mix& mix = plan.options().mix; mix.enabled()) {

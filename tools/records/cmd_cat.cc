@@ -2,6 +2,7 @@
 // `dovetail cat`: records to standard output, in order.
 #include <memory>
 
+#include "format/try.h"
 #include "tools/command/commands.h"
 #include "tools/command/exit_code.h"
 #include "tools/command/pager.h"
@@ -25,20 +26,17 @@ struct CatArguments {
 
 Result<void> write_all(Sink& out, RecordStream& records, OutputForm form) {
   while (out.good()) {
-    const Result<std::optional<PlacedRecord>> record = records.next();
-    if (!record) return record.error();
-    if (!record->has_value()) break;
-    write_record(out, **record, form);
+    DOVETAIL_ASSIGN(const std::optional<PlacedRecord> record, records.next());
+    if (!record.has_value()) break;
+    write_record(out, *record, form);
   }
   return {};
 }
 
 Result<int> run(const CatArguments& arguments) {
-  const Result<IdRange> range = parse_range(arguments.range);
-  if (!range) return range.error();
-  Result<Input> input = open_input(arguments.path, arguments.from);
-  if (!input) return input.error();
-  Result<RecordStream> records = RecordStream::open(std::move(*input), *range);
+  DOVETAIL_ASSIGN(const IdRange range, parse_range(arguments.range));
+  DOVETAIL_ASSIGN(inspect::Input input, open_input(arguments.path, arguments.from));
+  Result<RecordStream> records = RecordStream::open(std::move(input), range);
   if (!records) return records.error().in_file(arguments.path);
 
   const OutputForm form = arguments.json ? OutputForm::placed : form_for_output(arguments.form);

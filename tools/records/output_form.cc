@@ -6,12 +6,13 @@
 #include <array>
 #include <string>
 
+#include "format/text/hex.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
 #include "format/tfrecord/tfrecord.h"
+#include "inspect/payload.h"
 #include "tools/command/json.h"
 #include "tools/command/render.h"
-#include "tools/records/payload.h"
 #include "tools/records/record_json.h"
 
 namespace dovetail::tools {
@@ -30,9 +31,9 @@ void write_tfrecord(Sink& out, ByteView record) {
 
 /// What a person can read of a record.
 std::string shown(ByteView record) {
-  const Payload payload = guess_payload(record);
-  if (payload == Payload::example) return content_json(record);
-  return format::is_utf8(as_chars(record)) ? format::visible_lines(as_chars(record)) : hex(record);
+  const inspect::Payload payload = inspect::guess_payload(record);
+  if (payload == inspect::Payload::example) return content_json(record);
+  return format::is_utf8(as_chars(record)) ? format::visible_lines(as_chars(record)) : format::hex(record);
 }
 
 }  // namespace
@@ -60,7 +61,7 @@ void write_record(Sink& out, const PlacedRecord& record, OutputForm form) {
       out.write(shown(record.bytes) + '\n');
       break;
     case OutputForm::hex:
-      out.write(hex(record.bytes) + '\n');
+      out.write(format::hex(record.bytes) + '\n');
       break;
     case OutputForm::raw:
       out.write(record.bytes);

@@ -3,11 +3,12 @@
 
 #include <algorithm>
 
+#include "format/text/hex.h"
 #include "format/text/utf8.h"
 #include "format/text/visible.h"
+#include "inspect/payload.h"
 #include "tools/command/json_text.h"
 #include "tools/command/render.h"
-#include "tools/records/payload.h"
 
 namespace dovetail::tools {
 
@@ -69,17 +70,17 @@ boost::json::object to_json(const PlacedRecord& record) {
   if (format::is_utf8(as_chars(record.bytes))) {
     object["text"] = as_chars(record.bytes);
   } else {
-    object["hex"] = hex(record.bytes);
+    object["hex"] = format::hex(record.bytes);
   }
   return object;
 }
 
 std::string content_json(ByteView record) {
-  const Payload payload = guess_payload(record);
+  const inspect::Payload payload = inspect::guess_payload(record);
   std::string json;
-  if (payload == Payload::json) {
+  if (payload == inspect::Payload::json) {
     json = in_one_line(as_chars(record));
-  } else if (payload == Payload::example) {
+  } else if (payload == inspect::Payload::example) {
     json = example_json(record);
   } else {
     append_bytes(json, record);

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "format/try.h"
+
 namespace dovetail::tools {
 
 namespace {
@@ -36,21 +38,19 @@ Result<ByteView> RecordPicker::read(const Dataset::Place& place) {
   auto found = opened_.find(place.shard);
   if (found == opened_.end()) {
     make_room();
-    Result<RecordReader> reader = RecordReader::open(dataset_, place.shard);
-    if (!reader) return reader.error();
-    found = opened_.emplace(place.shard, Opened{.reader = std::move(*reader)}).first;
+    DOVETAIL_ASSIGN(RecordReader reader, RecordReader::open(dataset_, place.shard));
+    found = opened_.emplace(place.shard, Opened{.reader = std::move(reader)}).first;
   }
   found->second.last_use = ++uses_;
   RecordReader& reader = found->second.reader;
-  if (auto sought = reader.seek(place.record); !sought) return sought.error();
+  DOVETAIL_TRY(reader.seek(place.record));
   count_block(found->second, place.record);
-  const Result<std::optional<ByteView>> bytes = reader.next();
-  if (!bytes) return bytes.error();
-  if (!bytes->has_value()) {
+  DOVETAIL_ASSIGN(const std::optional<ByteView> bytes, reader.next());
+  if (!bytes.has_value()) {
     return Error(Errc::index_mismatch, "the shard ends before the record that its footer counts")
         .in_file(dataset_.shard_path(place.shard));
   }
-  return **bytes;
+  return *bytes;
 }
 
 }  // namespace dovetail::tools

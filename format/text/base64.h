@@ -5,9 +5,9 @@
 
 #include <dovetail/bytes.h>
 
-namespace dovetail::tools {
+namespace dovetail::format {
 
 /// RFC 4648, with padding, in one line.
 std::string to_base64(ByteView bytes);
 
-}  // namespace dovetail::tools
+}  // namespace dovetail::format

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/inspect/record_survey.h"
+#include "inspect/record_survey.h"
 
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "tools/command/progress.h"
+#include "format/try.h"
 
-namespace dovetail::tools {
+namespace dovetail::inspect {
 
 namespace {
 
@@ -22,9 +22,7 @@ class Visitor {
 
   Result<void> go_to(std::uint32_t shard, std::uint64_t record) {
     if (!reader_ || shard_ != shard) {
-      Result<RecordReader> reader = RecordReader::open(dataset_, shard);
-      if (!reader) return reader.error();
-      reader_.emplace(std::move(*reader));
+      DOVETAIL_ASSIGN(reader_, RecordReader::open(dataset_, shard));
       shard_ = shard;
     }
     return reader_->seek(record);
@@ -47,13 +45,12 @@ class Visitor {
 
 /// Sizes of the records of one block that has a table.
 Result<void> read_sizes(Visitor& visitor, std::uint32_t shard, const BlockInfo& block, RecordSurvey& found) {
-  if (Result<void> gone = visitor.go_to(shard, block.first_record); !gone) return gone;
+  DOVETAIL_TRY(visitor.go_to(shard, block.first_record));
   SizeHistogram sizes;
   for (std::uint32_t i = 0; i < block.records; ++i) {
-    const Result<std::optional<ByteView>> record = visitor.next();
-    if (!record) return record.error();
-    if (!record->has_value()) break;
-    sizes.add((*record)->size());
+    DOVETAIL_ASSIGN(const std::optional<ByteView> record, visitor.next());
+    if (!record) break;
+    sizes.add(record->size());
   }
   found.looked_at += block.records;
   if (sizes.records() < block.records) {
@@ -89,11 +86,10 @@ Result<void> survey_sizes(Visitor& visitor, std::span<const ShardDescription> sh
       if (number++ % stride != stride / 2) continue;
       if (!block.has_table) {
         found.sizes.add(block.raw_bytes / std::max(block.records, 1u), block.records);
-      } else if (Result<void> read = read_sizes(visitor, shard, block, found); !read) {
-        return read;
-      } else {
-        seen.insert(&block);
+        continue;
       }
+      DOVETAIL_TRY(read_sizes(visitor, shard, block, found));
+      seen.insert(&block);
     }
   }
   return {};
@@ -112,32 +108,29 @@ Result<void> survey_payloads(Visitor& visitor, const Dataset& dataset, std::span
   std::uint64_t bytes = 0;
   for (std::uint64_t i = 0; i < samples && bytes < kMostBytes; ++i) {
     const Dataset::Place place = dataset.locate(evenly(i, samples, dataset.records()));
-    if (Result<void> gone = visitor.go_to(place.shard, place.record); !gone) return gone;
-    const Result<std::optional<ByteView>> record = visitor.next();
-    if (!record) return record.error();
+    DOVETAIL_TRY(visitor.go_to(place.shard, place.record));
+    DOVETAIL_ASSIGN(const std::optional<ByteView> record, visitor.next());
     const bool counted = seen.contains(block_of(shards[place.shard], place.record));
     if (!counted) ++found.looked_at;
-    if (!counted && !record->has_value()) ++found.unreadable;
-    if (!record->has_value()) continue;
-    found.payloads.add(guess_payload(**record));
-    bytes += (*record)->size();
+    if (!counted && !record) ++found.unreadable;
+    if (!record) continue;
+    found.payloads.add(guess_payload(*record));
+    bytes += record->size();
   }
   return {};
 }
 
-Result<void> survey_all(const Dataset& dataset, RecordSurvey& found) {
-  Progress progress("reading");
+Result<void> survey_all(const Dataset& dataset, const OnProgress& on_progress, RecordSurvey& found) {
   PayloadSampler sampler;
   std::uint64_t bytes = 0;
   for (std::uint32_t shard = 0; shard < dataset.shards().size(); ++shard) {
-    Result<RecordReader> reader = RecordReader::open(dataset, shard);
-    if (!reader) return reader.error();
+    DOVETAIL_ASSIGN(RecordReader reader, RecordReader::open(dataset, shard));
     for (;;) {
-      const Result<std::optional<ByteView>> record = reader->next();
+      const Result<std::optional<ByteView>> record = reader.next();
       if (!record && record.error().kind() != ErrorKind::damaged) return record.error();
       if (!record) {
         if (found.damage.empty()) found.damage = record.error().to_string();
-        const auto lost = reader->skip_damage();
+        const auto lost = reader.skip_damage();
         found.looked_at += lost.end_record - lost.first_record;
         found.unreadable += lost.end_record - lost.first_record;
         ++found.damaged_blocks;
@@ -149,9 +142,8 @@ Result<void> survey_all(const Dataset& dataset, RecordSurvey& found) {
       found.sizes.add((*record)->size());
       sampler.add(**record);
       bytes += (*record)->size();
-      progress.update(
-          found.sizes.records(), bytes,
-          static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(dataset.raw_bytes(), 1)));
+      const double share = share_of_work(bytes, dataset.raw_bytes());
+      DOVETAIL_TRY(go_on(on_progress, {"reading", found.sizes.records(), bytes, share}));
     }
   }
   found.payloads = sampler.counts();
@@ -181,19 +173,18 @@ PayloadCounts PayloadSampler::counts() const {
   return counts;
 }
 
-Result<RecordSurvey> survey(const Dataset& dataset, std::span<const ShardDescription> shards, bool full) {
+Result<RecordSurvey> survey(const Dataset& dataset, std::span<const ShardDescription> shards, bool full,
+                            const OnProgress& on_progress) {
   RecordSurvey found;
-  Result<void> done;
   if (full) {
-    done = survey_all(dataset, found);
-  } else {
-    Visitor visitor(dataset, found);
-    SeenBlocks seen;
-    done = survey_sizes(visitor, shards, found, seen);
-    if (done) done = survey_payloads(visitor, dataset, shards, seen, found);
+    DOVETAIL_TRY(survey_all(dataset, on_progress, found));
+    return found;
   }
-  if (!done) return done.error();
+  Visitor visitor(dataset, found);
+  SeenBlocks seen;
+  DOVETAIL_TRY(survey_sizes(visitor, shards, found, seen));
+  DOVETAIL_TRY(survey_payloads(visitor, dataset, shards, seen, found));
   return found;
 }
 
-}  // namespace dovetail::tools
+}  // namespace dovetail::inspect

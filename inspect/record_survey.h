@@ -11,10 +11,11 @@
 #include <dovetail/error.h>
 #include <dovetail/record_reader.h>
 
-#include "tools/inspect/size_histogram.h"
-#include "tools/records/payload.h"
+#include "inspect/payload.h"
+#include "inspect/progress.h"
+#include "inspect/size_histogram.h"
 
-namespace dovetail::tools {
+namespace dovetail::inspect {
 
 struct RecordSurvey {
   SizeHistogram sizes;
@@ -45,8 +46,9 @@ std::uint64_t evenly(std::uint64_t i, std::uint64_t samples, std::uint64_t recor
 /// few, else some at equal distances. `full` reads everything.
 ///
 /// Needs: `shards` describes the shards of `dataset`, in order.
-/// Errors: those of `RecordReader`, except for damaged blocks, which are counted.
+/// Errors: those of `RecordReader`, except for damaged blocks, which are counted; `operation_canceled`.
 /// Cost:  reads 64 MiB for sizes and as much for samples, however large the dataset is.
-Result<RecordSurvey> survey(const Dataset& dataset, std::span<const ShardDescription> shards, bool full);
+Result<RecordSurvey> survey(const Dataset& dataset, std::span<const ShardDescription> shards, bool full,
+                            const OnProgress& on_progress = {});
 
-}  // namespace dovetail::tools
+}  // namespace dovetail::inspect

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/inspect/size_histogram.h"
+#include "inspect/size_histogram.h"
 
 #include <limits>
 
 #include <gtest/gtest.h>
 
-namespace dovetail::tools {
+namespace dovetail::inspect {
 namespace {
 
 TEST(SizeHistogramTest, WithoutRecordsThereIsNoBucket) {
@@ -54,4 +54,4 @@ TEST(SizeHistogramTest, BucketsLeaveNoGapBetweenTheSmallestAndTheLargest) {
 }
 
 }  // namespace
-}  // namespace dovetail::tools
+}  // namespace dovetail::inspect

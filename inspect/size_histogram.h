@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace dovetail::tools {
+namespace dovetail::inspect {
 
 /// Counts records by size: one bucket for empty ones, then one for each power of two.
 class SizeHistogram {
@@ -29,4 +29,4 @@ class SizeHistogram {
   std::uint64_t records_ = 0;
 };
 
-}  // namespace dovetail::tools
+}  // namespace dovetail::inspect

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `inspect` finds; text and JSON are two views of it.
+// What is known about a shard, a dataset, or records in another format. Its JSON is that of `dovetail inspect --json` and
+// of `dovetail.inspect` in Python.
 #pragma once
 
 #include <cstdint>
@@ -7,23 +8,24 @@
 #include <string>
 #include <vector>
 
+#include <boost/json/object.hpp>
+
 #include <dovetail/error.h>
 #include <dovetail/features.h>
 #include <dovetail/record_reader.h>
-#include <dovetail/shard_info.h>
+#include <dovetail/source_options.h>
 
-#include "tools/command/colours.h"
-#include "tools/command/json.h"
-#include "tools/inspect/record_survey.h"
-#include "tools/records/record_input.h"
+#include "inspect/progress.h"
+#include "inspect/record_survey.h"
 
-namespace dovetail::tools {
+namespace dovetail::inspect {
 
 struct Inspection {
   std::string path;
   std::string format = "dovetail";
-  bool finished = true;
   bool foreign = false;  ///< In another format than Dovetail's.
+  /// Why nothing else is known: a shard was never finished.
+  std::optional<Error> unfinished;
 
   // Sums and limits over all shards, or over the files of another format.
   std::uint64_t records = 0;
@@ -52,19 +54,31 @@ struct Inspection {
   // Of another format.
   std::string compression;
   std::uint64_t files = 0;
+  LeftOut left_out;
+
+  /// Whether damage was met: records that cannot be read.
+  bool damaged() const noexcept { return survey.unreadable > 0 || (features && features->damaged_blocks > 0); }
 };
 
 struct InspectOptions {
   SourceFormat from = SourceFormat::detect;
   bool full = false;      ///< Read every record of a dataset, instead of some where there are many.
   bool features = false;  ///< Read every record for statistics of features.
+  OnProgress progress = {};
 };
 
-/// Reads the ends of every shard and some of the records; what is no dataset has no ends that tell, and is read whole. A
-/// shard that was never finished is a result, with the error that says so in `unfinished`.
-Result<Inspection> inspect(const std::string& path, const InspectOptions& options, std::optional<Error>& unfinished);
+/// Inspects what a path names.
+///
+/// Damage of blocks is a result, and so is a shard that was never finished.
+/// Threads: one; with `features` those of `describe_features`.
+/// Errors:  those of `open_input` and of the readers, except these; `manifest_mismatch`; `operation_canceled`.
+/// Cost:    reads the ends of every shard, and the records that `survey` reads; of another format all records.
+Result<Inspection> inspect_path(const std::string& path, const InspectOptions& options);
+
+/// "1.0".
+std::string version_text(const ShardDescription& shard);
 
 boost::json::object to_json(const Inspection& inspection, bool with_blocks);
-std::string to_text(const Inspection& inspection, bool with_blocks, const Colours& colours);
+boost::json::object to_json(const FeaturesReport& report);
 
-}  // namespace dovetail::tools
+}  // namespace dovetail::inspect

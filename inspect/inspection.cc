@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/inspect/inspection.h"
+#include "inspect/inspection.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "tools/command/progress.h"
+#include "format/try.h"
+#include "inspect/input.h"
 
-namespace dovetail::tools {
+namespace dovetail::inspect {
 
 namespace {
 
@@ -35,68 +36,62 @@ void add_shard(Inspection& inspection, ShardDescription shard) {
   inspection.shards.push_back(std::move(shard));
 }
 
-Result<void> inspect_shards(const Dataset& dataset, Inspection& inspection) {
+Result<void> inspect_shards(const Dataset& dataset, const OnProgress& on_progress, Inspection& inspection) {
   inspection.fingerprint = dataset.fingerprint().to_hex();
   inspection.has_manifest = dataset.has_manifest();
-  Progress progress("inspecting");
-  for (std::uint32_t i = 0; i < dataset.shards().size(); ++i) {
-    Result<ShardDescription> shard = describe_shard(dataset.shard_path(i));
-    if (!shard) return shard.error();
-    shard->info.name = dataset.shards()[i].name;
-    if (shard->info != dataset.shards()[i]) {
+  const std::size_t shards = dataset.shards().size();
+  for (std::uint32_t i = 0; i < shards; ++i) {
+    DOVETAIL_TRY(
+        go_on(on_progress, {"inspecting", inspection.records, inspection.raw_bytes, share_of_work(i, shards)}));
+    DOVETAIL_ASSIGN(ShardDescription shard, describe_shard(dataset.shard_path(i)));
+    shard.info.name = dataset.shards()[i].name;
+    if (shard.info != dataset.shards()[i]) {
       return Error(Errc::manifest_mismatch, "the shard is not the one that the manifest lists")
           .in_file(dataset.shard_path(i));
     }
-    add_shard(inspection, std::move(*shard));
-    progress.update(inspection.records, inspection.raw_bytes,
-                    static_cast<double>(i) / static_cast<double>(dataset.shards().size()));
+    add_shard(inspection, std::move(shard));
   }
   return {};
 }
 
-Result<void> describe_all(const Dataset& dataset, Inspection& inspection) {
-  Progress progress("describing");
+Result<void> describe_all(const Dataset& dataset, const OnProgress& on_progress, Inspection& inspection) {
+  bool cancelled = false;
   FeatureOptions options;
+  options.cancelled = [&] { return cancelled; };
   options.progress = [&](std::uint64_t records, std::uint64_t bytes) {
-    const auto all = static_cast<double>(std::max<std::uint64_t>(dataset.raw_bytes(), 1));
-    progress.update(records, bytes, static_cast<double>(bytes) / all);
+    cancelled = !go_on(on_progress, {"describing", records, bytes, share_of_work(bytes, dataset.raw_bytes())});
   };
-  Result<FeaturesReport> report = describe_features(dataset, options);
-  if (!report) return report.error();
-  inspection.features = std::move(*report);
+  DOVETAIL_ASSIGN(inspection.features, describe_features(dataset, options));
   return {};
 }
 
 Result<void> inspect_dataset(const Dataset& dataset, const InspectOptions& options, Inspection& inspection) {
-  if (Result<void> read = inspect_shards(dataset, inspection); !read) return read;
-  Result<RecordSurvey> found = survey(dataset, inspection.shards, options.full);
-  if (!found) return found.error();
-  inspection.survey = *found;
-  return options.features ? describe_all(dataset, inspection) : Result<void>();
+  DOVETAIL_TRY(inspect_shards(dataset, options.progress, inspection));
+  DOVETAIL_ASSIGN(inspection.survey, survey(dataset, inspection.shards, options.full, options.progress));
+  return options.features ? describe_all(dataset, options.progress, inspection) : Result<void>();
 }
 
 Result<void> inspect_source(RecordSource& source, const InspectOptions& options, Inspection& inspection) {
   inspection.format = to_string(source.format());
   inspection.foreign = true;
   inspection.files = source.files();
+  inspection.left_out = source.left_out();
   inspection.stored_bytes = source.input_bytes();
-  Progress progress("inspecting");
   PayloadSampler sampler;
   FeatureCollector features;
   for (;;) {
-    const Result<std::optional<ByteView>> record = source.next();
-    if (!record) return record.error();
+    DOVETAIL_ASSIGN(const std::optional<ByteView> record, source.next());
     inspection.compression = to_string(source.compression());
-    if (!record->has_value()) break;
-    const std::uint64_t bytes = (*record)->size();
+    if (!record) break;
+    const std::uint64_t bytes = record->size();
     add_record_sizes(inspection, inspection.records == 0, bytes, bytes);
-    if (options.features) features.add(inspection.records, **record);
+    if (options.features) features.add(inspection.records, *record);
     ++inspection.records;
     inspection.raw_bytes += bytes;
     inspection.survey.sizes.add(bytes);
-    sampler.add(**record);
-    progress.update(inspection.records, inspection.raw_bytes,
-                    static_cast<double>(source.consumed_bytes()) / static_cast<double>(source.input_bytes()));
+    sampler.add(*record);
+    const double share = share_of_work(source.consumed_bytes(), source.input_bytes());
+    DOVETAIL_TRY(go_on(options.progress, {"inspecting", inspection.records, inspection.raw_bytes, share}));
   }
   inspection.survey.payloads = sampler.counts();
   if (options.features) inspection.features = features.report();
@@ -105,7 +100,7 @@ Result<void> inspect_source(RecordSource& source, const InspectOptions& options,
 
 }  // namespace
 
-Result<Inspection> inspect(const std::string& path, const InspectOptions& options, std::optional<Error>& unfinished) {
+Result<Inspection> inspect_path(const std::string& path, const InspectOptions& options) {
   Inspection inspection;
   inspection.path = path;
   Result<Input> input = open_input(path, options.from);
@@ -119,9 +114,12 @@ Result<Inspection> inspect(const std::string& path, const InspectOptions& option
   }
   if (read) return inspection;
   if (!read.error().is(Errc::unfinished)) return read.error();
-  inspection.finished = false;
-  unfinished = read.error();
+  inspection.unfinished = read.error();
   return inspection;
 }
 
-}  // namespace dovetail::tools
+std::string version_text(const ShardDescription& shard) {
+  return std::to_string(shard.version_major) + '.' + std::to_string(shard.version_minor);
+}
+
+}  // namespace dovetail::inspect

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <dovetail/bytes.h>
 
-namespace dovetail::tools {
+namespace dovetail::inspect {
 
 enum class Payload : std::uint8_t {
   empty,
@@ -56,6 +58,8 @@ struct PayloadCounts {
   std::uint64_t total() const noexcept;
   /// The one met most often, the earlier one of equals; needs at least one.
   Payload guess() const noexcept;
+  /// Those that were met, the most frequent first.
+  std::vector<std::pair<Payload, std::uint64_t>> by_count() const;
 };
 
-}  // namespace dovetail::tools
+}  // namespace dovetail::inspect

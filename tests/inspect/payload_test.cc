@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/records/payload.h"
+#include "inspect/payload.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "tools/command/base64.h"
+#include "format/text/base64.h"
 
-namespace dovetail::tools {
+namespace dovetail::inspect {
 namespace {
 
 using namespace std::string_literals;
@@ -123,13 +123,13 @@ TEST(PayloadTest, TheMostFrequentPayloadIsTheGuess) {
 }
 
 TEST(Base64Test, GivesTheVectorsOfTheStandard) {
-  EXPECT_EQ(to_base64({}), "");
-  EXPECT_EQ(to_base64(as_bytes("f")), "Zg==");
-  EXPECT_EQ(to_base64(as_bytes("fo")), "Zm8=");
-  EXPECT_EQ(to_base64(as_bytes("foo")), "Zm9v");
-  EXPECT_EQ(to_base64(as_bytes("foobar")), "Zm9vYmFy");
-  EXPECT_EQ(to_base64(as_bytes("\xFB\xFF\xFE")), "+//+");
+  EXPECT_EQ(format::to_base64({}), "");
+  EXPECT_EQ(format::to_base64(as_bytes("f")), "Zg==");
+  EXPECT_EQ(format::to_base64(as_bytes("fo")), "Zm8=");
+  EXPECT_EQ(format::to_base64(as_bytes("foo")), "Zm9v");
+  EXPECT_EQ(format::to_base64(as_bytes("foobar")), "Zm9vYmFy");
+  EXPECT_EQ(format::to_base64(as_bytes("\xFB\xFF\xFE")), "+//+");
 }
 
 }  // namespace
-}  // namespace dovetail::tools
+}  // namespace dovetail::inspect

@@ -1,40 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phrases that the text and the page of an inspection share.
+// What is shown of an inspection, as text; the page shares its phrases.
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "tools/inspect/inspection.h"
+#include "inspect/inspection.h"
+#include "tools/command/colours.h"
 
 namespace dovetail::tools {
 
-/// "1.0".
-std::string version_text(const ShardDescription& shard);
+std::string to_text(const inspect::Inspection& inspection, bool with_blocks, const Colours& colours);
 
 /// A value of metadata, cut where it is long; `--json` has all of it.
 std::string beginning_of(const std::string& value);
 
 /// "64 - 127", or one number.
-std::string range_text(const SizeHistogram::Bucket& bucket);
+std::string range_text(const inspect::SizeHistogram::Bucket& bucket);
 
 /// Whether the sizes are those of all records, and what is missing.
-std::string sizes_note(const RecordSurvey& survey);
+std::string sizes_note(const inspect::RecordSurvey& survey);
 
 /// "damaged: 3 of 64 records that were looked at cannot be read: ..." as a line, where there are such ones.
-std::string damage_text(const Inspection& inspection);
+std::string damage_text(const inspect::Inspection& inspection);
 
 /// "tf.train.Example; of 64 records looked at: 60 tf.train.Example, 4 other bytes".
-std::string payload_text(const PayloadCounts& payloads);
-
-/// Payloads that were met, the most frequent first.
-std::vector<std::pair<Payload, std::uint64_t>> by_count(const PayloadCounts& payloads);
+std::string payload_text(const inspect::PayloadCounts& payloads);
 
 /// Blocks and bytes of one codec, and its share of the raw bytes.
-std::string share_text(const Inspection::CodecShare& share, const Inspection& inspection);
+std::string share_text(const inspect::Inspection::CodecShare& share, const inspect::Inspection& inspection);
 
 /// Records per run; the smallest and the largest where shards differ. Needs at least one shard.
-std::string run_text(const Inspection& inspection);
+std::string run_text(const inspect::Inspection& inspection);
 
 }  // namespace dovetail::tools

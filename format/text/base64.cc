@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/command/base64.h"
+#include "format/text/base64.h"
 
 #include <cstdint>
 #include <string_view>
 
-namespace dovetail::tools {
+namespace dovetail::format {
 
 namespace {
 
@@ -29,4 +29,4 @@ std::string to_base64(ByteView bytes) {
   return text;
 }
 
-}  // namespace dovetail::tools
+}  // namespace dovetail::format

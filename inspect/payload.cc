@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/records/payload.h"
+#include "inspect/payload.h"
 
 #include <algorithm>
 #include <numeric>
@@ -8,7 +8,7 @@
 #include "format/text/json_check.h"
 #include "format/text/utf8.h"
 
-namespace dovetail::tools {
+namespace dovetail::inspect {
 
 namespace {
 
@@ -195,4 +195,13 @@ Payload PayloadCounts::guess() const noexcept {
   return static_cast<Payload>(std::max_element(counts.begin(), counts.end()) - counts.begin());
 }
 
-}  // namespace dovetail::tools
+std::vector<std::pair<Payload, std::uint64_t>> PayloadCounts::by_count() const {
+  std::vector<std::pair<Payload, std::uint64_t>> found;
+  for (std::size_t i = 0; i < kPayloads; ++i) {
+    if (counts[i] > 0) found.emplace_back(static_cast<Payload>(i), counts[i]);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return found;
+}
+
+}  // namespace dovetail::inspect

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/inspect/size_histogram.h"
+#include "inspect/size_histogram.h"
 
 #include <algorithm>
 #include <bit>
 #include <limits>
 
-namespace dovetail::tools {
+namespace dovetail::inspect {
 
 namespace {
 
@@ -40,4 +40,4 @@ std::uint64_t SizeHistogram::most() const noexcept {
   return *std::max_element(counts_.begin(), counts_.end());
 }
 
-}  // namespace dovetail::tools
+}  // namespace dovetail::inspect

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <dovetail/bytes.h>
+
+namespace dovetail::format {
+
+/// Two lower-case digits a byte.
+std::string hex(ByteView bytes);
+
+/// 16 lower-case digits.
+std::string hex64(std::uint64_t value);
+
+}  // namespace dovetail::format

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspect/input.h"
+
+#include <utility>
+
+namespace dovetail::inspect {
+
+namespace {
+
+/// Whether something else than a dataset may be there.
+bool may_be_foreign(const Error& error) {
+  return error.is(Errc::not_indexed) || error.is(Errc::not_dovetail) || error.is(Errc::foreign_file) ||
+         error.is(Errc::empty_input);
+}
+
+}  // namespace
+
+Result<Input> open_input(const std::string& path, SourceFormat from) {
+  if (path == "-") {
+    return Error(Errc::invalid_option, "give a file; standard input can be packed: `... | dovetail convert - --to DIR`")
+        .in_file(path);
+  }
+  const bool detect = from == SourceFormat::detect;
+  Result<Dataset> dataset =
+      detect || from == SourceFormat::dovetail ? Dataset::open(path) : Result<Dataset>(Error(Errc::foreign_file));
+  if (dataset) return Input(std::move(*dataset));
+  if (!may_be_foreign(dataset.error()) || from == SourceFormat::dovetail) return dataset.error();
+  SourceOptions options;
+  options.format = from;
+  Result<RecordSource> source = RecordSource::open(path, options);
+  if (source) return Input(std::move(*source));
+  if (!detect) return source.error();
+  // The dataset's advice is to convert it, which would fail with the error of the source. Where
+  // neither finds a file, the dataset says more.
+  const bool damaged = dataset.error().kind() == ErrorKind::damaged;
+  return damaged || source.error().is(Errc::empty_input) ? dataset.error() : source.error();
+}
+
+}  // namespace dovetail::inspect
