@@ -22,7 +22,7 @@ from dovetail import _dovetail, _show
 from dovetail._columns import Ragged, Texts
 from dovetail._dovetail import (Batch, Dataset, DatasetWriter, EpochPlan, Records, ShardInfo, Tensor, Writer,
                                 add_digests, convert, describe, digest, example, export_tfrecords, gathered_rows,
-                                index, merge, parse_example, recover, verify)
+                                index, inspect, merge, parse_example, recover, verify)
 from dovetail._errors import (BusyError, CancelledError, ClosedError, DamagedError, DeviceError, DovetailError,
                               ErrorCode, MissingFileError, SlotsHeldError, StateMismatchError, StorageError,
                               UsageError)
@@ -45,8 +45,8 @@ __all__ = ["Batch", "BatchMixing", "BusyError", "CancelledError", "ClosedError",
            "REPEATED_DAMAGED", "REPEATED_SUBSTITUTED", "Ragged", "Reader", "Record", "Records", "RecoverReport",
            "SUBSTITUTED", "ShardInfo", "ShuffleReport", "SlotsHeldError", "StateMismatchError", "StorageError",
            "Tensor", "Texts", "UsageError", "VerifyReport", "Writer", "add_digests", "convert", "describe", "digest",
-           "example", "export_tfrecords", "gathered_rows", "index", "merge", "open", "parse_example", "recover",
-           "verify"]
+           "example", "export_tfrecords", "gathered_rows", "index", "inspect", "merge", "open", "parse_example",
+           "recover", "verify"]
 
 __version__ = _dovetail.__version__
 

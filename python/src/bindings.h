@@ -18,6 +18,7 @@ void bind_description(py::module_& module);
 void bind_writers(py::module_& module);
 void bind_conversion(py::module_& module);
 void bind_upkeep(py::module_& module);
+void bind_inspect(py::module_& module);
 void bind_example(py::module_& module);
 void bind_parse_example(py::module_& module);
 

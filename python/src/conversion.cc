@@ -17,6 +17,7 @@
 #include "python/src/gil.h"
 #include "python/src/interruptible.h"
 #include "python/src/option_table.h"
+#include "python/src/source_words.h"
 #include "python/src/text.h"
 #include "python/src/words.h"
 #include "python/src/writer_options.h"
@@ -25,17 +26,6 @@ namespace dovetail::python {
 
 namespace {
 
-constexpr Words<SourceFormat, 11> kFormats{{{"detect", SourceFormat::detect},
-                                            {"tfrecord", SourceFormat::tfrecord},
-                                            {"folder", SourceFormat::folder},
-                                            {"lines", SourceFormat::lines},
-                                            {"jsonl", SourceFormat::jsonl},
-                                            {"tar", SourceFormat::tar},
-                                            {"csv", SourceFormat::csv},
-                                            {"mds", SourceFormat::mds},
-                                            {"recordio", SourceFormat::recordio},
-                                            {"idx", SourceFormat::idx},
-                                            {"dovetail", SourceFormat::dovetail}}};
 constexpr Words<RecordForm, 3> kForms{
     {{"automatic", RecordForm::automatic}, {"raw", RecordForm::raw}, {"example", RecordForm::example}}};
 constexpr Words<ColumnType, 3> kColumnTypes{

@@ -33,6 +33,7 @@ PYBIND11_MODULE(_dovetail, module) {
   bind_writers(module);
   bind_conversion(module);
   bind_upkeep(module);
+  bind_inspect(module);
   bind_example(module);
   bind_parse_example(module);
   explain_misfits(module);

@@ -91,7 +91,7 @@ class InterruptTest(ProgramTest):
                 break
         """, hang, env=dict(os.environ, LD_PRELOAD=library, HANG=hang))
 
-    def test_in_verify_and_convert(self):
+    def test_in_verify_inspect_and_convert(self):
         lines = self.path("lines.jsonl")
         with open(lines, "w", encoding="ascii") as file:
             for i in range(400_000):
@@ -117,6 +117,16 @@ class InterruptTest(ProgramTest):
                 pass
             assert dovetail.verify(sys.argv[2]).ok
         """, self.path("converted"))
+        for path in (self.path("converted"), lines):
+            self.interrupt("""
+                print("waiting", flush=True)
+                try:
+                    while True:
+                        dovetail.inspect(sys.argv[2], full=True, features=True)
+                except KeyboardInterrupt:
+                    pass
+                assert dovetail.inspect(sys.argv[2])["records"] == 400000
+            """, path)
 
     def test_in_the_loop_no_batch_is_lost(self):
         out = self.interrupt("""
