@@ -122,14 +122,7 @@ boost::json::object to_json(const Summary& summary) {
           {"stats", from_text(format::to_utf8(summary.stats.to_json()))}};
 }
 
-std::string seconds_text(double seconds) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3f s", seconds);
-  return text.data();
-}
-
 std::string to_text(const Summary& summary) {
-  const auto rate = static_cast<std::uint64_t>(static_cast<double>(summary.bytes) / summary.seconds);
   Listing listing;
   listing.add("plan", summary.plan_id.to_hex());
   listing.add("rank", std::to_string(summary.ranks.rank) + " of " + std::to_string(summary.ranks.world));
@@ -149,8 +142,8 @@ std::string to_text(const Summary& summary) {
                   std::to_string(damaged(summary, RowStatus::damaged_empty, RowStatus::repeated_damaged_empty)) +
                   " damaged and empty");
   if (summary.columns) listing.add("columns", to_text(*summary.columns));
-  listing.add("bytes",
-              std::to_string(summary.bytes) + " in " + seconds_text(summary.seconds) + ", " + human_bytes(rate) + "/s");
+  listing.add("bytes", std::to_string(summary.bytes) + " in " + decimal(summary.seconds, 3) + " s, " +
+                           human_rate(static_cast<double>(summary.bytes) / summary.seconds));
   listing.add("digest", summary.digest.to_hex());
   const std::string& note = summary.stats.storage_note;
   listing.add("storage", std::string(to_string(summary.stats.storage)) + (note.empty() ? "" : ": " + note));

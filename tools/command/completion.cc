@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "tools/command/render.h"
+
 namespace dovetail::tools {
 
 namespace {
@@ -16,10 +18,6 @@ std::string replaced(std::string_view text, char what, std::string_view by) {
 }
 
 /// One word of bash and zsh, whatever is in it.
-std::string in_quotes(std::string_view text) {
-  return '\'' + replaced(text, '\'', R"('\'')") + '\'';
-}
-
 std::string fish_quoted(std::string_view text) {
   return '\'' + replaced(replaced(text, '\\', R"(\\)"), '\'', R"(\')") + '\'';
 }
@@ -45,7 +43,7 @@ std::string head(std::string_view comment, const ProgramSpec& program, std::stri
 std::string bash_values(const FlagSpec& flag) {
   switch (flag.takes) {
     case Takes::words:
-      return "_dovetail_words " + in_quotes(joined(flag.words, " "));
+      return "_dovetail_words " + shell_quoted(joined(flag.words, " "));
     case Takes::file:
       return "_dovetail_paths -f";
     case Takes::folder:
@@ -71,8 +69,8 @@ std::string bash_command(const CommandSpec& command) {
   }
   std::string text = "_dovetail_" + command.name + "() {\n";
   if (!values.empty()) text += "  case $before in\n" + values + "  esac\n";
-  return text + "  if [[ $current == -* ]]; then\n    _dovetail_words " + in_quotes(joined(flags, " ")) + "\n  else\n" +
-         positional + "  fi\n}\n\n";
+  return text + "  if [[ $current == -* ]]; then\n    _dovetail_words " + shell_quoted(joined(flags, " ")) +
+         "\n  else\n" + positional + "  fi\n}\n\n";
 }
 
 /// Brackets end a description of zsh, colons the parts behind it.
@@ -98,12 +96,12 @@ std::string zsh_values(const FlagSpec& flag) {
 }
 
 std::string zsh_flag(const FlagSpec& flag) {
-  if (flag.positional) return in_quotes((flag.many ? "*" : "1") + zsh_values(flag));
+  if (flag.positional) return shell_quoted((flag.many ? "*" : "1") + zsh_values(flag));
   std::string excluded;
   for (const std::string& other : flag.excludes) excluded += (excluded.empty() ? "" : " ") + other;
   std::string text = flag.many ? "*" : (excluded.empty() ? "" : "(" + excluded + ")");
   text += flag.name + (flag.takes == Takes::nothing ? "" : "=") + "[" + zsh_text(flag.help) + "]" + zsh_values(flag);
-  return in_quotes(text);
+  return shell_quoted(text);
 }
 
 std::string fish_values(const FlagSpec& flag) {
@@ -163,7 +161,7 @@ std::string bash_completion(const ProgramSpec& program) {
   for (const FlagSpec& flag : program.flags) first.push_back(flag.name);
   return text + "_dovetail() {\n  local current before word\n  COMPREPLY=()\n  _dovetail_place\n" +
          "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD - 1}\"; do\n    case $word in\n      " + joined(names, " | ") +
-         ") \"_dovetail_$word\"; return ;;\n    esac\n  done\n  _dovetail_words " + in_quotes(joined(first, " ")) +
+         ") \"_dovetail_$word\"; return ;;\n    esac\n  done\n  _dovetail_words " + shell_quoted(joined(first, " ")) +
          "\n}\n\ncomplete -F _dovetail " + program.name + '\n';
 }
 
@@ -172,7 +170,7 @@ std::string zsh_completion(const ProgramSpec& program) {
                      "\n_dovetail() {\n  local curcontext=\"$curcontext\" state line\n  typeset -A opt_args\n" +
                      "  local -a commands=(\n";
   for (const CommandSpec& command : program.commands) {
-    text += "    " + in_quotes(zsh_text(command.name) + ":" + replaced(command.summary, ':', R"(\:)")) + "\n";
+    text += "    " + shell_quoted(zsh_text(command.name) + ":" + replaced(command.summary, ':', R"(\:)")) + "\n";
   }
   text += "  )\n  _arguments -C";
   for (const FlagSpec& flag : program.flags) text += " \\\n    " + zsh_flag(flag);

@@ -28,9 +28,7 @@ std::string human_bytes(std::uint64_t bytes) {
   double value = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
   for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f %s", value, kUnits[unit]);
-  return text.data();
+  return decimal(value, 1) + ' ' + kUnits[unit];
 }
 
 std::string human_rate(double bytes_per_second) {
@@ -51,6 +49,12 @@ std::string share_of(std::uint64_t part, std::uint64_t whole) {
   if (part == 0) return "0 %";
   if (part >= whole) return "100 %";
   return percent(std::clamp(static_cast<double>(part) / static_cast<double>(whole), 0.001, 0.999), 1);
+}
+
+std::string shell_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + '\'';
 }
 
 std::string duration(double seconds) {

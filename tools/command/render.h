@@ -28,6 +28,9 @@ std::string share_of(std::uint64_t part, std::uint64_t whole);
 /// Offset, 16 bytes in hex, and the same as text; one line per 16 bytes.
 std::string hex_dump(ByteView bytes);
 
+/// A text as one word of a POSIX shell.
+std::string shell_quoted(std::string_view text);
+
 /// "12 s", "3 min 05 s", "2 h 00 min".
 std::string duration(double seconds);
 

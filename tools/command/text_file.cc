@@ -17,6 +17,7 @@
 
 #include "format/address.h"
 #include "format/layout.h"
+#include "format/text/hex.h"
 #include "format/try.h"
 
 namespace dovetail::tools {
@@ -65,9 +66,7 @@ bool is_dovetail_file(const std::string& path) {
 /// A hidden name that nobody foresees: processes in containers may have the same number, and links may be planted.
 std::string random_name() {
   std::random_device source;
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%08x%08x", source(), source());
-  return std::string(".dovetail-tmp-") + digits.data();
+  return ".dovetail-tmp-" + format::hex64(std::uint64_t{source()} << 32 | source());
 }
 
 Result<void> sync(const std::string& path, int flags) {

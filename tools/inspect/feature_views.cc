@@ -118,9 +118,7 @@ std::string features_note(const FeaturesReport& report) {
 
 std::string columns_option(const FeaturesReport& report) {
   if (report.schema.columns.empty()) return {};
-  std::string quoted;
-  for (const char sign : to_text(report.schema)) quoted += sign == '\'' ? std::string("'\\''") : std::string(1, sign);
-  return "--columns '" + quoted + "'";
+  return "--columns " + shell_quoted(to_text(report.schema));
 }
 
 std::string to_text(const FeaturesReport& report, const Colours& colours) {

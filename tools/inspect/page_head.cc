@@ -59,9 +59,7 @@ std::string shell_word(std::string_view text) {
   if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
     return std::string(text);
   }
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + '\'';
+  return shell_quoted(text);
 }
 
 /// How the programs name the columns.
